@@ -1,0 +1,70 @@
+# One way to declare a library, an executable and generated code.
+#
+#   tenon_add_library(Name [MLIR] SOURCES a.cpp ... [LINK TenonX ...])
+#   tenon_add_tool(name [MLIR] SOURCES a.cpp ... [LINK TenonX ...])
+#   tenon_tablegen(TargetIncGen Folder/File.td -gen-op-decls File.h.inc ...)
+#
+# MLIR marks code that includes LLVM or MLIR headers: such code is compiled
+# without exceptions and with the shared precompiled header.
+
+include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
+
+function(tenon_use_mlir target)
+  target_include_directories(${target} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+  if(NOT target STREQUAL "TenonPrecompiledHeader" AND NOT TENON_NO_PCH)
+    target_precompile_headers(${target} REUSE_FROM TenonPrecompiledHeader)
+  endif()
+endfunction()
+
+function(tenon_add_library name)
+  cmake_parse_arguments(ARG "MLIR;SHARED" "" "SOURCES;LINK" ${ARGN})
+  if(ARG_SHARED)
+    add_library(${name} SHARED ${ARG_SOURCES})
+  else()
+    add_library(${name} STATIC ${ARG_SOURCES})
+  endif()
+  if(ARG_MLIR)
+    tenon_use_mlir(${name})
+    target_link_libraries(${name} PUBLIC MLIR LLVM)
+  endif()
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+function(tenon_add_tool name)
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  if(ARG_MLIR)
+    tenon_use_mlir(${name})
+  endif()
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  if(ARG_MLIR)
+    target_link_libraries(${name} PRIVATE MLIR LLVM)
+  endif()
+endfunction()
+
+# Runs mlir-tblgen on include/tenon/<td> for each pair (generator options, output
+# name). Outputs land beside <td> under the build folder's include/tenon and are
+# built by the custom target <target>; call once per target.
+function(tenon_tablegen target td)
+  set(source ${CMAKE_SOURCE_DIR}/include/tenon/${td})
+  get_filename_component(folder ${td} DIRECTORY)
+  set(outputs)
+  set(rest ${ARGN})
+  while(rest)
+    list(POP_FRONT rest options output)
+    separate_arguments(options UNIX_COMMAND "${options}")
+    set(out ${CMAKE_BINARY_DIR}/include/tenon/${folder}/${output})
+    add_custom_command(
+      OUTPUT ${out}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/include/tenon/${folder}
+      COMMAND ${MLIR_TABLEGEN_EXE} ${options} -I ${CMAKE_SOURCE_DIR}/include
+              -I ${LLVM_INSTALL_PREFIX}/include ${source} -o ${out} --write-if-changed -d ${out}.d
+      DEPENDS ${source}
+      DEPFILE ${out}.d
+      COMMENT "Generating ${folder}/${output}"
+      VERBATIM)
+    list(APPEND outputs ${out})
+  endwhile()
+  add_custom_target(${target} DEPENDS ${outputs})
+endfunction()
