@@ -1,0 +1,63 @@
+//===- Exec.h - The device program of a compiled step --------------------===//
+//
+// The `exec` dialect, the names of the attributes on kernel functions, and the
+// dictionary form of library descriptions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_EXEC_EXEC_H
+#define TENON_DIALECT_EXEC_EXEC_H
+
+#include "tenon/Libraries/Convolution.h"
+#include "tenon/Libraries/Matmul.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "tenon/Dialect/Exec/ExecDialect.h.inc"
+#include "tenon/Dialect/Exec/ExecEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tenon/Dialect/Exec/ExecAttributes.h.inc"
+
+#define GET_OP_CLASSES
+#include "tenon/Dialect/Exec/ExecOps.h.inc"
+
+#include <optional>
+#include <variant>
+
+namespace tenon::exec {
+
+/// Kernel function attribute, #step.group_kind: the template that emits it.
+inline constexpr llvm::StringLiteral kernelKindAttrName = "exec.kernel";
+/// Kernel function attribute, array<i64>, one entry per result: the operand the
+/// result overwrites, or -1.
+inline constexpr llvm::StringLiteral inPlaceAttrName = "exec.in_place";
+/// Kernel function attribute, i64: bytes of scratch memory it is given as its
+/// last argument; absent for none.
+inline constexpr llvm::StringLiteral scratchBytesAttrName =
+    "exec.scratch_bytes";
+
+/// Group and library attribute: the dictionary form of a description.
+inline constexpr llvm::StringLiteral libraryAttrName = "exec.library";
+
+using LibraryDescription = std::variant<libraries::MatmulDescription,
+                                        libraries::ConvolutionDescription>;
+
+/// The readable dictionary a description is stored as in IR, and back; nothing
+/// if the dictionary is not one (a message goes to `error`).
+mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context,
+                                 const LibraryDescription &description);
+std::optional<LibraryDescription> fromAttribute(mlir::DictionaryAttr attribute,
+                                                std::string &error);
+
+} // namespace tenon::exec
+
+#endif // TENON_DIALECT_EXEC_EXEC_H

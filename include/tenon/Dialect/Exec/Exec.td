@@ -1,0 +1,171 @@
+//===- Exec.td - The device program of a compiled step --------------------===//
+//
+// The `exec` dialect: what the runtime walks through. Every byte has a place,
+// no tensor value is left. See docs/Forms.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_EXEC_EXEC_TD
+#define TENON_DIALECT_EXEC_EXEC_TD
+
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::tenon::exec";
+  let summary = "the device program of a compiled step";
+  let description = [{
+    A module in exec form declares segments of memory, the tensors users see in
+    them, kernels (private functions on tensors that are compiled by Codegen),
+    library calls, and programs: lists of instructions on slices of segments.
+    A memref type gives a slice's shape and element type; its layout is always
+    row-major and an `i1` takes a byte.
+  }];
+}
+
+def Exec_SegmentKind : I32EnumAttr<"SegmentKind", "what a segment holds", [
+    I32EnumAttrCase<"state", 0>,
+    I32EnumAttrCase<"batch", 1>,
+    I32EnumAttrCase<"results", 2>,
+    I32EnumAttrCase<"temporaries", 3>,
+    I32EnumAttrCase<"constants", 4>,
+  ]> {
+  let cppNamespace = "::tenon::exec";
+  let genSpecializedAttr = 0;
+}
+def Exec_SegmentKindAttr : EnumAttr<Exec_Dialect, Exec_SegmentKind, "segment_kind"> {
+  let assemblyFormat = "$value";
+}
+
+class Exec_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Exec_Dialect, mnemonic, traits>;
+
+def Exec_SegmentOp : Exec_Op<"segment", [Symbol]> {
+  let summary = "a range of memory that the runtime allocates once";
+  let description = [{
+    `bytes` long and aligned to `alignment`. Constants are filled from the file,
+    state and batch may be bound to the caller's memory.
+
+    ```mlir
+    exec.segment @temporaries temporaries bytes 4096 alignment 64
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_SegmentKindAttr:$kind,
+                       I64Attr:$bytes, DefaultValuedAttr<I64Attr, "64">:$alignment);
+  let assemblyFormat = [{
+    $sym_name $kind `bytes` $bytes `alignment` $alignment attr-dict
+  }];
+}
+
+def Exec_TensorOp : Exec_Op<"tensor"> {
+  let summary = "a tensor users see, and where it is stored";
+  let description = [{
+    `argument` and `result` are its indices in the signature of @main, -1 where
+    it is none; state has both.
+
+    ```mlir
+    exec.tensor "params.w" : tensor<8x8xf32> at @state[256] {argument = 1, result = 1, role = #step.role<parameter>}
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, TypeAttrOf<AnyRankedTensor>:$type,
+                       FlatSymbolRefAttr:$segment, I64Attr:$offset,
+                       DefaultValuedAttr<I64Attr, "-1">:$argument,
+                       DefaultValuedAttr<I64Attr, "-1">:$result,
+                       OptionalAttr<AnyAttr>:$role,
+                       OptionalAttr<StrArrayAttr>:$aliases);
+  let assemblyFormat = [{
+    $name `:` $type `at` $segment `[` $offset `]` attr-dict
+  }];
+}
+
+def Exec_ConstantOp : Exec_Op<"constant"> {
+  let summary = "initial bytes of the constants segment";
+  let arguments = (ins FlatSymbolRefAttr:$segment, I64Attr:$offset,
+                       ElementsAttr:$value);
+  let assemblyFormat = "$segment `[` $offset `]` `=` $value attr-dict";
+}
+
+def Exec_LibraryOp : Exec_Op<"library", [Symbol]> {
+  let summary = "a described library call";
+  let description = [{
+    `description` is the dictionary form of a MatmulDescription or a
+    ConvolutionDescription (include/tenon/Libraries), `workspace_bytes` what the
+    planned library version needs.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$description,
+                       I64Attr:$workspace_bytes);
+  let assemblyFormat = [{
+    $sym_name $description `workspace` $workspace_bytes attr-dict
+  }];
+}
+
+def Exec_ProgramOp : Exec_Op<"program", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "an entry point: instructions in execution order";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Exec_SliceOp : Exec_Op<"slice", [Pure]> {
+  let summary = "a place in a segment, seen as a row-major array";
+  let arguments = (ins FlatSymbolRefAttr:$segment, I64Attr:$offset);
+  let results = (outs AnyMemRef:$slice);
+  let assemblyFormat = "$segment `[` $offset `]` attr-dict `:` type($slice)";
+}
+
+def Exec_LaunchOp : Exec_Op<"launch"> {
+  let summary = "runs a kernel";
+  let description = [{
+    The arguments are the kernel function's operands, then those of its results
+    that no operand is overwritten with (`exec.in_place` on the function), then
+    its scratch memory if it has any. `parts` is the largest number of threads
+    worth using; the result does not depend on how many there are.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$slices,
+                       DefaultValuedAttr<I64Attr, "1">:$parts);
+  let assemblyFormat = [{
+    $kernel `(` $slices `)` `parts` $parts attr-dict `:` type($slices)
+  }];
+}
+
+def Exec_LibraryCallOp : Exec_Op<"library_call"> {
+  let summary = "runs a library call";
+  let description = [{
+    The arguments are the operands, the bias if the epilogue has one, the result,
+    and the workspace if any.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$slices);
+  let assemblyFormat = "$callee `(` $slices `)` attr-dict `:` type($slices)";
+}
+
+def Exec_CopyOp : Exec_Op<"copy"> {
+  let summary = "copies one slice to another that does not overlap it";
+  let arguments = (ins AnyMemRef:$from, AnyMemRef:$to);
+  let assemblyFormat = "$from `to` $to attr-dict `:` type($from)";
+}
+
+def Exec_WhileOp : Exec_Op<"while", [NoRegionArguments, NoTerminator, SingleBlock]> {
+  let summary = "runs `condition`, then `body` while the i1 at `predicate` holds";
+  let arguments = (ins AnyMemRef:$predicate);
+  let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $predicate `:` type($predicate) attr-dict-with-keyword `condition` $condition `body` $body
+  }];
+}
+
+def Exec_CaseOp : Exec_Op<"case", [NoRegionArguments, NoTerminator, SingleBlock]> {
+  let summary = "runs the branch whose index is at `selector`, the last if out of range";
+  let arguments = (ins AnyMemRef:$selector);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$branches);
+  let assemblyFormat = [{
+    $selector `:` type($selector) attr-dict-with-keyword $branches
+  }];
+}
+
+#endif // TENON_DIALECT_EXEC_EXEC_TD

@@ -1,0 +1,51 @@
+//===- Step.h - What a training step adds to StableHLO -------------------===//
+//
+// The `step` dialect: roles, groups, and the names of the attributes that
+// stages hang on functions and arguments. docs/Forms.md says who writes and who
+// reads each of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_STEP_STEP_H
+#define TENON_DIALECT_STEP_STEP_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "tenon/Dialect/Step/StepDialect.h.inc"
+#include "tenon/Dialect/Step/StepEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tenon/Dialect/Step/StepAttributes.h.inc"
+
+#define GET_OP_CLASSES
+#include "tenon/Dialect/Step/StepOps.h.inc"
+
+namespace tenon::step {
+
+/// Argument attribute, #step.role<...>: what the argument is.
+inline constexpr llvm::StringLiteral roleAttrName = "step.role";
+/// Argument attribute, string: how the role was found, for `tenon inspect`.
+inline constexpr llvm::StringLiteral roleReasonAttrName = "step.role_reason";
+/// Argument and result attribute, string: the canonical name.
+inline constexpr llvm::StringLiteral nameAttrName = "step.name";
+/// Argument and result attribute, array of strings: further names.
+inline constexpr llvm::StringLiteral aliasesAttrName = "step.aliases";
+/// Argument attribute, i64: the result of @main that becomes this argument in
+/// the next step. Present exactly on state.
+inline constexpr llvm::StringLiteral successorAttrName = "step.successor";
+/// Argument attribute, unit: the caller gave the buffer away, so it may be
+/// overwritten.
+inline constexpr llvm::StringLiteral donatedAttrName = "step.donated";
+
+/// Whether an argument of this role is carried from step to step.
+bool isState(Role role);
+
+} // namespace tenon::step
+
+#endif // TENON_DIALECT_STEP_STEP_H

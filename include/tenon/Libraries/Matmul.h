@@ -1,0 +1,67 @@
+//===- Matmul.h - A matrix multiplication a library can run --------------===//
+//
+// Describes one batched, strided matrix multiplication independently of the
+// library that runs it: Fusion builds descriptions, the file stores them, the
+// runtime turns them into primitives when it loads.
+//
+//   result[b, i, j] = epilogue(sum over k of lhs[b, i, k] * rhs[b, k, j])
+//
+// Sums are accumulated in f32. Any operand may be read through strides, so a
+// transposed operand, a head inside [batch, time, head, feature] or a
+// transposed result costs no copy.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIBRARIES_MATMUL_H
+#define TENON_LIBRARIES_MATMUL_H
+
+#include "tenon/Support/ElementType.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon::libraries {
+
+/// Work done on a result element before it is written, with the bits of the
+/// separate f32 operations.
+enum class Epilogue : uint8_t {
+  none = 0,
+  bias = 1,     // + bias[j]
+  biasRelu = 2, // max(. + bias[j], 0)
+};
+
+struct MatmulDescription {
+  /// One batch dimension; strides are in elements, 0 for an operand that does
+  /// not vary along it.
+  struct BatchDimension {
+    int64_t size = 1;
+    int64_t lhsStride = 0, rhsStride = 0, resultStride = 0;
+  };
+
+  ElementType lhsType = ElementType::f32;
+  ElementType rhsType = ElementType::f32;
+  ElementType resultType = ElementType::f32;
+  std::vector<BatchDimension> batch; // outermost first, at most 4
+  int64_t m = 1, n = 1, k = 1;
+  int64_t lhsStrideM = 0, lhsStrideK = 0;       // elements
+  int64_t rhsStrideK = 0, rhsStrideN = 0;       // elements
+  int64_t resultStrideM = 0, resultStrideN = 0; // elements
+  Epilogue epilogue = Epilogue::none;
+  /// Into how many single-threaded pieces the call is cut; part of the plan, so
+  /// that results do not depend on the number of threads.
+  int64_t pieces = 1;
+
+  bool operator==(const MatmulDescription &) const = default;
+};
+
+/// Empty if the library on the planned instruction set runs `description`,
+/// otherwise why not.
+std::string whyNotSupported(const MatmulDescription &description);
+
+/// Bytes of scratch memory the call needs; the planner places them.
+int64_t workspaceBytes(const MatmulDescription &description);
+
+} // namespace tenon::libraries
+
+#endif // TENON_LIBRARIES_MATMUL_H
