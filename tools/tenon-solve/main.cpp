@@ -1,0 +1,58 @@
+//===- main.cpp - tenon-solve: the solvers on problem files ---------------===//
+//
+// Replays a planning problem from a text file without a compiler: packing,
+// ordering, recomputation, and the independent check of their solutions. Here
+// is only the table of subcommands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include <cstdio>
+#include <vector>
+
+using namespace tenon::solve;
+
+namespace {
+struct Command {
+  std::string_view name;
+  int (*run)(Arguments);
+  std::string_view usage;
+};
+} // namespace
+
+static constexpr Command commands[] = {
+    {"offset-packing", runOffsetPacking,
+     "P.csv [--capacity=N] [--nodes=N] -o S.csv [--claims=C] [--json]"},
+    {"ordering", runOrdering, "P -o S [--json]"},
+    {"recompute", runRecompute,
+     "P --budget=N [--moves=N] -o S | P --frontier=K [--json]"},
+    {"check", runCheck, "P S [C] [--json]"},
+};
+
+static void printUsage(std::FILE *stream) {
+  std::fprintf(stream, "usage:\n");
+  for (const Command &command : commands)
+    std::fprintf(stream, "  tenon-solve %.*s %.*s\n",
+                 static_cast<int>(command.name.size()), command.name.data(),
+                 static_cast<int>(command.usage.size()), command.usage.data());
+}
+
+int main(int argc, char **argv) {
+  std::vector<std::string_view> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) {
+    printUsage(stderr);
+    return exitUsage;
+  }
+  if (arguments[0] == "--help" || arguments[0] == "-h") {
+    printUsage(stdout);
+    return exitSolved;
+  }
+  for (const Command &command : commands)
+    if (arguments[0] == command.name)
+      return command.run(Arguments(arguments).subspan(1));
+  std::fprintf(stderr, "error: unknown subcommand '%.*s'\n",
+               static_cast<int>(arguments[0].size()), arguments[0].data());
+  printUsage(stderr);
+  return exitUsage;
+}
