@@ -11,7 +11,8 @@ include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
 
 function(tenon_use_mlir target)
   target_include_directories(${target} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+  # -fPIC also for executables, or they could not share the precompiled header.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> -fPIC)
   if(NOT target STREQUAL "TenonPrecompiledHeader" AND NOT TENON_NO_PCH)
     target_precompile_headers(${target} REUSE_FROM TenonPrecompiledHeader)
   endif()

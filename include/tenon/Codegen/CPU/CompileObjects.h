@@ -1,0 +1,48 @@
+//===- CompileObjects.h - Kernel modules to object code -------------------===//
+//
+// The second half of compiling kernels: LLVM dialect to LLVM IR, a short
+// optimisation pipeline, and x86-64 object code. LLVM's vectorisers and loop
+// idiom recognition stay off: the emitters have written the vectors and the
+// order of every sum, and a loop that turned into memcpy would be slower and an
+// undefined symbol. The same module and feature set give the same bytes on
+// every machine.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_CPU_COMPILEOBJECTS_H
+#define TENON_CODEGEN_CPU_COMPILEOBJECTS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tenon/Codegen/CPU/FeatureSet.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/LogicalResult.h"
+#include <string>
+
+namespace tenon::codegen {
+
+/// A relocatable ELF object file.
+using ObjectCode = llvm::SmallVector<char, 0>;
+
+/// Lowers `module` (which ends up in LLVM dialect) and compiles it. Prepares
+/// the module's context. Reports what went wrong as diagnostics.
+llvm::FailureOr<ObjectCode> compileToObject(mlir::ModuleOp module,
+                                            const FeatureSet &features);
+
+/// The same for many modules on up to `threads` threads (at least 1), results
+/// and diagnostics in the order of the modules. All modules are tried; the
+/// answer is a failure if one of them fails. Modules may share a context; those
+/// of a context whose own multithreading is disabled are compiled one after the
+/// other.
+llvm::FailureOr<llvm::SmallVector<ObjectCode>>
+compileObjects(llvm::ArrayRef<mlir::ModuleOp> modules,
+               const FeatureSet &features, unsigned threads);
+
+/// The assembly text of `module` instead of its object code, for tests and
+/// inspection.
+llvm::FailureOr<std::string> compileToAssembly(mlir::ModuleOp module,
+                                               const FeatureSet &features);
+
+} // namespace tenon::codegen
+
+#endif // TENON_CODEGEN_CPU_COMPILEOBJECTS_H

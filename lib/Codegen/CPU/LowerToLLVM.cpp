@@ -1,0 +1,189 @@
+//===- LowerToLLVM.cpp - Kernels from vectors and loops to LLVM's dialect -===//
+//
+// The pass order and the C function around each kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+#include "tenon/Codegen/CPU/KernelFunction.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+void prepareContext(MLIRContext &context) {
+  DialectRegistry registry;
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect,
+              cf::ControlFlowDialect, func::FuncDialect, index::IndexDialect,
+              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context.getOrLoadDialect(name);
+}
+
+//===----------------------------------------------------------------------===//
+// What is accepted
+//===----------------------------------------------------------------------===//
+
+static bool isAcceptedMath(Operation *op) {
+  return isa<math::FmaOp, math::SqrtOp, math::FloorOp, math::CeilOp,
+             math::TruncOp, math::RoundEvenOp, math::AbsFOp, math::CopySignOp,
+             math::AbsIOp, math::CountLeadingZerosOp,
+             math::CountTrailingZerosOp, math::CtPopOp>(op);
+}
+
+static bool isAccepted(Operation *op) {
+  static constexpr StringLiteral dialects[] = {
+      "func",  "scf", "cf",   "vector", "arith",  "memref",
+      "index", "ub",  "llvm", "affine", "builtin"};
+  StringRef dialect = op->getName().getDialectNamespace();
+  return dialect == "math" ? isAcceptedMath(op)
+                           : llvm::is_contained(dialects, dialect);
+}
+
+LogicalResult verifyKernels(ModuleOp module) {
+  bool ok = true;
+  module.walk([&](Operation *op) {
+    if (!isAccepted(op)) {
+      ok = false;
+      InFlightDiagnostic diagnostic = op->emitError()
+                                      << "operation '" << op->getName()
+                                      << "' has no lowering in a CPU kernel";
+      if (op->getName().getDialectNamespace() == "math")
+        diagnostic.attachNote()
+            << "expand it with emitMath, which keeps it within two units in "
+               "the last place; a call per element would be forty times slower";
+      return;
+    }
+    auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+    if (flags && flags.getFastMathFlagsAttr() &&
+        flags.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none) {
+      ok = false;
+      op->emitError() << "operation '" << op->getName()
+                      << "' carries fast-math flags, expected none: they let "
+                         "the bits of a result depend on the compiler";
+    }
+  });
+  return success(ok);
+}
+
+//===----------------------------------------------------------------------===//
+// The C function around a kernel
+//===----------------------------------------------------------------------===//
+
+/// Adds `void symbol(ptr arguments, i64 part, i64 parts)`, which loads the
+/// pointers and calls `body`.
+static void addEntryPoint(LLVM::LLVMFuncOp body, StringRef symbol) {
+  OpBuilder builder(body.getContext());
+  Location loc = body.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type integer = builder.getI64Type();
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                  {pointer, integer, integer});
+  builder.setInsertionPointAfter(body);
+  auto entryPoint = LLVM::LLVMFuncOp::create(builder, loc, symbol, type);
+  Block *entry = entryPoint.addEntryBlock(builder);
+  builder.setInsertionPointToEnd(entry);
+
+  SmallVector<Value> operands;
+  for (unsigned i = 0, e = body.getNumArguments() - 2; i != e; ++i) {
+    Value address = LLVM::GEPOp::create(builder, loc, pointer, pointer,
+                                        entry->getArgument(0),
+                                        ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    operands.push_back(LLVM::LoadOp::create(builder, loc, pointer, address));
+  }
+  operands.push_back(entry->getArgument(1));
+  operands.push_back(entry->getArgument(2));
+  LLVM::CallOp::create(builder, loc, body, operands);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+}
+
+static void addEntryPoints(ModuleOp module) {
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
+    if (function.isExternal())
+      continue;
+    // Kernels do not throw, and unwind tables would only make the file larger.
+    function.setNoUnwind(true);
+    auto symbol = function->getAttrOfType<StringAttr>(kernelSymbolAttribute);
+    function.setLinkage(LLVM::Linkage::Internal);
+    if (!symbol)
+      continue;
+    function->removeAttr(kernelSymbolAttribute);
+    addEntryPoint(function, symbol);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The pass order
+//===----------------------------------------------------------------------===//
+
+static void addLoweringPasses(OpPassManager &passes,
+                              const FeatureSet &features) {
+  arith::ArithExpandOpsPassOptions expand;
+  // Without the instruction, a conversion to bf16 would become a library call.
+  expand.includeBf16 = !features.hasAvx512Bf16();
+  passes.addPass(arith::createArithExpandOpsPass(expand));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createConvertVectorToLLVMPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(memref::createExpandStridedMetadataPass());
+  passes.addPass(createLowerAffinePass());
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  passes.addPass(createConvertFuncToLLVMPass(functions));
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createConvertIndexToLLVMPass());
+  passes.addPass(createUBToLLVMConversionPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+LogicalResult lowerToLLVM(ModuleOp module, const FeatureSet &features) {
+  if (failed(verifyKernels(module)))
+    return failure();
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  addLoweringPasses(passes, features);
+  if (failed(passes.run(module)))
+    return failure();
+  addEntryPoints(module);
+  return success();
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,52 @@
+//===- LoadedKernels.cpp - Compiled kernels in this process, for tests ----===//
+//
+// The shared object goes through a file that only this process sees.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoadedKernels.h"
+#include "tenon/Codegen/CPU/LinkSharedObject.h"
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace tenon::codegen;
+
+std::vector<FeatureSet> runnableFeatureSets() {
+  using tenon::libraries::Isa;
+  std::vector<FeatureSet> sets;
+  std::optional<FeatureSet> host = FeatureSet::host();
+  for (Isa isa : {Isa::avx2, Isa::avx512, Isa::avx512Bf16})
+    if (host && isa <= host->isa)
+      sets.push_back(FeatureSet{isa});
+  return sets;
+}
+
+LoadedKernels::LoadedKernels(llvm::ArrayRef<ObjectCode> objects) {
+  mlir::MLIRContext context;
+  auto image = linkSharedObject(objects, [&] {
+    return mlir::emitError(mlir::UnknownLoc::get(&context));
+  });
+  if (mlir::failed(image)) {
+    ADD_FAILURE() << "linking failed";
+    return;
+  }
+  int file = memfd_create("kernels", MFD_CLOEXEC);
+  ssize_t written = write(file, image->data(), image->size());
+  EXPECT_EQ(written, static_cast<ssize_t>(image->size()));
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    ADD_FAILURE() << dlerror();
+  close(file);
+}
+
+LoadedKernels::~LoadedKernels() {
+  if (handle)
+    dlclose(handle);
+}
+
+Kernel *LoadedKernels::find(const char *name) const {
+  return handle ? reinterpret_cast<Kernel *>(dlsym(handle, name)) : nullptr;
+}
