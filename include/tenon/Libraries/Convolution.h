@@ -11,6 +11,7 @@
 #ifndef TENON_LIBRARIES_CONVOLUTION_H
 #define TENON_LIBRARIES_CONVOLUTION_H
 
+#include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
 
 #include <cstdint>
@@ -33,6 +34,8 @@ struct ConvolutionDescription {
     int64_t dilation = 1;                      // kernel dilation, 1 = dense
     int64_t padLow = 0, padHigh = 0;           // may be negative
     int64_t inputStride = 0, kernelStride = 0, outputStride = 0; // elements
+
+    bool operator==(const Spatial &) const = default;
   };
 
   ConvolutionKind kind = ConvolutionKind::forward;
@@ -51,14 +54,14 @@ struct ConvolutionDescription {
   bool mirroredKernel = false;
   /// See MatmulDescription::pieces.
   int64_t pieces = 1;
+
+  bool operator==(const ConvolutionDescription &) const = default;
 };
 
-/// Empty if the library on the planned instruction set runs `description`,
-/// otherwise why not.
-std::string whyNotSupported(const ConvolutionDescription &description);
-
-/// Bytes of scratch memory the call needs; the planner places them.
-int64_t workspaceBytes(const ConvolutionDescription &description);
+/// As for matrix multiplications, see Matmul.h.
+int64_t preferredPieces(const ConvolutionDescription &description);
+std::string whyNotSupported(const ConvolutionDescription &description, Isa isa);
+int64_t workspaceBytes(const ConvolutionDescription &description, Isa isa);
 
 } // namespace tenon::libraries
 

@@ -15,6 +15,7 @@
 #ifndef TENON_LIBRARIES_MATMUL_H
 #define TENON_LIBRARIES_MATMUL_H
 
+#include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
 
 #include <cstdint>
@@ -55,12 +56,18 @@ struct MatmulDescription {
   bool operator==(const MatmulDescription &) const = default;
 };
 
-/// Empty if the library on the planned instruction set runs `description`,
-/// otherwise why not.
-std::string whyNotSupported(const MatmulDescription &description);
+/// Into how many pieces it pays to cut the call: a function of the description
+/// alone (its own `pieces` is not looked at), never of the machine.
+int64_t preferredPieces(const MatmulDescription &description);
 
-/// Bytes of scratch memory the call needs; the planner places them.
-int64_t workspaceBytes(const MatmulDescription &description);
+/// Empty if the library on instruction set `isa` runs `description`, otherwise
+/// why not.
+std::string whyNotSupported(const MatmulDescription &description, Isa isa);
+
+/// Bytes of scratch memory the call needs, 0 for none; the planner places them
+/// at a multiple of 64 and passes them as the call's last argument. The library
+/// is asked on this machine, capped to `isa`; -1 if it does not run the call.
+int64_t workspaceBytes(const MatmulDescription &description, Isa isa);
 
 } // namespace tenon::libraries
 

@@ -1,0 +1,39 @@
+//===- Writer.h - Writes .tenon files -------------------------------------===//
+//
+// Turns an Index and the raw bytes of its sections into the bytes of a `.tenon`
+// file (docs/Forms.md has the layout). The same input gives the same bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_FORMAT_WRITER_H
+#define TENON_FORMAT_WRITER_H
+
+#include "tenon/Format/Index.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tenon::format {
+
+/// The bytes of one section; at most one of each kind.
+struct SectionBytes {
+  SectionKind kind = SectionKind::constants;
+  std::span<const std::byte> bytes;
+};
+
+/// The bytes of the file. `index.sections` is ignored and made anew from
+/// `sections`, in their order.
+std::vector<std::byte> write(const Index &index,
+                             std::span<const SectionBytes> sections);
+
+/// Writes the file atomically: whoever opens `path` sees the old file or the
+/// whole new one, also after a kill or with a full disk. False with a message
+/// in `error` if that failed; the old file is then intact.
+bool writeFile(const std::string &path, const Index &index,
+               std::span<const SectionBytes> sections, std::string &error);
+
+} // namespace tenon::format
+
+#endif // TENON_FORMAT_WRITER_H

@@ -1,0 +1,103 @@
+//===- AtomicFile.cpp - A file that appears whole or not at all -----------===//
+//
+// Temporary file, fsync, rename, fsync of the folder.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Format/AtomicFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace tenon::format;
+
+static std::string folderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  if (slash == std::string::npos)
+    return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+static std::string reason() { return std::strerror(errno); }
+
+std::unique_ptr<AtomicFile> AtomicFile::create(const std::string &path,
+                                               std::string &error) {
+  std::unique_ptr<AtomicFile> result(new AtomicFile);
+  result->path = path;
+  result->temporary = path + ".XXXXXX";
+  // mkostemp gives mode 0600; a user expects the mode of a plain new file, or
+  // of the file that is replaced.
+  result->file = mkostemp(result->temporary.data(), O_CLOEXEC);
+  if (result->file < 0) {
+    error = "cannot write '" + path + "': " + reason();
+    return nullptr;
+  }
+  struct stat old;
+  mode_t mode;
+  if (stat(path.c_str(), &old) == 0) {
+    mode = old.st_mode & 07777;
+  } else {
+    // The only way to read the mask is to set it.
+    mode_t mask = umask(0);
+    umask(mask);
+    mode = 0666 & ~mask;
+  }
+  (void)fchmod(result->file, mode);
+  return result;
+}
+
+AtomicFile::~AtomicFile() {
+  if (file >= 0) {
+    close(file);
+    unlink(temporary.c_str());
+  }
+}
+
+bool AtomicFile::append(std::span<const std::byte> bytes, std::string &error) {
+  const std::byte *next = bytes.data();
+  size_t left = bytes.size();
+  while (left > 0) {
+    ssize_t written = ::write(file, next, left);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0) {
+      error = "cannot write '" + path +
+              "': " + (written < 0 ? reason() : "no progress") +
+              "; what was there before is untouched";
+      return false;
+    }
+    next += written;
+    left -= size_t(written);
+  }
+  return true;
+}
+
+bool AtomicFile::commit(std::string &error) {
+  bool durable = fsync(file) == 0;
+  if (!durable)
+    error = "cannot write '" + path + "': " + reason() +
+            "; what was there before is untouched";
+  int closed = close(file);
+  file = -1;
+  if (durable && closed != 0) {
+    error = "cannot write '" + path + "': " + reason() +
+            "; what was there before is untouched";
+    durable = false;
+  }
+  if (!durable || rename(temporary.c_str(), path.c_str()) != 0) {
+    if (durable)
+      error = "cannot replace '" + path + "': " + reason();
+    unlink(temporary.c_str());
+    return false;
+  }
+  int folder = open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    // Some file systems cannot sync a folder; the rename stands either way.
+    (void)fsync(folder);
+    close(folder);
+  }
+  return true;
+}

@@ -1,0 +1,352 @@
+//===- Reader.cpp - Reads and checks .tenon files
+//--------------------------===//
+//
+// Header, hash, FlatBuffers verifier, copy into plain structs, whyInvalid: in
+// this order, each only after the one before it has passed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Format/Reader.h"
+
+#include "Layout.h"
+#include "tenon/Format/Index_generated.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace tenon;
+using namespace tenon::format;
+
+namespace {
+
+/// Copies a verified FlatBuffer into plain structs. The verifier has checked
+/// every offset; what may still be missing is optional fields, which
+/// FlatBuffers returns as null.
+class IndexLoader {
+public:
+  bool load(const fb::Index &table, Index &index) {
+    index.version = table.version();
+    index.producer = text(table.producer());
+    index.name = text(table.name());
+    index.cpu = text(table.cpu());
+    index.cpuFeatures = texts(table.cpu_features());
+    index.flops = table.flops();
+    each(table.segments(), [&](const fb::Segment &segment) {
+      index.segments.push_back(
+          {SegmentKind(segment.kind()), segment.bytes(), segment.alignment()});
+    });
+    each(table.tensors(), [&](const fb::Tensor &tensor) {
+      index.tensors.push_back({text(tensor.name()), texts(tensor.aliases()),
+                               ElementType(tensor.type()),
+                               numbers(tensor.shape()), Role(tensor.role()),
+                               tensor.argument(), tensor.result(),
+                               slice(tensor.storage())});
+    });
+    each(table.kernels(), [&](const fb::Kernel &kernel) {
+      index.kernels.push_back({text(kernel.symbol()),
+                               text(kernel.description()), kernel.fallback()});
+    });
+    each(table.library_calls(), [&](const fb::LibraryCallEntry &entry) {
+      load(entry, index.libraryCalls.emplace_back());
+    });
+    each(table.entry_points(), [&](const fb::EntryPoint &entry) {
+      EntryPoint &result = index.entryPoints.emplace_back();
+      result.name = text(entry.name());
+      load(entry.program(), result.program, 0);
+    });
+    each(table.certificates(), [&](const fb::Certificate &certificate) {
+      index.certificates.push_back(
+          {text(certificate.kind()), text(certificate.text())});
+    });
+    each(table.sections(), [&](const fb::Section &section) {
+      index.sections.push_back({SectionKind(section.kind()), section.offset(),
+                                section.bytes(), section.hash_low(),
+                                section.hash_high()});
+    });
+    return complete;
+  }
+
+private:
+  static std::string text(const flatbuffers::String *value) {
+    return value ? value->str() : std::string();
+  }
+
+  template <typename Vector, typename Function>
+  void each(const Vector *vector, Function function) {
+    if (vector)
+      for (const auto *element : *vector)
+        function(*element);
+  }
+
+  static std::vector<std::string>
+  texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>
+            *values) {
+    std::vector<std::string> result;
+    if (values)
+      for (const auto *value : *values)
+        result.push_back(text(value));
+    return result;
+  }
+
+  static std::vector<int64_t>
+  numbers(const flatbuffers::Vector<int64_t> *values) {
+    return values ? std::vector<int64_t>(values->begin(), values->end())
+                  : std::vector<int64_t>();
+  }
+
+  Slice slice(const fb::Slice *value) {
+    if (!value) {
+      complete = false;
+      return {};
+    }
+    return {value->segment(), value->offset(), value->bytes()};
+  }
+
+  void load(const fb::LibraryCallEntry &entry, LibraryCallEntry &result) {
+    result.library = text(entry.library());
+    result.libraryVersion = text(entry.library_version());
+    result.isa = text(entry.isa());
+    result.workspaceBytes = entry.workspace_bytes();
+    if (const auto *matmul = entry.description_as_Matmul()) {
+      Matmul value;
+      value.lhsType = ElementType(matmul->lhs_type());
+      value.rhsType = ElementType(matmul->rhs_type());
+      value.resultType = ElementType(matmul->result_type());
+      value.batch = numbers(matmul->batch());
+      value.sizes = numbers(matmul->sizes());
+      value.strides = numbers(matmul->strides());
+      value.epilogue = matmul->epilogue();
+      value.pieces = matmul->pieces();
+      result.description = std::move(value);
+    } else if (const auto *convolution = entry.description_as_Convolution()) {
+      Convolution value;
+      value.kind = convolution->kind();
+      value.type = ElementType(convolution->type());
+      value.batch = convolution->batch();
+      value.groups = convolution->groups();
+      value.inputChannels = convolution->input_channels();
+      value.outputChannels = convolution->output_channels();
+      value.spatial = numbers(convolution->spatial());
+      value.strides = numbers(convolution->strides());
+      value.mirroredKernel = convolution->mirrored_kernel();
+      value.pieces = convolution->pieces();
+      result.description = std::move(value);
+    } else {
+      complete = false;
+    }
+  }
+
+  void load(const fb::Block *block, Block &result, int nesting) {
+    if (!block || nesting > maxProgramNesting) {
+      complete = false;
+      return;
+    }
+    each(block->instructions(), [&](const fb::InstructionBox &box) {
+      load(box, result.instructions.emplace_back(), nesting);
+    });
+  }
+
+  void load(const fb::InstructionBox &box, Instruction &result, int nesting) {
+    auto slices = [&](const auto *vector) {
+      std::vector<Slice> list;
+      each(vector,
+           [&](const fb::Slice &value) { list.push_back(slice(&value)); });
+      return list;
+    };
+    if (const auto *launch = box.instruction_as_Launch()) {
+      result.operation = Launch{launch->kernel(), slices(launch->arguments()),
+                                launch->parts()};
+    } else if (const auto *call = box.instruction_as_LibraryCall()) {
+      result.operation = LibraryCall{call->call(), slices(call->arguments())};
+    } else if (const auto *copy = box.instruction_as_Copy()) {
+      result.operation = Copy{slice(copy->from()), slice(copy->to())};
+    } else if (const auto *loop = box.instruction_as_While()) {
+      While value;
+      value.predicate = slice(loop->predicate());
+      load(loop->condition(), value.condition, nesting + 1);
+      load(loop->body(), value.body, nesting + 1);
+      result.operation = std::move(value);
+    } else if (const auto *conditional = box.instruction_as_Case()) {
+      Case value;
+      value.selector = slice(conditional->selector());
+      each(conditional->branches(), [&](const fb::Block &branch) {
+        load(&branch, value.branches.emplace_back(), nesting + 1);
+      });
+      result.operation = std::move(value);
+    } else {
+      complete = false;
+    }
+  }
+
+  bool complete = true;
+};
+
+/// Sections lie behind the index, aligned, inside the file and apart.
+std::string whyMisplaced(const std::vector<Section> &sections,
+                         uint64_t indexEnd, uint64_t fileBytes) {
+  uint64_t end = indexEnd;
+  bool seen[2] = {};
+  for (const Section &section : sections) {
+    if (section.kind > SectionKind::cpuKernels || seen[size_t(section.kind)])
+      return "a section is of unknown kind or there twice";
+    seen[size_t(section.kind)] = true;
+    if (section.offset % sectionAlignment != 0 || section.offset < end ||
+        section.offset > fileBytes ||
+        section.bytes > fileBytes - section.offset)
+      return "section " + std::string(name(section.kind)) + " at byte " +
+             std::to_string(section.offset) + " with " +
+             std::to_string(section.bytes) + " bytes does not fit in " +
+             std::to_string(fileBytes) + " bytes";
+    end = section.offset + section.bytes;
+  }
+  return "";
+}
+
+} // namespace
+
+Reader::~Reader() {
+  if (file >= 0)
+    close(file);
+}
+
+std::unique_ptr<Reader> Reader::open(const std::string &path,
+                                     std::string &error) {
+  std::unique_ptr<Reader> reader(new Reader);
+  reader->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  if (reader->file < 0 || fstat(reader->file, &status) != 0) {
+    error = "cannot open '" + path + "': " + std::strerror(errno);
+    return nullptr;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    error = "'" + path + "' is not a file";
+    return nullptr;
+  }
+  reader->fileBytes = uint64_t(status.st_size);
+  if (!reader->load(error)) {
+    error = "'" + path + "': " + error;
+    return nullptr;
+  }
+  return reader;
+}
+
+std::unique_ptr<Reader> Reader::fromBytes(std::vector<std::byte> bytes,
+                                          std::string &error) {
+  std::unique_ptr<Reader> reader(new Reader);
+  reader->memory = std::move(bytes);
+  reader->fileBytes = reader->memory.size();
+  if (!reader->load(error))
+    return nullptr;
+  return reader;
+}
+
+bool Reader::readAt(uint64_t offset, std::span<std::byte> into,
+                    std::string &error) const {
+  if (file < 0) {
+    if (offset > memory.size() || into.size() > memory.size() - offset) {
+      error = "the file ends early";
+      return false;
+    }
+    if (!into.empty())
+      std::memcpy(into.data(), memory.data() + offset, into.size());
+    return true;
+  }
+  while (!into.empty()) {
+    ssize_t got = pread(file, into.data(), into.size(), off_t(offset));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0) {
+      error = got < 0
+                  ? std::string("cannot read the file: ") + std::strerror(errno)
+                  : "the file ends early";
+      return false;
+    }
+    into = into.subspan(size_t(got));
+    offset += uint64_t(got);
+  }
+  return true;
+}
+
+bool Reader::load(std::string &error) {
+  Header header;
+  if (fileBytes < sizeof(header)) {
+    error = "not a .tenon file: " + std::to_string(fileBytes) +
+            " bytes are less than its header";
+    return false;
+  }
+  if (!readAt(0, std::as_writable_bytes(std::span(&header, 1)), error))
+    return false;
+  if (std::memcmp(header.magic, magic, sizeof(magic)) != 0) {
+    error = "not a .tenon file: it does not start with TENON";
+    return false;
+  }
+  if (header.version != formatVersion) {
+    error = "the file has format version " + std::to_string(header.version) +
+            ", this program reads version " + std::to_string(formatVersion) +
+            "; compile the step again";
+    return false;
+  }
+  if (header.indexBytes > maxIndexBytes ||
+      header.indexBytes > fileBytes - sizeof(header)) {
+    error = "the file is damaged: its index of " +
+            std::to_string(header.indexBytes) + " bytes does not fit in " +
+            std::to_string(fileBytes) + " bytes";
+    return false;
+  }
+  std::vector<std::byte> stored(header.indexBytes);
+  if (!readAt(sizeof(header), stored, error))
+    return false;
+  if (hashOf(stored) != Hash{header.hashLow, header.hashHigh}) {
+    error = "the file is damaged: its index does not have the hash it should";
+    return false;
+  }
+  // A nesting level of the program takes three levels of tables.
+  flatbuffers::Verifier verifier(
+      reinterpret_cast<const uint8_t *>(stored.data()), stored.size(),
+      /*max_depth=*/4 * maxProgramNesting, /*max_tables=*/100'000'000);
+  if (!fb::VerifyIndexBuffer(verifier)) {
+    error = "the file is damaged: its index is no valid FlatBuffer";
+    return false;
+  }
+  if (!IndexLoader().load(*fb::GetIndex(stored.data()), contents)) {
+    error = "the file is damaged: its index is incomplete";
+    return false;
+  }
+  std::string fault = format::whyInvalid(contents);
+  if (fault.empty())
+    fault = whyMisplaced(contents.sections, sizeof(header) + stored.size(),
+                         fileBytes);
+  if (!fault.empty()) {
+    error = "the file is damaged: " + fault;
+    return false;
+  }
+  return true;
+}
+
+const Section *Reader::findSection(SectionKind kind) const {
+  for (const Section &section : contents.sections)
+    if (section.kind == kind)
+      return &section;
+  return nullptr;
+}
+
+bool Reader::readSection(const Section &section, std::span<std::byte> into,
+                         std::string &error) const {
+  if (into.size() != section.bytes) {
+    error = "section " + std::string(name(section.kind)) + " has " +
+            std::to_string(section.bytes) + " bytes, asked for " +
+            std::to_string(into.size());
+    return false;
+  }
+  if (!readAt(section.offset, into, error))
+    return false;
+  if (hashOf(into) != Hash{section.hashLow, section.hashHigh}) {
+    error = "the file is damaged: section " + std::string(name(section.kind)) +
+            " does not have the hash it should";
+    return false;
+  }
+  return true;
+}

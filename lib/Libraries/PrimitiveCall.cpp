@@ -1,0 +1,162 @@
+//===- PrimitiveCall.cpp - A call as phases of primitives -----------------===//
+//
+// Binding and running primitives, and the entry points that all kinds of
+// description share.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrimitiveCall.h"
+
+using namespace tenon;
+using namespace tenon::libraries;
+
+BoundCall::~BoundCall() = default;
+Call::~Call() = default;
+
+namespace tenon::libraries {
+
+/// Has its own memory objects, because those carry the addresses.
+class BoundPrimitiveCall final : public BoundCall {
+public:
+  explicit BoundPrimitiveCall(const PrimitiveCall &call)
+      : stream(call.engine.stream) {
+    for (const Phase &phase : call.work) {
+      auto &boundPhase = phases.emplace_back();
+      for (const Task &task : phase) {
+        auto &boundTask = boundPhase.emplace_back();
+        for (const Step &step : task) {
+          BoundStep &bound = boundTask.emplace_back();
+          bound.step = &step;
+          for (const Operand &operand : step.operands) {
+            bound.pointers.push_back(nullptr);
+            if (!step.primitive)
+              continue;
+            Memory memory;
+            if (dnnl_memory_create(memory.out(), &operand.memory,
+                                   call.engine.engine, nullptr) != dnnl_success)
+              broken = true;
+            bound.arguments.push_back({operand.name, memory.get()});
+            bound.memories.push_back(std::move(memory));
+          }
+        }
+      }
+    }
+  }
+
+  void bind(std::span<void *const> arguments) override {
+    for (auto &phase : phases)
+      for (auto &task : phase)
+        for (BoundStep &bound : task)
+          for (size_t i = 0; i < bound.pointers.size(); ++i) {
+            const Operand &operand = bound.step->operands[i];
+            bound.pointers[i] =
+                static_cast<char *>(arguments[operand.argument]) +
+                operand.offset;
+            if (bound.step->primitive)
+              dnnl_memory_set_data_handle(bound.memories[i].get(),
+                                          bound.pointers[i]);
+          }
+  }
+
+  bool run(int64_t phase, int64_t task) const override {
+    if (broken)
+      return false;
+    for (const BoundStep &bound : phases[phase][task]) {
+      if (!bound.step->primitive)
+        bound.step->function(bound.pointers);
+      else if (dnnl_primitive_execute(bound.step->primitive->get(), stream,
+                                      int(bound.arguments.size()),
+                                      bound.arguments.data()) != dnnl_success)
+        return false;
+    }
+    return true;
+  }
+
+private:
+  struct BoundStep {
+    const Step *step = nullptr;
+    std::vector<void *> pointers;
+    std::vector<Memory> memories;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+
+  dnnl_stream_t stream;
+  std::vector<std::vector<std::vector<BoundStep>>> phases;
+  bool broken = false;
+};
+
+} // namespace tenon::libraries
+
+std::unique_ptr<BoundCall> PrimitiveCall::newBinding() const {
+  return std::make_unique<BoundPrimitiveCall>(*this);
+}
+
+Step PrimitiveCall::makeStep(const PrimitiveDescription &description,
+                             std::shared_ptr<Primitive> primitive,
+                             std::vector<Operand> operands) {
+  Step step;
+  step.primitive = std::move(primitive);
+  step.operands = std::move(operands);
+  if (int64_t scratch = scratchpadBytes(description))
+    step.operands.push_back({DNNL_ARG_SCRATCHPAD,
+                             memoryOf(description, dnnl_query_scratchpad_md),
+                             workspaceArgument(), reserve(scratch)});
+  return step;
+}
+
+std::shared_ptr<Primitive>
+tenon::libraries::createPrimitive(const PrimitiveDescription &description) {
+  auto primitive = std::make_shared<Primitive>();
+  if (dnnl_primitive_create(primitive->out(), description.get()) !=
+      dnnl_success)
+    return nullptr;
+  return primitive;
+}
+
+std::unique_ptr<Call> Call::create(const Description &description, Isa isa,
+                                   std::string &error) {
+  error = std::visit([](const auto &value) { return whyInvalid(value); },
+                     description);
+  if (!error.empty())
+    return nullptr;
+  const Engine *engine = engineFor(isa, error);
+  if (!engine)
+    return nullptr;
+  PlanForOneThread oneThread;
+  return std::visit(
+      [&](const auto &value) -> std::unique_ptr<Call> {
+        return createCall(value, *engine, error);
+      },
+      description);
+}
+
+std::string
+tenon::libraries::whyNotSupported(const MatmulDescription &description,
+                                  Isa isa) {
+  std::string error;
+  Call::create(description, isa, error);
+  return error;
+}
+
+std::string
+tenon::libraries::whyNotSupported(const ConvolutionDescription &description,
+                                  Isa isa) {
+  std::string error;
+  Call::create(description, isa, error);
+  return error;
+}
+
+int64_t tenon::libraries::workspaceBytes(const MatmulDescription &description,
+                                         Isa isa) {
+  std::string error;
+  auto call = Call::create(description, isa, error);
+  return call ? call->workspaceBytes() : -1;
+}
+
+int64_t
+tenon::libraries::workspaceBytes(const ConvolutionDescription &description,
+                                 Isa isa) {
+  std::string error;
+  auto call = Call::create(description, isa, error);
+  return call ? call->workspaceBytes() : -1;
+}
