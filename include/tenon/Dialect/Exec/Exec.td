@@ -26,6 +26,7 @@ def Exec_Dialect : Dialect {
     A memref type gives a slice's shape and element type; its layout is always
     row-major and an `i1` takes a byte.
   }];
+  let useDefaultAttributePrinterParser = 1;
 }
 
 def Exec_SegmentKind : I32EnumAttr<"SegmentKind", "what a segment holds", [
@@ -147,7 +148,7 @@ def Exec_LibraryCallOp : Exec_Op<"library_call"> {
 def Exec_CopyOp : Exec_Op<"copy"> {
   let summary = "copies one slice to another that does not overlap it";
   let arguments = (ins AnyMemRef:$from, AnyMemRef:$to);
-  let assemblyFormat = "$from `to` $to attr-dict `:` type($from)";
+  let assemblyFormat = "$from `to` $to attr-dict `:` type($from) `to` type($to)";
 }
 
 def Exec_WhileOp : Exec_Op<"while", [NoRegionArguments, NoTerminator, SingleBlock]> {

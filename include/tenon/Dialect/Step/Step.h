@@ -43,6 +43,25 @@ inline constexpr llvm::StringLiteral successorAttrName = "step.successor";
 /// overwritten.
 inline constexpr llvm::StringLiteral donatedAttrName = "step.donated";
 
+/// Attribute of operations in scheduled form, array of #step.place: where each
+/// result lies; on a `while`, where each carried value lies.
+inline constexpr llvm::StringLiteral placesAttrName = "step.places";
+/// Function attributes of scheduled form, arrays of #step.place: where each
+/// argument lies, and where each result has to lie at the end.
+inline constexpr llvm::StringLiteral argumentPlacesAttrName =
+    "step.argument_places";
+inline constexpr llvm::StringLiteral resultPlacesAttrName =
+    "step.result_places";
+/// Group attribute, i64: bytes of scratch memory its kernel or call needs.
+inline constexpr llvm::StringLiteral scratchBytesAttrName =
+    "step.scratch_bytes";
+/// Group attribute of scheduled form, #step.place: where that memory lies.
+inline constexpr llvm::StringLiteral scratchPlaceAttrName =
+    "step.scratch_place";
+/// Module attribute of scheduled form, dictionary: bytes of each segment.
+inline constexpr llvm::StringLiteral segmentBytesAttrName =
+    "step.segment_bytes";
+
 /// Whether an argument of this role is carried from step to step.
 bool isState(Role role);
 

@@ -64,6 +64,32 @@ def Step_GroupKindAttr : EnumAttr<Step_Dialect, Step_GroupKind, "group_kind"> {
   let assemblyFormat = "$value";
 }
 
+def Step_Segment : I32EnumAttr<"Segment", "a range of memory of the step", [
+    I32EnumAttrCase<"state", 0>,
+    I32EnumAttrCase<"batch", 1>,
+    I32EnumAttrCase<"results", 2>,
+    I32EnumAttrCase<"temporaries", 3>,
+    I32EnumAttrCase<"constants", 4>,
+  ]> {
+  let cppNamespace = "::tenon::step";
+  let genSpecializedAttr = 0;
+}
+
+def Step_PlaceAttr : AttrDef<Step_Dialect, "Place"> {
+  let mnemonic = "place";
+  let summary = "where a value lies in memory";
+  let description = [{
+    A segment and an offset in bytes, written by the Memory stage. The size
+    follows from the value's type.
+
+    ```mlir
+    #step.place<temporaries, 4096>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Step_Segment>:$segment, "int64_t":$offset);
+  let assemblyFormat = "`<` $segment `,` $offset `>`";
+}
+
 class Step_Op<string mnemonic, list<Trait> traits = []>
     : Op<Step_Dialect, mnemonic, traits>;
 

@@ -1,0 +1,40 @@
+//===- LibraryCandidates.h - Dots and convolutions as library calls ------===//
+//
+// Describes a `dot_general` or a `convolution`, with the transposes around it,
+// as a call a library may run. The description reads operands through strides,
+// so the transposes cost nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_FUSION_LIBRARYCANDIDATES_H
+#define TENON_FUSION_LIBRARYCANDIDATES_H
+
+#include "tenon/Dialect/Exec/Exec.h"
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <optional>
+#include <string>
+
+namespace tenon::fusion {
+
+struct LibraryCandidate {
+  exec::LibraryDescription description;
+  /// Operations the call replaces, in program order; the dot or convolution is
+  /// among them, the last one's result is the call's result.
+  llvm::SmallVector<mlir::Operation *> operations;
+  /// Values the call reads, in the order of the library's operands.
+  llvm::SmallVector<mlir::Value> operands;
+};
+
+/// The call that computes `op`, or the transpose that alone reads it when
+/// `throughResult`; nothing, with the reason, if it has no description.
+std::optional<LibraryCandidate>
+describeDot(mlir::Operation *op, bool throughResult, std::string &whyNot);
+std::optional<LibraryCandidate> describeConvolution(mlir::Operation *op,
+                                                    std::string &whyNot);
+
+} // namespace tenon::fusion
+
+#endif // TENON_FUSION_LIBRARYCANDIDATES_H

@@ -1,0 +1,39 @@
+//===- Passes.h - Fusion: operations become groups -----------------------===//
+//
+// The passes of the stage `group` and its pipeline.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_FUSION_PASSES_H
+#define TENON_FUSION_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+#include <string>
+
+namespace tenon::fusion {
+
+#define GEN_PASS_DECL
+#include "tenon/Fusion/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "tenon/Fusion/Passes.h.inc"
+
+struct FusionOptions {
+  /// Whether operations are merged at all; off is for testing.
+  bool merge = true;
+  /// The instruction set library calls are planned for: avx2, avx512,
+  /// avx512_bf16.
+  std::string libraryInstructionSet = "avx2";
+  /// Into how many pieces a large library call is cut; part of the plan.
+  int64_t cores = 2;
+};
+
+/// Step form to grouped form.
+void buildFusionPipeline(mlir::OpPassManager &passes,
+                         const FusionOptions &options);
+
+} // namespace tenon::fusion
+
+#endif // TENON_FUSION_PASSES_H

@@ -1,0 +1,120 @@
+//===- Passes.td - Fusion: operations become groups -----------------------===//
+//
+// The stage `group`: step form in, grouped form out. See docs/Forms.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_FUSION_PASSES_TD
+#define TENON_FUSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "write long reductions out as two stages";
+  let description = [{
+    A reduction of many elements to few results leaves nothing to do in parallel
+    and its order would depend on how it is cut. This pass writes the tree into
+    the IR: the reduced dimension is split into blocks whose number follows from
+    the shape alone, a first reduction makes one partial result per block, a
+    second one combines them.
+
+    ```mlir
+    // before
+    %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+    // after
+    %b = stablehlo.reshape %x : (tensor<1048576xf32>) -> tensor<64x16384xf32>
+    %p = stablehlo.reduce(%b init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x16384xf32>, tensor<f32>) -> tensor<64xf32>
+    %s = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
+def WidenDotsPass : Pass<"fusion-widen-dots", "::mlir::func::FuncOp"> {
+  let summary = "compute dots and convolutions of unsupported types in f32";
+  let description = [{
+    A dot or convolution whose 16-bit or mixed operand types the library does not
+    run is computed on f32 operands and rounded once at the end. The bits are
+    those of the original, which accumulates in f32 as well: widening is exact.
+
+    ```mlir
+    // before
+    %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xf16>, tensor<8x4xf16>) -> tensor<2x4xf16>
+    // after
+    %a = stablehlo.convert %x : (tensor<2x8xf16>) -> tensor<2x8xf32>
+    %b = stablehlo.convert %w : (tensor<8x4xf16>) -> tensor<8x4xf32>
+    %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %d = stablehlo.convert %c : (tensor<2x4xf32>) -> tensor<2x4xf16>
+    ```
+  }];
+  let options = [
+    Option<"instructionSet", "instruction-set", "std::string", "\"avx2\"",
+           "the library's instruction set: avx2, avx512 or avx512_bf16">,
+  ];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
+def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::FuncOp"> {
+  let summary = "make a library group of each dot and convolution the library runs";
+  let description = [{
+    A `dot_general` or `convolution` becomes a `library` group with its
+    description, together with the transposes of its operands, which the library
+    reads through strides. What the library does not run stays for the generic
+    template; a remark says why.
+
+    ```mlir
+    // before
+    %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+    %d = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    // after: one group, the transpose is a stride
+    %d = step.group library(%x, %w) attributes {exec.library = {...}} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32> { ... }
+    ```
+  }];
+  let options = [
+    Option<"instructionSet", "instruction-set", "std::string", "\"avx2\"",
+           "the library's instruction set: avx2, avx512 or avx512_bf16">,
+    Option<"cores", "cores", "int64_t", "2",
+           "into how many pieces a large call is cut">,
+  ];
+  let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
+}
+
+def FormGroupsPass : Pass<"fusion-form-groups", "::mlir::func::FuncOp"> {
+  let summary = "put every operation into a group";
+  let description = [{
+    Operations are merged along the values that flow between them as long as the
+    union stays a group some template can emit (docs/Forms.md), no path leaves it
+    and comes back, and the merge saves memory traffic. Reads that cost nothing
+    (broadcasts, iota, constants, slices) are cloned into each reader first. A
+    remark says for each value that stays in memory why its writer and reader
+    were not merged.
+
+    ```mlir
+    // before
+    %a = stablehlo.add %x, %y : tensor<8xf32>
+    %b = stablehlo.tanh %a : tensor<8xf32>
+    // after
+    %b = step.group elementwise(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%0: tensor<8xf32>, %1: tensor<8xf32>):
+      %2 = stablehlo.add %0, %1 : tensor<8xf32>
+      %3 = stablehlo.tanh %2 : tensor<8xf32>
+      step.yield %3 : tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"merge", "merge", "bool", "true",
+           "merge operations; without it every operation is a group of its own">,
+  ];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+}
+
+def VerifyGroupedFormPass : Pass<"verify-grouped-form", "::mlir::ModuleOp"> {
+  let summary = "check the contract of grouped form";
+  let description = [{
+    Fails on the first operation that docs/Forms.md does not allow between the
+    stages `group` and `plan`.
+  }];
+}
+
+#endif // TENON_FUSION_PASSES_TD

@@ -1,0 +1,31 @@
+//===- StridedView.h - A tensor read through transposes ------------------===//
+//
+// Follows the transposes from an operand up to the value that lies in memory
+// and says with which strides the operand reads it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_FUSION_STRIDEDVIEW_H
+#define TENON_FUSION_STRIDEDVIEW_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tenon::fusion {
+
+struct StridedView {
+  mlir::Value source;
+  llvm::SmallVector<int64_t> shape;   // as the operand sees it
+  llvm::SmallVector<int64_t> strides; // elements
+  llvm::SmallVector<mlir::Operation *>
+      operations; // passed through, outermost first
+};
+
+/// Row-major strides of a shape, in elements.
+llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
+
+StridedView stridedView(mlir::Value operand);
+
+} // namespace tenon::fusion
+
+#endif // TENON_FUSION_STRIDEDVIEW_H

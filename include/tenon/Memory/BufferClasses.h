@@ -1,0 +1,108 @@
+//===- BufferClasses.h - Which values share a buffer, and when they live --===//
+//
+// Time is the order of operations: the operation with number t reads at 2t and
+// writes at 2t + 1, so a value occupies its buffer during [write, last read + 1).
+// A loop is walked once: its start values are copied in when it begins, its
+// yielded values are copied back when it ends, and what it captures from outside
+// lives until it ends.
+//
+//   t  operation                          intervals
+//   0  %a = group(%x)                     a: [1, 6)     read at t = 2
+//   1  %b = group(%a)                     b: [3, 6)
+//   2  %c = group(%a, %b)  c over a       c: [5, 8)     a and c may share: the
+//   3  return %c                                        group reads a at an index
+//                                                       before it writes c there
+//
+// A *class* is a set of values in one buffer. Views belong to the class of what
+// they view, carried values of a loop to one class each. coalesce() then merges
+// classes whose intervals do not meet.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_MEMORY_BUFFERCLASSES_H
+#define TENON_MEMORY_BUFFERCLASSES_H
+
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <optional>
+#include <vector>
+
+namespace tenon::memory {
+
+struct Interval {
+  int64_t begin = 0, end = 0; // half-open
+};
+
+struct BufferClass {
+  std::vector<Interval> intervals; // sorted by begin
+  int64_t bytes = 0;
+  /// The segment of an argument, a constant or a result; temporaries otherwise.
+  step::Segment segment = step::Segment::temporaries;
+  /// Values of one class in one segment other than temporaries belong to the
+  /// same argument, constant or result; its number among them.
+  int64_t slot = -1;
+};
+
+/// Scratch memory of one group, alive while it runs.
+struct ScratchBuffer {
+  mlir::Operation *group;
+  int64_t bytes;
+  Interval interval;
+};
+
+class BufferClasses {
+public:
+  using Id = unsigned;
+
+  /// `function` must be @main in grouped form after SeparateResults.
+  explicit BufferClasses(mlir::func::FuncOp function);
+
+  Id classOf(mlir::Value value) const;
+  const BufferClass &operator[](Id id) const { return classes[find(id)]; }
+  Id representative(Id id) const { return find(id); }
+  /// Representatives of all classes in order of their first value.
+  llvm::SmallVector<Id> representatives() const;
+  llvm::ArrayRef<ScratchBuffer> scratch() const { return scratchBuffers; }
+  /// Where result `index` of @main must lie at the end: the class of the state
+  /// argument it succeeds, or a class of the results segment.
+  Id resultClass(unsigned index) const { return resultClasses[index]; }
+
+private:
+  void number(mlir::Block &block);
+  void collect();
+  void coalesce();
+  bool tryMerge(Id first, Id second, std::optional<int64_t> touching);
+  Id find(Id id) const;
+  Id add(mlir::Value value, Id id);
+  Id create(mlir::Value value);
+  Id unite(Id first, Id second);
+  void live(mlir::Value value);
+  int64_t timeOf(mlir::Operation *op) const { return times.lookup(op); }
+
+  mlir::func::FuncOp function;
+  llvm::DenseMap<mlir::Operation *, int64_t> times;    // when an op begins
+  llvm::DenseMap<mlir::Operation *, int64_t> endTimes; // when a loop ends
+  int64_t now = 0;
+  std::vector<BufferClass> classes;
+  mutable std::vector<Id> parents;
+  llvm::MapVector<mlir::Value, Id> ids;
+  std::vector<ScratchBuffer> scratchBuffers;
+  llvm::SmallVector<Id> resultClasses;
+};
+
+/// Whether the group may write result `result` over operand `operand`: both have
+/// the same number of bytes per element and every element is read only where it
+/// is written.
+bool mayOverwrite(step::GroupOp group, unsigned operand, unsigned result);
+
+/// Whether the group only hands on its operand.
+bool isCopy(step::GroupOp group);
+
+} // namespace tenon::memory
+
+#endif // TENON_MEMORY_BUFFERCLASSES_H

@@ -1,0 +1,110 @@
+//===- Passes.td - Memory: order, places, the exec program ----------------===//
+//
+// The stages `plan` (grouped form to scheduled form) and `lower` (scheduled
+// form to exec form). See docs/Forms.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_MEMORY_PASSES_TD
+#define TENON_MEMORY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OrderOperationsPass : Pass<"memory-order-operations", "::mlir::func::FuncOp"> {
+  let summary = "run updates as soon as their gradient is there";
+  let description = [{
+    Keeps the order of the program except that an operation which frees at least
+    as many bytes as it needs runs as soon as it can. A parameter's update
+    overwrites the parameter, so it needs nothing and frees the gradient; it
+    waits only for the last reader of the old value.
+
+    ```mlir
+    // before: both gradients live until the end
+    %g1 = step.group library(%x, %d1) ...
+    %g2 = step.group library(%y, %d2) ...
+    %w1 = step.group elementwise(%p1, %g1) ...
+    %w2 = step.group elementwise(%p2, %g2) ...
+    // after
+    %g1 = step.group library(%x, %d1) ...
+    %w1 = step.group elementwise(%p1, %g1) ...
+    %g2 = step.group library(%y, %d2) ...
+    %w2 = step.group elementwise(%p2, %g2) ...
+    ```
+  }];
+}
+
+def SeparateResultsPass : Pass<"memory-separate-results", "::mlir::func::FuncOp"> {
+  let summary = "make every value that leaves a block a value of its own";
+  let description = [{
+    A value that is returned twice, or returned without being computed in the
+    block (an argument of another position, a constant, a value from outside),
+    cannot be written to the place it leaves for. Such a value is copied by a
+    group that hands on its operand.
+
+    ```mlir
+    // before
+    return %x, %x : tensor<8xf32>, tensor<8xf32>
+    // after
+    %y = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%0: tensor<8xf32>):
+      step.yield %0 : tensor<8xf32>
+    }
+    return %x, %y : tensor<8xf32>, tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+}
+
+def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
+  let summary = "give every value a place in memory";
+  let description = [{
+    Finds out when each value lives, lets values share a buffer where one ends as
+    the other begins (state updated in place, carried values of loops, operands
+    that a group may overwrite), and packs what remains into one arena with the
+    offset-packing solver. The solver's lower bound is reported as a remark.
+
+    ```mlir
+    // before
+    %1 = step.group elementwise(%0) : (tensor<8xf32>) -> tensor<8xf32> { ... }
+    // after
+    %1 = step.group elementwise(%0) attributes {step.places = [#step.place<temporaries, 0>]} : (tensor<8xf32>) -> tensor<8xf32> { ... }
+    ```
+  }];
+  let options = [
+    Option<"problemFile", "problem-file", "std::string", "\"\"",
+           "where to write the packing problem as CSV, for tenon-solve">,
+  ];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+}
+
+def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
+  let summary = "turn a scheduled step into a device program";
+  let description = [{
+    Outlines each distinct group body into a kernel function, each distinct
+    library call into a description, and writes the program: launches and calls
+    on slices, copies where a value has to move, loops and branches.
+
+    ```mlir
+    // before
+    %1 = step.group elementwise(%0) attributes {step.places = [#step.place<temporaries, 0>]} : (tensor<8xf32>) -> tensor<8xf32> { ... }
+    // after
+    exec.program @step {
+      %0 = exec.slice @batch[0] : memref<8xf32>
+      %1 = exec.slice @temporaries[0] : memref<8xf32>
+      exec.launch @kernel_0(%0, %1) parts 1 : memref<8xf32>, memref<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::exec::ExecDialect", "::mlir::func::FuncDialect"];
+}
+
+def VerifyExecFormPass : Pass<"verify-exec-form", "::mlir::ModuleOp"> {
+  let summary = "check the contract of exec form";
+  let description = [{
+    Fails on the first slice that does not fit its segment, launch that does not
+    match its kernel, or operation that docs/Forms.md does not allow after the
+    stage `lower`.
+  }];
+}
+
+#endif // TENON_MEMORY_PASSES_TD

@@ -1,0 +1,51 @@
+//===- ElementTypes.cpp - Element types between IR and files -------------===//
+//
+// See ElementTypes.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Analysis/ElementTypes.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace tenon;
+
+std::optional<ElementType> tenon::elementTypeOf(Type type) {
+  if (type.isF16())
+    return ElementType::f16;
+  if (type.isBF16())
+    return ElementType::bf16;
+  if (type.isF32())
+    return ElementType::f32;
+  if (type.isF64())
+    return ElementType::f64;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return std::nullopt;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return ElementType::i1;
+  case 8:
+    return isUnsigned ? ElementType::ui8 : ElementType::i8;
+  case 16:
+    return isUnsigned ? ElementType::ui16 : ElementType::i16;
+  case 32:
+    return isUnsigned ? ElementType::ui32 : ElementType::i32;
+  case 64:
+    return isUnsigned ? ElementType::ui64 : ElementType::i64;
+  default:
+    return std::nullopt;
+  }
+}
+
+int64_t tenon::storedBytes(Type type) {
+  auto shaped = cast<ShapedType>(type);
+  int64_t width = 1;
+  if (shaped.getElementType().isIntOrFloat())
+    width = std::max<int64_t>(1, shaped.getElementTypeBitWidth() / 8);
+  return shaped.getNumElements() * width;
+}

@@ -1,0 +1,162 @@
+//===- OperationClass.cpp - How elements of a result are computed --------===//
+//
+// The table behind OperationClass.h: one line per operation that needs no
+// kernel of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Analysis/OperationClass.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace tenon;
+
+namespace {
+
+struct OperationTrait {
+  OperationClass operationClass;
+  bool expensive;
+};
+
+/// One line per operation that is not `generic`.
+const llvm::StringMap<OperationTrait> &operationTable() {
+  using enum OperationClass;
+  static const llvm::StringMap<OperationTrait> table = {
+      {"stablehlo.abs", {pointwise, false}},
+      {"stablehlo.add", {pointwise, false}},
+      {"stablehlo.and", {pointwise, false}},
+      {"stablehlo.atan2", {pointwise, true}},
+      {"stablehlo.cbrt", {pointwise, true}},
+      {"stablehlo.ceil", {pointwise, false}},
+      {"stablehlo.clamp", {pointwise, false}},
+      {"stablehlo.compare", {pointwise, false}},
+      {"stablehlo.convert", {pointwise, false}},
+      {"stablehlo.cosine", {pointwise, true}},
+      {"stablehlo.count_leading_zeros", {pointwise, false}},
+      {"stablehlo.divide", {pointwise, true}},
+      {"stablehlo.exponential", {pointwise, true}},
+      {"stablehlo.exponential_minus_one", {pointwise, true}},
+      {"stablehlo.floor", {pointwise, false}},
+      {"stablehlo.is_finite", {pointwise, false}},
+      {"stablehlo.log", {pointwise, true}},
+      {"stablehlo.log_plus_one", {pointwise, true}},
+      {"stablehlo.logistic", {pointwise, true}},
+      {"stablehlo.maximum", {pointwise, false}},
+      {"stablehlo.minimum", {pointwise, false}},
+      {"stablehlo.multiply", {pointwise, false}},
+      {"stablehlo.negate", {pointwise, false}},
+      {"stablehlo.not", {pointwise, false}},
+      {"stablehlo.or", {pointwise, false}},
+      {"stablehlo.popcnt", {pointwise, false}},
+      {"stablehlo.power", {pointwise, true}},
+      {"stablehlo.reduce_precision", {pointwise, false}},
+      {"stablehlo.remainder", {pointwise, true}},
+      {"stablehlo.round_nearest_afz", {pointwise, false}},
+      {"stablehlo.round_nearest_even", {pointwise, false}},
+      {"stablehlo.rsqrt", {pointwise, true}},
+      {"stablehlo.select", {pointwise, false}},
+      {"stablehlo.shift_left", {pointwise, false}},
+      {"stablehlo.shift_right_arithmetic", {pointwise, false}},
+      {"stablehlo.shift_right_logical", {pointwise, false}},
+      {"stablehlo.sign", {pointwise, false}},
+      {"stablehlo.sine", {pointwise, true}},
+      {"stablehlo.sqrt", {pointwise, true}},
+      {"stablehlo.subtract", {pointwise, false}},
+      {"stablehlo.tan", {pointwise, true}},
+      {"stablehlo.tanh", {pointwise, true}},
+      {"stablehlo.xor", {pointwise, false}},
+      {"chlo.erf", {pointwise, true}},
+      {"chlo.erfc", {pointwise, true}},
+      {"chlo.erf_inv", {pointwise, true}},
+      {"stablehlo.broadcast_in_dim", {indexMap, false}},
+      {"stablehlo.concatenate", {indexMap, false}},
+      {"stablehlo.dynamic_slice", {indexMap, false}},
+      {"stablehlo.gather", {indexMap, false}},
+      {"stablehlo.iota", {indexMap, false}},
+      {"stablehlo.pad", {indexMap, false}},
+      {"stablehlo.reverse", {indexMap, false}},
+      {"stablehlo.slice", {indexMap, false}},
+      {"stablehlo.transpose", {indexMap, false}},
+      {"stablehlo.reshape", {view, false}},
+      {"stablehlo.constant", {ungrouped, false}},
+      {"stablehlo.while", {ungrouped, false}},
+      {"stablehlo.case", {ungrouped, false}},
+      {"stablehlo.if", {ungrouped, false}},
+      {"stablehlo.optimization_barrier", {ungrouped, false}},
+      {"stablehlo.return", {ungrouped, false}},
+      {"func.return", {ungrouped, false}},
+      {"step.group", {ungrouped, false}},
+  };
+  return table;
+}
+
+/// Whether the reduction's region is element-wise operations on its two
+/// arguments, which every template can emit.
+bool hasElementwiseBody(stablehlo::ReduceOp reduce) {
+  Block &body = reduce.getBody().front();
+  if (body.getNumArguments() != 2)
+    return false;
+  for (Operation &op : body.without_terminator())
+    if (classify(&op) != OperationClass::pointwise &&
+        !op.hasTrait<OpTrait::ConstantLike>())
+      return false;
+  return true;
+}
+
+} // namespace
+
+std::optional<ReducedDimensions> tenon::reducedDimensions(Operation *op) {
+  auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
+  if (!reduce || reduce.getInputs().size() != 1 || !hasElementwiseBody(reduce))
+    return std::nullopt;
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(reduce.getInputs().front().getType()).getShape();
+  SmallVector<bool> reduced(shape.size(), false);
+  for (int64_t dim : reduce.getDimensions())
+    reduced[dim] = true;
+  int64_t rank = shape.size();
+  int64_t count = llvm::count(reduced, true);
+  if (count == 0)
+    return std::nullopt;
+  if (llvm::all_of(llvm::seq<int64_t>(rank - count, rank),
+                   [&](int64_t dim) { return reduced[dim]; }))
+    return ReducedDimensions{true, rank - count};
+  if (llvm::all_of(llvm::seq<int64_t>(0, count),
+                   [&](int64_t dim) { return reduced[dim]; }))
+    return ReducedDimensions{false, count};
+  return std::nullopt;
+}
+
+SmallVector<int64_t> tenon::withoutUnits(ArrayRef<int64_t> shape) {
+  return llvm::to_vector(llvm::make_filter_range(
+      shape, [](int64_t extent) { return extent != 1; }));
+}
+
+OperationClass tenon::classify(Operation *op) {
+  auto entry = operationTable().find(op->getName().getStringRef());
+  if (entry != operationTable().end())
+    return entry->second.operationClass;
+  if (reducedDimensions(op))
+    return OperationClass::reduction;
+  return OperationClass::generic;
+}
+
+bool tenon::isExpensive(Operation *op) {
+  auto entry = operationTable().find(op->getName().getStringRef());
+  return entry == operationTable().end() || entry->second.expensive;
+}
+
+bool tenon::isFreeToClone(Operation *op) {
+  if (isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp>(op))
+    return true;
+  if (auto slice = dyn_cast<stablehlo::SliceOp>(op))
+    return llvm::all_of(slice.getStrides(), [](int64_t s) { return s == 1; });
+  DenseElementsAttr value;
+  if (matchPattern(op, m_Constant(&value)))
+    return value.isSplat();
+  return false;
+}

@@ -1,0 +1,181 @@
+//===- DescribeDot.cpp - A dot_general as a matrix multiplication --------===//
+//
+// Sorts the dimensions of a dot_general into batch, rows, columns and the
+// contracted ones, merges neighbours that lie in memory as one, and puts what
+// does not merge into batch dimensions with stride 0 on the other side:
+//
+//   [B, T, H, D] x [B, S, H, D], batch B and H, contracting D
+//     batch  B (strides T·H·D, S·H·D), H (strides D, D)
+//     m = T (stride H·D), n = S (stride H·D), k = D (strides 1)
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/LibraryCandidates.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Fusion/StridedView.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+using libraries::MatmulDescription;
+
+namespace {
+
+/// One loop of the product: its extent and how far each tensor moves along it.
+struct Loop {
+  int64_t size, lhs, rhs, result;
+};
+
+/// Drops loops of extent 1 and merges neighbours (outer first) that move every
+/// tensor as one longer loop would.
+SmallVector<Loop> mergeLoops(ArrayRef<Loop> loops) {
+  SmallVector<Loop> merged;
+  for (const Loop &loop : loops) {
+    if (loop.size == 1)
+      continue;
+    if (!merged.empty()) {
+      Loop &outer = merged.back();
+      if (outer.lhs == loop.lhs * loop.size &&
+          outer.rhs == loop.rhs * loop.size &&
+          outer.result == loop.result * loop.size) {
+        outer = {outer.size * loop.size, loop.lhs, loop.rhs, loop.result};
+        continue;
+      }
+    }
+    merged.push_back(loop);
+  }
+  return merged;
+}
+
+/// Takes the innermost loop out of `loops` (extent 1 if there is none) and
+/// moves the others to `batch`.
+Loop takeInnermost(SmallVector<Loop> loops, SmallVector<Loop> &batch) {
+  if (loops.empty())
+    return {1, 0, 0, 0};
+  Loop innermost = loops.pop_back_val();
+  batch.append(loops.begin(), loops.end());
+  return innermost;
+}
+
+} // namespace
+
+std::optional<LibraryCandidate>
+fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
+  auto dot = cast<stablehlo::DotGeneralOp>(op);
+  auto dims = dot.getDotDimensionNumbers();
+  StridedView lhs = stridedView(dot.getLhs()), rhs = stridedView(dot.getRhs());
+
+  // Where each dimension of the dot's result goes in memory.
+  Value result = dot.getResult();
+  auto resultType = cast<RankedTensorType>(result.getType());
+  SmallVector<int64_t> resultStrides = rowMajorStrides(resultType.getShape());
+  LibraryCandidate candidate;
+  Operation *resultTranspose = nullptr;
+  if (throughResult) {
+    auto transpose =
+        result.hasOneUse()
+            ? dyn_cast<stablehlo::TransposeOp>(*result.getUsers().begin())
+            : nullptr;
+    if (!transpose) {
+      whyNot = "the result is not read by one transpose alone";
+      return std::nullopt;
+    }
+    resultTranspose = transpose;
+    SmallVector<int64_t> stored =
+        rowMajorStrides(cast<RankedTensorType>(transpose.getType()).getShape());
+    for (auto [to, from] : llvm::enumerate(transpose.getPermutation()))
+      resultStrides[from] = stored[to];
+  }
+
+  SmallVector<bool> lhsUsed(lhs.shape.size()), rhsUsed(rhs.shape.size());
+  SmallVector<Loop> batch, rows, columns, contracted;
+  int64_t next = 0; // dimension of the result
+  for (auto [l, r] : llvm::zip_equal(dims.getLhsBatchingDimensions(),
+                                     dims.getRhsBatchingDimensions())) {
+    lhsUsed[l] = rhsUsed[r] = true;
+    batch.push_back(
+        {lhs.shape[l], lhs.strides[l], rhs.strides[r], resultStrides[next++]});
+  }
+  for (auto [l, r] : llvm::zip_equal(dims.getLhsContractingDimensions(),
+                                     dims.getRhsContractingDimensions())) {
+    lhsUsed[l] = rhsUsed[r] = true;
+    contracted.push_back({lhs.shape[l], lhs.strides[l], rhs.strides[r], 0});
+  }
+  for (size_t l = 0; l < lhs.shape.size(); ++l)
+    if (!lhsUsed[l])
+      rows.push_back({lhs.shape[l], lhs.strides[l], 0, resultStrides[next++]});
+  for (size_t r = 0; r < rhs.shape.size(); ++r)
+    if (!rhsUsed[r])
+      columns.push_back(
+          {rhs.shape[r], 0, rhs.strides[r], resultStrides[next++]});
+
+  contracted = mergeLoops(contracted);
+  if (contracted.size() > 1) {
+    whyNot = "the contracted dimensions do not lie in memory as one";
+    return std::nullopt;
+  }
+  Loop m = takeInnermost(mergeLoops(rows), batch);
+  Loop n = takeInnermost(mergeLoops(columns), batch);
+  Loop k = contracted.empty() ? Loop{1, 0, 0, 0} : contracted.front();
+  batch = mergeLoops(batch);
+  if (batch.size() > 4) {
+    whyNot = "more than four batch dimensions";
+    return std::nullopt;
+  }
+
+  auto lhsType = elementTypeOf(
+           cast<RankedTensorType>(dot.getLhs().getType()).getElementType()),
+       rhsType = elementTypeOf(
+           cast<RankedTensorType>(dot.getRhs().getType()).getElementType()),
+       type = elementTypeOf(resultType.getElementType());
+  if (!lhsType || !rhsType || !type) {
+    whyNot = "an element type the library does not know";
+    return std::nullopt;
+  }
+
+  // The library writes rows; a result that lies in memory by columns is the
+  // product of the transposed operands.
+  bool swapped = n.size != 1 && n.result != 1 && (m.result == 1 || m.size == 1);
+  if (swapped) {
+    std::swap(m, n);
+    std::swap(m.lhs, m.rhs);
+    std::swap(n.lhs, n.rhs);
+    std::swap(k.lhs, k.rhs);
+    for (Loop &loop : batch)
+      std::swap(loop.lhs, loop.rhs);
+    std::swap(lhsType, rhsType);
+  }
+
+  // A loop of extent 1 moves nothing; strides that look like a dense matrix
+  // spare the library a special case.
+  MatmulDescription description;
+  description.lhsType = *lhsType;
+  description.rhsType = *rhsType;
+  description.resultType = *type;
+  description.m = m.size;
+  description.n = n.size;
+  description.k = k.size;
+  description.lhsStrideM = m.size == 1 ? (k.lhs == 1 ? k.size : 1) : m.lhs;
+  description.lhsStrideK = k.size == 1 ? (m.lhs == 1 ? m.size : 1) : k.lhs;
+  description.rhsStrideK = k.size == 1 ? (n.rhs == 1 ? n.size : 1) : k.rhs;
+  description.rhsStrideN = n.size == 1 ? (k.rhs == 1 ? k.size : 1) : n.rhs;
+  description.resultStrideN = n.size == 1 ? 1 : n.result;
+  description.resultStrideM = m.size == 1 ? n.size : m.result;
+  for (const Loop &loop : batch)
+    description.batch.push_back({loop.size, loop.lhs, loop.rhs, loop.result});
+
+  candidate.operations.append(lhs.operations);
+  for (Operation *through : rhs.operations)
+    if (!llvm::is_contained(candidate.operations, through))
+      candidate.operations.push_back(through);
+  candidate.operations.push_back(op);
+  if (resultTranspose)
+    candidate.operations.push_back(resultTranspose);
+  candidate.operands = {lhs.source, rhs.source};
+  if (swapped)
+    std::swap(candidate.operands[0], candidate.operands[1]);
+  candidate.description = std::move(description);
+  return candidate;
+}

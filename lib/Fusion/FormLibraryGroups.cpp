@@ -1,0 +1,137 @@
+//===- FormLibraryGroups.cpp - Dots and convolutions for the library -----===//
+//
+// Makes a `library` group of every dot and convolution that the library runs on
+// the planned instruction set. Runs before FormGroups, which then treats these
+// groups as fixed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/LibraryCandidates.h"
+#include "tenon/Libraries/Isa.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+
+namespace tenon::fusion {
+#define GEN_PASS_DEF_FORMLIBRARYGROUPSPASS
+#include "tenon/Fusion/Passes.h.inc"
+} // namespace tenon::fusion
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+
+namespace {
+
+/// Below this much work a second piece costs more than it saves.
+constexpr double minimalFlopsPerPiece = 1 << 18;
+
+double flopsOf(const libraries::MatmulDescription &description) {
+  double batch = 1;
+  for (const auto &dim : description.batch)
+    batch *= dim.size;
+  return 2.0 * batch * description.m * description.n * description.k;
+}
+
+double flopsOf(const libraries::ConvolutionDescription &description) {
+  double flops = 2.0 * description.batch * description.inputChannels *
+                 description.outputChannels / description.groups;
+  for (const auto &dim : description.spatial)
+    flops *= double(dim.kernel) * dim.output;
+  return flops;
+}
+
+struct FormLibraryGroups
+    : public fusion::impl::FormLibraryGroupsPassBase<FormLibraryGroups> {
+  using FormLibraryGroupsPassBase::FormLibraryGroupsPassBase;
+
+  void runOnOperation() override {
+    auto isa = libraries::isaFromName(instructionSet);
+    if (!isa) {
+      getOperation().emitError()
+          << "unknown library instruction set '" << instructionSet
+          << "', expected avx2, avx512 or avx512_bf16";
+      return signalPassFailure();
+    }
+    SmallVector<Operation *> candidates;
+    getOperation().walk([&](Operation *op) {
+      if (llvm::isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op) &&
+          !op->getParentOfType<step::GroupOp>())
+        candidates.push_back(op);
+    });
+    for (Operation *op : candidates)
+      formGroup(op, *isa);
+  }
+
+private:
+  /// The candidate if the library runs it, its pieces chosen.
+  std::optional<LibraryCandidate>
+  accept(std::optional<LibraryCandidate> candidate, libraries::Isa isa,
+         std::string &whyNot) {
+    if (!candidate)
+      return std::nullopt;
+    std::visit(
+        [&](auto &description) {
+          description.pieces = std::clamp<int64_t>(
+              flopsOf(description) / minimalFlopsPerPiece, 1, int64_t(cores));
+          whyNot = libraries::whyNotSupported(description, isa);
+        },
+        candidate->description);
+    if (!whyNot.empty())
+      return std::nullopt;
+    return candidate;
+  }
+
+  void formGroup(Operation *op, libraries::Isa isa) {
+    std::string whyNot;
+    std::optional<LibraryCandidate> candidate;
+    if (llvm::isa<stablehlo::DotGeneralOp>(op)) {
+      std::string ignored;
+      candidate = accept(describeDot(op, /*throughResult=*/true, ignored), isa,
+                         ignored);
+      if (!candidate)
+        candidate = accept(describeDot(op, /*throughResult=*/false, whyNot),
+                           isa, whyNot);
+    } else {
+      candidate = accept(describeConvolution(op, whyNot), isa, whyNot);
+    }
+    if (!candidate) {
+      remark::missed(op->getLoc(), remark::RemarkOpts::name("LibraryCall")
+                                       .category("fusion-form-library-groups"))
+          << remark::reason("{0}", whyNot);
+      return;
+    }
+    Operation *last = candidate->operations.back();
+    OpBuilder builder(last);
+    auto group =
+        step::GroupOp::create(builder, op->getLoc(), last->getResultTypes(),
+                              candidate->operands, step::GroupKind::library);
+    group->setAttr(exec::libraryAttrName,
+                   exec::toAttribute(&getContext(), candidate->description));
+    Block *body = builder.createBlock(&group.getBody());
+    IRMapping mapping;
+    for (Value operand : candidate->operands) {
+      Value argument = body->addArgument(operand.getType(), operand.getLoc());
+      if (!mapping.contains(operand))
+        mapping.map(operand, argument);
+    }
+    for (Operation *member : candidate->operations)
+      builder.clone(*member, mapping);
+    step::YieldOp::create(builder, op->getLoc(),
+                          mapping.lookup(last->getResult(0)));
+    last->replaceAllUsesWith(group.getOutputs());
+    for (Operation *member : llvm::reverse(candidate->operations))
+      if (member->use_empty())
+        member->erase();
+    remark::passed(op->getLoc(), remark::RemarkOpts::name("LibraryCall")
+                                     .category("fusion-form-library-groups"))
+        << "library call formed";
+  }
+};
+
+} // namespace

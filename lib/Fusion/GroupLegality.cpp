@@ -1,0 +1,255 @@
+//===- GroupLegality.cpp - What one group may hold -----------------------===//
+//
+// The rules behind templateFor(): one check per template, each a walk over the
+// candidate set that follows which values depend on a reduction inside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/GroupLegality.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+
+namespace {
+
+ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+int64_t elements(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+/// A set of operations and what is asked of it.
+class Candidate {
+public:
+  Candidate(ArrayRef<Operation *> operations, ArrayRef<Value> results,
+            std::string *whyNot)
+      : operations(operations), results(results), whyNot(whyNot) {
+    for (Operation *op : operations)
+      members.insert(op);
+  }
+
+  std::optional<GroupShape> run();
+
+private:
+  std::nullopt_t decline(const Twine &reason) {
+    if (whyNot)
+      *whyNot = reason.str();
+    return std::nullopt;
+  }
+
+  bool inside(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && members.contains(op);
+  }
+  bool followsReduction(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && reduced.contains(op);
+  }
+
+  std::optional<GroupShape> elementwise();
+  std::optional<GroupShape> row(ArrayRef<int64_t> space, int64_t rows);
+  std::optional<GroupShape> column(ArrayRef<int64_t> space,
+                                   int64_t reducedDims);
+  bool isRowBroadcast(stablehlo::BroadcastInDimOp op, ArrayRef<int64_t> space,
+                      int64_t rows) const;
+  bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> space,
+                  int64_t rows) const;
+
+  ArrayRef<Operation *> operations;
+  ArrayRef<Value> results;
+  std::string *whyNot;
+  llvm::DenseSet<Operation *> members;
+  llvm::DenseSet<Operation *> reduced; // reductions and what follows them
+};
+
+/// Whether `shape` is the rows' shape, seen with any dimensions of extent 1.
+bool Candidate::isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> space,
+                           int64_t rows) const {
+  return withoutUnits(shape) == withoutUnits(space.take_front(rows));
+}
+
+/// Whether a broadcast repeats a value per row along the columns, keeping the
+/// row's index: [R...] or [R..., 1...] to the space.
+bool Candidate::isRowBroadcast(stablehlo::BroadcastInDimOp op,
+                               ArrayRef<int64_t> space, int64_t rows) const {
+  ArrayRef<int64_t> from = shapeOf(op.getOperand());
+  ArrayRef<int64_t> to = shapeOf(op.getResult());
+  ArrayRef<int64_t> dims = op.getBroadcastDimensions();
+  if (isRowShape(from, space, rows) && isRowShape(to, space, rows))
+    return true; // adds dimensions of extent 1 only
+  if (to != space || !isRowShape(from, space, rows))
+    return false;
+  for (auto [index, extent] : llvm::enumerate(from))
+    if (extent != 1 && (dims[index] >= rows || to[dims[index]] != extent))
+      return false;
+  return true;
+}
+
+std::optional<GroupShape> Candidate::elementwise() {
+  GroupShape shape;
+  if (results.empty())
+    return decline("no result");
+  shape.space = llvm::to_vector(shapeOf(results.front()));
+  for (Value result : results)
+    if (shapeOf(result) != ArrayRef<int64_t>(shape.space))
+      return decline("results of different shapes");
+  for (Operation *op : operations) {
+    OperationClass operationClass = classify(op);
+    if (operationClass == OperationClass::view) {
+      // Inside one kernel a reshape is index arithmetic; only dimensions of
+      // extent 1 make it free.
+      if (withoutUnits(shapeOf(op->getOperand(0))) !=
+          withoutUnits(shapeOf(op->getResult(0))))
+        return decline("a reshape between two shapes");
+      continue;
+    }
+    if (operationClass != OperationClass::indexMap)
+      continue;
+    for (Value operand : op->getOperands()) {
+      if (!inside(operand) || isFreeToClone(operand.getDefiningOp()))
+        continue;
+      int64_t read = elements(shapeOf(op->getResult(0)));
+      int64_t computed = elements(shapeOf(operand));
+      if (isa<stablehlo::GatherOp, stablehlo::DynamicSliceOp>(op))
+        return decline("a gather of computed values");
+      if (read > computed && computed > 1 &&
+          !isa<stablehlo::PadOp, stablehlo::ConcatenateOp>(op))
+        return decline("computed values would be recomputed for each reader");
+    }
+    if (isa<stablehlo::TransposeOp>(op) && operations.size() > 1) {
+      auto permutation = cast<stablehlo::TransposeOp>(op).getPermutation();
+      if (permutation.back() != int64_t(permutation.size()) - 1)
+        return decline("a transpose of the innermost dimension");
+    }
+  }
+  return shape;
+}
+
+std::optional<GroupShape> Candidate::row(ArrayRef<int64_t> space,
+                                         int64_t rows) {
+  for (Operation *op : operations) {
+    OperationClass operationClass = classify(op);
+    if (operationClass == OperationClass::reduction) {
+      reduced.insert(op);
+      continue;
+    }
+    bool follows = llvm::any_of(op->getOperands(),
+                                [&](Value v) { return followsReduction(v); });
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    if (!follows) {
+      // Independent of the reductions: anything an element-wise group may hold,
+      // but nothing that would be computed again for every row.
+      bool perRow = shape == space || isRowShape(shape, space, rows);
+      if (!perRow && !isFreeToClone(op))
+        return decline("a value that is neither per element nor per row");
+      if (operationClass == OperationClass::indexMap && !isFreeToClone(op))
+        return decline("an index map inside a row kernel");
+      if (operationClass == OperationClass::view)
+        if (withoutUnits(shapeOf(op->getOperand(0))) != withoutUnits(shape))
+          return decline("a reshape between two shapes");
+      continue;
+    }
+    reduced.insert(op);
+    if (operationClass == OperationClass::pointwise) {
+      if (shape != space && !isRowShape(shape, space, rows))
+        return decline("a value that is neither per element nor per row");
+      continue;
+    }
+    if (operationClass == OperationClass::view &&
+        isRowShape(shape, space, rows) &&
+        isRowShape(shapeOf(op->getOperand(0)), space, rows))
+      continue;
+    if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op))
+      if (isRowBroadcast(broadcast, space, rows))
+        continue;
+    return decline("a reduction's value is needed at another row");
+  }
+  for (Value result : results)
+    if (shapeOf(result) != space && !isRowShape(shapeOf(result), space, rows))
+      return decline("a result that is neither per element nor per row");
+  return GroupShape{step::GroupKind::row, llvm::to_vector(space), rows};
+}
+
+std::optional<GroupShape> Candidate::column(ArrayRef<int64_t> space,
+                                            int64_t reducedDims) {
+  ArrayRef<int64_t> kept = space.drop_front(reducedDims);
+  for (Operation *op : operations) {
+    OperationClass operationClass = classify(op);
+    bool follows = llvm::any_of(op->getOperands(),
+                                [&](Value v) { return followsReduction(v); });
+    if (operationClass == OperationClass::reduction) {
+      if (follows)
+        return decline("a reduction over columns feeds another");
+      reduced.insert(op);
+      continue;
+    }
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    if (!follows) {
+      bool fits = shape == space || withoutUnits(shape) == withoutUnits(kept);
+      if (!fits && !isFreeToClone(op))
+        return decline("a value that is neither per element nor per column");
+      if (operationClass == OperationClass::indexMap && !isFreeToClone(op))
+        return decline("an index map inside a column kernel");
+      if (operationClass == OperationClass::view)
+        if (withoutUnits(shapeOf(op->getOperand(0))) != withoutUnits(shape))
+          return decline("a reshape between two shapes");
+      continue;
+    }
+    reduced.insert(op);
+    if (withoutUnits(shape) != withoutUnits(kept) ||
+        (operationClass != OperationClass::pointwise &&
+         operationClass != OperationClass::view))
+      return decline("a column's sum is needed at another index");
+  }
+  for (Value result : results)
+    if (!followsReduction(result) ||
+        withoutUnits(shapeOf(result)) != withoutUnits(kept))
+      return decline("a result that is not a value per column");
+  return GroupShape{step::GroupKind::column, llvm::to_vector(space),
+                    reducedDims};
+}
+
+std::optional<GroupShape> Candidate::run() {
+  std::optional<ReducedDimensions> dimensions;
+  SmallVector<int64_t> space;
+  for (Operation *op : operations) {
+    auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
+    if (!reduce)
+      continue;
+    auto current = reducedDimensions(reduce);
+    if (!current)
+      return decline("a reduction over mixed dimensions");
+    ArrayRef<int64_t> shape = shapeOf(reduce.getInputs().front());
+    if (dimensions && (current->trailing != dimensions->trailing ||
+                       current->leading != dimensions->leading ||
+                       shape != ArrayRef<int64_t>(space)))
+      return decline("reductions over different dimensions");
+    dimensions = current;
+    space = llvm::to_vector(shape);
+  }
+  if (!dimensions)
+    return elementwise();
+  return dimensions->trailing ? row(space, dimensions->leading)
+                              : column(space, dimensions->leading);
+}
+
+} // namespace
+
+std::optional<GroupShape> fusion::templateFor(ArrayRef<Operation *> operations,
+                                              ArrayRef<Value> results,
+                                              std::string *whyNot) {
+  return Candidate(operations, results, whyNot).run();
+}

@@ -1,0 +1,24 @@
+//===- Pipeline.cpp - The stage `group` ----------------------------------===//
+//
+// The passes of Fusion in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace tenon;
+
+void fusion::buildFusionPipeline(OpPassManager &passes,
+                                 const FusionOptions &options) {
+  OpPassManager &functions = passes.nest<func::FuncOp>();
+  functions.addPass(createSplitReductionsPass());
+  functions.addPass(
+      createWidenDotsPass({/*instructionSet=*/options.libraryInstructionSet}));
+  functions.addPass(createFormLibraryGroupsPass(
+      {/*instructionSet=*/options.libraryInstructionSet,
+       /*cores=*/options.cores}));
+  functions.addPass(createFormGroupsPass({/*merge=*/options.merge}));
+}

@@ -1,0 +1,74 @@
+//===- VerifyGroupedForm.cpp - The contract after Fusion -----------------===//
+//
+// Checks that a module is in grouped form (docs/Forms.md).
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/GroupLegality.h"
+
+namespace tenon::fusion {
+#define GEN_PASS_DEF_VERIFYGROUPEDFORMPASS
+#include "tenon/Fusion/Passes.h.inc"
+} // namespace tenon::fusion
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+
+namespace {
+
+LogicalResult verifyGroup(step::GroupOp group) {
+  if (group.getKind() == step::GroupKind::library) {
+    if (!group->hasAttr(exec::libraryAttrName))
+      return group.emitOpError("a library group needs the attribute '")
+             << exec::libraryAttrName << "'";
+    return success();
+  }
+  if (group.getKind() == step::GroupKind::generic)
+    return success();
+  SmallVector<Operation *> operations;
+  for (Operation &op : group.bodyOperations())
+    operations.push_back(&op);
+  auto yield = cast<step::YieldOp>(group.getBody().front().getTerminator());
+  SmallVector<Value> results(yield.getValues());
+  std::string whyNot;
+  std::optional<GroupShape> shape = templateFor(operations, results, &whyNot);
+  if (!shape)
+    return group.emitOpError("no template emits this group: ") << whyNot;
+  if (shape->kind != group.getKind())
+    return group.emitOpError("is of kind ")
+           << step::stringifyGroupKind(group.getKind()) << ", expected "
+           << step::stringifyGroupKind(shape->kind);
+  return success();
+}
+
+struct VerifyGroupedForm
+    : public fusion::impl::VerifyGroupedFormPassBase<VerifyGroupedForm> {
+  void runOnOperation() override {
+    WalkResult result = getOperation().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) -> WalkResult {
+          if (auto group = dyn_cast<step::GroupOp>(op))
+            return failed(verifyGroup(group)) ? WalkResult::interrupt()
+                                              : WalkResult::skip();
+          if (isa<ModuleOp, func::FuncOp>(op))
+            return WalkResult::advance();
+          switch (classify(op)) {
+          case OperationClass::ungrouped:
+          case OperationClass::view:
+            return WalkResult::advance();
+          default:
+            op->emitOpError("stands outside a group in grouped form");
+            return WalkResult::interrupt();
+          }
+        });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

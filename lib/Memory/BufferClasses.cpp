@@ -1,0 +1,380 @@
+//===- BufferClasses.cpp - Which values share a buffer, and when they live ===//
+//
+// See BufferClasses.h. collect() computes intervals, coalesce() merges classes
+// in the order of what a merge saves: state updated in place, carried values of
+// loops, then operands that groups may overwrite.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Memory/BufferClasses.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::memory;
+
+bool memory::isCopy(step::GroupOp group) {
+  Block &body = group.getBody().front();
+  return llvm::hasSingleElement(body) && body.getNumArguments() == 1;
+}
+
+namespace {
+
+/// Whether every reader of `value` in a group's body reads it at the index it
+/// computes itself, down to the yields.
+bool readOnlyWhereWritten(Value value) {
+  for (Operation *user : value.getUsers()) {
+    if (isa<step::YieldOp>(user))
+      continue;
+    if (classify(user) != OperationClass::pointwise)
+      return false;
+    if (cast<RankedTensorType>(user->getResult(0).getType()).getShape() !=
+        cast<RankedTensorType>(value.getType()).getShape())
+      return false;
+    if (!readOnlyWhereWritten(user->getResult(0)))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
+                          unsigned result) {
+  auto from = cast<RankedTensorType>(group.getInputs()[operand].getType());
+  auto to = cast<RankedTensorType>(group.getOutputs()[result].getType());
+  if (storedBytes(from) != storedBytes(to))
+    return false;
+  Block &body = group.getBody().front();
+  BlockArgument argument = body.getArgument(operand);
+  if (isCopy(group))
+    return true;
+  if (group.getKind() == step::GroupKind::elementwise)
+    return from.getShape() == to.getShape() &&
+           from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
+           readOnlyWhereWritten(argument);
+  if (group.getKind() != step::GroupKind::generic)
+    return false;
+  // Updates of a part of their first operand.
+  Value value = body.getTerminator()->getOperand(result);
+  Operation *op = value.getDefiningOp();
+  if (!argument.hasOneUse() || *argument.getUsers().begin() != op)
+    return false;
+  if (isa<stablehlo::DynamicUpdateSliceOp>(op))
+    return op->getOperand(0) == argument;
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+    return scatter.getInputs().size() == 1 &&
+           scatter.getInputs().front() == argument;
+  return false;
+}
+
+BufferClasses::BufferClasses(func::FuncOp function) : function(function) {
+  now = 1; // time 0 is before the first operation
+  number(function.getBody().front());
+  collect();
+  coalesce();
+}
+
+void BufferClasses::number(Block &block) {
+  for (Operation &op : block) {
+    times[&op] = now++;
+    for (Region &region : op.getRegions())
+      if (!isa<step::GroupOp>(op))
+        for (Block &nested : region)
+          number(nested);
+    if (op.getNumRegions())
+      endTimes[&op] = now++;
+  }
+}
+
+BufferClasses::Id BufferClasses::find(Id id) const {
+  while (parents[id] != id) {
+    parents[id] = parents[parents[id]];
+    id = parents[id];
+  }
+  return id;
+}
+
+BufferClasses::Id BufferClasses::classOf(Value value) const {
+  auto entry = ids.find(value);
+  assert(entry != ids.end() && "value without a buffer");
+  return find(entry->second);
+}
+
+SmallVector<BufferClasses::Id> BufferClasses::representatives() const {
+  SmallVector<Id> result;
+  for (Id id = 0; id < classes.size(); ++id)
+    if (find(id) == id)
+      result.push_back(id);
+  return result;
+}
+
+BufferClasses::Id BufferClasses::create(Value value) {
+  Id id = classes.size();
+  classes.emplace_back();
+  parents.push_back(id);
+  if (value) {
+    classes[id].bytes = storedBytes(value.getType());
+    ids[value] = id;
+  }
+  return id;
+}
+
+BufferClasses::Id BufferClasses::add(Value value, Id id) {
+  ids[value] = id;
+  return id;
+}
+
+BufferClasses::Id BufferClasses::unite(Id first, Id second) {
+  first = find(first);
+  second = find(second);
+  if (first == second)
+    return first;
+  if (second < first)
+    std::swap(first, second);
+  BufferClass &into = classes[first], &from = classes[second];
+  into.intervals.insert(into.intervals.end(), from.intervals.begin(),
+                        from.intervals.end());
+  std::sort(into.intervals.begin(), into.intervals.end(),
+            [](const Interval &a, const Interval &b) {
+              return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+            });
+  into.bytes = std::max(into.bytes, from.bytes);
+  if (from.segment != step::Segment::temporaries) {
+    into.segment = from.segment;
+    into.slot = from.slot;
+  }
+  from.intervals.clear();
+  parents[second] = first;
+  return first;
+}
+
+/// Adds the interval of one value to its class.
+void BufferClasses::live(Value value) {
+  Interval interval;
+  Block *block = value.getParentBlock();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = block->getParentOp();
+    // Carried values are written as the loop begins.
+    interval.begin = isa<func::FuncOp>(parent) ? 0 : 2 * timeOf(parent) + 1;
+  } else {
+    Operation *op = value.getDefiningOp();
+    auto end = endTimes.find(op);
+    int64_t time = end != endTimes.end() && !isa<step::GroupOp>(op)
+                       ? end->second
+                       : timeOf(op);
+    interval.begin = 2 * time + 1;
+  }
+  interval.end = interval.begin + 1;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    int64_t time = timeOf(user);
+    // What leaves a block is read when the block's operation ends.
+    if (user->hasTrait<OpTrait::IsTerminator>() && !isa<func::ReturnOp>(user) &&
+        isa<stablehlo::WhileOp>(user->getParentOp()))
+      time = std::max(time, endTimes.lookup(user->getParentOp()));
+    // A loop reads what it captures until it ends.
+    for (Operation *parent = user->getParentOp();
+         parent && parent->getBlock() && parent != block->getParentOp();
+         parent = parent->getParentOp())
+      if (isa<stablehlo::WhileOp>(parent))
+        time = std::max(time, endTimes.lookup(parent));
+    interval.end = std::max(interval.end, 2 * time + 1);
+  }
+  classes[classOf(value)].intervals.push_back(interval);
+}
+
+void BufferClasses::collect() {
+  Block &body = function.getBody().front();
+  int64_t end = 2 * now + 2;
+
+  // Arguments.
+  for (BlockArgument argument : body.getArguments()) {
+    Id id = create(argument);
+    auto role = function.getArgAttrOfType<step::RoleAttr>(
+        argument.getArgNumber(), step::roleAttrName);
+    bool state = role && step::isState(role.getValue());
+    classes[id].segment = state ? step::Segment::state : step::Segment::batch;
+    classes[id].slot = argument.getArgNumber();
+  }
+  // Everything else; views and carried values join what they share.
+  function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<step::GroupOp>(op)) {
+      for (Value result : op->getResults())
+        create(result);
+      return WalkResult::skip();
+    }
+    if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
+      for (auto [index, result] : llvm::enumerate(loop->getResults())) {
+        Id id = create(result);
+        add(loop.getCond().getArgument(index), id);
+        add(loop.getBody().getArgument(index), id);
+      }
+      return WalkResult::advance();
+    }
+    if (isa<stablehlo::ReshapeOp>(op)) {
+      add(op->getResult(0), classOf(op->getOperand(0)));
+      return WalkResult::advance();
+    }
+    if (isa<stablehlo::OptimizationBarrierOp>(op)) {
+      for (auto [from, to] :
+           llvm::zip_equal(op->getOperands(), op->getResults()))
+        add(to, classOf(from));
+      return WalkResult::advance();
+    }
+    for (Value result : op->getResults()) {
+      Id id = create(result);
+      if (matchPattern(op, m_Constant())) {
+        classes[id].segment = step::Segment::constants;
+        classes[id].slot = id;
+      }
+    }
+    return WalkResult::advance();
+  });
+  for (auto &[value, id] : ids)
+    live(value);
+
+  // State and batch arguments keep their bytes until something overwrites them;
+  // a state argument without a successor of its own is read by the next step.
+  for (BlockArgument argument : body.getArguments()) {
+    BufferClass &buffer = classes[ids[argument]];
+    if (buffer.segment == step::Segment::batch)
+      buffer.intervals.push_back({0, end});
+  }
+  // Results.
+  auto ret = cast<func::ReturnOp>(body.getTerminator());
+  resultClasses.assign(ret.getNumOperands(), 0);
+  SmallVector<int64_t> stateOf(ret.getNumOperands(), -1);
+  for (BlockArgument argument : body.getArguments())
+    if (auto successor = function.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), step::successorAttrName))
+      stateOf[successor.getInt()] = argument.getArgNumber();
+  int64_t returned = timeOf(ret);
+  for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+    if (stateOf[index] >= 0) {
+      // The new state is written at the latest when the step returns.
+      Id id = ids[body.getArgument(stateOf[index])];
+      classes[id].intervals.push_back({2 * returned + 1, end});
+      resultClasses[index] = id;
+    } else {
+      Id id = create(Value());
+      classes[id].bytes = storedBytes(value.getType());
+      classes[id].segment = step::Segment::results;
+      classes[id].slot = index;
+      classes[id].intervals.push_back({2 * returned + 1, end});
+      resultClasses[index] = id;
+    }
+  }
+  for (BufferClass &buffer : classes) {
+    if (buffer.segment == step::Segment::constants)
+      buffer.intervals.push_back({0, end});
+    std::sort(buffer.intervals.begin(), buffer.intervals.end(),
+              [](const Interval &a, const Interval &b) {
+                return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+              });
+  }
+  function.getBody().walk([&](step::GroupOp group) {
+    if (auto bytes =
+            group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName))
+      if (bytes.getInt() > 0)
+        scratchBuffers.push_back({group,
+                                  bytes.getInt(),
+                                  {2 * timeOf(group), 2 * timeOf(group) + 2}});
+  });
+}
+
+/// Merges two classes if none of their values are needed at the same time. At
+/// the operation `touching`, one may end where the other begins.
+bool BufferClasses::tryMerge(Id first, Id second,
+                             std::optional<int64_t> touching) {
+  first = find(first);
+  second = find(second);
+  if (first == second)
+    return true;
+  const BufferClass &a = classes[first], &b = classes[second];
+  auto isTemporary = [](const BufferClass &c) {
+    return c.segment == step::Segment::temporaries;
+  };
+  if (!isTemporary(a) && !isTemporary(b))
+    return false;
+  for (const BufferClass *c : {&a, &b})
+    if (c->segment == step::Segment::batch ||
+        c->segment == step::Segment::constants)
+      return false;
+  if (!isTemporary(a) || !isTemporary(b)) {
+    // A bound buffer cannot grow.
+    const BufferClass &bound = isTemporary(a) ? b : a;
+    if (a.bytes > bound.bytes || b.bytes > bound.bytes)
+      return false;
+  }
+  // Reads of operation t end at 2t + 1, exactly where its writes begin, so
+  // equal bounds mean one operation reads the one and writes the other.
+  for (const Interval &x : a.intervals)
+    for (const Interval &y : b.intervals) {
+      if (x.begin < y.end && y.begin < x.end)
+        return false;
+      for (int64_t bound :
+           {x.end == y.begin ? x.end : -1, y.end == x.begin ? y.end : -1})
+        if (bound >= 0 && (!touching || bound != 2 * *touching + 1))
+          return false;
+    }
+  unite(first, second);
+  return true;
+}
+
+void BufferClasses::coalesce() {
+  Block &body = function.getBody().front();
+  auto ret = cast<func::ReturnOp>(body.getTerminator());
+  int64_t returned = timeOf(ret);
+  for (auto [index, value] : llvm::enumerate(ret.getOperands()))
+    tryMerge(classOf(value), resultClasses[index], returned);
+  function.getBody().walk([&](stablehlo::WhileOp loop) {
+    Operation *yield = loop.getBody().front().getTerminator();
+    for (unsigned i = 0; i < loop->getNumResults(); ++i) {
+      Id carried = classOf(loop->getResult(i));
+      tryMerge(classOf(yield->getOperand(i)), carried, endTimes.lookup(loop));
+      tryMerge(classOf(loop->getOperand(i)), carried, timeOf(loop));
+    }
+  });
+  function.getBody().walk([&](Operation *op) {
+    if (!isa<stablehlo::CaseOp, stablehlo::IfOp>(op))
+      return;
+    for (Region &region : op->getRegions()) {
+      Operation *yield = region.front().getTerminator();
+      for (auto [from, to] :
+           llvm::zip_equal(yield->getOperands(), op->getResults()))
+        tryMerge(classOf(from), classOf(to), endTimes.lookup(op));
+    }
+  });
+  SmallVector<step::GroupOp> groups;
+  function.getBody().walk(
+      [&](step::GroupOp group) { groups.push_back(group); });
+  for (step::GroupOp group : groups) {
+    llvm::SmallDenseSet<unsigned> taken;
+    for (unsigned result = 0; result < group->getNumResults(); ++result)
+      for (unsigned operand = 0; operand < group->getNumOperands(); ++operand) {
+        if (taken.contains(operand) || !mayOverwrite(group, operand, result))
+          continue;
+        // One buffer read as two operands cannot be overwritten through one.
+        if (llvm::count_if(group.getInputs(), [&](Value v) {
+              return classOf(v) == classOf(group.getInputs()[operand]);
+            }) != 1)
+          continue;
+        if (classOf(group.getInputs()[operand]) ==
+                classOf(group.getOutputs()[result]) ||
+            tryMerge(classOf(group.getInputs()[operand]),
+                     classOf(group.getOutputs()[result]), timeOf(group))) {
+          taken.insert(operand);
+          break;
+        }
+      }
+  }
+}

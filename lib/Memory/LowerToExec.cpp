@@ -1,0 +1,401 @@
+//===- LowerToExec.cpp - The device program ------------------------------===//
+//
+// A mechanical translation: PlanOffsets has decided where everything lies, so
+// every group becomes a launch or a call, and a copy appears exactly where a
+// value's place differs from the place it has to be at.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Memory/Passes.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Memory/BufferClasses.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace tenon::memory {
+#define GEN_PASS_DEF_LOWERTOEXECPASS
+#include "tenon/Memory/Passes.h.inc"
+} // namespace tenon::memory
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::memory;
+
+namespace {
+
+/// Launches of fewer elements are not worth a second thread.
+constexpr int64_t elementsPerPart = 4096;
+constexpr int64_t maximalParts = 64;
+
+class ProgramWriter {
+public:
+  ProgramWriter(ModuleOp module, func::FuncOp function)
+      : module(module), function(function), symbols(module),
+        builder(module.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult writeSegments();
+  void writeTensors();
+  LogicalResult writeBlock(Block &block);
+  LogicalResult writeGroup(step::GroupOp group);
+  LogicalResult writeLibraryCall(step::GroupOp group);
+  LogicalResult writeWhile(stablehlo::WhileOp loop);
+  LogicalResult writeBranches(Operation *op);
+  StringRef kernelFor(step::GroupOp group, ArrayRef<int64_t> inPlace);
+  StringRef libraryFor(step::GroupOp group);
+
+  step::PlaceAttr place(Value value);
+  Value slice(Value value) { return slice(place(value), value.getType()); }
+  Value slice(step::PlaceAttr place, Type type);
+  void copyTo(Value value, step::PlaceAttr to);
+  void copyResults(ValueRange values, ArrayRef<Attribute> places) {
+    for (auto [value, to] : llvm::zip_equal(values, places))
+      copyTo(value, cast<step::PlaceAttr>(to));
+  }
+
+  ModuleOp module;
+  func::FuncOp function;
+  SymbolTable symbols;
+  OpBuilder builder;
+  exec::ProgramOp program;
+  llvm::DenseMap<std::pair<Block *, std::pair<Attribute, Type>>, Value> slices;
+  llvm::StringMap<std::string> kernels;   // printed body to symbol
+  llvm::StringMap<std::string> libraries; // printed description to symbol
+};
+
+/// Where a value lies: an argument's or a result's place.
+step::PlaceAttr ProgramWriter::place(Value value) {
+  auto at = [](Operation *op, StringRef name, unsigned index) {
+    return cast<step::PlaceAttr>(op->getAttrOfType<ArrayAttr>(name)[index]);
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    return at(parent,
+              parent == function ? step::argumentPlacesAttrName
+                                 : step::placesAttrName,
+              argument.getArgNumber());
+  }
+  return at(value.getDefiningOp(), step::placesAttrName,
+            cast<OpResult>(value).getResultNumber());
+}
+
+Value ProgramWriter::slice(step::PlaceAttr place, Type type) {
+  Block *block = builder.getInsertionBlock();
+  // A slice in an enclosing block serves as well.
+  for (Block *outer = block; outer && outer->getParentOp() != module;
+       outer = outer->getParentOp()->getBlock()) {
+    auto known = slices.find({outer, {place, type}});
+    if (known != slices.end())
+      return known->second;
+  }
+  auto tensor = cast<RankedTensorType>(type);
+  auto op = exec::SliceOp::create(
+      builder, builder.getUnknownLoc(),
+      MemRefType::get(tensor.getShape(), tensor.getElementType()),
+      FlatSymbolRefAttr::get(builder.getContext(),
+                             step::stringifySegment(place.getSegment())),
+      builder.getI64IntegerAttr(place.getOffset()));
+  slices[{block, {place, type}}] = op;
+  return op;
+}
+
+void ProgramWriter::copyTo(Value value, step::PlaceAttr to) {
+  if (place(value) == to)
+    return;
+  Value from = slice(value);
+  exec::CopyOp::create(builder, value.getLoc(), from,
+                       slice(to, value.getType()));
+}
+
+LogicalResult ProgramWriter::writeSegments() {
+  auto bytes =
+      module->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
+  if (!bytes)
+    return module.emitError() << "a scheduled module needs the attribute '"
+                              << step::segmentBytesAttrName
+                              << "'; run the stage plan first";
+  for (NamedAttribute entry : bytes) {
+    auto kind = exec::symbolizeSegmentKind(entry.getName());
+    if (!kind)
+      return module.emitError()
+             << "unknown segment '" << entry.getName() << "'";
+    exec::SegmentOp::create(
+        builder, module.getLoc(), entry.getName(), *kind,
+        uint64_t(cast<IntegerAttr>(entry.getValue()).getInt()), uint64_t(64));
+  }
+  return success();
+}
+
+void ProgramWriter::writeTensors() {
+  auto resultNames = [&](unsigned index) {
+    return function.getResultAttrOfType<StringAttr>(index, step::nameAttrName);
+  };
+  llvm::DenseSet<int64_t> stateResults;
+  auto segmentOf = [&](step::PlaceAttr place) {
+    return FlatSymbolRefAttr::get(builder.getContext(),
+                                  step::stringifySegment(place.getSegment()));
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto name = function.getArgAttrOfType<StringAttr>(index, step::nameAttrName);
+    auto successor =
+        function.getArgAttrOfType<IntegerAttr>(index, step::successorAttrName);
+    if (successor)
+      stateResults.insert(successor.getInt());
+    exec::TensorOp::create(
+        builder, argument.getLoc(),
+        name ? name
+             : builder.getStringAttr("arg" + llvm::Twine(index)),
+        TypeAttr::get(argument.getType()), segmentOf(place(argument)),
+        builder.getI64IntegerAttr(place(argument).getOffset()),
+        builder.getI64IntegerAttr(index),
+        builder.getI64IntegerAttr(successor ? successor.getInt() : -1),
+        function.getArgAttr(index, step::roleAttrName),
+        function.getArgAttrOfType<ArrayAttr>(index, step::aliasesAttrName));
+  }
+  auto places = function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName);
+  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+    if (stateResults.contains(index))
+      continue;
+    auto place = cast<step::PlaceAttr>(places[index]);
+    auto name = resultNames(index);
+    exec::TensorOp::create(
+        builder, function.getLoc(),
+        name ? name
+             : builder.getStringAttr("result" + llvm::Twine(index)),
+        TypeAttr::get(function.getResultTypes()[index]), segmentOf(place),
+        builder.getI64IntegerAttr(place.getOffset()),
+        builder.getI64IntegerAttr(-1), builder.getI64IntegerAttr(index),
+        Attribute(),
+        function.getResultAttrOfType<ArrayAttr>(index, step::aliasesAttrName));
+  }
+}
+
+/// The kernel function with this body; a new one if none is equal.
+StringRef ProgramWriter::kernelFor(step::GroupOp group,
+                                   ArrayRef<int64_t> inPlace) {
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  stream << step::stringifyGroupKind(group.getKind());
+  for (int64_t operand : inPlace)
+    stream << ' ' << operand;
+  OpPrintingFlags flags;
+  flags.printGenericOpForm().useLocalScope().printUniqueSSAIDs(false);
+  for (Operation &op : group.getBody().front())
+    op.print(stream << '\n', flags.assumeVerified());
+  for (Type type : group.getInputs().getTypes())
+    stream << type;
+  // Values print by number; the numbers depend on where the group stands.
+  auto known = kernels.find(key);
+  if (known != kernels.end())
+    return known->second;
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(program);
+  std::string name = "kernel_" + std::to_string(kernels.size());
+  auto kernel = func::FuncOp::create(
+      builder, group.getLoc(), name,
+      builder.getFunctionType(group.getInputs().getTypes(),
+                              group.getOutputs().getTypes()));
+  kernel.setPrivate();
+  kernel->setAttr(exec::kernelKindAttrName, group.getKindAttr());
+  kernel->setAttr(exec::inPlaceAttrName, builder.getDenseI64ArrayAttr(inPlace));
+  if (auto bytes = group->getAttr(step::scratchBytesAttrName))
+    kernel->setAttr(exec::scratchBytesAttrName, bytes);
+  IRMapping mapping;
+  group.getBody().cloneInto(&kernel.getBody(), mapping);
+  Operation *yield = kernel.getBody().front().getTerminator();
+  builder.setInsertionPoint(yield);
+  func::ReturnOp::create(builder, yield->getLoc(), yield->getOperands());
+  yield->erase();
+  return kernels[key] = name;
+}
+
+StringRef ProgramWriter::libraryFor(step::GroupOp group) {
+  Attribute description = group->getAttr(exec::libraryAttrName);
+  std::string key;
+  llvm::raw_string_ostream(key) << description;
+  auto known = libraries.find(key);
+  if (known != libraries.end())
+    return known->second;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(program);
+  std::string name = "library_" + std::to_string(libraries.size());
+  auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
+  exec::LibraryOp::create(builder, group.getLoc(), name,
+                          cast<DictionaryAttr>(description),
+                          uint64_t(bytes ? bytes.getInt() : 0));
+  return libraries[key] = name;
+}
+
+LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
+  SmallVector<Value> arguments;
+  for (Value operand : group.getInputs())
+    arguments.push_back(slice(operand));
+  arguments.push_back(slice(group.getResult(0)));
+  auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
+  if (bytes && bytes.getInt() > 0)
+    arguments.push_back(
+        slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
+              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())));
+  exec::LibraryCallOp::create(
+      builder, group.getLoc(),
+      FlatSymbolRefAttr::get(builder.getContext(), libraryFor(group)),
+      arguments);
+  return success();
+}
+
+LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
+  if (isCopy(group)) {
+    copyTo(group.getInputs().front(), place(group.getResult(0)));
+    return success();
+  }
+  if (group.getKind() == step::GroupKind::library)
+    return writeLibraryCall(group);
+  SmallVector<int64_t> inPlace;
+  for (auto [index, output] : llvm::enumerate(group.getOutputs())) {
+    int64_t overwritten = -1;
+    for (auto [operand, input] : llvm::enumerate(group.getInputs()))
+      if (overwritten < 0 && place(input) == place(output) &&
+          !llvm::is_contained(inPlace, int64_t(operand)) &&
+          mayOverwrite(group, operand, index))
+        overwritten = operand;
+    inPlace.push_back(overwritten);
+  }
+  SmallVector<Value> arguments;
+  int64_t elements = 1;
+  for (Value operand : group.getInputs()) {
+    arguments.push_back(slice(operand));
+    elements = std::max(
+        elements, cast<RankedTensorType>(operand.getType()).getNumElements());
+  }
+  for (auto [output, overwritten] :
+       llvm::zip_equal(group.getOutputs(), inPlace)) {
+    elements = std::max(
+        elements, cast<RankedTensorType>(output.getType()).getNumElements());
+    if (overwritten < 0)
+      arguments.push_back(slice(output));
+  }
+  auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
+  if (bytes && bytes.getInt() > 0)
+    arguments.push_back(
+        slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
+              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())));
+  int64_t parts =
+      std::clamp<int64_t>(elements / elementsPerPart, 1, maximalParts);
+  exec::LaunchOp::create(
+      builder, group.getLoc(),
+      FlatSymbolRefAttr::get(builder.getContext(), kernelFor(group, inPlace)),
+      arguments, builder.getI64IntegerAttr(parts));
+  return success();
+}
+
+LogicalResult ProgramWriter::writeWhile(stablehlo::WhileOp loop) {
+  ArrayRef<Attribute> carried =
+      loop->getAttrOfType<ArrayAttr>(step::placesAttrName).getValue();
+  copyResults(loop->getOperands(), carried);
+  Operation *condition = loop.getCond().front().getTerminator();
+  Value predicate = slice(condition->getOperand(0));
+  auto lowered = exec::WhileOp::create(builder, loop.getLoc(), predicate);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&lowered.getCondition());
+  if (failed(writeBlock(loop.getCond().front())))
+    return failure();
+  builder.createBlock(&lowered.getBody());
+  if (failed(writeBlock(loop.getBody().front())))
+    return failure();
+  copyResults(loop.getBody().front().getTerminator()->getOperands(), carried);
+  return success();
+}
+
+LogicalResult ProgramWriter::writeBranches(Operation *op) {
+  Value selector = slice(op->getOperand(0));
+  auto lowered = exec::CaseOp::create(builder, op->getLoc(), selector,
+                                      op->getNumRegions());
+  ArrayRef<Attribute> results =
+      op->getAttrOfType<ArrayAttr>(step::placesAttrName).getValue();
+  OpBuilder::InsertionGuard guard(builder);
+  for (auto [from, to] : llvm::zip_equal(op->getRegions(),
+                                         lowered->getRegions())) {
+    builder.createBlock(&to);
+    if (failed(writeBlock(from.front())))
+      return failure();
+    copyResults(from.front().getTerminator()->getOperands(), results);
+  }
+  return success();
+}
+
+LogicalResult ProgramWriter::writeBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    LogicalResult written = success();
+    if (auto group = dyn_cast<step::GroupOp>(op))
+      written = writeGroup(group);
+    else if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
+      written = writeWhile(loop);
+    else if (isa<stablehlo::CaseOp>(op))
+      written = writeBranches(&op);
+    else if (!isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op) &&
+             !matchPattern(&op, m_Constant()))
+      return op.emitOpError("cannot be lowered to the exec program");
+    if (failed(written))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ProgramWriter::run() {
+  builder.setInsertionPointToEnd(module.getBody());
+  if (failed(writeSegments()))
+    return failure();
+  writeTensors();
+  function.getBody().walk([&](Operation *op) {
+    if (isa<step::GroupOp>(op->getParentOp()))
+      return;
+    ElementsAttr value;
+    if (!op->hasAttr(step::placesAttrName) ||
+        !matchPattern(op, m_Constant(&value)))
+      return;
+    step::PlaceAttr at = place(op->getResult(0));
+    exec::ConstantOp::create(
+        builder, op->getLoc(),
+        FlatSymbolRefAttr::get(builder.getContext(),
+                               step::stringifySegment(at.getSegment())),
+        builder.getI64IntegerAttr(at.getOffset()), value);
+  });
+  program = exec::ProgramOp::create(builder, function.getLoc(), "step");
+  builder.createBlock(&program.getBody());
+  Block &body = function.getBody().front();
+  if (failed(writeBlock(body)))
+    return failure();
+  copyResults(
+      body.getTerminator()->getOperands(),
+      function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName).getValue());
+  function.erase();
+  module->removeAttr(step::segmentBytesAttrName);
+  return success();
+}
+
+struct LowerToExec : public memory::impl::LowerToExecPassBase<LowerToExec> {
+  void runOnOperation() override {
+    auto function = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!function || !function->hasAttr(step::argumentPlacesAttrName)) {
+      getOperation().emitError()
+          << "expected a function @main in scheduled form; run the stage plan "
+             "first";
+      return signalPassFailure();
+    }
+    if (failed(ProgramWriter(getOperation(), function).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,93 @@
+//===- SeparateResults.cpp - Values that leave a block are their own -----===//
+//
+// Copies what leaves @main, a loop body or a branch unless a group of that block
+// computed it and it leaves once. PlanOffsets then may write every such value
+// straight to the place it leaves for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Memory/Passes.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+
+namespace tenon::memory {
+#define GEN_PASS_DEF_SEPARATERESULTSPASS
+#include "tenon/Memory/Passes.h.inc"
+} // namespace tenon::memory
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::memory;
+
+namespace {
+
+/// The value whose buffer `value` lies in.
+Value bufferOwner(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<stablehlo::ReshapeOp>(op))
+      value = op->getOperand(0);
+    else if (isa<stablehlo::OptimizationBarrierOp>(op))
+      value = op->getOperand(cast<OpResult>(value).getResultNumber());
+    else
+      break;
+  }
+  return value;
+}
+
+Value copyBefore(Operation *before, Value value) {
+  OpBuilder builder(before);
+  auto group =
+      step::GroupOp::create(builder, value.getLoc(), value.getType(),
+                            ValueRange{value}, step::GroupKind::elementwise);
+  Block *body = builder.createBlock(&group.getBody());
+  Value argument = body->addArgument(value.getType(), value.getLoc());
+  step::YieldOp::create(builder, value.getLoc(), argument);
+  return group.getResult(0);
+}
+
+struct SeparateResults : public memory::impl::SeparateResultsPassBase<SeparateResults> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isDeclaration())
+      return;
+    Block &body = function.getBody().front();
+    // A state argument may leave as its own successor.
+    SmallVector<Value> own(body.getTerminator()->getNumOperands());
+    for (BlockArgument argument : body.getArguments())
+      if (auto successor = function.getArgAttrOfType<IntegerAttr>(
+              argument.getArgNumber(), step::successorAttrName))
+        own[successor.getInt()] = argument;
+    separate(body.getTerminator(), own);
+    function.getBody().walk([&](Operation *op) {
+      if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
+        Block &loopBody = loop.getBody().front();
+        separate(loopBody.getTerminator(),
+                 SmallVector<Value>(loopBody.getArguments()));
+      } else if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+        for (Region &region : op->getRegions())
+          separate(region.front().getTerminator(), {});
+      }
+    });
+  }
+
+private:
+  void separate(Operation *terminator, ArrayRef<Value> own) {
+    llvm::SmallDenseSet<Value> left;
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      Value owner = bufferOwner(operand.get());
+      unsigned index = operand.getOperandNumber();
+      bool isOwn = index < own.size() && own[index] && owner == own[index];
+      Operation *writer = owner.getDefiningOp();
+      bool computedHere =
+          writer && writer->getBlock() == terminator->getBlock() &&
+          isa<step::GroupOp, stablehlo::WhileOp, stablehlo::CaseOp,
+              stablehlo::IfOp>(writer);
+      if ((isOwn || computedHere) && left.insert(owner).second)
+        continue;
+      operand.set(copyBefore(terminator, operand.get()));
+    }
+  }
+};
+
+} // namespace
