@@ -19,7 +19,9 @@ def StableHLO_ReturnOp : StableHLO_Op<"return", [Pure, ReturnLike, Terminator]> 
   let description = "Ends a region of an operation of this dialect and hands its values over.";
   let arguments = (ins Variadic<StableHLO_Value>:$results);
   let assemblyFormat = "$results attr-dict (`:` type($results)^)?";
-  let builders = [OpBuilder<(ins), "">];
+  let builders = [OpBuilder<(ins), [{
+    build($_builder, $_state, ::mlir::ValueRange());
+  }]>];
 }
 
 //===----------------------------------------------------------------------===//
