@@ -1,0 +1,122 @@
+//===- Executor.h - Runs a compiled step ----------------------------------===//
+//
+// Loads a `.tenon` file, owns its memory and runs its programs. Everything that
+// takes time or memory happens in load() and bind(): a step walks flat arrays
+// of resolved pointers, without allocation, lock or lookup. An Executor is used
+// by one thread at a time; several of them are independent.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_RUNTIME_EXECUTOR_H
+#define TENON_RUNTIME_EXECUTOR_H
+
+#include "tenon/Format/Index.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::format {
+class Reader;
+} // namespace tenon::format
+
+namespace tenon::runtime {
+
+struct ExecutorOptions {
+  /// How many threads share a step; 0 for as many as the process has
+  /// processors. Results do not depend on it.
+  unsigned threads = 0;
+  /// Treats denormal numbers as zero, as XLA does: a training step that
+  /// converges would otherwise slow down by an order of magnitude.
+  bool flushDenormals = true;
+};
+
+/// Why a file could not be loaded or a step not run.
+enum class Failure : uint8_t {
+  file,     // missing, unreadable or damaged
+  machine,  // this processor or its libraries cannot run it
+  memory,   // not enough of it
+  argument, // the caller asked for something that does not exist
+  run,      // a library call failed
+};
+
+struct Error {
+  Failure kind = Failure::file;
+  std::string message;
+};
+
+/// Time spent in one instruction of a program.
+struct InstructionTime {
+  std::string name;      // of the kernel or call
+  std::string what;      // what it computes
+  bool fallback = false; // a kernel of the general template
+  bool library = false;  // a library call
+  int64_t runs = 0;      // how often it ran, over all steps
+  double seconds = 0;    // over all runs
+  double shortest = 0;   // seconds of the fastest run
+};
+
+class Executor {
+public:
+  /// Null with `error` filled in if the file is missing, damaged, or cannot run
+  /// on this machine.
+  static std::unique_ptr<Executor>
+  load(const std::string &path, const ExecutorOptions &options, Error &error);
+  static std::unique_ptr<Executor> loadBytes(std::vector<std::byte> bytes,
+                                             const ExecutorOptions &options,
+                                             Error &error);
+  ~Executor();
+  Executor(const Executor &) = delete;
+  Executor &operator=(const Executor &) = delete;
+
+  const format::Index &index() const;
+  unsigned threads() const;
+
+  /// Index into index().tensors by canonical name, full path, `arg<i>` or
+  /// `result<i>`; an argument wins over a result of the same name.
+  std::optional<size_t> findTensor(std::string_view name) const;
+  std::optional<size_t> findArgument(int32_t argument) const;
+  std::optional<size_t> findResult(int32_t result) const;
+
+  /// Whether the tensor is carried from step to step.
+  bool isState(size_t tensor) const;
+  bool isBatch(size_t tensor) const;
+
+  /// The tensor's bytes, where the next step reads or the last one wrote them.
+  /// State, batch and results are zero until somebody writes them.
+  std::span<std::byte> memory(size_t tensor) const;
+
+  /// Lets the tensor live in the caller's memory from now on, without copying:
+  /// as many bytes as it has, at a multiple of 64, alive until bound elsewhere.
+  /// Null goes back to the Executor's own memory. False with `error` filled in
+  /// if the memory is misaligned or the plan shares the tensor's place with
+  /// something else.
+  bool bind(size_t tensor, void *memory, Error &error);
+
+  /// Runs the entry point `steps` times in a row with the same batch.
+  bool run(int64_t steps, Error &error, std::string_view entryPoint = "step");
+
+  /// As run, timing every instruction; slower, because each waits for all
+  /// threads. `times` gets one entry per instruction in program order.
+  bool profile(int64_t steps, std::vector<InstructionTime> &times, Error &error,
+               std::string_view entryPoint = "step");
+
+  /// A segment's own memory, for tests and tools that look at plans.
+  std::span<std::byte> segmentMemory(size_t segment) const;
+
+private:
+  struct Implementation;
+  static std::unique_ptr<Executor> loadFrom(const format::Reader &reader,
+                                            const ExecutorOptions &options,
+                                            Error &error);
+  explicit Executor(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_EXECUTOR_H

@@ -1,0 +1,48 @@
+//===- State.h - State and batches from and to safetensors files ---------===//
+//
+// Fills an Executor's tensors from files and saves them. Tensors are found in a
+// file under any of their names; files are written with canonical names. Bytes
+// go straight between the file and the tensor's memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_RUNTIME_STATE_H
+#define TENON_RUNTIME_STATE_H
+
+#include "tenon/Format/Safetensors.h"
+#include "tenon/Runtime/Executor.h"
+
+#include <string>
+#include <vector>
+
+namespace tenon::runtime {
+
+/// The entry of `file` for a tensor: by canonical name, else by another name,
+/// else by `arg<i>` or `result<i>`; null if there is none.
+const format::StoredTensor *findStored(const format::SafetensorsReader &file,
+                                       const format::Tensor &tensor);
+
+/// Empty if `stored` has the tensor's type and shape, otherwise what differs.
+std::string whyNotMatching(const format::Tensor &tensor,
+                           const format::StoredTensor &stored);
+
+/// Reads every state tensor from the file. Nothing is changed and `error` lists
+/// all of them if any is missing or has another type or shape. What the file
+/// holds beyond the state is ignored.
+bool loadState(Executor &executor, const std::string &path, Error &error);
+
+/// Reads those arguments, state or batch, that the file holds. `filled` gets
+/// the tensors read; error as for loadState.
+bool loadArguments(Executor &executor, const std::string &path,
+                   std::vector<size_t> &filled, Error &error);
+
+/// Saves all state atomically.
+bool saveState(const Executor &executor, const std::string &path, Error &error);
+
+/// Saves the results that are no state, keyed `result<index>`, atomically.
+bool saveResults(const Executor &executor, const std::string &path,
+                 Error &error);
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_STATE_H

@@ -1,0 +1,495 @@
+//===- Executor.cpp - Runs a compiled step --------------------------------===//
+//
+// Loading: kernels and library calls are made ready, segments allocated,
+// constants read, programs flattened, pointers resolved. Running: one parallel
+// region that walks a program.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Runtime/Executor.h"
+
+#include "KernelLibrary.h"
+#include "Processor.h"
+#include "Program.h"
+#include "SegmentMemory.h"
+#include "Team.h"
+
+#include "tenon/Format/Reader.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+namespace {
+
+/// Where one tensor is used, so that binding it touches nothing else.
+struct TensorUses {
+  struct Slot {
+    uint32_t program, slot;
+  };
+  std::vector<Slot> slots;
+  std::vector<std::vector<uint32_t>> calls; // per program, operation numbers
+  std::string whyNotBindable;               // empty if it is
+  std::byte *address = nullptr;             // where it is now
+};
+
+/// What a team works on.
+struct Run {
+  const Program *program;
+  int64_t steps;
+  bool flushDenormals;
+  InstructionTime *times;
+  Barrier barrier;
+  std::atomic<bool> failed = false;
+};
+
+bool overlap(const format::Slice &a, const format::Slice &b) {
+  return a.segment == b.segment && a.offset < b.offset + b.bytes &&
+         b.offset < a.offset + a.bytes;
+}
+
+bool contains(const format::Slice &outer, const format::Slice &inner) {
+  return outer.segment == inner.segment && outer.offset <= inner.offset &&
+         inner.offset + inner.bytes <= outer.offset + outer.bytes;
+}
+
+/// A library call in a few words.
+std::string describeCall(const format::LibraryCallEntry &entry) {
+  auto times = [](const std::vector<int64_t> &values) {
+    std::string text;
+    for (int64_t value : values)
+      text += (text.empty() ? "" : "x") + std::to_string(value);
+    return text;
+  };
+  if (const auto *matmul = std::get_if<format::Matmul>(&entry.description)) {
+    std::vector<int64_t> batch;
+    for (size_t i = 0; i < matmul->batch.size(); i += 4)
+      batch.push_back(matmul->batch[i]);
+    return "matrix multiplication " +
+           (batch.empty() ? "" : times(batch) + " of ") + times(matmul->sizes) +
+           " " + std::string(name(matmul->lhsType));
+  }
+  const auto &c = std::get<format::Convolution>(entry.description);
+  static constexpr const char *kinds[] = {"convolution",
+                                          "convolution data gradient",
+                                          "convolution weight gradient"};
+  std::vector<int64_t> input{c.batch}, kernel;
+  for (size_t i = 0; i < c.spatial.size(); i += 10) {
+    input.push_back(c.spatial[i]);
+    kernel.push_back(c.spatial[i + 1]);
+  }
+  return std::string(kinds[c.kind]) + " " + times(input) + "x" +
+         std::to_string(c.inputChannels) + " to " +
+         std::to_string(c.outputChannels) + " channels, window " +
+         times(kernel) + " " + std::string(name(c.type));
+}
+
+} // namespace
+
+struct Executor::Implementation {
+  format::Index index;
+  ExecutorOptions options;
+  KernelLibrary kernels;
+  std::vector<std::unique_ptr<libraries::Call>> calls;
+  std::vector<SegmentMemory> segments;
+  std::vector<Program> programs;
+  std::vector<TensorUses> uses; // per tensor
+  std::map<std::string, size_t, std::less<>> byName;
+
+  bool load(const format::Reader &reader, Error &error);
+  bool loadCalls(Error &error);
+  bool loadSegments(const format::Reader &reader, Error &error);
+  void collectNames();
+  void collectUses();
+  void point(size_t tensor, std::byte *address);
+  std::byte *ownAddress(const format::Slice &slice) const {
+    return segments[slice.segment].data() + slice.offset;
+  }
+  format::SegmentKind segmentKind(size_t tensor) const {
+    return index.segments[index.tensors[tensor].storage.segment].kind;
+  }
+  const Program *findProgram(std::string_view name, Error &error) const;
+  InstructionTime describe(const Operation &operation) const;
+  bool run(const Program &program, int64_t steps, InstructionTime *times,
+           Error &error);
+};
+
+bool Executor::Implementation::load(const format::Reader &reader,
+                                    Error &error) {
+  index = reader.index();
+  std::string message = whyNotRunnable(index);
+  if (!message.empty()) {
+    error = {Failure::machine, message};
+    return false;
+  }
+  if (!kernels.load(reader, message)) {
+    error = {Failure::file, message};
+    return false;
+  }
+  if (!loadCalls(error) || !loadSegments(reader, error))
+    return false;
+  for (const format::EntryPoint &entry : index.entryPoints)
+    if (!programs.emplace_back().build(index, entry, kernels.functions(), calls,
+                                       error))
+      return false;
+  // The programs are flat now; the nested form is not needed again.
+  for (format::EntryPoint &entry : index.entryPoints)
+    entry.program = {};
+  for (Program &program : programs) {
+    for (size_t slot = 0; slot < program.slices().size(); ++slot)
+      program.setPointer(slot, ownAddress(program.slices()[slot]));
+    program.rebindAllCalls();
+  }
+  collectNames();
+  collectUses();
+  return true;
+}
+
+bool Executor::Implementation::loadCalls(Error &error) {
+  for (const format::LibraryCallEntry &entry : index.libraryCalls) {
+    std::string message;
+    auto description = libraries::restore(entry, message);
+    if (!description) {
+      error = {Failure::file, "the file is damaged: " + message};
+      return false;
+    }
+    auto isa = libraries::isaFromName(entry.isa);
+    auto host = libraries::hostIsa();
+    if (!isa || !host || *isa > *host) {
+      error = {Failure::machine,
+               "the file's library calls are planned for instruction set " +
+                   entry.isa + ", this processor has " +
+                   (host ? std::string(libraries::name(*host)) : "none") +
+                   "; compile the step again with a --cpu it has"};
+      return false;
+    }
+    auto call = libraries::Call::create(*description, *isa, message);
+    if (!call) {
+      error = {Failure::machine,
+               "a library call of the file cannot run here: " + message};
+      return false;
+    }
+    if (uint64_t(call->workspaceBytes()) > entry.workspaceBytes) {
+      error = {Failure::machine,
+               "a library call was planned with " +
+                   std::to_string(entry.workspaceBytes) +
+                   " bytes of workspace (oneDNN " + entry.libraryVersion +
+                   "), here it needs " +
+                   std::to_string(call->workspaceBytes()) + " (oneDNN " +
+                   libraries::libraryVersion() +
+                   "); compile the step again on this machine"};
+      return false;
+    }
+    calls.push_back(std::move(call));
+  }
+  return true;
+}
+
+bool Executor::Implementation::loadSegments(const format::Reader &reader,
+                                            Error &error) {
+  for (const format::Segment &segment : index.segments) {
+    std::string message;
+    if (!segments.emplace_back().allocate(segment.bytes, segment.alignment,
+                                          message)) {
+      error = {Failure::memory,
+               std::string(name(segment.kind)) + ": " + message};
+      return false;
+    }
+    if (segment.kind != format::SegmentKind::constants || segment.bytes == 0)
+      continue;
+    const format::Section *section =
+        reader.findSection(format::SectionKind::constants);
+    if (!section)
+      message = "the file has constants but no bytes for them";
+    else
+      reader.readSection(*section, segments.back().bytes(), message);
+    if (!message.empty()) {
+      error = {Failure::file, message};
+      return false;
+    }
+    segments.back().makeReadOnly();
+  }
+  return true;
+}
+
+void Executor::Implementation::collectNames() {
+  // The first to claim a name keeps it: arguments before results, canonical
+  // names before others.
+  auto claim = [&](const std::string &name, size_t tensor) {
+    if (!name.empty())
+      byName.try_emplace(name, tensor);
+  };
+  const auto &tensors = index.tensors;
+  for (bool arguments : {true, false}) {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if ((tensors[i].argument >= 0) == arguments)
+        claim(tensors[i].name, i);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if ((tensors[i].argument >= 0) == arguments)
+        for (const std::string &alias : tensors[i].aliases)
+          claim(alias, i);
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].argument >= 0)
+      claim("arg" + std::to_string(tensors[i].argument), i);
+    if (tensors[i].result >= 0)
+      claim("result" + std::to_string(tensors[i].result), i);
+  }
+}
+
+void Executor::Implementation::collectUses() {
+  const auto &tensors = index.tensors;
+  uses.resize(tensors.size());
+  std::vector<size_t> order;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    uses[i].address = ownAddress(tensors[i].storage);
+    uses[i].calls.resize(programs.size());
+    if (tensors[i].storage.bytes > 0)
+      order.push_back(i);
+  }
+  auto place = [&](size_t tensor) {
+    const format::Slice &slice = tensors[tensor].storage;
+    return std::pair(slice.segment, slice.offset);
+  };
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return place(a) < place(b); });
+  for (size_t i = 1; i < order.size(); ++i)
+    if (overlap(tensors[order[i - 1]].storage, tensors[order[i]].storage))
+      for (size_t j : {i - 1, i})
+        uses[order[j]].whyNotBindable =
+            "its memory is shared with tensor '" +
+            tensors[order[j == i ? i - 1 : i]].name + "'";
+  for (uint32_t number = 0; number < programs.size(); ++number) {
+    const Program &program = programs[number];
+    for (uint32_t slot = 0; slot < program.slices().size(); ++slot) {
+      const format::Slice &slice = program.slices()[slot];
+      // The last tensor that starts before the slice ends, and those before it.
+      auto after = std::upper_bound(
+          order.begin(), order.end(),
+          std::pair(slice.segment, slice.offset + slice.bytes),
+          [&](const auto &end, size_t tensor) { return end <= place(tensor); });
+      while (after != order.begin()) {
+        size_t tensor = *--after;
+        const format::Slice &storage = tensors[tensor].storage;
+        if (!overlap(storage, slice))
+          break;
+        if (!contains(storage, slice)) {
+          uses[tensor].whyNotBindable =
+              "an instruction works on it and its neighbours at once";
+          continue;
+        }
+        uses[tensor].slots.push_back({number, slot});
+        auto &calls = uses[tensor].calls[number];
+        if (auto call = program.callUsing(slot))
+          if (calls.empty() || calls.back() != *call)
+            calls.push_back(*call);
+      }
+    }
+  }
+}
+
+void Executor::Implementation::point(size_t tensor, std::byte *address) {
+  uses[tensor].address = address;
+  uint64_t start = index.tensors[tensor].storage.offset;
+  for (TensorUses::Slot use : uses[tensor].slots) {
+    Program &program = programs[use.program];
+    program.setPointer(use.slot,
+                       address + (program.slices()[use.slot].offset - start));
+  }
+  for (size_t i = 0; i < programs.size(); ++i)
+    programs[i].rebindCalls(uses[tensor].calls[i]);
+}
+
+const Program *Executor::Implementation::findProgram(std::string_view name,
+                                                     Error &error) const {
+  for (const Program &program : programs)
+    if (program.name() == name)
+      return &program;
+  error = {Failure::argument,
+           "the file has no entry point '" + std::string(name) + "'"};
+  return nullptr;
+}
+
+InstructionTime
+Executor::Implementation::describe(const Operation &operation) const {
+  InstructionTime time;
+  switch (operation.kind) {
+  case Operation::launch: {
+    const format::Kernel &kernel = index.kernels[operation.description];
+    time.name = kernel.symbol;
+    time.what = kernel.description;
+    time.fallback = kernel.fallback;
+    break;
+  }
+  case Operation::libraryCall:
+    time.name = "library_call_" + std::to_string(operation.description);
+    time.what = describeCall(index.libraryCalls[operation.description]) + " (" +
+                calls[operation.description]->implementation() + ")";
+    time.library = true;
+    break;
+  case Operation::copy:
+    time.name = "copy";
+    time.what = std::to_string(operation.bytes) + " bytes";
+    break;
+  case Operation::branchUnless:
+  case Operation::select:
+    time.name = operation.kind == Operation::select ? "case" : "while";
+    time.what = "control flow";
+    break;
+  case Operation::jump:
+    break; // nothing worth a line
+  }
+  return time;
+}
+
+static void walkSteps(void *context, unsigned thread, unsigned threads) {
+  Run &run = *static_cast<Run *>(context);
+  FlushDenormals mode(run.flushDenormals);
+  // The last operation of a step ends with a barrier, so steps do not mix.
+  for (int64_t step = 0; step < run.steps; ++step)
+    run.program->walk(thread, threads, run.barrier, run.failed, run.times);
+}
+
+bool Executor::Implementation::run(const Program &program, int64_t steps,
+                                   InstructionTime *times, Error &error) {
+  if (steps < 0) {
+    error = {Failure::argument,
+             "cannot run " + std::to_string(steps) + " steps"};
+    return false;
+  }
+  Run context{&program, steps, options.flushDenormals, times, {}, false};
+  runTeam(options.threads, walkSteps, &context);
+  if (context.failed.load()) {
+    error = {Failure::run, "a library call failed while running the step"};
+    return false;
+  }
+  return true;
+}
+
+Executor::Executor(std::unique_ptr<Implementation> implementation)
+    : implementation(std::move(implementation)) {}
+
+Executor::~Executor() = default;
+
+std::unique_ptr<Executor> Executor::loadFrom(const format::Reader &reader,
+                                             const ExecutorOptions &options,
+                                             Error &error) {
+  auto implementation = std::make_unique<Implementation>();
+  implementation->options = options;
+  if (options.threads == 0)
+    implementation->options.threads = availableThreads();
+  if (!implementation->load(reader, error))
+    return nullptr;
+  return std::unique_ptr<Executor>(new Executor(std::move(implementation)));
+}
+
+std::unique_ptr<Executor> Executor::load(const std::string &path,
+                                         const ExecutorOptions &options,
+                                         Error &error) {
+  std::string message;
+  auto reader = format::Reader::open(path, message);
+  if (!reader) {
+    error = {Failure::file, message};
+    return nullptr;
+  }
+  auto executor = loadFrom(*reader, options, error);
+  if (!executor)
+    error.message = "'" + path + "': " + error.message;
+  return executor;
+}
+
+std::unique_ptr<Executor> Executor::loadBytes(std::vector<std::byte> bytes,
+                                              const ExecutorOptions &options,
+                                              Error &error) {
+  std::string message;
+  auto reader = format::Reader::fromBytes(std::move(bytes), message);
+  if (!reader) {
+    error = {Failure::file, message};
+    return nullptr;
+  }
+  return loadFrom(*reader, options, error);
+}
+
+const format::Index &Executor::index() const { return implementation->index; }
+
+unsigned Executor::threads() const { return implementation->options.threads; }
+
+std::optional<size_t> Executor::findTensor(std::string_view name) const {
+  auto found = implementation->byName.find(name);
+  return found == implementation->byName.end() ? std::nullopt
+                                               : std::optional(found->second);
+}
+
+std::optional<size_t> Executor::findArgument(int32_t argument) const {
+  const auto &tensors = index().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (argument >= 0 && tensors[i].argument == argument)
+      return i;
+  return std::nullopt;
+}
+
+std::optional<size_t> Executor::findResult(int32_t result) const {
+  const auto &tensors = index().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (result >= 0 && tensors[i].result == result)
+      return i;
+  return std::nullopt;
+}
+
+bool Executor::isState(size_t tensor) const {
+  return index().tensors[tensor].argument >= 0 &&
+         implementation->segmentKind(tensor) == format::SegmentKind::state;
+}
+
+bool Executor::isBatch(size_t tensor) const {
+  return index().tensors[tensor].argument >= 0 && !isState(tensor);
+}
+
+std::span<std::byte> Executor::memory(size_t tensor) const {
+  return {implementation->uses[tensor].address,
+          index().tensors[tensor].storage.bytes};
+}
+
+bool Executor::bind(size_t tensor, void *memory, Error &error) {
+  TensorUses &uses = implementation->uses[tensor];
+  const format::Tensor &description = index().tensors[tensor];
+  auto *address = static_cast<std::byte *>(memory);
+  if (!address)
+    address = implementation->ownAddress(description.storage);
+  std::string fault = uses.whyNotBindable;
+  if (reinterpret_cast<uintptr_t>(address) % 64 != 0)
+    fault = "the memory is not at a multiple of 64";
+  if (!fault.empty()) {
+    error = {Failure::argument, "cannot bind tensor '" + description.name +
+                                    "': " + fault + "; copy it instead"};
+    return false;
+  }
+  if (address != uses.address)
+    implementation->point(tensor, address);
+  return true;
+}
+
+bool Executor::run(int64_t steps, Error &error, std::string_view entryPoint) {
+  const Program *program = implementation->findProgram(entryPoint, error);
+  return program && implementation->run(*program, steps, nullptr, error);
+}
+
+bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
+                       Error &error, std::string_view entryPoint) {
+  const Program *program = implementation->findProgram(entryPoint, error);
+  if (!program)
+    return false;
+  times.clear();
+  for (const Operation &operation : program->operations())
+    times.push_back(implementation->describe(operation));
+  bool done = implementation->run(*program, steps, times.data(), error);
+  std::erase_if(times,
+                [](const InstructionTime &time) { return time.name.empty(); });
+  return done;
+}
+
+std::span<std::byte> Executor::segmentMemory(size_t segment) const {
+  return implementation->segments[segment].bytes();
+}

@@ -1,0 +1,310 @@
+//===- Program.cpp - An entry point, flattened and resolved --------------===//
+//
+// Building and walking programs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+namespace tenon::runtime {
+
+/// Appends the operations of blocks to a program.
+class Program::Builder {
+public:
+  Builder(Program &program, const format::Index &index,
+          std::span<const KernelFunction> kernels,
+          std::span<const std::unique_ptr<libraries::Call>> calls, Error &error)
+      : program(program), index(index), kernels(kernels), calls(calls),
+        error(error) {}
+
+  bool append(const format::Block &block) {
+    for (const format::Instruction &instruction : block.instructions)
+      if (!std::visit([&](const auto &operation) { return append(operation); },
+                      instruction.operation))
+        return false;
+    return true;
+  }
+
+  /// A barrier is not needed between two operations of thread 0. Where control
+  /// flow meets, both sides are control flow operations, which count as shared.
+  void placeBarriers() {
+    for (size_t i = 0; i < program.list.size(); ++i)
+      program.list[i].barrierAfter = i + 1 == program.list.size() ||
+                                     !isSerial(program.list[i]) ||
+                                     !isSerial(program.list[i + 1]);
+  }
+
+private:
+  bool append(const format::Launch &launch) {
+    Operation operation = make(Operation::launch, launch.arguments);
+    operation.parts = launch.parts;
+    operation.function = kernels[launch.kernel];
+    operation.description = launch.kernel;
+    program.list.push_back(operation);
+    return true;
+  }
+
+  bool append(const format::LibraryCall &call) {
+    const libraries::Call &made = *calls[call.call];
+    int64_t planned = int64_t(index.libraryCalls[call.call].workspaceBytes);
+    int64_t operands = made.argumentCount() - (made.workspaceBytes() > 0);
+    int64_t expected = operands + (planned > 0);
+    if (int64_t(call.arguments.size()) != expected)
+      return fail("a library call has " +
+                  std::to_string(call.arguments.size()) +
+                  " arguments, expected " + std::to_string(expected));
+    for (int64_t i = 0; i < made.argumentCount(); ++i)
+      if (call.arguments[i].bytes < uint64_t(made.argumentBytes(i)))
+        return fail(
+            "argument " + std::to_string(i) + " of a library call has " +
+            std::to_string(call.arguments[i].bytes) + " bytes, it works on " +
+            std::to_string(made.argumentBytes(i)));
+    Operation operation = make(Operation::libraryCall, call.arguments);
+    operation.call = uint32_t(program.sites.size());
+    operation.description = call.call;
+    CallSite site;
+    site.bound = made.newBinding();
+    site.serial = true;
+    for (int64_t phase = 0; phase < made.phases(); ++phase) {
+      site.tasks.push_back(made.tasks(phase));
+      site.serial &= made.tasks(phase) == 1;
+    }
+    program.sites.push_back(std::move(site));
+    for (uint32_t i = 0; i < operation.pointerCount; ++i)
+      program.siteOfSlot[operation.firstPointer + i] =
+          uint32_t(program.list.size()) + 1;
+    program.list.push_back(operation);
+    return true;
+  }
+
+  bool append(const format::Copy &copy) {
+    Operation operation = make(Operation::copy, {copy.from, copy.to});
+    operation.bytes = copy.from.bytes;
+    // Below this a second thread costs more than it helps.
+    constexpr uint64_t bytesPerPart = 1 << 16;
+    operation.parts =
+        uint32_t(std::clamp<uint64_t>(copy.from.bytes / bytesPerPart, 1, 1024));
+    program.list.push_back(operation);
+    return true;
+  }
+
+  bool append(const format::While &loop) {
+    uint32_t head = here();
+    if (!append(loop.condition))
+      return false;
+    uint32_t branch = here();
+    program.list.push_back(make(Operation::branchUnless, {loop.predicate}));
+    if (!append(loop.body))
+      return false;
+    Operation jump;
+    jump.kind = Operation::jump;
+    jump.target = head;
+    program.list.push_back(jump);
+    program.list[branch].target = here();
+    return true;
+  }
+
+  bool append(const format::Case &conditional) {
+    auto branches = uint32_t(conditional.branches.size());
+    auto firstTarget = uint32_t(program.targets.size());
+    program.targets.resize(firstTarget + branches);
+    Operation select = make(Operation::select, {conditional.selector});
+    select.target = firstTarget;
+    select.parts = branches;
+    select.bytes = conditional.selector.bytes;
+    program.list.push_back(select);
+    std::vector<uint32_t> ends;
+    for (uint32_t i = 0; i < branches; ++i) {
+      program.targets[firstTarget + i] = here();
+      if (!append(conditional.branches[i]))
+        return false;
+      ends.push_back(here());
+      Operation jump;
+      jump.kind = Operation::jump;
+      program.list.push_back(jump);
+    }
+    for (uint32_t end : ends)
+      program.list[end].target = here();
+    return true;
+  }
+
+  Operation make(Operation::Kind kind,
+                 const std::vector<format::Slice> &slices) {
+    Operation operation;
+    operation.kind = kind;
+    operation.firstPointer = uint32_t(program.places.size());
+    operation.pointerCount = uint32_t(slices.size());
+    program.places.insert(program.places.end(), slices.begin(), slices.end());
+    program.siteOfSlot.resize(program.places.size());
+    return operation;
+  }
+
+  bool isSerial(const Operation &operation) const {
+    switch (operation.kind) {
+    case Operation::launch:
+    case Operation::copy:
+      return operation.parts == 1;
+    case Operation::libraryCall:
+      return program.sites[operation.call].serial;
+    default:
+      return false;
+    }
+  }
+
+  uint32_t here() const { return uint32_t(program.list.size()); }
+
+  bool fail(std::string message) {
+    error = {Failure::file, "the file is damaged: " + std::move(message)};
+    return false;
+  }
+
+  Program &program;
+  const format::Index &index;
+  std::span<const KernelFunction> kernels;
+  std::span<const std::unique_ptr<libraries::Call>> calls;
+  Error &error;
+};
+
+} // namespace tenon::runtime
+
+bool Program::build(const format::Index &index, const format::EntryPoint &entry,
+                    std::span<const KernelFunction> kernels,
+                    std::span<const std::unique_ptr<libraries::Call>> calls,
+                    Error &error) {
+  entryName = entry.name;
+  Builder builder(*this, index, kernels, calls, error);
+  if (!builder.append(entry.program))
+    return false;
+  builder.placeBarriers();
+  pointers.assign(places.size(), nullptr);
+  return true;
+}
+
+void Program::rebindCalls(std::span<const uint32_t> operations) {
+  for (uint32_t number : operations) {
+    const Operation &operation = list[number];
+    sites[operation.call].bound->bind(
+        {&pointers[operation.firstPointer], operation.pointerCount});
+  }
+}
+
+void Program::rebindAllCalls() {
+  for (uint32_t i = 0; i < list.size(); ++i)
+    if (list[i].kind == Operation::libraryCall)
+      rebindCalls({&i, 1});
+}
+
+std::optional<uint32_t> Program::callUsing(size_t slot) const {
+  return siteOfSlot[slot] ? std::optional(siteOfSlot[slot] - 1) : std::nullopt;
+}
+
+void Program::runCall(const CallSite &site, unsigned thread, unsigned threads,
+                      Barrier &barrier, std::atomic<bool> &failed) const {
+  for (size_t phase = 0; phase < site.tasks.size(); ++phase) {
+    // A serial call belongs to thread 0 alone and has nobody to wait for.
+    if (phase > 0 && !site.serial)
+      barrier.wait(threads);
+    for (int64_t task = thread; task < site.tasks[phase]; task += threads)
+      if (!site.bound->run(int64_t(phase), task))
+        failed.store(true, std::memory_order_relaxed);
+  }
+}
+
+static void copyPart(void *from, void *to, uint64_t bytes, unsigned part,
+                     unsigned parts) {
+  uint64_t chunk = ((bytes + parts - 1) / parts + 63) & ~uint64_t(63);
+  uint64_t begin = std::min(bytes, part * chunk);
+  uint64_t end = std::min(bytes, begin + chunk);
+  if (begin < end)
+    std::memcpy(static_cast<char *>(to) + begin,
+                static_cast<const char *>(from) + begin, end - begin);
+}
+
+static uint32_t readSelector(const void *address, uint64_t bytes,
+                             uint32_t branches) {
+  int32_t value = 0;
+  if (bytes == 1)
+    value = *static_cast<const uint8_t *>(address);
+  else
+    std::memcpy(&value, address, sizeof(value));
+  return value < 0 || uint32_t(value) >= branches ? branches - 1
+                                                  : uint32_t(value);
+}
+
+template <bool timed>
+void Program::walkOperations(unsigned thread, unsigned threads,
+                             Barrier &barrier, std::atomic<bool> &failed,
+                             InstructionTime *times) const {
+  using Clock = std::chrono::steady_clock;
+  size_t next = 0;
+  const size_t end = list.size();
+  while (next < end) {
+    const Operation &operation = list[next];
+    [[maybe_unused]] const size_t current = next;
+    [[maybe_unused]] Clock::time_point start;
+    if constexpr (timed) {
+      barrier.wait(threads);
+      start = Clock::now();
+    }
+    ++next;
+    void *const *arguments = pointers.data() + operation.firstPointer;
+    switch (operation.kind) {
+    case Operation::launch: {
+      unsigned parts = std::min(operation.parts, threads);
+      if (thread < parts)
+        operation.function(arguments, thread, parts);
+      break;
+    }
+    case Operation::libraryCall:
+      runCall(sites[operation.call], thread, threads, barrier, failed);
+      break;
+    case Operation::copy: {
+      unsigned parts = std::min(operation.parts, threads);
+      if (thread < parts)
+        copyPart(arguments[0], arguments[1], operation.bytes, thread, parts);
+      break;
+    }
+    case Operation::branchUnless:
+      if (*static_cast<const uint8_t *>(arguments[0]) == 0)
+        next = operation.target;
+      break;
+    case Operation::jump:
+      next = operation.target;
+      continue;
+    case Operation::select:
+      next =
+          targets[operation.target +
+                  readSelector(arguments[0], operation.bytes, operation.parts)];
+      break;
+    }
+    // After a branch too: the next operation may overwrite what another thread
+    // has not read yet.
+    if (timed || operation.barrierAfter)
+      barrier.wait(threads);
+    if constexpr (timed)
+      if (thread == 0) {
+        InstructionTime &time = times[current];
+        double seconds =
+            std::chrono::duration<double>(Clock::now() - start).count();
+        time.shortest =
+            time.runs == 0 ? seconds : std::min(time.shortest, seconds);
+        time.seconds += seconds;
+        ++time.runs;
+      }
+  }
+}
+
+void Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
+                   std::atomic<bool> &failed, InstructionTime *times) const {
+  if (times)
+    walkOperations<true>(thread, threads, barrier, failed, times);
+  else
+    walkOperations<false>(thread, threads, barrier, failed, nullptr);
+}

@@ -1,0 +1,107 @@
+//===- Program.h - An entry point, flattened and resolved ----------------===//
+//
+// Private to this folder. The blocks of an entry point become one array of
+// operations with jumps, and every slice an address in one array of pointers.
+// Walking it needs nothing else.
+//
+//   While(p, C, B)    L: C; unless p goto E; B; goto L; E:
+//   Case(s, B0, B1)   select s -> T0, T1; T0: B0; goto E; T1: B1; E:
+//
+// A barrier separates operations, except between two that thread 0 runs alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_PROGRAM_H
+#define TENON_LIB_RUNTIME_PROGRAM_H
+
+#include "KernelLibrary.h"
+#include "Team.h"
+
+#include "tenon/Libraries/Call.h"
+#include "tenon/Runtime/Executor.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tenon::runtime {
+
+struct Operation {
+  enum Kind : uint8_t {
+    launch,
+    libraryCall,
+    copy,
+    branchUnless, // to `target` if the byte at the first pointer is 0
+    jump,         // to `target`
+    select,       // to targets[target + selector]
+  };
+  Kind kind = launch;
+  bool barrierAfter = true;
+  uint32_t firstPointer = 0, pointerCount = 0;
+  uint32_t target = 0;
+  uint32_t parts = 1; // of a launch or a copy; the branches of a select
+  union {
+    KernelFunction function; // launch
+    uint32_t call;           // libraryCall: index into calls
+    uint64_t bytes;          // copy, and the size of a selector
+  };
+  uint32_t description = 0; // index of the kernel or the library call
+
+  Operation() : bytes(0) {}
+};
+
+/// A bound call and how its work is laid out.
+struct CallSite {
+  std::unique_ptr<libraries::BoundCall> bound;
+  std::vector<int64_t> tasks; // per phase
+  bool serial = false;        // one task in every phase
+};
+
+class Program {
+public:
+  /// `calls` has one entry per library call of the index. False with `error`
+  /// filled in if the program and its calls do not fit together.
+  bool build(const format::Index &index, const format::EntryPoint &entry,
+             std::span<const KernelFunction> kernels,
+             std::span<const std::unique_ptr<libraries::Call>> calls,
+             Error &error);
+
+  /// The place in a segment of every pointer.
+  const std::vector<format::Slice> &slices() const { return places; }
+  void setPointer(size_t slot, void *address) { pointers[slot] = address; }
+  /// Hands changed pointers to the library calls; `operations` names them.
+  void rebindCalls(std::span<const uint32_t> operations);
+  void rebindAllCalls();
+  /// The library call that uses pointer `slot`, or nothing.
+  std::optional<uint32_t> callUsing(size_t slot) const;
+
+  const std::vector<Operation> &operations() const { return list; }
+  const std::string &name() const { return entryName; }
+
+  /// What one thread of a team does: the whole walk, its share of the work. All
+  /// threads of the team call it. `failed` is set if a library call fails. With
+  /// `times`, which has one entry per operation, every operation is timed.
+  void walk(unsigned thread, unsigned threads, Barrier &barrier,
+            std::atomic<bool> &failed, InstructionTime *times) const;
+
+private:
+  class Builder;
+
+  template <bool timed>
+  void walkOperations(unsigned thread, unsigned threads, Barrier &barrier,
+                      std::atomic<bool> &failed, InstructionTime *times) const;
+  void runCall(const CallSite &site, unsigned thread, unsigned threads,
+               Barrier &barrier, std::atomic<bool> &failed) const;
+
+  std::string entryName;
+  std::vector<Operation> list;
+  std::vector<uint32_t> targets;
+  std::vector<void *> pointers;
+  std::vector<format::Slice> places;
+  std::vector<CallSite> sites;
+  std::vector<uint32_t> siteOfSlot; // operation + 1, 0 for none
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_PROGRAM_H

@@ -1,0 +1,63 @@
+//===- SegmentMemory.cpp - The memory of one segment ----------------------===//
+//
+// One anonymous mapping per segment.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SegmentMemory.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#include <utility>
+
+using namespace tenon::runtime;
+
+SegmentMemory::SegmentMemory(SegmentMemory &&other) noexcept {
+  *this = std::move(other);
+}
+
+SegmentMemory &SegmentMemory::operator=(SegmentMemory &&other) noexcept {
+  std::swap(begin, other.begin);
+  std::swap(size, other.size);
+  std::swap(mapping, other.mapping);
+  std::swap(mappingBytes, other.mappingBytes);
+  return *this;
+}
+
+SegmentMemory::~SegmentMemory() {
+  if (mapping)
+    munmap(mapping, mappingBytes);
+}
+
+bool SegmentMemory::allocate(uint64_t bytes, uint64_t alignment,
+                             std::string &error) {
+  constexpr uint64_t page = 4096, hugePage = uint64_t(2) << 20;
+  uint64_t rounded = (bytes + page - 1) & ~(page - 1);
+  // Large segments start where huge pages can, which saves most of the cost of
+  // address translation.
+  alignment = std::max(alignment, rounded >= hugePage ? hugePage : page);
+  uint64_t total = rounded + alignment + page;
+  void *address = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) {
+    error = "cannot allocate " + std::to_string(bytes) +
+            " bytes: " + std::strerror(errno);
+    return false;
+  }
+  mapping = address;
+  mappingBytes = total;
+  uint64_t start =
+      (reinterpret_cast<uint64_t>(address) + alignment - 1) & ~(alignment - 1);
+  begin = reinterpret_cast<std::byte *>(start);
+  size = bytes;
+  if (rounded >= hugePage)
+    madvise(begin, rounded & ~(hugePage - 1), MADV_HUGEPAGE);
+  mprotect(begin + rounded, page, PROT_NONE);
+  return true;
+}
+
+void SegmentMemory::makeReadOnly() {
+  mprotect(begin, (size + 4095) & ~uint64_t(4095), PROT_READ);
+}

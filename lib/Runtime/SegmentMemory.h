@@ -1,0 +1,44 @@
+//===- SegmentMemory.h - The memory of one segment ------------------------===//
+//
+// Private to this folder: zeroed pages from the system, followed by one page
+// that faults, so that a kernel that runs past the end is found at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_SEGMENTMEMORY_H
+#define TENON_LIB_RUNTIME_SEGMENTMEMORY_H
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tenon::runtime {
+
+class SegmentMemory {
+public:
+  SegmentMemory() = default;
+  SegmentMemory(SegmentMemory &&other) noexcept;
+  SegmentMemory &operator=(SegmentMemory &&other) noexcept;
+  ~SegmentMemory();
+
+  /// Allocates `bytes` at a multiple of `alignment` (a power of two). False
+  /// with a message in `error` if the system has no such memory.
+  bool allocate(uint64_t bytes, uint64_t alignment, std::string &error);
+
+  /// Writing to it faults from now on.
+  void makeReadOnly();
+
+  std::byte *data() const { return begin; }
+  std::span<std::byte> bytes() const { return {begin, size}; }
+
+private:
+  std::byte *begin = nullptr;
+  uint64_t size = 0;
+  void *mapping = nullptr;
+  uint64_t mappingBytes = 0;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_SEGMENTMEMORY_H

@@ -1,0 +1,152 @@
+//===- State.cpp - State and batches from and to safetensors files -------===//
+//
+// Matching tensors of a program with tensors of a file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Runtime/State.h"
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+static std::string shapeText(ElementType type,
+                             const std::vector<int64_t> &shape) {
+  std::string text(name(type));
+  text += '[';
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + ']';
+}
+
+const format::StoredTensor *
+tenon::runtime::findStored(const format::SafetensorsReader &file,
+                           const format::Tensor &tensor) {
+  if (const auto *stored = file.find(tensor.name))
+    return stored;
+  for (const std::string &alias : tensor.aliases)
+    if (const auto *stored = file.find(alias))
+      return stored;
+  if (tensor.argument >= 0)
+    if (const auto *stored = file.find("arg" + std::to_string(tensor.argument)))
+      return stored;
+  if (tensor.result >= 0)
+    return file.find("result" + std::to_string(tensor.result));
+  return nullptr;
+}
+
+std::string tenon::runtime::whyNotMatching(const format::Tensor &tensor,
+                                           const format::StoredTensor &stored) {
+  if (stored.type == tensor.type && stored.shape == tensor.shape)
+    return "";
+  std::string found =
+      stored.type ? shapeText(*stored.type, stored.shape) : stored.typeName;
+  return "'" + tensor.name + "' is " + found + " in the file, expected " +
+         shapeText(tensor.type, tensor.shape);
+}
+
+namespace {
+
+struct Match {
+  size_t tensor;
+  const format::StoredTensor *stored;
+};
+
+/// Reads matched tensors; all faults were found before.
+bool readAll(Executor &executor, const format::SafetensorsReader &file,
+             const std::vector<Match> &matches, Error &error) {
+  for (const Match &match : matches)
+    if (!file.read(*match.stored, 0, executor.memory(match.tensor),
+                   error.message)) {
+      error.kind = Failure::file;
+      return false;
+    }
+  return true;
+}
+
+bool matchAndRead(Executor &executor, const std::string &path, bool stateOnly,
+                  bool mustBeThere, std::vector<size_t> &filled, Error &error) {
+  std::string message;
+  auto file = format::SafetensorsReader::open(path, message);
+  if (!file) {
+    error = {Failure::file, message};
+    return false;
+  }
+  std::vector<Match> matches;
+  std::string faults;
+  int64_t count = 0;
+  const auto &tensors = executor.index().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!executor.isState(i) && (stateOnly || !executor.isBatch(i)))
+      continue;
+    const format::StoredTensor *stored = findStored(*file, tensors[i]);
+    std::string fault;
+    if (stored)
+      fault = whyNotMatching(tensors[i], *stored);
+    else if (mustBeThere)
+      fault = "'" + tensors[i].name + "' is missing, expected " +
+              shapeText(tensors[i].type, tensors[i].shape);
+    if (!fault.empty()) {
+      faults += "\n  " + fault;
+      ++count;
+    } else if (stored) {
+      matches.push_back({i, stored});
+      filled.push_back(i);
+    }
+  }
+  if (count > 0) {
+    error = {
+        Failure::argument,
+        "'" + path + "' does not fit the program, " + std::to_string(count) +
+            (count == 1 ? " tensor differs:" : " tensors differ:") + faults};
+    return false;
+  }
+  return readAll(executor, *file, matches, error);
+}
+
+bool saveTensors(const Executor &executor, const std::string &path,
+                 const std::vector<std::pair<std::string, size_t>> &named,
+                 Error &error) {
+  std::vector<format::TensorBytes> tensors;
+  for (const auto &[name, i] : named) {
+    const format::Tensor &tensor = executor.index().tensors[i];
+    tensors.push_back({name, tensor.type, tensor.shape, executor.memory(i)});
+  }
+  error.kind = Failure::file;
+  return format::writeSafetensors(path, tensors, {{"format", "tenon"}},
+                                  error.message);
+}
+
+} // namespace
+
+bool tenon::runtime::loadState(Executor &executor, const std::string &path,
+                               Error &error) {
+  std::vector<size_t> filled;
+  return matchAndRead(executor, path, /*stateOnly=*/true, /*mustBeThere=*/true,
+                      filled, error);
+}
+
+bool tenon::runtime::loadArguments(Executor &executor, const std::string &path,
+                                   std::vector<size_t> &filled, Error &error) {
+  filled.clear();
+  return matchAndRead(executor, path, /*stateOnly=*/false,
+                      /*mustBeThere=*/false, filled, error);
+}
+
+bool tenon::runtime::saveState(const Executor &executor,
+                               const std::string &path, Error &error) {
+  std::vector<std::pair<std::string, size_t>> named;
+  for (size_t i = 0; i < executor.index().tensors.size(); ++i)
+    if (executor.isState(i))
+      named.emplace_back(executor.index().tensors[i].name, i);
+  return saveTensors(executor, path, named, error);
+}
+
+bool tenon::runtime::saveResults(const Executor &executor,
+                                 const std::string &path, Error &error) {
+  std::vector<std::pair<std::string, size_t>> named;
+  for (size_t i = 0; i < executor.index().tensors.size(); ++i)
+    if (int32_t result = executor.index().tensors[i].result;
+        result >= 0 && !executor.isState(i))
+      named.emplace_back("result" + std::to_string(result), i);
+  return saveTensors(executor, path, named, error);
+}

@@ -1,0 +1,61 @@
+//===- Team.cpp - The threads that walk a program -------------------------===//
+//
+// The only file that starts threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Team.h"
+
+#include <immintrin.h>
+#include <sched.h>
+
+// libgomp's interface to compiled code: declared here because clang's -fopenmp
+// would bring a second pool of threads with its own library.
+extern "C" void GOMP_parallel(void (*work)(void *), void *data,
+                              unsigned threads, unsigned flags);
+extern "C" int omp_get_thread_num(void);
+extern "C" int omp_get_num_threads(void);
+extern "C" void omp_set_num_threads(int);
+
+using namespace tenon::runtime;
+
+void Barrier::waitForOthers(uint32_t before) const {
+  // Some tens of microseconds, longer than most instructions take to finish
+  // when they are cut evenly.
+  for (int spin = 0; spin < 4096; ++spin) {
+    if (generation.load(std::memory_order_acquire) != before)
+      return;
+    _mm_pause();
+  }
+  while (generation.load(std::memory_order_acquire) == before)
+    sched_yield();
+}
+
+namespace {
+struct Region {
+  TeamWork work;
+  void *context;
+};
+} // namespace
+
+static void enterRegion(void *data) {
+  auto *region = static_cast<Region *>(data);
+  // In a region of one thread a library would see no region and start threads
+  // of its own; the setting ends with the region.
+  omp_set_num_threads(1);
+  region->work(region->context, unsigned(omp_get_thread_num()),
+               unsigned(omp_get_num_threads()));
+}
+
+void tenon::runtime::runTeam(unsigned threads, TeamWork work, void *context) {
+  Region region{work, context};
+  GOMP_parallel(enterRegion, &region, threads, 0);
+}
+
+unsigned tenon::runtime::availableThreads() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return 1;
+  int count = CPU_COUNT(&set);
+  return count < 1 ? 1 : unsigned(count);
+}
