@@ -139,7 +139,8 @@ static ParseResult buildWholeRegion(OpAsmParser &parser, SMLoc location,
   Region &region = *result.addRegion();
   Block &block = region.emplaceBlock();
   block.addArguments({scalar, scalar}, {result.location, result.location});
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  OpBuilder builder(parser.getContext());
+  builder.setInsertionPointToEnd(&block);
   OperationState state(result.location, inner);
   state.addOperands(block.getArguments());
   state.addTypes(scalar);
