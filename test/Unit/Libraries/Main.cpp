@@ -1,0 +1,39 @@
+//===- Main.cpp - Runs the tests for one instruction set ------------------===//
+//
+// Usage: TenonLibrariesTests [avx2|avx512|avx512_bf16] [GoogleTest options].
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestIsa.h"
+
+#include <cstdio>
+#include <gtest/gtest.h>
+
+using namespace tenon::libraries;
+
+static Isa isaOfProcess = Isa::avx2;
+
+Isa tenon::test::testIsa() { return isaOfProcess; }
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  auto host = hostIsa();
+  if (!host) {
+    std::puts("this processor has no AVX2, nothing is tested");
+    return 0;
+  }
+  isaOfProcess = *host;
+  if (argc > 1) {
+    auto isa = isaFromName(argv[1]);
+    if (!isa) {
+      std::printf("unknown instruction set '%s'\n", argv[1]);
+      return 2;
+    }
+    if (*isa > *host) {
+      std::printf("this processor has no %s, nothing is tested\n", argv[1]);
+      return 0;
+    }
+    isaOfProcess = *isa;
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,299 @@
+//===- MatmulTest.cpp - Matrix multiplications against loops in double ---===//
+//
+// Many shapes, strides, batches, types and cuts against the definition, and the
+// bits of one and several threads against each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tensors.h"
+#include "TestIsa.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::libraries;
+using tenon::test::GuardedMemory;
+using tenon::test::testIsa;
+
+namespace {
+
+MatmulDescription plain(int64_t m, int64_t n, int64_t k,
+                        ElementType type = ElementType::f32) {
+  MatmulDescription d;
+  d.lhsType = d.rhsType = d.resultType = type;
+  d.m = m;
+  d.n = n;
+  d.k = k;
+  d.lhsStrideM = k;
+  d.lhsStrideK = 1;
+  d.rhsStrideK = n;
+  d.rhsStrideN = 1;
+  d.resultStrideM = n;
+  d.resultStrideN = 1;
+  return d;
+}
+
+MatmulDescription transposed(MatmulDescription d, bool lhs, bool rhs,
+                             bool result = false) {
+  if (lhs) {
+    d.lhsStrideM = 1;
+    d.lhsStrideK = d.m;
+  }
+  if (rhs) {
+    d.rhsStrideK = 1;
+    d.rhsStrideN = d.k;
+  }
+  if (result) {
+    d.resultStrideM = 1;
+    d.resultStrideN = d.m;
+  }
+  return d;
+}
+
+/// Runs `d` on `threads` threads; the bytes of the result.
+std::vector<std::byte> compute(const MatmulDescription &d, unsigned threads,
+                               bool check) {
+  std::string error;
+  auto call = Call::create(d, testIsa(), error);
+  EXPECT_TRUE(call) << error;
+  if (!call)
+    return {};
+  std::vector<GuardedMemory> memories;
+  for (int64_t i = 0; i < call->argumentCount(); ++i)
+    memories.emplace_back(call->argumentBytes(i));
+  bool bias = d.epilogue != Epilogue::none;
+  size_t resultIndex = bias ? 3 : 2;
+  tenon::test::Values values;
+  for (size_t i = 0; i < resultIndex; ++i) {
+    ElementType type = i == 1 ? d.rhsType : i == 2 ? d.resultType : d.lhsType;
+    for (int64_t j = 0; j < memories[i].bytes() / byteWidth(type); ++j)
+      memories[i].set(j, type, values.next());
+  }
+  GuardedMemory &result = memories[resultIndex];
+  std::fill_n(result.data(), result.bytes(), std::byte(0x33));
+  std::vector<void *> arguments;
+  for (GuardedMemory &memory : memories)
+    arguments.push_back(memory.data());
+  EXPECT_TRUE(tenon::test::runCall(*call, arguments, threads));
+  for (GuardedMemory &memory : memories)
+    EXPECT_TRUE(memory.intact());
+  std::vector<std::byte> bytes(result.data(), result.data() + result.bytes());
+  if (!check)
+    return bytes;
+
+  std::vector<bool> written(size_t(result.bytes() / byteWidth(d.resultType)));
+  std::vector<int64_t> index(d.batch.size());
+  double worst = 0;
+  for (bool more = true; more;) {
+    int64_t l = 0, r = 0, o = 0;
+    for (size_t i = 0; i < index.size(); ++i) {
+      l += index[i] * d.batch[i].lhsStride;
+      r += index[i] * d.batch[i].rhsStride;
+      o += index[i] * d.batch[i].resultStride;
+    }
+    for (int64_t i = 0; i < d.m; ++i)
+      for (int64_t j = 0; j < d.n; ++j) {
+        double sum = 0, size = 0;
+        for (int64_t k = 0; k < d.k; ++k) {
+          double product =
+              memories[0].get(l + i * d.lhsStrideM + k * d.lhsStrideK,
+                              d.lhsType) *
+              memories[1].get(r + k * d.rhsStrideK + j * d.rhsStrideN,
+                              d.rhsType);
+          sum += product;
+          size += std::fabs(product);
+        }
+        if (bias) {
+          sum += memories[2].floats()[j];
+          size += 1;
+        }
+        if (d.epilogue == Epilogue::biasRelu)
+          sum = std::max(sum, 0.0);
+        int64_t place = o + i * d.resultStrideM + j * d.resultStrideN;
+        written[size_t(place)] = true;
+        double unit = d.resultType == ElementType::f32 ? 0x1p-22 : 0x1p-8;
+        double deviation = std::fabs(result.get(place, d.resultType) - sum) /
+                           (unit * (size + 1e-3));
+        worst = std::max(worst, std::isnan(deviation) ? INFINITY : deviation);
+      }
+    more = false;
+    for (size_t i = index.size(); i-- > 0 && !more;) {
+      if (++index[i] < d.batch[i].size)
+        more = true;
+      else
+        index[i] = 0;
+    }
+  }
+  EXPECT_LE(worst, 1.0) << call->implementation();
+  // Nothing between the elements is touched.
+  int64_t width = byteWidth(d.resultType);
+  for (size_t i = 0; i < written.size(); ++i)
+    for (int64_t b = 0; b < width && !written[i]; ++b)
+      EXPECT_EQ(bytes[i * size_t(width) + size_t(b)], std::byte(0x33)) << i;
+  return bytes;
+}
+
+/// Checks `d` and that its bits do not depend on threads.
+void check(MatmulDescription d) {
+  SCOPED_TRACE(std::to_string(d.m) + "x" + std::to_string(d.n) + "x" +
+               std::to_string(d.k) + " pieces " + std::to_string(d.pieces));
+  auto one = compute(d, 1, true);
+  EXPECT_EQ(one, compute(d, 2, false));
+  EXPECT_EQ(one, compute(d, 3, false));
+}
+
+bool hasBf16() { return testIsa() >= Isa::avx512; }
+
+} // namespace
+
+TEST(Matmul, ShapesAndTranspositions) {
+  int64_t shapes[][3] = {{1, 1, 1},    {1, 17, 5},    {23, 1, 9},
+                         {64, 64, 64}, {33, 130, 47}, {128, 10, 70},
+                         {10, 200, 3}, {7, 5, 1000},  {1, 300, 70}};
+  for (auto [m, n, k] : shapes)
+    for (int form = 0; form < 8; ++form)
+      for (int64_t pieces : {1, 2, 5}) {
+        auto d = transposed(plain(m, n, k), form & 1, form & 2, form & 4);
+        d.pieces = pieces;
+        check(d);
+      }
+}
+
+TEST(Matmul, RowsApart) {
+  auto d = plain(50, 70, 40);
+  d.lhsStrideM = 48;
+  d.rhsStrideK = 75;
+  d.resultStrideM = 81;
+  for (int64_t pieces : {1, 2, 4}) {
+    d.pieces = pieces;
+    check(d);
+  }
+}
+
+TEST(Matmul, BatchesWithHeadsInsideFeatures) {
+  // q k^T over [batch 2, time 20, heads 3, features 16], then scores * v.
+  constexpr int64_t b = 2, t = 20, h = 3, f = 16;
+  MatmulDescription scores = plain(t, t, f);
+  scores.batch = {{b, t * 3 * h * f, t * 3 * h * f, h * t * t},
+                  {h, f, f, t * t}};
+  scores.lhsStrideM = 3 * h * f;
+  scores.rhsStrideN = 3 * h * f;
+  scores.rhsStrideK = 1;
+  MatmulDescription mixed = plain(t, f, t);
+  mixed.batch = {{b, h * t * t, t * h * f, t * h * f}, {h, t * t, f, f}};
+  mixed.rhsStrideK = h * f;
+  mixed.resultStrideM = h * f;
+  MatmulDescription gradient = mixed; // scores^T * d
+  gradient.lhsStrideM = 1;
+  gradient.lhsStrideK = t;
+  for (MatmulDescription d : {scores, mixed, gradient})
+    for (int64_t pieces : {1, 2, 3, 6}) {
+      d.pieces = pieces;
+      check(d);
+    }
+}
+
+TEST(Matmul, BatchesThatOneOperandDoesNotHave) {
+  auto d = plain(12, 24, 18);
+  d.batch = {{4, 12 * 18, 0, 12 * 24}};
+  check(d); // folds into the rows
+  d.batch = {{4, 0, 18 * 24, 12 * 24}};
+  check(d);
+  d.batch = {{3, 5 * 12 * 18, 18 * 24, 5 * 12 * 24}, {5, 12 * 18, 0, 12 * 24}};
+  d.pieces = 3;
+  check(d);
+  d.batch = {{3, 5 * 12 * 18, 0, 5 * 12 * 24}, {5, 12 * 18, 18 * 24, 12 * 24}};
+  check(d);
+}
+
+TEST(Matmul, FourBatchDimensions) {
+  auto d = plain(6, 8, 10);
+  d.batch = {{2, 3 * 2 * 5 * 60, 2 * 80, 3 * 2 * 5 * 48},
+             {3, 2 * 5 * 60, 0, 2 * 5 * 48},
+             {2, 5 * 60, 80, 5 * 48},
+             {5, 60, 0, 48}};
+  for (int64_t pieces : {1, 2, 5}) {
+    d.pieces = pieces;
+    check(d);
+  }
+}
+
+TEST(Matmul, BiasHasTheBitsOfASeparateAddition) {
+  for (int64_t k : {8, 300, 1500})
+    for (int64_t pieces : {1, 2})
+      for (bool transposeRhs : {false, true}) {
+        auto d = transposed(plain(40, 72, k), false, transposeRhs);
+        d.pieces = pieces;
+        d.epilogue = Epilogue::bias;
+        if (!whyNotSupported(d, testIsa()).empty())
+          continue;
+        check(d);
+        auto fused = compute(d, 1, false);
+        d.epilogue = Epilogue::none;
+        auto separate = compute(d, 1, false);
+        // The same values in the same order fill lhs, rhs and then the bias.
+        tenon::test::Values values;
+        for (int64_t i = 0; i < d.m * d.k + d.k * d.n; ++i)
+          values.next();
+        auto *result = reinterpret_cast<float *>(separate.data());
+        for (int64_t j = 0; j < d.n; ++j) {
+          float bias = values.next();
+          for (int64_t i = 0; i < d.m; ++i)
+            result[i * d.n + j] += bias;
+        }
+        EXPECT_EQ(fused, separate);
+      }
+}
+
+TEST(Matmul, BrainFloat) {
+  if (!hasBf16())
+    GTEST_SKIP() << "oneDNN has no bf16 on this instruction set";
+  for (auto [m, n, k] : {std::array<int64_t, 3>{64, 64, 64},
+                         {33, 130, 47},
+                         {1, 40, 300},
+                         {20, 3, 515}})
+    for (int form = 0; form < 4; ++form)
+      for (ElementType result : {ElementType::bf16, ElementType::f32}) {
+        auto d =
+            transposed(plain(m, n, k, ElementType::bf16), form & 1, form & 2);
+        d.resultType = result;
+        d.pieces = 2;
+        check(d);
+      }
+}
+
+TEST(Matmul, SaysWhatIsNotSupported) {
+  auto d = plain(8, 8, 8);
+  d.lhsType = d.rhsType = d.resultType = ElementType::f16;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("f16"), std::string::npos);
+  EXPECT_EQ(workspaceBytes(d, testIsa()), -1);
+  d = plain(8, 8, 8);
+  d.rhsType = ElementType::bf16;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("f32 and bf16"),
+            std::string::npos);
+  d = plain(8, 8, 8);
+  d.lhsStrideM = 32;
+  d.lhsStrideK = 2;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("reference code"),
+            std::string::npos);
+  d = plain(8, 8, 8, ElementType::bf16);
+  d.epilogue = Epilogue::bias;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("rounded"), std::string::npos);
+  d = plain(0, 8, 8);
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("m 0"), std::string::npos);
+  d = plain(8, 8, 8);
+  d.resultStrideM = 0;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("overlaps itself"),
+            std::string::npos);
+  d = plain(8, 8, 8);
+  d.lhsStrideM = int64_t(1) << 39;
+  EXPECT_NE(whyNotSupported(d, testIsa()), "");
+}
+
+TEST(Matmul, OnlyOneInstructionSetPerProcess) {
+  ASSERT_EQ(whyNotSupported(plain(8, 8, 8), testIsa()), "");
+  Isa other = testIsa() == Isa::avx2 ? Isa::avx512 : Isa::avx2;
+  EXPECT_NE(whyNotSupported(plain(8, 8, 8), other).find("process of its own"),
+            std::string::npos);
+}

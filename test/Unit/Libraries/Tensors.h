@@ -1,0 +1,106 @@
+//===- Tensors.h - Test data for library calls ----------------------------===//
+//
+// Values that are exact in every type, memory with a guard around it, and
+// running a call task by task or on threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TEST_UNIT_LIBRARIES_TENSORS_H
+#define TENON_TEST_UNIT_LIBRARIES_TENSORS_H
+
+#include "tenon/Libraries/Call.h"
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace tenon::test {
+
+inline float bf16ToFloat(uint16_t bits) {
+  return std::bit_cast<float>(uint32_t(bits) << 16);
+}
+
+inline uint16_t floatToBf16(float value) {
+  auto bits = std::bit_cast<uint32_t>(value);
+  return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+/// `bytes` at a multiple of 64 with a pattern on both sides.
+class GuardedMemory {
+public:
+  explicit GuardedMemory(int64_t bytes) : size(bytes) {
+    block.resize(size_t(bytes) + 3 * guard, pattern);
+    auto address = reinterpret_cast<uintptr_t>(block.data()) + guard;
+    start = size_t((address + 63) / 64 * 64 -
+                   reinterpret_cast<uintptr_t>(block.data()));
+  }
+  std::byte *data() { return block.data() + start; }
+  float *floats() { return reinterpret_cast<float *>(data()); }
+  uint16_t *halves() { return reinterpret_cast<uint16_t *>(data()); }
+  int64_t bytes() const { return size; }
+  bool intact() const {
+    for (size_t i = 0; i < block.size(); ++i)
+      if ((i < start || i >= start + size_t(size)) && block[i] != pattern)
+        return false;
+    return true;
+  }
+  double get(int64_t element, ElementType type) {
+    return type == ElementType::f32 ? floats()[element]
+                                    : bf16ToFloat(halves()[element]);
+  }
+  void set(int64_t element, ElementType type, float value) {
+    if (type == ElementType::f32)
+      floats()[element] = value;
+    else
+      halves()[element] = floatToBf16(value);
+  }
+
+private:
+  static constexpr size_t guard = 256;
+  static constexpr std::byte pattern{0x5a};
+  std::vector<std::byte> block;
+  size_t start = 0;
+  int64_t size;
+};
+
+/// A small deterministic generator of values between -1 and 1 that every type
+/// here holds exactly.
+class Values {
+public:
+  float next() {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return float(int64_t(state >> 57) - 64) / 64.0f;
+  }
+
+private:
+  uint64_t state = 42;
+};
+
+/// Runs all tasks of a call; several threads share them as a team would.
+inline bool runCall(const libraries::Call &call, std::vector<void *> arguments,
+                    unsigned threads) {
+  auto bound = call.newBinding();
+  bound->bind(arguments);
+  bool done = true;
+  for (int64_t phase = 0; phase < call.phases(); ++phase) {
+    std::vector<std::thread> team;
+    std::vector<char> results(threads, 1);
+    for (unsigned t = 0; t < threads; ++t)
+      team.emplace_back([&, t] {
+        for (int64_t task = t; task < call.tasks(phase); task += threads)
+          results[t] &= char(bound->run(phase, task));
+      });
+    for (std::thread &thread : team)
+      thread.join();
+    for (char result : results)
+      done &= result != 0;
+  }
+  return done;
+}
+
+} // namespace tenon::test
+
+#endif // TENON_TEST_UNIT_LIBRARIES_TENSORS_H

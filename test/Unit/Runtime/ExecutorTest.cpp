@@ -1,0 +1,324 @@
+//===- ExecutorTest.cpp - Running a hand-made program ---------------------===//
+//
+// The sample program against the same arithmetic in double, with one and more
+// threads, own and bound memory, and with everything that can be wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SampleProgram.h"
+
+#include "tenon/Format/Reader.h"
+#include "tenon/Format/Writer.h"
+#include "tenon/Runtime/State.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+namespace {
+
+std::unique_ptr<Executor> loadSample(unsigned threads) {
+  Error error;
+  auto executor = Executor::loadBytes(test::sampleFile(), {threads}, error);
+  EXPECT_TRUE(executor) << error.message;
+  return executor;
+}
+
+template <typename T>
+std::span<T> values(Executor &executor, const char *name) {
+  auto tensor = executor.findTensor(name);
+  EXPECT_TRUE(tensor) << name;
+  auto bytes = executor.memory(*tensor);
+  return {reinterpret_cast<T *>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+/// A problem whose solution is known: y = x w.
+struct Problem {
+  std::vector<float> x, y, start;
+
+  Problem() {
+    std::mt19937 generator(7);
+    std::normal_distribution<float> normal;
+    x.resize(test::sampleRows * test::sampleFeatures);
+    for (float &value : x)
+      value = normal(generator);
+    std::vector<float> w(test::sampleFeatures);
+    for (float &value : w)
+      value = normal(generator);
+    for (int64_t i = 0; i < test::sampleRows; ++i) {
+      double sum = 0;
+      for (int64_t j = 0; j < test::sampleFeatures; ++j)
+        sum += x[i * test::sampleFeatures + j] * w[j];
+      y.push_back(float(sum));
+    }
+    start.assign(test::sampleFeatures, 0.25f);
+  }
+
+  void fill(Executor &executor) const {
+    std::ranges::copy(x, values<float>(executor, "x").begin());
+    std::ranges::copy(y, values<float>(executor, "y").begin());
+    std::ranges::copy(start, values<float>(executor, "params.w").begin());
+  }
+
+  /// Loss of each step, in double.
+  std::vector<double> train(int steps, std::vector<double> &w) const {
+    w.assign(start.begin(), start.end());
+    std::vector<double> losses;
+    for (int step = 0; step < steps; ++step) {
+      std::vector<double> gradient(w.size());
+      double loss = 0;
+      for (size_t i = 0; i < y.size(); ++i) {
+        double residual = -y[i];
+        for (size_t j = 0; j < w.size(); ++j)
+          residual += x[i * w.size() + j] * w[j];
+        loss += residual * residual / double(y.size());
+        for (size_t j = 0; j < w.size(); ++j)
+          gradient[j] += x[i * w.size() + j] * residual;
+      }
+      for (size_t j = 0; j < w.size(); ++j)
+        w[j] -= 0.05 * 2 / double(y.size()) * gradient[j];
+      losses.push_back(loss);
+    }
+    return losses;
+  }
+};
+
+std::vector<std::byte> copyOf(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+} // namespace
+
+TEST(Executor, TrainsLikeTheSameArithmeticInDouble) {
+  for (unsigned threads : {1u, 2u, 3u}) {
+    auto executor = loadSample(threads);
+    ASSERT_TRUE(executor);
+    Problem problem;
+    problem.fill(*executor);
+    std::vector<double> w;
+    auto losses = problem.train(20, w);
+    Error error;
+    for (int step = 0; step < 20; ++step) {
+      ASSERT_TRUE(executor->run(1, error)) << error.message;
+      EXPECT_NEAR(values<float>(*executor, "loss")[0], losses[step],
+                  1e-5 * losses[0]);
+      EXPECT_EQ(values<int32_t>(*executor, "steps")[0], step + 1);
+      EXPECT_EQ(values<int32_t>(*executor, "inner")[0], 5);
+      EXPECT_EQ(values<int32_t>(*executor, "choice")[0], step + 1 < 3 ? 11 : 7);
+    }
+    EXPECT_LT(losses.back(), 0.3 * losses.front());
+    for (size_t j = 0; j < w.size(); ++j)
+      EXPECT_NEAR(values<float>(*executor, "params.w")[j], w[j], 1e-4);
+  }
+}
+
+TEST(Executor, BitsDoNotDependOnThreads) {
+  std::vector<std::vector<std::byte>> state;
+  for (unsigned threads : {1u, 2u, 5u}) {
+    auto executor = loadSample(threads);
+    Problem().fill(*executor);
+    Error error;
+    ASSERT_TRUE(executor->run(50, error)) << error.message;
+    state.push_back(copyOf(executor->segmentMemory(0)));
+  }
+  EXPECT_EQ(state[0], state[1]);
+  EXPECT_EQ(state[0], state[2]);
+}
+
+TEST(Executor, ManyStepsAtOnceAreManySteps) {
+  auto one = loadSample(2), many = loadSample(2);
+  Problem().fill(*one);
+  Problem().fill(*many);
+  Error error;
+  for (int i = 0; i < 30; ++i)
+    ASSERT_TRUE(one->run(1, error));
+  ASSERT_TRUE(many->run(30, error));
+  EXPECT_EQ(copyOf(one->segmentMemory(0)), copyOf(many->segmentMemory(0)));
+}
+
+TEST(Executor, BoundMemoryIsUsedWithoutCopies) {
+  auto own = loadSample(2), bound = loadSample(2);
+  Problem problem;
+  problem.fill(*own);
+  problem.fill(*bound);
+  alignas(64) float weights[test::sampleFeatures];
+  alignas(64) static float x[test::sampleRows * test::sampleFeatures];
+  alignas(64) float loss[1] = {};
+  std::ranges::copy(problem.start, weights);
+  std::ranges::copy(problem.x, x);
+  auto untouched = copyOf(bound->segmentMemory(0));
+  Error error;
+  ASSERT_TRUE(bound->bind(*bound->findTensor("params.w"), weights, error));
+  ASSERT_TRUE(bound->bind(*bound->findTensor("x"), x, error));
+  ASSERT_TRUE(bound->bind(*bound->findTensor("loss"), loss, error));
+  // What is bound is what is read: spoil the own memory.
+  std::memset(bound->segmentMemory(1).data(), 0x7f,
+              test::sampleRows * test::sampleFeatures * 4);
+  ASSERT_TRUE(own->run(10, error));
+  ASSERT_TRUE(bound->run(10, error));
+  auto expected = values<float>(*own, "params.w");
+  EXPECT_EQ(0, std::memcmp(weights, expected.data(), sizeof(weights)));
+  EXPECT_EQ(loss[0], values<float>(*own, "loss")[0]);
+  EXPECT_EQ(0, std::memcmp(untouched.data(), bound->segmentMemory(0).data(),
+                           sizeof(weights)));
+  // And back.
+  ASSERT_TRUE(bound->bind(*bound->findTensor("x"), nullptr, error));
+  std::ranges::copy(problem.x, values<float>(*bound, "x").begin());
+  ASSERT_TRUE(own->run(1, error));
+  ASSERT_TRUE(bound->run(1, error));
+  EXPECT_EQ(0, std::memcmp(weights, expected.data(), sizeof(weights)));
+}
+
+TEST(Executor, RefusesToBindMisalignedMemory) {
+  auto executor = loadSample(1);
+  alignas(64) float weights[test::sampleFeatures + 1];
+  Error error;
+  EXPECT_FALSE(executor->bind(0, weights + 1, error));
+  EXPECT_EQ(error.kind, Failure::argument);
+  EXPECT_NE(error.message.find("multiple of 64"), std::string::npos);
+}
+
+TEST(Executor, RefusesToBindWhatSharesItsPlace) {
+  auto index = test::sampleIndex();
+  // An instruction that works on params.w and steps at once.
+  index.entryPoints[0].program.instructions.push_back(
+      {format::Launch{3, {{0, 0, 192}}, 1}});
+  auto kernels = test::sampleKernels(), constants = test::sampleConstants();
+  format::SectionBytes sections[] = {
+      {format::SectionKind::constants, constants},
+      {format::SectionKind::cpuKernels, kernels}};
+  Error error;
+  auto executor =
+      Executor::loadBytes(format::write(index, sections), {1}, error);
+  ASSERT_TRUE(executor) << error.message;
+  alignas(64) float weights[test::sampleFeatures];
+  EXPECT_FALSE(executor->bind(0, weights, error));
+  EXPECT_NE(error.message.find("neighbours"), std::string::npos);
+  EXPECT_TRUE(executor->bind(2, nullptr, error));
+}
+
+TEST(Executor, FindsTensorsByEveryName) {
+  auto executor = loadSample(1);
+  EXPECT_EQ(executor->findTensor("params.w"), 0u);
+  EXPECT_EQ(executor->findTensor("state['params']['w']"), 0u);
+  EXPECT_EQ(executor->findTensor("arg0"), 0u);
+  EXPECT_EQ(executor->findTensor("result0"), 0u);
+  EXPECT_EQ(executor->findTensor("result2"), 4u);
+  EXPECT_EQ(executor->findArgument(3), 3u);
+  EXPECT_EQ(executor->findResult(4), 6u);
+  EXPECT_FALSE(executor->findTensor("w"));
+  EXPECT_FALSE(executor->findArgument(-1));
+  EXPECT_TRUE(executor->isState(1));
+  EXPECT_TRUE(executor->isBatch(2));
+  EXPECT_FALSE(executor->isBatch(4));
+}
+
+TEST(Executor, ProfilesEveryInstruction) {
+  auto executor = loadSample(2);
+  Problem().fill(*executor);
+  std::vector<InstructionTime> times;
+  Error error;
+  ASSERT_TRUE(executor->profile(4, times, error)) << error.message;
+  // Nine instructions, two in the loop, two branches, one of which ran per
+  // step.
+  ASSERT_EQ(times.size(), 14u);
+  EXPECT_EQ(times[0].library, true);
+  EXPECT_NE(times[0].what.find("48x1x32"), std::string::npos);
+  EXPECT_EQ(times[1].name, "sample_residual");
+  EXPECT_EQ(times[1].runs, 4);
+  EXPECT_GT(times[1].seconds, 0);
+  int64_t runs = 0;
+  for (const InstructionTime &time : times)
+    if (time.name == "sample_increment") {
+      EXPECT_TRUE(time.fallback);
+      runs += time.runs;
+    }
+  EXPECT_EQ(runs, 4 + 4 * 5);
+  EXPECT_EQ(values<int32_t>(*executor, "steps")[0], 4);
+}
+
+TEST(Executor, RejectsUnknownEntryPointsAndStepCounts) {
+  auto executor = loadSample(1);
+  Error error;
+  EXPECT_FALSE(executor->run(1, error, "evaluate"));
+  EXPECT_EQ(error.kind, Failure::argument);
+  EXPECT_FALSE(executor->run(-1, error));
+  EXPECT_TRUE(executor->run(0, error));
+  EXPECT_EQ(values<int32_t>(*executor, "steps")[0], 0);
+}
+
+TEST(Executor, SaysWhatTheProcessorLacks) {
+  auto index = test::sampleIndex();
+  index.cpuFeatures.push_back("avx99");
+  auto kernels = test::sampleKernels(), constants = test::sampleConstants();
+  format::SectionBytes sections[] = {
+      {format::SectionKind::constants, constants},
+      {format::SectionKind::cpuKernels, kernels}};
+  Error error;
+  EXPECT_FALSE(Executor::loadBytes(format::write(index, sections), {1}, error));
+  EXPECT_EQ(error.kind, Failure::machine);
+  EXPECT_NE(error.message.find("avx99"), std::string::npos);
+}
+
+TEST(Executor, RefusesCallsThatReachBeyondTheirSlices) {
+  auto index = test::sampleIndex();
+  std::get<format::Matmul>(index.libraryCalls[0].description).sizes = {49, 1,
+                                                                       32};
+  auto kernels = test::sampleKernels(), constants = test::sampleConstants();
+  format::SectionBytes sections[] = {
+      {format::SectionKind::constants, constants},
+      {format::SectionKind::cpuKernels, kernels}};
+  Error error;
+  EXPECT_FALSE(Executor::loadBytes(format::write(index, sections), {1}, error));
+  EXPECT_NE(error.message.find("6144 bytes, it works on 6272"),
+            std::string::npos)
+      << error.message;
+}
+
+TEST(Executor, RejectsMissingSectionsAndSymbols) {
+  auto kernels = test::sampleKernels(), constants = test::sampleConstants();
+  Error error;
+  format::SectionBytes onlyConstants[] = {
+      {format::SectionKind::constants, constants}};
+  EXPECT_FALSE(Executor::loadBytes(
+      format::write(test::sampleIndex(), onlyConstants), {1}, error));
+  EXPECT_NE(error.message.find("no code"), std::string::npos);
+  format::SectionBytes onlyKernels[] = {
+      {format::SectionKind::cpuKernels, kernels}};
+  EXPECT_FALSE(Executor::loadBytes(
+      format::write(test::sampleIndex(), onlyKernels), {1}, error));
+  EXPECT_NE(error.message.find("constants"), std::string::npos);
+  auto index = test::sampleIndex();
+  index.kernels[2].symbol = "no_such_kernel";
+  format::SectionBytes both[] = {{format::SectionKind::constants, constants},
+                                 {format::SectionKind::cpuKernels, kernels}};
+  EXPECT_FALSE(Executor::loadBytes(format::write(index, both), {1}, error));
+  EXPECT_NE(error.message.find("no_such_kernel"), std::string::npos);
+}
+
+TEST(Executor, NoByteOutsideTheTensorsChanges) {
+  auto executor = loadSample(2);
+  Problem().fill(*executor);
+  // Poison what no instruction owns: the gaps and the rest of the workspace
+  // beyond the batch.
+  auto gap = executor->segmentMemory(0).subspan(132, 60);
+  auto results = executor->segmentMemory(2);
+  std::ranges::fill(gap, std::byte(0xa5));
+  std::ranges::fill(results, std::byte(0xa5));
+  auto batch = copyOf(executor->segmentMemory(1));
+  auto constants = copyOf(executor->segmentMemory(4));
+  Error error;
+  ASSERT_TRUE(executor->run(3, error));
+  for (std::byte byte : gap)
+    EXPECT_EQ(byte, std::byte(0xa5));
+  for (size_t i = 0; i < results.size(); ++i)
+    if (i % 64 >= 4) {
+      EXPECT_EQ(results[i], std::byte(0xa5)) << i;
+    }
+  EXPECT_EQ(batch, copyOf(executor->segmentMemory(1)));
+  EXPECT_EQ(constants, copyOf(executor->segmentMemory(4)));
+}

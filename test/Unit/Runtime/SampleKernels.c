@@ -1,0 +1,62 @@
+// Kernels of the hand-made program in SampleProgram.cpp, in the shape compiled
+// kernels have: part `part` of `parts`, the union being the same work.
+
+#include <stdint.h>
+
+enum { rows = 48, features = 32 };
+
+static int64_t first(int64_t count, int64_t part, int64_t parts) {
+  return count * part / parts;
+}
+
+// residual[i] = prediction[i] - target[i]
+void sample_residual(void *const *arguments, int64_t part, int64_t parts) {
+  const float *prediction = arguments[0], *target = arguments[1];
+  float *residual = arguments[2];
+  for (int64_t i = first(rows, part, parts); i < first(rows, part + 1, parts);
+       ++i)
+    residual[i] = prediction[i] - target[i];
+}
+
+// loss = sum of residual^2 / rows
+void sample_loss(void *const *arguments, int64_t part, int64_t parts) {
+  const float *residual = arguments[0];
+  float *loss = arguments[1];
+  float sum = 0;
+  for (int64_t i = 0; i < rows; ++i)
+    sum += residual[i] * residual[i];
+  *loss = sum / rows;
+}
+
+// weights[i] -= rate * 2 / rows * gradient[i], in place
+void sample_update(void *const *arguments, int64_t part, int64_t parts) {
+  float *weights = arguments[0];
+  const float *gradient = arguments[1], *rate = arguments[2];
+  for (int64_t i = first(features, part, parts);
+       i < first(features, part + 1, parts); ++i)
+    weights[i] -= *rate * (2.0f / rows) * gradient[i];
+}
+
+// counter += 1, in place
+void sample_increment(void *const *arguments, int64_t part, int64_t parts) {
+  int32_t *counter = arguments[0];
+  *counter += 1;
+}
+
+// predicate = counter < limit
+void sample_less(void *const *arguments, int64_t part, int64_t parts) {
+  const int32_t *counter = arguments[0], *limit = arguments[1];
+  uint8_t *predicate = arguments[2];
+  *predicate = *counter < *limit;
+}
+
+// out = value of this branch
+void sample_seven(void *const *arguments, int64_t part, int64_t parts) {
+  int32_t *out = arguments[0];
+  *out = 7;
+}
+
+void sample_eleven(void *const *arguments, int64_t part, int64_t parts) {
+  int32_t *out = arguments[0];
+  *out = 11;
+}

@@ -1,0 +1,49 @@
+//===- SampleProgram.h - A hand-made .tenon file --------------------------===//
+//
+// Linear regression by gradient descent, 48 examples of 32 features, with one
+// instruction of every kind:
+//
+//   prediction = x w                    library call
+//   residual = prediction - y           launch, cut in parts
+//   loss = mean(residual^2)             launch, one part
+//   gradient = x^T residual             library call
+//   w -= rate * 2/48 * gradient         launch, in place on state
+//   steps += 1                          launch, in place on state
+//   inner = 0; while (inner < 5) ++inner           copy, while
+//   choice = steps < 3 ? 11 : 7                    case
+//
+// Tensors: params.w f32[32], steps i32 (state); x f32[48, 32], y f32[48]
+// (batch); loss f32, inner i32, choice i32 (results).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TEST_UNIT_RUNTIME_SAMPLEPROGRAM_H
+#define TENON_TEST_UNIT_RUNTIME_SAMPLEPROGRAM_H
+
+#include "tenon/Format/Index.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace tenon::test {
+
+inline constexpr int64_t sampleRows = 48, sampleFeatures = 32;
+
+/// The index without sections.
+format::Index sampleIndex();
+
+/// The constants segment: rate, limit of the loop, 3, 0.
+std::vector<std::byte> sampleConstants();
+
+/// The shared object built from SampleKernels.c.
+std::vector<std::byte> sampleKernels();
+
+/// The whole file.
+std::vector<std::byte> sampleFile();
+
+/// Writes the whole file.
+bool writeSampleFile(const std::string &path, std::string &error);
+
+} // namespace tenon::test
+
+#endif // TENON_TEST_UNIT_RUNTIME_SAMPLEPROGRAM_H
