@@ -120,9 +120,9 @@ LogicalResult ProgramWriter::writeSegments() {
   auto bytes =
       module->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
   if (!bytes)
-    return module.emitError() << "a scheduled module needs the attribute '"
-                              << step::segmentBytesAttrName
-                              << "'; run the stage plan first";
+    return module.emitError()
+           << "a scheduled module needs the attribute '"
+           << step::segmentBytesAttrName << "'; run the stage plan first";
   for (NamedAttribute entry : bytes) {
     auto kind = exec::symbolizeSegmentKind(entry.getName());
     if (!kind)
@@ -146,15 +146,15 @@ void ProgramWriter::writeTensors() {
   };
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
-    auto name = function.getArgAttrOfType<StringAttr>(index, step::nameAttrName);
+    auto name =
+        function.getArgAttrOfType<StringAttr>(index, step::nameAttrName);
     auto successor =
         function.getArgAttrOfType<IntegerAttr>(index, step::successorAttrName);
     if (successor)
       stateResults.insert(successor.getInt());
     exec::TensorOp::create(
         builder, argument.getLoc(),
-        name ? name
-             : builder.getStringAttr("arg" + llvm::Twine(index)),
+        name ? name : builder.getStringAttr("arg" + llvm::Twine(index)),
         TypeAttr::get(argument.getType()), segmentOf(place(argument)),
         builder.getI64IntegerAttr(place(argument).getOffset()),
         builder.getI64IntegerAttr(index),
@@ -170,8 +170,7 @@ void ProgramWriter::writeTensors() {
     auto name = resultNames(index);
     exec::TensorOp::create(
         builder, function.getLoc(),
-        name ? name
-             : builder.getStringAttr("result" + llvm::Twine(index)),
+        name ? name : builder.getStringAttr("result" + llvm::Twine(index)),
         TypeAttr::get(function.getResultTypes()[index]), segmentOf(place),
         builder.getI64IntegerAttr(place.getOffset()),
         builder.getI64IntegerAttr(-1), builder.getI64IntegerAttr(index),
@@ -183,29 +182,9 @@ void ProgramWriter::writeTensors() {
 /// The kernel function with this body; a new one if none is equal.
 StringRef ProgramWriter::kernelFor(step::GroupOp group,
                                    ArrayRef<int64_t> inPlace) {
-  std::string key;
-  llvm::raw_string_ostream stream(key);
-  stream << step::stringifyGroupKind(group.getKind());
-  for (int64_t operand : inPlace)
-    stream << ' ' << operand;
-  OpPrintingFlags flags;
-  flags.printGenericOpForm().useLocalScope().printUniqueSSAIDs(false);
-  for (Operation &op : group.getBody().front())
-    op.print(stream << '\n', flags.assumeVerified());
-  for (Type type : group.getInputs().getTypes())
-    stream << type;
-  // Values print by number; the numbers depend on where the group stands.
-  auto known = kernels.find(key);
-  if (known != kernels.end())
-    return known->second;
-
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(program);
-  std::string name = "kernel_" + std::to_string(kernels.size());
-  auto kernel = func::FuncOp::create(
-      builder, group.getLoc(), name,
-      builder.getFunctionType(group.getInputs().getTypes(),
-                              group.getOutputs().getTypes()));
+  auto type = builder.getFunctionType(group.getInputs().getTypes(),
+                                      group.getOutputs().getTypes());
+  auto kernel = func::FuncOp::create(group.getLoc(), "kernel", type);
   kernel.setPrivate();
   kernel->setAttr(exec::kernelKindAttrName, group.getKindAttr());
   kernel->setAttr(exec::inPlaceAttrName, builder.getDenseI64ArrayAttr(inPlace));
@@ -214,10 +193,22 @@ StringRef ProgramWriter::kernelFor(step::GroupOp group,
   IRMapping mapping;
   group.getBody().cloneInto(&kernel.getBody(), mapping);
   Operation *yield = kernel.getBody().front().getTerminator();
-  builder.setInsertionPoint(yield);
-  func::ReturnOp::create(builder, yield->getLoc(), yield->getOperands());
+  OpBuilder inside(yield);
+  func::ReturnOp::create(inside, yield->getLoc(), yield->getOperands());
   yield->erase();
-  return kernels[key] = name;
+
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  kernel.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
+  auto [known, isNew] =
+      kernels.try_emplace(key, "kernel_" + std::to_string(kernels.size()));
+  if (isNew) {
+    kernel.setSymName(known->second);
+    module.insert(program, kernel);
+  } else {
+    kernel.erase();
+  }
+  return known->second;
 }
 
 StringRef ProgramWriter::libraryFor(step::GroupOp group) {
@@ -324,8 +315,8 @@ LogicalResult ProgramWriter::writeBranches(Operation *op) {
   ArrayRef<Attribute> results =
       op->getAttrOfType<ArrayAttr>(step::placesAttrName).getValue();
   OpBuilder::InsertionGuard guard(builder);
-  for (auto [from, to] : llvm::zip_equal(op->getRegions(),
-                                         lowered->getRegions())) {
+  for (auto [from, to] :
+       llvm::zip_equal(op->getRegions(), lowered->getRegions())) {
     builder.createBlock(&to);
     if (failed(writeBlock(from.front())))
       return failure();
@@ -376,9 +367,9 @@ LogicalResult ProgramWriter::run() {
   Block &body = function.getBody().front();
   if (failed(writeBlock(body)))
     return failure();
-  copyResults(
-      body.getTerminator()->getOperands(),
-      function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName).getValue());
+  copyResults(body.getTerminator()->getOperands(),
+              function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName)
+                  .getValue());
   function.erase();
   module->removeAttr(step::segmentBytesAttrName);
   return success();

@@ -1,8 +1,8 @@
 //===- OrderOperations.cpp - Run updates as soon as they can -------------===//
 //
 // A list scheduler that keeps the program's order except for operations that
-// free at least what they need; those run at once. Writers of new state wait for
-// the last reader of the old one, so that the update can overwrite it.
+// free at least what they need; those run at once. Writers of new state wait
+// for the last reader of the old one, so that the update can overwrite it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -174,7 +174,8 @@ void Scheduler::schedule() {
   }
 }
 
-struct OrderOperations : public memory::impl::OrderOperationsPassBase<OrderOperations> {
+struct OrderOperations
+    : public memory::impl::OrderOperationsPassBase<OrderOperations> {
   void runOnOperation() override {
     if (getOperation().isDeclaration())
       return;

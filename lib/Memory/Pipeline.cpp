@@ -16,7 +16,8 @@ void memory::buildPlanPipeline(OpPassManager &passes,
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createOrderOperationsPass());
   functions.addPass(createSeparateResultsPass());
-  functions.addPass(createPlanOffsetsPass({/*problemFile=*/options.problemFile}));
+  functions.addPass(
+      createPlanOffsetsPass({/*problemFile=*/options.problemFile}));
 }
 
 void memory::buildLowerPipeline(OpPassManager &passes) {

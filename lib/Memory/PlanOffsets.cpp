@@ -99,7 +99,8 @@ private:
 
     if (!problemFile.empty())
       writeProblem(problem);
-    solver::OffsetPackingSolution solution = solver::solveOffsetPacking(problem);
+    solver::OffsetPackingSolution solution =
+        solver::solveOffsetPacking(problem);
     if (solution.status != solver::OffsetPackingStatus::Solved)
       return getOperation().emitError()
              << "packing the temporaries failed: " << solution.message;
@@ -111,9 +112,9 @@ private:
           step::PlaceAttr::get(&getContext(), step::Segment::temporaries,
                                solution.offsets[ids.size() + index]));
     bytesOf(step::Segment::temporaries) = solution.arena;
-    remark::analysis(getOperation().getLoc(),
-                     remark::RemarkOpts::name("Arena").category(
-                         "memory-plan-offsets"))
+    remark::analysis(
+        getOperation().getLoc(),
+        remark::RemarkOpts::name("Arena").category("memory-plan-offsets"))
         << remark::metric("Buffers", problem.buffers.size())
         << remark::metric("ArenaBytes", solution.arena)
         << remark::metric("LowerBoundBytes", solution.certificate.bound);
@@ -173,17 +174,16 @@ private:
                       places(body.getArguments()));
     SmallVector<Attribute> results;
     for (unsigned index = 0; index < function.getNumResults(); ++index)
-      results.push_back(
-          placeOf(buffers, buffers.resultClass(index)));
+      results.push_back(placeOf(buffers, buffers.resultClass(index)));
     function->setAttr(step::resultPlacesAttrName,
                       builder.getArrayAttr(results));
     SmallVector<NamedAttribute> bytes;
     for (step::Segment segment :
          {step::Segment::state, step::Segment::batch, step::Segment::results,
           step::Segment::temporaries, step::Segment::constants})
-      bytes.push_back(builder.getNamedAttr(
-          step::stringifySegment(segment),
-          builder.getI64IntegerAttr(bytesOf(segment))));
+      bytes.push_back(
+          builder.getNamedAttr(step::stringifySegment(segment),
+                               builder.getI64IntegerAttr(bytesOf(segment))));
     function->getParentOp()->setAttr(step::segmentBytesAttrName,
                                      builder.getDictionaryAttr(bytes));
   }

@@ -1,8 +1,8 @@
 //===- SeparateResults.cpp - Values that leave a block are their own -----===//
 //
-// Copies what leaves @main, a loop body or a branch unless a group of that block
-// computed it and it leaves once. PlanOffsets then may write every such value
-// straight to the place it leaves for.
+// Copies what leaves @main, a loop body or a branch unless a group of that
+// block computed it and it leaves once. PlanOffsets then may write every such
+// value straight to the place it leaves for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,8 @@ Value copyBefore(Operation *before, Value value) {
   return group.getResult(0);
 }
 
-struct SeparateResults : public memory::impl::SeparateResultsPassBase<SeparateResults> {
+struct SeparateResults
+    : public memory::impl::SeparateResultsPassBase<SeparateResults> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isDeclaration())
@@ -79,10 +80,10 @@ private:
       unsigned index = operand.getOperandNumber();
       bool isOwn = index < own.size() && own[index] && owner == own[index];
       Operation *writer = owner.getDefiningOp();
-      bool computedHere =
-          writer && writer->getBlock() == terminator->getBlock() &&
-          isa<step::GroupOp, stablehlo::WhileOp, stablehlo::CaseOp,
-              stablehlo::IfOp>(writer);
+      bool computedHere = writer &&
+                          writer->getBlock() == terminator->getBlock() &&
+                          isa<step::GroupOp, stablehlo::WhileOp,
+                              stablehlo::CaseOp, stablehlo::IfOp>(writer);
       if ((isOwn || computedHere) && left.insert(owner).second)
         continue;
       operand.set(copyBefore(terminator, operand.get()));

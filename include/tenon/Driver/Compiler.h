@@ -1,0 +1,78 @@
+//===- Compiler.h - From an exported module to a .tenon file --------------===//
+//
+// Runs the stages in order, or part of them, and reports what each did. The
+// only place that knows more than one stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DRIVER_COMPILER_H
+#define TENON_DRIVER_COMPILER_H
+
+#include "tenon/Driver/Stages.h"
+#include "tenon/Package/PackageModule.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon::driver {
+
+/// What a command exits with; part of the interface.
+enum ExitCode {
+  exitOk = 0,
+  exitUserError = 1,
+  exitBadUsage = 2,
+  exitNoPlan = 3,
+  exitUnsupported = 4,
+  exitInternal = 70,
+};
+
+struct CompileOptions {
+  std::string input;             // a file, or - for standard input
+  std::string output;            // a file, or - for standard output
+  std::string cpu = "host";      // x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16
+  std::string machineFile;       // a Target description; empty for built-in
+  std::string rolesFile;         // empty for none
+  std::string reportFile;        // JSON; empty for none
+  std::string dumpProblems;      // folder for solver instances; empty for none
+  std::optional<Stage> from, to; // resume after, stop after
+  bool fuse = true;              // merge operations into groups
+  bool verifyForms = false;      // check the contract after every stage
+  unsigned threads = 0;          // for code generation; 0 for all
+};
+
+/// One line of the compilation's progress, for people.
+struct StageReport {
+  std::string name;
+  double seconds = 0;
+  llvm::json::Object details;
+};
+
+struct CompileResult {
+  ExitCode code = exitInternal;
+  /// The file, if all stages ran.
+  std::vector<std::byte> file;
+  /// The module's text, if `to` stopped the compilation.
+  std::string text;
+  std::vector<StageReport> stages;
+};
+
+/// Registers all dialects of Tenon and those it lowers through.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Compiles options.input. Diagnostics go to the context of the call and are
+/// printed on standard error.
+CompileResult compile(const CompileOptions &options);
+
+/// compile(), then writes the output and the report; returns the exit code.
+ExitCode compileToFile(const CompileOptions &options,
+                       llvm::raw_ostream &progress);
+
+} // namespace tenon::driver
+
+#endif // TENON_DRIVER_COMPILER_H

@@ -1,0 +1,297 @@
+//===- Compiler.cpp - From an exported module to a .tenon file ------------===//
+//
+// See Compiler.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Driver/Compiler.h"
+
+#include "tenon/Codegen/CPU/EmitKernels.h"
+#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Shardy/Shardy.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Format/AtomicFile.h"
+#include "tenon/Format/Writer.h"
+#include "tenon/Fusion/Passes.h"
+#include "tenon/Import/Pipeline.h"
+#include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Memory/Passes.h"
+#include "tenon/Simplify/Pipeline.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+void driver::registerDialects(DialectRegistry &registry) {
+  importer::registerInputDialects(registry);
+  registry.insert<arith::ArithDialect, func::FuncDialect,
+                  stablehlo::StableHLODialect, chlo::CHLODialect,
+                  sdy::SdyDialect, step::StepDialect, exec::ExecDialect>();
+}
+
+namespace {
+
+/// Prints diagnostics, errors and warnings always, the rest when asked.
+class DiagnosticPrinter {
+public:
+  explicit DiagnosticPrinter(MLIRContext &context)
+      : handler(sources, &context) {}
+
+private:
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler;
+};
+
+class Compilation {
+public:
+  explicit Compilation(const CompileOptions &options) : options(options) {}
+
+  CompileResult run();
+
+private:
+  ExitCode resolveOptions();
+  ExitCode read();
+  ExitCode runStage(Stage stage);
+  ExitCode runPasses(llvm::function_ref<void(OpPassManager &)> build);
+  ExitCode codegen();
+  ExitCode writePackage();
+  ExitCode fail(ExitCode code, const Twine &message) {
+    llvm::errs() << "error: " << message << "\n";
+    return code;
+  }
+
+  /// Runs `work` and records what it took.
+  ExitCode timed(StringRef name, llvm::function_ref<ExitCode()> work) {
+    auto start = std::chrono::steady_clock::now();
+    ExitCode code = work();
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    result.stages.push_back({name.str(), seconds.count(), std::move(details)});
+    details = llvm::json::Object();
+    return code;
+  }
+
+  const CompileOptions &options;
+  CompileResult result;
+  llvm::json::Object details; // of the stage that is running
+  std::unique_ptr<MLIRContext> context;
+  std::unique_ptr<DiagnosticPrinter> diagnostics;
+  OwningOpRef<ModuleOp> module;
+  codegen::FeatureSet features;
+  package::CompiledKernels kernels;
+  codegen::EmittedKernels emitted;
+};
+
+ExitCode Compilation::resolveOptions() {
+  auto parsed = codegen::FeatureSet::parse(options.cpu);
+  if (!parsed)
+    return fail(options.cpu == "host" ? exitUserError : exitBadUsage,
+                options.cpu == "host"
+                    ? Twine("this processor lacks AVX2 and FMA; pass --cpu to "
+                            "compile for another one")
+                    : "unknown feature set '" + Twine(options.cpu) +
+                          "', expected host, x86-64-v3, x86-64-v4 or "
+                          "x86-64-v4+avx512bf16");
+  features = *parsed;
+  return exitOk;
+}
+
+ExitCode Compilation::read() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  diagnostics = std::make_unique<DiagnosticPrinter>(*context);
+  codegen::prepareContext(*context);
+  if (options.from) {
+    context->loadAllAvailableDialects();
+    module = parseSourceFile<ModuleOp>(options.input, context.get());
+  } else {
+    module = importer::readStableHLOFile(options.input, *context);
+  }
+  if (!module)
+    return exitUserError;
+  int64_t operations = 0;
+  module->walk([&](Operation *) { ++operations; });
+  details["operations"] = operations;
+  return exitOk;
+}
+
+ExitCode
+Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager passes(context.get());
+  passes.enableVerifier(options.verifyForms);
+  build(passes);
+  if (succeeded(passes.run(*module)))
+    return exitOk;
+  return importer::isRefusedAsUnsupported(*module) ? exitUnsupported
+                                                   : exitUserError;
+}
+
+ExitCode Compilation::codegen() {
+  unsigned threads = options.threads
+                         ? options.threads
+                         : llvm::hardware_concurrency().compute_thread_count();
+  auto compiled = codegen::emitKernels(*module, features, threads);
+  if (failed(compiled))
+    return exitInternal;
+  emitted = std::move(*compiled);
+  kernels.sharedObject = emitted.sharedObject;
+  for (auto &[function, symbol] : emitted.symbols)
+    kernels.symbols[function] = symbol;
+  details["kernels"] = int64_t(emitted.symbols.size());
+  details["bytes"] = int64_t(emitted.sharedObject.size());
+  return exitOk;
+}
+
+ExitCode Compilation::runStage(Stage stage) {
+  switch (stage) {
+  case Stage::import:
+    return runPasses([&](OpPassManager &passes) {
+      importer::ImportOptions import;
+      import.rolesFile = options.rolesFile;
+      importer::buildImportPipeline(passes, import);
+    });
+  case Stage::simplify:
+    return runPasses([&](OpPassManager &passes) {
+      simplify::buildSimplifyPipeline(passes, {});
+    });
+  case Stage::group:
+    return runPasses([&](OpPassManager &passes) {
+      fusion::FusionOptions fusion;
+      fusion.merge = options.fuse;
+      fusion.libraryInstructionSet = libraries::name(features.isa);
+      fusion::buildFusionPipeline(passes, fusion);
+      if (options.verifyForms)
+        passes.addPass(fusion::createVerifyGroupedFormPass());
+    });
+  case Stage::plan: {
+    codegen::annotateScratch(*module, features);
+    memory::MemoryOptions memory;
+    if (!options.dumpProblems.empty())
+      memory.problemFile = options.dumpProblems + "/offset-packing.csv";
+    return runPasses([&](OpPassManager &passes) {
+      memory::buildPlanPipeline(passes, memory);
+    });
+  }
+  case Stage::lower:
+    return runPasses([&](OpPassManager &passes) {
+      memory::buildLowerPipeline(passes);
+      if (options.verifyForms)
+        passes.addPass(memory::createVerifyExecFormPass());
+    });
+  case Stage::codegen:
+    return codegen();
+  }
+  return exitInternal;
+}
+
+ExitCode Compilation::writePackage() {
+  package::PackageOptions package{features.spelling().str(), features.isa};
+  auto packaged = package::packageModule(*module, kernels, package);
+  if (failed(packaged))
+    return exitInternal;
+  std::vector<format::SectionBytes> sections;
+  if (!packaged->constants.empty())
+    sections.push_back({format::SectionKind::constants, packaged->constants});
+  sections.push_back({format::SectionKind::cpuKernels,
+                      std::as_bytes(std::span(kernels.sharedObject.data(),
+                                              kernels.sharedObject.size()))});
+  result.file = format::write(packaged->index, sections);
+  details["bytes"] = int64_t(result.file.size());
+  return exitOk;
+}
+
+CompileResult Compilation::run() {
+  result.code = resolveOptions();
+  if (result.code == exitOk)
+    result.code = timed("read", [&] { return read(); });
+  for (const StageDescription &description : stages()) {
+    if (result.code != exitOk)
+      return std::move(result);
+    if (options.from && description.stage <= *options.from)
+      continue;
+    result.code =
+        timed(description.name, [&] { return runStage(description.stage); });
+    if (result.code == exitOk && options.to == description.stage) {
+      llvm::raw_string_ostream(result.text) << *module;
+      return std::move(result);
+    }
+  }
+  if (result.code == exitOk)
+    result.code = timed("package", [&] { return writePackage(); });
+  return std::move(result);
+}
+
+} // namespace
+
+CompileResult driver::compile(const CompileOptions &options) {
+  return Compilation(options).run();
+}
+
+static bool writeReport(const CompileOptions &options,
+                        const CompileResult &result) {
+  llvm::json::Array stages;
+  double total = 0;
+  for (const StageReport &stage : result.stages) {
+    llvm::json::Object entry = stage.details;
+    entry["stage"] = stage.name;
+    entry["seconds"] = stage.seconds;
+    total += stage.seconds;
+    stages.push_back(std::move(entry));
+  }
+  llvm::json::Object report{
+      {"report_version", 1}, {"input", options.input},
+      {"cpu", options.cpu},  {"exit_code", int64_t(result.code)},
+      {"seconds", total},    {"stages", std::move(stages)}};
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
+  std::string error;
+  if (format::writeFileAtomically(options.reportFile,
+                                  std::as_bytes(std::span(text)), error))
+    return true;
+  llvm::errs() << "error: " << error << "\n";
+  return false;
+}
+
+ExitCode driver::compileToFile(const CompileOptions &options,
+                               llvm::raw_ostream &progress) {
+  CompileResult result = compile(options);
+  if (!options.reportFile.empty() && !writeReport(options, result))
+    return exitUserError;
+  if (result.code != exitOk)
+    return result.code;
+  std::span<const std::byte> bytes =
+      result.file.empty() ? std::as_bytes(std::span(result.text))
+                          : std::span<const std::byte>(result.file);
+  if (options.output == "-") {
+    llvm::outs() << llvm::StringRef(
+        reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    return exitOk;
+  }
+  std::string error;
+  if (!format::writeFileAtomically(options.output, bytes, error)) {
+    llvm::errs() << "error: " << error << "\n";
+    return exitUserError;
+  }
+  double total = 0;
+  for (const StageReport &stage : result.stages)
+    total += stage.seconds;
+  progress << llvm::formatv("compiled   {0:f2} s -> {1}, {2:f1} KB\n", total,
+                            options.output, bytes.size() / 1024.0);
+  return exitOk;
+}

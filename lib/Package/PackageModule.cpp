@@ -1,0 +1,279 @@
+//===- PackageModule.cpp - Exec form and kernels to a .tenon file --------===//
+//
+// See PackageModule.h. One small function per kind of operation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Package/PackageModule.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Libraries/Stored.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::package;
+
+namespace {
+
+/// The features the kernels of a set need, as /proc/cpuinfo spells them.
+std::vector<std::string> cpuFeaturesOf(libraries::Isa isa) {
+  std::vector<std::string> features = {"avx2", "fma", "bmi2", "f16c"};
+  if (isa >= libraries::Isa::avx512)
+    features.insert(features.end(), {"avx512f", "avx512bw", "avx512cd",
+                                     "avx512dq", "avx512vl"});
+  if (isa >= libraries::Isa::avx512Bf16)
+    features.push_back("avx512_bf16");
+  return features;
+}
+
+class Packager {
+public:
+  Packager(ModuleOp module, const CompiledKernels &kernels,
+           const PackageOptions &options)
+      : module(module), kernels(kernels), options(options) {}
+
+  FailureOr<Package> run();
+
+private:
+  LogicalResult addTensor(exec::TensorOp op);
+  LogicalResult addConstant(exec::ConstantOp op);
+  LogicalResult addKernel(func::FuncOp op);
+  LogicalResult addLibrary(exec::LibraryOp op);
+  FailureOr<format::Block> blockOf(Region &region);
+  FailureOr<format::Instruction> instructionOf(Operation &op);
+  format::Slice sliceOf(Value value);
+  std::vector<format::Slice> slicesOf(ValueRange values) {
+    std::vector<format::Slice> slices;
+    for (Value value : values)
+      slices.push_back(sliceOf(value));
+    return slices;
+  }
+
+  ModuleOp module;
+  const CompiledKernels &kernels;
+  const PackageOptions &options;
+  Package package;
+  llvm::StringMap<uint32_t> segmentIndex, kernelIndex, libraryIndex;
+};
+
+format::Slice Packager::sliceOf(Value value) {
+  auto slice = value.getDefiningOp<exec::SliceOp>();
+  return {segmentIndex.lookup(slice.getSegment()), slice.getOffset(),
+          uint64_t(storedBytes(value.getType()))};
+}
+
+LogicalResult Packager::addTensor(exec::TensorOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto element = elementTypeOf(type.getElementType());
+  if (!element)
+    return op.emitOpError("has element type ")
+           << type.getElementType() << ", which files do not hold";
+  format::Tensor tensor;
+  tensor.name = op.getName();
+  if (auto aliases = op.getAliases())
+    for (Attribute alias : *aliases)
+      tensor.aliases.push_back(cast<StringAttr>(alias).str());
+  tensor.type = *element;
+  tensor.shape.assign(type.getShape().begin(), type.getShape().end());
+  tensor.argument = int64_t(op.getArgument());
+  tensor.result = int64_t(op.getResult());
+  tensor.role = format::Role::unknown;
+  if (auto role = llvm::dyn_cast_or_null<step::RoleAttr>(
+          op.getRole().value_or(Attribute())))
+    tensor.role = format::Role(uint8_t(role.getValue()));
+  else if (tensor.argument < 0)
+    tensor.role = format::Role::metric;
+  tensor.storage = {segmentIndex.lookup(op.getSegment()), op.getOffset(),
+                    uint64_t(storedBytes(type))};
+  package.index.tensors.push_back(std::move(tensor));
+  return success();
+}
+
+LogicalResult Packager::addConstant(exec::ConstantOp op) {
+  auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!value)
+    return op.emitOpError("holds a constant whose bytes are elided");
+  auto type = cast<RankedTensorType>(value.getType());
+  uint64_t bytes = storedBytes(type), offset = op.getOffset();
+  if (package.constants.size() < offset + bytes)
+    package.constants.resize(offset + bytes);
+  std::byte *to = package.constants.data() + offset;
+  if (type.getElementType().isInteger(1)) {
+    // Packed in the attribute, a byte each in memory.
+    for (bool bit : value.getValues<bool>())
+      *to++ = std::byte(bit);
+    return success();
+  }
+  ArrayRef<char> raw = value.getRawData();
+  if (value.isSplat() && raw.size() < bytes) {
+    for (uint64_t at = 0; at < bytes; at += raw.size())
+      std::memcpy(to + at, raw.data(), raw.size());
+    return success();
+  }
+  if (raw.size() != bytes)
+    return op.emitOpError("holds ")
+           << raw.size() << " bytes, expected " << bytes;
+  std::memcpy(to, raw.data(), bytes);
+  return success();
+}
+
+LogicalResult Packager::addKernel(func::FuncOp op) {
+  auto symbol = kernels.symbols.find(op.getSymName());
+  if (symbol == kernels.symbols.end())
+    return op.emitOpError("has no compiled code");
+  auto kind = op->getAttrOfType<step::GroupKindAttr>(exec::kernelKindAttrName);
+  format::Kernel kernel;
+  kernel.symbol = symbol->second;
+  kernel.fallback = kind && kind.getValue() == step::GroupKind::generic;
+  llvm::raw_string_ostream description(kernel.description);
+  if (kind)
+    description << step::stringifyGroupKind(kind.getValue());
+  // What it computes: its operations with their counts, in order of appearance.
+  llvm::MapVector<StringRef, int> counts;
+  if (!op.isDeclaration())
+    for (Operation &inner : op.getBody().front().without_terminator())
+      ++counts[inner.getName().stripDialect()];
+  for (auto &[name, count] : counts) {
+    description << ' ' << name;
+    if (count > 1)
+      description << " x" << count;
+  }
+  kernelIndex[op.getSymName()] = package.index.kernels.size();
+  package.index.kernels.push_back(std::move(kernel));
+  return success();
+}
+
+LogicalResult Packager::addLibrary(exec::LibraryOp op) {
+  std::string error;
+  auto description = exec::fromAttribute(op.getDescription(), error);
+  if (!description)
+    return op.emitOpError("has a damaged description: ") << error;
+  libraryIndex[op.getSymName()] = package.index.libraryCalls.size();
+  package.index.libraryCalls.push_back(libraries::store(
+      *description, options.libraryIsa, op.getWorkspaceBytes()));
+  return success();
+}
+
+FailureOr<format::Instruction> Packager::instructionOf(Operation &op) {
+  format::Instruction instruction;
+  if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
+    auto kernel = kernelIndex.find(launch.getKernel());
+    if (kernel == kernelIndex.end())
+      return launch.emitOpError("launches the unknown kernel '")
+             << launch.getKernel() << "'";
+    instruction.operation =
+        format::Launch{kernel->second, slicesOf(launch.getSlices()),
+                       uint32_t(launch.getParts())};
+    return instruction;
+  }
+  if (auto call = dyn_cast<exec::LibraryCallOp>(op)) {
+    auto library = libraryIndex.find(call.getCallee());
+    if (library == libraryIndex.end())
+      return call.emitOpError("calls the unknown library description '")
+             << call.getCallee() << "'";
+    instruction.operation =
+        format::LibraryCall{library->second, slicesOf(call.getSlices())};
+    return instruction;
+  }
+  if (auto copy = dyn_cast<exec::CopyOp>(op)) {
+    instruction.operation =
+        format::Copy{sliceOf(copy.getFrom()), sliceOf(copy.getTo())};
+    return instruction;
+  }
+  if (auto loop = dyn_cast<exec::WhileOp>(op)) {
+    auto condition = blockOf(loop.getCondition());
+    auto body = blockOf(loop.getBody());
+    if (failed(condition) || failed(body))
+      return failure();
+    instruction.operation =
+        format::While{sliceOf(loop.getPredicate()), *condition, *body};
+    return instruction;
+  }
+  if (auto branches = dyn_cast<exec::CaseOp>(op)) {
+    format::Case result{sliceOf(branches.getSelector()), {}};
+    for (Region &region : branches->getRegions()) {
+      auto block = blockOf(region);
+      if (failed(block))
+        return failure();
+      result.branches.push_back(std::move(*block));
+    }
+    instruction.operation = std::move(result);
+    return instruction;
+  }
+  return op.emitOpError("is no instruction of the exec program");
+}
+
+FailureOr<format::Block> Packager::blockOf(Region &region) {
+  format::Block block;
+  for (Operation &op : region.front()) {
+    if (isa<exec::SliceOp>(op))
+      continue;
+    auto instruction = instructionOf(op);
+    if (failed(instruction))
+      return failure();
+    block.instructions.push_back(std::move(*instruction));
+  }
+  return block;
+}
+
+FailureOr<Package> Packager::run() {
+  format::Index &index = package.index;
+  index.producer = "Tenon 0.1.0";
+  index.name = module.getSymName().value_or("step").str();
+  index.cpu = options.cpu;
+  index.cpuFeatures = cpuFeaturesOf(options.libraryIsa);
+  for (auto segment : module.getOps<exec::SegmentOp>()) {
+    segmentIndex[segment.getSymName()] = index.segments.size();
+    index.segments.push_back({format::SegmentKind(uint8_t(segment.getKind())),
+                              segment.getBytes(),
+                              uint32_t(segment.getAlignment())});
+    if (segment.getKind() == exec::SegmentKind::constants)
+      package.constants.resize(segment.getBytes());
+  }
+  for (Operation &op : *module.getBody()) {
+    LogicalResult added = success();
+    if (auto tensor = dyn_cast<exec::TensorOp>(op))
+      added = addTensor(tensor);
+    else if (auto constant = dyn_cast<exec::ConstantOp>(op))
+      added = addConstant(constant);
+    else if (auto kernel = dyn_cast<func::FuncOp>(op))
+      added = addKernel(kernel);
+    else if (auto library = dyn_cast<exec::LibraryOp>(op))
+      added = addLibrary(library);
+    if (failed(added))
+      return failure();
+  }
+  for (auto program : module.getOps<exec::ProgramOp>()) {
+    auto block = blockOf(program.getBody());
+    if (failed(block))
+      return failure();
+    index.entryPoints.push_back({program.getSymName().str(), *block});
+  }
+  if (index.entryPoints.empty())
+    return module.emitError()
+           << "expected a program in exec form; run the stage lower first";
+  if (auto bound = module->getAttrOfType<IntegerAttr>("step.temporaries_bound"))
+    for (const format::Segment &segment : index.segments)
+      if (segment.kind == format::SegmentKind::temporaries)
+        index.certificates.push_back(
+            {"offset-packing", "arena " + std::to_string(segment.bytes) +
+                                   " bytes, bound " +
+                                   std::to_string(bound.getInt()) + " bytes"});
+  if (auto flops = module->getAttrOfType<FloatAttr>("step.flops"))
+    index.flops = flops.getValueAsDouble();
+  return std::move(package);
+}
+
+} // namespace
+
+FailureOr<Package> package::packageModule(ModuleOp module,
+                                          const CompiledKernels &kernels,
+                                          const PackageOptions &options) {
+  return Packager(module, kernels, options).run();
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Runs every test suite and prints one line 'N passed, N failed' at the end.
+
+In order of speed: unit tests, lit tests, Python tests, sanitized unit tests. Each suite's output is shown
+as it comes; its numbers are read from its own summary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIT = Path("/usr/lib/llvm-22/build/utils/lit/lit.py")
+
+
+@dataclass
+class Result:
+    """What one suite reported."""
+
+    name: str
+    passed: int
+    failed: int
+    seconds: float
+
+
+def run(name: str, command: list[str], environment: dict[str, str] | None = None) -> tuple[str, int, float]:
+    """Runs a command, echoing its output, and returns the output, exit code and seconds."""
+    print(f"\n== {name}: {' '.join(command)}", flush=True)
+    start = time.monotonic()
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    assert process.stdout
+    lines = []
+    for line in process.stdout:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+        lines.append(line)
+    return "".join(lines), process.wait(), time.monotonic() - start
+
+
+def count(pattern: str, text: str) -> int:
+    """The sum of the numbers that a pattern's group matches."""
+    return sum(int(number) for number in re.findall(pattern, text, re.MULTILINE))
+
+
+def run_unit_tests(build: Path, label: str) -> list[Result]:
+    """Runs every GoogleTest program of a build."""
+    results = []
+    for program in sorted(build.glob("bin/Tenon*Tests")):
+        output, code, seconds = run(f"{label} {program.name}", [str(program), "--gtest_brief=1"])
+        passed = count(r"^\[  PASSED  \] (\d+) test", output)
+        failed = count(r"^ ?(\d+) FAILED TESTS?$", output)
+        if code != 0 and failed == 0:
+            failed = 1  # crashed before it could say so
+        results.append(Result(f"{label} {program.name}", passed, failed, seconds))
+    return results
+
+
+def run_lit(build: Path) -> Result:
+    """Runs the lit tests."""
+    output, code, seconds = run("lit", [sys.executable, str(LIT), "-sv", str(build / "test")])
+    passed = count(r"^\s*Passed\s*:\s*(\d+)", output) + count(r"^\s*Expectedly Failed\s*:\s*(\d+)", output)
+    failed = count(r"^\s*(?:Failed|Unresolved|Timed Out|Unexpectedly Passed)\s*:\s*(\d+)", output)
+    if code != 0 and failed == 0:
+        failed = 1
+    return Result("lit", passed, failed, seconds)
+
+
+def run_pytest(build: Path, folder: str) -> Result:
+    """Runs the Python tests of one folder."""
+    output, code, seconds = run(
+        f"pytest {folder}",
+        [sys.executable, "-m", "pytest", "-q", "--durations=5", f"test/{folder}"],
+        {"TENON_BUILD": str(build)},
+    )
+    summary = output.strip().splitlines()[-1] if output.strip() else ""
+    passed = count(r"(\d+) passed", summary)
+    failed = count(r"(\d+) failed", summary) + count(r"(\d+) errors?", summary)
+    if code not in (0, 5) and failed == 0:
+        failed = 1
+    return Result(f"pytest {folder}", passed, failed, seconds)
+
+
+def main() -> int:
+    """Runs the suites that exist and reports."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, default=ROOT / "build/dev", help="build folder")
+    parser.add_argument("--sanitized", type=Path, help="build folder of the sanitized unit tests")
+    arguments = parser.parse_args()
+    build = arguments.build.resolve()
+
+    results = run_unit_tests(build, "unit")
+    results.append(run_lit(build))
+    for folder in ("Layout", "Python", "EndToEnd"):
+        if any((ROOT / "test" / folder).glob("test_*.py")):
+            results.append(run_pytest(build, folder))
+    if arguments.sanitized:
+        results += run_unit_tests(arguments.sanitized.resolve(), "sanitized")
+
+    print("\n== summary")
+    for result in results:
+        print(f"{result.name:40} {result.passed:5} passed {result.failed:4} failed {result.seconds:8.1f} s")
+    passed = sum(result.passed for result in results)
+    failed = sum(result.failed for result in results)
+    print(f"{passed} passed, {failed} failed")
+    return 0 if failed == 0 and passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+# Sets up everything Tenon needs on Debian 12 and builds it; sourced by
+# tools/quickstart and tools/check. What is there already is skipped.
+#
+# Defines: root, venv (a Python environment with the pinned packages) and
+# build_tenon PRESET, after which build/PRESET/bin holds the tools.
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+venv="$root/.venv"
+cd "$root"
+
+say() { printf '\n== %s\n' "$*"; }
+
+# Debian 12 carries LLVM 22 in its security archive; the major version is part of
+# the package names, so this pins it.
+apt_packages=(
+  clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
+  liblld-22-dev libzstd-dev zlib1g-dev
+  cmake ninja-build ccache g++
+  libdnnl-dev libflatbuffers-dev flatbuffers-compiler libxxhash-dev
+  nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev libgomp1
+  liblapack-dev
+  python3 python3-venv python3-dev
+)
+
+install_apt_packages() {
+  local missing=() package
+  for package in "${apt_packages[@]}"; do
+    if ! dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
+      grep -q 'install ok installed'; then
+      missing+=("$package")
+    fi
+  done
+  if [ ${#missing[@]} -eq 0 ]; then
+    say "Debian packages: all there"
+    return
+  fi
+  say "Debian packages: installing ${missing[*]}"
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "error: installing packages needs root; run as root or install sudo" >&2
+      exit 1
+    fi
+    sudo=(sudo)
+  fi
+  "${sudo[@]}" apt-get update -q
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+install_python_packages() {
+  local stamp="$venv/.requirements"
+  if [ -x "$venv/bin/python" ] && cmp -s python/requirements.txt "$stamp"; then
+    say "Python packages: all there"
+    return
+  fi
+  say "Python packages: installing python/requirements.txt into .venv"
+  # Debian's interpreter, whatever else is first on the path.
+  [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check \
+    -r python/requirements.txt
+  cp python/requirements.txt "$stamp"
+}
+
+# build_tenon PRESET [TARGET...]
+build_tenon() {
+  local preset="$1"
+  shift
+  say "building ($preset)"
+  cmake --preset "$preset" >"$root/build/$preset.configure.log" 2>&1 || {
+    cat "$root/build/$preset.configure.log"
+    exit 1
+  }
+  NINJA_STATUS='[%f/%t %es] ' cmake --build "$root/build/$preset" -- "$@"
+}
+
+mkdir -p "$root/build"
+install_apt_packages
+install_python_packages

@@ -1,0 +1,72 @@
+//===- Compile.cpp - tenon compile
+//-----------------------------------------===//
+//
+// Turns an exported training step into a .tenon file, or stops at a stage.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/ArgumentParser.h"
+
+#include "tenon/Driver/Compiler.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tenon;
+using namespace tenon::tool;
+
+int tool::runCompile(Arguments arguments) {
+  driver::CompileOptions options;
+  int64_t threads = 0;
+  std::string target = "cpu";
+  auto stage = [](std::optional<driver::Stage> &into) {
+    return [&into](llvm::StringRef name) -> std::string {
+      into = driver::stageFromName(name);
+      if (into)
+        return "";
+      std::string names;
+      for (const driver::StageDescription &known : driver::stages())
+        names += (names.empty() ? "" : ", ") + known.name.str();
+      return "expected one of " + names;
+    };
+  };
+  ArgumentParser parser(
+      "compile",
+      "Compiles an exported training step (StableHLO text) ahead of time.",
+      "FILE.mlir");
+  parser.text("output", options.output, "FILE",
+              "where to write, - for standard output (also -o)");
+  parser.custom("target", "cpu", "what to generate code for",
+                [](llvm::StringRef name) -> std::string {
+                  return name == "cpu" ? "" : "expected cpu";
+                });
+  parser.text("cpu", options.cpu, "SET",
+              "host, x86-64-v3, x86-64-v4 or x86-64-v4+avx512bf16");
+  parser.text("machine", options.machineFile, "FILE",
+              "machine description from tenon calibrate");
+  parser.text("roles", options.rolesFile, "FILE",
+              "JSON that says what each argument is");
+  parser.custom("compile-to", "STAGE",
+                "stop after import, simplify, group, plan, lower or codegen",
+                stage(options.to));
+  parser.custom("compile-from", "STAGE", "resume from the text of that stage",
+                stage(options.from));
+  parser.text("report", options.reportFile, "FILE",
+              "write what each stage did and took as JSON");
+  parser.number("threads", threads, "N", "threads for code generation");
+  parser.flag("fuse", options.fuse, "merge operations into kernels (default)");
+  parser.flag("verify-forms", options.verifyForms,
+              "check the contract after every stage");
+  std::vector<std::string> inputs;
+  if (auto code = parser.parse(arguments, inputs))
+    return *code;
+  options.input = inputs.front();
+  options.threads = threads;
+  if (options.output.empty()) {
+    if (!options.to) {
+      llvm::errs() << "error: where to? pass -o OUT.tenon\n";
+      return driver::exitBadUsage;
+    }
+    options.output = "-";
+  }
+  return driver::compileToFile(options, llvm::outs());
+}
