@@ -1,5 +1,4 @@
-//===- Commands.h - the subcommands of tenon-solve
-//-------------------------===//
+//===- Commands.h - the subcommands of tenon-solve ------------------------===//
 //
 // One function per subcommand, each in a file of its own name. The arguments
 // are those after the subcommand's name; the result is the exit code.
@@ -9,7 +8,9 @@
 #ifndef TENON_TOOLS_TENON_SOLVE_COMMANDS_H
 #define TENON_TOOLS_TENON_SOLVE_COMMANDS_H
 
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tenon::solve {
@@ -31,6 +32,33 @@ int runOffsetPacking(Arguments arguments);
 int runOrdering(Arguments arguments);
 int runRecompute(Arguments arguments);
 int runCheck(Arguments arguments);
+
+/// What `check` was given. The files' kind is told by the problem's first line;
+/// each kind has one function, which prints the first false claim and returns
+/// exitError, or returns exitSolved.
+struct CheckRequest {
+  std::string problemPath;
+  std::string problemText;
+  std::string solutionPath;
+  std::string solutionText;
+  /// Offset packing only.
+  std::optional<std::string> claimsPath;
+  std::string claimsText;
+  bool json = false;
+};
+
+int checkOffsetPackingFiles(const CheckRequest &request); ///< a CSV header
+int checkOrderingFiles(const CheckRequest &request);      ///< ordering-problem
+int checkRecomputeFiles(const CheckRequest &request);     ///< recompute-problem
+
+/// The text of a file, or nothing after an error on stderr.
+std::optional<std::string> readFile(const std::string &path);
+
+/// False after an error on stderr.
+bool writeFile(const std::string &path, std::string_view text);
+
+/// `text` as a JSON string, quotes included.
+std::string quoteJson(std::string_view text);
 
 } // namespace tenon::solve
 

@@ -1,0 +1,56 @@
+//===- Check.cpp - tenon-solve check: is every claim true? ----------------===//
+//
+// Reads the files and hands them to the checker of their kind, which the first
+// line of the problem tells.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include <cstdio>
+#include <vector>
+
+namespace tenon::solve {
+
+int runCheck(Arguments arguments) {
+  CheckRequest request;
+  std::vector<std::string> paths;
+  for (std::string_view argument : arguments) {
+    if (argument == "--json") {
+      request.json = true;
+    } else if (argument.starts_with("-")) {
+      std::fprintf(stderr, "error: unknown option '%.*s'\n",
+                   static_cast<int>(argument.size()), argument.data());
+      return exitUsage;
+    } else {
+      paths.emplace_back(argument);
+    }
+  }
+  if (paths.size() < 2 || paths.size() > 3) {
+    std::fprintf(stderr, "usage: tenon-solve check P S [C] [--json]\n");
+    return exitUsage;
+  }
+  request.problemPath = paths[0];
+  request.solutionPath = paths[1];
+  auto problem = readFile(paths[0]);
+  auto solution = problem ? readFile(paths[1]) : std::nullopt;
+  if (!solution)
+    return exitError;
+  request.problemText = std::move(*problem);
+  request.solutionText = std::move(*solution);
+  if (paths.size() == 3) {
+    auto claims = readFile(paths[2]);
+    if (!claims)
+      return exitError;
+    request.claimsPath = paths[2];
+    request.claimsText = std::move(*claims);
+  }
+  std::string_view text = request.problemText;
+  if (text.starts_with("ordering-problem"))
+    return checkOrderingFiles(request);
+  if (text.starts_with("recompute-problem"))
+    return checkRecomputeFiles(request);
+  return checkOffsetPackingFiles(request);
+}
+
+} // namespace tenon::solve

@@ -1,0 +1,73 @@
+//===- Files.cpp - read and write whole files -----------------------------===//
+//
+// What every subcommand of tenon-solve needs: text in, text out, with the
+// reason on stderr when it fails.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace tenon::solve {
+
+static void complain(const char *action, const std::string &path) {
+  std::fprintf(stderr, "error: cannot %s '%s': %s\n", action, path.c_str(),
+               std::strerror(errno));
+}
+
+std::optional<std::string> readFile(const std::string &path) {
+  std::FILE *file = std::fopen(path.c_str(), "rb");
+  if (!file) {
+    complain("open", path);
+    return std::nullopt;
+  }
+  std::string text;
+  if (std::fseek(file, 0, SEEK_END) == 0) {
+    if (long size = std::ftell(file); size > 0)
+      text.reserve(static_cast<size_t>(size));
+    std::rewind(file);
+  }
+  char buffer[1 << 16];
+  while (size_t count = std::fread(buffer, 1, sizeof buffer, file))
+    text.append(buffer, count);
+  bool failed = std::ferror(file) != 0;
+  std::fclose(file);
+  if (failed) {
+    complain("read", path);
+    return std::nullopt;
+  }
+  return text;
+}
+
+bool writeFile(const std::string &path, std::string_view text) {
+  std::FILE *file = std::fopen(path.c_str(), "wb");
+  bool good =
+      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file && std::fclose(file) != 0)
+    good = false;
+  if (!good)
+    complain("write", path);
+  return good;
+}
+
+std::string quoteJson(std::string_view text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
+      quoted += escaped;
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+} // namespace tenon::solve
