@@ -1,0 +1,220 @@
+//===- RecomputeChoice.h - what to keep, what to compute again ------------===//
+//
+// A training step computes values forward, then reads most of them again on the
+// way back. If they do not all fit in memory, some must be dropped and computed
+// a second time. Recomputation choice finds what to drop, when to compute it
+// again, and proves how far from the cheapest the answer can be.
+//
+// The model. Nodes run for the first time in the order of their ids. A plan is
+// a longer list of nodes in which that order of first runs is kept and
+// repetitions are recomputations. Running a node costs its cost; its outputs
+// are placed while its inputs are still there; an output is freed after its
+// last use before its next computation. The peak is the largest number of bytes
+// live at once, the cost the sum over the list.
+//
+// A worked example: a chain f1 f2 f3, the loss v, and a way back b2 b1 that
+// reads f2 and f1.
+//
+//     node   cost  bytes  reads        Keeping everything holds f1, f2, f3 and
+//     f1       2     4                 v when v runs: 13 bytes. With 10 bytes
+//     f2       3     4    f1           something must go.
+//     f3       4     4    f2
+//     v        1     1    f3           f1 f2 f3 v b2 f1 b1   cost 13, peak 9:
+//     b2       0     0    v f2         f1 is dropped after f2 has read it and
+//     b1       0     0    b2 f1        computed again just before b1.
+//
+// Why nothing cheaper exists: look at the moment when v runs. f3 and v are
+// there, so 10 - 5 = 5 bytes are left for f1 and f2, both still to be read.
+// Charge a price of 1/2 per byte held. Then f1 costs min(4/2 to hold, 2 to run
+// again) = 2, f2 costs min(2, 3) = 2, together 4, of which the 5 bytes that are
+// free of charge give back 5/2. So every plan pays at least 1.5 more than
+// running each node once (10); costs are integers: at least 12. Any price gives
+// a valid bound; the best price is found by searching, and for a price the best
+// choice is a minimum cut, because running a node again needs its inputs, which
+// must be held or run again in turn. Here 12 is reached: f1 is the cheaper one.
+// (The costs above sum to 10, and f1 again makes 12.)
+//
+// The certificate is the cut node v, the price and a flow as large as the cut.
+// Any flow that respects the capacities proves its bound (weak duality), so a
+// wrong certificate can only claim less than the truth, never more.
+//
+// Deterministic: effort is counted in moves of the local search and in flows,
+// never in seconds.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_SOLVER_RECOMPUTECHOICE_H
+#define TENON_SOLVER_RECOMPUTECHOICE_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::solver {
+
+struct RecomputeProblem {
+  struct Node {
+    /// Time of one run, in any unit; not negative.
+    int64_t cost = 0;
+    /// Size of the main output, in any unit (the budget uses the same).
+    int64_t bytes = 0;
+    /// Bytes needed only while the node runs.
+    int64_t workspace = 0;
+    /// Runs exactly once: side effects, random state without its key,
+    /// collectives unless allowed.
+    bool pinned = false;
+  };
+  /// A further output of a node. Values are numbered: value i is the main
+  /// output of node i, value nodes.size() + k is extraOutputs[k].
+  struct Output {
+    int32_t producer = 0;
+    int64_t bytes = 0;
+  };
+  struct Edge {
+    int32_t value = 0;
+    int32_t consumer = 0;
+
+    bool operator==(const Edge &) const = default;
+  };
+
+  std::vector<Node> nodes;
+  std::vector<Output> extraOutputs;
+  /// Every producer runs before its consumers: producer < consumer.
+  std::vector<Edge> edges;
+  /// The node that ends the forward part, or -1; a hint, never needed.
+  int32_t loss = -1;
+  /// Bytes that are always there; no part of budget and peak.
+  int64_t fixedMemory = 0;
+
+  int32_t valueCount() const {
+    return static_cast<int32_t>(nodes.size() + extraOutputs.size());
+  }
+  int32_t producer(int32_t value) const {
+    return value < static_cast<int32_t>(nodes.size())
+               ? value
+               : extraOutputs[value - nodes.size()].producer;
+  }
+  int64_t bytes(int32_t value) const {
+    return value < static_cast<int32_t>(nodes.size())
+               ? nodes[value].bytes
+               : extraOutputs[value - nodes.size()].bytes;
+  }
+};
+
+struct RecomputeOptions {
+  /// Moves of the local search, in all.
+  int64_t moves = 1'000'000;
+  /// Most minimum cuts computed for one bound.
+  int64_t flows = 4'000;
+  uint64_t seed = 1;
+};
+
+enum class RecomputeStatus {
+  /// A plan within the budget.
+  Solved,
+  /// No plan fits the budget: proved by the certificate.
+  Infeasible,
+  /// No plan was found, none was proved impossible.
+  Undecided,
+  /// The problem is not well formed; `message` says why.
+  Invalid,
+};
+
+/// Proof of a bound on the cost of every plan within the budget. All numbers of
+/// the network below are scaled by `denominator`, so they are integers.
+struct RecomputeCertificate {
+  enum class Kind {
+    /// The bound is the cost of running every node once.
+    Base,
+    /// The cut for the given order: "before" and "after" the cut node are
+    /// earlier and later ids.
+    GivenOrder,
+    /// The cut for every order: before are ancestors, after are descendants.
+    AnyOrder,
+    /// Infeasible: the inputs, outputs and workspace of `cut` alone exceed the
+    /// budget.
+    WorkingSet,
+    /// Infeasible: even with free recomputation the bytes that must be held
+    /// when `cut` runs (pinned nodes never run again) exceed the budget.
+    HeldBytes,
+  };
+  /// Flow out of a value towards its producer.
+  struct ValueFlow {
+    int32_t value;
+    int64_t amount;
+  };
+  /// Flow from the recomputation of `consumer` to its input `value`.
+  struct EdgeFlow {
+    int32_t value;
+    int32_t consumer;
+    int64_t amount;
+  };
+
+  Kind kind = Kind::Base;
+  int32_t cut = -1;
+  /// The price of one byte is numerator / denominator.
+  int64_t numerator = 0;
+  int64_t denominator = 1;
+  std::vector<ValueFlow> valueFlows;
+  std::vector<EdgeFlow> edgeFlows;
+};
+
+struct RecomputeSolution {
+  RecomputeStatus status = RecomputeStatus::Invalid;
+  int64_t budget = 0;
+  int64_t cost = 0;
+  int64_t peak = 0;
+  /// No plan within the budget that keeps the given order of first runs costs
+  /// less.
+  int64_t bound = 0;
+  /// No plan in any order costs less.
+  int64_t anyOrderBound = 0;
+  RecomputeCertificate certificate;
+  RecomputeCertificate anyOrderCertificate;
+  /// Nodes as they run; empty without a plan.
+  std::vector<int32_t> order;
+  /// Moves that were spent.
+  int64_t movesUsed = 0;
+  /// Why there is no plan; lower case, no period.
+  std::string message;
+};
+
+/// Chooses what to recompute so that node outputs fit in `budget`.
+RecomputeSolution solveRecompute(const RecomputeProblem &problem,
+                                 int64_t budget,
+                                 const RecomputeOptions &options = {});
+
+/// `count` budgets evenly spaced from the smallest with a plan to the peak of
+/// keeping everything (count 1: the peak alone). Costs never rise and peaks
+/// never fall along the result. `visit` sees one solution at a time, smallest
+/// budget first, so that only one certificate is in memory. An invalid problem
+/// gives no solutions.
+void solveRecomputeFrontier(
+    const RecomputeProblem &problem, int32_t count,
+    const RecomputeOptions &options,
+    const std::function<void(const RecomputeSolution &)> &visit);
+
+/// Recomputes what the solution claims and returns the first claim that is
+/// false, or nothing. Linear in the problem and the plan; shares no code with
+/// the solver.
+std::optional<std::string> checkRecompute(const RecomputeProblem &problem,
+                                          const RecomputeSolution &solution);
+
+/// What is wrong with a problem, or nothing: ids, sizes, order, overflow.
+std::optional<std::string>
+validateRecomputeProblem(const RecomputeProblem &problem);
+
+/// Text forms. Readers return what is wrong as `line N: what`.
+std::optional<std::string> parseRecomputeProblem(std::string_view text,
+                                                 RecomputeProblem &problem);
+std::string printRecomputeProblem(const RecomputeProblem &problem);
+std::optional<std::string> parseRecomputeSolution(std::string_view text,
+                                                  RecomputeSolution &solution);
+std::string printRecomputeSolution(const RecomputeSolution &solution);
+
+} // namespace tenon::solver
+
+#endif // TENON_SOLVER_RECOMPUTECHOICE_H

@@ -1,0 +1,484 @@
+//===- RecomputeChoice.cpp - what to keep, what to compute again ----------===//
+//
+// The walk from a problem to a plan with its proof: tests that settle a budget
+// at once, the bound over the cut nodes, plans rebuilt from cuts, the local
+// search that improves them in rounds, and the frontier over many budgets,
+// which shares the lines of all cuts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Solver/RecomputeChoice.h"
+
+#include "RecomputeCut.h"
+#include "RecomputeRebuild.h"
+#include "RecomputeSearch.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <tuple>
+
+using namespace tenon::solver;
+
+namespace {
+using Kind = RecomputeCertificate::Kind;
+
+/// A cut node with its network and all lines found so far.
+struct Candidate {
+  std::unique_ptr<CutNetwork> network;
+  std::vector<CutLine> front;
+};
+
+/// A bound and what is needed to rebuild its certificate.
+struct BoundChoice {
+  int64_t bound = 0;
+  int32_t candidate = -1;
+  Price price;
+};
+
+struct Plan {
+  RecomputeStages stages;
+  int64_t cost = 0;
+  int64_t peak = 0;
+};
+
+class ChoiceSolver {
+public:
+  ChoiceSolver(const RecomputeProblem &problem,
+               const RecomputeOptions &options);
+
+  /// The budget is proved too small; fills `solution`.
+  bool provedInfeasible(int64_t budget, RecomputeSolution &solution);
+  BoundChoice bound(int64_t budget, bool anyOrder);
+  RecomputeCertificate certificate(const BoundChoice &choice, bool anyOrder);
+  /// The best plan found; `hint` is a plan for another budget.
+  std::optional<Plan> plan(int64_t budget, int64_t target, int64_t moves,
+                           const Plan *hint);
+  std::optional<Plan> seedPlan(int64_t budget,
+                               std::vector<RecomputeStages> *seeds);
+  /// Keeps the `count` candidates with the best bounds at `budget`.
+  void narrow(int64_t budget, size_t count);
+
+  const RecomputeGraph graph;
+  Plan everything;
+  int64_t smallestBudget = 0; // the largest working set
+  int64_t movesUsed = 0;
+
+private:
+  std::vector<Candidate> &candidates(bool anyOrder, int64_t budget);
+  void prune(std::vector<int32_t> &nodes, int64_t budget) const;
+
+  RecomputeOptions options;
+  int32_t loss;
+  int32_t largestWorkingSet = -1;
+  bool anyPinned = false;
+  std::vector<int64_t> keepAll; // bytes at each stage when all is kept
+  std::vector<int32_t> cutNodes;
+  std::vector<Candidate> given, any;
+  int64_t flows;
+};
+} // namespace
+
+ChoiceSolver::ChoiceSolver(const RecomputeProblem &problem,
+                           const RecomputeOptions &options)
+    : graph(problem), options(options), loss(problem.loss),
+      keepAll(graph.nodes + 1, 0), flows(options.flows) {
+  everything.stages.resize(graph.nodes);
+  for (int32_t value = 0; value < graph.values; ++value) {
+    int32_t begin = graph.producer[value];
+    std::span<const int32_t> users = graph.users(value);
+    int32_t end = users.empty() ? begin : users.back();
+    keepAll[begin] += graph.bytes[value];
+    keepAll[end + 1] -= graph.bytes[value];
+  }
+  for (int32_t node = 1; node < graph.nodes; ++node)
+    keepAll[node] += keepAll[node - 1];
+  for (int32_t node = 0; node < graph.nodes; ++node) {
+    keepAll[node] += graph.workspace[node];
+    everything.peak = std::max(everything.peak, keepAll[node]);
+    int64_t bytes = graph.workingSet(node);
+    if (largestWorkingSet < 0 || bytes > smallestBudget) {
+      smallestBudget = bytes;
+      largestWorkingSet = node;
+    }
+    anyPinned |= graph.pinned[node] != 0;
+  }
+  everything.cost = graph.baseCost;
+}
+
+/// Thins out the cut nodes on large graphs: the fullest moment, the loss, and
+/// the rest evenly.
+void ChoiceSolver::prune(std::vector<int32_t> &nodes, int64_t budget) const {
+  size_t most = std::max<int64_t>(2, 60'000 / std::max(1, graph.nodes));
+  if (nodes.size() <= most)
+    return;
+  int32_t fullest = nodes[0];
+  for (int32_t node : nodes)
+    if (keepAll[node] > keepAll[fullest])
+      fullest = node;
+  std::vector<int32_t> chosen = {fullest};
+  if (loss >= 0 && loss != fullest && keepAll[loss] > budget)
+    chosen.push_back(loss);
+  for (size_t i = 0; chosen.size() < most && i < most; ++i) {
+    int32_t node = nodes[(2 * i + 1) * nodes.size() / (2 * most)];
+    if (std::find(chosen.begin(), chosen.end(), node) == chosen.end())
+      chosen.push_back(node);
+  }
+  nodes = std::move(chosen);
+}
+
+std::vector<Candidate> &ChoiceSolver::candidates(bool anyOrder,
+                                                 int64_t budget) {
+  if (cutNodes.empty()) {
+    for (int32_t node = 0; node < graph.nodes; ++node)
+      if (keepAll[node] > budget)
+        cutNodes.push_back(node);
+    prune(cutNodes, budget);
+    std::sort(cutNodes.begin(), cutNodes.end());
+  }
+  std::vector<Candidate> &list = anyOrder ? any : given;
+  if (list.empty())
+    for (int32_t node : cutNodes)
+      list.push_back({std::make_unique<CutNetwork>(graph, node, anyOrder), {}});
+  return list;
+}
+
+bool ChoiceSolver::provedInfeasible(int64_t budget,
+                                    RecomputeSolution &solution) {
+  if (graph.nodes == 0)
+    return false;
+  RecomputeCertificate &proof = solution.certificate;
+  if (smallestBudget > budget) {
+    proof.kind = Kind::WorkingSet;
+    proof.cut = largestWorkingSet;
+    solution.message = "the inputs, outputs and workspace of node " +
+                       std::to_string(largestWorkingSet) + " need " +
+                       std::to_string(smallestBudget) + ", the budget is " +
+                       std::to_string(budget);
+    return true;
+  }
+  if (!anyPinned)
+    return false;
+  for (Candidate &candidate : candidates(false, budget)) {
+    CutNetwork &network = *candidate.network;
+    int64_t bytes = network.unavoidableBytes();
+    if (bytes <= network.room(budget))
+      continue;
+    proof = network.certificate(Kind::HeldBytes);
+    proof.numerator = proof.denominator = 1;
+    solution.message = "when node " + std::to_string(network.cutNode()) +
+                       " runs, " + std::to_string(bytes) +
+                       " bytes must be held and " +
+                       std::to_string(network.room(budget)) + " are free";
+    return true;
+  }
+  return false;
+}
+
+BoundChoice ChoiceSolver::bound(int64_t budget, bool anyOrder) {
+  BoundChoice result;
+  result.bound = graph.baseCost;
+  if (everything.peak <= budget && !anyOrder)
+    return result;
+  std::vector<Candidate> &list = candidates(anyOrder, budget);
+  for (size_t i = 0; i < list.size(); ++i) {
+    int64_t allowance = std::max<int64_t>(8, flows);
+    int64_t before = allowance;
+    CutNetwork::Best best =
+        list[i].network->bestBound(budget, list[i].front, allowance);
+    flows -= before - allowance;
+    if (best.bound > result.bound) {
+      result.bound = best.bound;
+      result.candidate = static_cast<int32_t>(i);
+      result.price = best.price;
+    }
+  }
+  return result;
+}
+
+RecomputeCertificate ChoiceSolver::certificate(const BoundChoice &choice,
+                                               bool anyOrder) {
+  if (choice.candidate < 0)
+    return {};
+  CutNetwork &network = *(anyOrder ? any : given)[choice.candidate].network;
+  network.minimumCut(choice.price);
+  RecomputeCertificate result =
+      network.certificate(anyOrder ? Kind::AnyOrder : Kind::GivenOrder);
+  result.numerator = choice.price.numerator;
+  result.denominator = choice.price.denominator;
+  return result;
+}
+
+void ChoiceSolver::narrow(int64_t budget, size_t count) {
+  for (bool anyOrder : {false, true}) {
+    std::vector<Candidate> &list = candidates(anyOrder, budget);
+    if (list.size() <= count)
+      continue;
+    std::vector<std::pair<int64_t, size_t>> ranked;
+    for (size_t i = 0; i < list.size(); ++i) {
+      int64_t allowance = 100;
+      ranked.push_back(
+          {-list[i].network->bestBound(budget, list[i].front, allowance).bound,
+           i});
+    }
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<Candidate> kept;
+    for (size_t i = 0; i < count; ++i)
+      kept.push_back(std::move(list[ranked[i].second]));
+    list = std::move(kept);
+  }
+}
+
+/// Plans rebuilt from the best cuts, with different amounts of memory reserved
+/// for what the cut does not see. Returns the cheapest that fits.
+std::optional<Plan>
+ChoiceSolver::seedPlan(int64_t budget, std::vector<RecomputeStages> *seeds) {
+  std::optional<Plan> best;
+  int32_t from = -1;
+  int64_t bestBound = -1;
+  std::vector<Candidate> &list = candidates(false, budget);
+  for (size_t i = 0; i < list.size(); ++i) {
+    int64_t allowance = 64;
+    int64_t bound =
+        list[i].network->bestBound(budget, list[i].front, allowance).bound;
+    if (bound > bestBound) {
+      bestBound = bound;
+      from = static_cast<int32_t>(i);
+    }
+  }
+  if (from < 0)
+    return best;
+  Candidate &candidate = list[from];
+  const int64_t room = candidate.network->room(budget);
+  auto attempt = [&](int64_t reserve, bool split) {
+    int64_t allowance = 16;
+    candidate.network->bestBound(budget - reserve, candidate.front, allowance);
+    if (candidate.front.empty() ||
+        candidate.front.front().held > room - reserve)
+      return false;
+    std::vector<char> rerun = chooseReruns(graph, candidate.network->cutNode(),
+                                           candidate.front, room - reserve);
+    RecomputeStages stages = placeReruns(graph, candidate.network->cutNode(),
+                                         std::move(rerun), budget, split);
+    RecomputeMeasure found = measure(graph, orderOf(stages));
+    bool fits = found.peak <= budget;
+    if (fits && (!best || found.cost < best->cost))
+      best = Plan{stages, found.cost, found.peak};
+    if (seeds)
+      seeds->push_back(std::move(stages));
+    return fits;
+  };
+  if (attempt(0, false))
+    return best;
+  // The smallest reserve that gives a plan, by doubling and bisection.
+  int64_t step = std::max<int64_t>(1, room / 64), low = 0, high = -1;
+  for (int64_t reserve = step; reserve <= room; reserve *= 2) {
+    if (attempt(reserve, true)) {
+      high = reserve;
+      break;
+    }
+    low = reserve;
+  }
+  if (high < 0)
+    high = attempt(room, true) ? room : -1;
+  for (int i = 0; i < 6 && high > low + step / 8; ++i) {
+    int64_t middle = low + (high - low) / 2;
+    (attempt(middle, true) ? high : low) = middle;
+  }
+  return best;
+}
+
+std::optional<Plan> ChoiceSolver::plan(int64_t budget, int64_t target,
+                                       int64_t moves, const Plan *hint) {
+  if (everything.peak <= budget)
+    return everything;
+  std::vector<RecomputeStages> seeds;
+  std::optional<Plan> best = seedPlan(budget, &seeds);
+  if (hint) {
+    if (hint->peak <= budget && (!best || hint->cost < best->cost))
+      best = *hint;
+    seeds.push_back(hint->stages);
+  }
+  seeds.push_back(everything.stages);
+  if (moves <= 0 || (best && best->cost <= target))
+    return best;
+
+  // Rounds of annealing: many starts briefly, the better ones longer and
+  // cooler.
+  struct Start {
+    RecomputeStages stages;
+    size_t number;
+    int64_t rank; // cost of the best plan, or above all costs without one
+  };
+  std::vector<Start> starts;
+  size_t count = std::min<size_t>(12, std::max<size_t>(2, seeds.size()));
+  for (size_t i = 0; i < count; ++i)
+    starts.push_back({seeds[i % seeds.size()], i, 0});
+  if (best)
+    starts[0].stages = best->stages;
+  struct Round {
+    double share, hot;
+    size_t survivors;
+  };
+  constexpr Round rounds[] = {
+      {0.4, 4e-4, 4}, {0.3, 3e-4, 3}, {0.15, 1e-4, 2}, {0.15, 5e-5, 1}};
+  double scale = double(graph.baseCost) + 1;
+  uint64_t seed = options.seed;
+  double weight =
+      4.0 * double(target - graph.baseCost + 1) / double(budget + 1);
+  for (const Round &round : rounds) {
+    int64_t each = int64_t(double(moves) * round.share) /
+                   static_cast<int64_t>(starts.size());
+    for (Start &start : starts) {
+      PlanSearch search(graph, budget, ++seed * 0x9E3779B97F4A7C15);
+      search.load(start.stages);
+      PlanSearch::Schedule schedule;
+      schedule.moves = each;
+      schedule.hot = round.hot * scale;
+      schedule.cold = 4e-6 * scale;
+      schedule.weight = weight;
+      schedule.target = target;
+      search.anneal(schedule);
+      movesUsed += each;
+      if (search.hasBest()) {
+        start.stages = search.bestStages();
+        start.rank = search.bestPlanCost();
+        if (!best || start.rank < best->cost) {
+          RecomputeMeasure found = measure(graph, orderOf(start.stages));
+          best = Plan{start.stages, found.cost, found.peak};
+        }
+      } else {
+        start.stages = search.stages();
+        start.rank = INT64_MAX / 2 + search.overflow() / 2;
+      }
+      if (best && best->cost <= target)
+        return best;
+    }
+    std::sort(starts.begin(), starts.end(), [](const Start &a, const Start &b) {
+      return std::tie(a.rank, a.number) < std::tie(b.rank, b.number);
+    });
+    starts.resize(std::min(starts.size(), round.survivors));
+  }
+  return best;
+}
+
+static int64_t effectiveMoves(const RecomputeGraph &graph,
+                              const RecomputeOptions &options) {
+  // A move touches more stages on a longer graph.
+  double factor = std::min(1.0, 4'000.0 / double(graph.nodes + 1));
+  return int64_t(double(options.moves) * factor);
+}
+
+RecomputeSolution
+tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
+                              const RecomputeOptions &options) {
+  RecomputeSolution solution;
+  solution.budget = budget;
+  if (auto error = validateRecomputeProblem(problem)) {
+    solution.message = *error;
+    return solution;
+  }
+  ChoiceSolver solver(problem, options);
+  solution.bound = solution.anyOrderBound = solver.graph.baseCost;
+  if (solver.provedInfeasible(budget, solution)) {
+    solution.status = RecomputeStatus::Infeasible;
+    return solution;
+  }
+  if (solver.everything.peak > budget) {
+    BoundChoice given = solver.bound(budget, false);
+    BoundChoice any = solver.bound(budget, true);
+    solution.bound = given.bound;
+    solution.certificate = solver.certificate(given, false);
+    solution.anyOrderBound = any.bound;
+    solution.anyOrderCertificate = solver.certificate(any, true);
+  }
+  std::optional<Plan> plan = solver.plan(
+      budget, solution.bound, effectiveMoves(solver.graph, options), nullptr);
+  solution.movesUsed = solver.movesUsed;
+  if (!plan) {
+    solution.status = RecomputeStatus::Undecided;
+    solution.message =
+        "no plan found within " + std::to_string(options.moves) + " moves";
+    return solution;
+  }
+  solution.status = RecomputeStatus::Solved;
+  solution.order = orderOf(plan->stages);
+  solution.cost = plan->cost;
+  solution.peak = plan->peak;
+  return solution;
+}
+
+void tenon::solver::solveRecomputeFrontier(
+    const RecomputeProblem &problem, int32_t count,
+    const RecomputeOptions &options,
+    const std::function<void(const RecomputeSolution &)> &visit) {
+  if (count <= 0 || validateRecomputeProblem(problem))
+    return;
+  ChoiceSolver solver(problem, options);
+  const RecomputeGraph &graph = solver.graph;
+  int64_t top = solver.everything.peak;
+  if (solver.smallestBudget >= top)
+    count = 1;
+  if (count > 1)
+    solver.narrow(solver.smallestBudget + (top - solver.smallestBudget) / 2,
+                  std::max<size_t>(2, 4'000 / (graph.nodes + 1)));
+  int64_t moves = effectiveMoves(graph, options) / (2 * count);
+
+  // The smallest budget with a plan: bisection between the largest working set
+  // and the peak, by quick plans.
+  int64_t low = solver.smallestBudget, high = top;
+  Plan smallest = solver.everything;
+  for (int i = 0; count > 1 && i < 14 && high - low > top / 2000; ++i) {
+    int64_t middle = i == 0 ? low : low + (high - low) / 2;
+    std::optional<Plan> plan =
+        solver.plan(middle, graph.baseCost, moves / 4, nullptr);
+    if (plan) {
+      smallest = std::move(*plan);
+      high = std::min(middle, smallest.peak);
+      if (i == 0)
+        break;
+    } else {
+      low = middle;
+    }
+  }
+
+  struct Point {
+    int64_t budget;
+    Plan plan;
+    BoundChoice given, any;
+  };
+  std::vector<Point> points;
+  for (int32_t i = 0; i < count; ++i) {
+    Point point;
+    point.budget = count == 1
+                       ? top
+                       : high + int64_t(__int128(top - high) * i / (count - 1));
+    point.given.bound = point.any.bound = graph.baseCost;
+    if (point.budget < top) {
+      point.given = solver.bound(point.budget, false);
+      point.any = solver.bound(point.budget, true);
+    }
+    const Plan &hint = points.empty() ? smallest : points.back().plan;
+    // The hint fits, so there is a plan.
+    point.plan = *solver.plan(point.budget, point.given.bound, moves, &hint);
+    points.push_back(std::move(point));
+  }
+  // A plan that is no dearer and smaller than the one before it replaces it.
+  for (size_t i = points.size(); i-- > 1;)
+    if (points[i].plan.peak < points[i - 1].plan.peak)
+      points[i - 1].plan = points[i].plan;
+  for (const Point &point : points) {
+    RecomputeSolution solution;
+    solution.status = RecomputeStatus::Solved;
+    solution.budget = point.budget;
+    solution.cost = point.plan.cost;
+    solution.peak = point.plan.peak;
+    solution.order = orderOf(point.plan.stages);
+    solution.bound = point.given.bound;
+    solution.certificate = solver.certificate(point.given, false);
+    solution.anyOrderBound = point.any.bound;
+    solution.anyOrderCertificate = solver.certificate(point.any, true);
+    solution.movesUsed = solver.movesUsed;
+    visit(solution);
+  }
+}

@@ -1,0 +1,401 @@
+//===- RecomputeChoiceText.cpp - recomputation problems as files ----------===//
+//
+// Reads and writes the line forms of recomputation problems and solutions, and
+// says what is wrong with a problem. The forms are described in
+// docs/SolverForms.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LineReader.h"
+#include "tenon/Solver/RecomputeChoice.h"
+
+#include <algorithm>
+
+using namespace tenon::solver;
+
+/// Sums of costs and bytes stay below this, so that no sum can overflow.
+static constexpr int64_t limit = int64_t(1) << 60;
+
+std::optional<std::string>
+tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
+  auto nodes = static_cast<int64_t>(problem.nodes.size());
+  if (nodes + int64_t(problem.extraOutputs.size()) > INT32_MAX / 4)
+    return std::string("too many nodes and outputs for 32-bit ids");
+  auto say = [](const char *kind, int64_t id, const std::string &what) {
+    return std::string(kind) + " " + std::to_string(id) + " " + what;
+  };
+  __int128 cost = 0, bytes = 0;
+  for (int64_t node = 0; node < nodes; ++node) {
+    const RecomputeProblem::Node &data = problem.nodes[node];
+    if (data.cost < 0 || data.bytes < 0 || data.workspace < 0)
+      return say("node", node, "has a negative cost or size");
+    cost += data.cost;
+    bytes += __int128(data.bytes) + data.workspace;
+  }
+  for (size_t i = 0; i < problem.extraOutputs.size(); ++i) {
+    const RecomputeProblem::Output &output = problem.extraOutputs[i];
+    if (output.producer < 0 || output.producer >= nodes)
+      return say("output", nodes + i,
+                 "belongs to node " + std::to_string(output.producer) +
+                     ", expected one of " + std::to_string(nodes) + " nodes");
+    if (output.bytes < 0)
+      return say("output", nodes + i, "has a negative size");
+    bytes += output.bytes;
+  }
+  if (cost > limit || bytes > limit)
+    return std::string("the sum of all ") + (cost > limit ? "costs" : "sizes") +
+           " exceeds 2^60";
+  if (problem.loss < -1 || problem.loss >= nodes)
+    return say("loss", problem.loss, "is not a node");
+  if (problem.fixedMemory < 0)
+    return std::string("fixed memory is negative");
+  std::vector<std::vector<int32_t>> reads(nodes);
+  for (auto [value, consumer] : problem.edges) {
+    if (value < 0 || value >= problem.valueCount() || consumer < 0 ||
+        consumer >= nodes)
+      return "edge " + std::to_string(value) + " " + std::to_string(consumer) +
+             " names an id that does not exist";
+    if (problem.producer(value) >= consumer)
+      return "edge " + std::to_string(value) + " " + std::to_string(consumer) +
+             " does not lead from an earlier to a later node";
+    reads[consumer].push_back(value);
+  }
+  for (int64_t node = 0; node < nodes; ++node) {
+    std::sort(reads[node].begin(), reads[node].end());
+    auto twice = std::adjacent_find(reads[node].begin(), reads[node].end());
+    if (twice != reads[node].end())
+      return "edge " + std::to_string(*twice) + " " + std::to_string(node) +
+             " appears twice";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string>
+tenon::solver::parseRecomputeProblem(std::string_view text,
+                                     RecomputeProblem &problem) {
+  problem = {};
+  LineReader lines(text);
+  std::vector<char> seen;
+  std::vector<int64_t> outputLine;
+  int64_t count = -1;
+  if (!lines.next() || !lines.keyword("recompute-problem"))
+    return lines.error("expected 'recompute-problem 1'");
+  if (auto version = lines.integer(1, 1); !version || !lines.atEnd())
+    return lines.error("expected version 1");
+  while (lines.next()) {
+    if (lines.keyword("nodes")) {
+      auto number = lines.integer(0, INT32_MAX / 4);
+      if (!number || count >= 0)
+        return lines.error("expected one count of nodes");
+      count = *number;
+      // A count alone must not make us reserve gigabytes.
+      if (count > int64_t(text.size()))
+        return lines.error("found a count of " + std::to_string(count) +
+                           " nodes, the file is too short for it");
+      problem.nodes.resize(count);
+      seen.assign(count, 0);
+    } else if (count < 0) {
+      return lines.error("expected 'nodes N' first");
+    } else if (lines.keyword("loss")) {
+      auto id = lines.integer(0, count - 1);
+      if (!id)
+        return lines.error("expected the loss to be a node id below " +
+                           std::to_string(count));
+      problem.loss = static_cast<int32_t>(*id);
+    } else if (lines.keyword("fixed-memory")) {
+      auto bytes = lines.integer(0, limit);
+      if (!bytes)
+        return lines.error("expected a size between 0 and 2^60");
+      problem.fixedMemory = *bytes;
+    } else if (lines.keyword("node")) {
+      auto id = lines.integer(0, count - 1);
+      auto cost = id ? lines.integer(0, limit) : std::nullopt;
+      auto bytes = cost ? lines.integer(0, limit) : std::nullopt;
+      if (!bytes)
+        return lines.error("expected 'node ID COST BYTES' with ID below " +
+                           std::to_string(count));
+      if (seen[*id])
+        return lines.error("node " + std::to_string(*id) + " appears twice");
+      seen[*id] = 1;
+      problem.nodes[*id].cost = *cost;
+      problem.nodes[*id].bytes = *bytes;
+    } else if (lines.keyword("output")) {
+      auto id = lines.integer(problem.valueCount(), problem.valueCount());
+      auto producer = id ? lines.integer(0, count - 1) : std::nullopt;
+      auto bytes = producer ? lines.integer(0, limit) : std::nullopt;
+      if (!bytes)
+        return lines.error("expected 'output " +
+                           std::to_string(problem.valueCount()) +
+                           " NODE BYTES': outputs are numbered after the "
+                           "nodes, in order");
+      problem.extraOutputs.push_back({static_cast<int32_t>(*producer), *bytes});
+    } else if (lines.keyword("workspace")) {
+      auto id = lines.integer(0, count - 1);
+      auto bytes = id ? lines.integer(0, limit) : std::nullopt;
+      if (!bytes)
+        return lines.error("expected 'workspace NODE BYTES'");
+      problem.nodes[*id].workspace = *bytes;
+    } else if (lines.keyword("pinned")) {
+      auto id = lines.integer(0, count - 1);
+      if (!id)
+        return lines.error("expected 'pinned NODE'");
+      problem.nodes[*id].pinned = true;
+    } else if (lines.keyword("edge")) {
+      auto from = lines.integer(0, INT32_MAX);
+      auto to = from ? lines.integer(0, count - 1) : std::nullopt;
+      if (!to)
+        return lines.error("expected 'edge VALUE NODE' with NODE below " +
+                           std::to_string(count));
+      if (*from >= problem.valueCount())
+        return lines.error("found value " + std::to_string(*from) +
+                           ", expected one below " +
+                           std::to_string(problem.valueCount()));
+      int32_t producer = problem.producer(static_cast<int32_t>(*from));
+      if (producer >= *to)
+        return lines.error("edge from node " + std::to_string(producer) +
+                           " to node " + std::to_string(*to) +
+                           " makes a cycle: ids are the execution order");
+      problem.edges.push_back(
+          {static_cast<int32_t>(*from), static_cast<int32_t>(*to)});
+    } else {
+      return lines.error("unknown field '" + lines.word() + "'");
+    }
+    if (!lines.atEnd())
+      return lines.error("expected the end of the line");
+  }
+  if (count < 0)
+    return lines.error("expected 'nodes N'");
+  for (int64_t node = 0; node < count; ++node)
+    if (!seen[node])
+      return lines.error("node " + std::to_string(node) + " is missing");
+  if (auto error = validateRecomputeProblem(problem))
+    return lines.error(*error);
+  return std::nullopt;
+}
+
+std::string
+tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
+  std::string text = "recompute-problem 1\nnodes " +
+                     std::to_string(problem.nodes.size()) + "\n";
+  auto line = [&](const char *field, std::initializer_list<int64_t> numbers) {
+    text += field;
+    for (int64_t number : numbers)
+      text += " " + std::to_string(number);
+    text += "\n";
+  };
+  if (problem.loss >= 0)
+    line("loss", {problem.loss});
+  line("fixed-memory", {problem.fixedMemory});
+  for (size_t i = 0; i < problem.nodes.size(); ++i) {
+    const RecomputeProblem::Node &node = problem.nodes[i];
+    line("node", {int64_t(i), node.cost, node.bytes});
+    if (node.workspace != 0)
+      line("workspace", {int64_t(i), node.workspace});
+    if (node.pinned)
+      line("pinned", {int64_t(i)});
+  }
+  for (size_t i = 0; i < problem.extraOutputs.size(); ++i)
+    line("output",
+         {int64_t(problem.nodes.size() + i), problem.extraOutputs[i].producer,
+          problem.extraOutputs[i].bytes});
+  for (auto [value, consumer] : problem.edges)
+    line("edge", {value, consumer});
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Solutions
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Kind = RecomputeCertificate::Kind;
+struct KindName {
+  Kind kind;
+  const char *name;
+};
+} // namespace
+
+static constexpr KindName kindNames[] = {
+    {Kind::Base, "base"},
+    {Kind::GivenOrder, "given"},
+    {Kind::AnyOrder, "any"},
+    {Kind::WorkingSet, "working-set"},
+    {Kind::HeldBytes, "held-bytes"},
+};
+
+/// `prefix` tells the lines of the second certificate from those of the first.
+static void printCertificate(std::string &text, const std::string &prefix,
+                             const RecomputeCertificate &certificate) {
+  for (const KindName &entry : kindNames)
+    if (entry.kind == certificate.kind)
+      text += "certificate " + prefix + "kind " + entry.name + "\n";
+  if (certificate.kind == Kind::Base)
+    return;
+  text +=
+      "certificate " + prefix + "cut " + std::to_string(certificate.cut) + "\n";
+  if (certificate.kind == Kind::WorkingSet)
+    return;
+  text += "certificate " + prefix + "multiplier " +
+          std::to_string(certificate.numerator) + " " +
+          std::to_string(certificate.denominator) + "\n";
+  for (auto [value, amount] : certificate.valueFlows)
+    text += "certificate " + prefix + "value " + std::to_string(value) + " " +
+            std::to_string(amount) + "\n";
+  for (auto [value, consumer, amount] : certificate.edgeFlows)
+    text += "certificate " + prefix + "edge " + std::to_string(value) + " " +
+            std::to_string(consumer) + " " + std::to_string(amount) + "\n";
+}
+
+std::string
+tenon::solver::printRecomputeSolution(const RecomputeSolution &solution) {
+  std::string text;
+  std::string budget = "budget " + std::to_string(solution.budget) + "\n";
+  std::string anyOrder;
+  if (solution.status == RecomputeStatus::Infeasible) {
+    text = "recompute-infeasible 1\n" + budget;
+    printCertificate(text, "", solution.certificate);
+    return text;
+  }
+  if (solution.status == RecomputeStatus::Undecided)
+    text = "recompute-undecided 1\n" + budget;
+  else
+    text = "recompute-solution 1\n" + budget + "cost " +
+           std::to_string(solution.cost) + "\npeak " +
+           std::to_string(solution.peak) + "\n";
+  text += "bound " + std::to_string(solution.bound) + "\n";
+  printCertificate(text, "", solution.certificate);
+  text +=
+      "certificate any-bound " + std::to_string(solution.anyOrderBound) + "\n";
+  printCertificate(text, "any-", solution.anyOrderCertificate);
+  if (solution.status == RecomputeStatus::Undecided)
+    return text;
+  text += "order\n";
+  for (int32_t node : solution.order)
+    text += std::to_string(node) + "\n";
+  return text;
+}
+
+static std::optional<std::string>
+parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
+  auto any = [](int64_t low = 0) {
+    return std::pair<int64_t, int64_t>(low, INT64_MAX);
+  };
+  constexpr int64_t ids = INT32_MAX;
+  if (lines.keyword("any-bound")) {
+    auto bound = lines.integer(INT64_MIN, INT64_MAX);
+    if (!bound)
+      return lines.error("expected a bound");
+    solution.anyOrderBound = *bound;
+    return std::nullopt;
+  }
+  std::string field = lines.word();
+  RecomputeCertificate *certificate = &solution.certificate;
+  if (field.starts_with("any-")) {
+    certificate = &solution.anyOrderCertificate;
+    field = field.substr(4);
+  }
+  lines.skipWord();
+  if (field == "kind") {
+    for (const KindName &entry : kindNames)
+      if (lines.keyword(entry.name)) {
+        certificate->kind = entry.kind;
+        return std::nullopt;
+      }
+    return lines.error("unknown kind of certificate '" + lines.word() + "'");
+  }
+  auto first = lines.integer(0, field == "multiplier" ? any().second : ids);
+  if (field == "cut") {
+    if (!first)
+      return lines.error("expected a node id");
+    certificate->cut = static_cast<int32_t>(*first);
+  } else if (field == "multiplier") {
+    auto second = first ? lines.integer(1, any().second) : std::nullopt;
+    if (!second)
+      return lines.error("expected two positive integers");
+    certificate->numerator = *first;
+    certificate->denominator = *second;
+  } else if (field == "value") {
+    auto amount = first ? lines.integer(0, any().second) : std::nullopt;
+    if (!amount)
+      return lines.error("expected a value id and a flow");
+    certificate->valueFlows.push_back({static_cast<int32_t>(*first), *amount});
+  } else if (field == "edge") {
+    auto consumer = first ? lines.integer(0, ids) : std::nullopt;
+    auto amount = consumer ? lines.integer(0, any().second) : std::nullopt;
+    if (!amount)
+      return lines.error("expected a value id, a node id and a flow");
+    certificate->edgeFlows.push_back({static_cast<int32_t>(*first),
+                                      static_cast<int32_t>(*consumer),
+                                      *amount});
+  } else {
+    return lines.error("unknown certificate field '" + field + "'");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string>
+tenon::solver::parseRecomputeSolution(std::string_view text,
+                                      RecomputeSolution &solution) {
+  solution = {};
+  LineReader lines(text);
+  if (!lines.next())
+    return lines.error("expected 'recompute-solution 1'");
+  if (lines.keyword("recompute-solution"))
+    solution.status = RecomputeStatus::Solved;
+  else if (lines.keyword("recompute-infeasible"))
+    solution.status = RecomputeStatus::Infeasible;
+  else if (lines.keyword("recompute-undecided"))
+    solution.status = RecomputeStatus::Undecided;
+  else
+    return lines.error("expected 'recompute-solution 1'");
+  if (!lines.integer(1, 1) || !lines.atEnd())
+    return lines.error("expected version 1");
+  struct Field {
+    const char *name;
+    int64_t *place;
+    bool required;
+    bool seen = false;
+  };
+  bool solved = solution.status == RecomputeStatus::Solved;
+  bool bounded = solution.status != RecomputeStatus::Infeasible;
+  Field fields[] = {{"budget", &solution.budget, true},
+                    {"cost", &solution.cost, solved},
+                    {"peak", &solution.peak, solved},
+                    {"bound", &solution.bound, bounded}};
+  bool order = false;
+  while (!order && lines.next()) {
+    bool known = false;
+    for (Field &field : fields)
+      if (field.required && lines.keyword(field.name)) {
+        auto number = lines.integer(INT64_MIN, INT64_MAX);
+        if (!number || field.seen)
+          return lines.error("expected one integer");
+        *field.place = *number;
+        field.seen = known = true;
+      }
+    if (!known && solved && lines.keyword("order")) {
+      order = known = true;
+    } else if (!known && lines.keyword("certificate")) {
+      known = true;
+      if (auto error = parseCertificateLine(lines, solution))
+        return error;
+    }
+    if (!known)
+      return lines.error("unknown field '" + lines.word() + "'");
+    if (!lines.atEnd())
+      return lines.error("expected the end of the line");
+  }
+  for (const Field &field : fields)
+    if (field.required && !field.seen)
+      return lines.error(std::string("expected a line '") + field.name + "'");
+  if (solved && !order)
+    return lines.error("expected a line 'order'");
+  while (lines.next())
+    while (!lines.atEnd()) {
+      auto node = lines.integer(0, INT32_MAX);
+      if (!node)
+        return lines.error("expected a node id");
+      solution.order.push_back(static_cast<int32_t>(*node));
+    }
+  return std::nullopt;
+}

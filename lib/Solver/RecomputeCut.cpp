@@ -1,0 +1,370 @@
+//===- RecomputeCut.cpp - the Lagrangian single-cut bound -----------------===//
+//
+// Builds the network of one cut node, finds minimum cuts with Dinic's maximum
+// flow, and walks the front of (held bytes, recompute cost) lines to the price
+// with the best bound.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RecomputeCut.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tenon::solver;
+
+static constexpr int64_t unlimited = int64_t(1) << 62;
+static constexpr int32_t source = 0, sink = 1;
+
+CutNetwork::CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder)
+    : graph(graph), cut(cut), working(graph.workingSet(cut)) {
+  std::vector<char> before(graph.nodes, 0), after(graph.nodes, 0);
+  if (anyOrder) {
+    before[cut] = 1;
+    for (int32_t node = cut; node >= 0; --node)
+      if (before[node])
+        for (int32_t value : graph.inputs(node))
+          before[graph.producer[value]] = 1;
+    after[cut] = 1;
+    for (int32_t node = cut; node < graph.nodes; ++node)
+      if (after[node])
+        for (int32_t value : graph.outputs(node))
+          for (int32_t user : graph.users(value))
+            after[user] = 1;
+    before[cut] = after[cut] = 0;
+  } else {
+    std::fill(before.begin(), before.begin() + cut, 1);
+    std::fill(after.begin() + cut + 1, after.end(), 1);
+  }
+  present.assign(graph.values, 0);
+  for (int32_t value : graph.inputs(cut))
+    present[value] = 1;
+
+  // Needed values and everything their recomputation could read.
+  std::vector<char> wanted(graph.values, 0), inNetwork(graph.nodes, 0);
+  for (int32_t value = 0; value < graph.values; ++value) {
+    if (!before[graph.producer[value]] || present[value])
+      continue;
+    for (int32_t user : graph.users(value))
+      if (after[user]) {
+        wanted[value] = 2;
+        inNetwork[graph.producer[value]] = 1;
+        needed += graph.bytes[value];
+        break;
+      }
+  }
+  for (int32_t node = cut - 1; node >= 0; --node)
+    if (inNetwork[node])
+      for (int32_t value : graph.inputs(node))
+        if (!present[value]) {
+          wanted[value] |= 1;
+          inNetwork[graph.producer[value]] = 1;
+        }
+  for (int32_t node = 0; node < cut; ++node)
+    if (inNetwork[node]) {
+      netNodes.push_back(node);
+      for (int32_t value : graph.outputs(node))
+        if (wanted[value]) {
+          netValues.push_back(value);
+          isNeeded.push_back(wanted[value] >= 2);
+        }
+    }
+  buildArcs();
+}
+
+void CutNetwork::buildArcs() {
+  auto valueCount = static_cast<int32_t>(netValues.size());
+  auto nodeCount = static_cast<int32_t>(netNodes.size());
+  std::vector<int32_t> valueVertex(graph.values, -1), nodeVertex(cut + 1, -1);
+  for (int32_t i = 0; i < valueCount; ++i)
+    valueVertex[netValues[i]] = 2 + i;
+  for (int32_t i = 0; i < nodeCount; ++i)
+    nodeVertex[netNodes[i]] = 2 + valueCount + i;
+  struct Raw {
+    int32_t from, to;
+  };
+  std::vector<Raw> raw;
+  // The order here is that of valueArc, sinkArc and edgeArcs below.
+  for (int32_t i = 0; i < valueCount; ++i)
+    raw.push_back({2 + i, nodeVertex[graph.producer[netValues[i]]]});
+  for (int32_t i = 0; i < nodeCount; ++i)
+    raw.push_back({2 + valueCount + i, sink});
+  for (int32_t node : netNodes)
+    for (int32_t value : graph.inputs(node))
+      if (valueVertex[value] >= 0) {
+        raw.push_back({nodeVertex[node], valueVertex[value]});
+        edgeArcs.push_back({value, node, 0});
+      }
+  size_t internal = raw.size();
+  for (int32_t i = 0; i < valueCount; ++i)
+    if (isNeeded[i])
+      raw.push_back({source, 2 + i});
+
+  int32_t vertices = 2 + valueCount + nodeCount;
+  arcBegin.assign(vertices + 1, 0);
+  for (auto [from, to] : raw) {
+    ++arcBegin[from + 1];
+    ++arcBegin[to + 1];
+  }
+  for (int32_t i = 0; i < vertices; ++i)
+    arcBegin[i + 1] += arcBegin[i];
+  std::vector<int32_t> at(arcBegin.begin(), arcBegin.end() - 1);
+  arcs.resize(2 * raw.size());
+  for (size_t i = 0; i < raw.size(); ++i) {
+    int32_t forward = at[raw[i].from]++, backward = at[raw[i].to]++;
+    arcs[forward] = {raw[i].to, backward, 0, 0};
+    arcs[backward] = {raw[i].from, forward, 0, 0};
+    if (i < size_t(valueCount))
+      valueArc.push_back(forward);
+    else if (i < size_t(valueCount + nodeCount))
+      sinkArc.push_back(forward);
+    else if (i < internal)
+      edgeArcs[i - valueCount - nodeCount].arc = forward;
+  }
+  level.resize(vertices);
+  cursor.resize(vertices);
+  queue.resize(vertices);
+}
+
+Price CutNetwork::makePrice(double price) const {
+  int64_t cost = 1, bytes = 1;
+  for (int32_t node : netNodes)
+    cost += graph.cost[node];
+  for (int32_t value : netValues)
+    bytes += graph.bytes[value];
+  constexpr double room = 1e18;
+  double scale = room / std::max(double(cost), price * double(bytes));
+  scale = std::min(scale, room);
+  Price result;
+  result.denominator = std::max<int64_t>(1, int64_t(scale));
+  double numerator = price * double(result.denominator);
+  result.numerator = int64_t(std::min(numerator, room / double(bytes)));
+  return result;
+}
+
+/// Distances to the sink in the residual network.
+bool CutNetwork::levels() {
+  std::fill(level.begin(), level.end(), -1);
+  level[sink] = 0;
+  int32_t head = 0, tail = 0;
+  queue[tail++] = sink;
+  while (head < tail) {
+    int32_t vertex = queue[head++];
+    for (int32_t i = arcBegin[vertex]; i < arcBegin[vertex + 1]; ++i) {
+      const Arc &opposite = arcs[arcs[i].reverse];
+      if (level[arcs[i].to] < 0 && opposite.flow < opposite.capacity) {
+        level[arcs[i].to] = level[vertex] + 1;
+        queue[tail++] = arcs[i].to;
+      }
+    }
+  }
+  return level[source] >= 0;
+}
+
+/// A blocking flow along arcs that lead one step closer to the sink.
+int64_t CutNetwork::augment() {
+  std::copy(arcBegin.begin(), arcBegin.end() - 1, cursor.begin());
+  std::vector<int32_t> path;
+  int64_t total = 0;
+  int32_t vertex = source;
+  while (true) {
+    if (vertex == sink) {
+      int64_t amount = unlimited;
+      for (int32_t arc : path)
+        amount = std::min(amount, arcs[arc].capacity - arcs[arc].flow);
+      total += amount;
+      size_t keep = path.size();
+      for (size_t i = path.size(); i-- > 0;) {
+        Arc &arc = arcs[path[i]];
+        arc.flow += amount;
+        arcs[arc.reverse].flow -= amount;
+        if (arc.flow == arc.capacity)
+          keep = i;
+      }
+      vertex = arcs[arcs[path[keep]].reverse].to;
+      path.resize(keep);
+    }
+    int32_t &arc = cursor[vertex];
+    while (arc < arcBegin[vertex + 1] &&
+           (arcs[arc].flow >= arcs[arc].capacity ||
+            level[arcs[arc].to] != level[vertex] - 1))
+      ++arc;
+    if (arc < arcBegin[vertex + 1]) {
+      path.push_back(arc);
+      vertex = arcs[arc].to;
+    } else {
+      level[vertex] = -1;
+      if (path.empty())
+        return total;
+      vertex = arcs[arcs[path.back()].reverse].to;
+      path.pop_back();
+      ++cursor[vertex];
+    }
+  }
+}
+
+int64_t CutNetwork::maximumFlow() {
+  int64_t total = 0;
+  while (levels())
+    total += augment();
+  return total;
+}
+
+CutLine CutNetwork::minimumCut(Price price) {
+  for (Arc &arc : arcs)
+    arc.capacity = arc.flow = 0;
+  for (size_t i = 0; i < netValues.size(); ++i)
+    arcs[valueArc[i]].capacity = price.numerator * graph.bytes[netValues[i]];
+  for (size_t i = 0; i < netNodes.size(); ++i) {
+    int32_t node = netNodes[i];
+    arcs[sinkArc[i]].capacity = graph.pinned[node] ? unlimited
+                                : freeRecompute
+                                    ? 0
+                                    : price.denominator * graph.cost[node];
+  }
+  for (const EdgeArc &edge : edgeArcs)
+    arcs[edge.arc].capacity = unlimited;
+  for (int32_t i = arcBegin[source]; i < arcBegin[source + 1]; ++i)
+    arcs[i].capacity = unlimited;
+  maximumFlow();
+
+  // Vertices that no longer reach the sink are on the source side; among these
+  // only what the needed values lead to counts.
+  CutLine line;
+  line.price = price;
+  std::vector<char> wanted(graph.values, 0);
+  for (size_t i = 0; i < netValues.size(); ++i)
+    wanted[netValues[i]] = isNeeded[i];
+  for (size_t i = netNodes.size(); i-- > 0;) {
+    int32_t node = netNodes[i];
+    bool any = false;
+    int64_t bytes = 0;
+    for (int32_t value : graph.outputs(node))
+      if (wanted[value]) {
+        any = true;
+        bytes += graph.bytes[value];
+      }
+    if (!any)
+      continue;
+    if (level[2 + netValues.size() + i] >= 0) {
+      line.held += bytes;
+      continue;
+    }
+    line.cost += graph.cost[node];
+    line.rerun.push_back(node);
+    for (int32_t value : graph.inputs(node))
+      wanted[value] = !present[value];
+  }
+  std::reverse(line.rerun.begin(), line.rerun.end());
+  return line;
+}
+
+RecomputeCertificate
+CutNetwork::certificate(RecomputeCertificate::Kind kind) const {
+  RecomputeCertificate result;
+  result.kind = kind;
+  result.cut = cut;
+  for (size_t i = 0; i < netValues.size(); ++i)
+    if (arcs[valueArc[i]].flow > 0)
+      result.valueFlows.push_back({netValues[i], arcs[valueArc[i]].flow});
+  for (const EdgeArc &edge : edgeArcs)
+    if (arcs[edge.arc].flow > 0)
+      result.edgeFlows.push_back(
+          {edge.value, edge.consumer, arcs[edge.arc].flow});
+  return result;
+}
+
+int64_t CutNetwork::boundOf(const CutLine &line, int64_t budget) const {
+  __int128 flow = 0;
+  for (int32_t arc : sinkArc)
+    flow += arcs[arc].flow;
+  __int128 overhead = flow - __int128(line.price.numerator) * room(budget);
+  if (overhead <= 0)
+    return graph.baseCost;
+  return graph.baseCost + int64_t((overhead + line.price.denominator - 1) /
+                                  line.price.denominator);
+}
+
+CutNetwork::Best CutNetwork::bestBound(int64_t budget,
+                                       std::vector<CutLine> &front,
+                                       int64_t &flows) {
+  Best best;
+  best.bound = graph.baseCost;
+  const int64_t space = room(budget);
+  if (needed <= space) // everything fits: the line of price zero
+    return best;
+  auto insert = [&](CutLine line) {
+    auto place = std::lower_bound(
+        front.begin(), front.end(), line.held,
+        [](const CutLine &a, int64_t held) { return a.held < held; });
+    if (place != front.end() && place->held == line.held) {
+      if (line.cost < place->cost)
+        *place = std::move(line);
+    } else {
+      front.insert(place, std::move(line));
+    }
+  };
+  if (front.empty()) {
+    insert(minimumCut({0, 1}));
+    // The far end: held bytes as few as possible.
+    double price = 1e-6 * double(graph.baseCost + 1) / double(needed + 1);
+    CutLine line;
+    do {
+      price *= 1e9;
+      line = minimumCut(makePrice(price));
+      flows -= 2;
+    } while (price < 1e12 && line.held > 0);
+    insert(std::move(line));
+  }
+  auto pick = [&](bool low) -> const CutLine * {
+    auto place = std::upper_bound(
+        front.begin(), front.end(), space,
+        [](int64_t held, const CutLine &a) { return held < a.held; });
+    if (low)
+      return place == front.begin() ? nullptr : &*(place - 1);
+    return place == front.end() ? nullptr : &*place;
+  };
+  for (int step = 0; step < 60 && flows > 0; ++step) {
+    const CutLine *fits = pick(true), *over = pick(false);
+    if (!fits) {
+      best.impossible = true;
+      return best;
+    }
+    if (!over)
+      break;
+    double slope =
+        double(fits->cost - over->cost) / double(over->held - fits->held);
+    Price price = makePrice(slope);
+    CutLine line = minimumCut(price);
+    --flows;
+    int64_t bound = boundOf(line, budget);
+    if (bound > best.bound || (step == 0 && bound == best.bound)) {
+      best.bound = bound;
+      best.price = price;
+    }
+    bool known = (line.held == fits->held && line.cost == fits->cost) ||
+                 (line.held == over->held && line.cost == over->cost);
+    // On the segment between both: no corner lies below it.
+    double onSegment =
+        double(over->cost) + slope * double(over->held - line.held);
+    bool corner = double(line.cost) < onSegment - 1e-9 * (1 + onSegment);
+    if (known || !corner || line.held <= fits->held || line.held >= over->held)
+      break;
+    insert(std::move(line));
+  }
+  auto place = std::upper_bound(
+      front.begin(), front.end(), space,
+      [](int64_t held, const CutLine &a) { return held < a.held; });
+  best.feasible = static_cast<int32_t>(place - front.begin()) - 1;
+  return best;
+}
+
+int64_t CutNetwork::unavoidableBytes() {
+  freeRecompute = true;
+  minimumCut({1, 1});
+  freeRecompute = false;
+  int64_t flow = 0;
+  for (int32_t arc : sinkArc)
+    flow += arcs[arc].flow;
+  return flow;
+}

@@ -1,0 +1,114 @@
+//===- RecomputeCut.h - the Lagrangian single-cut bound -------------------===//
+//
+// Looks at the moment when one node, the cut node, runs for the first time.
+// Values computed before it and read after it must be held or computed again.
+// With a price per held byte the cheapest choice is a minimum cut of a network
+// with one vertex per value (available after the moment?) and one per node (run
+// again after it?):
+//
+//     value  -> its producer   price * bytes   held, unless the producer reruns
+//     node   -> sink           cost            runs again
+//     node   -> its inputs     no limit        running needs the inputs
+//     source -> needed values  no limit        read after the moment
+//
+// For every price, base + cut - price * room is a lower bound on the cost of
+// every plan; `room` is what the budget leaves beside the cut node's own inputs
+// and outputs. All lines "recompute cost + price * (held - room)" together are
+// the convex front of held bytes against cost, the same for every budget.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SOLVER_RECOMPUTECUT_H
+#define TENON_LIB_SOLVER_RECOMPUTECUT_H
+
+#include "RecomputeGraph.h"
+
+namespace tenon::solver {
+
+/// numerator / denominator; the products with all bytes and all costs fit in 62
+/// bits.
+struct Price {
+  int64_t numerator = 0;
+  int64_t denominator = 1;
+  double value() const { return double(numerator) / double(denominator); }
+};
+
+/// One minimum cut: a line of the front and the choice behind it.
+struct CutLine {
+  Price price;
+  int64_t cost = 0;           // of the nodes that run again
+  int64_t held = 0;           // bytes of the values that are kept
+  std::vector<int32_t> rerun; // nodes, ascending
+};
+
+class CutNetwork {
+public:
+  /// The network at `cut`; `anyOrder`: before are ancestors, after descendants.
+  CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder);
+
+  /// Bytes that `budget` leaves beside the cut node's inputs and outputs.
+  int64_t room(int64_t budget) const { return budget - working; }
+  /// Bytes of all needed values: they fit when this is at most the room.
+  int64_t neededBytes() const { return needed; }
+
+  /// A price near `price` whose products fit.
+  Price makePrice(double price) const;
+
+  /// The minimum cut for a price, the one with fewest bytes held.
+  CutLine minimumCut(Price price);
+
+  /// For the last minimumCut(): its flow as a certificate.
+  RecomputeCertificate certificate(RecomputeCertificate::Kind kind) const;
+  /// base + max(0, ceil(cut - price * room)) of the last minimumCut().
+  int64_t boundOf(const CutLine &line, int64_t budget) const;
+
+  /// The largest bound over all prices, by intersecting the lines of the front
+  /// around the room. `front` holds lines already known, sorted by held bytes,
+  /// and is extended. Sets the line to use for a plan (held <= room), if any.
+  struct Best {
+    int64_t bound = 0;
+    Price price;
+    int32_t feasible = -1; // index into front
+    bool impossible = false;
+  };
+  Best bestBound(int64_t budget, std::vector<CutLine> &front, int64_t &flows);
+
+  /// Bytes that must be held however cheap recomputation is.
+  int64_t unavoidableBytes();
+
+  int32_t cutNode() const { return cut; }
+
+private:
+  struct Arc {
+    int32_t to;
+    int32_t reverse; // index of the opposite arc
+    int64_t capacity;
+    int64_t flow;
+  };
+  void buildArcs();
+  int64_t maximumFlow();
+  bool levels();
+  int64_t augment();
+
+  const RecomputeGraph &graph;
+  int32_t cut;
+  int64_t working = 0;
+  int64_t needed = 0;
+  // Vertex 0 is the source, 1 the sink, then values, then nodes.
+  std::vector<int32_t> netValues, netNodes;
+  std::vector<char> isNeeded; // per netValues
+  std::vector<char> present;  // per value: read by the cut node
+  std::vector<int32_t> arcBegin;
+  std::vector<Arc> arcs;
+  std::vector<int32_t> valueArc, sinkArc; // their arcs
+  struct EdgeArc {
+    int32_t value, consumer, arc;
+  };
+  std::vector<EdgeArc> edgeArcs;
+  std::vector<int32_t> level, cursor, queue;
+  bool freeRecompute = false;
+};
+
+} // namespace tenon::solver
+
+#endif // TENON_LIB_SOLVER_RECOMPUTECUT_H

@@ -1,0 +1,93 @@
+//===- RecomputeGraph.cpp - a recomputation problem in flat arrays --------===//
+//
+// Builds the adjacency ranges and replays plans.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RecomputeGraph.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace tenon::solver;
+
+RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
+    : nodes(static_cast<int32_t>(problem.nodes.size())),
+      values(problem.valueCount()), inputBegin(nodes + 1),
+      outputBegin(nodes + 1), userBegin(values + 1) {
+  for (const RecomputeProblem::Node &node : problem.nodes) {
+    cost.push_back(node.cost);
+    workspace.push_back(node.workspace);
+    pinned.push_back(node.pinned);
+    baseCost += node.cost;
+  }
+  for (int32_t value = 0; value < values; ++value) {
+    bytes.push_back(problem.bytes(value));
+    producer.push_back(problem.producer(value));
+    ++outputBegin[producer[value] + 1];
+  }
+  for (auto [value, consumer] : problem.edges) {
+    ++inputBegin[consumer + 1];
+    ++userBegin[value + 1];
+  }
+  std::partial_sum(inputBegin.begin(), inputBegin.end(), inputBegin.begin());
+  std::partial_sum(outputBegin.begin(), outputBegin.end(), outputBegin.begin());
+  std::partial_sum(userBegin.begin(), userBegin.end(), userBegin.begin());
+  inputList.resize(problem.edges.size());
+  userList.resize(problem.edges.size());
+  outputList.resize(values);
+  std::vector<int32_t> atInput = inputBegin, atUser = userBegin,
+                       atOutput = outputBegin;
+  for (int32_t value = 0; value < values; ++value)
+    outputList[atOutput[producer[value]]++] = value;
+  for (auto [value, consumer] : problem.edges) {
+    inputList[atInput[consumer]++] = value;
+    userList[atUser[value]++] = consumer;
+  }
+  for (int32_t value = 0; value < values; ++value)
+    std::sort(userList.begin() + userBegin[value],
+              userList.begin() + userBegin[value + 1]);
+}
+
+int64_t RecomputeGraph::workingSet(int32_t node) const {
+  int64_t sum = workspace[node];
+  for (int32_t value : inputs(node))
+    sum += bytes[value];
+  for (int32_t value : outputs(node))
+    sum += bytes[value];
+  return sum;
+}
+
+std::vector<int32_t> tenon::solver::orderOf(const RecomputeStages &stages) {
+  std::vector<int32_t> order;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    order.insert(order.end(), stages[stage].begin(), stages[stage].end());
+    order.push_back(static_cast<int32_t>(stage));
+  }
+  return order;
+}
+
+RecomputeMeasure tenon::solver::measure(const RecomputeGraph &graph,
+                                        std::span<const int32_t> order) {
+  // Backwards: a value enters at its last use and leaves at its computation.
+  std::vector<char> live(graph.values, 0);
+  RecomputeMeasure result;
+  int64_t held = 0;
+  for (size_t position = order.size(); position-- > 0;) {
+    int32_t node = order[position];
+    result.cost += graph.cost[node];
+    int64_t leaving = 0, unused = 0;
+    for (int32_t value : graph.outputs(node)) {
+      (live[value] ? leaving : unused) += graph.bytes[value];
+      live[value] = 0;
+    }
+    for (int32_t value : graph.inputs(node))
+      if (!live[value]) {
+        live[value] = 1;
+        held += graph.bytes[value];
+      }
+    result.peak = std::max(result.peak, held + unused + graph.workspace[node]);
+    held -= leaving;
+  }
+  return result;
+}

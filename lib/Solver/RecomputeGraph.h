@@ -1,0 +1,69 @@
+//===- RecomputeGraph.h - a recomputation problem in flat arrays ----------===//
+//
+// The solver's own view of a RecomputeProblem: adjacency as index ranges, so
+// that the inner loops touch contiguous memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SOLVER_RECOMPUTEGRAPH_H
+#define TENON_LIB_SOLVER_RECOMPUTEGRAPH_H
+
+#include "tenon/Solver/RecomputeChoice.h"
+
+#include <span>
+
+namespace tenon::solver {
+
+struct RecomputeGraph {
+  int32_t nodes = 0;
+  int32_t values = 0;
+  int64_t baseCost = 0;
+  std::vector<int64_t> cost;       // per node
+  std::vector<int64_t> workspace;  // per node
+  std::vector<char> pinned;        // per node
+  std::vector<int64_t> bytes;      // per value
+  std::vector<int32_t> producer;   // per value
+  std::vector<int32_t> inputBegin; // node -> range of inputList (values)
+  std::vector<int32_t> inputList;
+  std::vector<int32_t> outputBegin; // node -> range of outputList (values)
+  std::vector<int32_t> outputList;
+  std::vector<int32_t> userBegin; // value -> range of userList (nodes, sorted)
+  std::vector<int32_t> userList;
+
+  explicit RecomputeGraph(const RecomputeProblem &problem);
+
+  std::span<const int32_t> inputs(int32_t node) const {
+    return {inputList.data() + inputBegin[node],
+            inputList.data() + inputBegin[node + 1]};
+  }
+  std::span<const int32_t> outputs(int32_t node) const {
+    return {outputList.data() + outputBegin[node],
+            outputList.data() + outputBegin[node + 1]};
+  }
+  std::span<const int32_t> users(int32_t value) const {
+    return {userList.data() + userBegin[value],
+            userList.data() + userBegin[value + 1]};
+  }
+  /// Bytes needed together when `node` runs.
+  int64_t workingSet(int32_t node) const;
+};
+
+/// A plan: for each stage (a node's first run) the nodes that run again just
+/// before it, ascending. Any such lists are a valid plan, because a node's
+/// inputs have all been computed by then; memory and cost follow.
+using RecomputeStages = std::vector<std::vector<int32_t>>;
+
+std::vector<int32_t> orderOf(const RecomputeStages &stages);
+
+struct RecomputeMeasure {
+  int64_t cost = 0;
+  int64_t peak = 0;
+};
+
+/// Replays a list of nodes.
+RecomputeMeasure measure(const RecomputeGraph &graph,
+                         std::span<const int32_t> order);
+
+} // namespace tenon::solver
+
+#endif // TENON_LIB_SOLVER_RECOMPUTEGRAPH_H

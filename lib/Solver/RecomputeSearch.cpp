@@ -1,0 +1,533 @@
+//===- RecomputeSearch.cpp - local search over recomputations -------------===//
+//
+// The incremental plan (runs, intervals, stages) with its undo log, the moves,
+// and the annealing loop. See the header for the model.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RecomputeSearch.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tenon::solver;
+
+PlanSearch::PlanSearch(const RecomputeGraph &graph, int64_t budget,
+                       uint64_t seed)
+    : graph(graph), budget(budget), random(seed), runs(graph.nodes),
+      again(graph.nodes), held(graph.values), through(graph.nodes, 0),
+      local(graph.nodes, 0), over(graph.nodes, 0), extraAt(graph.nodes),
+      touchStamp(graph.values, 0), changeStamp(graph.values, 0),
+      stageStamp(graph.nodes, 0), localStamp(graph.nodes, 0) {}
+
+void PlanSearch::load(const RecomputeStages &stages) {
+  for (int32_t node = 0; node < graph.nodes; ++node) {
+    runs[node].clear();
+    again[node].clear();
+    extraAt[node].clear();
+  }
+  extra.clear();
+  for (std::vector<Interval> &intervals : held)
+    intervals.clear();
+  std::fill(through.begin(), through.end(), 0);
+  std::fill(local.begin(), local.end(), 0);
+  std::fill(over.begin(), over.end(), 0);
+  currentCost = graph.baseCost;
+  currentOver = 0;
+  bestIsCurrent = false;
+  begin();
+  for (int32_t stage = 0; stage < graph.nodes; ++stage)
+    for (int32_t node : stages[stage])
+      if (!graph.pinned[node] && !hasRun(node, stage))
+        insertRun(node, stage);
+  for (int32_t value = 0; value < graph.values; ++value)
+    touch(value);
+  for (int32_t stage = 0; stage < graph.nodes; ++stage)
+    markStage(stage);
+  settle();
+  if (feasible())
+    saveBest();
+}
+
+RecomputeStages PlanSearch::stages() const { return again; }
+
+RecomputeStages PlanSearch::bestStages() const {
+  const std::vector<Runs> &from = bestIsCurrent ? runs : bestRuns;
+  RecomputeStages result(graph.nodes);
+  for (int32_t node = 0; node < graph.nodes; ++node)
+    for (int32_t stage : from[node])
+      result[stage].push_back(node);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs and intervals
+//===----------------------------------------------------------------------===//
+
+bool PlanSearch::hasRun(int32_t node, int32_t stage) const {
+  return stage == node || std::find(runs[node].begin(), runs[node].end(),
+                                    stage) != runs[node].end();
+}
+
+/// The stage of the last run of `node` before `stage`, or -1.
+int32_t PlanSearch::lastRunBefore(int32_t node, int32_t stage) const {
+  const Runs &list = runs[node];
+  for (size_t i = list.size(); i-- > 0;)
+    if (list[i] < stage)
+      return list[i];
+  return node < stage ? node : -1;
+}
+
+void PlanSearch::insertRun(int32_t node, int32_t stage) {
+  Runs &list = runs[node];
+  auto place = std::lower_bound(list.begin(), list.end(), stage);
+  extraAt[node].insert(extraAt[node].begin() + (place - list.begin()),
+                       static_cast<int32_t>(extra.size()));
+  list.insert(place, stage);
+  extra.push_back({node, stage, true});
+  Runs &nodes = again[stage];
+  nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), node), node);
+  currentCost += graph.cost[node];
+}
+
+void PlanSearch::eraseRun(int32_t node, int32_t stage) {
+  Runs &list = runs[node];
+  auto place = std::lower_bound(list.begin(), list.end(), stage);
+  auto slot = extraAt[node].begin() + (place - list.begin());
+  int32_t index = *slot;
+  extraAt[node].erase(slot);
+  list.erase(place);
+  if (index + 1 != static_cast<int32_t>(extra.size())) {
+    Operation moved = extra.back();
+    extra[index] = moved;
+    const Runs &other = runs[moved.node];
+    auto at = std::lower_bound(other.begin(), other.end(), moved.stage);
+    extraAt[moved.node][at - other.begin()] = index;
+  }
+  extra.pop_back();
+  Runs &nodes = again[stage];
+  nodes.erase(std::lower_bound(nodes.begin(), nodes.end(), node));
+  currentCost -= graph.cost[node];
+}
+
+void PlanSearch::touch(int32_t value) {
+  if (touchStamp[value] == touchClock)
+    return;
+  touchStamp[value] = touchClock;
+  touched.push_back(value);
+}
+
+void PlanSearch::markStage(int32_t stage) {
+  if (stageStamp[stage] == stageClock)
+    return;
+  stageStamp[stage] = stageClock;
+  dirty.push_back(stage);
+}
+
+void PlanSearch::addRun(int32_t node, int32_t stage) {
+  insertRun(node, stage);
+  operations.push_back({node, stage, true});
+  markStage(stage);
+  for (int32_t value : graph.outputs(node))
+    touch(value);
+  for (int32_t value : graph.inputs(node))
+    touch(value);
+}
+
+void PlanSearch::removeRun(int32_t node, int32_t stage) {
+  eraseRun(node, stage);
+  operations.push_back({node, stage, false});
+  markStage(stage);
+  for (int32_t value : graph.outputs(node))
+    touch(value);
+  for (int32_t value : graph.inputs(node))
+    touch(value);
+}
+
+void PlanSearch::setOver(int32_t stage) {
+  int64_t now = std::max<int64_t>(0, through[stage] + local[stage] - budget);
+  int64_t before = stage > 0 ? over[stage - 1] : 0;
+  int64_t after = stage + 1 < graph.nodes ? over[stage + 1] : 0;
+  auto rise = [](int64_t from, int64_t to) {
+    return std::max<int64_t>(0, to - from);
+  };
+  currentOver += rise(before, now) - rise(before, over[stage]) +
+                 rise(now, after) - rise(over[stage], after);
+  over[stage] = now;
+}
+
+void PlanSearch::addThrough(const Interval &interval, int64_t bytes) {
+  int32_t first = interval.begin + 1, last = interval.end;
+  if (first >= last)
+    return;
+  int64_t oldPrevious = first > 0 ? over[first - 1] : 0, previous = oldPrevious;
+  int64_t rises = 0;
+  for (int32_t stage = first; stage < last; ++stage) {
+    int64_t old = over[stage];
+    int64_t now = through[stage] += bytes;
+    now = std::max<int64_t>(0, now + local[stage] - budget);
+    rises += std::max<int64_t>(0, now - previous) -
+             std::max<int64_t>(0, old - oldPrevious);
+    over[stage] = previous = now;
+    oldPrevious = old;
+  }
+  if (last < graph.nodes)
+    rises += std::max<int64_t>(0, over[last] - previous) -
+             std::max<int64_t>(0, over[last] - oldPrevious);
+  currentOver += rises;
+}
+
+/// Rebuilds the intervals of a value and spreads the difference.
+void PlanSearch::refresh(int32_t value) {
+  int32_t producer = graph.producer[value];
+  const Runs &list = runs[producer];
+  scratch.clear();
+  size_t count = list.size() + 1;
+  for (size_t i = 0; i < count; ++i)
+    scratch.push_back({i == 0 ? producer : list[i - 1], -1, -1});
+  for (int32_t user : graph.users(value)) {
+    // The last use of this user in every interval: walk its runs backwards.
+    const Runs &times = runs[user];
+    size_t interval = count;
+    for (size_t i = times.size() + 1; i-- > 0;) {
+      int32_t stage = i == 0 ? user : times[i - 1];
+      size_t at = interval;
+      while (at > 0 && scratch[at - 1].begin > stage)
+        --at;
+      // `at - 1` serves this use; earlier uses in it are no last uses.
+      if (at == interval && interval != count)
+        continue;
+      Interval &serving = scratch[at - 1];
+      if (stage > serving.end ||
+          (stage == serving.end && user > serving.endNode)) {
+        serving.end = stage;
+        serving.endNode = user;
+      }
+      interval = at;
+      if (interval == 0)
+        break;
+    }
+  }
+  std::vector<Interval> &now = held[value];
+  if (now == scratch)
+    return;
+  if (changeStamp[value] != changeClock) {
+    changeStamp[value] = changeClock;
+    changed.push_back(value);
+    if (changedCount == changedOld.size())
+      changedOld.emplace_back();
+    changedOld[changedCount++] = now;
+  }
+  int64_t bytes = graph.bytes[value];
+  auto differ = [&](const std::vector<Interval> &mine,
+                    const std::vector<Interval> &other, int64_t sign) {
+    for (const Interval &interval : mine) {
+      if (std::find(other.begin(), other.end(), interval) != other.end())
+        continue;
+      markStage(interval.begin);
+      if (interval.end >= 0)
+        markStage(interval.end);
+      if (bytes != 0)
+        addThrough(interval, sign * bytes);
+    }
+  };
+  differ(now, scratch, -1);
+  differ(scratch, now, 1);
+  now = scratch;
+}
+
+/// Brings intervals and stages up to date after runs were added and removed;
+/// removes runs that nobody reads.
+void PlanSearch::settle() {
+  while (!touched.empty()) {
+    size_t count = touched.size();
+    for (size_t i = 0; i < count; ++i)
+      refresh(touched[i]);
+    std::vector<int32_t> list;
+    list.swap(touched);
+    ++touchClock;
+    for (int32_t value : list) {
+      int32_t node = graph.producer[value];
+      for (size_t i = runs[node].size(); i-- > 0;) {
+        bool read = false;
+        for (int32_t output : graph.outputs(node))
+          // A sibling that is about to be refreshed still has its old length.
+          read |= touchStamp[output] == touchClock ||
+                  held[output].size() != runs[node].size() + 1 ||
+                  held[output][i + 1].end >= 0;
+        if (!read)
+          removeRun(node, runs[node][i]);
+      }
+    }
+  }
+  evaluateStages();
+}
+
+/// The largest number of bytes in a stage beside what spans it.
+int64_t PlanSearch::evaluateStage(int32_t stage) {
+  const Runs &nodes = again[stage];
+  size_t count = nodes.size() + 1;
+  added.assign(count, 0);
+  freed.assign(count, 0);
+  int64_t level = 0;
+  for (size_t i = 0; i < count; ++i) {
+    int32_t node = i + 1 == count ? stage : nodes[i];
+    for (int32_t value : graph.inputs(node)) {
+      const std::vector<Interval> &intervals = held[value];
+      size_t at = intervals.size() - 1;
+      while (intervals[at].begin > stage)
+        --at;
+      if (intervals[at].end == stage && intervals[at].endNode == node) {
+        freed[i] += graph.bytes[value];
+        if (intervals[at].begin < stage)
+          level += graph.bytes[value];
+      }
+    }
+    for (int32_t value : graph.outputs(node)) {
+      const std::vector<Interval> &intervals = held[value];
+      size_t at = intervals.size() - 1;
+      while (intervals[at].begin > stage)
+        --at;
+      added[i] += graph.bytes[value];
+      if (intervals[at].end < 0)
+        freed[i] += graph.bytes[value];
+    }
+  }
+  int64_t peak = level;
+  for (size_t i = 0; i < count; ++i) {
+    int32_t node = i + 1 == count ? stage : nodes[i];
+    level += added[i];
+    peak = std::max(peak, level + graph.workspace[node]);
+    level -= freed[i];
+  }
+  return peak;
+}
+
+void PlanSearch::evaluateStages() {
+  for (int32_t stage : dirty) {
+    int64_t now = evaluateStage(stage);
+    if (now == local[stage])
+      continue;
+    if (localStamp[stage] != changeClock) {
+      localStamp[stage] = changeClock;
+      oldLocal.push_back({stage, local[stage]});
+    }
+    local[stage] = now;
+    setOver(stage);
+  }
+  dirty.clear();
+  ++stageClock;
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+void PlanSearch::begin() {
+  operations.clear();
+  touched.clear();
+  changed.clear();
+  changedCount = 0;
+  oldLocal.clear();
+  dirty.clear();
+  ++touchClock;
+  ++changeClock;
+  ++stageClock;
+  oldCost = currentCost;
+}
+
+void PlanSearch::undo() {
+  for (size_t i = operations.size(); i-- > 0;) {
+    const Operation &operation = operations[i];
+    if (operation.added)
+      eraseRun(operation.node, operation.stage);
+    else
+      insertRun(operation.node, operation.stage);
+  }
+  for (auto [stage, value] : oldLocal) {
+    local[stage] = value;
+    setOver(stage);
+  }
+  for (size_t i = 0; i < changed.size(); ++i) {
+    int32_t value = changed[i];
+    int64_t bytes = graph.bytes[value];
+    std::vector<Interval> &now = held[value];
+    const std::vector<Interval> &old = changedOld[i];
+    if (bytes != 0) {
+      for (const Interval &interval : now)
+        if (std::find(old.begin(), old.end(), interval) == old.end())
+          addThrough(interval, -bytes);
+      for (const Interval &interval : old)
+        if (std::find(now.begin(), now.end(), interval) == now.end())
+          addThrough(interval, bytes);
+    }
+    now = old;
+  }
+}
+
+/// Whether a value is in memory when `node` runs in `stage`.
+bool PlanSearch::isThere(int32_t value, int32_t stage, int32_t node) const {
+  if (hasRun(graph.producer[value], stage))
+    return true;
+  const std::vector<Interval> &intervals = held[value];
+  size_t at = intervals.size();
+  while (at > 0 && intervals[at - 1].begin > stage)
+    --at;
+  if (at == 0)
+    return false;
+  const Interval &interval = intervals[at - 1];
+  return interval.end > stage ||
+         (interval.end == stage && interval.endNode >= node);
+}
+
+void PlanSearch::addTransitively(int32_t node, int32_t stage) {
+  if (hasRun(node, stage))
+    return;
+  addRun(node, stage);
+  for (int32_t value : graph.inputs(node)) {
+    int32_t producer = graph.producer[value];
+    if (graph.pinned[producer] || isThere(value, stage, node))
+      continue;
+    if (random.below(8) == 0)
+      continue; // hold it until here instead
+    addTransitively(producer, stage);
+  }
+}
+
+/// The distinct stages in [from, to] in which a value is read.
+void PlanSearch::collectUses(int32_t value, int32_t from, int32_t to) {
+  uses.clear();
+  for (int32_t user : graph.users(value)) {
+    if (user >= from && user <= to)
+      uses.push_back(user);
+    for (int32_t stage : runs[user])
+      if (stage >= from && stage <= to)
+        uses.push_back(stage);
+  }
+  std::sort(uses.begin(), uses.end());
+  uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
+}
+
+bool PlanSearch::drop() {
+  auto value = static_cast<int32_t>(random.below(graph.values));
+  int32_t producer = graph.producer[value];
+  if (graph.bytes[value] == 0 || graph.pinned[producer])
+    return false;
+  const std::vector<Interval> &intervals = held[value];
+  const Interval interval = intervals[random.below(intervals.size())];
+  if (interval.end <= interval.begin + 1)
+    return false;
+  collectUses(value, interval.begin, interval.end);
+  // A gap: from one event to the next use.
+  int32_t stage = -1;
+  if (random.below(2) == 0) {
+    int32_t previous = interval.begin, longest = 1;
+    for (int32_t use : uses) {
+      if (use - previous > longest) {
+        longest = use - previous;
+        stage = use;
+      }
+      previous = use;
+    }
+  } else {
+    stage = uses[random.below(uses.size())];
+  }
+  if (stage <= interval.begin || hasRun(producer, stage))
+    return false;
+  addTransitively(producer, stage);
+  settle();
+  return true;
+}
+
+bool PlanSearch::keep() {
+  if (extra.empty())
+    return false;
+  Operation run = extra[random.below(extra.size())];
+  removeRun(run.node, run.stage);
+  settle();
+  return true;
+}
+
+bool PlanSearch::shift() {
+  if (extra.empty())
+    return false;
+  Operation run = extra[random.below(extra.size())];
+  std::span<const int32_t> outputs = graph.outputs(run.node);
+  int32_t value = outputs[random.below(outputs.size())];
+  const Runs &list = runs[run.node];
+  size_t at =
+      std::lower_bound(list.begin(), list.end(), run.stage) - list.begin();
+  int32_t from = at == 0 ? run.node : list[at - 1];
+  int32_t to = at + 1 < list.size() ? list[at + 1] - 1 : graph.nodes - 1;
+  collectUses(value, from + 1, to);
+  if (uses.empty())
+    return false;
+  int32_t stage = uses[random.below(uses.size())];
+  if (stage == run.stage || hasRun(run.node, stage))
+    return false;
+  removeRun(run.node, run.stage);
+  settle();
+  addTransitively(run.node, stage);
+  settle();
+  return true;
+}
+
+void PlanSearch::saveBest() {
+  bestCost = currentCost;
+  bestIsCurrent = true;
+}
+
+void PlanSearch::anneal(const Schedule &schedule) {
+  double weight = schedule.weight;
+  int64_t perCycle = std::max<int64_t>(1, schedule.moves / schedule.cycles);
+  double temperature = schedule.hot;
+  for (int64_t move = 0; move < schedule.moves; ++move) {
+    if (move % 64 == 0) {
+      double part = double(move % perCycle) / double(perCycle);
+      temperature = schedule.hot * std::pow(schedule.cold / schedule.hot, part);
+      weight *= currentOver > 0 ? 1.01 : 0.995;
+      if (bestCost >= 0 && bestCost <= schedule.target)
+        return;
+    }
+    begin();
+    int64_t overBefore = currentOver;
+    int64_t kind = random.below(16);
+    bool done;
+    if (kind < 5)
+      done = drop();
+    else if (kind < 10)
+      done = keep();
+    else if (kind < 12)
+      done = shift();
+    else if (kind < 14)
+      done = drop() && (keep(), true);
+    else
+      done = keep() && (drop(), true);
+    if (!done && operations.empty())
+      continue;
+    double delta = double(currentCost - oldCost) +
+                   weight * double(currentOver - overBefore);
+    if (delta <= 0 || random.unit() < std::exp(-delta / temperature)) {
+      if (bestIsCurrent && !operations.empty()) {
+        // Leaving the best plan: remember it before the change.
+        std::vector<Runs> saved = runs;
+        bestRuns.swap(saved);
+        for (size_t i = operations.size(); i-- > 0;) {
+          const Operation &operation = operations[i];
+          Runs &list = bestRuns[operation.node];
+          auto place =
+              std::lower_bound(list.begin(), list.end(), operation.stage);
+          if (operation.added)
+            list.erase(place);
+          else
+            list.insert(place, operation.stage);
+        }
+        bestIsCurrent = false;
+      }
+      if (currentOver == 0 && (bestCost < 0 || currentCost < bestCost))
+        saveBest();
+    } else {
+      undo();
+    }
+  }
+}
