@@ -1,0 +1,88 @@
+//===- EmitKernels.cpp - The kernels of exec form to one shared object
+//-----===//
+//
+// Finds equal kernels by their text without names, emits each once, compiles
+// them side by side and links them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/CPU/EmitKernels.h"
+
+#include "tenon/Codegen/CPU/CompileObjects.h"
+#include "tenon/Codegen/CPU/KernelFunction.h"
+#include "tenon/Codegen/CPU/LinkSharedObject.h"
+#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Dialect/Exec/Exec.h"
+
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp target,
+                                   StringRef symbol,
+                                   const FeatureSet &features) {
+  auto function =
+      emitKernelFunction(kernel, target, (symbol + ".body").str(), features);
+  if (failed(function))
+    return failure();
+  markKernelFunction(*function, symbol);
+  return *function;
+}
+
+/// Everything about a kernel that its code depends on, as text.
+static std::string contentOf(func::FuncOp kernel) {
+  OwningOpRef<func::FuncOp> copy = kernel.clone();
+  SmallVector<NamedAttribute> kept;
+  kept.emplace_back(copy->getSymNameAttrName(),
+                    StringAttr::get(kernel.getContext(), "kernel"));
+  kept.emplace_back(copy->getFunctionTypeAttrName(),
+                    TypeAttr::get(kernel.getFunctionType()));
+  if (Attribute inPlace = kernel->getAttr(exec::inPlaceAttrName))
+    kept.emplace_back(
+        StringAttr::get(kernel.getContext(), exec::inPlaceAttrName), inPlace);
+  (*copy)->setAttrs(DictionaryAttr::get(kernel.getContext(), kept));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  copy->print(stream, OpPrintingFlags().useLocalScope().printGenericOpForm());
+  return text;
+}
+
+FailureOr<CompiledKernels>
+emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
+  prepareContext(*module.getContext());
+  CompiledKernels result;
+  llvm::StringMap<std::string> symbolOfContent;
+  SmallVector<OwningOpRef<ModuleOp>> owned;
+  SmallVector<ModuleOp> modules;
+  bool ok = true;
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    if (!kernel->hasAttr(exec::kernelKindAttrName) || kernel.isExternal())
+      continue;
+    auto [known, isNew] = symbolOfContent.try_emplace(contentOf(kernel));
+    if (isNew) {
+      known->second = "kernel_" + std::to_string(owned.size());
+      owned.push_back(ModuleOp::create(kernel.getLoc()));
+      ok &=
+          succeeded(emitKernel(kernel, *owned.back(), known->second, features));
+      modules.push_back(*owned.back());
+    }
+    result.symbols.emplace_back(kernel.getName().str(), known->second);
+  }
+  if (!ok)
+    return failure();
+  result.distinct = modules.size();
+  auto objects = compileObjects(modules, features, threads);
+  if (failed(objects))
+    return failure();
+  auto shared = linkSharedObject(*objects, [&] { return module.emitError(); });
+  if (failed(shared))
+    return failure();
+  result.sharedObject = std::move(*shared);
+  return result;
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,234 @@
+//===- PointwiseConversions.cpp - Between element types
+//--------------------===//
+//
+// Conversions, rounding to a narrower format, and the remainder of floats.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PointwiseEmission.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+Value convertFloat(OpBuilder &b, Location loc, Value value, Type elementType) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == elementType)
+    return value;
+  unsigned fromWidth = from.getIntOrFloatBitWidth();
+  unsigned toWidth = elementType.getIntOrFloatBitWidth();
+  Type single = b.getF32Type();
+  // Between the two 16-bit formats, and between f64 and a 16-bit one, by way of
+  // f32: no instruction does it directly.
+  bool viaSingle = from != single && elementType != single &&
+                   (fromWidth == 16 || toWidth == 16);
+  if (viaSingle)
+    return convertFloat(b, loc, convertFloat(b, loc, value, single),
+                        elementType);
+  Type type = withLanesOf(elementType, value.getType());
+  if (fromWidth < toWidth)
+    return arith::ExtFOp::create(b, loc, type, value);
+  return arith::TruncFOp::create(b, loc, type, value);
+}
+
+static Value floatToInteger(const Point &p, Value x, IntegerType to) {
+  unsigned width = to.getWidth();
+  bool isUnsigned = to.isUnsigned();
+  double limit = std::ldexp(1.0, isUnsigned ? width : width - 1);
+  Type floats = x.getType();
+  Type type = withLanesOf(valueType(to), floats);
+  Value high = numberOfType(p.b, p.loc, floats, limit);
+  Value low = numberOfType(p.b, p.loc, floats, isUnsigned ? -1.0 : -limit);
+  Value zero = numberOfType(p.b, p.loc, floats, 0);
+  Value below = p.compare(arith::CmpFPredicate::OLT, x, high);
+  Value above = p.compare(isUnsigned ? arith::CmpFPredicate::OGT
+                                     : arith::CmpFPredicate::OGE,
+                          x, low);
+  Value inside = arith::AndIOp::create(p.b, p.loc, below, above);
+  // Outside of the range the conversion is undefined: convert 0 instead.
+  Value safe = p.select(inside, x, zero);
+  Value value = isUnsigned
+                    ? Value(arith::FPToUIOp::create(p.b, p.loc, type, safe))
+                    : Value(arith::FPToSIOp::create(p.b, p.loc, type, safe));
+  APInt largest =
+      isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  Value tooLarge = p.compare(arith::CmpFPredicate::OGE, x, high);
+  value = p.select(tooLarge, p.integer(type, largest), value);
+  if (isUnsigned)
+    return value;
+  Value tooSmall = p.compare(arith::CmpFPredicate::OLT, x, low);
+  return p.select(tooSmall, p.integer(type, APInt::getSignedMinValue(width)),
+                  value);
+}
+
+static Value isNotZero(const Point &p, Value x) {
+  Value zero = numberOfType(p.b, p.loc, x.getType(), 0);
+  if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
+    return p.compare(arith::CmpFPredicate::UNE, x, zero);
+  return p.compare(arith::CmpIPredicate::ne, x, zero);
+}
+
+Value convert(const Point &p) {
+  Value x = p.operands.front();
+  Type from = p.elementType, to = p.resultType;
+  if (from == to)
+    return x;
+  if (to.isInteger(1))
+    return isNotZero(p, x);
+  if (isa<FloatType>(from)) {
+    if (isa<FloatType>(to))
+      return convertFloat(p.b, p.loc, x, to);
+    Value wide = convertFloat(p.b, p.loc, x, computeType(from));
+    return floatToInteger(p, wide, cast<IntegerType>(to));
+  }
+  bool zeroExtends = from.isUnsignedInteger() || from.isInteger(1);
+  if (isa<FloatType>(to)) {
+    Type type = withLanesOf(computeType(to), x.getType());
+    Value value = zeroExtends
+                      ? Value(arith::UIToFPOp::create(p.b, p.loc, type, x))
+                      : Value(arith::SIToFPOp::create(p.b, p.loc, type, x));
+    return convertFloat(p.b, p.loc, value, to);
+  }
+  unsigned fromWidth = from.getIntOrFloatBitWidth();
+  unsigned toWidth = to.getIntOrFloatBitWidth();
+  Type type = withLanesOf(valueType(to), x.getType());
+  if (fromWidth == toWidth)
+    return x;
+  if (fromWidth > toWidth)
+    return arith::TruncIOp::create(p.b, p.loc, type, x);
+  if (zeroExtends)
+    return arith::ExtUIOp::create(p.b, p.loc, type, x);
+  return arith::ExtSIOp::create(p.b, p.loc, type, x);
+}
+
+Value bitcast(const Point &p) {
+  Value x = p.operands.front();
+  Type type = withLanesOf(valueType(p.resultType), x.getType());
+  if (type == x.getType())
+    return x;
+  return arith::BitcastOp::create(p.b, p.loc, type, x);
+}
+
+/// Rounds the mantissa to nearest even in integer arithmetic, then sends what
+/// leaves the narrower exponent range to infinity or zero. NaN stays NaN.
+Value reducePrecision(const Point &p) {
+  auto op = cast<stablehlo::ReducePrecisionOp>(p.op);
+  Value x = p.operands.front();
+  Type floats = x.getType();
+  auto element = cast<FloatType>(getElementTypeOrSelf(floats));
+  unsigned width = element.getWidth();
+  unsigned mantissa = element.getFPMantissaWidth() - 1;
+  unsigned exponent = width - 1 - mantissa;
+  Type integers =
+      withLanesOf(IntegerType::get(p.b.getContext(), width), floats);
+  auto integer = [&](const APInt &value) { return p.integer(integers, value); };
+  auto bit = [&](unsigned position) {
+    return APInt::getOneBitSet(width, position);
+  };
+  Value bits = arith::BitcastOp::create(p.b, p.loc, integers, x);
+  Value result = bits;
+  unsigned kept = op.getMantissaBits();
+  if (kept < mantissa) {
+    unsigned dropped = mantissa - kept;
+    Value last = arith::ShRUIOp::create(p.b, p.loc, bits,
+                                        integer(APInt(width, dropped)));
+    Value odd =
+        arith::AndIOp::create(p.b, p.loc, last, integer(APInt(width, 1)));
+    Value half = integer(bit(dropped - 1) - 1);
+    Value bias = arith::AddIOp::create(p.b, p.loc, odd, half);
+    Value rounded = arith::AddIOp::create(p.b, p.loc, bits, bias);
+    result = arith::AndIOp::create(
+        p.b, p.loc, rounded,
+        integer(APInt::getHighBitsSet(width, width - dropped)));
+  }
+  unsigned keptExponent = op.getExponentBits();
+  APInt infinity = APInt::getBitsSet(width, mantissa, width - 1);
+  if (keptExponent < exponent) {
+    uint64_t bias = (uint64_t(1) << (exponent - 1)) - 1;
+    uint64_t newBias = (uint64_t(1) << (keptExponent - 1)) - 1;
+    Value biased = arith::AndIOp::create(p.b, p.loc, result, integer(infinity));
+    Value sign =
+        arith::AndIOp::create(p.b, p.loc, result, integer(bit(width - 1)));
+    Value largest = integer(APInt(width, bias + newBias).shl(mantissa));
+    Value smallest = integer(APInt(width, bias - newBias).shl(mantissa));
+    Value signedInfinity =
+        arith::OrIOp::create(p.b, p.loc, sign, integer(infinity));
+    result = p.select(p.compare(arith::CmpIPredicate::ugt, biased, largest),
+                      signedInfinity, result);
+    result = p.select(p.compare(arith::CmpIPredicate::ule, biased, smallest),
+                      sign, result);
+  }
+  Value rounded = arith::BitcastOp::create(p.b, p.loc, floats, result);
+  Value isNumber = p.compare(arith::CmpFPredicate::ORD, x, x);
+  return p.select(isNumber, rounded, x);
+}
+
+/// The remainder of truncating division, exactly. In f64 a quotient below 2^29
+/// cut to an integer makes `x - q y` exact (24 bits times 29 bits fit), so each
+/// round of the loop takes at least 28 bits off the quotient.
+Value floatRemainder(const Point &p) {
+  OpBuilder &b = p.b;
+  Location loc = p.loc;
+  Type floats = p.operands.front().getType();
+  Type wide = withLanesOf(b.getF64Type(), floats);
+  auto number = [&](double value) { return numberOfType(b, loc, wide, value); };
+  auto widen = [&](Value v) { return convertFloat(b, loc, v, b.getF64Type()); };
+  Value x = math::AbsFOp::create(b, loc, widen(p.operands[0]));
+  Value y = math::AbsFOp::create(b, loc, widen(p.operands[1]));
+  Value infinity = number(std::numeric_limits<double>::infinity());
+  Value xOk = p.compare(arith::CmpFPredicate::OLT, x, infinity);
+  Value yOk = p.compare(arith::CmpFPredicate::OGT, y, number(0));
+  Value valid = arith::AndIOp::create(b, loc, xOk, yOk);
+  Value rest = p.select(valid, x, number(0));
+  Value divisor = p.select(valid, y, number(1));
+  auto isLeft = [&](Value r) -> Value {
+    Value more = p.compare(arith::CmpFPredicate::OGE, r, divisor);
+    if (!isa<VectorType>(more.getType()))
+      return more;
+    return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, more);
+  };
+  auto loop = scf::WhileOp::create(
+      b, loc, TypeRange(wide), ValueRange(rest),
+      [&](OpBuilder &, Location, ValueRange arguments) {
+        Value r = arguments.front();
+        scf::ConditionOp::create(b, loc, isLeft(r), r);
+      },
+      [&](OpBuilder &, Location, ValueRange arguments) {
+        Value r = arguments.front();
+        Value quotient = arith::DivFOp::create(b, loc, r, divisor);
+        // Keep the leading 28 bits of the quotient, cut towards zero, or its
+        // integer part if that is shorter.
+        Type integers = withLanesOf(b.getI64Type(), wide);
+        Value bits = arith::BitcastOp::create(b, loc, integers, quotient);
+        Value cut = arith::AndIOp::create(
+            b, loc, bits, p.integer(integers, APInt::getHighBitsSet(64, 39)));
+        Value leading = arith::BitcastOp::create(b, loc, wide, cut);
+        Value whole = math::FloorOp::create(b, loc, leading);
+        Value product = arith::MulFOp::create(b, loc, whole, divisor);
+        Value next = arith::SubFOp::create(b, loc, r, product);
+        // The quotient was rounded: it may be one unit too large.
+        Value negative = p.compare(arith::CmpFPredicate::OLT, next, number(0));
+        Value raised = arith::AddFOp::create(b, loc, next, divisor);
+        Value corrected = p.select(negative, raised, next);
+        // Lanes that are done stay as they are.
+        Value more = p.compare(arith::CmpFPredicate::OGE, r, divisor);
+        scf::YieldOp::create(b, loc, ValueRange(p.select(more, corrected, r)));
+      });
+  Value magnitude =
+      convertFloat(b, loc, loop.getResult(0), getElementTypeOrSelf(floats));
+  Value signedRest = math::CopySignOp::create(b, loc, magnitude, p.operands[0]);
+  Value nan =
+      numberOfType(b, loc, floats, std::numeric_limits<double>::quiet_NaN());
+  return p.select(valid, signedRest, nan);
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,471 @@
+//===- PointwiseOperations.cpp - Element-wise operations on SSA values
+//-----===//
+//
+// One line per operation in the table at the end; conversions are in
+// PointwiseConversions.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/Loops/PointwiseOperations.h"
+
+#include "PointwiseEmission.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+//===----------------------------------------------------------------------===//
+// Types and constants
+//===----------------------------------------------------------------------===//
+
+Type valueType(Type elementType) {
+  if (auto integer = dyn_cast<IntegerType>(elementType))
+    return IntegerType::get(integer.getContext(), integer.getWidth());
+  return elementType;
+}
+
+Type storageType(Type elementType) {
+  if (elementType.isInteger(1))
+    return IntegerType::get(elementType.getContext(), 8);
+  return valueType(elementType);
+}
+
+Type computeType(Type elementType) {
+  if (elementType.isBF16() || elementType.isF16())
+    return Float32Type::get(elementType.getContext());
+  return elementType;
+}
+
+Type withLanesOf(Type type, Type like) {
+  if (auto vector = dyn_cast<VectorType>(like))
+    return VectorType::get(vector.getShape(), type);
+  return type;
+}
+
+static Value constantOfType(OpBuilder &b, Location loc, Type type,
+                            Attribute element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(vector, element));
+  return arith::ConstantOp::create(b, loc, cast<TypedAttr>(element));
+}
+
+Value numberOfType(OpBuilder &b, Location loc, Type type, double value) {
+  Type element = getElementTypeOrSelf(type);
+  if (isa<FloatType>(element))
+    return constantOfType(b, loc, type, b.getFloatAttr(element, value));
+  return constantOfType(b, loc, type,
+                        b.getIntegerAttr(element, int64_t(value)));
+}
+
+Value Point::integer(Type type, const APInt &value) const {
+  return constantOfType(b, loc, type,
+                        b.getIntegerAttr(getElementTypeOrSelf(type), value));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// An operation that is one arith operation per class of element type.
+template <typename Float, typename Signed, typename Unsigned, typename Boolean>
+Value binary(const Point &p) {
+  Value x = p.operands[0], y = p.operands[1];
+  if (p.isFloat())
+    return Float::create(p.b, p.loc, x, y);
+  if (p.isBoolean())
+    return Boolean::create(p.b, p.loc, x, y);
+  if (p.isUnsigned())
+    return Unsigned::create(p.b, p.loc, x, y);
+  return Signed::create(p.b, p.loc, x, y);
+}
+
+template <typename Integer>
+Value bitwise(const Point &p) {
+  return Integer::create(p.b, p.loc, p.operands[0], p.operands[1]);
+}
+
+template <typename Op>
+Value unaryFloat(const Point &p) {
+  return Op::create(p.b, p.loc, p.operands[0]);
+}
+
+template <typename Op>
+Value unaryInteger(const Point &p) {
+  return Op::create(p.b, p.loc, p.operands[0]);
+}
+
+Value absolute(const Point &p) {
+  if (p.isFloat())
+    return math::AbsFOp::create(p.b, p.loc, p.operands[0]);
+  return math::AbsIOp::create(p.b, p.loc, p.operands[0]);
+}
+
+Value negate(const Point &p) {
+  if (p.isFloat())
+    return arith::NegFOp::create(p.b, p.loc, p.operands[0]);
+  return arith::SubIOp::create(p.b, p.loc, p.number(0), p.operands[0]);
+}
+
+Value complement(const Point &p) {
+  Type type = p.operands[0].getType();
+  Value ones = p.integer(
+      type,
+      APInt::getAllOnes(getElementTypeOrSelf(type).getIntOrFloatBitWidth()));
+  return arith::XOrIOp::create(p.b, p.loc, p.operands[0], ones);
+}
+
+Value sign(const Point &p) {
+  Value x = p.operands[0], zero = p.number(0);
+  if (p.isFloat()) {
+    Value one = math::CopySignOp::create(p.b, p.loc, p.number(1), x);
+    // Zeros and NaN are returned as they are.
+    Value keep = p.compare(arith::CmpFPredicate::UEQ, x, zero);
+    return p.select(keep, x, one);
+  }
+  Value positive = p.select(p.compare(arith::CmpIPredicate::sgt, x, zero),
+                            p.number(1), zero);
+  return p.select(p.compare(arith::CmpIPredicate::slt, x, zero), p.number(-1),
+                  positive);
+}
+
+struct Division {
+  Value byZero;  // the divisor is zero
+  Value divisor; // with zeros, and -1 under the smallest integer, made 1
+};
+
+Division safeDivision(const Point &p) {
+  Value x = p.operands[0], y = p.operands[1];
+  Value byZero = p.compare(arith::CmpIPredicate::eq, y, p.number(0));
+  Value unsafe = byZero;
+  if (!p.isUnsigned()) {
+    Type type = x.getType();
+    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+    Value smallest = p.integer(type, APInt::getSignedMinValue(width));
+    Value overflow = arith::AndIOp::create(
+        p.b, p.loc, p.compare(arith::CmpIPredicate::eq, x, smallest),
+        p.compare(arith::CmpIPredicate::eq, y, p.number(-1)));
+    unsafe = arith::OrIOp::create(p.b, p.loc, unsafe, overflow);
+  }
+  return {byZero, p.select(unsafe, p.number(1), y)};
+}
+
+Value divide(const Point &p) {
+  Value x = p.operands[0];
+  if (p.isFloat())
+    return arith::DivFOp::create(p.b, p.loc, x, p.operands[1]);
+  Division safe = safeDivision(p);
+  Value quotient =
+      p.isUnsigned()
+          ? Value(arith::DivUIOp::create(p.b, p.loc, x, safe.divisor))
+          : Value(arith::DivSIOp::create(p.b, p.loc, x, safe.divisor));
+  return p.select(safe.byZero, p.number(-1), quotient);
+}
+
+Value remainder(const Point &p) {
+  Value x = p.operands[0];
+  if (p.isFloat())
+    return floatRemainder(p);
+  Division safe = safeDivision(p);
+  Value rest = p.isUnsigned()
+                   ? Value(arith::RemUIOp::create(p.b, p.loc, x, safe.divisor))
+                   : Value(arith::RemSIOp::create(p.b, p.loc, x, safe.divisor));
+  return p.select(safe.byZero, x, rest);
+}
+
+template <typename Shift>
+Value shift(const Point &p) {
+  Value x = p.operands[0], amount = p.operands[1];
+  unsigned bits = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  Value inside = p.compare(arith::CmpIPredicate::ult, amount, p.number(bits));
+  // Past the width an arithmetic shift leaves the sign everywhere.
+  bool arithmetic = std::is_same_v<Shift, arith::ShRSIOp>;
+  Value safe = p.select(inside, amount, p.number(arithmetic ? bits - 1 : 0));
+  Value shifted = Shift::create(p.b, p.loc, x, safe);
+  return arithmetic ? shifted : p.select(inside, shifted, p.number(0));
+}
+
+Value power(const Point &p) {
+  if (p.isFloat())
+    return p.math(MathFunction::pow);
+  // Square and multiply over the bits of the exponent; a negative exponent
+  // gives the integer part of the reciprocal.
+  Value base = p.operands[0], exponent = p.operands[1];
+  Value result = p.number(1), one = p.number(1), zero = p.number(0);
+  Value square = base, bits = exponent;
+  unsigned width = getElementTypeOrSelf(base.getType()).getIntOrFloatBitWidth();
+  for (unsigned bit = 0; bit < width; ++bit) {
+    Value odd = p.compare(arith::CmpIPredicate::ne,
+                          arith::AndIOp::create(p.b, p.loc, bits, one), zero);
+    Value product = arith::MulIOp::create(p.b, p.loc, result, square);
+    result = p.select(odd, product, result);
+    square = arith::MulIOp::create(p.b, p.loc, square, square);
+    bits = arith::ShRUIOp::create(p.b, p.loc, bits, one);
+  }
+  if (p.isUnsigned())
+    return result;
+  Value negative = p.compare(arith::CmpIPredicate::slt, exponent, zero);
+  Value isOne = p.compare(arith::CmpIPredicate::eq, base, one);
+  Value isMinusOne = p.compare(arith::CmpIPredicate::eq, base, p.number(-1));
+  // (-1)^n from the positive powers: the low bit of n decides.
+  Value odd = p.compare(arith::CmpIPredicate::ne,
+                        arith::AndIOp::create(p.b, p.loc, exponent, one), zero);
+  Value alternating = p.select(odd, p.number(-1), one);
+  Value reciprocal =
+      p.select(isOne, one, p.select(isMinusOne, alternating, zero));
+  return p.select(negative, reciprocal, result);
+}
+
+Value clamp(const Point &p) {
+  Value low = p.operands[0], x = p.operands[1], high = p.operands[2];
+  if (p.isFloat()) {
+    Value raised = arith::MaximumFOp::create(p.b, p.loc, x, low);
+    return arith::MinimumFOp::create(p.b, p.loc, raised, high);
+  }
+  if (p.isUnsigned() || p.isBoolean()) {
+    Value raised = arith::MaxUIOp::create(p.b, p.loc, x, low);
+    return arith::MinUIOp::create(p.b, p.loc, raised, high);
+  }
+  Value raised = arith::MaxSIOp::create(p.b, p.loc, x, low);
+  return arith::MinSIOp::create(p.b, p.loc, raised, high);
+}
+
+Value choose(const Point &p) {
+  return p.select(p.operands[0], p.operands[1], p.operands[2]);
+}
+
+Value isFinite(const Point &p) {
+  Value magnitude = math::AbsFOp::create(p.b, p.loc, p.operands[0]);
+  Value infinity = p.number(std::numeric_limits<double>::infinity());
+  return p.compare(arith::CmpFPredicate::OLT, magnitude, infinity);
+}
+
+Value roundAwayFromZero(const Point &p) {
+  // The fraction of |x| is exact, so comparing it with a half is, too.
+  Value x = p.operands[0];
+  Value magnitude = math::AbsFOp::create(p.b, p.loc, x);
+  Value down = math::FloorOp::create(p.b, p.loc, magnitude);
+  Value fraction = arith::SubFOp::create(p.b, p.loc, magnitude, down);
+  Value up = arith::AddFOp::create(p.b, p.loc, down, p.number(1));
+  Value isUp = p.compare(arith::CmpFPredicate::OGE, fraction, p.number(0.5));
+  return math::CopySignOp::create(p.b, p.loc, p.select(isUp, up, down), x);
+}
+
+Value square(const Point &p) {
+  Value x = p.operands[0];
+  if (p.isFloat())
+    return arith::MulFOp::create(p.b, p.loc, x, x);
+  return arith::MulIOp::create(p.b, p.loc, x, x);
+}
+
+template <MathFunction which>
+Value function(const Point &p) {
+  return p.math(which);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+struct Predicates {
+  arith::CmpFPredicate ofFloats;
+  arith::CmpIPredicate ofSigned;
+  arith::CmpIPredicate ofUnsigned;
+};
+
+/// By ComparisonDirection: EQ, NE, GE, GT, LE, LT.
+constexpr Predicates predicates[] = {
+    {arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq,
+     arith::CmpIPredicate::eq},
+    {arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne,
+     arith::CmpIPredicate::ne},
+    {arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge,
+     arith::CmpIPredicate::uge},
+    {arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt,
+     arith::CmpIPredicate::ugt},
+    {arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle,
+     arith::CmpIPredicate::ule},
+    {arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt,
+     arith::CmpIPredicate::ult},
+};
+
+/// Integers in the total order of floats: negative numbers have their magnitude
+/// bits flipped.
+Value totalOrderKey(const Point &p, Value x) {
+  Type type = x.getType();
+  unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  Type integers = withLanesOf(IntegerType::get(type.getContext(), width), type);
+  Value bits = arith::BitcastOp::create(p.b, p.loc, integers, x);
+  Value shift = p.integer(integers, APInt(width, width - 1));
+  Value sign = arith::ShRSIOp::create(p.b, p.loc, bits, shift);
+  Value magnitude = p.integer(integers, APInt::getSignedMaxValue(width));
+  Value flip = arith::AndIOp::create(p.b, p.loc, sign, magnitude);
+  return arith::XOrIOp::create(p.b, p.loc, bits, flip);
+}
+
+Value compareElements(const Point &p) {
+  auto op = cast<stablehlo::CompareOp>(p.op);
+  const Predicates &row =
+      predicates[static_cast<unsigned>(op.getComparisonDirection())];
+  Value x = p.operands[0], y = p.operands[1];
+  if (!p.isFloat())
+    return p.compare(
+        p.isUnsigned() || p.isBoolean() ? row.ofUnsigned : row.ofSigned, x, y);
+  if (op.getCompareType() == stablehlo::ComparisonType::TOTALORDER)
+    return p.compare(row.ofSigned, totalOrderKey(p, x), totalOrderKey(p, y));
+  return p.compare(row.ofFloats, x, y);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+enum Elements : unsigned {
+  floats = 1,
+  integers = 2,
+  booleans = 4,
+  numbers = floats | integers,
+  bits = integers | booleans,
+  all = floats | integers | booleans,
+};
+
+struct Rule {
+  Value (*emit)(const Point &);
+  unsigned elements;
+  /// Whether 16-bit floats are extended before and rounded after.
+  bool widens = true;
+};
+
+const llvm::StringMap<Rule> &rules() {
+  using namespace arith;
+  static const llvm::StringMap<Rule> table = {
+      {"stablehlo.abs", {absolute, numbers}},
+      {"stablehlo.add", {binary<AddFOp, AddIOp, AddIOp, OrIOp>, all}},
+      {"stablehlo.and", {bitwise<AndIOp>, bits}},
+      {"stablehlo.atan2", {function<MathFunction::atan2>, floats}},
+      {"stablehlo.bitcast_convert", {bitcast, all, false}},
+      {"stablehlo.cbrt", {function<MathFunction::cbrt>, floats}},
+      {"stablehlo.ceil", {unaryFloat<math::CeilOp>, floats}},
+      {"stablehlo.clamp", {clamp, all}},
+      {"stablehlo.compare", {compareElements, all}},
+      {"stablehlo.convert", {convert, all, false}},
+      {"stablehlo.cosine", {function<MathFunction::cos>, floats}},
+      {"stablehlo.count_leading_zeros",
+       {unaryInteger<math::CountLeadingZerosOp>, integers}},
+      {"stablehlo.divide", {divide, numbers}},
+      {"stablehlo.exponential", {function<MathFunction::exp>, floats}},
+      {"stablehlo.exponential_minus_one",
+       {function<MathFunction::expm1>, floats}},
+      {"stablehlo.floor", {unaryFloat<math::FloorOp>, floats}},
+      {"stablehlo.is_finite", {isFinite, floats}},
+      {"stablehlo.log", {function<MathFunction::log>, floats}},
+      {"stablehlo.log_plus_one", {function<MathFunction::log1p>, floats}},
+      {"stablehlo.logistic", {function<MathFunction::logistic>, floats}},
+      {"stablehlo.maximum", {binary<MaximumFOp, MaxSIOp, MaxUIOp, OrIOp>, all}},
+      {"stablehlo.minimum",
+       {binary<MinimumFOp, MinSIOp, MinUIOp, AndIOp>, all}},
+      {"stablehlo.multiply", {binary<MulFOp, MulIOp, MulIOp, AndIOp>, all}},
+      {"stablehlo.negate", {negate, numbers}},
+      {"stablehlo.not", {complement, bits}},
+      {"stablehlo.or", {bitwise<OrIOp>, bits}},
+      {"stablehlo.popcnt", {unaryInteger<math::CtPopOp>, integers}},
+      {"stablehlo.power", {power, numbers}},
+      {"stablehlo.reduce_precision", {reducePrecision, floats}},
+      {"stablehlo.remainder", {remainder, numbers}},
+      {"stablehlo.round_nearest_afz", {roundAwayFromZero, floats}},
+      {"stablehlo.round_nearest_even", {unaryFloat<math::RoundEvenOp>, floats}},
+      {"stablehlo.rsqrt", {function<MathFunction::rsqrt>, floats}},
+      {"stablehlo.select", {choose, all, false}},
+      {"stablehlo.shift_left", {shift<ShLIOp>, integers}},
+      {"stablehlo.shift_right_arithmetic", {shift<ShRSIOp>, integers}},
+      {"stablehlo.shift_right_logical", {shift<ShRUIOp>, integers}},
+      {"stablehlo.sign", {sign, numbers}},
+      {"stablehlo.sine", {function<MathFunction::sin>, floats}},
+      {"stablehlo.sqrt", {unaryFloat<math::SqrtOp>, floats}},
+      {"stablehlo.subtract", {binary<SubFOp, SubIOp, SubIOp, XOrIOp>, all}},
+      {"stablehlo.tan", {function<MathFunction::tan>, floats}},
+      {"stablehlo.tanh", {function<MathFunction::tanh>, floats}},
+      {"stablehlo.xor", {bitwise<XOrIOp>, bits}},
+      {"chlo.erf", {function<MathFunction::erf>, floats}},
+      {"chlo.erfc", {function<MathFunction::erfc>, floats}},
+      {"chlo.erf_inv", {function<MathFunction::erfInv>, floats}},
+      {"chlo.square", {square, numbers}},
+  };
+  return table;
+}
+
+const Rule *ruleFor(Operation *op) {
+  auto found = rules().find(op->getName().getStringRef());
+  return found == rules().end() ? nullptr : &found->second;
+}
+
+unsigned classOf(Type element) {
+  if (element.isF32() || element.isF64() || element.isBF16() || element.isF16())
+    return floats;
+  if (element.isInteger(1))
+    return booleans;
+  auto integer = dyn_cast<IntegerType>(element);
+  return integer && integer.getWidth() % 8 == 0 && integer.getWidth() <= 64
+             ? integers
+             : 0;
+}
+
+/// The operand whose element type says how to compute.
+Value leadingOperand(Operation *op) {
+  return op->getOperand(isa<stablehlo::SelectOp>(op) ? 1 : 0);
+}
+
+} // namespace
+
+bool isPointwise(Operation *op) { return ruleFor(op) != nullptr; }
+
+LogicalResult checkPointwise(Operation *op) {
+  const Rule *rule = ruleFor(op);
+  for (Value value : {leadingOperand(op), Value(op->getResult(0))}) {
+    Type element = getElementTypeOrSelf(value.getType());
+    bool isOperand = value == leadingOperand(op);
+    if (!(classOf(element) & (isOperand ? rule->elements : unsigned(all))))
+      return op->emitOpError()
+             << "has no code for elements of type " << element;
+  }
+  auto bitcastOp = dyn_cast<stablehlo::BitcastConvertOp>(op);
+  if (bitcastOp &&
+      getElementTypeOrSelf(bitcastOp.getOperand().getType())
+              .getIntOrFloatBitWidth() !=
+          getElementTypeOrSelf(bitcastOp.getType()).getIntOrFloatBitWidth())
+    return op->emitOpError("between element types of different width is not "
+                           "element-wise");
+  return success();
+}
+
+Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
+                    ValueRange operands, const FeatureSet &features) {
+  const Rule *rule = ruleFor(op);
+  assert(rule && "not an element-wise operation");
+  Type element = getElementTypeOrSelf(leadingOperand(op).getType());
+  Type result = getElementTypeOrSelf(op->getResult(0).getType());
+  SmallVector<Value> values(operands.begin(), operands.end());
+  Type computed = rule->widens ? computeType(element) : element;
+  // Accumulators of reductions are wide already and stay so.
+  bool rounds = computed != element &&
+                getElementTypeOrSelf(values.front().getType()) == element;
+  if (rounds)
+    for (Value &value : values)
+      if (getElementTypeOrSelf(value.getType()) == element)
+        value = convertFloat(b, loc, value, computed);
+  Point point{b, loc, op, values, computed, result, features};
+  Value value = rule->emit(point);
+  if (rounds && isa<FloatType>(result))
+    value = convertFloat(b, loc, value, result);
+  return value;
+}
+
+} // namespace tenon::codegen
