@@ -21,6 +21,13 @@
 #endif
 #ifdef TENON_HAS_DRIVER
 #include "tenon/Driver/RegisterPasses.h"
+#else
+#ifdef TENON_HAS_IMPORT
+#include "tenon/Import/Pipeline.h"
+#endif
+#ifdef TENON_HAS_SIMPLIFY
+#include "tenon/Simplify/Pipeline.h"
+#endif
 #endif
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,6 +62,13 @@ int main(int argc, char **argv) {
   // Every pass and stage pipeline of Tenon.
 #ifdef TENON_HAS_DRIVER
   tenon::registerAllPasses();
+#else
+#ifdef TENON_HAS_IMPORT
+  tenon::importer::registerImportPipeline();
+#endif
+#ifdef TENON_HAS_SIMPLIFY
+  tenon::simplify::registerSimplifyPipeline();
+#endif
 #endif
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "Tenon's pass driver: modules in, modules out\n", registry));

@@ -1,0 +1,154 @@
+//===- Passes.td - Passes of the import stage ----------------------------===//
+//
+// An exporter's module becomes step form, one idea per pass. Pipeline.h runs
+// them in the order of this file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_IMPORT_PASSES_TD
+#define TENON_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def IgnoreShardingsPass : Pass<"import-ignore-shardings", "::mlir::ModuleOp"> {
+  let summary = "compile a program with shardings for one device";
+  let description = [{
+    Shardings say how a program for one device may be spread over many; the
+    program means the same without them. This pass takes out the operations that
+    only carry them (`sdy.sharding_constraint`, `@Sharding` custom calls) and
+    leaves the attributes of the signature. What a device computes for itself
+    (`sdy.manual_computation`, collectives) has no meaning on one device and is
+    refused with the name of the mesh.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = sdy.sharding_constraint %x <@mesh, [{"data"} ]> : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    // after
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      return %x : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
+def InlineFunctionsPass : Pass<"import-inline-functions", "::mlir::ModuleOp"> {
+  let summary = "one function, nothing called";
+  let description = [{
+    Replaces every call and every composite of a step by what it calls and drops
+    the functions. An inlined operation's location is a call site: its own place
+    and the place of the call.
+
+    ```mlir
+    // before
+    func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = call @twice(%x) : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    func.func private @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.add %x, %x : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    // after
+    func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.add %x, %x : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"entry", "entry", "std::string", /*default=*/"\"main\"",
+           "the function that is the step">,
+  ];
+}
+
+def InferRolesPass : Pass<"import-infer-roles", "::mlir::ModuleOp"> {
+  let summary = "what every argument is, and what becomes of every result";
+  let description = [{
+    Decides which result replaces which argument in the next step (from a roles
+    file, else from names, else from an exact match of positions; never from
+    donation alone), gives every argument a role and every argument and result a
+    name, and writes all of it into attributes. Where succession cannot be
+    decided the pass fails and asks.
+
+    ```mlir
+    // before
+    func.func public @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32} loc("state['params']['w']"),
+                           %arg1: tensor<4xf32> loc("x"))
+        -> (tensor<4xf32> {jax.result_info = "result[0]['params']['w']"},
+            tensor<f32> {jax.result_info = "result[1]"})
+    // after
+    func.func public @main(%arg0: tensor<4xf32> {step.name = "params.w", step.role = #step.role<parameter>,
+                                                 step.successor = 0 : i64, step.donated, ...},
+                           %arg1: tensor<4xf32> {step.name = "x", step.role = #step.role<batch>, ...})
+        -> (tensor<4xf32> {step.name = "params.w", ...}, tensor<f32> {step.name = "1", ...})
+    ```
+  }];
+  let options = [
+    Option<"roles", "roles", "std::string", /*default=*/"",
+           "JSON file that states roles and successors">,
+  ];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+}
+
+def DecomposeCHLOPass : Pass<"import-decompose-chlo", "::mlir::func::FuncOp"> {
+  let summary = "client operations in terms of StableHLO";
+  let description = [{
+    Writes the operations of the `chlo` dialect out in StableHLO, with formulas
+    that keep their accuracy at small and large operands. `chlo.top_k` and the
+    error functions stay: later stages have better code for them than any
+    formula.
+
+    ```mlir
+    // before
+    %0 = chlo.square %x : tensor<8xf32> -> tensor<8xf32>
+    // after
+    %0 = stablehlo.multiply %x, %x : tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
+def CanonicalizeSpellingPass
+    : Pass<"import-canonicalize-spelling", "::mlir::func::FuncOp"> {
+  let summary = "one spelling per idea";
+  let description = [{
+    Programs of different exporters write the same thing differently. After this
+    pass, `broadcast_in_dim` is the only broadcast and goes from its source to
+    its result in one operation, a broadcast or transpose that only moves unit
+    dimensions is a `reshape`, `compare` names its type, operations of the
+    dynamic family whose extents are constants are static, and conversions to
+    the same type, deprecated operations, tuples and unread operations are gone.
+
+    ```mlir
+    // before
+    %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<1x64xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x64xf32>) -> tensor<32x64xf32>
+    %2 = stablehlo.compare GT, %x, %1 : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xi1>
+    // after
+    %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<32x64xf32>
+    %1 = stablehlo.compare GT, %x, %0, FLOAT : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xi1>
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
+def VerifyStepFormPass : Pass<"verify-step-form", "::mlir::ModuleOp"> {
+  let summary = "check that a module is in step form";
+  let description = [{
+    Fails with a diagnostic for everything that docs/Forms.md does not allow in
+    step form: functions besides `@main`, operations of other dialects, calls,
+    composites, tuples, tokens, dynamic shapes, and arguments or results whose
+    attributes are missing, doubled or contradict each other.
+
+    ```mlir
+    // refused: "step form holds no calls"
+    %0 = func.call @helper(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+}
+
+#endif // TENON_IMPORT_PASSES_TD

@@ -1,0 +1,44 @@
+//===- Pipeline.h - The import stage -------------------------------------===//
+//
+// From an exporter's module, as ReadStableHLO gives it, to step form: the
+// passes of this stage in order, and their options. Called by Driver and
+// tenon-opt.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_IMPORT_PIPELINE_H
+#define TENON_IMPORT_PIPELINE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include <string>
+
+namespace tenon::importer {
+
+struct ImportOptions {
+  /// The function that is the step; it is called `@main` afterwards.
+  std::string entry = "main";
+  /// JSON file that states roles and successors; none if empty.
+  std::string rolesFile;
+  /// End with the check of step form.
+  bool verifyForm = true;
+};
+
+/// Adds the passes of the stage to a pass manager for modules.
+void buildImportPipeline(mlir::OpPassManager &manager,
+                         const ImportOptions &options);
+
+/// Registers the passes and the pipeline `--import`.
+void registerImportPipeline();
+
+/// Module attribute, unit: a pass refused the module because it holds
+/// operations that are not supported on the target (exit code 4), not because
+/// it is wrong.
+inline constexpr llvm::StringLiteral unsupportedAttrName = "step.unsupported";
+
+/// Whether a failed import was refused as unsupported.
+bool isRefusedAsUnsupported(mlir::ModuleOp module);
+
+} // namespace tenon::importer
+
+#endif // TENON_IMPORT_PIPELINE_H

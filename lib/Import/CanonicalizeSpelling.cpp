@@ -1,0 +1,285 @@
+//===- CanonicalizeSpelling.cpp - One spelling per idea -------------------===//
+//
+// Rewrites that change how a program is written and never what it computes: the
+// movement rewrites of ShapeSpelling, deprecated and dynamic operations in
+// their static form, and what an exporter leaves behind.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Import/Passes.h"
+#include "tenon/Import/ShapeSpelling.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/Sequence.h"
+
+namespace tenon::importer {
+#define GEN_PASS_DEF_CANONICALIZESPELLINGPASS
+#include "tenon/Import/Passes.h.inc"
+} // namespace tenon::importer
+
+using namespace mlir;
+using namespace tenon::importer;
+using namespace tenon::stablehlo;
+
+namespace {
+
+struct ConvertToSameType : OpRewritePattern<ConvertOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvertOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getOperand().getType() != op.getType())
+      return failure();
+    rewriter.replaceOp(op, op.getOperand());
+    return success();
+  }
+};
+
+struct NameCompareType : OpRewritePattern<CompareOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CompareOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getCompareType() && *op.getCompareType() != ComparisonType::NOTYPE)
+      return failure();
+    Type element = getElementTypeOrSelf(op.getLhs().getType());
+    ComparisonType type = ComparisonType::SIGNED;
+    if (isa<FloatType, ComplexType>(element))
+      type = ComparisonType::FLOAT;
+    else if (element.isUnsignedInteger() || element.isInteger(1))
+      type = ComparisonType::UNSIGNED;
+    rewriter.modifyOpInPlace(op, [&] {
+      op.setCompareTypeAttr(ComparisonTypeAttr::get(op.getContext(), type));
+    });
+    return success();
+  }
+};
+
+struct GetOfTuple : OpRewritePattern<GetTupleElementOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GetTupleElementOp op,
+                                PatternRewriter &rewriter) const override {
+    auto tuple = op.getOperand().getDefiningOp<TupleOp>();
+    if (!tuple)
+      return failure();
+    rewriter.replaceOp(op, tuple->getOperand(op.getIndex()));
+    return success();
+  }
+};
+
+/// The deprecated `broadcast` puts new dimensions in front.
+struct LeadingBroadcast : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BroadcastOp op,
+                                PatternRewriter &rewriter) const override {
+    auto added = int64_t(op.getBroadcastSizes().size());
+    int64_t rank = cast<RankedTensorType>(op.getType()).getRank();
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(
+        op, op.getType(), op.getOperand(),
+        llvm::to_vector(llvm::seq<int64_t>(added, rank)));
+    return success();
+  }
+};
+
+/// The deprecated `dot` contracts the last with the first dimension.
+struct GeneralDot : OpRewritePattern<DotOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotOp op,
+                                PatternRewriter &rewriter) const override {
+    int64_t last = cast<RankedTensorType>(op.getLhs().getType()).getRank() - 1;
+    auto dims = DotDimensionNumbersAttr::get(op.getContext(), {}, {}, {last},
+                                             {int64_t(0)});
+    rewriter.replaceOpWithNewOp<DotGeneralOp>(
+        op, op.getType(), op.getLhs(), op.getRhs(), dims,
+        op.getPrecisionConfigAttr(), DotAlgorithmAttr());
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// The dynamic family, where every extent is known
+//===----------------------------------------------------------------------===//
+
+/// The integers of a constant vector.
+std::optional<SmallVector<int64_t>> constantVector(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                           : DenseIntElementsAttr();
+  if (!elements)
+    return std::nullopt;
+  SmallVector<int64_t> integers;
+  for (const APInt &element : elements.getValues<APInt>())
+    integers.push_back(element.getSExtValue());
+  return integers;
+}
+
+bool isStatic(Operation *op) {
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.hasStaticShape();
+}
+
+struct StaticReshape : OpRewritePattern<DynamicReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isStatic(op))
+      return failure();
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getOperand());
+    return success();
+  }
+};
+
+struct StaticBroadcast : OpRewritePattern<DynamicBroadcastInDimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicBroadcastInDimOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isStatic(op))
+      return failure();
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(
+        op, op.getType(), op.getOperand(), op.getBroadcastDimensions());
+    return success();
+  }
+};
+
+struct StaticIota : OpRewritePattern<DynamicIotaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicIotaOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isStatic(op))
+      return failure();
+    rewriter.replaceOpWithNewOp<IotaOp>(op, op.getType(),
+                                        op.getIotaDimensionAttr());
+    return success();
+  }
+};
+
+struct StaticSlice : OpRewritePattern<RealDynamicSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RealDynamicSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto starts = constantVector(op.getStartIndices());
+    auto limits = constantVector(op.getLimitIndices());
+    auto strides = constantVector(op.getStrides());
+    if (!starts || !limits || !strides)
+      return failure();
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), op.getOperand(),
+                                         *starts, *limits, *strides);
+    return success();
+  }
+};
+
+struct StaticPad : OpRewritePattern<DynamicPadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicPadOp op,
+                                PatternRewriter &rewriter) const override {
+    auto low = constantVector(op.getEdgePaddingLow());
+    auto high = constantVector(op.getEdgePaddingHigh());
+    auto interior = constantVector(op.getInteriorPadding());
+    if (!low || !high || !interior)
+      return failure();
+    rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), op.getOperand(),
+                                       op.getPaddingValue(), *low, *high,
+                                       *interior);
+    return success();
+  }
+};
+
+struct StaticGather : OpRewritePattern<DynamicGatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicGatherOp op,
+                                PatternRewriter &rewriter) const override {
+    auto sizes = constantVector(op.getSliceSizes());
+    if (!sizes)
+      return failure();
+    rewriter.replaceOpWithNewOp<GatherOp>(
+        op, op.getType(), op.getOperand(), op.getStartIndices(),
+        op.getDimensionNumbersAttr(), rewriter.getDenseI64ArrayAttr(*sizes),
+        op.getIndicesAreSortedAttr());
+    return success();
+  }
+};
+
+struct KnownDimensionSize : OpRewritePattern<GetDimensionSizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GetDimensionSizeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(op.getOperand().getType());
+    if (!type || type.isDynamicDim(op.getDimension()))
+      return failure();
+    auto result = cast<RankedTensorType>(op.getType());
+    rewriter.replaceOpWithNewOp<ConstantOp>(
+        op, cast<ElementsAttr>(DenseElementsAttr::get(
+                result, rewriter.getI32IntegerAttr(
+                            int32_t(type.getDimSize(op.getDimension()))))));
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Map
+//===----------------------------------------------------------------------===//
+
+/// A function of elements applied to whole tensors: its operations are
+/// element-wise, so that they mean the same on the operands' shape.
+struct MapOnTensors : OpRewritePattern<MapOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MapOp op,
+                                PatternRewriter &rewriter) const override {
+    Block &body = op.getComputation().front();
+    for (Operation &inner : body.without_terminator())
+      if (!inner.hasTrait<OpTrait::Elementwise>() &&
+          !isa<ConstantOp, SelectOp, ClampOp>(inner))
+        return rewriter.notifyMatchFailure(&inner, "not element-wise");
+    auto shape = cast<RankedTensorType>(op.getType()).getShape();
+    auto onTensor = [&](Type type) {
+      return RankedTensorType::get(shape, getElementTypeOrSelf(type));
+    };
+    IRMapping mapping;
+    mapping.map(body.getArguments(), op.getInputs());
+    for (Operation &inner : body.without_terminator()) {
+      if (auto constant = dyn_cast<ConstantOp>(inner)) {
+        auto splat = cast<DenseElementsAttr>(constant.getValue());
+        mapping.map(constant.getResult(),
+                    ConstantOp::create(rewriter, inner.getLoc(),
+                                       cast<ElementsAttr>(splat.resizeSplat(
+                                           onTensor(splat.getType()))))
+                        .getResult());
+        continue;
+      }
+      Operation *clone = rewriter.clone(inner, mapping);
+      for (OpResult result : clone->getResults())
+        result.setType(onTensor(result.getType()));
+    }
+    rewriter.replaceOp(
+        op, mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
+    return success();
+  }
+};
+
+class CanonicalizeSpelling
+    : public tenon::importer::impl::CanonicalizeSpellingPassBase<
+          CanonicalizeSpelling> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    populateShapeSpelling(set);
+    set.add<ConvertToSameType, NameCompareType, GetOfTuple, LeadingBroadcast,
+            GeneralDot, StaticReshape, StaticBroadcast, StaticIota, StaticSlice,
+            StaticPad, StaticGather, KnownDimensionSize, MapOnTensors>(context);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    // Operations nobody reads are erased by the driver as well.
+    GreedyRewriteConfig config;
+    config.enableFolding(false);
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
+      getOperation().emitWarning(
+          "spelling was not settled within the limit of rewrites");
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace

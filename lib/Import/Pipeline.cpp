@@ -1,0 +1,62 @@
+//===- Pipeline.cpp - The import stage -----------------------------------===//
+//
+// The order of the passes. Shardings go first, because a program for many
+// devices is refused before anything is said about its parts; roles are read
+// from the signature before names of private functions could matter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Import/Pipeline.h"
+
+#include "tenon/Import/Passes.h"
+
+#include "mlir/Pass/PassOptions.h"
+
+using namespace mlir;
+
+namespace tenon::importer {
+
+void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
+  manager.addPass(createIgnoreShardingsPass());
+  InlineFunctionsPassOptions inlining;
+  inlining.entry = options.entry;
+  manager.addPass(createInlineFunctionsPass(inlining));
+  InferRolesPassOptions roles;
+  roles.roles = options.rolesFile;
+  manager.addPass(createInferRolesPass(roles));
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createDecomposeCHLOPass());
+  functions.addPass(createCanonicalizeSpellingPass());
+  if (options.verifyForm)
+    manager.addPass(createVerifyStepFormPass());
+}
+
+namespace {
+/// ImportOptions as text, for --import="roles=FILE.json".
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<std::string> entry{*this, "entry",
+                            llvm::cl::desc("the function that is the step"),
+                            llvm::cl::init("main")};
+  Option<std::string> roles{
+      *this, "roles",
+      llvm::cl::desc("JSON file that states roles and successors")};
+};
+} // namespace
+
+void registerImportPipeline() {
+  registerImportPasses();
+  PassPipelineRegistration<PipelineOptions>(
+      "import", "an exporter's module to step form",
+      [](OpPassManager &manager, const PipelineOptions &text) {
+        ImportOptions options;
+        options.entry = text.entry;
+        options.rolesFile = text.roles;
+        buildImportPipeline(manager, options);
+      });
+}
+
+bool isRefusedAsUnsupported(ModuleOp module) {
+  return module->hasAttr(unsupportedAttrName);
+}
+
+} // namespace tenon::importer

@@ -1,0 +1,199 @@
+//===- ReadStableHLO.cpp - Program text to a module
+//------------------------===//
+//
+// Text goes through the bounding scan, then through MLIR's parser with
+// verification off, then through the checks that verifiers rely on, and only
+// then through the verifiers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Import/ReadStableHLO.h"
+
+#include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Quant/IR/Quant.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace tenon::importer {
+
+void registerInputDialects(DialectRegistry &registry) {
+  registry.insert<chlo::CHLODialect, func::FuncDialect, quant::QuantDialect,
+                  stablehlo::StableHLODialect, step::StepDialect>();
+}
+
+/// The line and column, from one, of a byte of the text.
+static Location locate(MLIRContext &context, StringRef name, StringRef text,
+                       size_t offset) {
+  StringRef before = text.take_front(offset);
+  size_t lineStart = before.rfind('\n');
+  size_t column =
+      lineStart == StringRef::npos ? offset : offset - lineStart - 1;
+  return FileLineColLoc::get(&context, name,
+                             static_cast<unsigned>(before.count('\n')) + 1,
+                             static_cast<unsigned>(column) + 1);
+}
+
+/// Names the dialects that are read, for errors about others.
+static std::string knownDialects(MLIRContext &context) {
+  std::vector<StringRef> names = context.getAvailableDialects();
+  llvm::sort(names);
+  return llvm::join(names, ", ");
+}
+
+/// Reports operations that no dialect has: all names, each at its first place.
+static LogicalResult checkKnownOperations(ModuleOp module) {
+  llvm::MapVector<StringRef, std::pair<Operation *, int64_t>> unknown;
+  module.walk([&](Operation *op) {
+    if (op->isRegistered())
+      return;
+    auto &[first, count] = unknown[op->getName().getStringRef()];
+    if (!count++)
+      first = op;
+  });
+  for (auto &[name, use] : unknown) {
+    InFlightDiagnostic error = use.first->emitError()
+                               << "unknown operation '" << name << "'";
+    if (use.second > 1)
+      error << ", used " << use.second << " times";
+    error << "; the input language is " << knownDialects(*module.getContext());
+  }
+  return success(unknown.empty());
+}
+
+/// Turns constants that are kept outside the text into ordinary ones.
+static LogicalResult inlineResources(ModuleOp module) {
+  WalkResult walk = module.walk([&](stablehlo::ConstantOp op) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+    if (!resource)
+      return WalkResult::advance();
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob) {
+      op.emitError("constant '")
+          << resource.getRawHandle().getKey()
+          << "' was left out when the text was written; export it without "
+             "eliding large constants";
+      return WalkResult::interrupt();
+    }
+    ShapedType type = resource.getType();
+    ArrayRef<char> data = blob->getData();
+    SmallVector<char> packed;
+    if (type.getElementType().isInteger(1)) {
+      // A resource keeps a byte per boolean, an attribute a bit.
+      packed.resize(llvm::divideCeil(data.size(), 8));
+      for (auto [index, byte] : llvm::enumerate(data))
+        packed[index / 8] |= char(byte != 0) << (index % 8);
+      if (int64_t(data.size()) != type.getNumElements())
+        packed.clear();
+      else
+        data = packed;
+    }
+    bool splat = false;
+    if (!DenseElementsAttr::isValidRawBuffer(type, data, splat)) {
+      op.emitError("constant '")
+          << resource.getRawHandle().getKey() << "' holds "
+          << blob->getData().size() << " bytes, which is not what " << type
+          << " takes";
+      return WalkResult::interrupt();
+    }
+    op.setValueAttr(DenseElementsAttr::getFromRawBuffer(type, data));
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+static bool isStatic(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return !shaped || shaped.hasStaticShape();
+}
+
+LogicalResult checkStaticShapes(ModuleOp module) {
+  bool ok = true;
+  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
+    for (BlockArgument argument :
+         main.isExternal() ? Block::BlockArgListType() : main.getArguments()) {
+      if (isStatic(argument.getType()))
+        continue;
+      ok = false;
+      InFlightDiagnostic error = emitError(argument.getLoc());
+      error << "argument " << argument.getArgNumber();
+      if (auto name = dyn_cast<NameLoc>(argument.getLoc()))
+        error << " '" << name.getName() << "'";
+      error << " has the dynamic shape " << argument.getType()
+            << ", expected static extents; export the step with concrete sizes";
+    }
+  if (!ok)
+    return failure();
+  WalkResult walk = module.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (!isStatic(type)) {
+        op->emitError("has a result of the dynamic shape ")
+            << type << ", expected static extents";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+OwningOpRef<ModuleOp> readStableHLO(StringRef text, StringRef name,
+                                    MLIRContext &context,
+                                    const ReadOptions &options) {
+  auto whole = FileLineColLoc::get(&context, name, 1, 1);
+  if (text.starts_with("ML\xefR")) {
+    emitError(whole) << "holds bytecode; export the step as text, with "
+                        "as_text()";
+    return nullptr;
+  }
+  auto buffer =
+      llvm::WritableMemoryBuffer::getNewUninitMemBuffer(text.size(), name);
+  if (!buffer) {
+    emitError(whole) << "cannot hold " << text.size() << " bytes of text";
+    return nullptr;
+  }
+  std::copy(text.begin(), text.end(), buffer->getBufferStart());
+  if (std::optional<TextFault> fault =
+          boundText(buffer->getBuffer(), options.limits)) {
+    emitError(locate(context, name, text, fault->offset)) << fault->message;
+    return nullptr;
+  }
+
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  bool allowed = context.allowsUnregisteredDialects();
+  context.allowUnregisteredDialects(true);
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
+  context.allowUnregisteredDialects(allowed);
+  if (!module || failed(checkKnownOperations(*module)) ||
+      (options.staticShapes && failed(checkStaticShapes(*module))) ||
+      failed(inlineResources(*module)) || failed(verify(*module)))
+    return nullptr;
+  return module;
+}
+
+OwningOpRef<ModuleOp> readStableHLOFile(StringRef path, MLIRContext &context,
+                                        const ReadOptions &options) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!buffer) {
+    emitError(UnknownLoc::get(&context))
+        << "cannot read '" << path << "': " << buffer.getError().message();
+    return nullptr;
+  }
+  return readStableHLO((*buffer)->getBuffer(),
+                       path == "-" ? StringRef("<stdin>") : path, context,
+                       options);
+}
+
+} // namespace tenon::importer
