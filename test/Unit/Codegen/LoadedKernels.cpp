@@ -1,6 +1,9 @@
 //===- LoadedKernels.cpp - Compiled kernels in this process, for tests ----===//
 //
-// The shared object goes through a file that only this process sees.
+// The shared object goes through a file that only this process sees. The file
+// stays open as long as the object is loaded: the loader takes an object with a
+// path it has seen for the one it has loaded, and a new file would get the same
+// path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,19 +35,20 @@ LoadedKernels::LoadedKernels(llvm::ArrayRef<ObjectCode> objects) {
     ADD_FAILURE() << "linking failed";
     return;
   }
-  int file = memfd_create("kernels", MFD_CLOEXEC);
+  file = memfd_create("kernels", MFD_CLOEXEC);
   ssize_t written = write(file, image->data(), image->size());
   EXPECT_EQ(written, static_cast<ssize_t>(image->size()));
   std::string path = "/proc/self/fd/" + std::to_string(file);
   handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     ADD_FAILURE() << dlerror();
-  close(file);
 }
 
 LoadedKernels::~LoadedKernels() {
   if (handle)
     dlclose(handle);
+  if (file >= 0)
+    close(file);
 }
 
 Kernel *LoadedKernels::find(const char *name) const {

@@ -27,6 +27,7 @@ public:
   Kernel *find(const char *name) const;
 
 private:
+  int file = -1;
   void *handle = nullptr;
 };
 
