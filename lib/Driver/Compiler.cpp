@@ -6,6 +6,7 @@
 
 #include "tenon/Driver/Compiler.h"
 
+#include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
@@ -19,12 +20,12 @@
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Memory/Passes.h"
-#include "tenon/Simplify/Pipeline.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -92,7 +93,7 @@ private:
   OwningOpRef<ModuleOp> module;
   codegen::FeatureSet features;
   package::CompiledKernels kernels;
-  codegen::EmittedKernels emitted;
+  codegen::CompiledKernels compiled; // owns the shared object
 };
 
 ExitCode Compilation::resolveOptions() {
@@ -114,6 +115,7 @@ ExitCode Compilation::read() {
   registerDialects(registry);
   context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false);
   diagnostics = std::make_unique<DiagnosticPrinter>(*context);
   codegen::prepareContext(*context);
   if (options.from) {
@@ -145,15 +147,16 @@ ExitCode Compilation::codegen() {
   unsigned threads = options.threads
                          ? options.threads
                          : llvm::hardware_concurrency().compute_thread_count();
-  auto compiled = codegen::emitKernels(*module, features, threads);
-  if (failed(compiled))
-    return exitInternal;
-  emitted = std::move(*compiled);
-  kernels.sharedObject = emitted.sharedObject;
-  for (auto &[function, symbol] : emitted.symbols)
+  auto emitted = codegen::emitKernels(*module, features, threads);
+  if (failed(emitted))
+    return exitUnsupported;
+  compiled = std::move(*emitted);
+  kernels.sharedObject = compiled.sharedObject;
+  for (auto &[function, symbol] : compiled.symbols)
     kernels.symbols[function] = symbol;
-  details["kernels"] = int64_t(emitted.symbols.size());
-  details["bytes"] = int64_t(emitted.sharedObject.size());
+  details["kernels"] = int64_t(compiled.symbols.size());
+  details["distinct_kernels"] = int64_t(compiled.distinct);
+  details["bytes"] = int64_t(compiled.sharedObject.size());
   return exitOk;
 }
 
@@ -166,9 +169,8 @@ ExitCode Compilation::runStage(Stage stage) {
       importer::buildImportPipeline(passes, import);
     });
   case Stage::simplify:
-    return runPasses([&](OpPassManager &passes) {
-      simplify::buildSimplifyPipeline(passes, {});
-    });
+    return runPasses(
+        [&](OpPassManager &passes) { passes.addPass(createCSEPass()); });
   case Stage::group:
     return runPasses([&](OpPassManager &passes) {
       fusion::FusionOptions fusion;
@@ -200,8 +202,9 @@ ExitCode Compilation::runStage(Stage stage) {
 }
 
 ExitCode Compilation::writePackage() {
-  package::PackageOptions package{features.spelling().str(), features.isa};
-  auto packaged = package::packageModule(*module, kernels, package);
+  package::PackageOptions packageOptions{features.spelling().str(),
+                                         features.isa};
+  auto packaged = package::packageModule(*module, kernels, packageOptions);
   if (failed(packaged))
     return exitInternal;
   std::vector<format::SectionBytes> sections;
@@ -242,6 +245,13 @@ CompileResult driver::compile(const CompileOptions &options) {
   return Compilation(options).run();
 }
 
+/// Writes a file so that `path` is the old or the whole new one.
+static bool writeFile(const std::string &path, std::span<const std::byte> bytes,
+                      std::string &error) {
+  auto file = format::AtomicFile::create(path, error);
+  return file && file->append(bytes, error) && file->commit(error);
+}
+
 static bool writeReport(const CompileOptions &options,
                         const CompileResult &result) {
   llvm::json::Array stages;
@@ -261,8 +271,7 @@ static bool writeReport(const CompileOptions &options,
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
   std::string error;
-  if (format::writeFileAtomically(options.reportFile,
-                                  std::as_bytes(std::span(text)), error))
+  if (writeFile(options.reportFile, std::as_bytes(std::span(text)), error))
     return true;
   llvm::errs() << "error: " << error << "\n";
   return false;
@@ -284,7 +293,7 @@ ExitCode driver::compileToFile(const CompileOptions &options,
     return exitOk;
   }
   std::string error;
-  if (!format::writeFileAtomically(options.output, bytes, error)) {
+  if (!writeFile(options.output, bytes, error)) {
     llvm::errs() << "error: " << error << "\n";
     return exitUserError;
   }

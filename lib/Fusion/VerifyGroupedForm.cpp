@@ -55,7 +55,9 @@ struct VerifyGroupedForm
           if (auto group = dyn_cast<step::GroupOp>(op))
             return failed(verifyGroup(group)) ? WalkResult::interrupt()
                                               : WalkResult::skip();
-          if (isa<ModuleOp, func::FuncOp>(op))
+          if (isa<ModuleOp, func::FuncOp>(op) ||
+              op->hasTrait<OpTrait::SymbolTable>() ||
+              isa<SymbolOpInterface>(op))
             return WalkResult::advance();
           switch (classify(op)) {
           case OperationClass::ungrouped:

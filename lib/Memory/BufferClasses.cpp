@@ -77,7 +77,8 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
 }
 
 BufferClasses::BufferClasses(func::FuncOp function) : function(function) {
-  now = 1; // time 0 is before the first operation
+  moments.push_back({nullptr, false}); // before the first operation
+  now = 1;
   number(function.getBody().front());
   collect();
   coalesce();
@@ -85,13 +86,16 @@ BufferClasses::BufferClasses(func::FuncOp function) : function(function) {
 
 void BufferClasses::number(Block &block) {
   for (Operation &op : block) {
+    moments.push_back({&op, false});
     times[&op] = now++;
     for (Region &region : op.getRegions())
       if (!isa<step::GroupOp>(op))
         for (Block &nested : region)
           number(nested);
-    if (op.getNumRegions())
+    if (op.getNumRegions()) {
+      moments.push_back({&op, true});
       endTimes[&op] = now++;
+    }
   }
 }
 
@@ -291,10 +295,55 @@ void BufferClasses::collect() {
   });
 }
 
-/// Merges two classes if none of their values are needed at the same time. At
-/// the operation `touching`, one may end where the other begins.
-bool BufferClasses::tryMerge(Id first, Id second,
-                             std::optional<int64_t> touching) {
+/// Whether what happens at `time` may write a value of class `written` over the
+/// one of class `read` that it reads for the last time.
+bool BufferClasses::mayTouch(int64_t time, Id read, Id written) const {
+  const Moment &moment = moments[time];
+  // Values handed into a loop, out of a loop or branch, or out of @main are
+  // copied one by one; only a value and its own destination may share.
+  auto handsOver = [&](ValueRange from, auto destination) {
+    for (auto [index, value] : llvm::enumerate(from))
+      if (classOf(value) == read && find(destination(index)) != written)
+        return false;
+    return true;
+  };
+  auto group = dyn_cast_or_null<step::GroupOp>(moment.op);
+  if (!group) {
+    if (isa_and_nonnull<func::ReturnOp>(moment.op))
+      return handsOver(moment.op->getOperands(),
+                       [&](unsigned index) { return resultClasses[index]; });
+    auto result = [&](unsigned index) {
+      return classOf(moment.op->getResult(index));
+    };
+    if (auto loop = dyn_cast_or_null<stablehlo::WhileOp>(moment.op))
+      return handsOver(
+          moment.ends ? loop.getBody().front().getTerminator()->getOperands()
+                      : loop->getOperands(),
+          result);
+    if (isa_and_nonnull<stablehlo::CaseOp, stablehlo::IfOp>(moment.op) &&
+        moment.ends)
+      return llvm::all_of(moment.op->getRegions(), [&](Region &region) {
+        return handsOver(region.front().getTerminator()->getOperands(), result);
+      });
+    return false;
+  }
+  std::optional<unsigned> operand, result;
+  for (auto [index, input] : llvm::enumerate(group.getInputs()))
+    if (classOf(input) == read) {
+      // One buffer read as two operands cannot be overwritten through one.
+      if (operand)
+        return false;
+      operand = index;
+    }
+  for (auto [index, output] : llvm::enumerate(group.getOutputs()))
+    if (classOf(output) == written)
+      result = index;
+  return operand && result && mayOverwrite(group, *operand, *result);
+}
+
+/// Merges two classes if none of their values are needed at the same time,
+/// except where one operation may write the one over the other.
+bool BufferClasses::tryMerge(Id first, Id second) {
   first = find(first);
   second = find(second);
   if (first == second)
@@ -316,15 +365,15 @@ bool BufferClasses::tryMerge(Id first, Id second,
       return false;
   }
   // Reads of operation t end at 2t + 1, exactly where its writes begin, so
-  // equal bounds mean one operation reads the one and writes the other.
+  // equal bounds mean that one operation reads the one and writes the other.
   for (const Interval &x : a.intervals)
     for (const Interval &y : b.intervals) {
       if (x.begin < y.end && y.begin < x.end)
         return false;
-      for (int64_t bound :
-           {x.end == y.begin ? x.end : -1, y.end == x.begin ? y.end : -1})
-        if (bound >= 0 && (!touching || bound != 2 * *touching + 1))
-          return false;
+      if (x.end == y.begin && !mayTouch((x.end - 1) / 2, first, second))
+        return false;
+      if (y.end == x.begin && !mayTouch((y.end - 1) / 2, second, first))
+        return false;
     }
   unite(first, second);
   return true;
@@ -333,15 +382,14 @@ bool BufferClasses::tryMerge(Id first, Id second,
 void BufferClasses::coalesce() {
   Block &body = function.getBody().front();
   auto ret = cast<func::ReturnOp>(body.getTerminator());
-  int64_t returned = timeOf(ret);
   for (auto [index, value] : llvm::enumerate(ret.getOperands()))
-    tryMerge(classOf(value), resultClasses[index], returned);
+    tryMerge(classOf(value), resultClasses[index]);
   function.getBody().walk([&](stablehlo::WhileOp loop) {
     Operation *yield = loop.getBody().front().getTerminator();
     for (unsigned i = 0; i < loop->getNumResults(); ++i) {
       Id carried = classOf(loop->getResult(i));
-      tryMerge(classOf(yield->getOperand(i)), carried, endTimes.lookup(loop));
-      tryMerge(classOf(loop->getOperand(i)), carried, timeOf(loop));
+      tryMerge(classOf(yield->getOperand(i)), carried);
+      tryMerge(classOf(loop->getOperand(i)), carried);
     }
   });
   function.getBody().walk([&](Operation *op) {
@@ -351,30 +399,16 @@ void BufferClasses::coalesce() {
       Operation *yield = region.front().getTerminator();
       for (auto [from, to] :
            llvm::zip_equal(yield->getOperands(), op->getResults()))
-        tryMerge(classOf(from), classOf(to), endTimes.lookup(op));
+        tryMerge(classOf(from), classOf(to));
     }
   });
   SmallVector<step::GroupOp> groups;
   function.getBody().walk(
       [&](step::GroupOp group) { groups.push_back(group); });
-  for (step::GroupOp group : groups) {
-    llvm::SmallDenseSet<unsigned> taken;
-    for (unsigned result = 0; result < group->getNumResults(); ++result)
-      for (unsigned operand = 0; operand < group->getNumOperands(); ++operand) {
-        if (taken.contains(operand) || !mayOverwrite(group, operand, result))
-          continue;
-        // One buffer read as two operands cannot be overwritten through one.
-        if (llvm::count_if(group.getInputs(), [&](Value v) {
-              return classOf(v) == classOf(group.getInputs()[operand]);
-            }) != 1)
-          continue;
-        if (classOf(group.getInputs()[operand]) ==
-                classOf(group.getOutputs()[result]) ||
-            tryMerge(classOf(group.getInputs()[operand]),
-                     classOf(group.getOutputs()[result]), timeOf(group))) {
-          taken.insert(operand);
+  for (step::GroupOp group : groups)
+    for (auto [result, output] : llvm::enumerate(group.getOutputs()))
+      for (auto [operand, input] : llvm::enumerate(group.getInputs()))
+        if (mayOverwrite(group, operand, result) &&
+            tryMerge(classOf(input), classOf(output)))
           break;
-        }
-      }
-  }
 }

@@ -21,7 +21,6 @@ int runCompile(Arguments arguments);
 int runRun(Arguments arguments);
 int runInspect(Arguments arguments);
 int runBench(Arguments arguments);
-int runCalibrate(Arguments arguments);
 int runPlan(Arguments arguments);
 
 } // namespace tenon::tool

@@ -29,7 +29,6 @@ constexpr Verb verbs[] = {
     {"run", "run steps of a .tenon file or a module", runRun},
     {"inspect", "print what a module or a .tenon file holds", runInspect},
     {"bench", "time steps, or their kernels one by one", runBench},
-    {"calibrate", "measure this machine for the cost model", runCalibrate},
     {"plan", "write down the planner's problems", runPlan},
 };
 

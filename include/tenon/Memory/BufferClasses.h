@@ -1,17 +1,19 @@
 //===- BufferClasses.h - Which values share a buffer, and when they live --===//
 //
 // Time is the order of operations: the operation with number t reads at 2t and
-// writes at 2t + 1, so a value occupies its buffer during [write, last read + 1).
-// A loop is walked once: its start values are copied in when it begins, its
-// yielded values are copied back when it ends, and what it captures from outside
-// lives until it ends.
+// writes at 2t + 1, so a value occupies its buffer during [write, last read +
+// 1). A loop is walked once: its start values are copied in when it begins, its
+// yielded values are copied back when it ends, and what it captures from
+// outside lives until it ends.
 //
 //   t  operation                          intervals
 //   0  %a = group(%x)                     a: [1, 6)     read at t = 2
 //   1  %b = group(%a)                     b: [3, 6)
 //   2  %c = group(%a, %b)  c over a       c: [5, 8)     a and c may share: the
-//   3  return %c                                        group reads a at an index
-//                                                       before it writes c there
+//   3  return %c                                        group reads a at an
+//   index
+//                                                       before it writes c
+//                                                       there
 //
 // A *class* is a set of values in one buffer. Views belong to the class of what
 // they view, carried values of a loop to one class each. coalesce() then merges
@@ -76,7 +78,8 @@ private:
   void number(mlir::Block &block);
   void collect();
   void coalesce();
-  bool tryMerge(Id first, Id second, std::optional<int64_t> touching);
+  bool mayTouch(int64_t time, Id read, Id written) const;
+  bool tryMerge(Id first, Id second);
   Id find(Id id) const;
   Id add(mlir::Value value, Id id);
   Id create(mlir::Value value);
@@ -87,6 +90,12 @@ private:
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Operation *, int64_t> times;    // when an op begins
   llvm::DenseMap<mlir::Operation *, int64_t> endTimes; // when a loop ends
+  /// What happens at a time: an operation begins, or a loop or branch ends.
+  struct Moment {
+    mlir::Operation *op;
+    bool ends;
+  };
+  std::vector<Moment> moments;
   int64_t now = 0;
   std::vector<BufferClass> classes;
   mutable std::vector<Id> parents;
@@ -95,9 +104,9 @@ private:
   llvm::SmallVector<Id> resultClasses;
 };
 
-/// Whether the group may write result `result` over operand `operand`: both have
-/// the same number of bytes per element and every element is read only where it
-/// is written.
+/// Whether the group may write result `result` over operand `operand`: both
+/// have the same number of bytes per element and every element is read only
+/// where it is written.
 bool mayOverwrite(step::GroupOp group, unsigned operand, unsigned result);
 
 /// Whether the group only hands on its operand.

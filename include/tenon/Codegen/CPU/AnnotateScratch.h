@@ -1,0 +1,23 @@
+//===- AnnotateScratch.h - Scratch memory of groups ------------------------===//
+//
+// Tells the Memory stage how many bytes of scratch memory each group's kernel or
+// library call will need, so that the planner places them like any value.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_CPU_ANNOTATESCRATCH_H
+#define TENON_CODEGEN_CPU_ANNOTATESCRATCH_H
+
+#include "tenon/Codegen/CPU/FeatureSet.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tenon::codegen {
+
+/// Puts `step.scratch_bytes` on every group of `module`, which is in grouped
+/// form, that needs any.
+void annotateScratch(mlir::ModuleOp module, const FeatureSet &features);
+
+} // namespace tenon::codegen
+
+#endif // TENON_CODEGEN_CPU_ANNOTATESCRATCH_H

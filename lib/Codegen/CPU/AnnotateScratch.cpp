@@ -1,0 +1,63 @@
+//===- AnnotateScratch.cpp - Scratch memory of groups
+//----------------------===//
+//
+// See AnnotateScratch.h. A kernel's need follows from its function, so each
+// group is outlined for a moment.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/CPU/AnnotateScratch.h"
+
+#include "tenon/Codegen/Loops/EmitKernel.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace tenon;
+
+namespace {
+
+int64_t kernelScratch(step::GroupOp group) {
+  OpBuilder builder(group.getContext());
+  auto kernel = func::FuncOp::create(
+      group.getLoc(), "kernel",
+      builder.getFunctionType(group.getInputs().getTypes(),
+                              group.getOutputs().getTypes()));
+  kernel->setAttr(exec::kernelKindAttrName, group.getKindAttr());
+  IRMapping mapping;
+  group.getBody().cloneInto(&kernel.getBody(), mapping);
+  Operation *yield = kernel.getBody().front().getTerminator();
+  builder.setInsertionPoint(yield);
+  func::ReturnOp::create(builder, yield->getLoc(), yield->getOperands());
+  yield->erase();
+  int64_t bytes = codegen::scratchBytesNeeded(kernel);
+  kernel.erase();
+  return bytes;
+}
+
+int64_t libraryScratch(step::GroupOp group, libraries::Isa isa) {
+  std::string error;
+  auto description = exec::fromAttribute(
+      group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName), error);
+  if (!description)
+    return 0;
+  return std::visit(
+      [&](const auto &d) { return libraries::workspaceBytes(d, isa); },
+      *description);
+}
+
+} // namespace
+
+void codegen::annotateScratch(ModuleOp module, const FeatureSet &features) {
+  module.walk([&](step::GroupOp group) {
+    int64_t bytes = group.getKind() == step::GroupKind::library
+                        ? libraryScratch(group, features.isa)
+                        : kernelScratch(group);
+    if (bytes > 0)
+      group->setAttr(step::scratchBytesAttrName,
+                     Builder(group.getContext()).getI64IntegerAttr(bytes));
+  });
+}

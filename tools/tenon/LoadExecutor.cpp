@@ -1,0 +1,42 @@
+//===- LoadExecutor.cpp - A file or a module, ready to run
+//-----------------===//
+//
+// See LoadExecutor.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/LoadExecutor.h"
+
+#include "tenon/Driver/Compiler.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tenon;
+
+std::unique_ptr<runtime::Executor>
+tool::loadExecutor(const std::string &path, const std::string &rolesFile,
+                   const runtime::ExecutorOptions &options, int &code) {
+  runtime::Error error;
+  std::unique_ptr<runtime::Executor> executor;
+  code = driver::exitOk;
+  if (llvm::StringRef(path).ends_with(".mlir")) {
+    driver::CompileOptions compile;
+    compile.input = path;
+    compile.rolesFile = rolesFile;
+    driver::CompileResult result = driver::compile(compile);
+    if (result.code != driver::exitOk) {
+      code = result.code;
+      return nullptr;
+    }
+    executor =
+        runtime::Executor::loadBytes(std::move(result.file), options, error);
+  } else {
+    executor = runtime::Executor::load(path, options, error);
+  }
+  if (!executor) {
+    llvm::errs() << "error: " << error.message << "\n";
+    code = driver::exitUserError;
+  }
+  return executor;
+}

@@ -1,0 +1,208 @@
+//===- Run.cpp - tenon run
+//--------------------------------------------------===//
+//
+// Runs steps: start values in, metrics while it goes, state and results out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/ArgumentParser.h"
+#include "tools/tenon/Batches.h"
+#include "tools/tenon/LoadExecutor.h"
+#include "tools/tenon/Scalars.h"
+
+#include "tenon/Driver/Compiler.h"
+#include "tenon/Runtime/State.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <fstream>
+#include <set>
+
+using namespace tenon;
+using namespace tenon::tool;
+
+namespace {
+
+struct RunOptions {
+  std::string file, rolesFile, state, inputs, batches, metrics, save, outputs;
+  int64_t steps = 1, threads = 0;
+};
+
+int fail(const std::string &message) {
+  llvm::errs() << "error: " << message << "\n";
+  return driver::exitUserError;
+}
+
+/// Fills arguments from --state and --inputs; every argument must come from
+/// somewhere.
+int loadStart(runtime::Executor &executor, const RunOptions &options,
+              std::set<size_t> &filled) {
+  runtime::Error error;
+  std::vector<size_t> read;
+  const std::vector<format::Tensor> &tensors = executor.index().tensors;
+  if (!options.state.empty()) {
+    if (!runtime::loadState(executor, options.state, error))
+      return fail(error.message);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (executor.isState(i))
+        filled.insert(i);
+  }
+  if (!options.inputs.empty() &&
+      !runtime::loadArguments(executor, options.inputs, read, error))
+    return fail(error.message);
+  filled.insert(read.begin(), read.end());
+  return driver::exitOk;
+}
+
+int checkFilled(const runtime::Executor &executor,
+                const std::set<size_t> &filled) {
+  const std::vector<format::Tensor> &tensors = executor.index().tensors;
+  std::string missing;
+  int count = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].argument < 0 || filled.count(i))
+      continue;
+    if (++count <= 8)
+      missing += (missing.empty() ? "'" : ", '") + tensors[i].name + "'";
+  }
+  if (count == 0)
+    return driver::exitOk;
+  return fail(std::to_string(count) +
+              (count == 1 ? " argument has" : " arguments have") +
+              " no value: " + missing + (count > 8 ? ", ..." : "") +
+              "; give state with --state, anything with --inputs, batches "
+              "with --batches");
+}
+
+/// The scalar results a metrics line holds.
+std::vector<size_t> metricTensors(const runtime::Executor &executor) {
+  std::vector<size_t> metrics;
+  const std::vector<format::Tensor> &tensors = executor.index().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].argument < 0 && tensors[i].result >= 0 &&
+        tensors[i].shape.empty())
+      metrics.push_back(i);
+  return metrics;
+}
+
+int saveOutputs(const runtime::Executor &executor, const std::string &path) {
+  std::vector<format::TensorBytes> outputs;
+  const std::vector<format::Tensor> &tensors = executor.index().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].result >= 0)
+      outputs.push_back({"result" + std::to_string(tensors[i].result),
+                         tensors[i].type, tensors[i].shape,
+                         executor.memory(i)});
+  std::string error;
+  if (!format::writeSafetensors(path, outputs, {}, error))
+    return fail(error);
+  return driver::exitOk;
+}
+
+int runSteps(runtime::Executor &executor, const RunOptions &options) {
+  std::set<size_t> filled;
+  if (int code = loadStart(executor, options, filled))
+    return code;
+  std::unique_ptr<Batches> batches;
+  std::string message;
+  if (!options.batches.empty() &&
+      !(batches = Batches::open(options.batches, message)))
+    return fail(message);
+
+  std::vector<size_t> metrics = metricTensors(executor);
+  std::ofstream metricsFile;
+  if (!options.metrics.empty()) {
+    metricsFile.open(options.metrics, std::ios::trunc);
+    metricsFile << "step";
+    for (size_t tensor : metrics)
+      metricsFile << ",result" << executor.index().tensors[tensor].result;
+    metricsFile << "\n";
+    if (!metricsFile)
+      return fail("cannot write '" + options.metrics + "'");
+  }
+
+  runtime::Error error;
+  auto start = std::chrono::steady_clock::now();
+  double lastLine = 0;
+  for (int64_t step = 0; step < options.steps; ++step) {
+    if (batches) {
+      std::vector<size_t> read;
+      if (!batches->load(executor, step, read, message))
+        return fail(message);
+      filled.insert(read.begin(), read.end());
+    }
+    if (step == 0)
+      if (int code = checkFilled(executor, filled))
+        return code;
+    if (!executor.run(1, error))
+      return fail(error.message);
+    if (metricsFile.is_open()) {
+      metricsFile << step;
+      for (size_t tensor : metrics)
+        metricsFile << ','
+                    << scalarText(executor.index().tensors[tensor].type,
+                                  executor.memory(tensor));
+      metricsFile << "\n";
+    }
+    double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    bool last = step + 1 == options.steps;
+    if (last || seconds - lastLine > 1) {
+      lastLine = seconds;
+      llvm::outs() << "step " << step + 1 << "/" << options.steps;
+      for (size_t tensor : metrics)
+        llvm::outs() << "  " << executor.index().tensors[tensor].name << " "
+                     << scalarText(executor.index().tensors[tensor].type,
+                                   executor.memory(tensor));
+      llvm::outs() << llvm::formatv("  {0:f1} steps/s\n", (step + 1) / seconds);
+      llvm::outs().flush();
+    }
+  }
+  if (metricsFile.is_open() && !metricsFile.flush())
+    return fail("cannot write '" + options.metrics + "'");
+  if (!options.save.empty() &&
+      !runtime::saveState(executor, options.save, error))
+    return fail(error.message);
+  if (!options.outputs.empty())
+    return saveOutputs(executor, options.outputs);
+  return driver::exitOk;
+}
+
+} // namespace
+
+int tool::runRun(Arguments arguments) {
+  RunOptions options;
+  ArgumentParser parser("run",
+                        "Runs training steps of a .tenon file, or of a module "
+                        "that is compiled in memory first.",
+                        "FILE");
+  parser.text("state", options.state, "F.safetensors",
+              "start values of all state");
+  parser.text("inputs", options.inputs, "F.safetensors",
+              "values of any arguments, state or batch");
+  parser.text("batches", options.batches, "PATH",
+              "a folder with a file per step, or a file with a leading step "
+              "dimension");
+  parser.number("steps", options.steps, "N", "how many steps (1)");
+  parser.text("metrics", options.metrics, "F.csv",
+              "write every scalar result of every step");
+  parser.text("save", options.save, "F.safetensors",
+              "write the state at the end");
+  parser.text("outputs", options.outputs, "F.safetensors",
+              "write the last step's results");
+  parser.number("threads", options.threads, "N", "threads (all processors)");
+  parser.text("roles", options.rolesFile, "FILE",
+              "for a module: JSON that says what each argument is");
+  std::vector<std::string> inputs;
+  if (auto code = parser.parse(arguments, inputs))
+    return *code;
+  runtime::ExecutorOptions executorOptions;
+  executorOptions.threads = options.threads;
+  int code = 0;
+  auto executor =
+      loadExecutor(inputs.front(), options.rolesFile, executorOptions, code);
+  return executor ? runSteps(*executor, options) : code;
+}

@@ -1,0 +1,71 @@
+//===- Scalars.cpp - One element of a tensor as text
+//-----------------------===//
+//
+// See Scalars.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/Scalars.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <charconv>
+#include <cstring>
+
+using namespace tenon;
+
+namespace {
+
+template <typename T>
+T read(std::span<const std::byte> bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
+}
+
+template <typename T>
+std::string floatText(T value) {
+  char text[64];
+  auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  return std::string(text, end);
+}
+
+std::string narrowText(const llvm::fltSemantics &semantics, uint16_t bits) {
+  llvm::APFloat value(semantics, llvm::APInt(16, bits));
+  return floatText(value.convertToFloat());
+}
+
+} // namespace
+
+std::string tool::scalarText(ElementType type,
+                             std::span<const std::byte> bytes) {
+  switch (type) {
+  case ElementType::i1:
+    return read<uint8_t>(bytes) ? "1" : "0";
+  case ElementType::i8:
+    return std::to_string(read<int8_t>(bytes));
+  case ElementType::i16:
+    return std::to_string(read<int16_t>(bytes));
+  case ElementType::i32:
+    return std::to_string(read<int32_t>(bytes));
+  case ElementType::i64:
+    return std::to_string(read<int64_t>(bytes));
+  case ElementType::ui8:
+    return std::to_string(read<uint8_t>(bytes));
+  case ElementType::ui16:
+    return std::to_string(read<uint16_t>(bytes));
+  case ElementType::ui32:
+    return std::to_string(read<uint32_t>(bytes));
+  case ElementType::ui64:
+    return std::to_string(read<uint64_t>(bytes));
+  case ElementType::f16:
+    return narrowText(llvm::APFloat::IEEEhalf(), read<uint16_t>(bytes));
+  case ElementType::bf16:
+    return narrowText(llvm::APFloat::BFloat(), read<uint16_t>(bytes));
+  case ElementType::f32:
+    return floatText(read<float>(bytes));
+  case ElementType::f64:
+    return floatText(read<double>(bytes));
+  }
+  return "?";
+}
