@@ -1,22 +1,649 @@
 //===- Convolution.cpp - Convolutions through oneDNN ----------------------===//
 //
-// Turns a ConvolutionDescription into single-threaded oneDNN primitives.
+// Turns a ConvolutionDescription into single-threaded oneDNN primitives. The
+// library's kernels want the weights in blocks of channels, so those are packed
+// into the workspace by every call, which is cheap; the data is read in place
+// where it is dense with channels last, and packed like the weights where not.
+//
+//   forward, data gradient   phase 0: pack the weights, in tasks by channels
+//                            phase 1: pieces of the batch
+//   weight gradient          phase 0: pieces of the batch, one sum each
+//                            phase 1: the sums added up in order
+//                            phase 2: unpacked, in tasks by channels
+//   weight gradient with more weights than data
+//                            phase 0: pieces of the output channels
+//
+// Negative padding crops the input. A mirrored kernel is copied backwards.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PrimitiveCall.h"
+#include "StridedCopy.h"
+
+#include <algorithm>
+#include <numeric>
 
 using namespace tenon;
 using namespace tenon::libraries;
 
+namespace {
+
+using Spatial = ConvolutionDescription::Spatial;
+
+/// Part of one argument of the call: extents in the library's order (batch,
+/// channels, space; or [groups,] output, input channels, space).
+struct View {
+  std::vector<int64_t> extents, strides; // elements
+  int64_t argument = 0;
+  int64_t offset = 0; // elements
+  ElementType type = ElementType::f32;
+
+  View part(size_t dimension, int64_t begin, int64_t length) const {
+    View result = *this;
+    result.extents[dimension] = length;
+    result.offset += begin * strides[dimension];
+    return result;
+  }
+  dnnl_memory_desc_t memory() const {
+    return stridedMemory(extents, strides, *dataType(type));
+  }
+  dnnl_memory_desc_t anyMemory() const {
+    dnnl_memory_desc_t memory;
+    dnnl_memory_desc_init_by_tag(&memory, int(extents.size()), extents.data(),
+                                 *dataType(type), dnnl_format_tag_any);
+    return memory;
+  }
+  int64_t lastElement() const {
+    int64_t last = 0;
+    for (size_t i = 0; i < extents.size(); ++i)
+      last += (extents[i] - 1) * strides[i];
+    return last;
+  }
+  int64_t elements() const {
+    return std::accumulate(extents.begin(), extents.end(), int64_t(1),
+                           std::multiplies<>());
+  }
+};
+
+/// A view or a place in the workspace, as an operand of a step.
+struct Place {
+  dnnl_memory_desc_t memory{};
+  int64_t argument = 0, offset = 0; // bytes
+
+  Operand named(int name) const { return {name, memory, argument, offset}; }
+};
+
+Place placeOf(const View &view) {
+  return {view.memory(), view.argument, view.offset * byteWidth(view.type)};
+}
+
+/// The window's parameters in the library's terms.
+struct Window {
+  std::vector<int64_t> strides, dilations, low, high;
+};
+
+/// One past the other: begin and length of the runs a range is cut into.
+std::vector<std::pair<int64_t, int64_t>>
+cutRange(int64_t extent, int64_t pieces, int64_t granularity) {
+  int64_t run = (extent + pieces - 1) / pieces;
+  run = (run + granularity - 1) / granularity * granularity;
+  std::vector<std::pair<int64_t, int64_t>> runs;
+  for (int64_t begin = 0; begin < extent; begin += run)
+    runs.emplace_back(begin, std::min(run, extent - begin));
+  return runs;
+}
+
+class ConvolutionBuilder {
+public:
+  ConvolutionBuilder(const ConvolutionDescription &description,
+                     const Engine &engine, Isa isa, std::string &error)
+      : d(description), engine(engine), isa(isa), error(error) {}
+
+  std::unique_ptr<PrimitiveCall> build();
+
+private:
+  void makeViews();
+  void makeWindow();
+  bool buildDataCall();
+  bool buildWeightGradientByBatch();
+  bool buildWeightGradientByChannels();
+
+  /// The convolution of these views, the data packed or in place.
+  PrimitiveDescription describe(const View &inputs, const View &outputs,
+                                const View &weights, bool packed);
+  /// Whichever of packed and in place is better and exists.
+  PrimitiveDescription describeBest(const View &inputs, const View &outputs,
+                                    const View &weights);
+
+  Place reserve(const dnnl_memory_desc_t &memory) {
+    return {memory, call->workspaceArgument(),
+            call->reserve(int64_t(dnnl_memory_desc_get_size(&memory)))};
+  }
+  bool appendReorder(Task &task, const Place &from, const Place &to);
+  bool appendCopies(Phase &phase, const Place &from, const Place &to,
+                    bool toWeights);
+  /// The operand in the layout the library wants: in place if it is in it,
+  /// otherwise copied by a step that is appended.
+  std::optional<Place> packed(Task &task, const View &view,
+                              const dnnl_memory_desc_t &wanted);
+  View kernelDense() const;
+  bool fail(const char *what) {
+    if (error.empty())
+      error = what;
+    return false;
+  }
+
+  ConvolutionDescription d;
+  const Engine &engine;
+  Isa isa;
+  std::string &error;
+  std::unique_ptr<PrimitiveCall> call;
+  View input, kernel, output; // cropped
+  View wholeInput;
+  bool cropped = false;
+  Window window;
+};
+
+} // namespace
+
+void ConvolutionBuilder::makeViews() {
+  bool isForward = d.kind == ConvolutionKind::forward;
+  bool isData = d.kind == ConvolutionKind::dataGradient;
+  // Arguments: forward input kernel output, data gradient output kernel input,
+  // weight gradient input output kernel.
+  input.argument = isData ? 2 : 0;
+  kernel.argument = isForward || isData ? 1 : 2;
+  output.argument = isForward ? 2 : isData ? 0 : 1;
+  for (View *view : {&input, &kernel, &output})
+    view->type = d.type;
+  input.extents = {d.batch, d.inputChannels};
+  input.strides = {d.inputStrideBatch, d.inputStrideChannel};
+  output.extents = {d.batch, d.outputChannels};
+  output.strides = {d.outputStrideBatch, d.outputStrideChannel};
+  if (d.groups > 1) {
+    kernel.extents = {d.groups};
+    kernel.strides = {d.kernelStrideGroup};
+  }
+  kernel.extents.insert(kernel.extents.end(), {d.outputChannels / d.groups,
+                                               d.inputChannels / d.groups});
+  kernel.strides.insert(kernel.strides.end(),
+                        {d.kernelStrideOutput, d.kernelStrideInput});
+  for (const Spatial &s : d.spatial) {
+    input.extents.push_back(s.input);
+    input.strides.push_back(s.inputStride);
+    kernel.extents.push_back(s.kernel);
+    kernel.strides.push_back(s.kernelStride);
+    output.extents.push_back(s.output);
+    output.strides.push_back(s.outputStride);
+  }
+  wholeInput = input;
+  for (size_t i = 0; i < d.spatial.size(); ++i) {
+    Spatial &s = d.spatial[i];
+    int64_t low = std::max<int64_t>(-s.padLow, 0);
+    int64_t high = std::max<int64_t>(-s.padHigh, 0);
+    if (low + high == 0)
+      continue;
+    input = input.part(i + 2, low, s.input - low - high);
+    s.input -= low + high;
+    s.padLow = std::max<int64_t>(s.padLow, 0);
+    s.padHigh = std::max<int64_t>(s.padHigh, 0);
+    cropped = true;
+  }
+}
+
+void ConvolutionBuilder::makeWindow() {
+  for (const Spatial &s : d.spatial) {
+    window.strides.push_back(s.stride);
+    window.dilations.push_back(s.dilation - 1);
+    window.low.push_back(s.padLow);
+    // Input that no window reaches is negative padding to the library.
+    window.high.push_back((s.output - 1) * s.stride +
+                          (s.kernel - 1) * s.dilation + 1 - s.input - s.padLow);
+  }
+}
+
+PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
+                                                  const View &outputs,
+                                                  const View &weights,
+                                                  bool packed) {
+  dnnl_memory_desc_t in = packed ? inputs.anyMemory() : inputs.memory();
+  dnnl_memory_desc_t out = packed ? outputs.anyMemory() : outputs.memory();
+  dnnl_memory_desc_t kernels = weights.anyMemory();
+  auto forward = [&](const dnnl_memory_desc_t &in,
+                     const dnnl_memory_desc_t &out,
+                     const dnnl_memory_desc_t &kernels,
+                     const Attributes &attributes, dnnl_primitive_desc_t *pd) {
+    dnnl_convolution_desc_t operation;
+    dnnl_status_t status = dnnl_dilated_convolution_forward_desc_init(
+        &operation, dnnl_forward_training, dnnl_convolution_direct, &in,
+        &kernels, nullptr, &out, window.strides.data(), window.dilations.data(),
+        window.low.data(), window.high.data());
+    return status != dnnl_success
+               ? status
+               : dnnl_primitive_desc_create(pd, &operation, attributes.get(),
+                                            engine.engine, nullptr);
+  };
+  Attributes attributes = userScratchpad();
+  PrimitiveDescription result;
+  if (d.kind == ConvolutionKind::forward) {
+    forward(in, out, kernels, attributes, result.out());
+    return result;
+  }
+  // Gradients want to see a forward convolution; any of this shape will do.
+  PrimitiveDescription hint;
+  View sameType = weights; // sums of a weight gradient may be wider
+  sameType.type = d.type;
+  forward(inputs.anyMemory(), outputs.anyMemory(), sameType.anyMemory(),
+          attributes, hint.out());
+  dnnl_convolution_desc_t operation;
+  dnnl_status_t status =
+      d.kind == ConvolutionKind::dataGradient
+          ? dnnl_dilated_convolution_backward_data_desc_init(
+                &operation, dnnl_convolution_direct, &in, &kernels, &out,
+                window.strides.data(), window.dilations.data(),
+                window.low.data(), window.high.data())
+          : dnnl_dilated_convolution_backward_weights_desc_init(
+                &operation, dnnl_convolution_direct, &in, &kernels, nullptr,
+                &out, window.strides.data(), window.dilations.data(),
+                window.low.data(), window.high.data());
+  if (hint && status == dnnl_success)
+    dnnl_primitive_desc_create(result.out(), &operation, attributes.get(),
+                               engine.engine, hint.get());
+  return result;
+}
+
+PrimitiveDescription ConvolutionBuilder::describeBest(const View &inputs,
+                                                      const View &outputs,
+                                                      const View &weights) {
+  // Measured with every thread on its own piece: with AVX-512 the kernels that
+  // read channels last are as fast as those on blocks, so packing only costs.
+  // With AVX2 blocks win a tenth to a fifth where the window is larger than one
+  // element and channels fill the blocks.
+  bool largeWindow = std::any_of(d.spatial.begin(), d.spatial.end(),
+                                 [](const Spatial &s) { return s.kernel > 1; });
+  int64_t channels = std::min(d.inputChannels, d.outputChannels) / d.groups;
+  bool preferPacked = isa == Isa::avx2 && largeWindow && channels >= 16;
+  for (bool packed : {preferPacked, !preferPacked}) {
+    PrimitiveDescription result = describe(inputs, outputs, weights, packed);
+    if (result && !isReferenceCode(result)) {
+      if (call->code.empty())
+        call->code =
+            implementationOf(result) + (packed ? " packed" : " in place");
+      return result;
+    }
+  }
+  fail("oneDNN has only reference code for this convolution");
+  return {};
+}
+
+bool ConvolutionBuilder::appendReorder(Task &task, const Place &from,
+                                       const Place &to) {
+  PrimitiveDescription description;
+  Attributes attributes = userScratchpad();
+  if (dnnl_reorder_primitive_desc_create(
+          description.out(), &from.memory, engine.engine, &to.memory,
+          engine.engine, attributes.get()) != dnnl_success)
+    return fail("oneDNN cannot convert between the layouts of a convolution");
+  auto primitive = createPrimitive(description);
+  if (!primitive)
+    return fail("oneDNN failed to create a conversion of layouts");
+  task.push_back(
+      call->makeStep(description, primitive,
+                     {from.named(DNNL_ARG_FROM), to.named(DNNL_ARG_TO)}));
+  return true;
+}
+
+/// Copies weights from or to their packed form, in tasks by output channels
+/// where the blocks allow it.
+bool ConvolutionBuilder::appendCopies(Phase &phase, const Place &from,
+                                      const Place &to, bool toWeights) {
+  constexpr size_t dimension = 0; // groups, or output channels
+  const dnnl_memory_desc_t &blocked = toWeights ? to.memory : from.memory;
+  int64_t extent = blocked.dims[dimension];
+  // A small copy is not worth sharing.
+  constexpr int64_t bytesPerTask = 1 << 18;
+  int64_t bytes = int64_t(dnnl_memory_desc_get_size(&blocked));
+  int64_t tasks = std::clamp<int64_t>(bytes / bytesPerTask, 1, d.pieces);
+  int64_t granularity = d.groups > 1 ? 16 : 64;
+  bool exact = blocked.padded_dims[dimension] == extent;
+  if (!exact || extent % granularity != 0)
+    tasks = 1;
+  for (auto [begin, length] : cutRange(extent, tasks, granularity)) {
+    Place fromPart = from, toPart = to;
+    for (Place *part : {&fromPart, &toPart}) {
+      std::vector<int64_t> extents(part->memory.dims,
+                                   part->memory.dims + part->memory.ndims);
+      std::vector<int64_t> offsets(extents.size(), 0);
+      extents[dimension] = length;
+      offsets[dimension] = begin;
+      dnnl_memory_desc_t whole = part->memory;
+      if (tasks > 1 &&
+          dnnl_memory_desc_init_submemory(&part->memory, &whole, extents.data(),
+                                          offsets.data()) != dnnl_success)
+        return fail("oneDNN cannot cut the weights of a convolution");
+    }
+    if (!appendReorder(phase.emplace_back(), fromPart, toPart))
+      return false;
+  }
+  return true;
+}
+
+std::optional<Place>
+ConvolutionBuilder::packed(Task &task, const View &view,
+                           const dnnl_memory_desc_t &wanted) {
+  Place plain = placeOf(view);
+  if (dnnl_memory_desc_equal(&plain.memory, &wanted))
+    return plain;
+  Place place = reserve(wanted);
+  if (!appendReorder(task, plain, place))
+    return std::nullopt;
+  return place;
+}
+
+/// The kernel's extents, dense in the workspace in the order of its strides.
+View ConvolutionBuilder::kernelDense() const {
+  View dense = kernel;
+  std::vector<size_t> order(kernel.extents.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(kernel.strides[a], b) < std::pair(kernel.strides[b], a);
+  });
+  int64_t stride = 1;
+  for (size_t i : order) {
+    dense.strides[i] = stride;
+    stride *= dense.extents[i];
+  }
+  dense.argument = call->workspaceArgument();
+  dense.offset = call->reserve(stride * byteWidth(d.type)) / byteWidth(d.type);
+  return dense;
+}
+
+/// A step that copies the kernel with its space walked backwards; `from` and
+/// `to` have the same extents.
+static Step mirrorStep(const View &from, const View &to, size_t spatialRank) {
+  std::vector<int64_t> strides = from.strides;
+  int64_t start = from.offset;
+  for (size_t i = from.extents.size() - spatialRank; i < from.extents.size();
+       ++i) {
+    start += (from.extents[i] - 1) * strides[i];
+    strides[i] = -strides[i];
+  }
+  int64_t width = byteWidth(from.type);
+  Step step;
+  step.operands = {{0, {}, from.argument, start * width},
+                   {0, {}, to.argument, to.offset * width}};
+  step.function = [extents = from.extents, width, strides,
+                   toStrides = to.strides](std::span<void *const> pointers) {
+    copyStrided(extents, width, pointers[0], strides, pointers[1], toStrides);
+  };
+  return step;
+}
+
+/// Forward and data gradient.
+bool ConvolutionBuilder::buildDataCall() {
+  bool isForward = d.kind == ConvolutionKind::forward;
+  const View &source = isForward ? input : output;
+  const View &target = isForward ? output : input;
+  auto runs = cutRange(d.batch, d.pieces, 1);
+  std::vector<Task> pieces;
+  // A last piece of another length may want the weights in other blocks.
+  std::vector<Place> weights;
+  PrimitiveDescription description;
+  std::shared_ptr<Primitive> primitive;
+  int64_t builtFor = 0;
+  for (auto [begin, length] : runs) {
+    View inputs = input.part(0, begin, length);
+    View outputs = output.part(0, begin, length);
+    if (length != builtFor) {
+      description = describeBest(inputs, outputs, kernel);
+      if (!description)
+        return false;
+      const auto &wanted = memoryOf(description, dnnl_query_weights_md);
+      if (weights.empty() ||
+          !dnnl_memory_desc_equal(&weights.back().memory, &wanted))
+        weights.push_back(reserve(wanted));
+      primitive = createPrimitive(description);
+      if (!primitive)
+        return fail("oneDNN failed to create a convolution");
+      builtFor = length;
+    }
+    Task &task = pieces.emplace_back();
+    auto from =
+        packed(task, source.part(0, begin, length),
+               memoryOf(description, isForward ? dnnl_query_src_md
+                                               : dnnl_query_diff_dst_md));
+    if (!from)
+      return false;
+    const auto &wanted = memoryOf(
+        description, isForward ? dnnl_query_dst_md : dnnl_query_diff_src_md);
+    Place result = placeOf(target.part(0, begin, length));
+    bool inPlace = dnnl_memory_desc_equal(&result.memory, &wanted);
+    Place to = inPlace ? result : reserve(wanted);
+    task.push_back(call->makeStep(
+        description, primitive,
+        {from->named(isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST),
+         weights.back().named(DNNL_ARG_WEIGHTS),
+         to.named(isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC)}));
+    if (!inPlace && !appendReorder(task, to, result))
+      return false;
+  }
+
+  View kernelSource = kernel;
+  Task before;
+  if (d.mirroredKernel) {
+    kernelSource = kernelDense();
+    before.push_back(mirrorStep(kernel, kernelSource, d.spatial.size()));
+  }
+  if (cropped && !isForward) {
+    // What was cropped away has no influence, so its gradient is zero.
+    Step zero;
+    zero.operands = {{0, {}, wholeInput.argument, 0}};
+    zero.function = [extents = wholeInput.extents, width = byteWidth(d.type),
+                     strides =
+                         wholeInput.strides](std::span<void *const> pointers) {
+      copyStrided(extents, width, nullptr, {}, pointers[0], strides);
+    };
+    before.push_back(std::move(zero));
+  }
+  Phase packing;
+  for (const Place &place : weights)
+    if (!appendCopies(packing, placeOf(kernelSource), place, true))
+      return false;
+  if (!before.empty())
+    call->work.push_back({std::move(before)});
+  call->work.push_back(std::move(packing));
+  call->work.push_back(std::move(pieces));
+  return true;
+}
+
+/// Adds partial sums in order: the first range of the operand is the result.
+static Step sumStep(const Place &partial, int64_t stride, int64_t count,
+                    int64_t begin, int64_t length) {
+  Step step;
+  for (int64_t i = 0; i < count; ++i)
+    step.operands.push_back(
+        {0,
+         {},
+         partial.argument,
+         partial.offset + i * stride + begin * int64_t(sizeof(float))});
+  step.function = [length](std::span<void *const> pointers) {
+    auto *sum = static_cast<float *>(pointers[0]);
+    for (size_t i = 1; i < pointers.size(); ++i) {
+      const auto *next = static_cast<const float *>(pointers[i]);
+      for (int64_t j = 0; j < length; ++j)
+        sum[j] += next[j];
+    }
+  };
+  return step;
+}
+
+bool ConvolutionBuilder::buildWeightGradientByBatch() {
+  auto runs = cutRange(d.batch, d.pieces, 1);
+  // Sums are kept in f32 until they are complete.
+  View sums = kernel;
+  sums.type = ElementType::f32;
+  Phase pieces;
+  std::optional<Place> first;
+  int64_t partialBytes = 0;
+  PrimitiveDescription description;
+  std::shared_ptr<Primitive> primitive;
+  int64_t builtFor = 0;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    auto [begin, length] = runs[i];
+    View inputs = input.part(0, begin, length);
+    View outputs = output.part(0, begin, length);
+    if (length != builtFor) {
+      PrimitiveDescription next = describeBest(inputs, outputs, sums);
+      if (!next)
+        return false;
+      const auto &made = memoryOf(next, dnnl_query_diff_weights_md);
+      if (first && !dnnl_memory_desc_equal(&first->memory, &made))
+        return fail("oneDNN makes different weights for different batches");
+      if (!first) {
+        partialBytes = alignTo64(int64_t(dnnl_memory_desc_get_size(&made)));
+        first = Place{made, call->workspaceArgument(),
+                      call->reserve(partialBytes * int64_t(runs.size()))};
+      }
+      description = std::move(next);
+      primitive = createPrimitive(description);
+      if (!primitive)
+        return fail("oneDNN failed to create a convolution");
+      builtFor = length;
+    }
+    Task &task = pieces.emplace_back();
+    auto in = packed(task, inputs, memoryOf(description, dnnl_query_src_md));
+    auto out =
+        packed(task, outputs, memoryOf(description, dnnl_query_diff_dst_md));
+    if (!in || !out)
+      return false;
+    Place partial = *first;
+    partial.offset += int64_t(i) * partialBytes;
+    task.push_back(
+        call->makeStep(description, primitive,
+                       {in->named(DNNL_ARG_SRC), out->named(DNNL_ARG_DIFF_DST),
+                        partial.named(DNNL_ARG_DIFF_WEIGHTS)}));
+  }
+  call->work.push_back(std::move(pieces));
+  if (runs.size() > 1) {
+    Phase sum;
+    int64_t elements = int64_t(dnnl_memory_desc_get_size(&first->memory)) / 4;
+    int64_t tasks = std::clamp<int64_t>(elements >> 15, 1, d.pieces);
+    for (auto [begin, length] : cutRange(elements, tasks, 16))
+      sum.push_back(
+          {sumStep(*first, partialBytes, int64_t(runs.size()), begin, length)});
+    call->work.push_back(std::move(sum));
+  }
+  View result = d.mirroredKernel ? kernelDense() : kernel;
+  Phase unpacking;
+  if (!appendCopies(unpacking, *first, placeOf(result), false))
+    return false;
+  call->work.push_back(std::move(unpacking));
+  if (d.mirroredKernel)
+    call->work.push_back({{mirrorStep(result, kernel, d.spatial.size())}});
+  return true;
+}
+
+/// Each piece makes the weights of some output channels from the whole batch.
+bool ConvolutionBuilder::buildWeightGradientByChannels() {
+  View result = d.mirroredKernel ? kernelDense() : kernel;
+  Phase pieces;
+  PrimitiveDescription description;
+  std::shared_ptr<Primitive> primitive;
+  int64_t builtFor = 0;
+  for (auto [begin, length] : cutRange(d.outputChannels, d.pieces, 16)) {
+    View outputs = output.part(1, begin, length);
+    // The channels of one piece are copied together, in the order they have.
+    View dense = outputs;
+    dense.strides = {0, 1};
+    dense.strides.resize(outputs.extents.size());
+    int64_t stride = length;
+    for (size_t i = outputs.extents.size(); i-- > 2;) {
+      dense.strides[i] = stride;
+      stride *= outputs.extents[i];
+    }
+    dense.strides[0] = stride;
+    if (length != builtFor) {
+      description = describeBest(input, dense, kernel.part(0, begin, length));
+      if (!description)
+        return false;
+      primitive = createPrimitive(description);
+      if (!primitive)
+        return fail("oneDNN failed to create a convolution");
+      builtFor = length;
+    }
+    Task &task = pieces.emplace_back();
+    auto in = packed(task, input, memoryOf(description, dnnl_query_src_md));
+    auto out =
+        packed(task, outputs, memoryOf(description, dnnl_query_diff_dst_md));
+    if (!in || !out)
+      return false;
+    Place made = reserve(memoryOf(description, dnnl_query_diff_weights_md));
+    task.push_back(
+        call->makeStep(description, primitive,
+                       {in->named(DNNL_ARG_SRC), out->named(DNNL_ARG_DIFF_DST),
+                        made.named(DNNL_ARG_DIFF_WEIGHTS)}));
+    if (!appendReorder(task, made, placeOf(result.part(0, begin, length))))
+      return false;
+  }
+  call->work.push_back(std::move(pieces));
+  if (d.mirroredKernel)
+    call->work.push_back({{mirrorStep(result, kernel, d.spatial.size())}});
+  return true;
+}
+
+std::unique_ptr<PrimitiveCall> ConvolutionBuilder::build() {
+  if (!dataType(d.type)) {
+    fail("oneDNN has no convolution of this element type on processors");
+    return nullptr;
+  }
+  makeViews();
+  for (const Spatial &s : d.spatial)
+    if (s.input < 1) {
+      fail("negative padding leaves nothing of the input");
+      return nullptr;
+    }
+  makeWindow();
+  std::vector<int64_t> bytes(3);
+  for (const View *view : {&wholeInput, &kernel, &output})
+    bytes[size_t(view->argument)] =
+        (view->lastElement() + 1) * byteWidth(d.type);
+  call = std::make_unique<PrimitiveCall>(engine, std::move(bytes));
+  bool done;
+  if (d.kind != ConvolutionKind::weightGradient)
+    done = buildDataCall();
+  else if (d.groups == 1 && d.outputChannels >= 32 * d.pieces &&
+           kernel.elements() > output.elements())
+    done = buildWeightGradientByChannels();
+  else
+    done = buildWeightGradientByBatch();
+  if (!done)
+    return nullptr;
+  // A call of one task per phase needs no phases.
+  if (std::all_of(call->work.begin(), call->work.end(),
+                  [](const Phase &phase) { return phase.size() == 1; })) {
+    Task all;
+    for (Phase &phase : call->work)
+      std::move(phase[0].begin(), phase[0].end(), std::back_inserter(all));
+    call->work.assign(1, {});
+    call->work[0].push_back(std::move(all));
+  }
+  return std::move(call);
+}
+
 std::unique_ptr<PrimitiveCall>
 tenon::libraries::createCall(const ConvolutionDescription &description,
-                             const Engine &engine, std::string &error) {
-  error = "convolutions are not offered yet";
-  return nullptr;
+                             const Engine &engine, Isa isa,
+                             std::string &error) {
+  return ConvolutionBuilder(description, engine, isa, error).build();
 }
 
 int64_t
 tenon::libraries::preferredPieces(const ConvolutionDescription &description) {
-  return 2;
+  double flops = 2.0 * double(description.batch) *
+                 double(description.inputChannels) *
+                 double(description.outputChannels / description.groups);
+  for (const Spatial &s : description.spatial)
+    flops *= double(s.output) * double(s.kernel);
+  constexpr double flopsPerPiece = 2e6;
+  return std::clamp<int64_t>(int64_t(flops / flopsPerPiece), 1, 2);
 }

@@ -207,12 +207,6 @@ PrimitiveDescription describe(const MatmulDescription &d,
       dnnl_matmul_desc_init(&operation, &memories.lhs, &memories.rhs,
                             bias ? &memories.bias : nullptr, &memories.result);
   Attributes attributes = userScratchpad();
-  PostOperations post;
-  if (d.epilogue == Epilogue::biasRelu) {
-    dnnl_post_ops_create(post.out());
-    dnnl_post_ops_append_eltwise(post.get(), 1.0f, dnnl_eltwise_relu, 0, 0);
-    dnnl_primitive_attr_set_post_ops(attributes.get(), post.get());
-  }
   if (status == dnnl_success)
     status =
         dnnl_primitive_desc_create(description.out(), &operation,
@@ -240,6 +234,8 @@ std::string typesNotSupported(const MatmulDescription &d) {
     return "oneDNN has no matrix multiplication of " +
            std::string(name(d.lhsType)) + " and " +
            std::string(name(d.rhsType));
+  if (d.epilogue == Epilogue::biasRelu)
+    return "oneDNN's relu turns a not-a-number into 0, a maximum keeps it";
   if (d.epilogue != Epilogue::none && d.resultType != ElementType::f32)
     return "an epilogue on " + std::string(name(d.resultType)) +
            " would not be rounded as the separate operations";
@@ -250,7 +246,8 @@ std::string typesNotSupported(const MatmulDescription &d) {
 
 std::unique_ptr<PrimitiveCall>
 tenon::libraries::createCall(const MatmulDescription &description,
-                             const Engine &engine, std::string &error) {
+                             const Engine &engine, Isa isa,
+                             std::string &error) {
   error = typesNotSupported(description);
   if (!error.empty())
     return nullptr;

@@ -51,7 +51,6 @@ using Primitive = Handle<dnnl_primitive, dnnl_primitive_destroy>;
 using PrimitiveDescription =
     Handle<dnnl_primitive_desc, dnnl_primitive_desc_destroy>;
 using Attributes = Handle<dnnl_primitive_attr, dnnl_primitive_attr_destroy>;
-using PostOperations = Handle<dnnl_post_ops, dnnl_post_ops_destroy>;
 
 /// The process's CPU engine and stream, capped to `isa` by the first call. Null
 /// with a message in `error` if the library is capped to another one already:

@@ -125,7 +125,7 @@ std::unique_ptr<Call> Call::create(const Description &description, Isa isa,
   PlanForOneThread oneThread;
   return std::visit(
       [&](const auto &value) -> std::unique_ptr<Call> {
-        return createCall(value, *engine, error);
+        return createCall(value, *engine, isa, error);
       },
       description);
 }

@@ -84,11 +84,11 @@ createPrimitive(const PrimitiveDescription &description);
 
 /// One constructor per kind of description; see Call::create.
 std::unique_ptr<PrimitiveCall> createCall(const MatmulDescription &description,
-                                          const Engine &engine,
+                                          const Engine &engine, Isa isa,
                                           std::string &error);
 std::unique_ptr<PrimitiveCall>
 createCall(const ConvolutionDescription &description, const Engine &engine,
-           std::string &error);
+           Isa isa, std::string &error);
 
 } // namespace tenon::libraries
 

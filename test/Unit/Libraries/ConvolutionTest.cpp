@@ -1,0 +1,341 @@
+//===- ConvolutionTest.cpp - Convolutions against loops in double --------===//
+//
+// The three kinds over layouts, strides, paddings, dilations, groups, mirrored
+// kernels and cuts, against the definition of a forward convolution and of its
+// gradients.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tensors.h"
+#include "TestIsa.h"
+
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::libraries;
+using tenon::test::GuardedMemory;
+using tenon::test::testIsa;
+
+namespace {
+
+using Spatial = ConvolutionDescription::Spatial;
+
+/// Channels last, kernel [space, input, output], as JAX has them; strides
+/// follow from the extents.
+ConvolutionDescription channelsLast(ConvolutionDescription d) {
+  int64_t in = d.inputChannels, out = d.outputChannels;
+  int64_t kernel = in / d.groups * out;
+  for (size_t i = d.spatial.size(); i-- > 0;) {
+    Spatial &s = d.spatial[i];
+    s.output =
+        (s.input + s.padLow + s.padHigh - (s.kernel - 1) * s.dilation - 1) /
+            s.stride +
+        1;
+    s.inputStride = in;
+    s.outputStride = out;
+    s.kernelStride = kernel;
+    in *= s.input;
+    out *= s.output;
+    kernel *= s.kernel;
+  }
+  d.inputStrideBatch = in;
+  d.outputStrideBatch = out;
+  d.inputStrideChannel = d.outputStrideChannel = 1;
+  d.kernelStrideOutput = 1;
+  d.kernelStrideGroup = d.outputChannels / d.groups;
+  d.kernelStrideInput = d.outputChannels;
+  return d;
+}
+
+/// Channels before space, kernel [output, input, space].
+ConvolutionDescription channelsFirst(ConvolutionDescription d) {
+  d = channelsLast(d);
+  int64_t in = 1, out = 1, kernel = 1;
+  for (size_t i = d.spatial.size(); i-- > 0;) {
+    Spatial &s = d.spatial[i];
+    s.inputStride = in;
+    s.outputStride = out;
+    s.kernelStride = kernel;
+    in *= s.input;
+    out *= s.output;
+    kernel *= s.kernel;
+  }
+  d.inputStrideChannel = in;
+  d.outputStrideChannel = out;
+  d.inputStrideBatch = in * d.inputChannels;
+  d.outputStrideBatch = out * d.outputChannels;
+  d.kernelStrideInput = kernel;
+  d.kernelStrideOutput = kernel * (d.inputChannels / d.groups);
+  d.kernelStrideGroup = d.kernelStrideOutput * (d.outputChannels / d.groups);
+  return d;
+}
+
+ConvolutionDescription convolution(int64_t batch, int64_t in, int64_t out,
+                                   std::vector<Spatial> spatial,
+                                   int64_t groups = 1) {
+  ConvolutionDescription d;
+  d.batch = batch;
+  d.inputChannels = in;
+  d.outputChannels = out;
+  d.groups = groups;
+  d.spatial = std::move(spatial);
+  return d;
+}
+
+Spatial window(int64_t input, int64_t kernel, int64_t stride, int64_t low,
+               int64_t high, int64_t dilation = 1) {
+  Spatial s;
+  s.input = input;
+  s.kernel = kernel;
+  s.stride = stride;
+  s.padLow = low;
+  s.padHigh = high;
+  s.dilation = dilation;
+  return s;
+}
+
+/// Calls `visit(input element, kernel element, output element)` for every
+/// product of the forward convolution.
+void forEachProduct(
+    const ConvolutionDescription &d,
+    const std::function<void(int64_t, int64_t, int64_t)> &visit) {
+  int64_t in = d.inputChannels / d.groups, out = d.outputChannels / d.groups;
+  std::function<void(size_t, int64_t, int64_t, int64_t)> space =
+      [&](size_t level, int64_t i, int64_t k, int64_t o) {
+        if (level == d.spatial.size()) {
+          visit(i, k, o);
+          return;
+        }
+        const Spatial &s = d.spatial[level];
+        for (int64_t y = 0; y < s.output; ++y)
+          for (int64_t w = 0; w < s.kernel; ++w) {
+            int64_t x = y * s.stride - s.padLow + w * s.dilation;
+            if (x < 0 || x >= s.input)
+              continue;
+            int64_t place = d.mirroredKernel ? s.kernel - 1 - w : w;
+            space(level + 1, i + x * s.inputStride, k + place * s.kernelStride,
+                  o + y * s.outputStride);
+          }
+      };
+  for (int64_t b = 0; b < d.batch; ++b)
+    for (int64_t g = 0; g < d.groups; ++g)
+      for (int64_t ci = 0; ci < in; ++ci)
+        for (int64_t co = 0; co < out; ++co)
+          space(
+              0, b * d.inputStrideBatch + (g * in + ci) * d.inputStrideChannel,
+              g * d.kernelStrideGroup + ci * d.kernelStrideInput +
+                  co * d.kernelStrideOutput,
+              b * d.outputStrideBatch + (g * out + co) * d.outputStrideChannel);
+}
+
+/// Marks every element of a result.
+std::vector<bool> elementsOf(const ConvolutionDescription &d) {
+  std::vector<std::pair<int64_t, int64_t>> dimensions; // extent, stride
+  if (d.kind == ConvolutionKind::weightGradient)
+    dimensions = {{d.groups, d.kernelStrideGroup},
+                  {d.inputChannels / d.groups, d.kernelStrideInput},
+                  {d.outputChannels / d.groups, d.kernelStrideOutput}};
+  else if (d.kind == ConvolutionKind::forward)
+    dimensions = {{d.batch, d.outputStrideBatch},
+                  {d.outputChannels, d.outputStrideChannel}};
+  else
+    dimensions = {{d.batch, d.inputStrideBatch},
+                  {d.inputChannels, d.inputStrideChannel}};
+  for (const Spatial &s : d.spatial)
+    dimensions.push_back(d.kind == ConvolutionKind::weightGradient
+                             ? std::pair(s.kernel, s.kernelStride)
+                         : d.kind == ConvolutionKind::forward
+                             ? std::pair(s.output, s.outputStride)
+                             : std::pair(s.input, s.inputStride));
+  std::vector<int64_t> places{0};
+  for (auto [extent, stride] : dimensions) {
+    std::vector<int64_t> next;
+    for (int64_t place : places)
+      for (int64_t i = 0; i < extent; ++i)
+        next.push_back(place + i * stride);
+    places = std::move(next);
+  }
+  std::vector<bool> marks(
+      size_t(*std::max_element(places.begin(), places.end()) + 1));
+  for (int64_t place : places)
+    marks[size_t(place)] = true;
+  return marks;
+}
+
+std::vector<std::byte> compute(const ConvolutionDescription &d,
+                               unsigned threads, bool check) {
+  std::string error;
+  auto call = Call::create(d, testIsa(), error);
+  EXPECT_TRUE(call) << error;
+  if (!call)
+    return {};
+  std::vector<GuardedMemory> memories;
+  std::vector<void *> arguments;
+  for (int64_t i = 0; i < call->argumentCount(); ++i)
+    memories.emplace_back(call->argumentBytes(i));
+  tenon::test::Values values;
+  for (size_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < memories[i].bytes() / byteWidth(d.type); ++j)
+      memories[i].set(j, d.type, values.next());
+  GuardedMemory &result = memories[2];
+  std::fill_n(result.data(), result.bytes(), std::byte(0x33));
+  if (memories.size() > 3) // what was in the workspace does not matter
+    std::fill_n(memories[3].data(), memories[3].bytes(), std::byte(0xff));
+  for (GuardedMemory &memory : memories)
+    arguments.push_back(memory.data());
+  EXPECT_TRUE(tenon::test::runCall(*call, arguments, threads));
+  for (GuardedMemory &memory : memories)
+    EXPECT_TRUE(memory.intact());
+  std::vector<std::byte> bytes(result.data(), result.data() + result.bytes());
+  if (!check)
+    return bytes;
+
+  size_t elements = size_t(result.bytes() / byteWidth(d.type));
+  std::vector<double> sum(elements), size(elements);
+  forEachProduct(d, [&](int64_t i, int64_t k, int64_t o) {
+    auto [a, b, r] = d.kind == ConvolutionKind::forward ? std::array{i, k, o}
+                     : d.kind == ConvolutionKind::dataGradient
+                         ? std::array{o, k, i}
+                         : std::array{i, o, k};
+    double product = memories[0].get(a, d.type) * memories[1].get(b, d.type);
+    sum[size_t(r)] += product;
+    size[size_t(r)] += std::fabs(product);
+  });
+  auto isElement = elementsOf(d);
+  double worst = 0, unit = d.type == ElementType::f32 ? 0x1p-22 : 0x1p-8;
+  size_t width = size_t(byteWidth(d.type));
+  for (size_t i = 0; i < elements; ++i) {
+    if (i < isElement.size() && isElement[i]) {
+      double deviation = std::fabs(result.get(int64_t(i), d.type) - sum[i]) /
+                         (unit * (size[i] + 1e-3));
+      worst = std::max(worst, std::isnan(deviation) ? INFINITY : deviation);
+    } else {
+      for (size_t b = 0; b < width; ++b)
+        EXPECT_EQ(bytes[i * width + b], std::byte(0x33)) << i;
+    }
+  }
+  EXPECT_LE(worst, 1.0) << call->implementation();
+  return bytes;
+}
+
+/// All three kinds of `d`, cut in several ways.
+void checkKinds(ConvolutionDescription d) {
+  for (ConvolutionKind kind :
+       {ConvolutionKind::forward, ConvolutionKind::dataGradient,
+        ConvolutionKind::weightGradient})
+    for (int64_t pieces : {1, 2, 3}) {
+      SCOPED_TRACE("kind " + std::to_string(int(kind)) + " pieces " +
+                   std::to_string(pieces));
+      d.kind = kind;
+      d.pieces = pieces;
+      auto one = compute(d, 1, true);
+      EXPECT_EQ(one, compute(d, 2, false));
+      if (pieces == 3) {
+        EXPECT_EQ(one, compute(d, 3, false));
+      }
+    }
+}
+
+} // namespace
+
+TEST(Convolution, ThreeByThree) {
+  checkKinds(channelsLast(
+      convolution(4, 16, 32, {window(8, 3, 1, 1, 1), window(9, 3, 1, 1, 1)})));
+  checkKinds(channelsFirst(
+      convolution(3, 16, 32, {window(8, 3, 1, 1, 1), window(7, 3, 1, 1, 1)})));
+}
+
+TEST(Convolution, FewAndOddChannels) {
+  checkKinds(channelsLast(
+      convolution(4, 3, 16, {window(9, 3, 1, 1, 1), window(8, 3, 1, 1, 1)})));
+  checkKinds(channelsLast(
+      convolution(2, 1, 7, {window(10, 5, 1, 2, 2), window(8, 5, 1, 2, 2)})));
+  checkKinds(channelsLast(
+      convolution(2, 21, 35, {window(6, 3, 1, 1, 1), window(5, 2, 1, 0, 1)})));
+  checkKinds(channelsFirst(
+      convolution(2, 5, 3, {window(6, 3, 1, 1, 1), window(5, 2, 1, 0, 1)})));
+}
+
+TEST(Convolution, Strides) {
+  checkKinds(channelsLast(
+      convolution(3, 16, 16, {window(8, 3, 2, 0, 1), window(8, 3, 2, 0, 1)})));
+  checkKinds(channelsLast(
+      convolution(3, 16, 32, {window(8, 1, 2, 0, 0), window(8, 1, 2, 0, 0)})));
+  checkKinds(channelsLast(
+      convolution(2, 3, 8, {window(12, 4, 4, 0, 0), window(12, 4, 4, 0, 0)})));
+}
+
+TEST(Convolution, Dilation) {
+  checkKinds(channelsLast(convolution(
+      2, 16, 16, {window(10, 3, 1, 2, 2, 2), window(9, 3, 1, 0, 1, 2)})));
+}
+
+TEST(Convolution, NegativePadding) {
+  checkKinds(channelsLast(convolution(
+      2, 16, 16, {window(10, 3, 1, -1, 1), window(9, 3, 1, 1, -2)})));
+}
+
+TEST(Convolution, Groups) {
+  checkKinds(channelsLast(convolution(
+      3, 32, 32, {window(6, 3, 1, 1, 1), window(6, 3, 1, 1, 1)}, 2)));
+  checkKinds(channelsLast(convolution(
+      3, 16, 16, {window(6, 3, 1, 1, 1), window(6, 3, 1, 1, 1)}, 16)));
+}
+
+TEST(Convolution, OneAndThreeDimensions) {
+  checkKinds(channelsLast(convolution(3, 16, 16, {window(20, 5, 1, 2, 2)})));
+  checkKinds(channelsLast(convolution(
+      2, 8, 16,
+      {window(4, 3, 1, 1, 1), window(5, 3, 1, 1, 1), window(4, 2, 2, 0, 0)})));
+}
+
+TEST(Convolution, MirroredKernel) {
+  auto d = channelsLast(
+      convolution(3, 16, 32, {window(8, 3, 1, 1, 0), window(7, 2, 2, 1, 0)}));
+  d.mirroredKernel = true;
+  checkKinds(d);
+}
+
+TEST(Convolution, MoreWeightsThanData) {
+  checkKinds(channelsLast(
+      convolution(2, 96, 128, {window(4, 3, 1, 1, 1), window(4, 3, 1, 1, 1)})));
+}
+
+TEST(Convolution, RowsApart) {
+  auto d = channelsLast(
+      convolution(2, 16, 16, {window(6, 3, 1, 1, 1), window(6, 3, 1, 1, 1)}));
+  d.inputStrideBatch = 1000;
+  d.outputStrideBatch = 700;
+  d.spatial[0].inputStride = 160;
+  d.kernelStrideInput = 20;
+  d.spatial[1].kernelStride = 16 * 20;
+  d.spatial[0].kernelStride = 16 * 20 * 3;
+  checkKinds(d);
+}
+
+TEST(Convolution, BrainFloat) {
+  if (testIsa() < Isa::avx512)
+    GTEST_SKIP() << "oneDNN has no bf16 on this instruction set";
+  auto d =
+      convolution(4, 32, 48, {window(8, 3, 1, 1, 1), window(8, 3, 2, 1, 1)});
+  d.type = ElementType::bf16;
+  checkKinds(channelsLast(d));
+  checkKinds(channelsFirst(d));
+}
+
+TEST(Convolution, SaysWhatIsNotSupported) {
+  auto d = channelsLast(convolution(2, 4, 4, {window(6, 3, 1, 1, 1)}));
+  d.type = ElementType::f16;
+  EXPECT_NE(whyNotSupported(d, testIsa()), "");
+  EXPECT_EQ(workspaceBytes(d, testIsa()), -1);
+  d.type = ElementType::f32;
+  EXPECT_EQ(whyNotSupported(d, testIsa()), "");
+  d.spatial[0].output = 5;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("its window gives 6"),
+            std::string::npos);
+  d.groups = 3;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("do not divide"),
+            std::string::npos);
+}
