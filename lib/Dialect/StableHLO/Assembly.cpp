@@ -197,8 +197,13 @@ void printVariadicOperandWithAttribute(OpAsmPrinter &printer, Operation *,
 ParseResult parseVariadicOperandWithAttribute(
     OpAsmParser &parser, OpAsmParser::UnresolvedOperand &first,
     SmallVectorImpl<OpAsmParser::UnresolvedOperand> &rest) {
-  return failure(parser.parseOperand(first) || parser.parseComma() ||
-                 parseVariadicOperandWithAttribute(parser, rest));
+  if (parser.parseOperand(first) || parser.parseComma() ||
+      parseVariadicOperandWithAttribute(parser, rest))
+    return failure();
+  // Some printers leave an empty place where there are no more operands.
+  if (rest.empty())
+    (void)parser.parseOptionalComma();
+  return success();
 }
 
 void printVariadicOperandWithAttribute(OpAsmPrinter &printer, Operation *op,

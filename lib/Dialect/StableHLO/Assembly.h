@@ -102,6 +102,23 @@ void printVariadicOperandWithAttribute(mlir::OpAsmPrinter &printer,
 // Attributes
 //===----------------------------------------------------------------------===//
 
+/// The bare name of an enumerator, `LT`.
+template <typename EnumAttr>
+mlir::ParseResult parseEnumName(mlir::OpAsmParser &parser,
+                                EnumAttr &attribute) {
+  using Enum = decltype(attribute.getValue());
+  mlir::FailureOr<Enum> value = mlir::FieldParser<Enum>::parse(parser);
+  if (failed(value))
+    return mlir::failure();
+  attribute = EnumAttr::get(parser.getContext(), *value);
+  return mlir::success();
+}
+template <typename EnumAttr>
+void printEnumName(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                   EnumAttr attribute) {
+  printer << attribute.getValue();
+}
+
 /// `[0:8, 2:10:2]`: start, limit, and stride unless it is one.
 mlir::ParseResult parseSliceRanges(mlir::OpAsmParser &parser,
                                    mlir::DenseI64ArrayAttr &starts,

@@ -157,7 +157,7 @@ def StableHLO_FftOp : StableHLO_Op<"fft", [Pure]> {
                        DenseI64ArrayAttr:$fft_length);
   let results = (outs StableHLO_PlainFloatOrComplexTensor:$result);
   let assemblyFormat = [{
-    $operand `,` `type` `=` $fft_type `,` `length` `=` $fft_length attr-dict
+    $operand `,` `type` `=` custom<EnumName>($fft_type) `,` `length` `=` $fft_length attr-dict
     `:` functional-type(operands, results)
   }];
 }

@@ -114,6 +114,9 @@ def StableHLO_CompositeOp : StableHLO_Op<"composite", [
                        DefaultValuedOptionalAttr<I32Attr, "0">:$version);
   let regions = (region VariadicRegion<AnyRegion>:$composite_regions);
   let results = (outs Variadic<StableHLO_Value>:$results);
+  let assemblyFormat = [{
+    $name $inputs (` ` `(` $composite_regions^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -83,7 +83,7 @@ def StableHLO_ConvertOp
   let hasVerifier = 1;
 }
 
-def StableHLO_IsFiniteOp : StableHLO_Op<"is_finite", [Pure, Elementwise]> {
+def StableHLO_IsFiniteOp : StableHLO_Op<"is_finite", [Pure, StableHLO_CompatibleShapes, Elementwise]> {
   let summary = "neither infinite nor NaN";
   let description = "True for every element that is a number.";
   let arguments = (ins StableHLO_FloatTensor:$x);
@@ -127,7 +127,7 @@ def StableHLO_UniformDequantizeOp
 }
 
 def StableHLO_ReducePrecisionOp
-    : StableHLO_Op<"reduce_precision", [Pure, Elementwise, StableHLO_CompatibleTypes]> {
+    : StableHLO_Op<"reduce_precision", [Pure, StableHLO_CompatibleTypes, Elementwise]> {
   let summary = "round to a smaller float format";
   let description = [{
     Rounds every element to a format with so many exponent and mantissa bits
@@ -232,7 +232,7 @@ def StableHLO_ShiftRightArithmeticOp
   let description = "The left element moved down by the right one, copies of its sign entering from above.";
 }
 
-def StableHLO_CompareOp : StableHLO_Op<"compare", [Pure, Elementwise, StableHLO_CompatibleShapes]> {
+def StableHLO_CompareOp : StableHLO_Op<"compare", [Pure, StableHLO_CompatibleShapes, Elementwise]> {
   let summary = "comparison";
   let description = [{
     Whether a relation holds between two elements. Floats are compared as in
@@ -250,13 +250,14 @@ def StableHLO_CompareOp : StableHLO_Op<"compare", [Pure, Elementwise, StableHLO_
                         "::std::nullopt">:$type)>
   ];
   let assemblyFormat = [{
-    $comparison_direction `,` $lhs `,` $rhs (`,` $compare_type^)? attr-dict
+    custom<EnumName>($comparison_direction) `,` $lhs `,` $rhs
+    (`,` custom<EnumName>($compare_type)^)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
 
-def StableHLO_ComplexOp : StableHLO_Op<"complex", [Pure, Elementwise, StableHLO_CompatibleShapes]> {
+def StableHLO_ComplexOp : StableHLO_Op<"complex", [Pure, StableHLO_CompatibleShapes, Elementwise]> {
   let summary = "complex number from its parts";
   let description = "Elements whose real part is the left and imaginary part the right operand's.";
   let arguments = (ins StableHLO_PlainFloatTensor:$lhs, StableHLO_PlainFloatTensor:$rhs);

@@ -13,7 +13,7 @@ include "tenon/Dialect/StableHLO/Enums.td"
 
 class StableHLO_UnaryOp<string mnemonic, Type operandType, Type resultType,
                         list<Trait> traits = []>
-    : StableHLO_Op<mnemonic, !listconcat([Pure, Elementwise], traits)> {
+    : StableHLO_Op<mnemonic, !listconcat([Pure], traits, [Elementwise])> {
   let arguments = (ins operandType:$operand);
   let results = (outs resultType:$result);
   let assemblyFormat = [{
@@ -31,7 +31,7 @@ class StableHLO_UnarySameOp<string mnemonic, Type operandType>
 
 class StableHLO_BinaryOp<string mnemonic, Type type, list<Trait> traits = []>
     : StableHLO_Op<mnemonic,
-                   !listconcat([Pure, Elementwise, StableHLO_CompatibleTypes], traits)> {
+                   !listconcat([Pure, StableHLO_CompatibleTypes, Elementwise], traits)> {
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs), [{
@@ -45,7 +45,7 @@ class StableHLO_BinaryOp<string mnemonic, Type type, list<Trait> traits = []>
 
 // A function that may say how accurate it has to be.
 class StableHLO_FunctionOp<string mnemonic>
-    : StableHLO_Op<mnemonic, [Pure, Elementwise, StableHLO_CompatibleTypes]> {
+    : StableHLO_Op<mnemonic, [Pure, StableHLO_CompatibleTypes, Elementwise]> {
   let arguments = (ins StableHLO_FloatOrComplexTensor:$operand,
                        OptionalAttr<StableHLO_ResultAccuracyAttr>:$result_accuracy);
   let results = (outs StableHLO_FloatOrComplexTensor:$result);

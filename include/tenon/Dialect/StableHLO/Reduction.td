@@ -140,7 +140,7 @@ def StableHLO_RngBitGeneratorOp : StableHLO_Op<"rng_bit_generator", [Pure]> {
                        StableHLO_Tensor:$initial_state);
   let results = (outs StableHLO_Tensor:$output_state, StableHLO_Tensor:$output);
   let assemblyFormat = [{
-    $initial_state `,` `algorithm` `=` $rng_algorithm attr-dict
+    $initial_state `,` `algorithm` `=` custom<EnumName>($rng_algorithm) attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -156,7 +156,7 @@ def StableHLO_RngOp : StableHLO_Op<"rng"> {
                        StableHLO_RngDistributionAttr:$rng_distribution);
   let results = (outs Res<StableHLO_Tensor, "fresh numbers", [MemAlloc]>:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $shape `,` `distribution` `=` $rng_distribution attr-dict
+    $a `,` $b `,` $shape `,` `distribution` `=` custom<EnumName>($rng_distribution) attr-dict
     `:` functional-type(operands, results)
   }];
 }
