@@ -19,10 +19,11 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-extern const Template elementwiseTemplate;
+extern const Template elementwiseTemplate, rowTemplate, columnTemplate;
 
 ArrayRef<Template> templates() {
-  static const Template all[] = {elementwiseTemplate};
+  static const Template all[] = {elementwiseTemplate, rowTemplate,
+                                 columnTemplate};
   return all;
 }
 

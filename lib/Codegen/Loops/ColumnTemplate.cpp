@@ -1,0 +1,258 @@
+//===- ColumnTemplate.cpp - One accumulator per result element
+//-------------===//
+//
+// Reductions that keep the last dimension (bias and scale gradients, pooling
+// over space), and any reduction whose region is no single commutative
+// operation. Results are stored once all elements of their accumulator are in,
+// in row-major order (order (a) of ReduceTree.h).
+//
+// Units of work are blocks of up to 128 neighbouring columns, whose
+// accumulators stay in 8 vector registers, times the indices of kept dimensions
+// further out. With several reductions a block is narrower. If the last
+// dimension is reduced there are no columns: each result element is a unit,
+// computed by scalars.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReduceTree.h"
+#include "RowPlan.h"
+#include "Templates.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+using Values = KernelBuilder::Values;
+
+struct ColumnPlan {
+  ReductionSpace space;
+  SmallVector<stablehlo::ReduceOp> reductions;
+  SmallVector<int64_t> outer; // kept dimensions in front of the columns
+  int64_t columns = 1;
+  int64_t vectors = 8; // per block
+
+  int64_t blockLength() const { return vectors * vectorLanes; }
+  int64_t blocks() const {
+    return (columns + blockLength() - 1) / blockLength();
+  }
+  int64_t units() const { return elementCount(outer) * blocks(); }
+};
+
+std::optional<ColumnPlan> planColumns(const KernelSource &source) {
+  std::optional<ColumnPlan> plan;
+  llvm::DenseSet<Value> afterReduction;
+  unsigned accumulators = 0;
+  for (Operation &op : source.function.front().without_terminator()) {
+    bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return afterReduction.contains(operand);
+    });
+    bool reduces = reducesSomething(&op);
+    if (follows || reduces)
+      afterReduction.insert_range(op.getResults());
+    if (!reduces) {
+      if (!isPointOperation(&op))
+        return std::nullopt;
+      continue;
+    }
+    auto reduce = cast<stablehlo::ReduceOp>(op);
+    ReductionSpace space(reduce);
+    if (follows || (plan && !(plan->space == space)))
+      return std::nullopt;
+    if (!plan)
+      plan.emplace(ColumnPlan{space});
+    plan->reductions.push_back(reduce);
+    accumulators += reduce.getNumResults();
+  }
+  if (!plan)
+    return std::nullopt;
+  for (Value result : source.results())
+    if (ArrayRef(withoutUnitExtents(shapeOf(result))) !=
+        ArrayRef(plan->space.kept()))
+      return std::nullopt;
+  plan->outer = plan->space.outerKept();
+  plan->columns = elementCount(plan->space.trailingKept());
+  while (plan->vectors > 1 && plan->vectors * accumulators > 16)
+    plan->vectors /= 2;
+  return plan;
+}
+
+class Columns {
+public:
+  Columns(KernelBuilder &k, const ColumnPlan &plan, const Indices &outer)
+      : k(k), plan(plan), outer(outer) {}
+
+  /// `vectors` whole vectors from column `first` on, and `rest` more columns.
+  void emit(const IndexExpression &first, int64_t vectors, int64_t rest);
+
+private:
+  Indices keptAt(const IndexExpression &column) {
+    Indices kept = outer;
+    llvm::append_range(
+        kept, k.algebra.delinearize(column, plan.space.trailingKept()));
+    return kept;
+  }
+  void withMaskAt(int64_t vector, llvm::function_ref<void()> body);
+
+  KernelBuilder &k;
+  const ColumnPlan &plan;
+  Indices outer;
+  int64_t wholeVectors = 0;
+  Value tailMask;
+};
+
+void Columns::withMaskAt(int64_t vector, llvm::function_ref<void()> body) {
+  k.points.mask = vector < wholeVectors ? Value() : tailMask;
+  k.points.maskLevel = 0;
+  body();
+  k.points.mask = Value();
+}
+
+void Columns::emit(const IndexExpression &first, int64_t vectors,
+                   int64_t rest) {
+  wholeVectors = vectors;
+  if (rest) {
+    k.carryingTail(0, rest, [&](const IndexExpression &) {
+      tailMask = k.points.mask;
+      return Values();
+    });
+    ++vectors;
+  }
+  SmallVector<Combiner> combiners;
+  Values sums;
+  for (stablehlo::ReduceOp reduce : plan.reductions) {
+    combiners.emplace_back(reduce);
+    for (Value start : combiners.back().start(k))
+      sums.append(vectors, k.points.asVector({start, 0}));
+  }
+  SmallVector<int64_t> rows;
+  for (auto [extent, reduced] :
+       llvm::zip(plan.space.extents, plan.space.reduced))
+    if (reduced)
+      rows.push_back(extent);
+  auto columnOf = [&](int64_t vector) { return first + vector * vectorLanes; };
+
+  sums = k.forSpace(rows, sums, [&](const Indices &row, ValueRange carried) {
+    Values next(carried.begin(), carried.end());
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      withMaskAt(vector, [&] {
+        Indices indices = plan.space.merge(keptAt(columnOf(vector)), row);
+        size_t base = 0;
+        for (const Combiner &combiner : combiners) {
+          SmallVector<Value> held, elements;
+          for (auto [i, input] : llvm::enumerate(combiner.reduce.getInputs())) {
+            held.push_back(next[(base + i) * vectors + vector]);
+            elements.push_back(k.points.asVector(k.points.at(
+                input, withUnitDimensions(shapeOf(input), indices))));
+          }
+          for (auto [i, value] :
+               llvm::enumerate(combiner.combine(k, held, elements)))
+            next[(base + i) * vectors + vector] = value;
+          base += held.size();
+        }
+      });
+    return next;
+  });
+
+  unsigned level = k.levels.current();
+  for (int64_t vector = 0; vector < vectors; ++vector)
+    withMaskAt(vector, [&] {
+      size_t base = 0;
+      for (const Combiner &combiner : combiners) {
+        SmallVector<Value> held;
+        for (size_t i = 0; i < combiner.reduce.getNumResults(); ++i)
+          held.push_back(sums[(base + i) * vectors + vector]);
+        base += held.size();
+        for (auto [result, value] :
+             llvm::zip(combiner.reduce.getResults(), combiner.finish(k, held)))
+          k.points.provide(result,
+                           [value = value, level](ArrayRef<IndexExpression>) {
+                             return Element{value, level};
+                           });
+      }
+      Indices kept = keptAt(columnOf(vector));
+      SmallVector<Element> elements;
+      for (unsigned i = 0; i < k.results.size(); ++i)
+        elements.push_back(k.points.at(
+            k.resultValue(i), withUnitDimensions(k.results[i].shape, kept)));
+      for (unsigned i = 0; i < k.results.size(); ++i)
+        k.storeResult(i, withUnitDimensions(k.results[i].shape, kept),
+                      elements[i]);
+    });
+}
+
+//===----------------------------------------------------------------------===//
+// The template
+//===----------------------------------------------------------------------===//
+
+bool accepts(const KernelSource &source) {
+  return planColumns(source).has_value();
+}
+
+LogicalResult check(const KernelSource &source) {
+  for (Operation &op : source.function.front().without_terminator())
+    if (!reducesSomething(&op) && failed(checkPointOperation(&op)))
+      return failure();
+  return success();
+}
+
+Demand demand(const KernelSource &source) {
+  return {planColumns(source)->units(), 0};
+}
+
+void emit(KernelBuilder &k, unsigned) {
+  ColumnPlan plan = *planColumns(k.source);
+  if (plan.columns == 1)
+    k.algebra.lanes = 1;
+  k.forUnits(plan.units(), [&](const IndexExpression &unit) {
+    IndexExpression block = k.algebra.mod(unit, plan.blocks());
+    Indices outer = k.algebra.delinearize(
+        k.algebra.floorDiv(unit, plan.blocks()), plan.outer);
+    Columns columns(k, plan, outer);
+    if (plan.columns == 1)
+      return columns.emit(0, 1, 0);
+    int64_t length = plan.blockLength();
+    int64_t rest = plan.columns % length;
+    int64_t whole = plan.columns / length;
+    auto firstColumn = [&](IndexRange blocks) {
+      // A lane variable of its own range: the block is known to be inside.
+      return k.algebra.laneVariable(
+          k.algebra.scalar(block * length),
+          {blocks.low * length, blocks.high * length + vectorLanes - 1},
+          k.levels.current(), length);
+    };
+    auto emitRest = [&] {
+      IndexExpression first = k.algebra.laneVariable(
+          k.constantIndex(whole * length),
+          {whole * length, whole * length + vectorLanes - 1},
+          k.levels.current(), length);
+      columns.emit(first, rest / vectorLanes, rest % vectorLanes);
+    };
+    if (!whole)
+      return emitRest();
+    if (!rest)
+      return columns.emit(firstColumn({0, whole - 1}), plan.vectors, 0);
+    Value index = k.algebra.scalar(block);
+    Value isWhole =
+        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ult,
+                              index, k.constantIndex(whole));
+    k.ifThen(isWhole, [&] {
+      columns.emit(firstColumn({0, whole - 1}), plan.vectors, 0);
+    });
+    Value isRest =
+        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::uge,
+                              index, k.constantIndex(whole));
+    k.ifThen(isRest, emitRest);
+  });
+}
+
+unsigned variants(const KernelSource &) { return 1; }
+
+} // namespace
+
+extern const Template columnTemplate;
+const Template columnTemplate = {accepts, check, demand, emit, variants};
+
+} // namespace tenon::codegen

@@ -1,0 +1,160 @@
+//===- RowPlan.cpp - What a row kernel does in which pass
+//------------------===//
+//
+// See RowPlan.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowPlan.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+bool reducesSomething(Operation *op) {
+  auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
+  return reduce && !ReductionSpace(reduce).reducesNothing();
+}
+
+namespace {
+
+bool isTranscendental(Operation *op) {
+  return isa<stablehlo::ExponentialOp, stablehlo::ExponentialMinusOneOp,
+             stablehlo::LogOp, stablehlo::LogPlusOneOp, stablehlo::LogisticOp,
+             stablehlo::TanhOp, stablehlo::PowerOp, stablehlo::SineOp,
+             stablehlo::CosineOp, stablehlo::TanOp, stablehlo::CbrtOp,
+             stablehlo::Atan2Op>(op) ||
+         op->getName().getDialectNamespace() == "chlo";
+}
+
+class Planner {
+public:
+  explicit Planner(const KernelSource &source) : source(source) {}
+
+  std::optional<RowPlan> run() {
+    std::optional<ReductionSpace> space;
+    for (Operation &op : source.function.front().without_terminator()) {
+      if (!reducesSomething(&op)) {
+        if (!isPointOperation(&op))
+          return std::nullopt;
+        continue;
+      }
+      ReductionSpace own(cast<stablehlo::ReduceOp>(op));
+      if (space && !(*space == own))
+        return std::nullopt;
+      space = own;
+    }
+    if (!space || !space->reducesLast())
+      return std::nullopt;
+    plan.emplace(RowPlan{*space});
+    for (Operation &op : source.function.front().without_terminator())
+      if (reducesSomething(&op)) {
+        unsigned level = depth(op.getResult(0));
+        plan->levels = std::max(plan->levels, level);
+        plan->reductions.resize(plan->levels);
+        plan->reductions[level - 1].push_back(cast<stablehlo::ReduceOp>(op));
+      }
+    SmallVector<int64_t> keptShape = space->kept();
+    for (auto [i, result] : llvm::enumerate(source.results())) {
+      SmallVector<int64_t> shape = withoutUnitExtents(shapeOf(result));
+      bool isFull = ArrayRef(shape) == ArrayRef(space->extents);
+      if (!isFull && ArrayRef(shape) != ArrayRef(keptShape))
+        return std::nullopt;
+      plan->isFull.push_back(isFull);
+      plan->passOfResult.push_back(source.inPlace[i] >= 0 ? plan->levels
+                                                          : depth(result));
+    }
+    keepExpensiveValues();
+    return plan;
+  }
+
+private:
+  /// How many levels of reductions a value needs.
+  unsigned depth(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return 0;
+    if (auto found = depths.find(op); found != depths.end())
+      return found->second;
+    unsigned deepest = 0;
+    for (Value operand : op->getOperands())
+      deepest = std::max(deepest, depth(operand));
+    return depths[op] = deepest + reducesSomething(op);
+  }
+
+  void visit(Value value, unsigned pass) {
+    Operation *op = value.getDefiningOp();
+    if (!op || reducesSomething(op) || !seen.insert(value).second)
+      return;
+    bool isFull = ArrayRef(withoutUnitExtents(shapeOf(value))) ==
+                  ArrayRef(plan->space.extents);
+    if (isFull && isTranscendental(op)) {
+      auto [first, isNew] = firstPass.try_emplace(value, pass);
+      if (!isNew && first->second < pass) {
+        if (llvm::none_of(plan->kept,
+                          [&](const KeptValue &k) { return k.value == value; }))
+          plan->kept.push_back({value, first->second});
+        return;
+      }
+    }
+    for (Value operand : op->getOperands())
+      visit(operand, pass);
+  }
+
+  void keepExpensiveValues() {
+    for (unsigned pass = 0; pass < plan->passes(); ++pass) {
+      seen.clear();
+      if (pass < plan->levels)
+        for (stablehlo::ReduceOp reduce : plan->reductions[pass])
+          for (Value input : reduce.getInputs())
+            visit(input, pass);
+      for (auto [i, result] : llvm::enumerate(source.results()))
+        if (plan->isFull[i] && plan->passOfResult[i] == pass)
+          visit(result, pass);
+    }
+    SmallVector<bool> taken(plan->isFull.size(), false);
+    for (KeptValue &kept : plan->kept) {
+      for (auto [i, result] : llvm::enumerate(source.results()))
+        if (kept.result < 0 && plan->isFull[i] && !taken[i] &&
+            elementOf(result) == elementOf(kept.value) &&
+            depth(result) > kept.pass) {
+          kept.result = i;
+          taken[i] = true;
+        }
+      if (kept.result >= 0)
+        continue;
+      kept.scratchOffset = plan->scratchPerPart;
+      int64_t bytes =
+          elementCount(plan->rowShape()) * bytesOf(elementOf(kept.value));
+      plan->scratchPerPart += (bytes + 63) / 64 * 64;
+    }
+  }
+
+  const KernelSource &source;
+  std::optional<RowPlan> plan;
+  llvm::DenseMap<Operation *, unsigned> depths;
+  llvm::DenseMap<Value, unsigned> firstPass;
+  llvm::DenseSet<Value> seen;
+};
+
+} // namespace
+
+unsigned RowPlan::passes() const {
+  unsigned count = levels;
+  for (auto [full, pass] : llvm::zip(isFull, passOfResult))
+    if (full)
+      count = std::max(count, pass + 1);
+  return count;
+}
+
+SmallVector<int64_t> RowPlan::rowShape() const {
+  SmallVector<int64_t> shape = space.outerReduced();
+  llvm::append_range(shape, space.trailingReduced());
+  return shape;
+}
+
+std::optional<RowPlan> planRows(const KernelSource &source) {
+  return Planner(source).run();
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,294 @@
+//===- RowTemplate.cpp - Rows with reductions along them
+//-------------------===//
+//
+// Emits the passes of RowPlan.h, in the order of combination of ReduceTree.h.
+// Units of work are rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowPlan.h"
+#include "Templates.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+/// With large scratch rows, fewer parts.
+constexpr int64_t scratchBudget = 1 << 20;
+constexpr int64_t partsWithLargeScratch = 8;
+
+class Row {
+public:
+  using Values = KernelBuilder::Values;
+
+  Row(KernelBuilder &k, const RowPlan &plan,
+      const llvm::DenseMap<Value, Buffer> &scratch, const Indices &row)
+      : k(k), plan(plan), scratch(scratch), row(row) {}
+
+  void emit() {
+    for (unsigned pass = 0; pass < plan.passes(); ++pass)
+      emitPass(pass);
+    for (auto [i, isFull] : llvm::enumerate(plan.isFull)) {
+      if (isFull)
+        continue;
+      Indices indices = withUnitDimensions(k.results[i].shape, row);
+      k.storeResult(i, indices, k.points.at(k.resultValue(i), indices));
+    }
+  }
+
+private:
+  /// The index of `value`, which has the space's shape, at a point of the row.
+  Indices indicesIn(Value value, ArrayRef<IndexExpression> reduced) {
+    return withUnitDimensions(shapeOf(value), plan.space.merge(row, reduced));
+  }
+  Element at(Value value, ArrayRef<IndexExpression> reduced) {
+    return k.points.at(value, indicesIn(value, reduced));
+  }
+
+  void emitPass(unsigned pass);
+  Values emitRun(unsigned pass, ArrayRef<IndexExpression> outer,
+                 ArrayRef<Combiner> combiners, ValueRange accumulators);
+  void emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
+                 ArrayRef<Combiner> combiners, size_t accumulator,
+                 Values &accumulators);
+  void reduceInOrder(const Combiner &combiner);
+  void provide(const Combiner &combiner, ArrayRef<Value> values);
+  bool isKeptIn(const KeptValue &kept, unsigned pass) const;
+
+  size_t accumulatorCount() const {
+    int64_t length = elementCount(plan.space.trailingReduced());
+    return std::clamp<int64_t>((length + vectorLanes - 1) / vectorLanes, 1, 4);
+  }
+
+  KernelBuilder &k;
+  const RowPlan &plan;
+  const llvm::DenseMap<Value, Buffer> &scratch;
+  Indices row;
+};
+
+/// A result that overwrites an operand cannot hold something else meanwhile.
+bool Row::isKeptIn(const KeptValue &kept, unsigned pass) const {
+  return kept.pass == pass &&
+         (kept.result < 0 || k.source.inPlace[kept.result] < 0);
+}
+
+/// All that happens at 16 points. Everything is read before anything is stored.
+void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
+                    ArrayRef<Combiner> combiners, size_t accumulator,
+                    Values &accumulators) {
+  SmallVector<Element> inputs, outputs, keeps;
+  for (const Combiner &combiner : combiners)
+    inputs.push_back(at(combiner.reduce.getInputs().front(), reduced));
+  auto isWritten = [&](unsigned i) {
+    return plan.isFull[i] && plan.passOfResult[i] == pass;
+  };
+  for (unsigned i = 0; i < k.results.size(); ++i)
+    outputs.push_back(isWritten(i) ? at(k.resultValue(i), reduced) : Element());
+  for (const KeptValue &kept : plan.kept)
+    keeps.push_back(isKeptIn(kept, pass) ? at(kept.value, reduced) : Element());
+
+  for (unsigned i = 0; i < k.results.size(); ++i)
+    if (isWritten(i))
+      k.storeResult(i, indicesIn(k.resultValue(i), reduced), outputs[i]);
+  for (auto [kept, element] : llvm::zip(plan.kept, keeps)) {
+    if (!isKeptIn(kept, pass))
+      continue;
+    if (kept.result >= 0) {
+      Indices indices = withUnitDimensions(k.results[kept.result].shape,
+                                           plan.space.merge(row, reduced));
+      k.storeResult(kept.result, indices, element);
+      continue;
+    }
+    const Buffer &buffer = scratch.at(kept.value);
+    k.points.store(buffer, k.algebra.linearize(reduced, buffer.shape), element);
+  }
+  for (auto [i, combiner] : llvm::enumerate(combiners)) {
+    Value &sum = accumulators[i * accumulatorCount() + accumulator];
+    Value element = k.points.asVector(inputs[i]);
+    Value combined = combiner.combine(k, {sum}, {element}).front();
+    sum = k.points.mask ? Value(arith::SelectOp::create(
+                              k.builder, k.loc, k.points.mask, combined, sum))
+                        : combined;
+  }
+}
+
+/// The run of reduced dimensions at the end, in groups of as many chunks as
+/// there are accumulators.
+Row::Values Row::emitRun(unsigned pass, ArrayRef<IndexExpression> outer,
+                         ArrayRef<Combiner> combiners,
+                         ValueRange accumulators) {
+  SmallVector<int64_t> shape = plan.space.trailingReduced();
+  int64_t length = elementCount(shape);
+  int64_t chunks = length / vectorLanes;
+  int64_t group = combiners.empty() ? 1 : accumulatorCount();
+  int64_t groups = chunks / group;
+  Values sums(accumulators.begin(), accumulators.end());
+
+  auto emitAt = [&](const IndexExpression &position, size_t accumulator,
+                    Values &values) {
+    Indices reduced(outer.begin(), outer.end());
+    llvm::append_range(reduced, k.algebra.delinearize(position, shape));
+    emitChunk(pass, reduced, combiners, accumulator, values);
+  };
+  auto emitGroup = [&](const IndexExpression &first, Values &values) {
+    for (int64_t i = 0; i < group; ++i)
+      emitAt(first + i * vectorLanes, i, values);
+  };
+  auto fixedPosition = [&](int64_t first) {
+    return k.algebra.laneVariable(
+        k.constantIndex(first), {first, first + vectorLanes - 1},
+        k.levels.current(), first ? first : vectorLanes);
+  };
+  int64_t done = groups > 1 ? groups * group : 0;
+  if (done) {
+    int64_t step = group * vectorLanes;
+    int64_t end = done * vectorLanes;
+    sums = k.forLoop(k.constantIndex(0), k.constantIndex(end), step,
+                     {0, end - step + vectorLanes - 1}, step, true, sums,
+                     [&](const IndexExpression &first, ValueRange carried) {
+                       Values values(carried.begin(), carried.end());
+                       emitGroup(first, values);
+                       return values;
+                     });
+  }
+  for (; done < chunks; ++done)
+    emitAt(fixedPosition(done * vectorLanes), done % group, sums);
+  if (length % vectorLanes)
+    sums = k.carryingTail(chunks * vectorLanes, length,
+                          [&](const IndexExpression &position) {
+                            emitAt(position, chunks % group, sums);
+                            return sums;
+                          });
+  return sums;
+}
+
+void Row::emitPass(unsigned pass) {
+  SmallVector<Combiner> simple;
+  if (pass < plan.levels)
+    for (stablehlo::ReduceOp reduce : plan.reductions[pass]) {
+      Combiner combiner(reduce);
+      if (combiner.isSimple())
+        simple.push_back(combiner);
+      else
+        reduceInOrder(combiner);
+    }
+  bool hasOther = llvm::any_of(
+      plan.kept, [&](const KeptValue &kept) { return isKeptIn(kept, pass); });
+  for (auto [isFull, own] : llvm::zip(plan.isFull, plan.passOfResult))
+    hasOther |= isFull && own == pass;
+  if (simple.empty() && !hasOther)
+    return;
+
+  size_t count = accumulatorCount();
+  Values sums;
+  for (const Combiner &combiner : simple) {
+    Value start = combiner.start(k).front();
+    sums.append(count, k.points.asVector({start, 0}));
+  }
+  sums = k.forSpace(plan.space.outerReduced(), sums,
+                    [&](const Indices &outer, ValueRange carried) {
+                      return emitRun(pass, outer, simple, carried);
+                    });
+  for (auto [i, combiner] : llvm::enumerate(simple)) {
+    ArrayRef<Value> own = ArrayRef(sums).slice(i * count, count);
+    provide(combiner, combiner.finish(k, {combiner.collapse(k, own)}));
+  }
+  for (const KeptValue &kept : plan.kept) {
+    if (!isKeptIn(kept, pass))
+      continue;
+    if (kept.result >= 0) {
+      Buffer buffer = k.results[kept.result];
+      k.points.bind(kept.value, buffer);
+      continue;
+    }
+    Buffer buffer = scratch.at(kept.value);
+    const ReductionSpace &space = plan.space;
+    k.points.provide(kept.value, [&, buffer](ArrayRef<IndexExpression> full) {
+      Indices reduced;
+      size_t dim = 0;
+      for (auto [index, extent] : llvm::zip(full, shapeOf(kept.value)))
+        if (extent != 1 && space.reduced[dim++])
+          reduced.push_back(index);
+      return k.points.load(buffer, k.algebra.linearize(reduced, buffer.shape));
+    });
+  }
+}
+
+/// One element after the other, for regions that are no single operation.
+void Row::reduceInOrder(const Combiner &combiner) {
+  int64_t lanes = std::exchange(k.algebra.lanes, 1);
+  Values sums = k.forSpace(plan.rowShape(), combiner.start(k),
+                           [&](const Indices &reduced, ValueRange carried) {
+                             SmallVector<Value> elements;
+                             for (Value input : combiner.reduce.getInputs())
+                               elements.push_back(at(input, reduced).value);
+                             return combiner.combine(
+                                 k, SmallVector<Value>(carried), elements);
+                           });
+  k.algebra.lanes = lanes;
+  provide(combiner, combiner.finish(k, sums));
+}
+
+void Row::provide(const Combiner &combiner, ArrayRef<Value> values) {
+  unsigned level = k.levels.current();
+  for (auto [result, value] : llvm::zip(combiner.reduce.getResults(), values))
+    k.points.provide(result, [value = value, level](ArrayRef<IndexExpression>) {
+      return Element{value, level};
+    });
+}
+
+//===----------------------------------------------------------------------===//
+// The template
+//===----------------------------------------------------------------------===//
+
+bool accepts(const KernelSource &source) {
+  return planRows(source).has_value();
+}
+
+LogicalResult check(const KernelSource &source) {
+  for (Operation &op : source.function.front().without_terminator())
+    if (!reducesSomething(&op) && failed(checkPointOperation(&op)))
+      return failure();
+  return success();
+}
+
+Demand demand(const KernelSource &source) {
+  RowPlan plan = *planRows(source);
+  Demand demand{plan.rows(), plan.scratchPerPart};
+  if (plan.scratchPerPart)
+    demand.units =
+        std::min(demand.units, std::max(scratchBudget / plan.scratchPerPart,
+                                        partsWithLargeScratch));
+  return demand;
+}
+
+void emit(KernelBuilder &k, unsigned) {
+  RowPlan plan = *planRows(k.source);
+  llvm::DenseMap<Value, Buffer> scratch;
+  for (const KeptValue &kept : plan.kept) {
+    if (kept.result >= 0)
+      continue;
+    Value start = arith::MulIOp::create(k.builder, k.loc, k.part,
+                                        k.constantIndex(plan.scratchPerPart));
+    Value offset = arith::AddIOp::create(k.builder, k.loc, start,
+                                         k.constantIndex(kept.scratchOffset));
+    scratch[kept.value] =
+        k.scratchBuffer(offset, plan.rowShape(), elementOf(kept.value));
+  }
+  SmallVector<int64_t> shape = plan.space.kept();
+  k.forUnits(plan.rows(), [&](const IndexExpression &unit) {
+    Row(k, plan, scratch, k.algebra.delinearize(unit, shape)).emit();
+  });
+}
+
+unsigned variants(const KernelSource &) { return 1; }
+
+} // namespace
+
+extern const Template rowTemplate;
+const Template rowTemplate = {accepts, check, demand, emit, variants};
+
+} // namespace tenon::codegen
