@@ -46,7 +46,7 @@ static SmallVector<int64_t> alignShape(ArrayRef<int64_t> shape, size_t rank,
 static LogicalResult
 checkBroadcast(Operation *op, ArrayRef<Subject> names,
                std::optional<ArrayRef<int64_t>> dims = std::nullopt) {
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   size_t rank = 0;
   for (Value operand : op->getOperands())
@@ -147,7 +147,7 @@ LogicalResult BroadcastSelectOp::verify() {
 
 LogicalResult ConstantLikeOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type element = elementTypeOf(getResult().getType());
   if (getValue().getType() != element)
@@ -159,7 +159,7 @@ LogicalResult ConstantLikeOp::verify() {
 
 LogicalResult TopKOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   ArrayRef<int64_t> shape = shapeOf(getOperand());
   if (shape.empty())
@@ -294,7 +294,7 @@ static LogicalResult checkGroupSizes(Operation *op, const RaggedDot &dot) {
 
 LogicalResult RaggedDotOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   RaggedDotDimensionNumbersAttr numbers = getRaggedDotDimensionNumbers();
   ArrayRef<int64_t> ragged = numbers.getLhsRaggedDimensions();
@@ -359,7 +359,7 @@ static Type sliceType(Type type, int64_t dimension) {
 
 LogicalResult ScanOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)) ||
+  if (failed(checkTensorTypes(op)) ||
       failed(checkCount(op, "carries", getCarries().size(), getInits().size(),
                         "one for each of 'inits'")))
     return failure();

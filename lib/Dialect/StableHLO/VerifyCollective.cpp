@@ -40,9 +40,20 @@ static LogicalResult readGroups(Operation *op, Attribute groups,
   return success();
 }
 
+/// Every id lies below the number of ids: groups take every device once.
+static LogicalResult checkGroupMembers(Operation *op, ArrayRef<int64_t> ids) {
+  for (int64_t id : ids)
+    if (id < 0 || id >= int64_t(ids.size()))
+      return op->emitOpError()
+             << "'replica_groups' holds " << id
+             << ", expected at least 0 and less than " << ids.size()
+             << ", the number of devices in the groups";
+  return success();
+}
+
 LogicalResult AllReduceOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   SmallVector<int64_t> ids;
   if (failed(readGroups(op, getReplicaGroups(), ids)))
@@ -51,7 +62,7 @@ LogicalResult AllReduceOp::verify() {
   if (failed(checkUnique(op, "replica_groups", ids)))
     return failure();
   // all_reduce_c3
-  if (failed(checkAtLeast(op, "replica_groups", ids, 0)))
+  if (failed(checkGroupMembers(op, ids)))
     return failure();
   // all_reduce_c4
   int64_t channel =

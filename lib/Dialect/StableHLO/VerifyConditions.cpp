@@ -151,17 +151,41 @@ std::optional<int64_t> tenon::stablehlo::elementCountOf(ShapedType type) {
   return count;
 }
 
-LogicalResult tenon::stablehlo::checkByteSizes(Operation *op) {
+/// A tensor quantized per axis has that axis and a scale for each index.
+static LogicalResult checkQuantizedAxis(Operation *op, StringRef kind,
+                                        size_t index, RankedTensorType tensor) {
+  auto perAxis =
+      dyn_cast<quant::UniformQuantizedPerAxisType>(tensor.getElementType());
+  if (!perAxis)
+    return success();
+  int64_t axis = perAxis.getQuantizedDimension();
+  if (axis < 0 || axis >= tensor.getRank())
+    return op->emitOpError()
+           << kind << " #" << index << " of type " << tensor
+           << " is quantized along dimension " << axis
+           << ", expected at least 0 and less than " << tensor.getRank();
+  int64_t scales = perAxis.getScales().size();
+  if (agree(tensor.getDimSize(axis), scales))
+    return success();
+  return op->emitOpError() << kind << " #" << index << " of type " << tensor
+                           << " has " << scales << " scales, expected "
+                           << tensor.getDimSize(axis)
+                           << ", the size of the quantized dimension " << axis;
+}
+
+LogicalResult tenon::stablehlo::checkTensorTypes(Operation *op) {
   auto check = [&](StringRef kind, Type type, size_t index) -> LogicalResult {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    int64_t dimension = 0;
-    if (!tensor || byteSizeOf(tensor, &dimension))
+    if (!tensor)
       return success();
-    return op->emitOpError()
-           << kind << " #" << index << " of type " << type
-           << " needs more than 9223372036854775807 bytes: the product "
-              "overflows at dimension "
-           << dimension << " of size " << tensor.getDimSize(dimension);
+    int64_t dimension = 0;
+    if (!byteSizeOf(tensor, &dimension))
+      return op->emitOpError()
+             << kind << " #" << index << " of type " << type
+             << " needs more than 9223372036854775807 bytes: the product "
+                "overflows at dimension "
+             << dimension << " of size " << tensor.getDimSize(dimension);
+    return checkQuantizedAxis(op, kind, index, tensor);
   };
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes()))
     if (failed(check("operand", type, i)))

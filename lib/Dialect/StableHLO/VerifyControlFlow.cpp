@@ -27,7 +27,7 @@ static LogicalResult checkResultTypes(Operation *op, Subject source,
 
 LogicalResult WhileOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   SmallVector<Type> types(getOperand().getTypes());
   // while_c1
@@ -45,7 +45,7 @@ LogicalResult WhileOp::verify() {
 
 LogicalResult CaseOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // case_c1
   if (getBranches().empty())
@@ -72,7 +72,7 @@ LogicalResult CaseOp::verify() {
 
 LogicalResult IfOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // if_c1
   if (failed(checkRegionArguments(op, "true_branch", getTrueBranch(), {})) ||
@@ -93,7 +93,7 @@ LogicalResult IfOp::verify() {
 LogicalResult OptimizationBarrierOp::verify() {
   // optimization_barrier_c1
   Operation *op = getOperation();
-  return failed(checkByteSizes(op))
+  return failed(checkTensorTypes(op))
              ? failure()
              : checkResultTypes(op, "operand", getOperand().getTypes());
 }
@@ -181,7 +181,7 @@ static LogicalResult checkAlias(CustomCallOp op, int64_t i,
 
 LogicalResult CustomCallOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   std::optional<ArrayAttr> operandLayouts = getOperandLayouts();
   std::optional<ArrayAttr> resultLayouts = getResultLayouts();

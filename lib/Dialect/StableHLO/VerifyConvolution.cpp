@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/StableHLO/VerifyQuantized.h"
 #include "tenon/Dialect/StableHLO/VerifyWindow.h"
+
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 
 using namespace mlir;
 using namespace tenon::stablehlo;
@@ -193,9 +196,62 @@ static LogicalResult checkResult(ConvolutionOp op,
                     "batch, features and number of windows");
 }
 
+/// Element types of a convolution of quantized operands.
+static LogicalResult checkQuantized(ConvolutionOp op,
+                                    ConvDimensionNumbersAttr numbers, Type lhs,
+                                    Type rhs, Type result) {
+  // convolution_c28
+  if (!isa<quant::QuantizedType>(rhs) ||
+      isa<quant::QuantizedType>(lhs) != isa<quant::QuantizedType>(result))
+    return op.emitOpError()
+           << "element types are " << lhs << ", " << rhs << " and " << result
+           << ", expected 'rhs' to be quantized, and 'lhs' if and only if "
+              "'result' is";
+  // convolution_c29
+  if (failed(checkQuantizedAlong(op, "rhs", rhs,
+                                 numbers.getKernelOutputFeatureDimension(),
+                                 "the kernel's output feature dimension")))
+    return failure();
+  // convolution_c30
+  if (failed(checkQuantizedAlong(op, "result", result,
+                                 numbers.getOutputFeatureDimension(),
+                                 "the output feature dimension")))
+    return failure();
+  if (!isa<quant::QuantizedType>(lhs))
+    // convolution_c34
+    return checkExpressedTypes(op, lhs, rhs, result);
+  // convolution_c31
+  if (failed(checkStorageTypes(op, lhs, rhs)))
+    return failure();
+  // convolution_c32
+  if (failed(checkExpressedTypes(op, lhs, rhs, result)))
+    return failure();
+  // convolution_c33
+  return checkPerTensorResult(op, rhs, result);
+}
+
+static LogicalResult checkElementTypes(ConvolutionOp op,
+                                       ConvDimensionNumbersAttr numbers) {
+  Type lhs = elementTypeOf(op.getLhs().getType());
+  Type rhs = elementTypeOf(op.getRhs().getType());
+  Type result = elementTypeOf(op.getResult().getType());
+  if (isa<quant::QuantizedType>(lhs) || isa<quant::QuantizedType>(rhs) ||
+      isa<quant::QuantizedType>(result))
+    return checkQuantized(op, numbers, lhs, rhs, result);
+  // convolution_c27. Exporters ask for sums in a wider type by the result's
+  // type, which is more than the constraint allows.
+  if (failed(checkSameElementType(op, "lhs", lhs, "rhs", rhs)))
+    return failure();
+  if (!isPromotable(lhs, result))
+    return op.emitOpError()
+           << "'result' has element type " << result << ", expected one that "
+           << lhs << " can be promoted to";
+  return success();
+}
+
 LogicalResult ConvolutionOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // convolution_c1
   int64_t rank = shapeOf(getLhs()).size();
@@ -215,5 +271,7 @@ LogicalResult ConvolutionOp::verify() {
       failed(checkCount(op, "precision_config", precision->size(), 2,
                         "one for each operand")))
     return failure();
-  return checkResult(*this, numbers, window);
+  if (failed(checkResult(*this, numbers, window)))
+    return failure();
+  return checkElementTypes(*this, numbers);
 }

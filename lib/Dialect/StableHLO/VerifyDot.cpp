@@ -7,6 +7,9 @@
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/StableHLO/VerifyConditions.h"
+#include "tenon/Dialect/StableHLO/VerifyQuantized.h"
+
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 
 using namespace mlir;
 using namespace tenon::stablehlo;
@@ -88,9 +91,84 @@ static SmallVector<int64_t> resultShape(const DotDimensions &dims) {
   return shape;
 }
 
+/// Element types of a product of quantized operands.
+static LogicalResult checkQuantized(DotGeneralOp op,
+                                    const DotDimensions &dims) {
+  Type lhs = elementTypeOf(op.getLhs().getType());
+  Type rhs = elementTypeOf(op.getRhs().getType());
+  Type result = elementTypeOf(op.getResult().getType());
+  // dot_general_c14
+  if (!isa<quant::QuantizedType>(rhs) ||
+      isa<quant::QuantizedType>(lhs) != isa<quant::QuantizedType>(result))
+    return op.emitOpError()
+           << "element types are " << lhs << ", " << rhs << " and " << result
+           << ", expected 'rhs' to be quantized, and 'lhs' if and only if "
+              "'result' is";
+  // dot_general_c15
+  if (hasNonzeroZeroPoint(rhs))
+    return op.emitOpError()
+           << "'rhs' has element type " << rhs << ", expected zero points of 0";
+  // dot_general_c16
+  auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(rhs);
+  if (perAxis &&
+      llvm::is_contained(dims.rhsContracting, perAxis.getQuantizedDimension()))
+    return op.emitOpError() << "'rhs' is quantized along dimension "
+                            << perAxis.getQuantizedDimension()
+                            << ", expected one that is not contracted";
+  if (!isa<quant::QuantizedType>(lhs))
+    // dot_general_c20
+    return checkExpressedTypes(op, lhs, rhs, result);
+  // dot_general_c17
+  if (failed(checkStorageTypes(op, lhs, rhs)))
+    return failure();
+  // dot_general_c18
+  if (failed(checkExpressedTypes(op, lhs, rhs, result)))
+    return failure();
+  // dot_general_c19
+  return checkPerTensorResult(op, rhs, result);
+}
+
+static LogicalResult checkElementTypes(DotGeneralOp op,
+                                       const DotDimensions &dims) {
+  Type lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+  if (isa<quant::QuantizedType>(elementTypeOf(lhs)) ||
+      isa<quant::QuantizedType>(elementTypeOf(rhs)) ||
+      isa<quant::QuantizedType>(elementTypeOf(op.getResult().getType())))
+    return checkQuantized(op, dims);
+  // dot_general_c13. An algorithm says which types the operands are converted
+  // to, so that exporters leave them as they are.
+  return op.getAlgorithm() ? success()
+                           : checkSameElementType(op, "lhs", lhs, "rhs", rhs);
+}
+
+static LogicalResult checkAlgorithm(DotGeneralOp op) {
+  std::optional<DotAlgorithmAttr> algorithm = op.getAlgorithm();
+  if (!algorithm)
+    return success();
+  // dot_general_c21
+  if (std::optional<ArrayAttr> precision = op.getPrecisionConfig())
+    for (Attribute each : *precision)
+      if (cast<PrecisionAttr>(each).getValue() != Precision::DEFAULT)
+        return op.emitOpError()
+               << "has precision "
+               << stringifyPrecision(cast<PrecisionAttr>(each).getValue())
+               << " and an algorithm, expected DEFAULT";
+  // dot_general_c22
+  if (failed(checkAtLeast(op, "lhs_component_count",
+                          algorithm->getLhsComponentCount(), 1)))
+    return failure();
+  // dot_general_c23
+  if (failed(checkAtLeast(op, "rhs_component_count",
+                          algorithm->getRhsComponentCount(), 1)))
+    return failure();
+  // dot_general_c24
+  return checkAtLeast(op, "num_primitive_operations",
+                      algorithm->getNumPrimitiveOperations(), 1);
+}
+
 LogicalResult DotGeneralOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   DotDimensionNumbersAttr numbers = getDotDimensionNumbers();
   DotDimensions dims{shapeOf(getLhs()),
@@ -120,9 +198,7 @@ LogicalResult DotGeneralOp::verify() {
                         "the batching dimensions, then the remaining "
                         "dimensions of 'lhs' and of 'rhs'")))
     return failure();
-  // dot_general_c13
-  if (failed(checkSameElementType(op, "lhs", getLhs().getType(), "rhs",
-                                  getRhs().getType())))
+  if (failed(checkElementTypes(*this, dims)))
     return failure();
-  return success();
+  return checkAlgorithm(*this);
 }

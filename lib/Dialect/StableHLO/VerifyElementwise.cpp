@@ -18,7 +18,7 @@ using namespace tenon::stablehlo;
 
 LogicalResult ConstantOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // constant_c1
   Type value = getValue().getType(), output = getOutput().getType();
@@ -37,25 +37,21 @@ LogicalResult ConstantOp::verify() {
 }
 
 LogicalResult ConvertOp::verify() {
-  // convert_c1
-  Operation *op = getOperation();
-  return failed(checkByteSizes(op))
-             ? failure()
-             : checkSameShape(op, "operand", getOperand().getType(), "result",
-                              getResult().getType());
+  // convert_c1 is the trait CompatibleShapes.
+  return checkTensorTypes(*this);
 }
 
 LogicalResult IsFiniteOp::verify() {
   // is_finite_c1
   Operation *op = getOperation();
-  return failed(checkByteSizes(op))
+  return failed(checkTensorTypes(op))
              ? failure()
              : checkSameShape(op, "x", getX().getType(), "y", getY().getType());
 }
 
 LogicalResult SelectOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // select_c1
   Type onTrue = getOnTrue().getType();
@@ -73,7 +69,7 @@ LogicalResult SelectOp::verify() {
 
 LogicalResult ClampOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type operand = getOperand().getType();
   Type min = getMin().getType(), max = getMax().getType();
@@ -97,7 +93,7 @@ LogicalResult ClampOp::verify() {
 
 LogicalResult ReducePrecisionOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // reduce_precision_c1
   if (failed(checkSameBaselineType(op, "operand", getOperand().getType(),
@@ -127,7 +123,7 @@ static StringRef allowedComparisons(Type element) {
 
 LogicalResult CompareOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type lhs = getLhs().getType(), rhs = getRhs().getType();
   // compare_c1
@@ -155,7 +151,7 @@ LogicalResult CompareOp::verify() {
 
 LogicalResult BitcastConvertOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type operand = getOperand().getType(), result = getResult().getType();
   Type from = elementTypeOf(operand), to = elementTypeOf(result);

@@ -202,7 +202,7 @@ static LogicalResult checkGatherIndexDims(GatherOp op,
 
 LogicalResult GatherOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   GatherDimensionNumbersAttr numbers = getDimensionNumbers();
   ArrayRef<int64_t> shape = shapeOf(getOperand());
@@ -391,7 +391,7 @@ static LogicalResult checkScatterUpdates(ScatterOp op,
 
 LogicalResult ScatterOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)) || failed(checkScatterTensors(*this)))
+  if (failed(checkTensorTypes(op)) || failed(checkScatterTensors(*this)))
     return failure();
   ScatterDimensionNumbersAttr numbers = getScatterDimensionNumbers();
   ArrayRef<int64_t> shape = shapeOf(getInputs()[0]);

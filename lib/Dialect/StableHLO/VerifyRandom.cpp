@@ -13,7 +13,7 @@ using namespace tenon::stablehlo;
 
 LogicalResult RngBitGeneratorOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // rng_bit_generator_c1
   if (failed(checkSameType(op, "initial_state", getInitialState().getType(),

@@ -14,7 +14,7 @@ using namespace tenon::stablehlo;
 
 LogicalResult ReduceOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // reduce_c3
   int64_t count = getInputs().size();
@@ -76,7 +76,7 @@ LogicalResult ReduceOp::verify() {
 
 LogicalResult SortOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // sort_c1
   int64_t count = getInputs().size();

@@ -8,15 +8,48 @@
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/StableHLO/VerifyConditions.h"
+#include "tenon/Dialect/StableHLO/VerifyQuantized.h"
 #include "tenon/Support/CheckedArithmetic.h"
+
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::stablehlo;
 
+/// A result quantized per axis: the axis is the operand's, and the parameters
+/// of an operand dimension of size 1 are repeated.
+static LogicalResult checkBroadcastQuantization(BroadcastInDimOp op) {
+  // broadcast_in_dim_c6
+  auto from = dyn_cast<quant::UniformQuantizedPerAxisType>(
+      elementTypeOf(op.getOperand().getType()));
+  auto to = dyn_cast<quant::UniformQuantizedPerAxisType>(
+      elementTypeOf(op.getResult().getType()));
+  if (!from || !to)
+    return success();
+  int64_t dimension = from.getQuantizedDimension();
+  int64_t expected = op.getBroadcastDimensions()[dimension];
+  if (to.getQuantizedDimension() != expected)
+    return op.emitOpError()
+           << "'result' is quantized along dimension "
+           << to.getQuantizedDimension() << ", expected " << expected
+           << ", where dimension " << dimension << " of 'operand' goes";
+  if (shapeOf(op.getOperand())[dimension] != 1)
+    return success();
+  for (auto [i, scale, zeroPoint] :
+       llvm::enumerate(to.getScales(), to.getZeroPoints()))
+    if (scale != from.getScales()[0] || zeroPoint != from.getZeroPoints()[0])
+      return op.emitOpError()
+             << "'result' has scale " << scale << " and zero point "
+             << zeroPoint << " at index " << i << ", expected "
+             << from.getScales()[0] << " and " << from.getZeroPoints()[0]
+             << ", those of 'operand'";
+  return success();
+}
+
 LogicalResult BroadcastInDimOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type operand = getOperand().getType(), result = getResult().getType();
   ArrayRef<int64_t> from = shapeOf(operand), to = shapeOf(result);
@@ -42,12 +75,49 @@ LogicalResult BroadcastInDimOp::verify() {
       return emitOpError() << "dimension " << i << " of 'operand' has size "
                            << size << ", expected 1 or the size " << to[dims[i]]
                            << " of dimension " << dims[i] << " of 'result'";
+  return checkBroadcastQuantization(*this);
+}
+
+/// Elements before, along and after the quantized axis, which a reshape of a
+/// tensor quantized per axis keeps.
+static LogicalResult checkReshapeQuantization(ReshapeOp op) {
+  // reshape_c3
+  auto from = dyn_cast<quant::UniformQuantizedPerAxisType>(
+      elementTypeOf(op.getOperand().getType()));
+  auto to = dyn_cast<quant::UniformQuantizedPerAxisType>(
+      elementTypeOf(op.getResult().getType()));
+  if (!from || !to)
+    return success();
+  // Products of sizes of a tensor whose byte size fits in 64 bits, or of a part
+  // of the dimensions of an empty one.
+  auto multiply = [](ArrayRef<int64_t> sizes) {
+    std::optional<int64_t> product = 1;
+    for (int64_t size : sizes)
+      if (product)
+        product = mulChecked(*product, size);
+    return product;
+  };
+  ArrayRef<int64_t> shape = shapeOf(op.getOperand());
+  ArrayRef<int64_t> resultShape = shapeOf(op.getResult());
+  size_t axis = from.getQuantizedDimension();
+  size_t resultAxis = to.getQuantizedDimension();
+  if (multiply(shape.take_front(axis)) !=
+          multiply(resultShape.take_front(resultAxis)) ||
+      shape[axis] != resultShape[resultAxis] ||
+      multiply(shape.drop_front(axis + 1)) !=
+          multiply(resultShape.drop_front(resultAxis + 1)))
+    return op.emitOpError()
+           << "'operand' is quantized along dimension " << axis << " of "
+           << op.getOperand().getType() << " and 'result' along dimension "
+           << resultAxis << " of " << op.getResult().getType()
+           << ", expected the same size there, and as many elements before "
+              "and after";
   return success();
 }
 
 LogicalResult ReshapeOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   auto operand = cast<ShapedType>(getOperand().getType());
   auto result = cast<ShapedType>(getResult().getType());
@@ -65,12 +135,12 @@ LogicalResult ReshapeOp::verify() {
                          << *before << " elements but 'result' of type "
                          << result << " has " << *after
                          << ", expected equal numbers";
-  return success();
+  return checkReshapeQuantization(*this);
 }
 
 LogicalResult TransposeOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type operand = getOperand().getType(), result = getResult().getType();
   ArrayRef<int64_t> from = shapeOf(operand);
@@ -90,14 +160,30 @@ LogicalResult TransposeOp::verify() {
   SmallVector<int64_t> expected;
   for (int64_t dimension : permutation)
     expected.push_back(from[dimension]);
-  return checkShape(op, "result", shapeOf(result), expected,
-                    "the dimensions of 'operand' in the order of "
-                    "'permutation'");
+  if (failed(checkShape(op, "result", shapeOf(result), expected,
+                        "the dimensions of 'operand' in the order of "
+                        "'permutation'")))
+    return failure();
+  // transpose_c4
+  auto fromAxis =
+      dyn_cast<quant::UniformQuantizedPerAxisType>(elementTypeOf(operand));
+  auto toAxis =
+      dyn_cast<quant::UniformQuantizedPerAxisType>(elementTypeOf(result));
+  if (fromAxis && toAxis &&
+      permutation[toAxis.getQuantizedDimension()] !=
+          fromAxis.getQuantizedDimension())
+    return emitOpError() << "'result' is quantized along dimension "
+                         << toAxis.getQuantizedDimension()
+                         << ", which is dimension "
+                         << permutation[toAxis.getQuantizedDimension()]
+                         << " of 'operand', expected dimension "
+                         << fromAxis.getQuantizedDimension();
+  return success();
 }
 
 LogicalResult ReverseOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // reverse_c1
   if (failed(checkSameType(op, "operand", getOperand().getType(), "result",
@@ -113,7 +199,7 @@ LogicalResult ReverseOp::verify() {
 
 LogicalResult IotaOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // iota_c1
   return checkDimensions(op, "iota_dimension", int64_t(getIotaDimension()),
@@ -122,7 +208,7 @@ LogicalResult IotaOp::verify() {
 
 LogicalResult ConcatenateOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // concatenate_c3
   if (getInputs().empty())
@@ -183,7 +269,7 @@ static std::optional<int64_t> paddedSize(int64_t size, int64_t low,
 
 LogicalResult PadOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type operand = getOperand().getType();
   // pad_c1

@@ -13,7 +13,7 @@ using namespace tenon::stablehlo;
 
 LogicalResult SliceOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // slice_c1
   if (failed(checkSameElementType(op, "operand", getOperand().getType(),
@@ -81,7 +81,7 @@ static LogicalResult checkFits(Operation *op, Subject what,
 
 LogicalResult DynamicSliceOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // dynamic_slice_c1
   if (failed(checkSameElementType(op, "operand", getOperand().getType(),
@@ -108,7 +108,7 @@ LogicalResult DynamicSliceOp::verify() {
 
 LogicalResult DynamicUpdateSliceOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type operand = getOperand().getType(), update = getUpdate().getType();
   // dynamic_update_slice_c1

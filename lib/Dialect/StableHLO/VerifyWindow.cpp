@@ -87,7 +87,7 @@ static LogicalResult windowShape(Operation *op,
 
 LogicalResult ReduceWindowOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   // reduce_window_c1
   int64_t count = getInputs().size();
@@ -192,7 +192,7 @@ LogicalResult ReduceWindowOp::verify() {
 
 LogicalResult SelectAndScatterOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkByteSizes(op)))
+  if (failed(checkTensorTypes(op)))
     return failure();
   Type operand = getOperand().getType();
   Type element = elementTypeOf(operand);

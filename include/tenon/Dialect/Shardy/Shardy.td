@@ -124,7 +124,9 @@ def Sdy_ReturnOp : Sdy_Op<"return", [Pure, ReturnLike, Terminator]> {
   let description = "Ends a region of an operation of this dialect and hands its values over.";
   let arguments = (ins Variadic<AnyType>:$results);
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
-  let builders = [OpBuilder<(ins), "">];
+  let builders = [OpBuilder<(ins), [{
+    build($_builder, $_state, ::mlir::ValueRange());
+  }]>];
 }
 
 def Sdy_ManualComputationOp : Sdy_MeshUserOp<"manual_computation", [

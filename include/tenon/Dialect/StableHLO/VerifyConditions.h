@@ -75,8 +75,9 @@ std::optional<int64_t> byteSizeOf(mlir::ShapedType type,
 std::optional<int64_t> elementCountOf(mlir::ShapedType type);
 
 /// Every ranked tensor among the operands and results of `op` has a byte size
-/// that fits in 64 bits.
-mlir::LogicalResult checkByteSizes(mlir::Operation *op);
+/// that fits in 64 bits, and one quantized per axis has that axis, with a scale
+/// for each index. Verifiers call this first.
+mlir::LogicalResult checkTensorTypes(mlir::Operation *op);
 
 /// The list `list` has `expected` entries; `reason` says what they are for
 /// ("one for each dimension of 'operand'").
