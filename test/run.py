@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LIT = Path("/usr/lib/llvm-22/build/utils/lit/lit.py")
+LIT = Path("/usr/lib/llvm-22/bin/lit")
 
 
 @dataclass

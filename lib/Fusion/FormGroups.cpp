@@ -195,14 +195,19 @@ void BlockGrouper::mergeAlongValues() {
            std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
   };
   for (Operation *op : operations) {
-    // What the whole group reads, so that operands of absorbed broadcasts
-    // count.
+    // What the operation reads, itself or through reads it absorbed.
     SmallVector<Value> operands;
-    for (Operation *member : graph.members(graph.groupOf(op)))
-      for (Value operand : member->getOperands())
-        if (Operation *writer = operand.getDefiningOp())
-          if (graph.contains(writer))
+    SmallVector<Operation *> readers = {op};
+    while (!readers.empty())
+      for (Value operand : readers.pop_back_val()->getOperands())
+        if (Operation *writer = operand.getDefiningOp();
+            writer && graph.contains(writer)) {
+          if (isFreeToClone(writer) &&
+              graph.groupOf(writer) == graph.groupOf(op))
+            readers.push_back(writer);
+          else
             operands.push_back(operand);
+        }
     SmallVector<std::pair<int64_t, unsigned>> largestFirst;
     for (auto [index, operand] : llvm::enumerate(operands))
       largestFirst.push_back({-bytes(operand), index});

@@ -37,7 +37,7 @@ struct WidenDots : public fusion::impl::WidenDotsPassBase<WidenDots> {
     if (lhs.isBF16())
       return instructionSet == "avx512_bf16" &&
              (result.isBF16() || result.isF32());
-    return lhs == result;
+    return !lhs.isF16() && lhs == result;
   }
 
   void runOnOperation() override {

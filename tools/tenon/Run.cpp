@@ -16,9 +16,11 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <set>
+#include <sys/resource.h>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -101,6 +103,24 @@ int saveOutputs(const runtime::Executor &executor, const std::string &path) {
   return driver::exitOk;
 }
 
+/// Step time, and the planned memory beside what the process really held.
+void printSummary(const runtime::Executor &executor,
+                  std::vector<double> &stepSeconds) {
+  std::sort(stepSeconds.begin(), stepSeconds.end());
+  llvm::outs() << llvm::formatv(
+      "time       median {0:f3} ms, min {1:f3} ms, max {2:f3} ms per step\n",
+      stepSeconds[stepSeconds.size() / 2] * 1e3, stepSeconds.front() * 1e3,
+      stepSeconds.back() * 1e3);
+  uint64_t planned = 0;
+  for (const format::Segment &segment : executor.index().segments)
+    planned += segment.bytes;
+  struct rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  llvm::outs() << llvm::formatv(
+      "memory     planned {0:f1} MiB, process at most {1:f1} MiB\n",
+      planned / 1048576.0, usage.ru_maxrss / 1024.0);
+}
+
 int runSteps(runtime::Executor &executor, const RunOptions &options) {
   std::set<size_t> filled;
   if (int code = loadStart(executor, options, filled))
@@ -126,6 +146,7 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
   runtime::Error error;
   auto start = std::chrono::steady_clock::now();
   double lastLine = 0;
+  std::vector<double> stepSeconds;
   for (int64_t step = 0; step < options.steps; ++step) {
     if (batches) {
       std::vector<size_t> read;
@@ -136,8 +157,12 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
     if (step == 0)
       if (int code = checkFilled(executor, filled))
         return code;
+    auto stepStart = std::chrono::steady_clock::now();
     if (!executor.run(1, error))
       return fail(error.message);
+    stepSeconds.push_back(std::chrono::duration<double>(
+                              std::chrono::steady_clock::now() - stepStart)
+                              .count());
     if (metricsFile.is_open()) {
       metricsFile << step;
       for (size_t tensor : metrics)
@@ -161,6 +186,7 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
       llvm::outs().flush();
     }
   }
+  printSummary(executor, stepSeconds);
   if (metricsFile.is_open() && !metricsFile.flush())
     return fail("cannot write '" + options.metrics + "'");
   if (!options.save.empty() &&
@@ -186,7 +212,13 @@ int tool::runRun(Arguments arguments) {
   parser.text("batches", options.batches, "PATH",
               "a folder with a file per step, or a file with a leading step "
               "dimension");
-  parser.number("steps", options.steps, "N", "how many steps (1)");
+  parser.custom("steps", "N", "how many steps (1)",
+                [&](llvm::StringRef given) -> std::string {
+                  if (given.getAsInteger(10, options.steps) ||
+                      options.steps < 1)
+                    return "expected a number from 1 on";
+                  return "";
+                });
   parser.text("metrics", options.metrics, "F.csv",
               "write every scalar result of every step");
   parser.text("save", options.save, "F.safetensors",

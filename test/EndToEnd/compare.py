@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Compiles and runs exported training steps and compares them with JAX.
+
+For every step: the first loss against JAX, and after five steps every state tensor against the same text run
+with all floating-point values in float64 (R). An implementation's error on a tensor is rms(x - R) with the
+largest deviations, max(16, 0.1 %), left out on both sides; Tenon's may be twice JAX's plus 1e-6 rms(R) for
+95 % of a model's tensors, and eight times plus 1e-5 rms(R) for all.
+
+    python compare.py FOLDER NAME... [--build BUILD] [--threads N]
+
+FOLDER holds NAME.mlir and NAME.json as models/generate.py writes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE / "models"))
+
+import exportlib  # noqa: E402
+import numpy as np  # noqa: E402
+import replay64  # noqa: E402
+from safetensors.numpy import load_file, save_file  # noqa: E402
+
+STEPS = 5
+
+# Tensors whose gradient is mathematically zero: what they hold is rounding alone, which nobody shares. A bias in
+# front of a normalisation that subtracts the mean, and the bias of attention's keys, which shifts all scores of a
+# query alike.
+ZERO_GRADIENT: dict[str, tuple[str, ...]] = {}
+
+
+@dataclass
+class Comparison:
+    """What one model showed."""
+
+    name: str
+    first_loss: float = 0.0
+    first_error: float = 0.0
+    losses: list[float] = field(default_factory=list)
+    expected: list[float] = field(default_factory=list)
+    tensors: int = 0
+    over_twice: list[str] = field(default_factory=list)
+    over_eight: list[str] = field(default_factory=list)
+
+    def passed(self, tolerance: float) -> bool:
+        """Whether all limits hold."""
+        return (
+            self.first_error <= tolerance
+            and not self.over_eight
+            and len(self.over_twice) <= 0.05 * self.tensors
+        )
+
+
+def model_text(folder: Path, name: str) -> str:
+    """The exported text of a step."""
+    return (folder / f"{name}.mlir").read_text()
+
+
+def start_values(info: dict) -> dict[str, np.ndarray]:
+    """The values of @main's arguments, keyed arg<i>."""
+    values = {}
+    index = 0
+    for leaf in info["args"]:
+        if not leaf["in_main"]:
+            continue
+        values[f"arg{index}"] = exportlib.make(leaf["init"], leaf["shape"], np.dtype(leaf["dtype"]))
+        index += 1
+    return values
+
+
+def tenon(build: Path, *arguments: str) -> str:
+    """Runs the tool and returns its output; raises with it if that fails."""
+    process = subprocess.run([str(build / "bin" / "tenon"), *arguments], capture_output=True, text=True)
+    if process.returncode != 0:
+        raise RuntimeError(f"tenon {' '.join(arguments)} exited {process.returncode}\n{process.stderr[-2000:]}")
+    return process.stdout
+
+
+def needs_locations(info: dict) -> bool:
+    """Whether leaves were dropped, so that only names tell the succession."""
+    return not all(leaf["in_main"] for leaf in info["args"])
+
+
+def run_tenon(
+    build: Path, folder: Path, name: str, info: dict, scratch: Path, threads: int, options: tuple[str, ...] = ()
+) -> tuple[list[float], dict[str, np.ndarray]]:
+    """Compiles and runs five steps; returns the losses and the last step's results."""
+    source = folder / (f"{name}.loc.mlir" if needs_locations(info) else f"{name}.mlir")
+    compiled = scratch / f"{name}.tenon"
+    tenon(build, "compile", str(source), "-o", str(compiled), *options)
+    save_file(start_values(info), str(scratch / "inputs.safetensors"))
+    tenon(
+        build, "run", str(compiled), "--inputs", str(scratch / "inputs.safetensors"), "--steps", str(STEPS),
+        "--threads", str(threads), "--metrics", str(scratch / "metrics.csv"),
+        "--outputs", str(scratch / "outputs.safetensors"),
+    )  # fmt: skip
+    lines = (scratch / "metrics.csv").read_text().splitlines()
+    losses = [float(line.split(",")[-1]) for line in lines[1:]]
+    return losses, load_file(str(scratch / "outputs.safetensors"))
+
+
+def trimmed_rms(difference: np.ndarray) -> float:
+    """Root mean square without the max(16, 0.1 %) largest entries."""
+    flat = np.sort(np.abs(difference.astype(np.float64)).ravel())
+    kept = flat[: max(len(flat) - max(16, len(flat) // 1000), 0)]
+    return float(np.sqrt(np.mean(np.square(kept)))) if len(kept) else 0.0
+
+
+def compare(build: Path, folder: Path, name: str, threads: int = 2, options: tuple[str, ...] = ()) -> Comparison:
+    """Runs Tenon, JAX and the float64 replay and compares them."""
+    info = json.loads((folder / f"{name}.json").read_text())
+    result = Comparison(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        result.losses, outputs = run_tenon(build, folder, name, info, Path(scratch), threads, options)
+    text = model_text(folder, name)
+    truth, _ = replay64.run(replay64.widened(text), info, True, STEPS)
+    jax_state, result.expected = replay64.run(text, info, False, STEPS)
+    result.first_loss = result.losses[0]
+    result.first_error = abs(result.losses[0] - result.expected[0]) / max(abs(result.expected[0]), 1e-30)
+
+    leaves = [leaf["path"] for leaf in info["args"] if leaf["donated"]]
+    for index, (path, exact, reference) in enumerate(zip(leaves, truth, jax_state, strict=True)):
+        ours = np.asarray(outputs[f"result{index}"])
+        exact = np.asarray(exact)
+        if not np.issubdtype(exact.dtype, np.floating):
+            result.tensors += 1
+            if not np.array_equal(ours, exact):
+                result.over_eight.append(f"{path}: integers differ")
+            continue
+        result.tensors += 1
+        scale = float(np.sqrt(np.mean(np.square(exact)))) if exact.size else 0.0
+        own_error = trimmed_rms(ours.astype(np.float64) - exact)
+        jax_error = trimmed_rms(np.asarray(reference, np.float64) - exact)
+        if any(word in path for word in ZERO_GRADIENT.get(name, ())):
+            continue
+        if not np.isfinite(own_error) or own_error > 8 * jax_error + 1e-5 * scale:
+            result.over_eight.append(f"{path}: {own_error:.2e}, JAX {jax_error:.2e}, rms {scale:.2e}")
+        if not own_error <= 2 * jax_error + 1e-6 * scale:
+            result.over_twice.append(f"{path}: {own_error:.2e}, JAX {jax_error:.2e}, rms {scale:.2e}")
+    return result
+
+
+def tolerance(name: str) -> float:
+    """The relative difference to JAX that the first loss may have."""
+    return 2e-2 if "bf16" in name or "f16" in name else 1e-5
+
+
+def main() -> int:
+    """Prints one line per step."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    failed = 0
+    for name in arguments.names:
+        try:
+            result = compare(arguments.build, arguments.folder, name, arguments.threads)
+        except RuntimeError as error:
+            print(f"{name:26} FAILED {error}", flush=True)
+            failed += 1
+            continue
+        verdict = "ok" if result.passed(tolerance(name)) else "FAILED"
+        failed += verdict != "ok"
+        print(
+            f"{name:26} {verdict:6} first loss {result.first_loss:.7g}, {result.first_error:.1e} from JAX; "
+            f"last {result.losses[-1]:.7g} (JAX {result.expected[-1]:.7g}); "
+            f"{result.tensors} tensors, {len(result.over_twice)} over twice, {len(result.over_eight)} over eight",
+            flush=True,
+        )
+        for line in (result.over_eight or result.over_twice)[:4]:
+            print(f"    {line}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+// RUN: tenon-opt %s --split-input-file --fusion-form-groups --verify-grouped-form | FileCheck %s
+
+// An element-wise chain becomes one kernel; the broadcast is read, not stored.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group elementwise(%arg1, %arg0) : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK: stablehlo.add
+// CHECK: stablehlo.tanh
+// CHECK: step.yield
+// CHECK-NOT: step.group
+func.func @main(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = stablehlo.add %x, %0 : tensor<4x8xf32>
+  %2 = stablehlo.tanh %1 : tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// Softmax is one row kernel: two reductions level by level.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group row(%{{.*}}) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK-COUNT-2: stablehlo.reduce
+// CHECK-NOT: step.group
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<4x8xf32>
+  %3 = stablehlo.exponential %2 : tensor<4x8xf32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %6 = stablehlo.divide %3, %5 : tensor<4x8xf32>
+  return %6 : tensor<4x8xf32>
+}
+
+// -----
+
+// A reduced row used as a column needs another row's value: two kernels.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group row
+// CHECK: step.group elementwise
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// -----
+
+// Two gradients over the same columns share the pass over their operand.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group column(%{{.*}}, %{{.*}}) : (tensor<64x32xf32>, tensor<64x32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
+// CHECK-NOT: step.group
+func.func @main(%dy: tensor<64x32xf32>, %x: tensor<64x32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%dy init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x32xf32>, tensor<f32>) -> tensor<32xf32>
+  %1 = stablehlo.multiply %dy, %x : tensor<64x32xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x32xf32>, tensor<f32>) -> tensor<32xf32>
+  return %0, %2 : tensor<32xf32>, tensor<32xf32>
+}
+
+// -----
+
+// Merging the first and the last would close a cycle through the product.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group elementwise
+// CHECK: step.group generic
+// CHECK: step.group elementwise
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.add %x, %x : tensor<8x8xf32>
+  %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.add %0, %1 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// -----
+
+// A reshape moves no bytes and stays a view between groups.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group elementwise
+// CHECK: stablehlo.reshape
+// CHECK: step.group elementwise
+func.func @main(%x: tensor<4x6xf32>) -> tensor<24xf32> {
+  %0 = stablehlo.tanh %x : tensor<4x6xf32>
+  %1 = stablehlo.reshape %0 : (tensor<4x6xf32>) -> tensor<24xf32>
+  %2 = stablehlo.negate %1 : tensor<24xf32>
+  return %2 : tensor<24xf32>
+}

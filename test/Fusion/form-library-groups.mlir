@@ -1,0 +1,38 @@
+// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=instruction-set=avx2 | FileCheck %s
+
+// The transposes of an operand and of the result are strides of the call.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group library(%arg0, %arg1)
+// CHECK-SAME: exec.library = {{.*}}rhs_stride_k = 1 : i64, rhs_stride_n = 64 : i64
+func.func @main(%x: tensor<32x64xf32>, %w: tensor<48x64xf32>) -> tensor<32x48xf32> {
+  %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<48x64xf32>) -> tensor<64x48xf32>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x48xf32>) -> tensor<32x48xf32>
+  return %1 : tensor<32x48xf32>
+}
+
+// -----
+
+// The data gradient of a convolution is recognised by its dilated input and
+// mirrored kernel.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group library
+// CHECK-SAME: data_gradient
+func.func @main(%dy: tensor<2x4x4x8xf32>, %w: tensor<3x3x4x8xf32>) -> tensor<2x8x8x4xf32> {
+  %0 = stablehlo.reverse %w, dims = [0, 1] : tensor<3x3x4x8xf32>
+  %1 = stablehlo.convolution(%dy, %0) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x4x8xf32>, tensor<3x3x4x8xf32>) -> tensor<2x8x8x4xf32>
+  return %1 : tensor<2x8x8x4xf32>
+}
+
+// -----
+
+// An integer product is left to the generic template.
+
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: step.group
+// CHECK: stablehlo.dot_general
+func.func @main(%x: tensor<4x8xi32>, %w: tensor<8x4xi32>) -> tensor<4x4xi32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xi32>, tensor<8x4xi32>) -> tensor<4x4xi32>
+  return %0 : tensor<4x4xi32>
+}

@@ -1,0 +1,35 @@
+// RUN: tenon-opt %s --split-input-file --fusion-split-reductions | FileCheck %s
+
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [1] : (tensor<768x3072xf32>, tensor<f32>) -> tensor<768xf32>
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<768xf32>, tensor<f32>) -> tensor<f32>
+func.func @main(%x: tensor<768x3072xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<768x3072xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.reshape {{.*}} -> tensor<64x16384xf32>
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [0]
+func.func @main(%x: tensor<1048576xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// A short one stays.
+
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: stablehlo.reduce
+// CHECK-NOT: stablehlo.reduce
+func.func @main(%x: tensor<128xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<128xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
