@@ -13,6 +13,8 @@
 #include "Skyline.h"
 
 #include <algorithm>
+#include <cassert>
+#include <numeric>
 #include <queue>
 
 namespace tenon::solver::packing {
@@ -58,6 +60,10 @@ SortKeys::SortKeys(const Model &model)
           std::max(key[int(SortKey::Total)], totals.top(slot.begin, slot.end));
     }
     key[int(SortKey::Area)] = static_cast<int64_t>(std::min(area, 9.0e18));
+    key[int(SortKey::Volume)] = static_cast<int64_t>(std::min(
+        static_cast<double>(body.duration) * static_cast<double>(body.height),
+        9.0e18));
+    key[int(SortKey::Duration)] = body.duration;
     key[int(SortKey::Begin)] = begin;
     key[int(SortKey::End)] = end;
     key[int(SortKey::Length)] = end - begin;
@@ -66,37 +72,30 @@ SortKeys::SortKeys(const Model &model)
 }
 
 static SortKey keyOfLetter(char letter) {
-  switch (letter) {
-  case 'A':
-    return SortKey::Area;
-  case 'C':
-    return SortKey::Sections;
-  case 'B':
-    return SortKey::Begin;
-  case 'O':
-    return SortKey::Overlaps;
-  case 'T':
-    return SortKey::Total;
-  case 'E':
-    return SortKey::End;
-  case 'L':
-    return SortKey::Length;
-  default:
-    return SortKey::Size;
-  }
+  static constexpr std::string_view letters = "AVDCBOTELS";
+  size_t position = letters.find(letter);
+  assert(position != std::string_view::npos);
+  return static_cast<SortKey>(position);
 }
 
 std::vector<int32_t> SortKeys::sorted(std::string_view letters) const {
+  struct Column {
+    SortKey key;
+    bool smallerFirst;
+  };
+  std::vector<Column> columns;
+  for (char letter : letters) {
+    bool smallerFirst = letter >= 'a' && letter <= 'z';
+    columns.push_back({keyOfLetter(static_cast<char>(
+                           smallerFirst ? letter - 'a' + 'A' : letter)),
+                       smallerFirst});
+  }
   std::vector<int32_t> order(count);
-  for (int32_t i = 0; i < count; ++i)
-    order[i] = i;
-  std::vector<SortKey> by;
-  for (char letter : letters)
-    by.push_back(keyOfLetter(letter));
+  std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    for (SortKey which : by)
-      if (key(a, which) != key(b, which))
-        return key(a, which) > key(b, which);
+    for (auto [which, smallerFirst] : columns)
+      if (int64_t left = key(a, which), right = key(b, which); left != right)
+        return smallerFirst ? left < right : left > right;
     return a < b;
   });
   return order;

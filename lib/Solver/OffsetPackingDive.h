@@ -17,6 +17,8 @@ namespace tenon::solver::packing {
 /// What a body can be sorted by; each larger first.
 enum class SortKey : uint8_t {
   Area,     ///< bytes times sections
+  Volume,   ///< bytes times duration
+  Duration, ///< time it is live
   Sections, ///< sections it is live in
   Begin,    ///< first section
   Overlaps, ///< bodies alive at some common time
@@ -25,7 +27,7 @@ enum class SortKey : uint8_t {
   Length,   ///< from its first to its last section
   Size,     ///< bytes
 };
-constexpr int numSortKeys = 8;
+constexpr int numSortKeys = 10;
 
 /// The keys of all bodies of a model, computed once.
 class SortKeys {
@@ -33,7 +35,8 @@ public:
   explicit SortKeys(const Model &model);
 
   /// All bodies, sorted by the keys named one after the other, ties by index.
-  /// The letters are the initials A C B O T E L S (C: number of sections).
+  /// The letters are the initials A V D C B O T E L S (C: number of sections);
+  /// a small letter sorts the smaller first.
   std::vector<int32_t> sorted(std::string_view letters) const;
 
   int64_t key(int32_t body, SortKey which) const {

@@ -27,6 +27,37 @@ constexpr int64_t largestSum = int64_t(1) << 60;
 constexpr int64_t largestTime = int64_t(1) << 61;
 constexpr size_t mostSlots = size_t(1) << 30;
 
+/// Bytes [low, high) during [begin, end).
+struct Area {
+  int64_t begin, end, low, high;
+};
+
+/// Whether two of the areas share a byte at some time.
+bool anyOverlap(const std::vector<Area> &areas) {
+  std::vector<std::tuple<int64_t, bool, size_t>> events; // time, begins, area
+  events.reserve(2 * areas.size());
+  for (size_t i = 0; i < areas.size(); ++i) {
+    events.push_back({areas[i].begin, true, i});
+    events.push_back({areas[i].end, false, i});
+  }
+  std::sort(events.begin(), events.end());
+  std::map<int64_t, int64_t> live; // low -> high
+  for (auto [time, begins, index] : events) {
+    const Area &area = areas[index];
+    if (!begins) {
+      live.erase(area.low);
+      continue;
+    }
+    auto above = live.lower_bound(area.low);
+    if (above != live.end() && above->first < area.high)
+      return true;
+    if (above != live.begin() && std::prev(above)->second > area.low)
+      return true;
+    live.emplace(area.low, area.high);
+  }
+  return false;
+}
+
 class Builder {
 public:
   Builder(const OffsetPackingProblem &problem, Model &model)
@@ -39,9 +70,8 @@ public:
       return error;
     disentangleGroups();
     numberSections();
-    classify();
-    measure();
-    return std::nullopt;
+    joinSlots();
+    return checkFixed();
   }
 
 private:
@@ -63,8 +93,8 @@ private:
   bool membersOverlap(const Body &body) const;
   std::vector<Slot> unionOf(const Body &body) const;
   void numberSections();
-  void classify();
-  void measure();
+  void joinSlots();
+  std::optional<ModelError> checkFixed() const;
 
   const OffsetPackingProblem &problem;
   Model &model;
@@ -74,6 +104,8 @@ private:
   };
   std::vector<Span> spans;
   int64_t granule = 0;
+
+public:
   /// A moment of each section.
   std::vector<int64_t> timeOfSection;
 };
@@ -273,35 +305,11 @@ Builder::joinGroup(const std::vector<int32_t> &members) {
 }
 
 bool Builder::membersOverlap(const Body &body) const {
-  struct Event {
-    int64_t time;
-    bool begins;
-    int32_t slot;
-  };
-  std::vector<Event> events;
-  for (int32_t s = body.firstSlot; s < body.endSlot; ++s) {
-    events.push_back({spans[s].begin, true, s});
-    events.push_back({spans[s].end, false, s});
-  }
-  std::sort(events.begin(), events.end(), [](const Event &a, const Event &b) {
-    return std::tie(a.time, a.begins, a.slot) <
-           std::tie(b.time, b.begins, b.slot);
-  });
-  std::map<int64_t, int64_t> live; // low -> high
-  for (const Event &event : events) {
-    const Slot &slot = model.slots[event.slot];
-    if (!event.begins) {
-      live.erase(slot.low);
-      continue;
-    }
-    auto above = live.lower_bound(slot.low);
-    if (above != live.end() && above->first < slot.high)
-      return true;
-    if (above != live.begin() && std::prev(above)->second > slot.low)
-      return true;
-    live.emplace(slot.low, slot.high);
-  }
-  return false;
+  std::vector<Area> areas;
+  for (int32_t s = body.firstSlot; s < body.endSlot; ++s)
+    areas.push_back({spans[s].begin, spans[s].end, model.slots[s].low,
+                     model.slots[s].high});
+  return anyOverlap(areas);
 }
 
 /// Slots of a group whose members overlap, replaced by disjoint ones that cover
@@ -390,11 +398,14 @@ void Builder::numberSections() {
     events.push_back({spans[s].begin * 2 + 1, static_cast<int32_t>(s)});
     events.push_back({spans[s].end * 2, static_cast<int32_t>(s)});
   }
-  spans = {};
   std::sort(events.begin(), events.end());
   int32_t section = 0;
   bool grew = false;
   int64_t lastBegin = 0;
+  for (Body &body : model.bodies)
+    for (int32_t s = body.firstSlot; s < body.endSlot; ++s)
+      body.duration += spans[s].end - spans[s].begin;
+  spans = {};
   for (auto [key, slot] : events) {
     bool begins = key & 1;
     if (begins) {
@@ -413,15 +424,16 @@ void Builder::numberSections() {
   model.numSections = section;
 }
 
-void Builder::classify() {
+/// Windows of one body that now touch become one slot.
+void Builder::joinSlots() {
   size_t kept = 0;
   for (Body &body : model.bodies) {
-    // Windows that now touch are one.
     auto first = model.slots.begin() + body.firstSlot;
     auto last = model.slots.begin() + body.endSlot;
     if (last - first > 1)
       std::sort(first, last, [](const Slot &a, const Slot &b) {
-        return std::tie(a.begin, a.low) < std::tie(b.begin, b.low);
+        return std::tie(a.low, a.high, a.begin) <
+               std::tie(b.low, b.high, b.begin);
       });
     int32_t newFirst = static_cast<int32_t>(kept);
     for (auto slot = first; slot != last; ++slot) {
@@ -437,6 +449,31 @@ void Builder::classify() {
     }
     body.firstSlot = newFirst;
     body.endSlot = static_cast<int32_t>(kept);
+  }
+  model.slots.resize(kept);
+  model.granule = std::max<int64_t>(granule, 1);
+}
+
+/// Two fixed bodies may contradict each other.
+std::optional<ModelError> Builder::checkFixed() const {
+  std::vector<Area> areas;
+  for (const Body &body : model.bodies)
+    if (body.fixed)
+      for (const Slot &slot : model.slotsOf(body))
+        areas.push_back({slot.begin, slot.end, body.fixedBase + slot.low,
+                         body.fixedBase + slot.high});
+  if (!anyOverlap(areas))
+    return std::nullopt;
+  return ModelError{OffsetPackingStatus::Infeasible,
+                    "buffers with fixed offsets overlap"};
+}
+
+} // namespace
+
+static void judgeShapes(Model &model) {
+  model.canBeDropped = model.onlyBoxes = true;
+  model.tallest = 0;
+  for (const Body &body : model.bodies) {
     // Two slots of one section stand on each other; then the upper one has
     // low > 0 and the body is not flat-bottomed either.
     bool flat = true;
@@ -446,17 +483,14 @@ void Builder::classify() {
       model.canBeDropped = false;
     if (!flat || body.endSlot - body.firstSlot > 1)
       model.onlyBoxes = false;
-    model.tallest =
-        std::max(model.tallest,
-                 (body.fixed ? body.fixedBase : body.alignUp(0)) + body.height);
+    int64_t lowest = body.fixed ? body.fixedBase : body.alignUp(0);
+    model.tallest = std::max(model.tallest, lowest + body.height);
   }
-  model.slots.resize(kept);
-  model.granule = std::max<int64_t>(granule, 1);
 }
 
 /// Max-live. Every occupied range begins at a multiple of the granule, so each
 /// effectively ends at one too, except the topmost of all.
-void Builder::measure() {
+static void measure(Model &model, const std::vector<int64_t> *timeOfSection) {
   auto rounded = [&](int64_t bytes) {
     int64_t over = bytes % model.granule;
     return over == 0 ? bytes : bytes + (model.granule - over);
@@ -488,18 +522,23 @@ void Builder::measure() {
       slack[section] = live.empty() ? 0 : *live.rbegin();
     }
   }
+  model.maxLive = 0;
   int64_t sum = 0;
   for (int32_t section = 0; section < model.numSections; ++section) {
     sum += change[section];
     int64_t bytes = sum - (hasSlack ? slack[section] : 0);
     if (bytes > model.maxLive) {
       model.maxLive = bytes;
-      model.peakTime = timeOfSection[section];
+      if (timeOfSection)
+        model.peakTime = (*timeOfSection)[section];
     }
   }
 }
 
-} // namespace
+void classify(Model &model) {
+  judgeShapes(model);
+  measure(model, nullptr);
+}
 
 int64_t arenaOf(const Model &model, const Bases &bases) {
   int64_t arena = 0;
@@ -511,7 +550,12 @@ int64_t arenaOf(const Model &model, const Bases &bases) {
 std::optional<ModelError> buildModel(const OffsetPackingProblem &problem,
                                      Model &model) {
   model = Model();
-  return Builder(problem, model).run();
+  Builder builder(problem, model);
+  if (auto error = builder.run())
+    return error;
+  judgeShapes(model);
+  measure(model, &builder.timeOfSection);
+  return std::nullopt;
 }
 
 } // namespace tenon::solver::packing

@@ -41,6 +41,8 @@ struct Body {
   int64_t residue = 0;
   /// base + height <= arena.
   int64_t height = 0;
+  /// How long it is live, in the problem's time: for sorting only.
+  int64_t duration = 0;
   /// The base is given.
   bool fixed = false;
   int64_t fixedBase = 0;
@@ -82,6 +84,10 @@ struct Model {
                                     body.endSlot - body.firstSlot);
   }
 };
+
+/// Sets canBeDropped, onlyBoxes, maxLive (not peakTime) and tallest from the
+/// bodies and slots.
+void classify(Model &model);
 
 /// A base per body.
 using Bases = std::vector<int64_t>;

@@ -84,8 +84,11 @@ struct OffsetPackingProblem {
 };
 
 struct OffsetPackingOptions {
-  /// Search nodes spent in all. One node places one buffer in one partial plan.
-  int64_t nodes = 2'000'000;
+  static constexpr int64_t automatic = -1;
+  /// Search nodes spent in all. One node places one buffer in one partial plan
+  /// and looks at every buffer that still waits. Automatic: about a second's
+  /// worth, the fewer the more buffers there are.
+  int64_t nodes = automatic;
 };
 
 enum class OffsetPackingStatus {

@@ -1,0 +1,83 @@
+//===- OffsetPackingPortfolio.cpp - many short searches that learn --------===//
+//
+// The orders, their budgets and how blame changes them; see the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OffsetPackingPortfolio.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace tenon::solver::packing {
+
+/// Chosen to differ: each solves instances that the ones before it do not. For
+/// those that prefer late bodies there are ones that prefer early bodies, so
+/// that a problem and its mirror image in time are treated alike.
+static constexpr std::string_view orders[] = {
+    "TLV", "EB", "bS", "OTA", "EC", "TA", "bL", "VD",
+    "CT",  "TO", "EA", "eV",  "bA", "Te", "DO", "SL",
+};
+static constexpr int64_t numOrders = std::size(orders);
+
+/// Nodes of the first searches, per body: room to place each once and to go
+/// back a little.
+static constexpr int64_t firstNodesPerBody = 2;
+/// After this many searches the budget of each grows by half.
+static constexpr int64_t roundsPerBudget = 4 * numOrders;
+/// The most blamed body moves forward by this many lengths of the order; the
+/// weights take turns.
+static constexpr double blameWeights[] = {1, 4};
+
+Portfolio::Portfolio(const Model &model, const SortKeys &keys,
+                     int64_t largestCapacity)
+    : model(model), keys(keys), search(makeSearch(model, largestCapacity)),
+      blame(model.bodies.size(), 0) {}
+
+std::vector<int32_t> Portfolio::nextOrder() {
+  std::vector<int32_t> order = keys.sorted(orders[round % numOrders]);
+  // At first every other order is taken as it is; in the second pass over the
+  // orders these are the ones that were changed in the first.
+  int64_t pass = round / numOrders;
+  bool asItIs = pass < 2 && (round + pass) % 2 == 0;
+  int64_t most = *std::max_element(blame.begin(), blame.end());
+  if (most == 0 || asItIs)
+    return order;
+  double blameWeight = blameWeights[pass % std::size(blameWeights)];
+  std::vector<std::pair<double, int32_t>> places(order.size());
+  double size = static_cast<double>(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    places[i] = {static_cast<double>(i) / size -
+                     blameWeight * static_cast<double>(blame[order[i]]) /
+                         static_cast<double>(most),
+                 static_cast<int32_t>(i)};
+  std::sort(places.begin(), places.end());
+  std::vector<int32_t> result(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    result[i] = order[places[i].second];
+  return result;
+}
+
+SearchOutcome Portfolio::run(int64_t capacity, int64_t &nodes, Bases &bases) {
+  if (model.bodies.empty()) {
+    bases.clear();
+    return SearchOutcome::Found;
+  }
+  double budget =
+      static_cast<double>(firstNodesPerBody * int64_t(model.bodies.size()));
+  for (int64_t local = 1; nodes > 0; ++local, ++round) {
+    int64_t granted = std::min(nodes, static_cast<int64_t>(budget));
+    int64_t left = granted;
+    search->rules.fullestFirst = round / numOrders % 4 == 0;
+    SearchOutcome outcome =
+        search->run(capacity, nextOrder(), left, bases, blame);
+    nodes -= granted - left;
+    if (outcome != SearchOutcome::Stopped)
+      return outcome;
+    if (local % roundsPerBudget == 0)
+      budget *= 1.5;
+  }
+  return SearchOutcome::Stopped;
+}
+
+} // namespace tenon::solver::packing

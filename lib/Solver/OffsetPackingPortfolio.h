@@ -1,0 +1,42 @@
+//===- OffsetPackingPortfolio.h - many short searches that learn ----------===//
+//
+// One order may need millions of nodes where another walks straight to a plan,
+// and nobody knows which beforehand. So every order gets a small budget, again
+// and again, growing slowly. What could not be placed in earlier searches is
+// moved forward in later ones: each failure blames the bodies that waited for
+// the same bytes, and the share of blame is added to the place in the order.
+// Internal to lib/Solver.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SOLVER_OFFSETPACKINGPORTFOLIO_H
+#define TENON_LIB_SOLVER_OFFSETPACKINGPORTFOLIO_H
+
+#include "OffsetPackingDive.h"
+#include "OffsetPackingSearch.h"
+
+namespace tenon::solver::packing {
+
+class Portfolio {
+public:
+  /// The model can be dropped (Model::canBeDropped) and outlives the portfolio,
+  /// as do its keys.
+  Portfolio(const Model &model, const SortKeys &keys, int64_t largestCapacity);
+
+  /// Looks for a plan with arena <= capacity; reduces `nodes` by what it
+  /// spends. What was learnt stays for the next call.
+  SearchOutcome run(int64_t capacity, int64_t &nodes, Bases &bases);
+
+private:
+  std::vector<int32_t> nextOrder();
+
+  const Model &model;
+  const SortKeys &keys;
+  std::unique_ptr<Search> search;
+  std::vector<int64_t> blame;
+  int64_t round = 0;
+};
+
+} // namespace tenon::solver::packing
+
+#endif // TENON_LIB_SOLVER_OFFSETPACKINGPORTFOLIO_H

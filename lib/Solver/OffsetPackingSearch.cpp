@@ -1,0 +1,659 @@
+//===- OffsetPackingSearch.cpp - exhaustive search for a plan that fits ---===//
+//
+// Depth-first over sequences of drops (see the header). All arithmetic is in
+// units of the common divisor of the sizes, in 16 or 32 bits when that is
+// enough: the inner loop, which adds up a body's bytes over its sections, then
+// handles 8 or 4 sections at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OffsetPackingSearch.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+namespace tenon::solver::packing {
+
+namespace {
+
+template <typename T>
+class SearchOf final : public Search {
+public:
+  SearchOf(const Model &model, int64_t unit) : model(model), unit(unit) {}
+
+  SearchOutcome run(int64_t capacity, const std::vector<int32_t> &order,
+                    int64_t &nodes, Bases &bases,
+                    std::vector<int64_t> &blame) override;
+
+private:
+  /// An unplaced body in a partial plan. The list of a part is sorted by
+  /// (least, rank).
+  struct Waiting {
+    T least;      ///< its base is at least this in every plan below this node
+    T legal;      ///< where it would come to rest now
+    int32_t rank; ///< in the current order
+    int32_t begin, end; ///< of the item: what most loops look at first
+    bool stuck;         ///< passed over: first something has to cover it
+  };
+  static bool before(const Waiting &a, const Waiting &b) {
+    return a.least != b.least ? a.least < b.least : a.rank < b.rank;
+  }
+  struct Piece {
+    int32_t begin, end; ///< sections
+    T high;             ///< rounded up to the granule
+  };
+  struct Item {
+    int32_t firstPiece, endPiece;
+    int32_t begin, end; ///< hull of its pieces
+    T size;             ///< largest high, rounded
+    T height;           ///< not rounded
+    int64_t alignment, residue;
+    int32_t body;
+    int32_t twin; ///< an equal item of the next smaller rank, or -1
+  };
+
+  void setUp(const std::vector<int32_t> &order);
+  T alignUp(const Item &item, T base) const;
+  T lift(const Item &lower, const Item &upper) const;
+  void unplace(int32_t rank);
+  void unplaceAll(size_t first, size_t count);
+  SearchOutcome searchPart(size_t first, size_t count);
+  SearchOutcome descend(size_t first, size_t count, size_t chosen);
+  bool settle(size_t index, size_t first, size_t count);
+  void sortFirstByFullest(size_t first, size_t count);
+  bool isHatless(size_t index, size_t first, size_t count) const;
+  bool settleStuck(size_t first, size_t count, int32_t &changedBegin,
+                   int32_t &changedEnd);
+  void mergeLifted(size_t first, size_t kept);
+  bool fits(size_t first, size_t count, int32_t begin, int32_t end);
+  bool blameQueue(size_t index, size_t first, size_t count, int32_t begin,
+                  int32_t end);
+  void addConflict(const Item &item);
+  void addConflictsAround(size_t index, size_t first, size_t count);
+  bool inConflict(const Item &item) const;
+  SearchOutcome splitAndSearch(size_t first, size_t count, const Item &placed);
+
+  const Model &model;
+  int64_t unit;
+  std::vector<Piece> pieces;
+  std::vector<Item> items; ///< by rank
+  std::vector<char> placed;
+  std::vector<T> bases;
+  /// Unplaced items whose hull crosses the boundary after each section.
+  std::vector<int32_t> crossing;
+  std::vector<Waiting> stack; ///< the lists of the open nodes
+  size_t stackSize = 0;       ///< entries in use; the rest is room
+  std::vector<Waiting> lifted;
+  std::vector<std::pair<T, Waiting>> ties;
+  std::vector<T> sums;         ///< per section, of `fits`
+  std::vector<T> waitingBytes; ///< per section, of all unplaced items
+  /// Sections that the last failure depends on, as bits.
+  std::vector<uint64_t> conflict;
+  /// The same for each open node: of its alternatives so far.
+  std::vector<uint64_t> openConflicts;
+  T capacity = 0;
+  T roundedCapacity = 0; ///< for sums of rounded sizes
+  int64_t nodesLeft = 0;
+  std::vector<int64_t> *blame = nullptr;
+};
+
+template <typename T>
+void SearchOf<T>::setUp(const std::vector<int32_t> &order) {
+  size_t count = order.size();
+  items.resize(count);
+  pieces.clear();
+  placed.assign(count, 0);
+  bases.assign(count, 0);
+  crossing.assign(model.numSections + 1, 0);
+  sums.assign(model.numSections, 0);
+  waitingBytes.assign(model.numSections, 0);
+  conflict.assign((model.numSections + 63) / 64, 0);
+  openConflicts.clear();
+  for (size_t rank = 0; rank < count; ++rank) {
+    const Body &body = model.bodies[order[rank]];
+    Item &item = items[rank];
+    item = Item();
+    item.body = order[rank];
+    item.firstPiece = static_cast<int32_t>(pieces.size());
+    item.begin = model.numSections;
+    item.end = 0;
+    for (const Slot &slot : model.slotsOf(body)) {
+      int64_t high = (slot.high + model.granule - 1) / model.granule *
+                     model.granule / unit;
+      pieces.push_back({slot.begin, slot.end, static_cast<T>(high)});
+      for (int32_t s = slot.begin; s < slot.end; ++s)
+        waitingBytes[s] = static_cast<T>(waitingBytes[s] + high);
+      item.begin = std::min(item.begin, slot.begin);
+      item.end = std::max(item.end, slot.end);
+      item.size = std::max(item.size, static_cast<T>(high));
+    }
+    item.endPiece = static_cast<int32_t>(pieces.size());
+    item.height = static_cast<T>(body.height / unit);
+    item.alignment = std::max<int64_t>(body.alignment / unit, 1);
+    item.residue = body.residue / unit;
+    for (int32_t s = item.begin; s + 1 < item.end; ++s)
+      ++crossing[s];
+  }
+  // Equal items: sort ranks by everything that counts, link neighbours.
+  std::vector<int32_t> ranks(count);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  auto shape = [&](int32_t r) {
+    const Item &i = items[r];
+    return std::tuple(i.begin, i.end, i.size, i.height, i.alignment, i.residue,
+                      i.endPiece - i.firstPiece);
+  };
+  std::sort(ranks.begin(), ranks.end(), [&](int32_t a, int32_t b) {
+    auto left = shape(a), right = shape(b);
+    return left != right ? left < right : a < b;
+  });
+  for (size_t i = 0; i < count; ++i) {
+    Item &item = items[ranks[i]];
+    item.twin = -1;
+    if (i > 0 && item.endPiece - item.firstPiece == 1 &&
+        shape(ranks[i - 1]) == shape(ranks[i]))
+      item.twin = ranks[i - 1];
+  }
+}
+
+/// The permitted base at or above `base`; one above the capacity stands for all
+/// that are too high.
+template <typename T>
+T SearchOf<T>::alignUp(const Item &item, T base) const {
+  if (item.alignment == 1)
+    return base;
+  int64_t over = (int64_t(base) - item.residue) % item.alignment;
+  int64_t up = over > 0 ? base + item.alignment - over : base - over;
+  return static_cast<T>(std::min<int64_t>(up, int64_t(capacity) + 1));
+}
+
+/// How far above the base of `lower` an item `upper` on top of it lies; 0 if
+/// they share no section.
+template <typename T>
+T SearchOf<T>::lift(const Item &lower, const Item &upper) const {
+  if (lower.begin >= upper.end || upper.begin >= lower.end)
+    return 0;
+  if (lower.endPiece - lower.firstPiece == 1 &&
+      upper.endPiece - upper.firstPiece == 1)
+    return lower.size;
+  T result = 0;
+  for (int32_t a = lower.firstPiece; a < lower.endPiece; ++a)
+    for (int32_t b = upper.firstPiece; b < upper.endPiece; ++b)
+      if (pieces[a].begin < pieces[b].end && pieces[b].begin < pieces[a].end)
+        result = std::max(result, pieces[a].high);
+  return result;
+}
+
+template <typename T>
+void SearchOf<T>::unplace(int32_t rank) {
+  placed[rank] = 0;
+  const Item &item = items[rank];
+  for (int32_t s = item.begin; s + 1 < item.end; ++s)
+    ++crossing[s];
+  for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
+    for (int32_t s = pieces[p].begin; s < pieces[p].end; ++s)
+      waitingBytes[s] = static_cast<T>(waitingBytes[s] + pieces[p].high);
+}
+
+template <typename T>
+void SearchOf<T>::unplaceAll(size_t first, size_t count) {
+  for (size_t i = first; i < first + count; ++i)
+    if (placed[stack[i].rank])
+      unplace(stack[i].rank);
+}
+
+template <typename T>
+void SearchOf<T>::addConflict(const Item &item) {
+  for (int32_t word = item.begin / 64; word <= (item.end - 1) / 64; ++word) {
+    int32_t low = std::max(item.begin - word * 64, 0);
+    int32_t high = std::min(item.end - word * 64, 64);
+    conflict[word] |= (~uint64_t(0) >> (64 - (high - low))) << low;
+  }
+}
+
+template <typename T>
+bool SearchOf<T>::inConflict(const Item &item) const {
+  for (int32_t word = item.begin / 64; word <= (item.end - 1) / 64; ++word) {
+    int32_t low = std::max(item.begin - word * 64, 0);
+    int32_t high = std::min(item.end - word * 64, 64);
+    if (conflict[word] & ((~uint64_t(0) >> (64 - (high - low))) << low))
+      return true;
+  }
+  return false;
+}
+
+/// The failure depends on where this item can be, hence on what is around it.
+template <typename T>
+void SearchOf<T>::addConflictsAround(size_t index, size_t first, size_t count) {
+  const Item &item = items[stack[index].rank];
+  addConflict(item);
+  if (!stack[index].stuck)
+    return;
+  for (size_t j = first; j < first + count; ++j)
+    if (lift(items[stack[j].rank], item))
+      addConflict(items[stack[j].rank]);
+}
+
+/// Blames the items that queue in the fullest section of an item that did not
+/// fit; they are also what the failure depends on.
+template <typename T>
+bool SearchOf<T>::blameQueue(size_t index, size_t first, size_t count,
+                             int32_t begin, int32_t end) {
+  const Item &item = items[stack[index].rank];
+  int32_t worst = std::max(item.begin, begin);
+  for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
+    for (int32_t s = std::max(pieces[p].begin, begin);
+         s < std::min(pieces[p].end, end); ++s)
+      if (sums[s] > sums[worst])
+        worst = s;
+  std::fill(conflict.begin(), conflict.end(), 0);
+  for (size_t j = index; j < first + count; ++j) {
+    if (stack[j].begin > worst || worst >= stack[j].end)
+      continue;
+    ++(*blame)[items[stack[j].rank].body];
+    addConflictsAround(j, first, count);
+  }
+  return false;
+}
+
+/// Adds `bytes` to each of `count` sums and returns the largest result.
+template <typename T>
+T addAndFindLargest(T *sums, int32_t count, T bytes) {
+  T largest = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    T sum = static_cast<T>(sums[i] + bytes);
+    sums[i] = sum;
+    largest = sum > largest ? sum : largest;
+  }
+  return largest;
+}
+
+/// Every section as a queue: what can begin at `least` or above has to follow
+/// each other up to the capacity. Going down in `least`, `sums` holds, of each
+/// section, the bytes of all items that begin no lower. Only the sections of
+/// [begin, end) are looked at: the others have not changed since they did fit.
+template <typename T>
+bool SearchOf<T>::fits(size_t first, size_t count, int32_t begin, int32_t end) {
+  if (begin >= end)
+    return true;
+  std::fill(sums.begin() + begin, sums.begin() + end, T(0));
+  for (size_t i = first + count; i-- > first;) {
+    const Waiting &waiting = stack[i];
+    if (waiting.begin >= end || waiting.end <= begin)
+      continue;
+    const Item &item = items[waiting.rank];
+    if (waiting.least + item.height > capacity)
+      return blameQueue(i, first, count, begin, end);
+    T room = static_cast<T>(roundedCapacity - waiting.least);
+    for (int32_t p = item.firstPiece; p < item.endPiece; ++p) {
+      int32_t low = std::max(pieces[p].begin, begin);
+      int32_t high = std::min(pieces[p].end, end);
+      if (low < high && addAndFindLargest(sums.data() + low, high - low,
+                                          pieces[p].high) > room)
+        return blameQueue(i, first, count, begin, end);
+    }
+  }
+  return true;
+}
+
+/// A stuck item has a hole below it that it fits. In a plan that cannot be
+/// lowered, something must block the hole: an item that begins below the hole's
+/// end. The stuck item then lies on it or higher. False if nothing can.
+template <typename T>
+bool SearchOf<T>::settle(size_t index, size_t first, size_t count) {
+  Waiting &waiting = stack[index];
+  const Item &item = items[waiting.rank];
+  T limit = rules.dominance ? static_cast<T>(waiting.legal + item.size)
+                            : std::numeric_limits<T>::max();
+  T lowest = std::numeric_limits<T>::max();
+  for (size_t j = first; j < first + count; ++j) {
+    const Waiting &other = stack[j];
+    if (other.least >= limit) {
+      // Stuck items may have left their place in the order a moment ago.
+      if (other.stuck)
+        continue;
+      break;
+    }
+    bool touches = other.begin < item.end && item.begin < other.end;
+    if (T distance =
+            touches && j != index ? lift(items[other.rank], item) : T(0)) {
+      lowest = std::min(lowest, static_cast<T>(other.least + distance));
+      limit = std::min(limit, lowest);
+      if (lowest <= waiting.least)
+        return true; // nothing new
+    }
+  }
+  if (lowest == std::numeric_limits<T>::max()) {
+    std::fill(conflict.begin(), conflict.end(), 0);
+    addConflictsAround(index, first, count);
+    return false;
+  }
+  waiting.least = std::max(waiting.least, alignUp(item, lowest));
+  return true;
+}
+
+/// Settles the stuck items that something changed for, and sorts the list
+/// again. The range of change goes in; that of what it moved comes out.
+template <typename T>
+bool SearchOf<T>::settleStuck(size_t first, size_t count, int32_t &changedBegin,
+                              int32_t &changedEnd) {
+  lifted.clear();
+  int32_t movedBegin = model.numSections, movedEnd = 0;
+  Waiting *list = stack.data() + first;
+  for (size_t i = 0; i < count; ++i) {
+    if (!list[i].stuck)
+      continue;
+    const Item &item = items[list[i].rank];
+    if (list[i].begin >= changedEnd || list[i].end <= changedBegin)
+      continue;
+    T least = list[i].least;
+    if (!settle(first + i, first, count))
+      return false;
+    if (list[i].least == least)
+      continue;
+    movedBegin = std::min(movedBegin, item.begin);
+    movedEnd = std::max(movedEnd, item.end);
+  }
+  changedBegin = movedBegin;
+  changedEnd = movedEnd;
+  if (movedBegin >= movedEnd)
+    return true;
+  // What has moved up goes to its new place.
+  size_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (list[i].stuck) {
+      lifted.push_back(list[i]);
+      continue;
+    }
+    list[kept++] = list[i];
+  }
+  mergeLifted(first, kept);
+  return true;
+}
+
+/// Sorts `lifted` into the list of `kept` sorted items at `first`, behind which
+/// there is room.
+template <typename T>
+void SearchOf<T>::mergeLifted(size_t first, size_t kept) {
+  std::sort(lifted.begin(), lifted.end(), before);
+  Waiting *list = stack.data() + first;
+  for (size_t write = kept + lifted.size(), a = kept, b = lifted.size();
+       b > 0;) {
+    if (a > 0 && before(lifted[b - 1], list[a - 1]))
+      list[--write] = list[--a];
+    else
+      list[--write] = lifted[--b];
+  }
+}
+
+/// Among the items that can lie lowest, those first in whose fullest section
+/// the most bytes wait.
+template <typename T>
+void SearchOf<T>::sortFirstByFullest(size_t first, size_t count) {
+  size_t begin = first, last = first + count;
+  while (begin < last && stack[begin].stuck)
+    ++begin;
+  if (begin == last)
+    return;
+  size_t end = begin;
+  ties.clear();
+  for (; end < last && stack[end].least == stack[begin].least; ++end) {
+    const Item &item = items[stack[end].rank];
+    T fullest = 0;
+    for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
+      for (int32_t s = pieces[p].begin; s < pieces[p].end; ++s)
+        fullest = std::max(fullest, waitingBytes[s]);
+    ties.push_back({fullest, stack[end]});
+  }
+  std::sort(ties.begin(), ties.end(), [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first > b.first
+                              : a.second.rank < b.second.rank;
+  });
+  for (size_t i = begin; i < end; ++i)
+    stack[i] = ties[i - begin].second;
+}
+
+template <typename T>
+SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
+  if (count == 0)
+    return SearchOutcome::Found;
+  T smallestTop = std::numeric_limits<T>::max();
+  size_t smallest = first;
+  for (size_t i = first; i < first + count; ++i)
+    if (T top = static_cast<T>(stack[i].legal + items[stack[i].rank].size);
+        top < smallestTop) {
+      smallestTop = top;
+      smallest = i;
+    }
+  if (rules.fullestFirst)
+    sortFirstByFullest(first, count);
+  // What the failures of the alternatives so far depend on.
+  size_t open = openConflicts.size(), words = conflict.size();
+  openConflicts.resize(open + words, 0);
+  auto remember = [&] {
+    for (size_t w = 0; w < words; ++w)
+      openConflicts[open + w] |= conflict[w];
+  };
+  auto fail = [&] {
+    for (size_t w = 0; w < words; ++w)
+      conflict[w] |= openConflicts[open + w];
+    openConflicts.resize(open);
+    return SearchOutcome::Exhausted;
+  };
+  int32_t smallestRank = stack[smallest].rank;
+  for (size_t i = first; i < first + count;) {
+    const Waiting waiting = stack[i];
+    if (waiting.stuck) {
+      ++i;
+      continue;
+    }
+    const Item &item = items[waiting.rank];
+    // Dominance: it would lie above a hole that another item fits.
+    if (rules.dominance && waiting.legal >= smallestTop)
+      break;
+    if (!(rules.twins && item.twin >= 0 && !placed[item.twin])) {
+      SearchOutcome outcome = descend(first, count, i);
+      if (outcome != SearchOutcome::Exhausted) {
+        openConflicts.resize(open);
+        return outcome;
+      }
+      if (rules.jump && !inConflict(item))
+        return fail();
+      addConflict(item);
+      remember();
+    }
+    // From here on it is passed over: bases grow along a sequence.
+    stack[i].stuck = true;
+    if (!rules.stuck) {
+      if (rules.hatless && isHatless(i, first, count))
+        break;
+      ++i;
+      continue;
+    }
+    if (!settle(i, first, count))
+      return fail();
+    if (stack[i].least == waiting.least) {
+      ++i;
+      continue;
+    }
+    size_t place = i;
+    for (; place + 1 < first + count && before(stack[place + 1], stack[place]);
+         ++place)
+      std::swap(stack[place], stack[place + 1]);
+    if (!fits(first, count, item.begin, item.end))
+      return fail();
+  }
+  std::fill(conflict.begin(), conflict.end(), 0);
+  const Item &lowest = items[smallestRank];
+  for (size_t j = first; j < first + count; ++j)
+    if (lift(items[stack[j].rank], lowest))
+      addConflict(items[stack[j].rank]);
+  addConflict(lowest);
+  return fail();
+}
+
+/// Nothing can ever lie on it, so that placing something else first cannot
+/// help.
+template <typename T>
+bool SearchOf<T>::isHatless(size_t index, size_t first, size_t count) const {
+  for (size_t j = first; j < first + count; ++j)
+    if (j != index && lift(items[stack[index].rank], items[stack[j].rank]) != 0)
+      return false;
+  return true;
+}
+
+template <typename T>
+SearchOutcome SearchOf<T>::descend(size_t first, size_t count, size_t chosen) {
+  if (nodesLeft <= 0)
+    return SearchOutcome::Stopped;
+  --nodesLeft;
+  const Waiting drop = stack[chosen];
+  const Item &item = items[drop.rank];
+  size_t child = stackSize;
+  stackSize += count - 1;
+  if (stack.size() < stackSize + 1)
+    stack.resize(2 * stackSize + 1);
+  lifted.clear();
+  bool anyStuck = false;
+  int32_t changedBegin = item.begin, changedEnd = item.end;
+  Waiting *keep = stack.data() + child;
+  for (const Waiting *from = stack.data() + first, *last = from + count;
+       from != last; ++from) {
+    *keep = *from;
+    if (from->begin < item.end && item.begin < from->end) {
+      if (from->rank == drop.rank)
+        continue;
+      T distance = lift(item, items[from->rank]);
+      T top = static_cast<T>(drop.legal + distance);
+      if (distance != 0 && top > from->legal) {
+        keep->legal = alignUp(items[from->rank], top);
+        keep->least = std::max(keep->least, keep->legal);
+        keep->stuck = false;
+        lifted.push_back(*keep);
+        changedBegin = std::min(changedBegin, from->begin);
+        changedEnd = std::max(changedEnd, from->end);
+        continue;
+      }
+    }
+    anyStuck |= keep->stuck;
+    ++keep;
+  }
+  // The others are still sorted.
+  mergeLifted(child, keep - (stack.data() + child));
+  // The cheap test comes first; it rejects most children.
+  bool alive = fits(child, count - 1, changedBegin, changedEnd);
+  if (alive && rules.stuck && anyStuck)
+    alive = settleStuck(child, count - 1, changedBegin, changedEnd) &&
+            fits(child, count - 1, changedBegin, changedEnd);
+  if (!alive) {
+    stackSize = child;
+    return SearchOutcome::Exhausted;
+  }
+  placed[drop.rank] = 1;
+  bases[drop.rank] = drop.legal;
+  bool apart = false;
+  for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
+    for (int32_t s = pieces[p].begin; s < pieces[p].end; ++s)
+      waitingBytes[s] = static_cast<T>(waitingBytes[s] - pieces[p].high);
+  for (int32_t s = item.begin; s + 1 < item.end; ++s)
+    apart |= --crossing[s] == 0;
+  SearchOutcome outcome = apart && rules.split
+                              ? splitAndSearch(child, count - 1, item)
+                              : searchPart(child, count - 1);
+  if (outcome != SearchOutcome::Found)
+    unplace(drop.rank);
+  stackSize = child;
+  return outcome;
+}
+
+template <typename T>
+SearchOutcome SearchOf<T>::splitAndSearch(size_t first, size_t count,
+                                          const Item &item) {
+  // Cuts can only have appeared below the item just placed.
+  std::vector<int32_t> cuts;
+  for (int32_t s = item.begin; s + 1 < item.end; ++s)
+    if (crossing[s] == 0)
+      cuts.push_back(s + 1);
+  for (size_t part = 0; part <= cuts.size(); ++part) {
+    int32_t begin = part == 0 ? 0 : cuts[part - 1];
+    int32_t end = part == cuts.size() ? model.numSections : cuts[part];
+    size_t child = stackSize;
+    if (stack.size() < child + count)
+      stack.resize(2 * (child + count));
+    for (size_t i = first; i < first + count; ++i) {
+      const Item &other = items[stack[i].rank];
+      if (other.begin >= begin && other.end <= end)
+        stack[stackSize++] = stack[i];
+    }
+    SearchOutcome outcome = searchPart(child, stackSize - child);
+    stackSize = child;
+    if (outcome != SearchOutcome::Found) {
+      unplaceAll(first, count);
+      return outcome;
+    }
+  }
+  return SearchOutcome::Found;
+}
+
+template <typename T>
+SearchOutcome SearchOf<T>::run(int64_t wanted,
+                               const std::vector<int32_t> &order,
+                               int64_t &nodes, Bases &result,
+                               std::vector<int64_t> &blameOfBody) {
+  blame = &blameOfBody;
+  capacity = static_cast<T>(wanted / unit);
+  setUp(order);
+  int64_t slack = 0;
+  for (const Slot &slot : model.slots)
+    slack = std::max(slack, (model.granule - slot.high % model.granule) %
+                                model.granule);
+  roundedCapacity = static_cast<T>((wanted + slack) / unit);
+  nodesLeft = nodes;
+  stack.clear();
+  for (int32_t rank = 0; rank < static_cast<int32_t>(items.size()); ++rank) {
+    T base = alignUp(items[rank], 0);
+    stack.push_back(
+        {base, base, rank, items[rank].begin, items[rank].end, false});
+  }
+  std::sort(stack.begin(), stack.end(), before);
+  stackSize = stack.size();
+  SearchOutcome outcome = SearchOutcome::Exhausted;
+  size_t count = stack.size();
+  if (fits(0, count, 0, model.numSections))
+    outcome = searchPart(0, count);
+  nodes = nodesLeft;
+  if (outcome == SearchOutcome::Found) {
+    result.assign(model.bodies.size(), 0);
+    for (size_t rank = 0; rank < items.size(); ++rank)
+      result[items[rank].body] = int64_t(bases[rank]) * unit;
+  }
+  return outcome;
+}
+
+} // namespace
+
+std::unique_ptr<Search> makeSearch(const Model &model,
+                                   int64_t largestCapacity) {
+  int64_t unit = 0;
+  for (const Slot &slot : model.slots)
+    unit = std::gcd(unit, slot.high);
+  for (const Body &body : model.bodies) {
+    unit = std::gcd(unit, std::gcd(body.height, body.residue));
+    // A body aligned to 1 may lie anywhere, but in a plan that cannot be
+    // lowered all tops are sums of sizes, so bases are multiples of the unit as
+    // well.
+    if (body.alignment > 1)
+      unit = std::gcd(unit, body.alignment);
+  }
+  unit = std::max<int64_t>(unit, 1);
+  // Bases and sums of bytes that fit go up to the capacity. Each is compared
+  // after at most two more sizes were added to it.
+  int64_t largest = (largestCapacity + 2 * model.granule) / unit;
+  if (largest < std::numeric_limits<int16_t>::max() / 4)
+    return std::make_unique<SearchOf<int16_t>>(model, unit);
+  if (largest < std::numeric_limits<int32_t>::max() / 4)
+    return std::make_unique<SearchOf<int32_t>>(model, unit);
+  return std::make_unique<SearchOf<int64_t>>(model, unit);
+}
+
+} // namespace tenon::solver::packing

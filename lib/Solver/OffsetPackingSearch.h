@@ -1,0 +1,66 @@
+//===- OffsetPackingSearch.h - exhaustive search for a plan that fits -----===//
+//
+// Decides whether bodies that can be dropped (Model::canBeDropped) fit a
+// capacity, within a budget of nodes, taking them in a given order. Internal to
+// lib/Solver.
+//
+// A plan whose offsets cannot be lowered can be rebuilt bottom up: sort the
+// bodies by base and drop each on the skyline of those before it; each comes to
+// rest where it was. So it is enough to search over sequences with growing
+// bases, and a partial plan is fully described by the lowest legal base of each
+// unplaced body. What cuts the search is written at each rule in
+// OffsetPackingSearch.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SOLVER_OFFSETPACKINGSEARCH_H
+#define TENON_LIB_SOLVER_OFFSETPACKINGSEARCH_H
+
+#include "OffsetPackingModel.h"
+
+#include <memory>
+
+namespace tenon::solver::packing {
+
+enum class SearchOutcome {
+  Found,     ///< the bases are a plan within the capacity
+  Exhausted, ///< there is none: proved
+  Stopped,   ///< the budget is spent
+};
+
+/// The rules that may be switched off, for tests that compare results with and
+/// without each.
+struct SearchRules {
+  bool chain = true;     ///< release times along each section, not only sums
+  bool stuck = true;     ///< a skipped body waits for one that covers it
+  bool dominance = true; ///< leave no hole that an unplaced body fits
+  bool hatless = true;   ///< what nothing can cover has no alternative
+  bool twins = true;     ///< equal bodies in one order only
+  bool split = true;     ///< parts that no unplaced body joins, apart
+  bool jump = true;      ///< no alternatives to what a failure does not touch
+  bool fullestFirst = false; ///< equally low bodies: by what waits beside them
+};
+
+class Search {
+public:
+  virtual ~Search() = default;
+
+  /// Looks for a plan with arena <= capacity, which is at least the largest
+  /// body and the bytes live in any section. `order` ranks all bodies of the
+  /// model. Each placement tried costs one node; `nodes` is reduced by them.
+  /// On Found, `bases` holds the plan. `blame`, one entry per body, grows for
+  /// the bodies that waited for the same bytes when they did not fit.
+  virtual SearchOutcome run(int64_t capacity, const std::vector<int32_t> &order,
+                            int64_t &nodes, Bases &bases,
+                            std::vector<int64_t> &blame) = 0;
+
+  SearchRules rules;
+};
+
+/// A search for this model, which must outlive it, and capacities from max-live
+/// to `largestCapacity`.
+std::unique_ptr<Search> makeSearch(const Model &model, int64_t largestCapacity);
+
+} // namespace tenon::solver::packing
+
+#endif // TENON_LIB_SOLVER_OFFSETPACKINGSEARCH_H
