@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tenon/Import/ElementRegions.h"
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/ShapeSpelling.h"
 
@@ -277,6 +278,7 @@ class CanonicalizeSpelling
     if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
       getOperation().emitWarning(
           "spelling was not settled within the limit of rewrites");
+    closeElementRegions(getOperation());
   }
 
   FrozenRewritePatternSet patterns;

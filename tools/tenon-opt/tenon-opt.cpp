@@ -20,6 +20,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #endif
 #ifdef TENON_HAS_DRIVER
+#include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Driver/RegisterPasses.h"
 #else
 #ifdef TENON_HAS_IMPORT
@@ -52,6 +53,9 @@ static void registerDialects(mlir::DialectRegistry &registry) {
 #endif
 #ifdef TENON_HAS_EXEC
   registry.insert<tenon::exec::ExecDialect>();
+#endif
+#ifdef TENON_HAS_DRIVER
+  tenon::codegen::registerKernelDialects(registry);
 #endif
 }
 

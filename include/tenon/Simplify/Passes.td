@@ -1,0 +1,129 @@
+//===- Passes.td - Passes of the simplify stage --------------------------===//
+//
+// Same meaning, less work. Every pass keeps step form, and may run again after
+// any later stage; none undoes a user's rounding or recomputation.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_SIMPLIFY_PASSES_TD
+#define TENON_SIMPLIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ApplyRulesPass : Pass<"simplify-apply-rules"> {
+  let summary = "a library of small rewrites, each exact in every bit";
+  let description = [{
+    Folds constants (elementary functions excepted: they belong to the compiled
+    code), removes what changes nothing in floating point, composes movements of
+    elements, and turns guarded accesses at known places into slices.
+
+    ```mlir
+    // before
+    %one = stablehlo.constant dense<1.0> : tensor<8xf32>
+    %0 = stablehlo.multiply %x, %one : tensor<8xf32>
+    %1 = stablehlo.reshape %0 : (tensor<8xf32>) -> tensor<2x4xf32>
+    %2 = stablehlo.reshape %1 : (tensor<2x4xf32>) -> tensor<8xf32>
+    // after
+    %x
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
+def MergeDuplicatesPass : Pass<"simplify-merge-duplicates"> {
+  let summary = "equal operations on equal operands are one";
+  let description = [{
+    Keeps the first of several operations that compute the same. Barriers are
+    never merged and hide what is behind them, so that a recomputation written by
+    the user stays one. Constants that a reducer reads are cloned into it: the
+    regions of reductions, scatters and sorts refer to nothing outside.
+
+    ```mlir
+    // before
+    %0 = stablehlo.add %x, %y : tensor<8xf32>
+    %1 = stablehlo.add %x, %y : tensor<8xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<8xf32>
+    // after
+    %0 = stablehlo.add %x, %y : tensor<8xf32>
+    %1 = stablehlo.multiply %0, %0 : tensor<8xf32>
+    ```
+  }];
+}
+
+def TrimLoopsPass : Pass<"simplify-trim-loops"> {
+  let summary = "loops carry what changes and what is read";
+  let description = [{
+    A value that every round of a loop hands on unchanged is captured from outside
+    instead; one that nobody reads, neither after the loop nor in the computation
+    of what is read, is not computed; values that are equal at the start and in
+    every round are carried once.
+
+    ```mlir
+    // before
+    %0:2 = stablehlo.while(%i = %zero, %w = %weights) : tensor<i32>, tensor<8xf32>
+    cond { ... } do {
+      %n = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %n, %w : tensor<i32>, tensor<8xf32>
+    }
+    // after: %w is %weights, inside and outside
+    %0 = stablehlo.while(%i = %zero) : tensor<i32>
+    cond { ... } do {
+      %n = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %n : tensor<i32>
+    }
+    ```
+  }];
+}
+
+def HoistInvariantsPass : Pass<"simplify-hoist-invariants"> {
+  let summary = "what every round of a loop computes alike is computed before it";
+  let description = [{
+    Moves operations of a loop's body whose operands do not change in front of the
+    loop. Operations that only spread a smaller tensor (broadcasts, counting) stay
+    inside: kept over the loop they would cost memory and save nothing.
+
+    ```mlir
+    // before
+    %0 = stablehlo.while(%v = %x) : tensor<8xf32>
+    cond { ... } do {
+      %k = stablehlo.exponential %w : tensor<8xf32>
+      %n = stablehlo.multiply %v, %k : tensor<8xf32>
+      stablehlo.return %n : tensor<8xf32>
+    }
+    // after
+    %k = stablehlo.exponential %w : tensor<8xf32>
+    %0 = stablehlo.while(%v = %x) : tensor<8xf32>
+    cond { ... } do {
+      %n = stablehlo.multiply %v, %k : tensor<8xf32>
+      stablehlo.return %n : tensor<8xf32>
+    }
+    ```
+  }];
+}
+
+def RecognizeIdiomsPass : Pass<"simplify-recognize-idioms"> {
+  let summary = "name gathers and scatters by what they are in training";
+  let description = [{
+    Marks gathers and scatters whose dimension numbers are those of an embedding
+    lookup, its gradient, or the choice of one element per row by a label, with
+    the attribute `step.idiom`. Nothing else changes.
+
+    | `step.idiom` | operation |
+    |---|---|
+    | `embedding_lookup` | gather of whole rows of a table |
+    | `embedding_gradient` | scatter of whole rows into a table, added up |
+    | `index_pick` | gather of one element per row |
+    | `index_pick_gradient` | scatter of one element per row, added up |
+
+    ```mlir
+    // before
+    %0 = "stablehlo.gather"(%table, %ids) <{dimension_numbers = #stablehlo.gather<
+        offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, 128>}> : (tensor<65x128xf32>, tensor<64x1xi32>) -> tensor<64x128xf32>
+    // after
+    %0 = "stablehlo.gather"(%table, %ids) <{...}> {step.idiom = "embedding_lookup"} : ...
+    ```
+  }];
+}
+
+#endif // TENON_SIMPLIFY_PASSES_TD

@@ -1,0 +1,323 @@
+//===- IndexingRules.cpp - Indices that are known
+//--------------------------===//
+//
+// Exporters guard every index (negative ones count from the end, those out of
+// range read NaN) and express every access as a gather or scatter. Where ranges
+// decide the guards they go; where the place is a constant, the access is a
+// slice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "IndexRange.h"
+#include "Rules.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tenon::stablehlo;
+
+namespace tenon::simplify {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+struct DecidedCompare : OpRewritePattern<CompareOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CompareOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<bool> truth = decidedTruth(op.getResult());
+    if (!truth)
+      return failure();
+    rewriter.replaceOp(
+        op, makeSplat(
+                rewriter, op.getLoc(), cast<RankedTensorType>(op.getType()),
+                rewriter.getIntegerAttr(rewriter.getI1Type(), *truth ? 1 : 0)));
+    return success();
+  }
+};
+
+/// A limit to a range that the operand keeps anyway.
+struct IdleClamp : OpRewritePattern<ClampOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ClampOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getMin() == op.getOperand() || op.getMax() == op.getOperand())
+      return failure();
+    std::optional<IndexRange> value = indexRange(op.getOperand());
+    std::optional<IndexRange> low = indexRange(op.getMin());
+    std::optional<IndexRange> high = indexRange(op.getMax());
+    if (!value || !low || !high || low->high > value->low ||
+        value->high > high->low)
+      return failure();
+    rewriter.replaceOp(op, op.getOperand());
+    return success();
+  }
+};
+
+/// The larger (smaller) of two integers whose order ranges decide.
+template <typename Op, bool larger>
+struct DecidedExtreme : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<IndexRange> a = indexRange(op.getLhs());
+    if (!a)
+      return failure();
+    std::optional<IndexRange> b = indexRange(op.getRhs());
+    if (!b)
+      return failure();
+    if (a->low >= b->high)
+      rewriter.replaceOp(op, larger ? op.getLhs() : op.getRhs());
+    else if (b->low >= a->high)
+      rewriter.replaceOp(op, larger ? op.getRhs() : op.getLhs());
+    else
+      return failure();
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Dynamic slices
+//===----------------------------------------------------------------------===//
+
+/// The constant start of a box along each dimension, moved inside.
+std::optional<SmallVector<int64_t>> constantStarts(ValueRange starts,
+                                                   ArrayRef<int64_t> shape,
+                                                   ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> result;
+  for (auto [dim, start] : llvm::enumerate(starts)) {
+    int64_t last = shape[dim] - sizes[dim];
+    if (last == 0) {
+      result.push_back(0);
+      continue;
+    }
+    std::optional<IndexRange> range = indexRange(start);
+    if (!range || !range->isPoint())
+      return std::nullopt;
+    result.push_back(std::clamp<int64_t>(range->low, 0, last));
+  }
+  return result;
+}
+
+struct SliceAtConstant : OpRewritePattern<DynamicSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> shape = tensorTypeOf(op.getOperand()).getShape();
+    auto starts =
+        constantStarts(op.getStartIndices(), shape, op.getSliceSizes());
+    if (!starts)
+      return failure();
+    SmallVector<int64_t> limits;
+    for (auto [start, size] : llvm::zip_equal(*starts, op.getSliceSizes()))
+      limits.push_back(start + size);
+    rewriter.replaceOpWithNewOp<SliceOp>(
+        op, op.getType(), op.getOperand(), *starts, limits,
+        SmallVector<int64_t>(limits.size(), 1));
+    return success();
+  }
+};
+
+struct UpdateOfWhole : OpRewritePattern<DynamicUpdateSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicUpdateSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getUpdate().getType() != op.getType())
+      return failure();
+    rewriter.replaceOp(op, op.getUpdate());
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Gather and scatter at one known place
+//===----------------------------------------------------------------------===//
+
+/// The single index vector of a gather or scatter, spread to the operand's
+/// dimensions; nothing if there are several or their elements are unknown.
+std::optional<SmallVector<int64_t>>
+singleIndex(Value indices, int64_t indexVectorDim, ArrayRef<int64_t> map,
+            ArrayRef<int64_t> batching, int64_t rank) {
+  DenseElementsAttr constant = constantOf(indices);
+  if (!constant || !batching.empty())
+    return std::nullopt;
+  RankedTensorType type = tensorTypeOf(indices);
+  int64_t vectors = type.getNumElements();
+  if (indexVectorDim < type.getRank() && type.getDimSize(indexVectorDim) > 0)
+    vectors /= type.getDimSize(indexVectorDim);
+  if (vectors != 1 || type.getNumElements() != int64_t(map.size()))
+    return std::nullopt;
+  SmallVector<int64_t> start(size_t(rank), 0);
+  bool isUnsigned = type.getElementType().isUnsignedInteger();
+  for (auto [dim, element] :
+       llvm::zip_equal(map, constant.getValues<APInt>())) {
+    if (element.getActiveBits() > 62 && isUnsigned)
+      return std::nullopt;
+    start[size_t(dim)] =
+        isUnsigned ? int64_t(element.getZExtValue()) : element.getSExtValue();
+  }
+  return start;
+}
+
+struct GatherAtConstant : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    RankedTensorType type = tensorTypeOf(op.getOperand());
+    auto starts = singleIndex(op.getStartIndices(), numbers.getIndexVectorDim(),
+                              numbers.getStartIndexMap(),
+                              numbers.getOperandBatchingDims(), type.getRank());
+    if (!starts)
+      return failure();
+    SmallVector<int64_t> limits;
+    for (auto [dim, size] : llvm::enumerate(op.getSliceSizes())) {
+      int64_t last = type.getDimSize(int64_t(dim)) - size;
+      (*starts)[dim] = std::clamp<int64_t>((*starts)[dim], 0, last);
+      limits.push_back((*starts)[dim] + size);
+    }
+    // Batch and collapsed dimensions have one element, so that the slice holds
+    // the result's elements in order.
+    Value slice = SliceOp::create(
+        rewriter, op.getLoc(), type.clone(op.getSliceSizes()), op.getOperand(),
+        *starts, limits, SmallVector<int64_t>(limits.size(), 1));
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), slice);
+    return success();
+  }
+};
+
+/// A scatter of one slice: the slice of the input there, combined, put back.
+/// The region runs once per element with the input's element first.
+struct ScatterAtConstant : OpRewritePattern<ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 1)
+      return failure();
+    ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+    Value input = op.getInputs()[0], update = op.getUpdates()[0];
+    RankedTensorType type = tensorTypeOf(input);
+    auto starts =
+        singleIndex(op.getScatterIndices(), numbers.getIndexVectorDim(),
+                    numbers.getScatterDimsToOperandDims(),
+                    numbers.getInputBatchingDims(), type.getRank());
+    if (!starts)
+      return failure();
+    Block &body = op.getUpdateComputation().front();
+    Operation *combine = nullptr;
+    Value combined = body.getTerminator()->getOperand(0);
+    if (combined != body.getArgument(1)) {
+      combine = combined.getDefiningOp();
+      if (!combine || !isa<AddOp, MultiplyOp, MaximumOp, MinimumOp>(combine) ||
+          !llvm::hasSingleElement(body.without_terminator()) ||
+          !llvm::equal(combine->getOperands(), body.getArguments()))
+        return failure();
+    }
+
+    // The window in the input's dimensions; inserted ones have one element.
+    SmallVector<int64_t> sizes, limits;
+    size_t window = 0;
+    RankedTensorType updateType = tensorTypeOf(update);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      bool inserted = llvm::is_contained(numbers.getInsertedWindowDims(), dim);
+      sizes.push_back(inserted ? 1
+                               : updateType.getDimSize(
+                                     numbers.getUpdateWindowDims()[window++]));
+      limits.push_back((*starts)[size_t(dim)] + sizes.back());
+      // A window that does not fit is dropped; leave that to the operation.
+      if ((*starts)[size_t(dim)] < 0 || limits.back() > type.getDimSize(dim))
+        return failure();
+    }
+    Location location = op.getLoc();
+    RankedTensorType box = type.clone(sizes);
+    Value value = update;
+    if (update.getType() != box)
+      value = ReshapeOp::create(rewriter, location, box, update);
+    if (combine) {
+      Value there =
+          SliceOp::create(rewriter, location, box, input, *starts, limits,
+                          SmallVector<int64_t>(sizes.size(), 1));
+      OperationState state(location, combine->getName().getStringRef(),
+                           {there, value}, {box});
+      value = rewriter.create(state)->getResult(0);
+    }
+    if (box == type) {
+      rewriter.replaceOp(op, value);
+      return success();
+    }
+    // Around the window the input stays; a constant one is padding.
+    if (Attribute element = splatOf(input)) {
+      Value padding =
+          makeSplat(rewriter, location,
+                    RankedTensorType::get({}, type.getElementType()), element);
+      SmallVector<int64_t> high;
+      for (auto [dim, limit] : llvm::enumerate(limits))
+        high.push_back(type.getDimSize(int64_t(dim)) - limit);
+      rewriter.replaceOpWithNewOp<PadOp>(op, type, value, padding, *starts,
+                                         high,
+                                         SmallVector<int64_t>(high.size(), 0));
+      return success();
+    }
+    SmallVector<Value> positions;
+    for (int64_t start : *starts)
+      positions.push_back(makeSplat(
+          rewriter, location, RankedTensorType::get({}, rewriter.getI32Type()),
+          rewriter.getI32IntegerAttr(int32_t(start))));
+    rewriter.replaceOpWithNewOp<DynamicUpdateSliceOp>(op, input, value,
+                                                      positions);
+    return success();
+  }
+};
+
+/// Rows 0, 1, 2, ... of a table: its first rows.
+struct GatherOfCount : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    RankedTensorType type = tensorTypeOf(op.getOperand());
+    Value indices = op.getStartIndices();
+    if (auto reshape = indices.getDefiningOp<ReshapeOp>())
+      indices = reshape.getOperand();
+    auto count = indices.getDefiningOp<IotaOp>();
+    if (!count || !numbers.getOperandBatchingDims().empty() ||
+        numbers.getStartIndexMap().size() != 1 ||
+        numbers.getCollapsedSliceDims() != numbers.getStartIndexMap() ||
+        tensorTypeOf(count).getNumElements() !=
+            tensorTypeOf(count).getDimSize(int64_t(count.getIotaDimension())))
+      return failure();
+    int64_t dim = numbers.getStartIndexMap()[0];
+    int64_t rows = tensorTypeOf(count).getNumElements();
+    auto result = cast<RankedTensorType>(op.getType());
+    // The batch dimension must stand where the table's rows stand, and nothing
+    // else may be cut.
+    SmallVector<int64_t> expected(type.getShape());
+    expected[size_t(dim)] = rows;
+    SmallVector<int64_t> sizes(type.getShape());
+    sizes[size_t(dim)] = 1;
+    if (rows > type.getDimSize(dim) ||
+        result.getShape() != ArrayRef(expected) ||
+        op.getSliceSizes() != ArrayRef(sizes) ||
+        llvm::is_contained(numbers.getOffsetDims(), dim))
+      return failure();
+    rewriter.replaceOpWithNewOp<SliceOp>(
+        op, result, op.getOperand(), SmallVector<int64_t>(expected.size(), 0),
+        expected, SmallVector<int64_t>(expected.size(), 1));
+    return success();
+  }
+};
+
+} // namespace
+
+void populateIndexingRules(RewritePatternSet &patterns) {
+  patterns.add<DecidedCompare, IdleClamp, DecidedExtreme<MaximumOp, true>,
+               DecidedExtreme<MinimumOp, false>, SliceAtConstant, UpdateOfWhole,
+               GatherAtConstant, ScatterAtConstant, GatherOfCount>(
+      patterns.getContext());
+}
+
+} // namespace tenon::simplify

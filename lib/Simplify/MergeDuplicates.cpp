@@ -1,0 +1,40 @@
+//===- MergeDuplicates.cpp - Equal operations are one
+//----------------------===//
+//
+// MLIR's elimination of common subexpressions, which leaves barriers alone
+// because they are not free of effects, and the regions of reducers closed
+// afterwards.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Simplify/Passes.h"
+
+#include "tenon/Import/ElementRegions.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+
+namespace tenon::simplify {
+#define GEN_PASS_DEF_MERGEDUPLICATESPASS
+#include "tenon/Simplify/Passes.h.inc"
+} // namespace tenon::simplify
+
+using namespace mlir;
+
+namespace {
+
+class MergeDuplicates
+    : public tenon::simplify::impl::MergeDuplicatesPassBase<MergeDuplicates> {
+  void runOnOperation() override {
+    bool changed = false;
+    IRRewriter rewriter(&getContext());
+    auto &dominance = getAnalysis<DominanceInfo>();
+    eliminateCommonSubExpressions(rewriter, dominance, getOperation(),
+                                  &changed);
+    if (!changed)
+      return markAllAnalysesPreserved();
+    tenon::importer::closeElementRegions(getOperation());
+  }
+};
+
+} // namespace
