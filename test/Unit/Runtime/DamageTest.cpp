@@ -1,0 +1,217 @@
+//===- DamageTest.cpp - Damaged .tenon files ------------------------------===//
+//
+// Whatever is done to a file, loading it is an error message or, where the
+// damage is in bytes nobody reads, the same program.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SampleProgram.h"
+
+#include "tenon/Format/Reader.h"
+#include "tenon/Format/Writer.h"
+#include "tenon/Runtime/Executor.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+namespace {
+
+/// Bytes of the file that belong to the header, the index or a section.
+std::vector<bool> bytesThatMatter(const std::vector<std::byte> &file) {
+  std::string error;
+  auto reader = format::Reader::fromBytes(file, error);
+  EXPECT_TRUE(reader) << error;
+  uint64_t indexBytes;
+  std::memcpy(&indexBytes, &file[8], 8);
+  std::vector<bool> matters(file.size());
+  std::fill_n(matters.begin(), 32 + indexBytes, true);
+  for (const format::Section &section : reader->index().sections)
+    std::fill_n(matters.begin() + int64_t(section.offset), section.bytes, true);
+  return matters;
+}
+
+} // namespace
+
+TEST(Damage, EveryFlippedByteIsFound) {
+  auto file = test::sampleFile();
+  auto matters = bytesThatMatter(file);
+  size_t tried = 0;
+  for (size_t i = 0; i < file.size(); i += i < 9000 ? 1 : 61) {
+    auto damaged = file;
+    damaged[i] ^= std::byte(1 << (i % 8));
+    Error error;
+    auto executor = Executor::loadBytes(std::move(damaged), {1}, error);
+    EXPECT_EQ(executor == nullptr, matters[i]) << "byte " << i;
+    if (!executor) {
+      EXPECT_FALSE(error.message.empty());
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 3000u);
+}
+
+TEST(Damage, EveryTruncationIsFound) {
+  auto file = test::sampleFile();
+  for (size_t length = 0; length < file.size();
+       length += length < 6000 ? 1 : 97) {
+    Error error;
+    EXPECT_FALSE(Executor::loadBytes(
+        {file.begin(), file.begin() + int64_t(length)}, {1}, error))
+        << length;
+    EXPECT_FALSE(error.message.empty());
+  }
+}
+
+// A file whose hashes are right but whose index was made by someone else: no
+// field may lead outside of what the file has.
+TEST(Damage, EveryFieldIsCheckedBehindTheHash) {
+  struct Case {
+    const char *expected;
+    void (*spoil)(format::Index &);
+  };
+  const Case cases[] = {
+      {"format version", [](format::Index &i) { i.version = 7; }},
+      {"segment 9 of 5",
+       [](format::Index &i) { i.tensors[0].storage.segment = 9; }},
+      {"of a segment of",
+       [](format::Index &i) { i.tensors[0].storage.offset = 1 << 20; }},
+      {"multiple of 64",
+       [](format::Index &i) { i.tensors[0].storage.offset = 4; }},
+      {"its shape takes", [](format::Index &i) { i.tensors[0].shape = {33}; }},
+      {"more than memory can hold",
+       [](format::Index &i) { i.tensors[0].shape = {int64_t(1) << 62, 16}; }},
+      {"extent -1", [](format::Index &i) { i.tensors[0].shape = {-1}; }},
+      {"rank 33",
+       [](format::Index &i) {
+         i.tensors[0].shape = std::vector<int64_t>(33, 1);
+       }},
+      {"unknown element type",
+       [](format::Index &i) { i.tensors[0].type = ElementType(77); }},
+      {"unknown role",
+       [](format::Index &i) { i.tensors[0].role = format::Role(77); }},
+      {"neither an argument nor a result",
+       [](format::Index &i) { i.tensors[2].argument = -1; }},
+      {"not the only argument",
+       [](format::Index &i) { i.tensors[2].name = "y"; }},
+      {"alignment 48", [](format::Index &i) { i.segments[0].alignment = 48; }},
+      {"larger than memory",
+       [](format::Index &i) { i.segments[3].bytes = uint64_t(1) << 60; }},
+      {"unknown kind",
+       [](format::Index &i) { i.segments[3].kind = format::SegmentKind(9); }},
+      {"names kernel 70 of 7",
+       [](format::Index &i) {
+         std::get<format::Launch>(
+             i.entryPoints[0].program.instructions[1].operation)
+             .kernel = 70;
+       }},
+      {"no parts",
+       [](format::Index &i) {
+         std::get<format::Launch>(
+             i.entryPoints[0].program.instructions[1].operation)
+             .parts = 0;
+       }},
+      {"names description 5 of 2",
+       [](format::Index &i) {
+         std::get<format::LibraryCall>(
+             i.entryPoints[0].program.instructions[0].operation)
+             .call = 5;
+       }},
+      {"has 2 arguments, expected 4",
+       [](format::Index &i) {
+         std::get<format::LibraryCall>(
+             i.entryPoints[0].program.instructions[0].operation)
+             .arguments.resize(2);
+       }},
+      {"predicate",
+       [](format::Index &i) {
+         std::get<format::While>(
+             i.entryPoints[0].program.instructions[7].operation)
+             .predicate.bytes = 8;
+       }},
+      {"no branch",
+       [](format::Index &i) {
+         std::get<format::Case>(
+             i.entryPoints[0].program.instructions[9].operation)
+             .branches.clear();
+       }},
+      {"overlap",
+       [](format::Index &i) {
+         i.entryPoints[0].program.instructions.push_back(
+             {format::Copy{{3, 0, 128}, {3, 64, 128}}});
+       }},
+      {"a copy goes from 4 bytes to 8",
+       [](format::Index &i) {
+         i.entryPoints[0].program.instructions.push_back(
+             {format::Copy{{3, 0, 4}, {3, 64, 8}}});
+       }},
+      {"two entry points",
+       [](format::Index &i) { i.entryPoints.push_back(i.entryPoints[0]); }},
+      {"usable symbol", [](format::Index &i) { i.kernels[0].symbol = ""; }},
+      {"instruction set",
+       [](format::Index &i) { i.libraryCalls[0].isa = "avx1024"; }},
+      {"wants library",
+       [](format::Index &i) { i.libraryCalls[0].library = "other"; }},
+      {"wrong number of sizes",
+       [](format::Index &i) {
+         std::get<format::Matmul>(i.libraryCalls[0].description).sizes.clear();
+       }},
+      {"out of range",
+       [](format::Index &i) {
+         std::get<format::Matmul>(i.libraryCalls[0].description).sizes[0] = -5;
+       }},
+      {"unknown epilogue",
+       [](format::Index &i) {
+         std::get<format::Matmul>(i.libraryCalls[0].description).epilogue = 9;
+       }},
+      {"unknown element type",
+       [](format::Index &i) {
+         std::get<format::Matmul>(i.libraryCalls[0].description).lhsType =
+             ElementType(99);
+       }},
+      {"nested deeper",
+       [](format::Index &i) {
+         format::Block block = i.entryPoints[0].program;
+         for (int level = 0; level < format::maxProgramNesting + 2; ++level) {
+           format::While loop;
+           loop.predicate = {3, 512, 1};
+           loop.body = std::move(block);
+           block = {};
+           block.instructions.push_back({std::move(loop)});
+         }
+         i.entryPoints[0].program = std::move(block);
+       }},
+  };
+  auto kernels = test::sampleKernels(), constants = test::sampleConstants();
+  format::SectionBytes sections[] = {
+      {format::SectionKind::constants, constants},
+      {format::SectionKind::cpuKernels, kernels}};
+  for (const Case &test : cases) {
+    auto index = test::sampleIndex();
+    test.spoil(index);
+    Error error;
+    EXPECT_FALSE(
+        Executor::loadBytes(format::write(index, sections), {1}, error))
+        << test.expected;
+    bool found = error.message.find(test.expected) != std::string::npos ||
+                 // FlatBuffers' own depth limit is as good an answer.
+                 error.message.find("FlatBuffer") != std::string::npos ||
+                 error.message.find("incomplete") != std::string::npos;
+    EXPECT_TRUE(found) << "expected: " << test.expected
+                       << "\nfound: " << error.message;
+  }
+}
+
+TEST(Damage, KernelsThatAreNoSharedObjectAreAnError) {
+  auto constants = test::sampleConstants();
+  std::vector<std::byte> junk(10000, std::byte(0x41));
+  format::SectionBytes sections[] = {
+      {format::SectionKind::constants, constants},
+      {format::SectionKind::cpuKernels, junk}};
+  Error error;
+  EXPECT_FALSE(Executor::loadBytes(format::write(test::sampleIndex(), sections),
+                                   {1}, error));
+  EXPECT_NE(error.message.find("cannot load the kernels"), std::string::npos);
+}

@@ -1,0 +1,26 @@
+# cmake -DLIBRARY=libtenon-runtime.so -P check-dependencies.cmake
+#
+# The runtime must not depend on the compiler, and exports its C interface alone.
+execute_process(COMMAND ldd ${LIBRARY} OUTPUT_VARIABLE needed RESULT_VARIABLE failed)
+if(failed OR NOT needed MATCHES "libc.so")
+  message(FATAL_ERROR "ldd failed on ${LIBRARY}: ${needed}")
+endif()
+if(needed MATCHES "LLVM|MLIR|libclang|python")
+  message(FATAL_ERROR "the runtime links the compiler:\n${needed}")
+endif()
+execute_process(COMMAND nm -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols
+                RESULT_VARIABLE failed)
+string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
+list(LENGTH lines count)
+if(failed OR count LESS 15)
+  message(FATAL_ERROR "nm found only ${count} symbols in ${LIBRARY}")
+endif()
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES " tenon_[a-z_]+$")
+    message(FATAL_ERROR "the runtime exports more than its C interface: ${line}")
+  endif()
+endforeach()
+execute_process(COMMAND nm -D --undefined-only ${LIBRARY} OUTPUT_VARIABLE undefined)
+if(undefined MATCHES "N4llvm|N4mlir|LLVM|mlir")
+  message(FATAL_ERROR "the runtime needs symbols of the compiler")
+endif()

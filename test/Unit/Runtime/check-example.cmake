@@ -1,0 +1,46 @@
+# cmake -DWRITER=... -DEXAMPLE=... -DFOLDER=... -P check-example.cmake
+#
+# Trains the sample program with the C example and looks at the loss it prints.
+file(MAKE_DIRECTORY ${FOLDER})
+execute_process(COMMAND ${WRITER} ${FOLDER} RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "the sample could not be written")
+endif()
+foreach(round 1 2)
+  execute_process(
+    COMMAND ${EXAMPLE} ${FOLDER}/program.tenon ${FOLDER}/state.safetensors
+            ${FOLDER}/batch.safetensors 40 ${FOLDER}/trained${round}.safetensors
+    OUTPUT_VARIABLE output RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "the example failed: ${output}")
+  endif()
+endforeach()
+if(NOT output MATCHES "step 1 loss ([0-9.]+)\n.*step 40 loss ([0-9.]+)\n")
+  message(FATAL_ERROR "no loss in: ${output}")
+endif()
+if(NOT CMAKE_MATCH_2 LESS CMAKE_MATCH_1)
+  message(FATAL_ERROR "the loss went from ${CMAKE_MATCH_1} to ${CMAKE_MATCH_2}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files
+                ${FOLDER}/trained1.safetensors ${FOLDER}/trained2.safetensors
+                RESULT_VARIABLE differ)
+if(differ)
+  message(FATAL_ERROR "two runs trained to different states")
+endif()
+# A second run starts where the first ended.
+execute_process(
+  COMMAND ${EXAMPLE} ${FOLDER}/program.tenon ${FOLDER}/trained1.safetensors
+          ${FOLDER}/batch.safetensors 1 ${FOLDER}/trained3.safetensors
+  OUTPUT_VARIABLE output RESULT_VARIABLE failed)
+if(failed OR NOT output MATCHES "step 1 loss ([0-9.]+)\n" OR
+   CMAKE_MATCH_1 GREATER 1.0)
+  message(FATAL_ERROR "training did not resume: ${output}")
+endif()
+# A missing file is an error with its name, not a crash.
+execute_process(
+  COMMAND ${EXAMPLE} ${FOLDER}/program.tenon ${FOLDER}/missing.safetensors
+          ${FOLDER}/batch.safetensors 1 ${FOLDER}/trained3.safetensors
+  ERROR_VARIABLE message RESULT_VARIABLE failed)
+if(NOT failed EQUAL 1 OR NOT message MATCHES "missing.safetensors")
+  message(FATAL_ERROR "exit ${failed}: ${message}")
+endif()
