@@ -497,6 +497,40 @@ void ResultAccuracyAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Meshes
+//===----------------------------------------------------------------------===//
+
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  SmallVector<MeshAxisAttr> axes;
+  DenseIntElementsAttr deviceIds;
+  auto parseAxis = [&]() -> ParseResult {
+    return parser.parseCustomAttributeWithFallback(axes.emplace_back());
+  };
+  if (parser.parseLess() || parser.parseKeyword("axes") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("device_ids") || parser.parseEqual() ||
+       parser.parseAttribute(deviceIds)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), axes, deviceIds);
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << "<axes = [";
+  llvm::interleaveComma(getAxes(), printer, [&](MeshAxisAttr axis) {
+    printer.printAttribute(axis);
+  });
+  printer << ']';
+  if (getDeviceIds())
+    printer << ", device_ids = " << getDeviceIds();
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
 // The dialect's hooks
 //===----------------------------------------------------------------------===//
 

@@ -108,9 +108,12 @@ def StableHLO_MeshAxisAttr : StableHLO_Attr<"MeshAxis", "mesh_axis"> {
 
 def StableHLO_MeshAttr : StableHLO_Attr<"Mesh", "mesh"> {
   let summary = "a grid of devices with named axes";
-  let parameters = (ins "::mlir::ArrayAttr":$axes,
+  let description = [{
+    The axes may also be written without their name: `axes = [<name = "x", size = 2>]`.
+  }];
+  let parameters = (ins ArrayRefParameter<"::tenon::stablehlo::MeshAxisAttr">:$axes,
                         OptionalParameter<"::mlir::DenseIntElementsAttr">:$device_ids);
-  let assemblyFormat = "`<` struct(params) `>`";
+  let hasCustomAssemblyFormat = 1;
 }
 
 def StableHLO_SubAxisInfoAttr : StableHLO_Attr<"SubAxisInfo", "sub_axis_info"> {
