@@ -38,6 +38,8 @@ struct MatmulDescription {
   struct BatchDimension {
     int64_t size = 1;
     int64_t lhsStride = 0, rhsStride = 0, resultStride = 0;
+
+    bool operator==(const BatchDimension &) const = default;
   };
 
   ElementType lhsType = ElementType::f32;
