@@ -31,18 +31,26 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 #include "tenon/Codegen/CPU/KernelFunction.h"
+#include "tenon/Codegen/CPU/Passes.h"
 
 using namespace mlir;
 
 namespace tenon::codegen {
 
-void prepareContext(MLIRContext &context) {
-  DialectRegistry registry;
+#define GEN_PASS_DEF_LOWERTOLLVMPASS
+#include "tenon/Codegen/CPU/Passes.h.inc"
+
+void registerKernelDialects(DialectRegistry &registry) {
   registry
       .insert<affine::AffineDialect, arith::ArithDialect,
               cf::ControlFlowDialect, func::FuncDialect, index::IndexDialect,
               LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
               scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+}
+
+void prepareContext(MLIRContext &context) {
+  DialectRegistry registry;
+  registerKernelDialects(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   context.appendDialectRegistry(registry);
@@ -185,5 +193,37 @@ LogicalResult lowerToLLVM(ModuleOp module, const FeatureSet &features) {
   addEntryPoints(module);
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// The same as a pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct LowerToLLVM : impl::LowerToLLVMPassBase<LowerToLLVM> {
+  using LowerToLLVMPassBase::LowerToLLVMPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registerKernelDialects(registry);
+  }
+
+  void runOnOperation() override {
+    std::optional<FeatureSet> features = FeatureSet::parse(cpu);
+    if (!features) {
+      getOperation().emitError() << "unknown feature set '" << cpu
+                                 << "', expected x86-64-v3, x86-64-v4 or "
+                                    "x86-64-v4+avx512bf16";
+      return signalPassFailure();
+    }
+    OpPassManager passes(ModuleOp::getOperationName());
+    addLoweringPasses(passes, *features);
+    if (failed(verifyKernels(getOperation())) ||
+        failed(runPipeline(passes, getOperation())))
+      return signalPassFailure();
+    addEntryPoints(getOperation());
+  }
+};
+
+} // namespace
 
 } // namespace tenon::codegen

@@ -1,7 +1,7 @@
 //===- MathExpansionsError.cpp - erf, its complement and its inverse ------===//
 //
 // erf: below 0.9275 an odd polynomial, above 1 - exp(q(a)), a = |x|.
-// erfc: below 0.4769 as 1 - erf(x), above exp(-a^2) p(t) / (a + 2) with p a
+// erfc: below 0.9275 as 1 - erf(x), above exp(-a^2) p(t) / (a + 2) with p a
 // polynomial in t = (a - 2) / (a + 2); what rounding a^2 and 1 / (a + 2) lost
 // is added to the exponent. erf_inv: x times a polynomial in w = -log(1 - x^2),
 // another one in sqrt(w) near +-1.
@@ -34,7 +34,8 @@ Value expandErfc(const Lanes &lanes, Value x) {
   Value a = lanes.atMost(lanes.abs(x), lanes.f32(10.1f));
   Value square = lanes.mul(a, a);
 
-  // Around 0, 1 - erf(x) = (1 - x) - x p(x^2).
+  // 1 - erf(x) = (1 - x) - x p(x^2), whose first difference is exact where it
+  // cancels.
   Value small = lanes.polynomial(square, coefficients::erfSmall);
   small = lanes.fma(lanes.neg(x), small, lanes.sub(one, x));
 
@@ -52,7 +53,7 @@ Value expandErfc(const Lanes &lanes, Value x) {
   Value large = scale(lanes, mantissa, e);
   large = lanes.select(lanes.less(x, lanes.f32(0.0f)), lanes.sub(two, large),
                        large);
-  return lanes.select(lanes.less(a, lanes.f32(0.4769f)), small, large);
+  return lanes.select(lanes.less(a, lanes.f32(0.9275f)), small, large);
 }
 
 Value expandErfInv(const Lanes &lanes, Value x) {

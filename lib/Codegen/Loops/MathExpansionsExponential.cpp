@@ -147,7 +147,13 @@ Value expandLogistic(const Lanes &lanes, Value x) {
   Value e = scale(lanes, parts.mantissa, parts);
   Value one = lanes.f32(1.0f);
   Value numerator = lanes.select(lanes.less(x, lanes.f32(0.0f)), e, one);
-  return lanes.div(numerator, lanes.add(e, one));
+  // The quotient, less what rounding the sum lost (relative to a sum of about
+  // 1; where it is nearer to 2, half of that is too much, and still less than
+  // it was).
+  Value sum = lanes.add(e, one);
+  Value lost = lanes.sub(e, lanes.sub(sum, one));
+  Value quotient = lanes.div(numerator, sum);
+  return lanes.fma(lanes.neg(quotient), lost, quotient);
 }
 
 //===----------------------------------------------------------------------===//

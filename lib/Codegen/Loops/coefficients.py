@@ -253,8 +253,8 @@ fits = [
     ),
     Fit(
         "erfc",
-        "erfc(a) = exp(-a^2) p((a - 2) / (a + 2)) / (a + 2), 0.47 <= a <= 10.1",
-        mpf("0.47"),
+        "erfc(a) = exp(-a^2) p((a - 2) / (a + 2)) / (a + 2), 0.9275 <= a <= 10.1",
+        mpf("0.927"),
         mpf("10.1"),
         9,
         lambda a: mp.erfc(a) * mp.exp(a * a) * (a + 2),

@@ -1,0 +1,53 @@
+// REQUIRES: tenon-opt
+// RUN: tenon-opt --codegen-lower-to-llvm %s | FileCheck %s
+// RUN: tenon-opt --codegen-lower-to-llvm=cpu=x86-64-v4+avx512bf16 %s | FileCheck %s --check-prefix=BF16
+
+// A kernel becomes an internal function on bare pointers that do not overlap,
+// and a C function that unpacks the arguments.
+
+// CHECK-LABEL: llvm.func internal @double.body
+// CHECK-SAME: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}
+// CHECK-SAME: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}
+// CHECK-SAME: i64, %{{.*}}: i64
+// CHECK: llvm.load {{.*}} -> vector<16xf32>
+// CHECK: llvm.fadd {{.*}} : vector<16xf32>
+// CHECK: llvm.store {{.*}} : vector<16xf32>
+// CHECK-LABEL: llvm.func @double(
+// CHECK-SAME: %[[ARGUMENTS:.*]]: !llvm.ptr, %[[PART:.*]]: i64, %[[PARTS:.*]]: i64)
+// CHECK: %[[A0:.*]] = llvm.getelementptr %[[ARGUMENTS]][0]
+// CHECK: %[[P0:.*]] = llvm.load %[[A0]] : !llvm.ptr -> !llvm.ptr
+// CHECK: %[[A1:.*]] = llvm.getelementptr %[[ARGUMENTS]][1]
+// CHECK: %[[P1:.*]] = llvm.load %[[A1]] : !llvm.ptr -> !llvm.ptr
+// CHECK: llvm.call @double.body(%[[P0]], %[[P1]], %[[PART]], %[[PARTS]])
+func.func private @double.body(
+    %x: memref<64xf32> {llvm.align = 64 : i64, llvm.noalias},
+    %y: memref<64xf32> {llvm.align = 64 : i64, llvm.noalias},
+    %part: index, %parts: index) attributes {codegen.symbol = "double"} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c16 {
+    %a = vector.load %x[%i] : memref<64xf32>, vector<16xf32>
+    %b = arith.addf %a, %a : vector<16xf32>
+    vector.store %b, %y[%i] : memref<64xf32>, vector<16xf32>
+  }
+  return
+}
+
+// Without the instruction, rounding to bf16 is integer arithmetic: a conversion
+// left to LLVM would be a call.
+
+// CHECK-LABEL: llvm.func internal @narrow.body
+// CHECK-NOT: llvm.fptrunc
+// CHECK: llvm.lshr {{.*}} : vector<16xi32>
+// BF16-LABEL: llvm.func internal @narrow.body
+// BF16: llvm.fptrunc {{.*}} : vector<16xf32> to vector<16xbf16>
+func.func private @narrow.body(%x: memref<16xf32>, %y: memref<16xbf16>,
+                               %part: index, %parts: index)
+    attributes {codegen.symbol = "narrow"} {
+  %c0 = arith.constant 0 : index
+  %a = vector.load %x[%c0] : memref<16xf32>, vector<16xf32>
+  %b = arith.truncf %a : vector<16xf32> to vector<16xbf16>
+  vector.store %b, %y[%c0] : memref<16xbf16>, vector<16xbf16>
+  return
+}
