@@ -20,12 +20,12 @@
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Memory/Passes.h"
+#include "tenon/Simplify/Pipeline.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -169,8 +169,9 @@ ExitCode Compilation::runStage(Stage stage) {
       importer::buildImportPipeline(passes, import);
     });
   case Stage::simplify:
-    return runPasses(
-        [&](OpPassManager &passes) { passes.addPass(createCSEPass()); });
+    return runPasses([&](OpPassManager &passes) {
+      simplify::buildSimplifyPipeline(passes, {});
+    });
   case Stage::group:
     return runPasses([&](OpPassManager &passes) {
       fusion::FusionOptions fusion;

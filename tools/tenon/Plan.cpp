@@ -1,4 +1,5 @@
-//===- Plan.cpp - tenon plan ------------------------------------------------===//
+//===- Plan.cpp - tenon plan
+//------------------------------------------------===//
 //
 // Plans a step without compiling it and writes down the problems the solvers
 // were given, so that tenon-solve can replay them.

@@ -8,6 +8,7 @@
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Batches.h"
 #include "tools/tenon/LoadExecutor.h"
+#include "tools/tenon/RunReference.h"
 #include "tools/tenon/Scalars.h"
 
 #include "tenon/Driver/Compiler.h"
@@ -228,9 +229,20 @@ int tool::runRun(Arguments arguments) {
   parser.number("threads", options.threads, "N", "threads (all processors)");
   parser.text("roles", options.rolesFile, "FILE",
               "for a module: JSON that says what each argument is");
+  bool reference = false;
+  parser.flag("reference", reference,
+              "for a module: interpret it element by element");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;
+  if (reference) {
+    if (!options.state.empty() || !options.batches.empty() ||
+        !options.save.empty())
+      return fail("--reference takes --inputs, --steps, --metrics and "
+                  "--outputs only");
+    return runReference({inputs.front(), options.rolesFile, options.inputs,
+                         options.metrics, options.outputs, options.steps});
+  }
   runtime::ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
   int code = 0;

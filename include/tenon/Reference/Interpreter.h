@@ -1,0 +1,76 @@
+//===- Interpreter.h - The slow, obvious truth
+//-----------------------------===//
+//
+// Evaluates functions of StableHLO operations one element at a time, rounding
+// after every operation. Reductions and dots of 16-bit types accumulate in f32,
+// as the compiled code does. The truth for every test; speed is no goal.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_REFERENCE_INTERPRETER_H
+#define TENON_REFERENCE_INTERPRETER_H
+
+#include "tenon/Reference/Tensor.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <vector>
+
+namespace tenon::reference {
+
+using Tensors = llvm::SmallVector<Tensor, 2>;
+
+struct InterpreterLimits {
+  /// Operations evaluated in all, loop iterations included.
+  int64_t operations = 100'000'000;
+  /// Elements of all values that are alive in one call.
+  int64_t elements = 1'000'000'000;
+};
+
+class Interpreter {
+public:
+  explicit Interpreter(InterpreterLimits limits = {}) : limits(limits) {}
+
+  /// The results of a function; fails with a diagnostic at the operation that
+  /// is not supported or exceeds a limit. Arguments must have the function's
+  /// argument types.
+  mlir::FailureOr<Tensors> run(mlir::func::FuncOp function,
+                               llvm::ArrayRef<Tensor> arguments);
+
+  /// The values a region with one block hands to its terminator; values from
+  /// outside the region are visible.
+  mlir::FailureOr<Tensors> evaluate(mlir::Region &region,
+                                    llvm::ArrayRef<Tensor> arguments);
+
+  /// Evaluates a reducer on scalars. 16-bit types are kept in f32, so that a
+  /// running value is rounded only once by the caller.
+  mlir::FailureOr<llvm::SmallVector<Element>>
+  reduce(mlir::Region &region, llvm::ArrayRef<Element> arguments);
+
+  /// Rounds to a type, or to f32 for 16-bit types while a reducer runs.
+  Element roundTo(Element value, mlir::Type type) const;
+
+private:
+  mlir::LogicalResult evaluate(mlir::Operation &op);
+
+  InterpreterLimits limits;
+  int64_t evaluated = 0;
+  bool accumulating = false;
+  llvm::DenseMap<mlir::Value, Tensor> values;
+};
+
+/// One operation: its operands' values in, its results' values out.
+using Evaluate = mlir::LogicalResult (*)(mlir::Operation *op,
+                                         Interpreter &interpreter,
+                                         llvm::ArrayRef<Tensor> operands,
+                                         Tensors &results);
+
+/// The function that evaluates operations of this name; null if there is none.
+Evaluate evaluatorFor(llvm::StringRef operation);
+
+} // namespace tenon::reference
+
+#endif // TENON_REFERENCE_INTERPRETER_H

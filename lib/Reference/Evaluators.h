@@ -1,0 +1,39 @@
+//===- Evaluators.h - Tables of evaluators, one per subject
+//----------------===//
+//
+// Each file of this folder contributes a table from operation names to
+// evaluators; Interpreter.cpp joins them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_REFERENCE_EVALUATORS_H
+#define TENON_LIB_REFERENCE_EVALUATORS_H
+
+#include "tenon/Reference/Interpreter.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tenon::reference {
+
+struct Evaluator {
+  llvm::StringLiteral operation;
+  Evaluate evaluate;
+};
+
+llvm::ArrayRef<Evaluator> elementwiseEvaluators();
+llvm::ArrayRef<Evaluator> shapeEvaluators();
+llvm::ArrayRef<Evaluator> indexingEvaluators();
+llvm::ArrayRef<Evaluator> reductionEvaluators();
+llvm::ArrayRef<Evaluator> contractionEvaluators();
+llvm::ArrayRef<Evaluator> controlEvaluators();
+
+/// The type of a result as a tensor.
+inline mlir::RankedTensorType resultType(mlir::Operation *op,
+                                         unsigned index = 0) {
+  return mlir::cast<mlir::RankedTensorType>(op->getResult(index).getType());
+}
+
+} // namespace tenon::reference
+
+#endif // TENON_LIB_REFERENCE_EVALUATORS_H

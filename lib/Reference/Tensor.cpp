@@ -1,0 +1,124 @@
+//===- Tensor.cpp - A tensor as the reference interpreter sees it
+//----------===//
+//
+// See Tensor.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Reference/Tensor.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::reference;
+
+int64_t Tensor::offsetOf(ArrayRef<int64_t> index) const {
+  int64_t offset = 0;
+  for (auto [coordinate, extent] : llvm::zip_equal(index, shape())) {
+    assert(coordinate >= 0 && coordinate < extent && "index outside a tensor");
+    offset = offset * extent + coordinate;
+  }
+  return offset;
+}
+
+bool reference::next(Index &index, ArrayRef<int64_t> shape) {
+  for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
+    if (++index[dim] < shape[dim])
+      return true;
+    index[dim] = 0;
+  }
+  return false;
+}
+
+bool reference::isInside(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
+  for (auto [coordinate, extent] : llvm::zip_equal(index, shape))
+    if (coordinate < 0 || coordinate >= extent)
+      return false;
+  return true;
+}
+
+bool reference::isFloat(Type type) { return isa<FloatType>(type); }
+
+bool reference::isUnsigned(Type type) {
+  return type.isUnsignedInteger() || type.isInteger(1);
+}
+
+int64_t reference::widthOf(Type type) { return type.getIntOrFloatBitWidth(); }
+
+Element reference::round(Element value, Type type) {
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    if (type.isF64())
+      return value;
+    if (type.isF32()) {
+      value.real = float(value.real);
+      return value;
+    }
+    llvm::APFloat narrow(value.real);
+    bool losesInfo;
+    narrow.convert(floatType.getFloatSemantics(),
+                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    value.real = narrow.convertToDouble();
+    return value;
+  }
+  int64_t width = widthOf(type);
+  if (width == 64)
+    return value;
+  uint64_t bits = uint64_t(value.integer) & ((uint64_t(1) << width) - 1);
+  if (!isUnsigned(type) && (bits >> (width - 1)) & 1)
+    bits |= ~uint64_t(0) << width;
+  value.integer = bits;
+  return value;
+}
+
+Element reference::realElement(double value, Type type) {
+  return round({value, 0}, type);
+}
+
+Element reference::integerElement(int64_t value, Type type) {
+  return round({0, value}, type);
+}
+
+uint64_t reference::bitsOf(Element value, Type type) {
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    llvm::APFloat narrow(value.real);
+    bool losesInfo;
+    narrow.convert(floatType.getFloatSemantics(),
+                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    return narrow.bitcastToAPInt().getZExtValue();
+  }
+  int64_t width = widthOf(type);
+  uint64_t bits = value.integer;
+  return width == 64 ? bits : bits & ((uint64_t(1) << width) - 1);
+}
+
+Element reference::fromBits(uint64_t bits, Type type) {
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    llvm::APFloat value(floatType.getFloatSemantics(),
+                        llvm::APInt(widthOf(type), bits));
+    return {value.convertToDouble(), 0};
+  }
+  return integerElement(bits, type);
+}
+
+std::optional<Tensor> reference::fromAttribute(ElementsAttr attribute) {
+  auto dense = dyn_cast<DenseElementsAttr>(attribute);
+  if (!dense)
+    return std::nullopt;
+  Tensor tensor(cast<RankedTensorType>(dense.getType()));
+  Type type = tensor.elementType();
+  size_t at = 0;
+  if (isFloat(type)) {
+    for (const APFloat &value : dense.getValues<APFloat>())
+      tensor.elements[at++] =
+          fromBits(value.bitcastToAPInt().getZExtValue(), type);
+    return tensor;
+  }
+  if (!isa<IntegerType>(type))
+    return std::nullopt;
+  for (const APInt &value : dense.getValues<APInt>())
+    tensor.elements[at++] = fromBits(value.getZExtValue(), type);
+  return tensor;
+}

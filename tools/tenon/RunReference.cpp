@@ -1,0 +1,195 @@
+//===- RunReference.cpp - Steps through the reference interpreter
+//----------===//
+//
+// See RunReference.h. The module is imported, so that roles and successors are
+// known, and then interpreted as it stands: no other stage touches it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/RunReference.h"
+#include "tools/tenon/Scalars.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Driver/Compiler.h"
+#include "tenon/Format/Safetensors.h"
+#include "tenon/Import/Pipeline.h"
+#include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Reference/Interpreter.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+#include <fstream>
+
+using namespace mlir;
+using namespace tenon;
+using reference::Tensor;
+
+namespace {
+
+int fail(const llvm::Twine &message) {
+  llvm::errs() << "error: " << message << "\n";
+  return driver::exitUserError;
+}
+
+/// Bytes an element takes in a file.
+int64_t storedWidth(const Tensor &tensor) {
+  return byteWidth(*elementTypeOf(tensor.elementType()));
+}
+
+std::vector<std::byte> bytesOf(const Tensor &tensor) {
+  int64_t width = storedWidth(tensor);
+  std::vector<std::byte> bytes(tensor.size() * width);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    uint64_t bits = reference::bitsOf(tensor.elements[i], tensor.elementType());
+    std::memcpy(bytes.data() + i * width, &bits, width);
+  }
+  return bytes;
+}
+
+void readBytes(Tensor &tensor, std::span<const std::byte> bytes) {
+  int64_t width = storedWidth(tensor);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i * width, width);
+    tensor.elements[i] = reference::fromBits(bits, tensor.elementType());
+  }
+}
+
+/// The names an argument may have in a file, the canonical one first.
+SmallVector<std::string> namesOf(func::FuncOp main, unsigned index) {
+  SmallVector<std::string> names;
+  if (auto name = main.getArgAttrOfType<StringAttr>(index, step::nameAttrName))
+    names.push_back(name.str());
+  if (auto aliases =
+          main.getArgAttrOfType<ArrayAttr>(index, step::aliasesAttrName))
+    for (Attribute alias : aliases)
+      names.push_back(cast<StringAttr>(alias).str());
+  names.push_back("arg" + std::to_string(index));
+  return names;
+}
+
+int loadArguments(func::FuncOp main, const std::string &path,
+                  reference::Tensors &arguments) {
+  std::string error;
+  auto file = format::SafetensorsReader::open(path, error);
+  if (!file)
+    return fail(error);
+  for (BlockArgument argument : main.getArguments()) {
+    Tensor tensor(cast<RankedTensorType>(argument.getType()));
+    auto type = elementTypeOf(tensor.elementType());
+    if (!type)
+      return fail("argument of type " + llvm::Twine(argument.getArgNumber()) +
+                  " cannot be read from a file");
+    const format::StoredTensor *stored = nullptr;
+    for (const std::string &name : namesOf(main, argument.getArgNumber()))
+      if (!stored)
+        stored = file->find(name);
+    if (!stored)
+      return fail("argument " + llvm::Twine(argument.getArgNumber()) +
+                  " has no value in '" + path + "'");
+    if (stored->type != *type ||
+        ArrayRef<int64_t>(stored->shape) != tensor.shape())
+      return fail("'" + stored->name + "' in '" + path +
+                  "' has another shape or type than argument " +
+                  llvm::Twine(argument.getArgNumber()));
+    std::vector<std::byte> bytes(stored->bytes);
+    if (!file->read(*stored, 0, bytes, error))
+      return fail(error);
+    readBytes(tensor, bytes);
+    arguments.push_back(std::move(tensor));
+  }
+  return driver::exitOk;
+}
+
+int saveResults(const std::string &path, ArrayRef<Tensor> results) {
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<format::TensorBytes> entries;
+  for (const Tensor &tensor : results)
+    bytes.push_back(bytesOf(tensor));
+  for (auto [index, tensor] : llvm::enumerate(results))
+    entries.push_back(
+        {"result" + std::to_string(index), *elementTypeOf(tensor.elementType()),
+         std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()),
+         bytes[index]});
+  std::string error;
+  return format::writeSafetensors(path, entries, {}, error) ? driver::exitOk
+                                                            : fail(error);
+}
+
+} // namespace
+
+int tool::runReference(const ReferenceRun &run) {
+  DialectRegistry registry;
+  driver::registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  auto module = importer::readStableHLOFile(run.file, context);
+  if (!module)
+    return driver::exitUserError;
+  PassManager passes(&context);
+  importer::ImportOptions import;
+  import.rolesFile = run.rolesFile;
+  importer::buildImportPipeline(passes, import);
+  if (failed(passes.run(*module)))
+    return importer::isRefusedAsUnsupported(*module) ? driver::exitUnsupported
+                                                     : driver::exitUserError;
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  reference::Tensors arguments;
+  if (main.getNumArguments() != 0) {
+    if (run.inputs.empty())
+      return fail(
+          "the reference interpreter takes all arguments from --inputs");
+    if (int code = loadArguments(main, run.inputs, arguments))
+      return code;
+  }
+
+  SmallVector<int64_t> successors(main.getNumArguments(), -1);
+  SmallVector<bool> isState(main.getNumResults(), false);
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (auto successor =
+            main.getArgAttrOfType<IntegerAttr>(i, step::successorAttrName)) {
+      successors[i] = successor.getInt();
+      isState[successor.getInt()] = true;
+    }
+  std::ofstream metrics;
+  if (!run.metrics.empty()) {
+    metrics.open(run.metrics, std::ios::trunc);
+    metrics << "step";
+    for (unsigned i = 0; i < main.getNumResults(); ++i)
+      if (!isState[i] &&
+          cast<RankedTensorType>(main.getResultTypes()[i]).getRank() == 0)
+        metrics << ",result" << i;
+    metrics << "\n";
+  }
+  reference::Tensors results;
+  for (int64_t step = 0; step < run.steps; ++step) {
+    reference::Interpreter interpreter;
+    auto values = interpreter.run(main, arguments);
+    if (failed(values))
+      return driver::exitUnsupported;
+    results = std::move(*values);
+    for (auto [argument, successor] : llvm::zip_equal(arguments, successors))
+      if (successor >= 0)
+        argument = results[successor];
+    if (metrics.is_open()) {
+      metrics << step;
+      for (auto [index, result] : llvm::enumerate(results))
+        if (!isState[index] && result.rank() == 0)
+          metrics << ','
+                  << scalarText(*elementTypeOf(result.elementType()),
+                                bytesOf(result));
+      metrics << "\n";
+    }
+  }
+  if (metrics.is_open() && !metrics.flush())
+    return fail("cannot write '" + run.metrics + "'");
+  return run.outputs.empty() ? int(driver::exitOk)
+                             : saveResults(run.outputs, results);
+}
