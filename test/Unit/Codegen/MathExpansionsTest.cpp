@@ -212,7 +212,7 @@ TEST_P(MathExpansions, AllF16) {
   }
 }
 
-TEST_P(MathExpansions, StridedF32) { testStride(kernels, 4999); }
+TEST_P(MathExpansions, StridedF32) { testStride(kernels, 9973); }
 
 /// 148 million values per function: minutes, for when an expansion changes.
 TEST_P(MathExpansions, DISABLED_DenselyStridedF32) { testStride(kernels, 29); }
