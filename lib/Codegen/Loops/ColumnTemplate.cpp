@@ -142,7 +142,7 @@ void Columns::emit(const IndexExpression &first, int64_t vectors,
         size_t base = 0;
         for (const Combiner &combiner : combiners) {
           SmallVector<Value> held, elements;
-          for (auto [i, input] : llvm::enumerate(combiner.reduce.getInputs())) {
+          for (auto [i, input] : llvm::enumerate(combiner.inputs)) {
             held.push_back(next[(base + i) * vectors + vector]);
             elements.push_back(k.points.asVector(k.points.at(
                 input, withUnitDimensions(shapeOf(input), indices))));
@@ -162,11 +162,11 @@ void Columns::emit(const IndexExpression &first, int64_t vectors,
       size_t base = 0;
       for (const Combiner &combiner : combiners) {
         SmallVector<Value> held;
-        for (size_t i = 0; i < combiner.reduce.getNumResults(); ++i)
+        for (size_t i = 0; i < combiner.results.size(); ++i)
           held.push_back(sums[(base + i) * vectors + vector]);
         base += held.size();
         for (auto [result, value] :
-             llvm::zip(combiner.reduce.getResults(), combiner.finish(k, held)))
+             llvm::zip(combiner.results, combiner.finish(k, held)))
           k.points.provide(result,
                            [value = value, level](ArrayRef<IndexExpression>) {
                              return Element{value, level};

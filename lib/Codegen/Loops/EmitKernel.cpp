@@ -19,11 +19,17 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-extern const Template elementwiseTemplate, rowTemplate, columnTemplate;
+extern const Template updateTemplate, elementwiseTemplate, rowTemplate,
+    columnTemplate, contractionTemplate, scatterTemplate, reduceWindowTemplate,
+    selectAndScatterTemplate, sortTemplate, topKTemplate, randomTemplate;
 
 ArrayRef<Template> templates() {
-  static const Template all[] = {elementwiseTemplate, rowTemplate,
-                                 columnTemplate};
+  static const Template all[] = {updateTemplate,       elementwiseTemplate,
+                                 rowTemplate,          columnTemplate,
+                                 contractionTemplate,  scatterTemplate,
+                                 reduceWindowTemplate, selectAndScatterTemplate,
+                                 sortTemplate,         topKTemplate,
+                                 randomTemplate};
   return all;
 }
 

@@ -58,16 +58,17 @@ SmallVector<Value> KernelSource::results() const {
   return llvm::to_vector(terminator()->getOperands());
 }
 
-Operation *KernelSource::onlyOperation() const {
-  Operation *only = nullptr;
-  for (Operation &op : function.front().without_terminator()) {
-    if (op.hasTrait<OpTrait::ConstantLike>())
-      continue;
-    if (only)
+Operation *KernelSource::rootOperation() const {
+  Operation *end = terminator();
+  if (end->getNumOperands() == 0)
+    return nullptr;
+  Operation *root = end->getOperand(0).getDefiningOp();
+  if (!root || !llvm::equal(root->getResults(), end->getOperands()))
+    return nullptr;
+  for (Operation &op : function.front().without_terminator())
+    if (&op != root && !isPointOperation(&op))
       return nullptr;
-    only = &op;
-  }
-  return only;
+  return root;
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,9 +33,9 @@ struct KernelSource {
   explicit KernelSource(mlir::func::FuncOp function);
   mlir::Operation *terminator() const;
   llvm::SmallVector<mlir::Value> results() const;
-  /// The operation of a kernel that consists of one, constants aside; none
-  /// otherwise.
-  mlir::Operation *onlyOperation() const;
+  /// The operation whose results are the kernel's, in order, if everything else
+  /// is what PointEmitter follows; none otherwise.
+  mlir::Operation *rootOperation() const;
 };
 
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);

@@ -105,8 +105,11 @@ static bool isCommutative(Operation *op) {
              stablehlo::XorOp>(op);
 }
 
-Combiner::Combiner(stablehlo::ReduceOp reduce) : reduce(reduce) {
-  Block &body = reduce.getBody().front();
+Combiner::Combiner(Region &region, ValueRange inputs, ValueRange initialValues,
+                   ValueRange results)
+    : inputs(inputs), initialValues(initialValues), results(results),
+      region(&region) {
+  Block &body = region.front();
   if (body.getNumArguments() != 2 || body.getOperations().size() != 2)
     return;
   Operation *op = &body.front();
@@ -121,7 +124,7 @@ Combiner::Combiner(stablehlo::ReduceOp reduce) : reduce(reduce) {
 }
 
 Type Combiner::accumulatorType(unsigned i) const {
-  Type element = elementOf(reduce.getInputs()[i]);
+  Type element = elementOf(inputs[i]);
   return isSimple() ? computeType(element) : valueType(element);
 }
 
@@ -162,11 +165,12 @@ static Attribute neutralOf(Operation *op, Type element) {
 
 /// Whether the initial value is a constant that is as good as the neutral one.
 bool Combiner::startsAtInitialValue() const {
+  if (!isSimple())
+    return true;
   DenseElementsAttr initial;
-  if (!matchPattern(reduce.getInitValues().front(), m_Constant(&initial)))
+  if (!matchPattern(initialValues.front(), m_Constant(&initial)))
     return false;
-  Attribute neutral =
-      neutralOf(operation, elementOf(reduce.getInputs().front()));
+  Attribute neutral = neutralOf(operation, elementOf(inputs.front()));
   if (auto number = dyn_cast<FloatAttr>(neutral)) {
     APFloat value = initial.getSplatValue<APFloat>();
     bool lost = false;
@@ -180,15 +184,14 @@ bool Combiner::startsAtInitialValue() const {
 
 SmallVector<Value> Combiner::start(KernelBuilder &k) const {
   SmallVector<Value> values;
-  if (isSimple() && !startsAtInitialValue()) {
-    Attribute neutral =
-        neutralOf(operation, elementOf(reduce.getInputs().front()));
+  if (!startsAtInitialValue()) {
+    Attribute neutral = neutralOf(operation, elementOf(inputs.front()));
     values.push_back(k.levels.emitAt(0, [&](OpBuilder &b) -> Value {
       return arith::ConstantOp::create(b, k.loc, cast<TypedAttr>(neutral));
     }));
     return values;
   }
-  for (auto [i, initial] : llvm::enumerate(reduce.getInitValues())) {
+  for (auto [i, initial] : llvm::enumerate(initialValues)) {
     Element element = k.points.at(initial, {});
     Value value = element.value;
     if (isa<FloatType>(value.getType()))
@@ -211,7 +214,7 @@ SmallVector<Value> Combiner::combine(KernelBuilder &k,
   }
   SmallVector<Value> arguments(accumulators.begin(), accumulators.end());
   arguments.append(elements.begin(), elements.end());
-  return k.points.applyRegion(reduce.getBody(), arguments);
+  return k.points.applyRegion(*region, arguments);
 }
 
 Value Combiner::join(KernelBuilder &k, Value a, Value b) const {
@@ -247,9 +250,9 @@ SmallVector<Value> Combiner::finish(KernelBuilder &k,
   if (!isSimple())
     return results;
   Value &result = results.front();
-  Type element = elementOf(reduce.getInputs().front());
+  Type element = elementOf(inputs.front());
   if (!startsAtInitialValue()) {
-    Element initial = k.points.at(reduce.getInitValues().front(), {});
+    Element initial = k.points.at(initialValues.front(), {});
     Value first = initial.value;
     if (isa<FloatType>(first.getType()))
       first = convertFloat(k.builder, k.loc, first, accumulatorType(0));

@@ -68,12 +68,17 @@ llvm::SmallVector<int64_t> withoutUnitExtents(llvm::ArrayRef<int64_t> shape);
 /// What a reduction does to two values.
 class Combiner {
 public:
-  explicit Combiner(stablehlo::ReduceOp reduce);
+  explicit Combiner(stablehlo::ReduceOp reduce)
+      : Combiner(reduce.getBody(), reduce.getInputs(), reduce.getInitValues(),
+                 reduce.getResults()) {}
+  /// `region` takes an accumulator and an element per input.
+  Combiner(mlir::Region &region, mlir::ValueRange inputs,
+           mlir::ValueRange initialValues, mlir::ValueRange results);
 
   /// A single commutative operation: order (b) if the last dimension is
   /// reduced.
   bool isSimple() const { return operation != nullptr; }
-  mutable stablehlo::ReduceOp reduce;
+  mlir::ValueRange inputs, initialValues, results;
 
   /// The type accumulators of input `i` have: f32 for 16-bit floats in simple
   /// reductions.
@@ -95,8 +100,12 @@ public:
   llvm::SmallVector<mlir::Value>
   finish(KernelBuilder &k, llvm::ArrayRef<mlir::Value> accumulators) const;
 
-private:
+  /// Whether accumulators start at the initial value, a constant that is as
+  /// good as a neutral element, or the operation is not simple.
   bool startsAtInitialValue() const;
+
+private:
+  mlir::Region *region;
   mlir::Operation *operation = nullptr;
 };
 

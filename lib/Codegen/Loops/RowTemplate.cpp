@@ -81,7 +81,7 @@ void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
                     Values &accumulators) {
   SmallVector<Element> inputs, outputs, keeps;
   for (const Combiner &combiner : combiners)
-    inputs.push_back(at(combiner.reduce.getInputs().front(), reduced));
+    inputs.push_back(at(combiner.inputs.front(), reduced));
   auto isWritten = [&](unsigned i) {
     return plan.isFull[i] && plan.passOfResult[i] == pass;
   };
@@ -223,7 +223,7 @@ void Row::reduceInOrder(const Combiner &combiner) {
   Values sums = k.forSpace(plan.rowShape(), combiner.start(k),
                            [&](const Indices &reduced, ValueRange carried) {
                              SmallVector<Value> elements;
-                             for (Value input : combiner.reduce.getInputs())
+                             for (Value input : combiner.inputs)
                                elements.push_back(at(input, reduced).value);
                              return combiner.combine(
                                  k, SmallVector<Value>(carried), elements);
@@ -234,7 +234,7 @@ void Row::reduceInOrder(const Combiner &combiner) {
 
 void Row::provide(const Combiner &combiner, ArrayRef<Value> values) {
   unsigned level = k.levels.current();
-  for (auto [result, value] : llvm::zip(combiner.reduce.getResults(), values))
+  for (auto [result, value] : llvm::zip(combiner.results, values))
     k.points.provide(result, [value = value, level](ArrayRef<IndexExpression>) {
       return Element{value, level};
     });

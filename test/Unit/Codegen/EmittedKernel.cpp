@@ -29,6 +29,7 @@ class Context {
 public:
   Context() : context(MLIRContext::Threading::DISABLED) {
     context.loadDialect<func::FuncDialect, tenon::stablehlo::StableHLODialect,
+                        tenon::chlo::CHLODialect, tenon::step::StepDialect,
                         tenon::exec::ExecDialect>();
     prepareContext(context);
   }

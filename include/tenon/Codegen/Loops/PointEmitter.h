@@ -89,7 +89,6 @@ public:
 
   void levelPopped();
 
-private:
   /// An element that exists only where `conditions` hold.
   struct Guard {
     bool never = false;
@@ -98,15 +97,18 @@ private:
     mlir::Value lanes; // vector of i1
     unsigned lanesLevel = 0;
   };
+  /// The condition 0 <= expression < extent.
   void require(Guard &guard, const IndexExpression &expression, int64_t extent);
+  /// The condition expression == 0.
   void requireZero(Guard &guard, const IndexExpression &expression);
-  void combine(Guard &guard, mlir::Value condition, unsigned level);
   /// The operand's element where `guard` holds (its index is made safe there)
   /// and `other()` elsewhere.
   Element guarded(Guard guard, mlir::Value operand, Indices indices,
                   llvm::function_ref<Element()> other);
-  Buffer constantBuffer(mlir::ElementsAttr value);
 
+private:
+  void combine(Guard &guard, mlir::Value condition, unsigned level);
+  Buffer constantBuffer(mlir::ElementsAttr value);
   Element compute(mlir::Value tensor, const Indices &indices);
   Element pointwise(mlir::Operation *op, const Indices &indices);
   Element constant(mlir::Operation *op, const Indices &indices);

@@ -1,0 +1,185 @@
+//===- Contraction.cpp - dot_general and convolution as one loop nest
+//------===//
+//
+// The index maps of the two operations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+/// 16-bit products are summed in f32, everything else in the result's type or
+/// in f64 if an operand is.
+static Type sumTypeOf(Value left, Value right, Value result) {
+  Type element = computeType(elementOf(result));
+  for (Value operand : {left, right})
+    if (elementOf(operand).isF64())
+      element = elementOf(operand);
+  return element;
+}
+
+static Contraction ofDot(stablehlo::DotGeneralOp dot) {
+  auto numbers = dot.getDotDimensionNumbers();
+  Contraction c;
+  c.left = dot.getLhs();
+  c.right = dot.getRhs();
+  c.output = llvm::to_vector(shapeOf(dot.getResult()));
+  c.sumType = sumTypeOf(c.left, c.right, dot.getResult());
+  c.leftType = elementOf(c.left);
+  c.rightType = elementOf(c.right);
+  if (auto algorithm = dot.getAlgorithmAttr()) {
+    auto round = [](Type &type, Type precision) {
+      if (isa<FloatType>(precision) &&
+          precision.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+        type = precision;
+    };
+    round(c.leftType, algorithm.getLhsPrecisionType());
+    round(c.rightType, algorithm.getRhsPrecisionType());
+  }
+  for (int64_t dim : numbers.getLhsContractingDimensions())
+    c.sums.push_back(shapeOf(c.left)[dim]);
+
+  // The result has the batching dimensions, the left operand's others, the
+  // right operand's others.
+  auto mapOf = [](ArrayRef<int64_t> shape, ArrayRef<int64_t> batching,
+                  ArrayRef<int64_t> contracting, size_t firstFree) {
+    size_t rank = shape.size();
+    auto batchDims = llvm::to_vector(batching);
+    auto sumDims = llvm::to_vector(contracting);
+    return [=](IndexAlgebra &, ArrayRef<IndexExpression> output,
+               ArrayRef<IndexExpression> sums) {
+      OperandElement element;
+      element.indices.resize(rank);
+      SmallVector<bool> taken(rank, false);
+      for (auto [i, dim] : llvm::enumerate(batchDims)) {
+        element.indices[dim] = output[i];
+        taken[dim] = true;
+      }
+      for (auto [i, dim] : llvm::enumerate(sumDims)) {
+        element.indices[dim] = sums[i];
+        taken[dim] = true;
+      }
+      size_t next = firstFree;
+      for (size_t dim = 0; dim < rank; ++dim)
+        if (!taken[dim])
+          element.indices[dim] = output[next++];
+      return element;
+    };
+  };
+  size_t batches = numbers.getLhsBatchingDimensions().size();
+  size_t leftFree = shapeOf(c.left).size() - batches -
+                    numbers.getLhsContractingDimensions().size();
+  c.leftAt = mapOf(shapeOf(c.left), numbers.getLhsBatchingDimensions(),
+                   numbers.getLhsContractingDimensions(), batches);
+  c.rightAt = mapOf(shapeOf(c.right), numbers.getRhsBatchingDimensions(),
+                    numbers.getRhsContractingDimensions(), batches + leftFree);
+  return c;
+}
+
+static Contraction ofConvolution(stablehlo::ConvolutionOp convolution) {
+  auto numbers = convolution.getDimensionNumbers();
+  Contraction c;
+  c.left = convolution.getLhs();
+  c.right = convolution.getRhs();
+  c.output = llvm::to_vector(shapeOf(convolution.getResult()));
+  c.leftType = elementOf(c.left);
+  c.rightType = elementOf(c.right);
+  c.sumType = sumTypeOf(c.left, c.right, convolution.getResult());
+
+  ArrayRef<int64_t> input = shapeOf(c.left), kernel = shapeOf(c.right);
+  size_t spatial = numbers.getInputSpatialDimensions().size();
+  struct Window {
+    int64_t stride = 1, low = 0, inputDilation = 1, kernelDilation = 1;
+    bool reversed = false;
+    int64_t extent, inputExtent;
+  };
+  SmallVector<Window> windows(spatial);
+  auto strides = convolution.getWindowStrides();
+  auto inputDilation = convolution.getLhsDilation();
+  auto kernelDilation = convolution.getRhsDilation();
+  auto reversal = convolution.getWindowReversal();
+  for (auto [i, window] : llvm::enumerate(windows)) {
+    if (strides)
+      window.stride = (*strides)[i];
+    if (inputDilation)
+      window.inputDilation = (*inputDilation)[i];
+    if (kernelDilation)
+      window.kernelDilation = (*kernelDilation)[i];
+    if (reversal)
+      window.reversed = (*reversal)[i];
+    if (auto padding = convolution.getPadding())
+      window.low = *(padding->getValues<int64_t>().begin() + 2 * i);
+    window.extent = kernel[numbers.getKernelSpatialDimensions()[i]];
+    window.inputExtent = input[numbers.getInputSpatialDimensions()[i]];
+    c.sums.push_back(window.extent);
+  }
+  int64_t inputFeatures = kernel[numbers.getKernelInputFeatureDimension()];
+  c.sums.push_back(inputFeatures);
+  int64_t outputFeatures = kernel[numbers.getKernelOutputFeatureDimension()];
+  int64_t featureGroup =
+      outputFeatures / int64_t(convolution.getFeatureGroupCount());
+  int64_t batchGroups = convolution.getBatchGroupCount();
+  int64_t batchGroup = outputFeatures / batchGroups;
+  int64_t outputBatches = c.output[numbers.getOutputBatchDimension()];
+  bool hasFeatureGroups = convolution.getFeatureGroupCount() > 1;
+
+  c.leftAt = [=](IndexAlgebra &algebra, ArrayRef<IndexExpression> output,
+                 ArrayRef<IndexExpression> sums) {
+    OperandElement element;
+    element.indices.resize(spatial + 2);
+    const IndexExpression &feature =
+        output[numbers.getOutputFeatureDimension()];
+    IndexExpression batch = output[numbers.getOutputBatchDimension()];
+    if (batchGroups > 1)
+      batch = batch + algebra.floorDiv(feature, batchGroup) * outputBatches;
+    element.indices[numbers.getInputBatchDimension()] = batch;
+    IndexExpression inputFeature = sums.back();
+    if (hasFeatureGroups)
+      inputFeature = inputFeature +
+                     algebra.floorDiv(feature, featureGroup) * inputFeatures;
+    element.indices[numbers.getInputFeatureDimension()] = inputFeature;
+    for (auto [i, window] : llvm::enumerate(windows)) {
+      IndexExpression tap = window.reversed
+                                ? IndexExpression(window.extent - 1) - sums[i]
+                                : sums[i];
+      IndexExpression place =
+          output[numbers.getOutputSpatialDimensions()[i]] * window.stride +
+          tap * window.kernelDilation - window.low;
+      int64_t dilation = window.inputDilation;
+      element.inside.emplace_back(place,
+                                  (window.inputExtent - 1) * dilation + 1);
+      if (dilation > 1)
+        element.zero.push_back(algebra.mod(place, dilation));
+      element.indices[numbers.getInputSpatialDimensions()[i]] =
+          algebra.floorDiv(place, dilation);
+    }
+    return element;
+  };
+  c.rightAt = [=](IndexAlgebra &, ArrayRef<IndexExpression> output,
+                  ArrayRef<IndexExpression> sums) {
+    OperandElement element;
+    element.indices.resize(spatial + 2);
+    element.indices[numbers.getKernelOutputFeatureDimension()] =
+        output[numbers.getOutputFeatureDimension()];
+    element.indices[numbers.getKernelInputFeatureDimension()] = sums.back();
+    for (size_t i = 0; i < spatial; ++i)
+      element.indices[numbers.getKernelSpatialDimensions()[i]] = sums[i];
+    return element;
+  };
+  return c;
+}
+
+std::optional<Contraction> Contraction::of(Operation *op) {
+  if (auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(op))
+    return ofDot(dot);
+  if (auto convolution = dyn_cast_or_null<stablehlo::ConvolutionOp>(op))
+    return ofConvolution(convolution);
+  return std::nullopt;
+}
+
+} // namespace tenon::codegen

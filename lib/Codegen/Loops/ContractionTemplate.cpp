@@ -1,0 +1,428 @@
+//===- ContractionTemplate.cpp - Dots and convolutions in registers
+//--------===//
+//
+// The fallback for contractions that no library takes. A tile of the result is
+// held in registers: some indices of the last dimension but one ("rows") times
+// vectors along the last. Which dimension the lanes run along follows from the
+// operation and its shapes:
+//
+// - along the last result dimension, if the operands are contiguous or constant
+//   there: each result element is one accumulator, a chain of fused
+//   multiply-adds in row-major order of the summed dimensions;
+// - along the last summed dimension, if only that is contiguous: 16 partial
+// sums
+//   per element, element j of the dimension in lane j mod 16, combined at the
+//   end as i and i + 8, i and i + 4, i and i + 2, i and i + 1.
+//
+// Products of 16-bit floats are exact and summed in f32. There is no blocking
+// for caches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "ReduceTree.h"
+#include "Templates.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+using Values = KernelBuilder::Values;
+
+struct Tiling {
+  bool lanesAlongSums = false;
+  /// The result's dimensions as [outer..., rows, columns], without those of
+  /// extent 1; rows and columns may be 1.
+  SmallVector<int64_t> outer;
+  int64_t rows = 1, columns = 1;
+  int64_t tileRows = 1;
+  /// Columns per tile: whole vectors, or single columns.
+  int64_t tileColumns = 1;
+
+  int64_t rowBlocks() const { return (rows + tileRows - 1) / tileRows; }
+  int64_t columnBlocks() const {
+    return (columns + tileColumns - 1) / tileColumns;
+  }
+  int64_t units() const {
+    return elementCount(outer) * rowBlocks() * columnBlocks();
+  }
+};
+
+/// Whether neighbouring lanes read neighbouring elements or one.
+bool isVectorFriendly(IndexAlgebra &algebra, Value operand,
+                      const OperandElement &element) {
+  for (auto &[expression, extent] : element.inside)
+    if (!algebra.laneForm(expression).isUniform())
+      return false;
+  LaneForm form =
+      algebra.laneForm(algebra.linearize(element.indices, shapeOf(operand)));
+  return form.isUniform() || form.isContiguous();
+}
+
+/// The largest divisor of `extent` up to `most`, or `most` if there is none
+/// worth having.
+int64_t tileOf(int64_t extent, int64_t most) {
+  if (extent <= most)
+    return extent;
+  for (int64_t tile = most; tile > most / 2; --tile)
+    if (extent % tile == 0)
+      return tile;
+  return most;
+}
+
+Tiling chooseTiling(const Contraction &c, bool wideRegisters) {
+  // A throw-away algebra, in which nothing is ever evaluated.
+  OpBuilder builder(c.left.getContext());
+  Block block;
+  LoopLevels levels(builder, &block);
+  IndexAlgebra algebra(builder, UnknownLoc::get(c.left.getContext()), levels);
+  algebra.lanes = vectorLanes;
+  auto variable = [&](int64_t extent, bool isLane) -> IndexExpression {
+    if (extent == 1)
+      return 0;
+    return isLane ? algebra.laneVariable({}, {0, extent - 1}, 0, vectorLanes)
+                  : algebra.uniform({}, {0, extent - 1}, 0);
+  };
+  SmallVector<int64_t> shape = withoutUnitExtents(c.output);
+  auto friendly = [&](bool alongSums) {
+    Indices output, sums;
+    size_t seen = 0;
+    for (int64_t extent : c.output) {
+      bool isLast = extent != 1 && ++seen == shape.size();
+      output.push_back(variable(extent, isLast && !alongSums));
+    }
+    for (auto [i, extent] : llvm::enumerate(c.sums))
+      sums.push_back(variable(extent, alongSums && i + 1 == c.sums.size()));
+    return isVectorFriendly(algebra, c.left, c.leftAt(algebra, output, sums)) &&
+           isVectorFriendly(algebra, c.right, c.rightAt(algebra, output, sums));
+  };
+  Tiling tiling;
+  tiling.columns = shape.empty() ? 1 : shape.back();
+  tiling.rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
+  tiling.outer.assign(shape.begin(),
+                      shape.end() - std::min<size_t>(shape.size(), 2));
+  int64_t lastSum = c.sums.empty() ? 1 : c.sums.back();
+  bool columnsFriendly = !shape.empty() && friendly(false);
+  bool sumsFriendly = lastSum > 1 && friendly(true);
+  bool shortColumns =
+      tiling.columns < vectorLanes && lastSum >= 2 * tiling.columns;
+  tiling.lanesAlongSums = sumsFriendly && (!columnsFriendly || shortColumns);
+
+  // Accumulators: 16 of 32 registers, or 6 pairs of 16.
+  if (tiling.lanesAlongSums) {
+    tiling.tileColumns = tileOf(tiling.columns, wideRegisters ? 4 : 2);
+    tiling.tileRows = tileOf(tiling.rows, wideRegisters ? 4 : 3);
+    return tiling;
+  }
+  int64_t vectors = (tiling.columns + vectorLanes - 1) / vectorLanes;
+  int64_t tileVectors = std::min<int64_t>(vectors, wideRegisters ? 4 : 2);
+  tiling.tileColumns = tileVectors * vectorLanes;
+  tiling.tileRows = tileOf(tiling.rows, (wideRegisters ? 16 : 6) / tileVectors);
+  return tiling;
+}
+
+/// One tile of the result.
+class Tile {
+public:
+  Tile(KernelBuilder &k, const Contraction &c, const Tiling &tiling,
+       const Indices &outer)
+      : k(k), c(c), tiling(tiling), outer(outer) {}
+
+  /// `rows` rows from `firstRow`, `vectors` whole vectors and `rest` more
+  /// columns from `firstColumn`.
+  void alongColumns(const IndexExpression &firstRow, int64_t rows,
+                    const IndexExpression &firstColumn, int64_t vectors,
+                    int64_t rest);
+  void alongSums(const IndexExpression &firstRow, int64_t rows,
+                 const IndexExpression &firstColumn, int64_t columns);
+
+private:
+  Indices outputAt(const IndexExpression &row, const IndexExpression &column) {
+    Indices all = outer;
+    if (tiling.rows > 1 || !tiling.outer.empty())
+      all.push_back(row);
+    all.push_back(column);
+    // Without dimensions there is nothing to index.
+    size_t rank = withoutUnitExtents(c.output).size();
+    return withUnitDimensions(
+        c.output, ArrayRef(all).take_back(std::min(rank, all.size())));
+  }
+  Value operand(Value tensor, const Contraction::Map &map, Type rounded,
+                const Indices &output, const Indices &sums);
+  Value multiplyAdd(Value a, Value b, Value sum);
+  void store(const Indices &output, Value sum);
+
+  KernelBuilder &k;
+  const Contraction &c;
+  const Tiling &tiling;
+  Indices outer;
+};
+
+/// The element in the sum's type, a vector.
+Value Tile::operand(Value tensor, const Contraction::Map &map, Type rounded,
+                    const Indices &output, const Indices &sums) {
+  OperandElement wanted = map(k.algebra, output, sums);
+  PointEmitter::Guard guard;
+  for (auto &[expression, extent] : wanted.inside)
+    k.points.require(guard, expression, extent);
+  for (const IndexExpression &expression : wanted.zero)
+    k.points.requireZero(guard, expression);
+  Element element =
+      k.points.guarded(guard, tensor, wanted.indices, [&]() -> Element {
+        Type type = valueType(elementOf(tensor));
+        return {k.levels.emitAt(0,
+                                [&](OpBuilder &b) {
+                                  return numberOfType(b, k.loc, type, 0);
+                                }),
+                0};
+      });
+  Type from = elementOf(tensor);
+  Value value = element.value;
+  Value converted =
+      k.levels.emitAt(k.levels.placed(element.level), [&](OpBuilder &b) {
+        if (isa<FloatType>(from))
+          return convertFloat(b, k.loc, convertFloat(b, k.loc, value, rounded),
+                              c.sumType);
+        unsigned have = from.getIntOrFloatBitWidth();
+        unsigned want = c.sumType.getIntOrFloatBitWidth();
+        Type type = withLanesOf(valueType(c.sumType), value.getType());
+        if (have >= want)
+          return value;
+        if (from.isUnsignedInteger() || have == 1)
+          return Value(arith::ExtUIOp::create(b, k.loc, type, value));
+        return Value(arith::ExtSIOp::create(b, k.loc, type, value));
+      });
+  return k.points.asVector({converted, element.level});
+}
+
+Value Tile::multiplyAdd(Value a, Value b, Value sum) {
+  if (isa<FloatType>(c.sumType))
+    return math::FmaOp::create(k.builder, k.loc, a, b, sum);
+  if (c.sumType.isInteger(1)) {
+    Value product = arith::AndIOp::create(k.builder, k.loc, a, b);
+    return arith::OrIOp::create(k.builder, k.loc, sum, product);
+  }
+  Value product = arith::MulIOp::create(k.builder, k.loc, a, b);
+  return arith::AddIOp::create(k.builder, k.loc, sum, product);
+}
+
+void Tile::store(const Indices &output, Value sum) {
+  Type result = k.results.front().elementType;
+  if (isa<FloatType>(result))
+    sum = convertFloat(k.builder, k.loc, sum, result);
+  k.storeResult(0, output, {sum, k.levels.current()});
+}
+
+void Tile::alongColumns(const IndexExpression &firstRow, int64_t rows,
+                        const IndexExpression &firstColumn, int64_t vectors,
+                        int64_t rest) {
+  Value tailMask;
+  int64_t whole = vectors;
+  if (rest) {
+    k.carryingTail(0, rest, [&](const IndexExpression &) {
+      tailMask = k.points.mask;
+      return Values();
+    });
+    ++vectors;
+  }
+  auto withMask = [&](int64_t vector, llvm::function_ref<void()> body) {
+    k.points.mask = vector < whole ? Value() : tailMask;
+    k.points.maskLevel = 0;
+    body();
+    k.points.mask = Value();
+  };
+  auto outputOf = [&](int64_t row, int64_t vector) {
+    return outputAt(firstRow + row, firstColumn + vector * vectorLanes);
+  };
+  Type type = VectorType::get({vectorLanes}, valueType(c.sumType));
+  Value zero = k.levels.emitAt(
+      0, [&](OpBuilder &b) { return numberOfType(b, k.loc, type, 0); });
+  Values sums(rows * vectors, zero);
+  sums = k.forSpace(c.sums, sums, [&](const Indices &sum, ValueRange carried) {
+    Values next(carried.begin(), carried.end());
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      withMask(vector, [&] {
+        for (int64_t row = 0; row < rows; ++row) {
+          Indices output = outputOf(row, vector);
+          Value a = operand(c.left, c.leftAt, c.leftType, output, sum);
+          Value b = operand(c.right, c.rightAt, c.rightType, output, sum);
+          Value &held = next[row * vectors + vector];
+          held = multiplyAdd(a, b, held);
+        }
+      });
+    return next;
+  });
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      withMask(vector, [&] {
+        store(outputOf(row, vector), sums[row * vectors + vector]);
+      });
+}
+
+void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
+                     const IndexExpression &firstColumn, int64_t columns) {
+  auto outputOf = [&](int64_t row, int64_t column) {
+    return outputAt(firstRow + row, firstColumn + column);
+  };
+  int64_t lastSum = c.sums.back();
+  int64_t whole = lastSum - lastSum % vectorLanes;
+  auto multiply = [&](const Indices &sum, ValueRange carried) {
+    Values next(carried.begin(), carried.end());
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column) {
+        Indices output = outputOf(row, column);
+        Value a = operand(c.left, c.leftAt, c.leftType, output, sum);
+        Value b = operand(c.right, c.rightAt, c.rightType, output, sum);
+        Value &held = next[row * columns + column];
+        Value added = multiplyAdd(a, b, held);
+        held = k.points.mask
+                   ? Value(arith::SelectOp::create(k.builder, k.loc,
+                                                   k.points.mask, added, held))
+                   : added;
+      }
+    return next;
+  };
+  Type type = VectorType::get({vectorLanes}, valueType(c.sumType));
+  Value zero = k.levels.emitAt(
+      0, [&](OpBuilder &b) { return numberOfType(b, k.loc, type, 0); });
+  Values sums(rows * columns, zero);
+  sums = k.forSpace(
+      ArrayRef(c.sums).drop_back(), sums,
+      [&](const Indices &outerSums, ValueRange carried) {
+        Values next(carried.begin(), carried.end());
+        auto at = [&](const IndexExpression &last) {
+          Indices sum = outerSums;
+          sum.push_back(last);
+          return sum;
+        };
+        if (whole)
+          next = k.forLoop(k.constantIndex(0), k.constantIndex(whole),
+                           vectorLanes, {0, whole - 1}, vectorLanes, true, next,
+                           [&](const IndexExpression &j, ValueRange inner) {
+                             return multiply(at(j), inner);
+                           });
+        if (whole != lastSum)
+          next = k.carryingTail(whole, lastSum, [&](const IndexExpression &j) {
+            return multiply(at(j), next);
+          });
+        return next;
+      });
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      Value sum = sums[row * columns + column];
+      for (int64_t half = vectorLanes / 2; half > 0; half /= 2) {
+        auto part = [&](int64_t offset) -> Value {
+          return vector::ExtractStridedSliceOp::create(
+              k.builder, k.loc, sum, ArrayRef<int64_t>{offset},
+              ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+        };
+        Value low = part(0), high = part(half);
+        if (isa<FloatType>(c.sumType))
+          sum = arith::AddFOp::create(k.builder, k.loc, low, high);
+        else if (c.sumType.isInteger(1))
+          sum = arith::OrIOp::create(k.builder, k.loc, low, high);
+        else
+          sum = arith::AddIOp::create(k.builder, k.loc, low, high);
+      }
+      store(outputOf(row, column),
+            vector::ExtractOp::create(k.builder, k.loc, sum, 0));
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// The template
+//===----------------------------------------------------------------------===//
+
+bool accepts(const KernelSource &source) {
+  Operation *op = source.rootOperation();
+  return op && Contraction::of(op).has_value();
+}
+
+LogicalResult check(const KernelSource &source) {
+  Operation *op = source.rootOperation();
+  for (Value value :
+       {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))}) {
+    Type element = elementOf(value);
+    if (!element.isIntOrFloat() ||
+        (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16))
+      return op->emitOpError()
+             << "has no code for elements of type " << element;
+  }
+  return success();
+}
+
+Demand demand(const KernelSource &source) {
+  Contraction c = *Contraction::of(source.rootOperation());
+  return {chooseTiling(c, true).units(), 0};
+}
+
+/// Splits `count` items into blocks of `size`: emits the body once for whole
+/// blocks and once for the rest, if there is one.
+void forBlock(KernelBuilder &k, const IndexExpression &block, int64_t count,
+              int64_t size,
+              llvm::function_ref<void(const IndexExpression &, int64_t)> body) {
+  int64_t whole = count / size, rest = count % size;
+  auto blocksBefore = [&](int64_t blocks) {
+    if (block.isConstant())
+      return block;
+    // A variable of its own range: the block is known to be a whole one.
+    return k.algebra.uniform(k.algebra.scalar(block), {0, blocks - 1},
+                             k.levels.current());
+  };
+  if (!rest)
+    return body(block * size, size);
+  if (!whole)
+    return body(0, rest);
+  Value index = k.algebra.scalar(block);
+  Value limit = k.constantIndex(whole);
+  Value isWhole = arith::CmpIOp::create(
+      k.builder, k.loc, arith::CmpIPredicate::ult, index, limit);
+  k.ifThen(isWhole, [&] { body(blocksBefore(whole) * size, size); });
+  Value isRest = arith::CmpIOp::create(k.builder, k.loc,
+                                       arith::CmpIPredicate::uge, index, limit);
+  k.ifThen(isRest, [&] { body(whole * size, rest); });
+}
+
+void emit(KernelBuilder &k, unsigned) {
+  Contraction c = *Contraction::of(k.source.rootOperation());
+  Tiling tiling = chooseTiling(c, k.features.hasAvx512());
+  k.forUnits(tiling.units(), [&](const IndexExpression &unit) {
+    SmallVector<int64_t> shape = tiling.outer;
+    shape.push_back(tiling.columnBlocks());
+    shape.push_back(tiling.rowBlocks());
+    Indices blocks = k.algebra.delinearize(unit, shape);
+    IndexExpression rowBlock = blocks.pop_back_val();
+    IndexExpression columnBlock = blocks.pop_back_val();
+    Tile tile(k, c, tiling, blocks);
+    forBlock(k, rowBlock, tiling.rows, tiling.tileRows,
+             [&](const IndexExpression &row, int64_t rows) {
+               forBlock(k, columnBlock, tiling.columns, tiling.tileColumns,
+                        [&](const IndexExpression &column, int64_t columns) {
+                          if (tiling.lanesAlongSums)
+                            return tile.alongSums(row, rows, column, columns);
+                          IndexRange range = k.algebra.range(column);
+                          IndexExpression lane = k.algebra.laneVariable(
+                              k.algebra.scalar(column),
+                              {range.low, range.high + vectorLanes - 1},
+                              k.levels.current(), tiling.tileColumns);
+                          tile.alongColumns(row, rows, lane,
+                                            columns / vectorLanes,
+                                            columns % vectorLanes);
+                        });
+             });
+  });
+}
+
+unsigned variants(const KernelSource &) { return 1; }
+
+} // namespace
+
+extern const Template contractionTemplate;
+const Template contractionTemplate = {accepts, check, demand, emit, variants};
+
+} // namespace tenon::codegen

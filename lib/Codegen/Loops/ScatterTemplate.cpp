@@ -1,0 +1,384 @@
+//===- ScatterTemplate.cpp - Updates at computed places
+//--------------------===//
+//
+// scatter and dynamic_update_slice. Updates are applied one after the other in
+// row-major order of the updates, so that several to one place add up in a
+// fixed order. Each part owns a range of the result's first dimension (units
+// are its indices): it looks at all updates and applies those that land in its
+// range, after having copied the operand there unless that is overwritten in
+// place. Splitting by destination keeps parts from writing to one cache line
+// and is faster than splitting the columns of the updates.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReduceTree.h"
+#include "Templates.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+using Values = KernelBuilder::Values;
+
+/// The first dimension of extent other than 1, or 0.
+size_t partitionedDim(ArrayRef<int64_t> shape) {
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (shape[dim] != 1)
+      return dim;
+  return 0;
+}
+
+class Scatter {
+public:
+  Scatter(KernelBuilder &k, stablehlo::ScatterOp op)
+      : k(k), op(op), numbers(op.getScatterDimensionNumbers()),
+        shape(shapeOf(op.getInputs().front())),
+        updateShape(shapeOf(op.getUpdates().front())) {}
+
+  void emit();
+
+private:
+  bool isWindowDim(size_t updateDim) const {
+    return llvm::is_contained(numbers.getUpdateWindowDims(),
+                              int64_t(updateDim));
+  }
+  /// Whether 16 neighbours along the last update dimension go to neighbours.
+  bool hasLanes() const;
+  void copyOperands(const IndexExpression &row);
+  Indices startOf(const Indices &scatterIndex);
+  void applyWindow(const Indices &scatterIndex, const Indices &start);
+  void apply(const Indices &update, const Indices &place);
+  Value isMine(const IndexExpression &row);
+
+  KernelBuilder &k;
+  stablehlo::ScatterOp op;
+  stablehlo::ScatterDimensionNumbersAttr numbers;
+  ArrayRef<int64_t> shape, updateShape;
+  SmallVector<size_t> windowDims; // of the operand, one per update window dim
+  Value low, high;                // this part's rows, none if there is one part
+};
+
+} // namespace
+
+/// Units: rows, or everything if rows are single elements updated by vectors.
+static int64_t scatterUnits(stablehlo::ScatterOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
+  if (withoutUnitExtents(shape).size() < 2 &&
+      !op.getScatterDimensionNumbers().getUpdateWindowDims().empty())
+    return 1;
+  return shape.empty() ? 1 : shape[partitionedDim(shape)];
+}
+
+bool Scatter::hasLanes() const {
+  if (updateShape.empty() || !isWindowDim(updateShape.size() - 1))
+    return false;
+  return windowDims.back() + 1 == shape.size() && updateShape.back() >= 4;
+}
+
+/// Copies what the results do not overwrite, at one index of the first
+/// dimension.
+void Scatter::copyOperands(const IndexExpression &row) {
+  size_t dim = partitionedDim(shape);
+  int64_t inner =
+      elementCount(shape.drop_front(std::min(dim + 1, shape.size())));
+  auto copy = [&](const IndexExpression &point) {
+    IndexExpression position = row * inner + point;
+    Indices indices = k.algebra.delinearize(position, shape);
+    for (unsigned i = 0; i < k.results.size(); ++i)
+      if (k.source.inPlace[i] < 0)
+        k.points.store(k.results[i], position,
+                       k.points.at(op.getInputs()[i], indices));
+  };
+  if (inner == 1) {
+    int64_t lanes = std::exchange(k.algebra.lanes, 1);
+    copy(0);
+    k.algebra.lanes = lanes;
+    return;
+  }
+  k.forLanes(inner, copy);
+}
+
+/// The index where the window of a scatter index starts: what is read from the
+/// indices, cut to where it makes no difference, and the batching dimensions.
+Indices Scatter::startOf(const Indices &scatterIndex) {
+  Indices start(shape.size());
+  int64_t vectorDim = numbers.getIndexVectorDim();
+  Value indices = op.getScatterIndices();
+  int64_t rank = shapeOf(indices).size();
+  auto position = [&](int64_t dim) { return dim > vectorDim ? dim - 1 : dim; };
+  for (auto [inputDim, indexDim] :
+       llvm::zip(numbers.getInputBatchingDims(),
+                 numbers.getScatterIndicesBatchingDims()))
+    start[inputDim] = scatterIndex[position(indexDim)];
+  for (auto [component, inputDim] :
+       llvm::enumerate(numbers.getScatterDimsToOperandDims())) {
+    Indices place;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      place.push_back(dim == vectorDim ? IndexExpression(component)
+                                       : scatterIndex[position(dim)]);
+    Element element = k.points.at(indices, place);
+    int64_t window = 1;
+    for (auto [updateDim, dim] :
+         llvm::zip(numbers.getUpdateWindowDims(), windowDims))
+      if (int64_t(dim) == inputDim)
+        window = updateShape[updateDim];
+    int64_t extent = shape[inputDim];
+    bool isUnsigned = elementOf(indices).isUnsignedInteger();
+    Value raw = element.value;
+    Value lowest = k.constantIndex(-window);
+    Value highest = k.constantIndex(extent);
+    Value cut = k.levels.emitAt(element.level, [&](OpBuilder &b) -> Value {
+      Type type = b.getIndexType();
+      if (isUnsigned) {
+        Value index = arith::IndexCastUIOp::create(b, k.loc, type, raw);
+        return arith::MinUIOp::create(b, k.loc, index, highest);
+      }
+      Value index = arith::IndexCastOp::create(b, k.loc, type, raw);
+      Value raised = arith::MaxSIOp::create(b, k.loc, index, lowest);
+      return arith::MinSIOp::create(b, k.loc, raised, highest);
+    });
+    start[inputDim] = start[inputDim] +
+                      k.algebra.uniform(cut, {isUnsigned ? 0 : -window, extent},
+                                        element.level);
+  }
+  return start;
+}
+
+Value Scatter::isMine(const IndexExpression &row) {
+  Value index = k.algebra.scalar(row);
+  Value above = arith::CmpIOp::create(k.builder, k.loc,
+                                      arith::CmpIPredicate::sge, index, low);
+  Value below = arith::CmpIOp::create(k.builder, k.loc,
+                                      arith::CmpIPredicate::slt, index, high);
+  return arith::AndIOp::create(k.builder, k.loc, above, below);
+}
+
+/// Combines one update, or 16 neighbouring ones, into the results.
+void Scatter::apply(const Indices &update, const Indices &place) {
+  IndexExpression position = k.algebra.linearize(place, shape);
+  SmallVector<Element> elements;
+  for (unsigned i = 0; i < k.results.size(); ++i)
+    elements.push_back(k.points.load(k.results[i], position));
+  for (Value tensor : op.getUpdates())
+    elements.push_back(k.points.at(tensor, update));
+  SmallVector<Value> values;
+  for (Element element : elements)
+    values.push_back(k.points.asVector(element));
+  SmallVector<Value> combined =
+      k.points.applyRegion(op.getUpdateComputation(), values);
+  for (auto [buffer, value] : llvm::zip(k.results, combined))
+    k.points.store(buffer, position, {value, k.levels.current()});
+}
+
+void Scatter::applyWindow(const Indices &scatterIndex, const Indices &start) {
+  SmallVector<int64_t> windowShape;
+  for (int64_t dim : numbers.getUpdateWindowDims())
+    windowShape.push_back(updateShape[dim]);
+  bool lanes = hasLanes();
+  int64_t lastWindow = 1;
+  if (lanes)
+    lastWindow = windowShape.pop_back_val();
+  size_t owned = partitionedDim(shape);
+
+  auto atPoint = [&](Indices window) {
+    Indices update(updateShape.size()), place = start;
+    size_t nextScatter = 0, nextWindow = 0;
+    for (size_t dim = 0; dim < updateShape.size(); ++dim)
+      update[dim] =
+          isWindowDim(dim) ? window[nextWindow++] : scatterIndex[nextScatter++];
+    for (auto [dim, index] : llvm::zip(windowDims, window))
+      place[dim] = place[dim] + index;
+    // What may be out of range is tested here; lanes by a mask.
+    PointEmitter::Guard guard;
+    for (auto [index, extent] : llvm::zip(place, shape))
+      k.points.require(guard, index, extent);
+    if (guard.never)
+      return;
+    Value condition = guard.uniform;
+    if (low && !windowShape.empty()) {
+      Value mine = isMine(place[owned]);
+      condition =
+          condition
+              ? Value(arith::AndIOp::create(k.builder, k.loc, condition, mine))
+              : mine;
+    }
+    auto body = [&] {
+      Value outer = k.points.mask;
+      if (guard.lanes) {
+        k.points.mask = outer ? Value(arith::AndIOp::create(k.builder, k.loc,
+                                                            outer, guard.lanes))
+                              : guard.lanes;
+        k.points.maskLevel = k.levels.current();
+      }
+      apply(update, place);
+      k.points.mask = outer;
+    };
+    if (condition)
+      k.ifThen(condition, body);
+    else
+      body();
+  };
+  k.forSpace(windowShape, [&](const Indices &window) {
+    if (!lanes)
+      return atPoint(window);
+    k.forLanes(lastWindow, [&](const IndexExpression &last) {
+      Indices all = window;
+      all.push_back(last);
+      atPoint(all);
+    });
+  });
+}
+
+void Scatter::emit() {
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (!llvm::is_contained(numbers.getInsertedWindowDims(), int64_t(dim)) &&
+        !llvm::is_contained(numbers.getInputBatchingDims(), int64_t(dim)))
+      windowDims.push_back(dim);
+
+  int64_t units = scatterUnits(op);
+  bool copies = llvm::is_contained(k.source.inPlace, -1);
+  size_t owned = partitionedDim(shape);
+  int64_t rows = shape.empty() ? 1 : shape[owned];
+  if (units > 1) {
+    Value total = k.constantIndex(units);
+    auto bound = [&](Value part) -> Value {
+      Value product = arith::MulIOp::create(k.builder, k.loc, total, part);
+      return arith::DivUIOp::create(k.builder, k.loc, product, k.parts);
+    };
+    Value next =
+        arith::AddIOp::create(k.builder, k.loc, k.part, k.constantIndex(1));
+    low = bound(k.part);
+    high = bound(next);
+    if (copies)
+      k.forLoop(low, high, 1, {0, rows - 1}, 1, false, {},
+                [&](const IndexExpression &row, ValueRange) {
+                  copyOperands(row);
+                  return Values();
+                });
+  }
+  auto applyAll = [&] {
+    if (units == 1 && copies)
+      k.forRange(rows, [&](const IndexExpression &row) { copyOperands(row); });
+    SmallVector<int64_t> scatterShape;
+    for (size_t dim = 0; dim < updateShape.size(); ++dim)
+      if (!isWindowDim(dim))
+        scatterShape.push_back(updateShape[dim]);
+    if (!hasLanes())
+      k.algebra.lanes = 1;
+    k.forSpace(scatterShape, [&](const Indices &scatterIndex) {
+      Indices start = startOf(scatterIndex);
+      // If no window dimension moves the row, decide here.
+      bool decided =
+          low &&
+          llvm::none_of(llvm::zip(windowDims, numbers.getUpdateWindowDims()),
+                        [&](auto pair) {
+                          auto [dim, updateDim] = pair;
+                          return dim == owned && updateShape[updateDim] != 1;
+                        });
+      if (!decided)
+        return applyWindow(scatterIndex, start);
+      k.ifThen(isMine(start[owned]), [&] {
+        Value outerLow = std::exchange(low, Value());
+        applyWindow(scatterIndex, start);
+        low = outerLow;
+      });
+    });
+    k.algebra.lanes = vectorLanes;
+  };
+  if (units > 1)
+    return applyAll();
+  k.forUnits(1, [&](const IndexExpression &) { applyAll(); });
+}
+
+//===----------------------------------------------------------------------===//
+// The template
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+bool acceptsScatter(const KernelSource &source) {
+  return isa_and_nonnull<stablehlo::ScatterOp>(source.rootOperation());
+}
+
+LogicalResult checkOthers(const KernelSource &source) {
+  Operation *root = source.rootOperation();
+  for (Operation &op : source.function.front().without_terminator())
+    if (&op != root && failed(checkPointOperation(&op)))
+      return failure();
+  return success();
+}
+
+Demand demandOfScatter(const KernelSource &source) {
+  auto op = cast<stablehlo::ScatterOp>(source.rootOperation());
+  return {scatterUnits(op), 0};
+}
+
+void emitScatter(KernelBuilder &k, unsigned) {
+  Scatter(k, cast<stablehlo::ScatterOp>(k.source.rootOperation())).emit();
+}
+
+/// A dynamic_update_slice whose result overwrites its operand touches only the
+/// update; otherwise it is an index map for the element-wise template.
+stablehlo::DynamicUpdateSliceOp updateInPlace(const KernelSource &source) {
+  auto op =
+      dyn_cast_or_null<stablehlo::DynamicUpdateSliceOp>(source.rootOperation());
+  auto argument =
+      op ? dyn_cast<BlockArgument>(op.getOperand()) : BlockArgument();
+  if (!argument || source.inPlace[0] != int64_t(argument.getArgNumber()))
+    return nullptr;
+  return op;
+}
+
+bool acceptsUpdate(const KernelSource &source) {
+  return updateInPlace(source) != nullptr;
+}
+
+int64_t updateUnits(ArrayRef<int64_t> shape) {
+  return shape.empty() ? 1 : elementCount(shape.drop_back());
+}
+
+Demand demandOfUpdate(const KernelSource &source) {
+  return {updateUnits(shapeOf(updateInPlace(source).getUpdate())), 0};
+}
+
+void emitUpdate(KernelBuilder &k, unsigned) {
+  auto op = updateInPlace(k.source);
+  ArrayRef<int64_t> shape = shapeOf(op.getOperand());
+  ArrayRef<int64_t> updateShape = shapeOf(op.getUpdate());
+  if (updateShape.empty() || updateShape.back() == 1)
+    k.algebra.lanes = 1;
+  k.forUnits(updateUnits(updateShape), [&](const IndexExpression &unit) {
+    auto copy = [&](const IndexExpression &last) {
+      Indices update;
+      if (!updateShape.empty()) {
+        update = k.algebra.delinearize(unit, updateShape.drop_back());
+        update.push_back(last);
+      }
+      Indices place;
+      for (size_t dim = 0; dim < shape.size(); ++dim)
+        place.push_back(update[dim] +
+                        k.points.clampedIndex(op.getStartIndices()[dim], {},
+                                              shape[dim] - updateShape[dim]));
+      k.points.store(k.results[0], k.algebra.linearize(place, shape),
+                     k.points.at(op.getUpdate(), update));
+    };
+    if (k.algebra.lanes == 1)
+      return copy(0);
+    k.forLanes(updateShape.back(), copy);
+  });
+}
+
+unsigned variants(const KernelSource &) { return 1; }
+
+} // namespace
+
+extern const Template scatterTemplate, updateTemplate;
+const Template scatterTemplate = {acceptsScatter, checkOthers, demandOfScatter,
+                                  emitScatter, variants};
+const Template updateTemplate = {acceptsUpdate, checkOthers, demandOfUpdate,
+                                 emitUpdate, variants};
+
+} // namespace tenon::codegen

@@ -1,0 +1,345 @@
+//===- SortTemplate.cpp - sort and top_k
+//-----------------------------------===//
+//
+// Each slice along the sorted dimension is a unit. `sort` copies the operands
+// into the results and merges neighbouring sorted runs of 1, 2, 4, ... elements
+// by way of scratch memory: a stable sort with n log n comparisons, whatever
+// the comparator. `top_k` walks a row once and inserts into the k largest so
+// far; most elements are refused by one comparison. Floats are in total order
+// there
+// (-0 below 0, NaN above infinity), and of equal elements the first is first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Templates.h"
+
+#include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+using Values = KernelBuilder::Values;
+
+int64_t sortedDim(stablehlo::SortOp op) {
+  int64_t rank = shapeOf(op.getInputs().front()).size();
+  int64_t dim = op.getDimension();
+  return dim < 0 ? dim + rank : dim;
+}
+
+int64_t sortedLength(stablehlo::SortOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
+  return shape.empty() ? 1 : shape[sortedDim(op)];
+}
+
+/// Bytes of a scratch slice of input `i`.
+int64_t sliceBytes(stablehlo::SortOp op, unsigned i) {
+  int64_t bytes = sortedLength(op) * bytesOf(elementOf(op.getInputs()[i]));
+  return (bytes + 63) / 64 * 64;
+}
+
+class Sort {
+public:
+  Sort(KernelBuilder &k, stablehlo::SortOp op)
+      : k(k), op(op), shape(shapeOf(op.getInputs().front())),
+        length(sortedLength(op)) {}
+
+  void emit();
+
+private:
+  IndexExpression positionAt(const IndexExpression &along) {
+    if (shape.empty())
+      return 0;
+    Indices indices = others;
+    indices.insert(indices.begin() + sortedDim(op), along);
+    return k.algebra.linearize(indices, shape);
+  }
+  IndexExpression index(Value value) {
+    return k.algebra.uniform(value, {0, length}, k.levels.current());
+  }
+  void mergeRuns(Value start, Value width);
+
+  KernelBuilder &k;
+  stablehlo::SortOp op;
+  ArrayRef<int64_t> shape;
+  int64_t length;
+  Indices others;
+  SmallVector<Buffer> scratch;
+};
+
+/// Merges the sorted runs [start, start + width) and [start + width, start + 2
+/// width) of the results into scratch memory.
+void Sort::mergeRuns(Value start, Value width) {
+  OpBuilder &b = k.builder;
+  Location loc = k.loc;
+  Value total = k.constantIndex(length), last = k.constantIndex(length - 1);
+  auto add = [&](Value x, Value y) -> Value {
+    return arith::AddIOp::create(b, loc, x, y);
+  };
+  auto smaller = [&](Value x, Value y) -> Value {
+    return arith::MinUIOp::create(b, loc, x, y);
+  };
+  Value middle = smaller(add(start, width), total);
+  Value end = smaller(add(middle, width), total);
+  k.forLoop(
+      start, end, 1, {0, length - 1}, 1, false, {start, middle},
+      [&](const IndexExpression &place, ValueRange carried) -> Values {
+        Value left = carried[0], right = carried[1];
+        IndexExpression leftAt = index(smaller(left, last));
+        IndexExpression rightAt = index(smaller(right, last));
+        SmallVector<Value> arguments, lefts, rights;
+        for (Buffer &buffer : k.results) {
+          lefts.push_back(k.points.load(buffer, positionAt(leftAt)).value);
+          rights.push_back(k.points.load(buffer, positionAt(rightAt)).value);
+          arguments.append({rights.back(), lefts.back()});
+        }
+        Value before =
+            k.points.applyRegion(op.getComparator(), arguments).front();
+        // From the right only if it goes strictly before, so that equal
+        // elements keep their order.
+        Value rightLeft = arith::CmpIOp::create(
+            b, loc, arith::CmpIPredicate::ult, right, end);
+        Value leftDone = arith::CmpIOp::create(
+            b, loc, arith::CmpIPredicate::uge, left, middle);
+        Value wanted = arith::OrIOp::create(b, loc, leftDone, before);
+        Value takeRight = arith::AndIOp::create(b, loc, rightLeft, wanted);
+        for (auto [buffer, x, y] : llvm::zip(scratch, lefts, rights)) {
+          Value taken = arith::SelectOp::create(b, loc, takeRight, y, x);
+          k.points.store(buffer, place, {taken, k.levels.current()});
+        }
+        Value one = k.constantIndex(1);
+        return {
+            arith::SelectOp::create(b, loc, takeRight, left, add(left, one)),
+            arith::SelectOp::create(b, loc, takeRight, add(right, one), right)};
+      });
+}
+
+void Sort::emit() {
+  k.algebra.lanes = 1;
+  int64_t perPart = 0;
+  for (unsigned i = 0; i < k.results.size(); ++i)
+    perPart += sliceBytes(op, i);
+  Value base =
+      arith::MulIOp::create(k.builder, k.loc, k.part, k.constantIndex(perPart));
+  int64_t offset = 0;
+  for (unsigned i = 0; i < k.results.size(); ++i) {
+    Value start =
+        arith::AddIOp::create(k.builder, k.loc, base, k.constantIndex(offset));
+    scratch.push_back(
+        k.scratchBuffer(start, {length}, elementOf(op.getInputs()[i])));
+    offset += sliceBytes(op, i);
+  }
+  SmallVector<int64_t> rest = llvm::to_vector(shape);
+  if (!rest.empty())
+    rest.erase(rest.begin() + sortedDim(op));
+  k.forUnits(elementCount(rest), [&](const IndexExpression &unit) {
+    others = k.algebra.delinearize(unit, rest);
+    k.forRange(length, [&](const IndexExpression &along) {
+      IndexExpression position = positionAt(along);
+      Indices indices = k.algebra.delinearize(position, shape);
+      SmallVector<Element> elements;
+      for (Value input : op.getInputs())
+        elements.push_back(k.points.at(input, indices));
+      for (auto [buffer, element] : llvm::zip(k.results, elements))
+        k.points.store(buffer, position, element);
+    });
+    int64_t passes = 0;
+    while ((int64_t(1) << passes) < length)
+      ++passes;
+    if (!passes)
+      return;
+    k.forRange(
+        passes, {k.constantIndex(1)},
+        [&](const IndexExpression &, ValueRange carried) -> Values {
+          Value width = carried.front();
+          Value twice = arith::AddIOp::create(k.builder, k.loc, width, width);
+          Value pairs = arith::CeilDivUIOp::create(
+              k.builder, k.loc, k.constantIndex(length), twice);
+          k.forLoop(k.constantIndex(0), pairs, 1, {0, length}, 1, false, {},
+                    [&](const IndexExpression &pair, ValueRange) {
+                      Value start = arith::MulIOp::create(
+                          k.builder, k.loc, k.algebra.scalar(pair), twice);
+                      mergeRuns(start, width);
+                      return Values();
+                    });
+          k.forRange(length, [&](const IndexExpression &along) {
+            for (auto [from, to] : llvm::zip(scratch, k.results))
+              k.points.store(to, positionAt(along), k.points.load(from, along));
+          });
+          return {twice};
+        });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// top_k
+//===----------------------------------------------------------------------===//
+
+class TopK {
+public:
+  TopK(KernelBuilder &k, chlo::TopKOp op)
+      : k(k), op(op), shape(shapeOf(op.getOperand())), count(op.getK()) {}
+
+  void emit() {
+    k.algebra.lanes = 1;
+    k.forUnits(elementCount(shape.drop_back()),
+               [&](const IndexExpression &row) { emitRow(row); });
+  }
+
+private:
+  void emitRow(const IndexExpression &row);
+  void insert(const IndexExpression &first, const IndexExpression &column,
+              Value element);
+  Value isLarger(Value x, Value y);
+
+  KernelBuilder &k;
+  chlo::TopKOp op;
+  ArrayRef<int64_t> shape;
+  int64_t count;
+};
+
+Value TopK::isLarger(Value x, Value y) {
+  OpBuilder &b = k.builder;
+  Type element = elementOf(op.getOperand());
+  if (isa<FloatType>(element)) {
+    unsigned width = element.getIntOrFloatBitWidth();
+    Type integer = b.getIntegerType(width);
+    auto key = [&](Value value) -> Value {
+      // Below zero, larger magnitudes come first.
+      Value bits = arith::BitcastOp::create(b, k.loc, integer, value);
+      Value shift = arith::ConstantOp::create(
+          b, k.loc, b.getIntegerAttr(integer, width - 1));
+      Value sign = arith::ShRSIOp::create(b, k.loc, bits, shift);
+      Value magnitude = arith::ConstantOp::create(
+          b, k.loc, b.getIntegerAttr(integer, APInt::getSignedMaxValue(width)));
+      Value flip = arith::AndIOp::create(b, k.loc, sign, magnitude);
+      return arith::XOrIOp::create(b, k.loc, bits, flip);
+    };
+    return arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::sgt, key(x),
+                                 key(y));
+  }
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  return arith::CmpIOp::create(
+      b, k.loc,
+      isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, x, y);
+}
+
+/// Puts an element in its place among those of the row so far: from the front,
+/// the first one that is smaller makes room, and from there on each takes the
+/// place of the next.
+void TopK::insert(const IndexExpression &first, const IndexExpression &column,
+                  Value element) {
+  OpBuilder &b = k.builder;
+  Location loc = k.loc;
+  Value seen = k.algebra.scalar(column);
+  Value bound = arith::MinUIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, seen, k.constantIndex(1)),
+      k.constantIndex(count));
+  Type indexType = valueType(elementOf(op.getIndices()));
+  Value number = arith::IndexCastOp::create(b, loc, indexType, seen);
+  Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  k.forLoop(k.constantIndex(0), bound, 1, {0, count - 1}, 1, false,
+            {element, number, no},
+            [&](const IndexExpression &place, ValueRange carried) -> Values {
+              IndexExpression position = first + place;
+              unsigned level = k.levels.current();
+              Value held = k.points.load(k.results[0], position).value;
+              Value heldNumber = k.points.load(k.results[1], position).value;
+              Value isFree =
+                  arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                        k.algebra.scalar(place), seen);
+              Value moves = arith::OrIOp::create(b, loc, carried[2],
+                                                 isLarger(carried[0], held));
+              moves = arith::OrIOp::create(b, loc, moves, isFree);
+              auto choose = [&](Value x, Value y) -> Value {
+                return arith::SelectOp::create(b, loc, moves, x, y);
+              };
+              k.points.store(k.results[0], position,
+                             {choose(carried[0], held), level});
+              k.points.store(k.results[1], position,
+                             {choose(carried[1], heldNumber), level});
+              return {choose(held, carried[0]), choose(heldNumber, carried[1]),
+                      moves};
+            });
+}
+
+void TopK::emitRow(const IndexExpression &row) {
+  if (count == 0)
+    return;
+  OpBuilder &b = k.builder;
+  IndexExpression first = row * count;
+  k.forRange(shape.back(), [&](const IndexExpression &column) {
+    Indices indices = k.algebra.delinearize(row, shape.drop_back());
+    indices.push_back(column);
+    Value element = k.points.at(op.getOperand(), indices).value;
+    Value smallest = k.points.load(k.results[0], first + (count - 1)).value;
+    Value room =
+        arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::ult,
+                              k.algebra.scalar(column), k.constantIndex(count));
+    Value wanted =
+        arith::OrIOp::create(b, k.loc, room, isLarger(element, smallest));
+    k.ifThen(wanted, [&] { insert(first, column, element); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The templates
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+bool acceptsOp(const KernelSource &source) {
+  return isa_and_nonnull<Op>(source.rootOperation());
+}
+
+LogicalResult checkOthers(const KernelSource &source) {
+  Operation *root = source.rootOperation();
+  for (Operation &op : source.function.front().without_terminator())
+    if (&op != root && failed(checkPointOperation(&op)))
+      return failure();
+  return success();
+}
+
+constexpr int64_t scratchBudget = 1 << 20;
+constexpr int64_t partsWithLargeScratch = 8;
+
+Demand demandOfSort(const KernelSource &source) {
+  auto op = cast<stablehlo::SortOp>(source.rootOperation());
+  Demand demand;
+  for (unsigned i = 0; i < op.getNumResults(); ++i)
+    demand.scratchPerPart += sliceBytes(op, i);
+  int64_t slices = elementCount(shapeOf(op.getInputs().front())) /
+                   std::max<int64_t>(sortedLength(op), 1);
+  demand.units =
+      std::min(slices, std::max(scratchBudget / demand.scratchPerPart,
+                                partsWithLargeScratch));
+  return demand;
+}
+
+void emitSort(KernelBuilder &k, unsigned) {
+  Sort(k, cast<stablehlo::SortOp>(k.source.rootOperation())).emit();
+}
+
+Demand demandOfTopK(const KernelSource &source) {
+  auto op = cast<chlo::TopKOp>(source.rootOperation());
+  return {elementCount(shapeOf(op.getOperand()).drop_back()), 0};
+}
+
+void emitTopK(KernelBuilder &k, unsigned) {
+  TopK(k, cast<chlo::TopKOp>(k.source.rootOperation())).emit();
+}
+
+unsigned variants(const KernelSource &) { return 1; }
+
+} // namespace
+
+extern const Template sortTemplate, topKTemplate;
+const Template sortTemplate = {acceptsOp<stablehlo::SortOp>, checkOthers,
+                               demandOfSort, emitSort, variants};
+const Template topKTemplate = {acceptsOp<chlo::TopKOp>, checkOthers,
+                               demandOfTopK, emitTopK, variants};
+
+} // namespace tenon::codegen

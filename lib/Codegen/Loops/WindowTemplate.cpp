@@ -1,0 +1,452 @@
+//===- WindowTemplate.cpp - reduce_window and select_and_scatter
+//-----------===//
+//
+// Pooling, its gradient, and cumulative sums. A window's elements are combined
+// in row-major order starting at the initial value, places in the padding
+// counting as the initial value. A window that covers everything up to its own
+// position along one dimension (a cumulative sum or product) is a running
+// value; if it covers everything from its position on, it runs backwards from
+// the end. 16-bit floats are accumulated in f32 as in other reductions.
+//
+// select_and_scatter: for each window in row-major order the first region picks
+// an element (the earlier one stays while the region holds), then the second
+// combines the source into the result there. Dimensions that the window does
+// not move along are independent: they are the units, and the lanes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReduceTree.h"
+#include "Templates.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+using Values = KernelBuilder::Values;
+
+struct Window {
+  int64_t size = 1, stride = 1, low = 0, high = 0;
+  int64_t baseDilation = 1, windowDilation = 1;
+
+  bool isTrivial() const {
+    return size == 1 && stride == 1 && low == 0 && high == 0 &&
+           baseDilation == 1;
+  }
+};
+
+template <typename Op>
+SmallVector<Window> commonWindows(Op op, size_t rank) {
+  SmallVector<Window> windows(rank);
+  for (auto [dim, window] : llvm::enumerate(windows)) {
+    if (auto strides = op.getWindowStrides())
+      window.stride = (*strides)[dim];
+    if (auto padding = op.getPadding()) {
+      auto values = padding->template getValues<int64_t>().begin();
+      window.low = *(values + 2 * dim);
+      window.high = *(values + 2 * dim + 1);
+    }
+  }
+  return windows;
+}
+
+SmallVector<Window> windowsOf(stablehlo::ReduceWindowOp op) {
+  size_t rank = shapeOf(op.getInputs().front()).size();
+  SmallVector<Window> windows = commonWindows(op, rank);
+  for (auto [dim, window] : llvm::enumerate(windows)) {
+    window.size = op.getWindowDimensions()[dim];
+    if (auto dilations = op.getBaseDilations())
+      window.baseDilation = (*dilations)[dim];
+    if (auto dilations = op.getWindowDilations())
+      window.windowDilation = (*dilations)[dim];
+  }
+  return windows;
+}
+
+SmallVector<Window> windowsOf(stablehlo::SelectAndScatterOp op) {
+  size_t rank = shapeOf(op.getOperand()).size();
+  SmallVector<Window> windows = commonWindows(op, rank);
+  if (auto sizes = op.getWindowDimensions())
+    for (auto [window, size] : llvm::zip(windows, *sizes))
+      window.size = size;
+  return windows;
+}
+
+Combiner combinerOf(stablehlo::ReduceWindowOp op) {
+  return Combiner(op.getBody(), op.getInputs(), op.getInitValues(),
+                  op.getResults());
+}
+
+struct Running {
+  size_t dim;
+  bool backwards;
+};
+
+/// The dimension along which windows are prefixes or suffixes, if the others
+/// are trivial and the initial value is neutral.
+std::optional<Running> runningDim(stablehlo::ReduceWindowOp op) {
+  Combiner combiner = combinerOf(op);
+  if (!combiner.isSimple() || !combiner.startsAtInitialValue())
+    return std::nullopt;
+  std::optional<Running> running;
+  ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
+  for (auto [dim, window] : llvm::enumerate(windowsOf(op))) {
+    if (window.isTrivial())
+      continue;
+    bool whole = window.size == shape[dim] && window.stride == 1 &&
+                 window.baseDilation == 1 && window.windowDilation == 1;
+    bool forwards = window.low == window.size - 1 && window.high == 0;
+    bool backwards = window.high == window.size - 1 && window.low == 0;
+    if (running || !whole || !(forwards || backwards))
+      return std::nullopt;
+    running = Running{dim, !forwards};
+  }
+  return running;
+}
+
+/// A space with one dimension walked by lanes: the last one if it may be, and
+/// the others as units.
+struct LaneSpace {
+  SmallVector<int64_t> outer;
+  int64_t lanes = 1;
+
+  LaneSpace(ArrayRef<int64_t> shape, bool lastMayBeLanes)
+      : outer(shape.begin(), shape.end()) {
+    if (lastMayBeLanes && !outer.empty())
+      lanes = outer.pop_back_val();
+  }
+  int64_t units() const { return elementCount(outer); }
+
+  void forEach(KernelBuilder &k,
+               llvm::function_ref<void(const Indices &)> body) const {
+    if (lanes == 1)
+      k.algebra.lanes = 1;
+    k.forUnits(units(), [&](const IndexExpression &unit) {
+      Indices indices = k.algebra.delinearize(unit, outer);
+      auto atLane = [&](const IndexExpression &lane) {
+        Indices all = indices;
+        all.push_back(lane);
+        body(all);
+      };
+      if (lanes == 1)
+        return atLane(0);
+      k.forLanes(lanes, atLane);
+    });
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// reduce_window
+//===----------------------------------------------------------------------===//
+
+class ReduceWindow {
+public:
+  ReduceWindow(KernelBuilder &k, stablehlo::ReduceWindowOp op)
+      : k(k), op(op), windows(windowsOf(op)), combiner(combinerOf(op)) {}
+
+  void emit() {
+    if (auto running = runningDim(op))
+      return emitRunning(*running);
+    LaneSpace(shapeOf(op.getResult(0)), true)
+        .forEach(k, [&](const Indices &indices) {
+          Indices place = indices;
+          place.truncate(windows.size());
+          emitPoint(place);
+        });
+  }
+
+private:
+  void emitPoint(const Indices &output);
+  void emitRunning(Running running);
+  Values start() {
+    Values values;
+    for (Value value : combiner.start(k))
+      values.push_back(k.points.asVector({value, 0}));
+    return values;
+  }
+  void store(const Indices &output, ArrayRef<Value> results) {
+    for (auto [i, value] : llvm::enumerate(results))
+      k.storeResult(i, output, {value, k.levels.current()});
+  }
+
+  KernelBuilder &k;
+  stablehlo::ReduceWindowOp op;
+  SmallVector<Window> windows;
+  Combiner combiner;
+};
+
+void ReduceWindow::emitPoint(const Indices &output) {
+  ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
+  SmallVector<int64_t> sizes;
+  for (const Window &window : windows)
+    sizes.push_back(window.size);
+  Values sums = k.forSpace(
+      sizes, start(), [&](const Indices &offset, ValueRange carried) {
+        PointEmitter::Guard guard;
+        Indices input;
+        for (auto [dim, window] : llvm::enumerate(windows)) {
+          IndexExpression place = output[dim] * window.stride +
+                                  offset[dim] * window.windowDilation -
+                                  window.low;
+          k.points.require(guard, place,
+                           (shape[dim] - 1) * window.baseDilation + 1);
+          if (window.baseDilation > 1)
+            k.points.requireZero(guard,
+                                 k.algebra.mod(place, window.baseDilation));
+          input.push_back(k.algebra.floorDiv(place, window.baseDilation));
+        }
+        SmallVector<Value> elements;
+        for (auto [tensor, initial] :
+             llvm::zip(op.getInputs(), op.getInitValues()))
+          elements.push_back(k.points.asVector(
+              k.points.guarded(guard, tensor, input, [&, initial = initial] {
+                return k.points.at(initial, {});
+              })));
+        return combiner.combine(k, SmallVector<Value>(carried), elements);
+      });
+  store(output, combiner.finish(k, sums));
+}
+
+void ReduceWindow::emitRunning(Running running) {
+  // Everything but the running dimension; lanes along the last of the rest.
+  SmallVector<int64_t> rest = llvm::to_vector(shapeOf(op.getResult(0)));
+  int64_t length = rest[running.dim];
+  rest.erase(rest.begin() + running.dim);
+  bool lastIsRunning = running.dim == rest.size();
+  LaneSpace(rest, !lastIsRunning).forEach(k, [&](Indices indices) {
+    indices.truncate(rest.size());
+    k.forRange(
+        length, start(), [&](const IndexExpression &step, ValueRange carried) {
+          IndexExpression position =
+              running.backwards ? IndexExpression(length - 1) - step : step;
+          Indices place = indices;
+          place.insert(place.begin() + running.dim, position);
+          SmallVector<Value> elements;
+          for (Value tensor : op.getInputs())
+            elements.push_back(k.points.asVector(k.points.at(tensor, place)));
+          SmallVector<Value> sums =
+              combiner.combine(k, SmallVector<Value>(carried), elements);
+          store(place, combiner.finish(k, sums));
+          return sums;
+        });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// select_and_scatter
+//===----------------------------------------------------------------------===//
+
+class SelectAndScatter {
+public:
+  SelectAndScatter(KernelBuilder &k, stablehlo::SelectAndScatterOp op)
+      : k(k), op(op), windows(windowsOf(op)), shape(shapeOf(op.getOperand())),
+        sourceShape(shapeOf(op.getSource())) {
+    for (auto [dim, window] : llvm::enumerate(windows))
+      (window.isTrivial() ? freeDims : movedDims).push_back(dim);
+  }
+
+  static int64_t units(stablehlo::SelectAndScatterOp op) {
+    int64_t units = 1;
+    SmallVector<Window> windows = windowsOf(op);
+    bool lanes = !windows.empty() && windows.back().isTrivial();
+    for (size_t dim = 0; dim + lanes < windows.size(); ++dim)
+      if (windows[dim].isTrivial())
+        units *= shapeOf(op.getOperand())[dim];
+    return units;
+  }
+
+  void emit();
+
+private:
+  Indices merge(ArrayRef<IndexExpression> moved) {
+    Indices all(windows.size());
+    for (auto [dim, index] : llvm::zip(movedDims, moved))
+      all[dim] = index;
+    for (auto [dim, index] : llvm::zip(freeDims, freeIndices))
+      all[dim] = index;
+    return all;
+  }
+  SmallVector<int64_t> extents(ArrayRef<int64_t> of) {
+    SmallVector<int64_t> picked;
+    for (size_t dim : movedDims)
+      picked.push_back(of[dim]);
+    return picked;
+  }
+  /// The operand's index at an offset in a window, and whether it exists.
+  Indices placeIn(ArrayRef<IndexExpression> source,
+                  ArrayRef<IndexExpression> offset, PointEmitter::Guard &guard);
+  void emitWindow(ArrayRef<IndexExpression> source);
+  void emitAll();
+
+  KernelBuilder &k;
+  stablehlo::SelectAndScatterOp op;
+  SmallVector<Window> windows;
+  ArrayRef<int64_t> shape, sourceShape;
+  SmallVector<size_t> freeDims, movedDims;
+  Indices freeIndices;
+};
+
+Indices SelectAndScatter::placeIn(ArrayRef<IndexExpression> source,
+                                  ArrayRef<IndexExpression> offset,
+                                  PointEmitter::Guard &guard) {
+  Indices moved;
+  for (auto [dim, from, by] : llvm::zip(movedDims, source, offset)) {
+    IndexExpression place = from * windows[dim].stride + by - windows[dim].low;
+    k.points.require(guard, place, shape[dim]);
+    moved.push_back(k.algebra.clamped(place, {0, shape[dim] - 1}));
+  }
+  return merge(moved);
+}
+
+void SelectAndScatter::emitWindow(ArrayRef<IndexExpression> source) {
+  OpBuilder &b = k.builder;
+  Location loc = k.loc;
+  SmallVector<int64_t> sizes;
+  for (size_t dim : movedDims)
+    sizes.push_back(windows[dim].size);
+  auto number = [&](int64_t value) {
+    Type type = withLanesOf(
+        b.getI32Type(),
+        k.points.asVector(k.points.at(op.getInitValue(), {})).getType());
+    return numberOfType(b, loc, type, value);
+  };
+  auto positionOf = [&](const Indices &offset) -> Value {
+    IndexExpression position = k.algebra.linearize(offset, sizes);
+    Value index = k.algebra.scalar(position);
+    Value small = arith::IndexCastOp::create(b, loc, b.getI32Type(), index);
+    return k.points.asVector({small, k.levels.current()});
+  };
+  Value first = k.points.asVector(k.points.at(op.getInitValue(), {}));
+  // Carried: the best element, its position in the window, whether there is
+  // one.
+  Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  Values best = k.forSpace(
+      sizes, {first, number(-1), none},
+      [&](const Indices &offset, ValueRange carried) -> Values {
+        PointEmitter::Guard guard;
+        Indices place = placeIn(source, offset, guard);
+        if (guard.never)
+          return Values(carried);
+        Value element = k.points.asVector(k.points.at(op.getOperand(), place));
+        Value position = positionOf(offset);
+        Value keeps =
+            k.points.applyRegion(op.getSelect(), {carried[0], element}).front();
+        // Taken if it exists, and nothing was there or the region fails.
+        auto like = [&](Value flag) -> Value {
+          return k.points.asVector({flag, k.levels.current()});
+        };
+        Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+        Value had = arith::AndIOp::create(b, loc, like(carried[2]), keeps);
+        Value take = arith::XOrIOp::create(b, loc, had, like(yes));
+        Value exists = guard.uniform ? guard.uniform : yes;
+        take = arith::AndIOp::create(b, loc, take, like(exists));
+        Value any = arith::OrIOp::create(b, loc, carried[2], exists);
+        return {arith::SelectOp::create(b, loc, take, element, carried[0]),
+                arith::SelectOp::create(b, loc, take, position, carried[1]),
+                any};
+      });
+  Element source16 = k.points.at(op.getSource(), merge(source));
+  k.forSpace(sizes, [&](const Indices &offset) {
+    PointEmitter::Guard guard;
+    Indices place = placeIn(source, offset, guard);
+    if (guard.never)
+      return;
+    auto body = [&] {
+      IndexExpression position = k.algebra.linearize(place, shape);
+      Value old = k.points.asVector(k.points.load(k.results.front(), position));
+      Value added =
+          k.points
+              .applyRegion(op.getScatter(), {old, k.points.asVector(source16)})
+              .front();
+      Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                         best[1], positionOf(offset));
+      Value value = arith::SelectOp::create(b, loc, here, added, old);
+      k.points.store(k.results.front(), position, {value, k.levels.current()});
+    };
+    if (guard.uniform)
+      k.ifThen(guard.uniform, body);
+    else
+      body();
+  });
+}
+
+void SelectAndScatter::emitAll() {
+  k.forSpace(extents(shape), [&](const Indices &moved) {
+    k.storeResult(0, merge(moved), k.points.at(op.getInitValue(), {}));
+  });
+  k.forSpace(extents(sourceShape),
+             [&](const Indices &source) { emitWindow(source); });
+}
+
+void SelectAndScatter::emit() {
+  SmallVector<int64_t> free;
+  for (size_t dim : freeDims)
+    free.push_back(shape[dim]);
+  bool lastIsFree = !freeDims.empty() && freeDims.back() + 1 == shape.size();
+  LaneSpace(free, lastIsFree).forEach(k, [&](Indices indices) {
+    indices.truncate(free.size());
+    freeIndices = indices;
+    emitAll();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The templates
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+bool acceptsOp(const KernelSource &source) {
+  return isa_and_nonnull<Op>(source.rootOperation());
+}
+
+LogicalResult checkOthers(const KernelSource &source) {
+  Operation *root = source.rootOperation();
+  for (Operation &op : source.function.front().without_terminator())
+    if (&op != root && failed(checkPointOperation(&op)))
+      return failure();
+  return success();
+}
+
+Demand demandOfReduceWindow(const KernelSource &source) {
+  auto op = cast<stablehlo::ReduceWindowOp>(source.rootOperation());
+  SmallVector<int64_t> shape = llvm::to_vector(shapeOf(op.getResult(0)));
+  if (auto running = runningDim(op)) {
+    bool last = running->dim + 1 == shape.size();
+    shape.erase(shape.begin() + running->dim);
+    return {LaneSpace(shape, !last).units(), 0};
+  }
+  return {LaneSpace(shape, true).units(), 0};
+}
+
+void emitReduceWindow(KernelBuilder &k, unsigned) {
+  ReduceWindow(k, cast<stablehlo::ReduceWindowOp>(k.source.rootOperation()))
+      .emit();
+}
+
+Demand demandOfSelectAndScatter(const KernelSource &source) {
+  return {SelectAndScatter::units(
+              cast<stablehlo::SelectAndScatterOp>(source.rootOperation())),
+          0};
+}
+
+void emitSelectAndScatter(KernelBuilder &k, unsigned) {
+  SelectAndScatter(
+      k, cast<stablehlo::SelectAndScatterOp>(k.source.rootOperation()))
+      .emit();
+}
+
+unsigned variants(const KernelSource &) { return 1; }
+
+} // namespace
+
+extern const Template reduceWindowTemplate, selectAndScatterTemplate;
+const Template reduceWindowTemplate = {acceptsOp<stablehlo::ReduceWindowOp>,
+                                       checkOthers, demandOfReduceWindow,
+                                       emitReduceWindow, variants};
+const Template selectAndScatterTemplate = {
+    acceptsOp<stablehlo::SelectAndScatterOp>, checkOthers,
+    demandOfSelectAndScatter, emitSelectAndScatter, variants};
+
+} // namespace tenon::codegen
