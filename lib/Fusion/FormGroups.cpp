@@ -2,6 +2,8 @@
 //
 // Works on one block at a time, loop bodies and branches included:
 //
+// 0. cheap functions of one value are recomputed by each of their readers, so
+//    that a step keeps fewer values from its forward to its backward part;
 // 1. reads that cost nothing are cloned into each of their readers, so that a
 //    broadcast or a constant never forces two readers together or apart;
 // 2. every other operation starts as a group of its own and is merged with the
@@ -19,9 +21,11 @@
 #include "tenon/Fusion/GroupGraph.h"
 #include "tenon/Fusion/GroupLegality.h"
 
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -83,6 +87,75 @@ bool absorbs(Operation *user, Operation *read) {
 bool isInGroupedBlock(Operation *op) {
   return isa<func::FuncOp, stablehlo::WhileOp, stablehlo::CaseOp,
              stablehlo::IfOp>(op->getParentOp());
+}
+
+int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() *
+         std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+}
+
+/// Longest chain of operations that is recomputed rather than stored.
+constexpr int longestRecomputedChain = 8;
+
+/// The one large value that `value` is a cheap element-wise function of: itself
+/// if it is not such a function, null if there are several. What is read
+/// through a broadcast is small and does not count.
+Value rootOf(Value value, int depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > longestRecomputedChain ||
+      classify(op) != OperationClass::pointwise || isExpensive(op))
+    return value;
+  Value root;
+  for (Value operand : op->getOperands()) {
+    Operation *writer = operand.getDefiningOp();
+    if (writer && isFreeToClone(writer))
+      continue;
+    Value found = rootOf(operand, depth + 1);
+    if (!found || (root && found != root))
+      return value;
+    root = found;
+  }
+  return root ? root : value;
+}
+
+/// Lets readers far apart recompute a cheap function of one value instead of
+/// keeping it in memory between them: the value it is computed from is kept in
+/// its place or is there anyway. Copies that end up in one group are merged
+/// again.
+void cloneCheapFunctions(Block &block) {
+  SmallVector<Operation *> operations;
+  for (Operation &op : block.without_terminator())
+    operations.push_back(&op);
+  size_t budget = 4 * operations.size() + 64;
+  for (Operation *op : llvm::reverse(operations)) {
+    if (classify(op) != OperationClass::pointwise || isExpensive(op))
+      continue;
+    SmallVector<Operation *> users;
+    llvm::SmallDenseSet<Operation *> seen;
+    for (Operation *user : op->getUsers())
+      if (seen.insert(user).second)
+        users.push_back(user);
+    Value result = op->getResult(0);
+    if (users.size() < 2 || users.size() > budget ||
+        !llvm::all_of(users, [&](Operation *user) {
+          return user->getBlock() == &block &&
+                 (classify(user) == OperationClass::pointwise ||
+                  classify(user) == OperationClass::reduction);
+        }))
+      continue;
+    Value root = rootOf(result);
+    if (!root || root == result || bytesOf(root) > bytesOf(result))
+      continue;
+    budget -= users.size();
+    for (Operation *user : ArrayRef(users).drop_front()) {
+      Operation *copy = OpBuilder(user).clone(*op);
+      user->replaceUsesOfWith(result, copy->getResult(0));
+    }
+    // The copies come after the operation, which may stay with its first
+    // reader.
+    op->moveBefore(users.front());
+  }
 }
 
 /// Gives every reader its own copy of the reads that cost nothing.
@@ -189,11 +262,6 @@ void BlockGrouper::mergeAlongValues() {
   for (Operation &op : block.without_terminator())
     if (isGrouped(&op))
       operations.push_back(&op);
-  auto bytes = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return type.getNumElements() *
-           std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
-  };
   for (Operation *op : operations) {
     // What the operation reads, itself or through reads it absorbed.
     SmallVector<Value> operands;
@@ -210,7 +278,7 @@ void BlockGrouper::mergeAlongValues() {
         }
     SmallVector<std::pair<int64_t, unsigned>> largestFirst;
     for (auto [index, operand] : llvm::enumerate(operands))
-      largestFirst.push_back({-bytes(operand), index});
+      largestFirst.push_back({-bytesOf(operand), index});
     llvm::sort(largestFirst);
     for (auto [negatedBytes, index] : largestFirst)
       tryMerge(graph.groupOf(operands[index].getDefiningOp()),
@@ -289,6 +357,9 @@ void BlockGrouper::writeGroup(ArrayRef<Operation *> members) {
   for (Value result : results)
     yielded.push_back(mapping.lookup(result));
   step::YieldOp::create(builder, loc, yielded);
+  IRRewriter rewriter(builder);
+  DominanceInfo dominance(group);
+  eliminateCommonSubExpressions(rewriter, dominance, group);
   for (auto [from, to] : llvm::zip_equal(results, group.getOutputs()))
     from.replaceUsesWithIf(to, [&](OpOperand &use) {
       for (Operation *o = use.getOwner(); o; o = o->getParentOp())
@@ -328,6 +399,8 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
 
   void runOnRegion(Region &region) {
     for (Block &block : region) {
+      if (merge)
+        cloneCheapFunctions(block);
       cloneFreeReads(block);
       for (Operation &op : block)
         if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))

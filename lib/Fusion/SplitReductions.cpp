@@ -36,7 +36,8 @@ int64_t blocksOf(int64_t extent) {
   return 1;
 }
 
-struct SplitReductions : public fusion::impl::SplitReductionsPassBase<SplitReductions> {
+struct SplitReductions
+    : public fusion::impl::SplitReductionsPassBase<SplitReductions> {
   void runOnOperation() override {
     SmallVector<stablehlo::ReduceOp> reductions;
     getOperation().walk(

@@ -57,7 +57,9 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
   BlockArgument argument = body.getArgument(operand);
   if (isCopy(group))
     return true;
-  if (group.getKind() == step::GroupKind::elementwise)
+  // A column kernel reads what it updates per column only after its reduction.
+  if (group.getKind() == step::GroupKind::elementwise ||
+      group.getKind() == step::GroupKind::column)
     return from.getShape() == to.getShape() &&
            from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
            readOnlyWhereWritten(argument);

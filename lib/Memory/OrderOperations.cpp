@@ -26,6 +26,10 @@ using namespace tenon::memory;
 
 namespace {
 
+/// Scalars like a learning rate or a bias correction run at once, since updates
+/// wait for them.
+constexpr int64_t negligibleBytes = 64;
+
 class Scheduler {
 public:
   explicit Scheduler(func::FuncOp function)
@@ -61,6 +65,7 @@ private:
   SmallVector<Node, 0> nodes;
   llvm::DenseMap<Operation *, unsigned> indices;
   llvm::DenseMap<Value, unsigned> remainingReads;
+  llvm::DenseMap<Value, SmallVector<unsigned>> readersOf;
   llvm::DenseSet<Value> inPlace; // new state that overwrites the old
 };
 
@@ -80,6 +85,7 @@ void Scheduler::collect() {
     node.reads.assign(reads.begin(), reads.end());
     for (Value value : reads) {
       ++remainingReads[value];
+      readersOf[value].push_back(index);
       if (Operation *writer = value.getDefiningOp())
         addEdge(indices.lookup(writer), index);
     }
@@ -143,34 +149,36 @@ int64_t Scheduler::gain(const Node &node) const {
 
 void Scheduler::schedule() {
   std::set<unsigned> ready;
-  for (unsigned index = 0; index < nodes.size(); ++index)
-    if (nodes[index].waitsFor == 0)
-      ready.insert(index);
-  SmallVector<unsigned> fresh; // became ready with the last operation
+  SmallVector<unsigned> candidates; // ready and perhaps profitable by now
+  auto makeReady = [&](unsigned index) {
+    ready.insert(index);
+    candidates.push_back(index);
+  };
   auto run = [&](unsigned index) {
     Node &node = nodes[index];
+    ready.erase(index);
     node.op->moveBefore(block.getTerminator());
-    for (Value value : node.reads)
-      --remainingReads[value];
     for (unsigned reader : node.readers)
-      if (--nodes[reader].waitsFor == 0) {
-        ready.insert(reader);
-        fresh.push_back(reader);
-      }
+      if (--nodes[reader].waitsFor == 0)
+        makeReady(reader);
+    // Whoever reads a value last frees it, so it may be profitable now.
+    for (Value value : node.reads)
+      if (--remainingReads[value] == 1)
+        for (unsigned reader : readersOf.lookup(value))
+          if (ready.count(reader))
+            candidates.push_back(reader);
   };
+  for (unsigned index = 0; index < nodes.size(); ++index)
+    if (nodes[index].waitsFor == 0)
+      makeReady(index);
   while (!ready.empty()) {
-    unsigned index = *ready.begin();
-    ready.erase(ready.begin());
-    run(index);
-    // Only what just became ready, or lost a rival reader, can have turned
-    // profitable; newly ready operations cover what matters in a training step.
-    while (!fresh.empty()) {
-      unsigned candidate = fresh.pop_back_val();
-      if (!ready.contains(candidate) || gain(nodes[candidate]) < 0)
-        continue;
-      ready.erase(candidate);
-      run(candidate);
+    if (candidates.empty()) {
+      run(*ready.begin());
+      continue;
     }
+    unsigned candidate = candidates.pop_back_val();
+    if (ready.count(candidate) && gain(nodes[candidate]) >= -negligibleBytes)
+      run(candidate);
   }
 }
 
