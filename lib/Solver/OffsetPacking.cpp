@@ -33,6 +33,7 @@ constexpr std::string_view diveOrders[] = {"AL",  "TS", "TAL", "SL",
 /// Larger components are dived only: the search visits all waiting bodies at
 /// each node, and its lists grow with the square.
 constexpr size_t mostBodiesToSearch = 3000;
+constexpr size_t mostBodiesToDivePlainly = 1000;
 constexpr size_t mostBodiesToFirstFit = 5000;
 constexpr size_t mostBodiesToPair = 500;
 /// Without a limit from the caller: so many visits of a waiting body in all.
@@ -101,7 +102,10 @@ void ComponentSolver::run() {
     bool small = count <= mostBodiesToSearch;
     size_t dives = small ? 1 : std::size(diveOrders);
     for (size_t i = 0; i < dives; ++i)
-      if (offer(dive(model, keys.sorted(diveOrders[i]))))
+      if (std::vector<int32_t> order = keys.sorted(diveOrders[i]);
+          offer(model.onlyBoxes && count > mostBodiesToDivePlainly
+                    ? diveOnPlateaus(model, order)
+                    : dive(model, order)))
         return;
     if (!small)
       return;

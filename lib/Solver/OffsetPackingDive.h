@@ -52,6 +52,11 @@ private:
 /// legal base, ties by position in `order`. Valid for every model.
 Bases dive(const Model &model, const std::vector<int32_t> &order);
 
+/// The same idea for models of free boxes only (Model::onlyBoxes and
+/// canBeDropped), without a dive's stale questions: for components of many
+/// thousand bodies.
+Bases diveOnPlateaus(const Model &model, const std::vector<int32_t> &order);
+
 } // namespace tenon::solver::packing
 
 #endif // TENON_LIB_SOLVER_OFFSETPACKINGDIVE_H

@@ -229,9 +229,14 @@ void SearchOf<T>::addConflictsAround(size_t index, size_t first, size_t count) {
   addConflict(item);
   if (!stack[index].stuck)
     return;
-  for (size_t j = first; j < first + count; ++j)
-    if (lift(items[stack[j].rank], item))
-      addConflict(items[stack[j].rank]);
+  for (size_t j = first; j < first + count; ++j) {
+    if (j == index || lift(items[stack[j].rank], item) == 0)
+      continue;
+    // What a stuck neighbour waits for is not followed any further.
+    if (stack[j].stuck)
+      std::fill(conflict.begin(), conflict.end(), ~uint64_t(0));
+    addConflict(items[stack[j].rank]);
+  }
 }
 
 /// Blames the items that queue in the fullest section of an item that did not

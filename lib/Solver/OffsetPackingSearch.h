@@ -31,7 +31,6 @@ enum class SearchOutcome {
 /// The rules that may be switched off, for tests that compare results with and
 /// without each.
 struct SearchRules {
-  bool chain = true;     ///< release times along each section, not only sums
   bool stuck = true;     ///< a skipped body waits for one that covers it
   bool dominance = true; ///< leave no hole that an unplaced body fits
   bool hatless = true;   ///< what nothing can cover has no alternative

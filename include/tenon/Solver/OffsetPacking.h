@@ -129,7 +129,7 @@ struct OffsetPackingSolution {
   std::string message;
 
   bool provedSmallest() const {
-    return !offsets.empty() && arena == certificate.bound;
+    return status == OffsetPackingStatus::Solved && arena == certificate.bound;
   }
 };
 
