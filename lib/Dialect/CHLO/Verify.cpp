@@ -49,20 +49,23 @@ checkBroadcast(Operation *op, ArrayRef<Subject> names,
   if (failed(checkTensorTypes(op)))
     return failure();
   size_t rank = 0;
-  for (Value operand : op->getOperands())
-    rank = std::max(rank, shapeOf(operand).size());
+  Subject highest = names[0];
+  for (auto [name, operand] : llvm::zip(names, op->getOperands()))
+    if (shapeOf(operand).size() > rank) {
+      rank = shapeOf(operand).size();
+      highest = name;
+    }
   SmallVector<int64_t> expected(rank, 1);
   for (auto [name, operand] : llvm::zip(names, op->getOperands())) {
     ArrayRef<int64_t> shape = shapeOf(operand);
     bool isPlaced = dims && shape.size() < rank;
-    if (isPlaced &&
-        (failed(checkCount(op, "broadcast_dimensions", dims->size(),
-                           shape.size(),
-                           "one for each dimension of the "
-                           "operand of lower rank")) ||
-         failed(checkDimensions(op, "broadcast_dimensions", *dims,
-                                "the operand of higher rank", rank)) ||
-         failed(checkUnique(op, "broadcast_dimensions", *dims))))
+    if (isPlaced && (failed(checkCount(op, "broadcast_dimensions", dims->size(),
+                                       shape.size(),
+                                       "one for each dimension of the "
+                                       "operand of lower rank")) ||
+                     failed(checkDimensions(op, "broadcast_dimensions", *dims,
+                                            highest, rank)) ||
+                     failed(checkUnique(op, "broadcast_dimensions", *dims))))
       return failure();
     SmallVector<int64_t> aligned =
         alignShape(shape, rank, isPlaced ? dims : std::nullopt);
@@ -232,8 +235,8 @@ static LogicalResult checkRaggedLists(Operation *op, const RaggedDot &dot) {
                              dot.lhsContracting, "lhs", lhsRank)) ||
       failed(checkDimensions(op, "rhs_contracting_dimensions",
                              dot.rhsContracting, "rhs", rhsRank)) ||
-      failed(checkDimensions(op, "lhs_ragged_dimensions", dot.raggedDimension,
-                             "lhs", lhsRank)) ||
+      failed(checkDimension(op, "lhs_ragged_dimensions", dot.raggedDimension,
+                            "lhs", lhsRank)) ||
       failed(checkDimensions(op, "rhs_group_dimensions", dot.rhsGroup, "rhs",
                              rhsRank)) ||
       failed(checkUnique(op, "rhs_batching_dimensions", dot.rhsBatching,
@@ -372,8 +375,8 @@ LogicalResult ScanOp::verify() {
                           SmallVector<Type> &slices) -> LogicalResult {
     for (int64_t i = 0, e = values.size(); i < e; ++i) {
       ArrayRef<int64_t> shape = shapeOf(values[i]);
-      if (failed(checkDimensions(op, "dimension", dimension, {name, i},
-                                 shape.size())))
+      if (failed(checkDimension(op, "dimension", dimension, {name, i},
+                                shape.size())))
         return failure();
       int64_t size = shape[dimension];
       if (!length || ShapedType::isDynamic(*length))

@@ -406,8 +406,14 @@ Attribute EdgeValueRefAttr::parse(AsmParser &parser, Type) {
   return get(parser.getContext(), *type, -negated);
 }
 
+static void printEdgeValue(AsmPrinter &printer, EdgeValueRefAttr value) {
+  printer << stringifyEdgeNodeType(value.getType()) << "-" << value.getIndex();
+}
+
 void EdgeValueRefAttr::print(AsmPrinter &printer) const {
-  printer << stringifyEdgeNodeType(getType()) << "-" << getIndex();
+  // On its own the mnemonic stands directly before.
+  printer << " ";
+  printEdgeValue(printer, *this);
 }
 
 Attribute AxisToPropagationDetailsAttr::parse(AsmParser &parser, Type) {
@@ -427,9 +433,11 @@ void AxisToPropagationDetailsAttr::print(AsmPrinter &printer) const {
   printer << "{";
   getAxisName().print(printer);
   printer << " = ";
-  getSource().print(printer);
+  printEdgeValue(printer, getSource());
   printer << " -> [";
-  printList(printer, getTargets());
+  llvm::interleaveComma(getTargets(), printer, [&](EdgeValueRefAttr target) {
+    printEdgeValue(printer, target);
+  });
   printer << "]}";
 }
 

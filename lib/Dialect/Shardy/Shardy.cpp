@@ -57,7 +57,7 @@ static ParseResult parseSingleBlockRegionNoBlockId(OpAsmParser &parser,
   return failure(
       parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
                                /*allowType=*/true, /*allowAttrs=*/true) ||
-      parser.parseRegion(region, arguments, /*enableNameShadowing=*/true));
+      parser.parseRegion(region, arguments));
 }
 
 static void printSingleBlockRegionNoBlockId(OpAsmPrinter &printer, Operation *,

@@ -119,6 +119,7 @@ namespace {
 struct ManualSide {
   StringRef shardingsName;
   StringRef valueName;
+  StringRef valuesName;
   TensorShardingPerValueAttr shardings;
   TypeRange global;
   TypeRange local;
@@ -164,7 +165,7 @@ static FailureOr<int64_t> localSize(ManualComputationOp op, StringRef what,
 
 static LogicalResult checkManualSide(ManualComputationOp op,
                                      const ManualSide &side) {
-  if (failed(checkCount(op, side.valueName, side.local.size(),
+  if (failed(checkCount(op, side.valuesName, side.local.size(),
                         side.global.size())) ||
       failed(
           checkShardings(op, side.shardingsName, side.shardings, side.global)))
@@ -210,12 +211,13 @@ LogicalResult ManualComputationOp::verifySymbolUses(SymbolTableCollection &) {
     if (!seen.insert(name.getValue()).second)
       return emitOpError() << "'manual_axes' holds " << name
                            << " twice, expected distinct axes";
-  if (failed(checkManualSide(*this, {"in_shardings", "block arguments",
-                                     getInShardings(), getOperandTypes(),
+  if (failed(checkManualSide(*this, {"in_shardings", "block argument",
+                                     "block arguments", getInShardings(),
+                                     getOperandTypes(),
                                      getBody().getArgumentTypes()})) ||
-      failed(checkManualSide(*this, {"out_shardings", "returned values",
-                                     getOutShardings(), getResultTypes(),
-                                     returned->getTypes()})))
+      failed(checkManualSide(*this, {"out_shardings", "returned value",
+                                     "returned values", getOutShardings(),
+                                     getResultTypes(), returned->getTypes()})))
     return failure();
   // All shardings have passed, so that their meshes exist.
   MeshAttr mesh;
@@ -251,8 +253,8 @@ static LogicalResult checkCollective(Operation *op, TensorShardingAttr out,
   int64_t rank = type.hasRank() ? type.getRank() : 0;
   if (int64_t(lists.getValue().size()) != rank)
     return op->emitOpError()
-           << "'" << name << "' has " << lists.getValue().size()
-           << " entries, expected " << rank << ", one for each dimension";
+           << "'" << name << "' is of size " << lists.getValue().size()
+           << ", expected " << rank << ", one entry for each dimension";
   MeshAttr mesh = out.getMesh(op);
   SmallVector<AxisRefAttr> all;
   for (AxisRefListAttr list : lists.getValue())

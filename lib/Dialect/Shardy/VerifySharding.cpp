@@ -163,9 +163,9 @@ LogicalResult tenon::sdy::verifySharding(TensorShardingAttr sharding, Type type,
         sharding.getReplicatedAxes().empty() &&
         sharding.getUnreducedAxes().empty())
       return success();
-    return emitError() << "sharding on a single device has "
+    return emitError() << "sharding on a single device is of rank "
                        << sharding.getDimShardings().size()
-                       << " dimensions, expected no dimensions and no axes";
+                       << ", expected neither dimensions nor axes";
   }
   if (failed(verifyRank(sharding, type, emitError)))
     return failure();
@@ -198,9 +198,9 @@ static LogicalResult verifyMapping(TensorMappingAttr mapping, StringRef kind,
   int64_t rank = shaped && shaped.hasRank() ? shaped.getRank() : 0;
   int64_t count = mapping.getDimMappings().size();
   if (count != rank)
-    return emitError() << kind << " #" << index << " has " << count
-                       << " dimensions in the rule, expected " << rank
-                       << ", the rank of " << type;
+    return emitError() << kind << " #" << index << " is of rank " << count
+                       << " in the rule, expected " << rank << ", the rank of "
+                       << type;
   llvm::SmallDenseSet<int64_t, 8> seen;
   for (auto [i, dimension] : llvm::enumerate(mapping.getDimMappings())) {
     ArrayRef<int64_t> factors = dimension.getFactorIndices();
@@ -327,7 +327,7 @@ static LogicalResult verifySignatureSharding(Operation *op,
   if (attribute.getName() != shardingAttrName)
     return success();
   auto emitError = [&] {
-    return op->emitOpError() << "attribute '" << attribute.getName() << "' of "
+    return op->emitOpError() << "attribute '" << shardingAttrName << "' of "
                              << kind << " #" << index << ": ";
   };
   auto sharding = dyn_cast<TensorShardingAttr>(attribute.getValue());

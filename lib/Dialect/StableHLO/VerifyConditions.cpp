@@ -24,6 +24,11 @@ Diagnostic &tenon::stablehlo::operator<<(Diagnostic &diagnostic,
   return diagnostic;
 }
 
+std::string tenon::stablehlo::counted(int64_t count, StringRef one,
+                                      StringRef many) {
+  return (std::to_string(count) + " " + (count == 1 ? one : many)).str();
+}
+
 /// A list as a reader writes it: [2, ?, 3].
 static std::string format(ArrayRef<int64_t> values) {
   std::string text = "[";
@@ -205,8 +210,8 @@ LogicalResult tenon::stablehlo::checkCount(Operation *op, Subject list,
                                            StringRef reason) {
   if (found == expected)
     return success();
-  return op->emitOpError() << list << " has " << found
-                           << (found == 1 ? " entry" : " entries")
+  return op->emitOpError() << list << " has "
+                           << counted(found, "entry", "entries")
                            << ", expected " << expected << ", " << reason;
 }
 
@@ -258,6 +263,25 @@ LogicalResult tenon::stablehlo::checkDimensions(Operation *op, Subject list,
              << ", expected a dimension of " << tensor << " of rank " << rank
              << " (at least 0, less than " << rank << ")";
   return success();
+}
+
+LogicalResult tenon::stablehlo::checkDimension(Operation *op, Subject attribute,
+                                               int64_t value, Subject tensor,
+                                               int64_t rank) {
+  if (value >= 0 && value < rank)
+    return success();
+  return op->emitOpError() << attribute << " is " << value
+                           << ", expected a dimension of " << tensor
+                           << " of rank " << rank << " (at least 0, less than "
+                           << rank << ")";
+}
+
+LogicalResult tenon::stablehlo::checkAtLeast(Operation *op, Subject attribute,
+                                             int64_t value, int64_t minimum) {
+  if (value >= minimum)
+    return success();
+  return op->emitOpError() << attribute << " is " << value
+                           << ", expected at least " << minimum;
 }
 
 LogicalResult tenon::stablehlo::checkAtLeast(Operation *op, Subject list,
@@ -381,8 +405,9 @@ LogicalResult tenon::stablehlo::checkRegionArguments(Operation *op,
            << " blocks, expected one";
   if (body.getNumArguments() != expected.size())
     return op->emitOpError()
-           << "region " << region << " has " << body.getNumArguments()
-           << " arguments, expected " << expected.size();
+           << "region " << region << " has "
+           << counted(body.getNumArguments(), "argument", "arguments")
+           << ", expected " << expected.size();
   for (auto [i, found, wanted] :
        llvm::enumerate(body.getArgumentTypes(), expected))
     if (!agree(found, wanted))
@@ -412,10 +437,9 @@ LogicalResult tenon::stablehlo::checkRegionResults(Operation *op,
   if (failed(results))
     return failure();
   if (results->size() != expected.size())
-    return op->emitOpError()
-           << "region " << region << " returns " << results->size()
-           << (results->size() == 1 ? " value" : " values") << ", expected "
-           << expected.size();
+    return op->emitOpError() << "region " << region << " returns "
+                             << counted(results->size(), "value", "values")
+                             << ", expected " << expected.size();
   for (auto [i, found, wanted] : llvm::enumerate(results->getTypes(), expected))
     if (!agree(found, wanted))
       return op->emitOpError()
@@ -435,9 +459,10 @@ tenon::stablehlo::checkReducer(Operation *op, Subject region, Region &body,
            << " blocks, expected one";
   if (body.getNumArguments() != 2 * count)
     return op->emitOpError()
-           << "region " << region << " has " << body.getNumArguments()
-           << " arguments, expected " << 2 * count << ", two for each of "
-           << count << (count == 1 ? " value" : " values");
+           << "region " << region << " has "
+           << counted(body.getNumArguments(), "argument", "arguments")
+           << ", expected " << 2 * count << ", two for each of "
+           << counted(count, "value", "values");
   SmallVector<Type> results;
   for (size_t i = 0; i < count; ++i) {
     Type accumulator = elementTypeOf(body.getArgument(i).getType());

@@ -113,9 +113,11 @@ LogicalResult GetTupleElementOp::verify() {
                        getResult().getType());
 }
 
-/// Layouts are permutations, minor to major, one for each of `values`.
+/// Layouts are permutations, minor to major, one for each value of `types`,
+/// which messages call `values`.
 static LogicalResult checkLayouts(Operation *op, StringRef name,
-                                  ArrayAttr layouts, TypeRange types) {
+                                  ArrayAttr layouts, StringRef values,
+                                  TypeRange types) {
   if (failed(checkCount(op, {name, -1}, layouts.size(), types.size(),
                         "one for each value")))
     return failure();
@@ -132,7 +134,7 @@ static LogicalResult checkLayouts(Operation *op, StringRef name,
     SmallVector<int64_t> order;
     for (const APInt &dimension : layout.getValues<APInt>())
       order.push_back(dimension.getSExtValue());
-    if (failed(checkDimensions(op, {name, i}, order, "its value", rank)) ||
+    if (failed(checkDimensions(op, {name, i}, order, {values, i}, rank)) ||
         failed(checkUnique(op, {name, i}, order)))
       return failure();
   }
@@ -197,9 +199,10 @@ LogicalResult CustomCallOp::verify() {
     if (results.size() == 1)
       if (auto tuple = dyn_cast<TupleType>(results[0]))
         results.assign(tuple.begin(), tuple.end());
-    if (failed(checkLayouts(op, "operand_layouts", *operandLayouts,
+    if (failed(checkLayouts(op, "operand_layouts", *operandLayouts, "inputs",
                             getInputs().getTypes())) ||
-        failed(checkLayouts(op, "result_layouts", *resultLayouts, results)))
+        failed(checkLayouts(op, "result_layouts", *resultLayouts, "results",
+                            results)))
       return failure();
   }
   if (ArrayAttr aliases = getOutputOperandAliasesAttr())

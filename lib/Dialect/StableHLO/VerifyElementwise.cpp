@@ -42,11 +42,8 @@ LogicalResult ConvertOp::verify() {
 }
 
 LogicalResult IsFiniteOp::verify() {
-  // is_finite_c1
-  Operation *op = getOperation();
-  return failed(checkTensorTypes(op))
-             ? failure()
-             : checkSameShape(op, "x", getX().getType(), "y", getY().getType());
+  // is_finite_c1 is the trait CompatibleShapes.
+  return checkTensorTypes(*this);
 }
 
 LogicalResult SelectOp::verify() {
@@ -95,19 +92,12 @@ LogicalResult ReducePrecisionOp::verify() {
   Operation *op = getOperation();
   if (failed(checkTensorTypes(op)))
     return failure();
-  // reduce_precision_c1
-  if (failed(checkSameBaselineType(op, "operand", getOperand().getType(),
-                                   "output", getOutput().getType())))
-    return failure();
+  // reduce_precision_c1 is the trait CompatibleTypes.
   // reduce_precision_c2
-  if (int32_t(getExponentBits()) < 1)
-    return emitOpError() << "'exponent_bits' is " << int32_t(getExponentBits())
-                         << ", expected at least 1";
+  if (failed(checkAtLeast(op, "exponent_bits", int32_t(getExponentBits()), 1)))
+    return failure();
   // reduce_precision_c3
-  if (int32_t(getMantissaBits()) < 0)
-    return emitOpError() << "'mantissa_bits' is " << int32_t(getMantissaBits())
-                         << ", expected at least 0";
-  return success();
+  return checkAtLeast(op, "mantissa_bits", int32_t(getMantissaBits()), 0);
 }
 
 /// The comparison types that values of an element type allow, for messages.
@@ -129,10 +119,7 @@ LogicalResult CompareOp::verify() {
   // compare_c1
   if (failed(checkSameBaselineElementType(op, "lhs", lhs, "rhs", rhs)))
     return failure();
-  // compare_c2
-  if (failed(checkSameShape(op, "lhs", lhs, "rhs", rhs)) ||
-      failed(checkSameShape(op, "lhs", lhs, "result", getResult().getType())))
-    return failure();
+  // compare_c2 is the trait CompatibleShapes.
   // compare_c3
   std::optional<ComparisonType> type = getCompareType();
   Type element = elementTypeOf(lhs);

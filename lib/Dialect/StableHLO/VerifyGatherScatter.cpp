@@ -88,11 +88,14 @@ static LogicalResult checkRankSum(Operation *op, Subject tensor, int64_t rank,
                                   int64_t batching) {
   if (rank == windows + dropped + batching)
     return success();
-  return op->emitOpError() << tensor << " has rank " << rank << ", expected "
-                           << windows + dropped + batching << ": " << windows
-                           << " window dimensions, " << dropped
-                           << " collapsed or inserted dimensions and "
-                           << batching << " batching dimensions";
+  return op->emitOpError()
+         << tensor << " has rank " << rank << ", expected "
+         << windows + dropped + batching << ": "
+         << counted(windows, "window dimension", "window dimensions") << ", "
+         << counted(dropped, "collapsed or inserted dimension",
+                    "collapsed or inserted dimensions")
+         << " and "
+         << counted(batching, "batching dimension", "batching dimensions");
 }
 
 static LogicalResult checkIndexVectorDim(Operation *op, Subject indices,
@@ -370,8 +373,10 @@ static LogicalResult checkScatterUpdates(ScatterOp op,
     return op.emitOpError()
            << "'updates' #0 has rank " << update.size() << ", expected "
            << scatterSizes.size() + windowLimits.size() << ": "
-           << scatterSizes.size() << " dimensions of 'scatter_indices' and "
-           << windowLimits.size() << " window dimensions";
+           << counted(scatterSizes.size(), "dimension", "dimensions")
+           << " of 'scatter_indices' and "
+           << counted(windowLimits.size(), "window dimension",
+                      "window dimensions");
   SmallVector<int64_t> expected =
       combine(update.size(), windowDims, windowLimits, scatterSizes);
   for (auto [i, size, limit] : llvm::enumerate(update, expected)) {

@@ -202,8 +202,8 @@ LogicalResult IotaOp::verify() {
   if (failed(checkTensorTypes(op)))
     return failure();
   // iota_c1
-  return checkDimensions(op, "iota_dimension", int64_t(getIotaDimension()),
-                         "output", shapeOf(getOutput()).size());
+  return checkDimension(op, "iota_dimension", getIotaDimension(), "output",
+                        shapeOf(getOutput()).size());
 }
 
 LogicalResult ConcatenateOp::verify() {
@@ -217,8 +217,8 @@ LogicalResult ConcatenateOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(first);
   int64_t dimension = getDimension();
   // concatenate_c4
-  if (failed(checkDimensions(op, "dimension", dimension, {"inputs", 0},
-                             shape.size())))
+  if (failed(checkDimension(op, "dimension", dimension, {"inputs", 0},
+                            shape.size())))
     return failure();
   SmallVector<int64_t> expected(shape);
   for (int64_t i = 1, e = getInputs().size(); i < e; ++i) {

@@ -79,7 +79,7 @@ class CHLO_Op<string mnemonic, string what, string details, list<Trait> traits =
 
 class CHLO_UnaryOp<string mnemonic, Type operandType, Type resultType, string what, string details,
                    list<Trait> traits>
-    : CHLO_Op<mnemonic, what, details, !listconcat([Pure, Elementwise], traits)> {
+    : CHLO_Op<mnemonic, what, details, !listconcat([Pure], traits, [Elementwise])> {
   let arguments = (ins operandType:$operand);
   let results = (outs resultType:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
@@ -146,7 +146,7 @@ def CHLO_TanOp : CHLO_ComplexFunctionOp<"tan", "tangent", "The tangent of an ang
 
 class CHLO_BinaryOp<string mnemonic, string what, string details, list<Trait> traits = []>
     : CHLO_Op<mnemonic, what, details,
-              !listconcat([Pure, Elementwise, StableHLO_CompatibleTypes], traits)>;
+              !listconcat([Pure, StableHLO_CompatibleTypes, Elementwise], traits)>;
 
 def CHLO_MulhiOp : CHLO_BinaryOp<"mulhi", "upper half of a product",
     "The upper N bits of the 2N-bit product of two N-bit integers.", [StableHLO_Commutative]> {

@@ -225,11 +225,15 @@ def Sdy_AllReduceOp : Sdy_CollectiveOp<"all_reduce"> {
   let summary = "parts combined along axes";
   let description = "Adds up (or takes the largest or smallest of) what devices along the axes hold.";
   let arguments = (ins AnyShaped:$tensor, Sdy_AxisRefListAttr:$reduction_axes,
-                       DefaultValuedAttr<Sdy_ReductionOp, "::tenon::sdy::ReductionOp::SUM">:$reduction_op,
+                       OptionalAttr<Sdy_ReductionOp>:$reduction_op,
                        Sdy_TensorShardingAttr:$out_sharding);
   let assemblyFormat = [{
     ($reduction_op^)? $reduction_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict
     `:` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// How parts are combined; a sum where nothing is said.
+    ReductionOp getReduction() { return getReductionOp().value_or(ReductionOp::SUM); }
   }];
 }
 
@@ -237,11 +241,15 @@ def Sdy_ReduceScatterOp : Sdy_CollectiveOp<"reduce_scatter"> {
   let summary = "parts combined along axes and cut along them";
   let description = "An all_reduce, then an all_slice along the same axes.";
   let arguments = (ins AnyShaped:$tensor, Sdy_ListOfAxisRefListsAttr:$reduce_scatter_axes,
-                       DefaultValuedAttr<Sdy_ReductionOp, "::tenon::sdy::ReductionOp::SUM">:$reduction_op,
+                       OptionalAttr<Sdy_ReductionOp>:$reduction_op,
                        Sdy_TensorShardingAttr:$out_sharding);
   let assemblyFormat = [{
     ($reduction_op^)? $reduce_scatter_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict
     `:` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// How parts are combined; a sum where nothing is said.
+    ReductionOp getReduction() { return getReductionOp().value_or(ReductionOp::SUM); }
   }];
 }
 

@@ -20,6 +20,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace tenon::stablehlo {
 
@@ -35,6 +36,9 @@ struct Subject {
 
 mlir::Diagnostic &operator<<(mlir::Diagnostic &diagnostic,
                              const Subject &subject);
+
+/// `count` things in words: "1 entry", "2 entries".
+std::string counted(int64_t count, llvm::StringRef one, llvm::StringRef many);
 
 /// Whether two sizes of a dimension may be the same: equal, or one is dynamic.
 bool agree(int64_t a, int64_t b);
@@ -103,7 +107,12 @@ mlir::LogicalResult checkDimensions(mlir::Operation *op, Subject list,
                                     llvm::ArrayRef<int64_t> values,
                                     Subject tensor, int64_t rank);
 
+mlir::LogicalResult checkDimension(mlir::Operation *op, Subject attribute,
+                                   int64_t value, Subject tensor, int64_t rank);
+
 /// Every value is at least `minimum`.
+mlir::LogicalResult checkAtLeast(mlir::Operation *op, Subject attribute,
+                                 int64_t value, int64_t minimum);
 mlir::LogicalResult checkAtLeast(mlir::Operation *op, Subject list,
                                  llvm::ArrayRef<int64_t> values,
                                  int64_t minimum);
