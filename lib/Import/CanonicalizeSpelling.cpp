@@ -237,22 +237,31 @@ struct MapOnTensors : OpRewritePattern<MapOp> {
     };
     IRMapping mapping;
     mapping.map(body.getArguments(), op.getInputs());
+    // A scalar from outside, and a constant, is the same for every element.
+    auto spread = [&](Value scalar) {
+      if (mapping.contains(scalar))
+        return;
+      mapping.map(scalar, BroadcastInDimOp::create(rewriter, op.getLoc(),
+                                                   onTensor(scalar.getType()),
+                                                   scalar, ArrayRef<int64_t>())
+                              .getResult());
+    };
     for (Operation &inner : body.without_terminator()) {
-      if (auto constant = dyn_cast<ConstantOp>(inner)) {
-        auto splat = cast<DenseElementsAttr>(constant.getValue());
-        mapping.map(constant.getResult(),
-                    ConstantOp::create(rewriter, inner.getLoc(),
-                                       cast<ElementsAttr>(splat.resizeSplat(
-                                           onTensor(splat.getType()))))
-                        .getResult());
+      if (isa<ConstantOp>(inner)) {
+        Value scalar = rewriter.clone(inner)->getResult(0);
+        spread(scalar);
+        mapping.map(inner.getResult(0), mapping.lookup(scalar));
         continue;
       }
+      for (Value operand : inner.getOperands())
+        spread(operand);
       Operation *clone = rewriter.clone(inner, mapping);
       for (OpResult result : clone->getResults())
         result.setType(onTensor(result.getType()));
     }
-    rewriter.replaceOp(
-        op, mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
+    Value result = body.getTerminator()->getOperand(0);
+    spread(result);
+    rewriter.replaceOp(op, mapping.lookup(result));
     return success();
   }
 };

@@ -10,6 +10,7 @@
 #include "tenon/Import/ReadStableHLO.h"
 
 #include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 
@@ -30,7 +31,8 @@ namespace tenon::importer {
 
 void registerInputDialects(DialectRegistry &registry) {
   registry.insert<chlo::CHLODialect, func::FuncDialect, quant::QuantDialect,
-                  stablehlo::StableHLODialect, step::StepDialect>();
+                  sdy::SdyDialect, stablehlo::StableHLODialect,
+                  step::StepDialect>();
 }
 
 /// The line and column, from one, of a byte of the text.
@@ -129,7 +131,7 @@ LogicalResult checkStaticShapes(ModuleOp module) {
       InFlightDiagnostic error = emitError(argument.getLoc());
       error << "argument " << argument.getArgNumber();
       if (auto name = dyn_cast<NameLoc>(argument.getLoc()))
-        error << " '" << name.getName() << "'";
+        error << " '" << name.getName().getValue() << "'";
       error << " has the dynamic shape " << argument.getType()
             << ", expected static extents; export the step with concrete sizes";
     }

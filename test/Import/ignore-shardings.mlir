@@ -1,0 +1,36 @@
+// RUN: tenon-opt %s --import-ignore-shardings --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --import-ignore-shardings --split-input-file --remarks-filter="import-.*" --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Operations that only carry shardings go; attributes of the signature stay.
+
+// REMARK: remark: [Missed] shardings {{.*}}shardings ignored: a program for 8 devices is compiled for one
+// CHECK: sdy.mesh @mesh
+// CHECK: func.func @main(%[[X:.*]]: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>})
+// CHECK-NEXT: %[[R:.*]] = stablehlo.add %[[X]], %[[X]] : tensor<8x4xf32>
+// CHECK-NEXT: return %[[R]]
+module attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["data"=4, "model"=2]>
+  func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<8x4xf32> {
+    %0 = sdy.sharding_constraint %x <@mesh, [{"data"}, {}]> : tensor<8x4xf32>
+    %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %2 = stablehlo.add %1, %1 : tensor<8x4xf32>
+    return %2 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// On one device a sum over all devices is its operand, and the device's number 0.
+
+// CHECK: func.func @main(%[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[ID:.*]] = stablehlo.constant dense<0> : tensor<ui32>
+// CHECK-NEXT: return %[[X]], %[[ID]]
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<ui32>) {
+  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.partition_id : tensor<ui32>
+  return %0, %1 : tensor<4xf32>, tensor<ui32>
+}

@@ -1,0 +1,67 @@
+// RUN: tenon-opt %s --verify-step-form --split-input-file --verify-diagnostics
+
+// A module in step form passes.
+
+module {
+  sdy.mesh @mesh = <["data"=4]>
+  func.func @main(
+      %w: tensor<4xf32> {step.role = #step.role<parameter>, step.role_reason = "said so", step.name = "w",
+                         step.aliases = ["arg0"], step.successor = 0 : i64, step.donated},
+      %x: tensor<4xf32> {step.role = #step.role<batch>, step.role_reason = "said so", step.name = "x",
+                         step.aliases = []})
+    -> (tensor<4xf32> {step.name = "w", step.aliases = ["result0"]}) {
+    %0 = stablehlo.add %w, %x : tensor<4xf32>
+    %1 = chlo.erf %0 : tensor<4xf32> -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{argument 0 has no 'step.role'}}
+func.func @main(%x: tensor<4xf32> {step.role_reason = "", step.name = "x", step.aliases = []})
+    -> (tensor<4xf32> {step.name = "y", step.aliases = []}) {
+  // expected-error@+1 {{step form holds no 'chlo.square'}}
+  %0 = chlo.square %x : tensor<4xf32> -> tensor<4xf32>
+  // expected-error@+2 {{step form holds no composites and tuples}}
+  // expected-error@+1 {{step form holds tensors of static shape, found a result of type 'tuple<tensor<4xf32>>'}}
+  %t = stablehlo.tuple %0 : tuple<tensor<4xf32>>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+2 {{arguments 0 and 1 are both named 'x'}}
+// expected-error@+1 {{argument 1 'x' has the role parameter and no successor}}
+func.func @main(
+    %x: tensor<4xf32> {step.role = #step.role<batch>, step.role_reason = "", step.name = "x", step.aliases = []},
+    %y: tensor<4xf32> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "x", step.aliases = []}) {
+  return
+}
+
+// -----
+
+// expected-error@+2 {{arguments 0 and 1 have the same successor, result 0}}
+// expected-error@+1 {{argument 1 is named 'b' and its successor, result 0, 'a'}}
+func.func @main(
+    %x: tensor<4xf32> {step.role = #step.role<state>, step.role_reason = "", step.name = "a", step.aliases = [], step.successor = 0 : i64},
+    %y: tensor<4xf32> {step.role = #step.role<state>, step.role_reason = "", step.name = "b", step.aliases = [], step.successor = 0 : i64})
+  -> (tensor<4xf32> {step.name = "a", step.aliases = []}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @main() {
+  return
+}
+// expected-error@+1 {{step form holds one public function @main and nothing beside it}}
+func.func private @other() {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{step form holds a public function @main}}
+module {
+}

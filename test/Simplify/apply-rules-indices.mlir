@@ -1,0 +1,140 @@
+// RUN: tenon-opt %s --simplify-apply-rules --split-input-file | FileCheck %s
+
+// Exporters guard an index that may be negative. Counting never is.
+
+// CHECK-LABEL: func.func @counted
+// CHECK: %[[I:.*]] = stablehlo.iota dim = 0 : tensor<16xi32>
+// CHECK-NEXT: return %[[I]]
+func.func @counted() -> tensor<16xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<16xi32>
+  %n = stablehlo.constant dense<16> : tensor<16xi32>
+  %1 = stablehlo.compare LT, %0, %zero, SIGNED : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+  %2 = stablehlo.add %0, %n : tensor<16xi32>
+  %3 = stablehlo.select %1, %2, %0 : tensor<16xi1>, tensor<16xi32>
+  return %3 : tensor<16xi32>
+}
+
+// -----
+
+// A loop's counter lies between its start and its bound, so the guards of both
+// accesses go; forwards and backwards.
+
+// CHECK-LABEL: func.func @loop
+// CHECK: stablehlo.while
+// CHECK: } do {
+// CHECK-NOT: stablehlo.compare
+// CHECK-NOT: stablehlo.select
+// CHECK: stablehlo.dynamic_slice %{{.*}}, %iterArg, %
+// CHECK: %[[BACK:.*]] = stablehlo.subtract %{{.*}}, %iterArg
+// CHECK: stablehlo.dynamic_slice %{{.*}}, %[[BACK]], %
+func.func @loop(%x: tensor<8x4xf32>, %a: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %eight = stablehlo.constant dense<8> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %sum = %a) : tensor<i32>, tensor<4xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %eight, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %n = stablehlo.compare LT, %i, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %w = stablehlo.add %i, %eight : tensor<i32>
+    %s = stablehlo.select %n, %w, %i : tensor<i1>, tensor<i32>
+    %r = stablehlo.dynamic_slice %x, %s, %zero, sizes = [1, 4] : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+    %b = stablehlo.subtract %seven, %i : tensor<i32>
+    %bn = stablehlo.compare LT, %b, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %bw = stablehlo.add %b, %eight : tensor<i32>
+    %bs = stablehlo.select %bn, %bw, %b : tensor<i1>, tensor<i32>
+    %q = stablehlo.dynamic_slice %x, %bs, %zero, sizes = [1, 4] : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+    %rv = stablehlo.reshape %r : (tensor<1x4xf32>) -> tensor<4xf32>
+    %qv = stablehlo.reshape %q : (tensor<1x4xf32>) -> tensor<4xf32>
+    %p = stablehlo.multiply %rv, %qv : tensor<4xf32>
+    %t = stablehlo.add %sum, %p : tensor<4xf32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %t : tensor<i32>, tensor<4xf32>
+  }
+  return %0#1 : tensor<4xf32>
+}
+
+// -----
+
+// A loop whose bound its body changes says nothing about its counter.
+
+// CHECK-LABEL: func.func @moving_bound
+// CHECK: } do {
+// CHECK: stablehlo.compare LT, %iterArg, %
+func.func @moving_bound(%n: tensor<i32>) -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %limit = %five) : tensor<i32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %small = stablehlo.compare LT, %i, %five, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %m = stablehlo.select %small, %n, %zero : tensor<i1>, tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %m : tensor<i32>, tensor<i32>
+  }
+  return %0#1 : tensor<i32>
+}
+
+// -----
+
+// Slices, gathers and scatters at places that are known. Starts are moved inside.
+
+// CHECK-LABEL: func.func @places
+// CHECK-SAME: (%[[X:.*]]: tensor<8x4xf32>, %[[U:.*]]: tensor<4xf32>)
+// CHECK: %[[S:.*]] = stablehlo.slice %[[X]] [6:8, 0:4]
+// CHECK: %[[G:.*]] = stablehlo.slice %[[X]] [2:3, 0:4]
+// CHECK: %[[GR:.*]] = stablehlo.reshape %[[G]] : (tensor<1x4xf32>) -> tensor<4xf32>
+// CHECK: %[[V:.*]] = stablehlo.reshape %[[U]] : (tensor<4xf32>) -> tensor<1x4xf32>
+// CHECK: %[[A:.*]] = stablehlo.add %[[V]], %{{.*}} : tensor<1x4xf32>
+// CHECK: %[[P:.*]] = stablehlo.pad %[[A]], %{{.*}}, low = [2, 0], high = [5, 0], interior = [0, 0]
+// CHECK: return %[[S]], %[[GR]], %[[P]]
+func.func @places(%x: tensor<8x4xf32>, %u: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<8x4xf32>) {
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %seven, %zero, sizes = [2, 4] : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+  %two = stablehlo.constant dense<2> : tensor<1xi32>
+  %1 = "stablehlo.gather"(%x, %two) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<1xi32>) -> tensor<4xf32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+  %2 = "stablehlo.scatter"(%zeros, %two, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<8x4xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<8x4xf32>
+  return %0, %1, %2 : tensor<2x4xf32>, tensor<4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// A scatter outside its input is dropped, which only the operation knows how.
+
+// CHECK-LABEL: func.func @outside
+// CHECK: stablehlo.scatter
+func.func @outside(%x: tensor<8xf32>, %u: tensor<f32>) -> tensor<8xf32> {
+  %nine = stablehlo.constant dense<9> : tensor<1xi32>
+  %0 = "stablehlo.scatter"(%x, %nine, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<8xf32>, tensor<1xi32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// The first rows of a table, by number.
+
+// CHECK-LABEL: func.func @positions
+// CHECK-SAME: (%[[X:.*]]: tensor<64x16xf32>)
+// CHECK: %[[S:.*]] = stablehlo.slice %[[X]] [0:32, 0:16]
+// CHECK: return %[[S]]
+func.func @positions(%x: tensor<64x16xf32>) -> tensor<32x16xf32> {
+  %0 = stablehlo.iota dim = 0 : tensor<32xi32>
+  %1 = stablehlo.reshape %0 : (tensor<32xi32>) -> tensor<32x1xi32>
+  %2 = "stablehlo.gather"(%x, %1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>}> : (tensor<64x16xf32>, tensor<32x1xi32>) -> tensor<32x16xf32>
+  return %2 : tensor<32x16xf32>
+}
