@@ -37,7 +37,7 @@ struct BoundChoice {
 };
 
 struct Plan {
-  RecomputeStages stages;
+  Reruns reruns;
   int64_t cost = 0;
   int64_t peak = 0;
 };
@@ -54,8 +54,7 @@ public:
   /// The best plan found; `hint` is a plan for another budget.
   std::optional<Plan> plan(int64_t budget, int64_t target, int64_t moves,
                            const Plan *hint);
-  std::optional<Plan> seedPlan(int64_t budget,
-                               std::vector<RecomputeStages> *seeds);
+  std::optional<Plan> seedPlan(int64_t budget, std::vector<Reruns> *seeds);
   /// Keeps the `count` candidates with the best bounds at `budget`.
   void narrow(int64_t budget, size_t count);
 
@@ -83,7 +82,6 @@ ChoiceSolver::ChoiceSolver(const RecomputeProblem &problem,
                            const RecomputeOptions &options)
     : graph(problem), options(options), loss(problem.loss),
       keepAll(graph.nodes + 1, 0), flows(options.flows) {
-  everything.stages.resize(graph.nodes);
   for (int32_t value = 0; value < graph.values; ++value) {
     int32_t begin = graph.producer[value];
     std::span<const int32_t> users = graph.users(value);
@@ -231,8 +229,8 @@ void ChoiceSolver::narrow(int64_t budget, size_t count) {
 
 /// Plans rebuilt from the best cuts, with different amounts of memory reserved
 /// for what the cut does not see. Returns the cheapest that fits.
-std::optional<Plan>
-ChoiceSolver::seedPlan(int64_t budget, std::vector<RecomputeStages> *seeds) {
+std::optional<Plan> ChoiceSolver::seedPlan(int64_t budget,
+                                           std::vector<Reruns> *seeds) {
   std::optional<Plan> best;
   int32_t from = -1;
   int64_t bestBound = -1;
@@ -256,16 +254,16 @@ ChoiceSolver::seedPlan(int64_t budget, std::vector<RecomputeStages> *seeds) {
     if (candidate.front.empty() ||
         candidate.front.front().held > room - reserve)
       return false;
-    std::vector<char> rerun = chooseReruns(graph, candidate.network->cutNode(),
+    std::vector<char> rerun = chooseReruns(graph, *candidate.network,
                                            candidate.front, room - reserve);
-    RecomputeStages stages = placeReruns(graph, candidate.network->cutNode(),
-                                         std::move(rerun), budget, split);
-    RecomputeMeasure found = measure(graph, orderOf(stages));
+    Reruns plan = placeReruns(graph, candidate.network->cutNode(),
+                              std::move(rerun), budget, split);
+    RecomputeMeasure found = measure(graph, orderOf(graph.nodes, plan));
     bool fits = found.peak <= budget;
     if (fits && (!best || found.cost < best->cost))
-      best = Plan{stages, found.cost, found.peak};
+      best = Plan{plan, found.cost, found.peak};
     if (seeds)
-      seeds->push_back(std::move(stages));
+      seeds->push_back(std::move(plan));
     return fits;
   };
   if (attempt(0, false))
@@ -292,30 +290,33 @@ std::optional<Plan> ChoiceSolver::plan(int64_t budget, int64_t target,
                                        int64_t moves, const Plan *hint) {
   if (everything.peak <= budget)
     return everything;
-  std::vector<RecomputeStages> seeds;
+  std::vector<Reruns> seeds;
   std::optional<Plan> best = seedPlan(budget, &seeds);
   if (hint) {
     if (hint->peak <= budget && (!best || hint->cost < best->cost))
       best = *hint;
-    seeds.push_back(hint->stages);
+    seeds.push_back(hint->reruns);
   }
-  seeds.push_back(everything.stages);
-  if (moves <= 0 || (best && best->cost <= target))
+  seeds.push_back(everything.reruns);
+  // A search needs some moves per node to change anything.
+  if (moves < graph.nodes || (best && best->cost <= target))
     return best;
 
   // Rounds of annealing: many starts briefly, the better ones longer and
   // cooler.
   struct Start {
-    RecomputeStages stages;
+    Reruns reruns;
     size_t number;
     int64_t rank; // cost of the best plan, or above all costs without one
   };
   std::vector<Start> starts;
-  size_t count = std::min<size_t>(12, std::max<size_t>(2, seeds.size()));
+  // Each start costs one pass over the graph, whatever its moves.
+  size_t most = std::clamp<size_t>(24'000 / (graph.nodes + 1), 1, 12);
+  size_t count = std::min<size_t>(most, std::max<size_t>(2, seeds.size()));
   for (size_t i = 0; i < count; ++i)
     starts.push_back({seeds[i % seeds.size()], i, 0});
   if (best)
-    starts[0].stages = best->stages;
+    starts[0].reruns = best->reruns;
   struct Round {
     double share, hot;
     size_t survivors;
@@ -325,13 +326,14 @@ std::optional<Plan> ChoiceSolver::plan(int64_t budget, int64_t target,
   double scale = double(graph.baseCost) + 1;
   uint64_t seed = options.seed;
   double weight =
-      4.0 * double(target - graph.baseCost + 1) / double(budget + 1);
+      std::max(4.0 * double(target - graph.baseCost), 0.02 * scale) /
+      double(budget + 1);
   for (const Round &round : rounds) {
     int64_t each = int64_t(double(moves) * round.share) /
                    static_cast<int64_t>(starts.size());
     for (Start &start : starts) {
       PlanSearch search(graph, budget, ++seed * 0x9E3779B97F4A7C15);
-      search.load(start.stages);
+      search.load(start.reruns);
       PlanSearch::Schedule schedule;
       schedule.moves = each;
       schedule.hot = round.hot * scale;
@@ -341,14 +343,15 @@ std::optional<Plan> ChoiceSolver::plan(int64_t budget, int64_t target,
       search.anneal(schedule);
       movesUsed += each;
       if (search.hasBest()) {
-        start.stages = search.bestStages();
+        start.reruns = search.bestPlan();
         start.rank = search.bestPlanCost();
         if (!best || start.rank < best->cost) {
-          RecomputeMeasure found = measure(graph, orderOf(start.stages));
-          best = Plan{start.stages, found.cost, found.peak};
+          RecomputeMeasure found =
+              measure(graph, orderOf(graph.nodes, start.reruns));
+          best = Plan{start.reruns, found.cost, found.peak};
         }
       } else {
-        start.stages = search.stages();
+        start.reruns = search.plan();
         start.rank = INT64_MAX / 2 + search.overflow() / 2;
       }
       if (best && best->cost <= target)
@@ -365,8 +368,8 @@ std::optional<Plan> ChoiceSolver::plan(int64_t budget, int64_t target,
 static int64_t effectiveMoves(const RecomputeGraph &graph,
                               const RecomputeOptions &options) {
   // A move touches more stages on a longer graph.
-  double factor = std::min(1.0, 4'000.0 / double(graph.nodes + 1));
-  return int64_t(double(options.moves) * factor);
+  double factor = std::min(1.0, 2'000.0 / double(graph.nodes + 1));
+  return int64_t(double(options.moves) * factor * factor);
 }
 
 RecomputeSolution
@@ -402,7 +405,7 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
     return solution;
   }
   solution.status = RecomputeStatus::Solved;
-  solution.order = orderOf(plan->stages);
+  solution.order = orderOf(solver.graph.nodes, plan->reruns);
   solution.cost = plan->cost;
   solution.peak = plan->peak;
   return solution;
@@ -422,7 +425,7 @@ void tenon::solver::solveRecomputeFrontier(
   if (count > 1)
     solver.narrow(solver.smallestBudget + (top - solver.smallestBudget) / 2,
                   std::max<size_t>(2, 4'000 / (graph.nodes + 1)));
-  int64_t moves = effectiveMoves(graph, options) / (2 * count);
+  int64_t moves = effectiveMoves(graph, options) / (8 * count);
 
   // The smallest budget with a plan: bisection between the largest working set
   // and the peak, by quick plans.
@@ -473,7 +476,7 @@ void tenon::solver::solveRecomputeFrontier(
     solution.budget = point.budget;
     solution.cost = point.plan.cost;
     solution.peak = point.plan.peak;
-    solution.order = orderOf(point.plan.stages);
+    solution.order = orderOf(graph.nodes, point.plan.reruns);
     solution.bound = point.given.bound;
     solution.certificate = solver.certificate(point.given, false);
     solution.anyOrderBound = point.any.bound;

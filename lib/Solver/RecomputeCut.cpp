@@ -232,6 +232,7 @@ CutLine CutNetwork::minimumCut(Price price) {
   // only what the needed values lead to counts.
   CutLine line;
   line.price = price;
+  line.rerun.resize(netNodes.size());
   std::vector<char> wanted(graph.values, 0);
   for (size_t i = 0; i < netValues.size(); ++i)
     wanted[netValues[i]] = isNeeded[i];
@@ -251,11 +252,10 @@ CutLine CutNetwork::minimumCut(Price price) {
       continue;
     }
     line.cost += graph.cost[node];
-    line.rerun.push_back(node);
+    line.rerun[i] = true;
     for (int32_t value : graph.inputs(node))
       wanted[value] = !present[value];
   }
-  std::reverse(line.rerun.begin(), line.rerun.end());
   return line;
 }
 
@@ -274,15 +274,19 @@ CutNetwork::certificate(RecomputeCertificate::Kind kind) const {
   return result;
 }
 
-int64_t CutNetwork::boundOf(const CutLine &line, int64_t budget) const {
-  __int128 flow = 0;
+int64_t CutNetwork::flowValue() const {
+  int64_t flow = 0;
   for (int32_t arc : sinkArc)
     flow += arcs[arc].flow;
-  __int128 overhead = flow - __int128(line.price.numerator) * room(budget);
+  return flow;
+}
+
+int64_t CutNetwork::boundOf(Price price, int64_t flow, int64_t budget) const {
+  __int128 overhead = flow - __int128(price.numerator) * room(budget);
   if (overhead <= 0)
     return graph.baseCost;
-  return graph.baseCost + int64_t((overhead + line.price.denominator - 1) /
-                                  line.price.denominator);
+  return graph.baseCost +
+         int64_t((overhead + price.denominator - 1) / price.denominator);
 }
 
 CutNetwork::Best CutNetwork::bestBound(int64_t budget,
@@ -316,7 +320,7 @@ CutNetwork::Best CutNetwork::bestBound(int64_t budget,
     } while (price < 1e12 && line.held > 0);
     insert(std::move(line));
   }
-  auto pick = [&](bool low) -> const CutLine * {
+  auto pick = [&](bool low) -> CutLine * {
     auto place = std::upper_bound(
         front.begin(), front.end(), space,
         [](int64_t held, const CutLine &a) { return held < a.held; });
@@ -325,7 +329,7 @@ CutNetwork::Best CutNetwork::bestBound(int64_t budget,
     return place == front.end() ? nullptr : &*place;
   };
   for (int step = 0; step < 60 && flows > 0; ++step) {
-    const CutLine *fits = pick(true), *over = pick(false);
+    CutLine *fits = pick(true), *over = pick(false);
     if (!fits) {
       best.impossible = true;
       return best;
@@ -337,7 +341,8 @@ CutNetwork::Best CutNetwork::bestBound(int64_t budget,
     Price price = makePrice(slope);
     CutLine line = minimumCut(price);
     --flows;
-    int64_t bound = boundOf(line, budget);
+    int64_t flow = flowValue();
+    int64_t bound = boundOf(price, flow, budget);
     if (bound > best.bound || (step == 0 && bound == best.bound)) {
       best.bound = bound;
       best.price = price;
@@ -348,8 +353,13 @@ CutNetwork::Best CutNetwork::bestBound(int64_t budget,
     double onSegment =
         double(over->cost) + slope * double(over->held - line.held);
     bool corner = double(line.cost) < onSegment - 1e-9 * (1 + onSegment);
-    if (known || !corner || line.held <= fits->held || line.held >= over->held)
+    if (known || !corner || line.held <= fits->held ||
+        line.held >= over->held) {
+      fits->closed = true;
+      fits->meeting = price;
+      fits->meetingFlow = flow;
       break;
+    }
     insert(std::move(line));
   }
   auto place = std::upper_bound(
@@ -363,8 +373,5 @@ int64_t CutNetwork::unavoidableBytes() {
   freeRecompute = true;
   minimumCut({1, 1});
   freeRecompute = false;
-  int64_t flow = 0;
-  for (int32_t arc : sinkArc)
-    flow += arcs[arc].flow;
-  return flow;
+  return flowValue();
 }

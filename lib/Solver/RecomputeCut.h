@@ -36,9 +36,15 @@ struct Price {
 /// One minimum cut: a line of the front and the choice behind it.
 struct CutLine {
   Price price;
-  int64_t cost = 0;           // of the nodes that run again
-  int64_t held = 0;           // bytes of the values that are kept
-  std::vector<int32_t> rerun; // nodes, ascending
+  int64_t cost = 0;        // of the nodes that run again
+  int64_t held = 0;        // bytes of the values that are kept
+  std::vector<bool> rerun; // per node of the network, netNodes' order
+  /// No corner of the front lies between this line and the next one with more
+  /// bytes held: the cut at the price where both meet has this flow, so the
+  /// bound for any room in between needs no further cut.
+  bool closed = false;
+  Price meeting;
+  int64_t meetingFlow = 0;
 };
 
 class CutNetwork {
@@ -59,8 +65,8 @@ public:
 
   /// For the last minimumCut(): its flow as a certificate.
   RecomputeCertificate certificate(RecomputeCertificate::Kind kind) const;
-  /// base + max(0, ceil(cut - price * room)) of the last minimumCut().
-  int64_t boundOf(const CutLine &line, int64_t budget) const;
+  /// base + max(0, ceil(flow - price * room)).
+  int64_t boundOf(Price price, int64_t flow, int64_t budget) const;
 
   /// The largest bound over all prices, by intersecting the lines of the front
   /// around the room. `front` holds lines already known, sorted by held bytes,
@@ -77,6 +83,8 @@ public:
   int64_t unavoidableBytes();
 
   int32_t cutNode() const { return cut; }
+  /// The nodes of the network, ascending.
+  std::span<const int32_t> nodes() const { return netNodes; }
 
 private:
   struct Arc {
@@ -87,6 +95,7 @@ private:
   };
   void buildArcs();
   int64_t maximumFlow();
+  int64_t flowValue() const;
   bool levels();
   int64_t augment();
 

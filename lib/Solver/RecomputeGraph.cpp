@@ -58,11 +58,15 @@ int64_t RecomputeGraph::workingSet(int32_t node) const {
   return sum;
 }
 
-std::vector<int32_t> tenon::solver::orderOf(const RecomputeStages &stages) {
+std::vector<int32_t> tenon::solver::orderOf(int32_t nodes,
+                                            const Reruns &reruns) {
   std::vector<int32_t> order;
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    order.insert(order.end(), stages[stage].begin(), stages[stage].end());
-    order.push_back(static_cast<int32_t>(stage));
+  order.reserve(nodes + reruns.size());
+  size_t next = 0;
+  for (int32_t stage = 0; stage < nodes; ++stage) {
+    for (; next < reruns.size() && reruns[next].stage == stage; ++next)
+      order.push_back(reruns[next].node);
+    order.push_back(stage);
   }
   return order;
 }

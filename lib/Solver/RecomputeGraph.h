@@ -10,6 +10,7 @@
 
 #include "tenon/Solver/RecomputeChoice.h"
 
+#include <compare>
 #include <span>
 
 namespace tenon::solver {
@@ -48,12 +49,20 @@ struct RecomputeGraph {
   int64_t workingSet(int32_t node) const;
 };
 
-/// A plan: for each stage (a node's first run) the nodes that run again just
-/// before it, ascending. Any such lists are a valid plan, because a node's
-/// inputs have all been computed by then; memory and cost follow.
-using RecomputeStages = std::vector<std::vector<int32_t>>;
+/// `node` runs again in `stage`, that is between the first runs of the nodes
+/// stage - 1 and stage.
+struct Rerun {
+  int32_t stage;
+  int32_t node;
+  auto operator<=>(const Rerun &) const = default;
+};
 
-std::vector<int32_t> orderOf(const RecomputeStages &stages);
+/// A plan: the reruns, sorted; within a stage they run by id. Any such list is
+/// a valid plan, because a node's inputs have all been computed by then; memory
+/// and cost follow.
+using Reruns = std::vector<Rerun>;
+
+std::vector<int32_t> orderOf(int32_t nodes, const Reruns &reruns);
 
 struct RecomputeMeasure {
   int64_t cost = 0;

@@ -12,7 +12,7 @@
 using namespace tenon::solver;
 
 std::vector<char> tenon::solver::chooseReruns(const RecomputeGraph &graph,
-                                              int32_t cut,
+                                              const CutNetwork &network,
                                               const std::vector<CutLine> &front,
                                               int64_t room) {
   auto place = std::upper_bound(
@@ -22,30 +22,30 @@ std::vector<char> tenon::solver::chooseReruns(const RecomputeGraph &graph,
   if (place == front.begin())
     return rerun;
   const CutLine &fits = *(place - 1);
-  for (int32_t node : fits.rerun)
-    rerun[node] = 1;
+  std::span<const int32_t> nodes = network.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i)
+    rerun[nodes[i]] = fits.rerun[i];
   if (place == front.end())
     return rerun;
-  for (int32_t node : place->rerun)
-    rerun[node] |= 2; // runs again in both
+  const std::vector<bool> &inBoth = place->rerun;
   // Hold the latest first: they are read, and freed, soonest after the cut.
   int64_t left = room - fits.held;
-  for (size_t i = fits.rerun.size(); i-- > 0 && left > 0;) {
-    int32_t node = fits.rerun[i];
+  for (size_t i = nodes.size(); i-- > 0 && left > 0;) {
+    int32_t node = nodes[i];
+    if (!fits.rerun[i] || inBoth[i])
+      continue;
     int64_t bytes = 0;
     for (int32_t value : graph.outputs(node))
       for (int32_t user : graph.users(value))
-        if (user > cut || rerun[user] != 0) {
+        if (user > network.cutNode() || rerun[user]) {
           bytes += graph.bytes[value];
           break;
         }
-    if (rerun[node] != 1 || bytes > left)
+    if (bytes > left)
       continue;
     rerun[node] = 0;
     left -= bytes;
   }
-  for (char &flag : rerun)
-    flag = flag != 0;
   return rerun;
 }
 
@@ -59,7 +59,7 @@ public:
         rebuilt(graph.nodes, 0), inClosure(graph.nodes, 0),
         inUpper(graph.nodes, 0), level(graph.nodes + 1, 0) {}
 
-  RecomputeStages run(bool split);
+  Reruns run(bool split);
 
 private:
   int32_t lastUse(int32_t value) const {
@@ -215,8 +215,8 @@ void Rebuild::holdBelow(int32_t node, int32_t first, int32_t stage) {
   }
 }
 
-RecomputeStages Rebuild::run(bool split) {
-  RecomputeStages stages(graph.nodes);
+Reruns Rebuild::run(bool split) {
+  Reruns plan;
   // What is there in each later stage: first runs after the cut, held values.
   for (int32_t value = 0; value < graph.values; ++value) {
     int32_t node = graph.producer[value], end = lastUse(value);
@@ -249,17 +249,17 @@ RecomputeStages Rebuild::run(bool split) {
     for (size_t i = from; i < closure.size(); ++i) {
       int32_t node = closure[i];
       rebuilt[node] = 1;
-      stages[stage].push_back(node);
+      plan.push_back({stage, node});
       for (int32_t value : graph.outputs(node))
         for (int32_t later = stage; later <= lastUse(value); ++later)
           level[later] += graph.bytes[value];
     }
   }
-  return stages;
+  return plan;
 }
 
-RecomputeStages tenon::solver::placeReruns(const RecomputeGraph &graph,
-                                           int32_t cut, std::vector<char> rerun,
-                                           int64_t budget, bool split) {
+Reruns tenon::solver::placeReruns(const RecomputeGraph &graph, int32_t cut,
+                                  std::vector<char> rerun, int64_t budget,
+                                  bool split) {
   return Rebuild(graph, cut, std::move(rerun), budget).run(split);
 }

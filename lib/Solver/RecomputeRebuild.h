@@ -21,14 +21,14 @@ namespace tenon::solver {
 /// The nodes that run again when `room` bytes may be held at the cut: the line
 /// of the front that fits, filled up from the next line. `front` is sorted by
 /// held bytes; its first line must fit.
-std::vector<char> chooseReruns(const RecomputeGraph &graph, int32_t cut,
+std::vector<char> chooseReruns(const RecomputeGraph &graph,
+                               const CutNetwork &network,
                                const std::vector<CutLine> &front, int64_t room);
 
 /// Places the reruns, each just before its first use after `cut`. With `split`,
 /// rebuilds that exceed the budget are split as described above.
-RecomputeStages placeReruns(const RecomputeGraph &graph, int32_t cut,
-                            std::vector<char> rerun, int64_t budget,
-                            bool split);
+Reruns placeReruns(const RecomputeGraph &graph, int32_t cut,
+                   std::vector<char> rerun, int64_t budget, bool split);
 
 } // namespace tenon::solver
 

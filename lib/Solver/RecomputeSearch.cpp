@@ -20,7 +20,7 @@ PlanSearch::PlanSearch(const RecomputeGraph &graph, int64_t budget,
       touchStamp(graph.values, 0), changeStamp(graph.values, 0),
       stageStamp(graph.nodes, 0), localStamp(graph.nodes, 0) {}
 
-void PlanSearch::load(const RecomputeStages &stages) {
+void PlanSearch::load(const Reruns &plan) {
   for (int32_t node = 0; node < graph.nodes; ++node) {
     runs[node].clear();
     again[node].clear();
@@ -36,10 +36,9 @@ void PlanSearch::load(const RecomputeStages &stages) {
   currentOver = 0;
   bestIsCurrent = false;
   begin();
-  for (int32_t stage = 0; stage < graph.nodes; ++stage)
-    for (int32_t node : stages[stage])
-      if (!graph.pinned[node] && !hasRun(node, stage))
-        insertRun(node, stage);
+  for (auto [stage, node] : plan)
+    if (!graph.pinned[node] && !hasRun(node, stage))
+      insertRun(node, stage);
   for (int32_t value = 0; value < graph.values; ++value)
     touch(value);
   for (int32_t stage = 0; stage < graph.nodes; ++stage)
@@ -49,15 +48,19 @@ void PlanSearch::load(const RecomputeStages &stages) {
     saveBest();
 }
 
-RecomputeStages PlanSearch::stages() const { return again; }
-
-RecomputeStages PlanSearch::bestStages() const {
-  const std::vector<Runs> &from = bestIsCurrent ? runs : bestRuns;
-  RecomputeStages result(graph.nodes);
-  for (int32_t node = 0; node < graph.nodes; ++node)
-    for (int32_t stage : from[node])
-      result[stage].push_back(node);
+static Reruns collect(const std::vector<std::vector<int32_t>> &runs) {
+  Reruns result;
+  for (size_t node = 0; node < runs.size(); ++node)
+    for (int32_t stage : runs[node])
+      result.push_back({stage, static_cast<int32_t>(node)});
+  std::sort(result.begin(), result.end());
   return result;
+}
+
+Reruns PlanSearch::plan() const { return collect(runs); }
+
+Reruns PlanSearch::bestPlan() const {
+  return collect(bestIsCurrent ? runs : bestRuns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -380,18 +383,35 @@ bool PlanSearch::isThere(int32_t value, int32_t stage, int32_t node) const {
          (interval.end == stage && interval.endNode >= node);
 }
 
-void PlanSearch::addTransitively(int32_t node, int32_t stage) {
+bool PlanSearch::addTransitively(int32_t node, int32_t stage) {
+  // How eagerly missing inputs are held instead: one temper per move.
+  struct Temper {
+    int64_t holdOf16;
+    size_t limit;
+  };
+  static constexpr Temper tempers[] = {
+      {1, 64}, {2, 256}, {2, 8}, {8, 8}, {14, 4}};
+  const Temper &temper = tempers[random.below(std::size(tempers))];
+  return addTransitively(node, stage, temper.holdOf16, temper.limit);
+}
+
+bool PlanSearch::addTransitively(int32_t node, int32_t stage, int64_t hold,
+                                 size_t limit) {
   if (hasRun(node, stage))
-    return;
+    return true;
+  if (operations.size() >= limit)
+    return false;
   addRun(node, stage);
   for (int32_t value : graph.inputs(node)) {
     int32_t producer = graph.producer[value];
     if (graph.pinned[producer] || isThere(value, stage, node))
       continue;
-    if (random.below(8) == 0)
+    if (random.below(16) < hold)
       continue; // hold it until here instead
-    addTransitively(producer, stage);
+    if (!addTransitively(producer, stage, hold, limit))
+      return false;
   }
+  return true;
 }
 
 /// The distinct stages in [from, to] in which a value is read.
@@ -408,19 +428,41 @@ void PlanSearch::collectUses(int32_t value, int32_t from, int32_t to) {
   uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
 }
 
+/// A stage above the budget, or -1 if none is met soon.
+int32_t PlanSearch::findOverflow() {
+  auto stage = static_cast<int32_t>(random.below(graph.nodes));
+  for (int32_t i = 0; i < 1024 && i < graph.nodes; ++i) {
+    if (over[stage] > 0)
+      return stage;
+    if (++stage == graph.nodes)
+      stage = 0;
+  }
+  return -1;
+}
+
 bool PlanSearch::drop() {
-  auto value = static_cast<int32_t>(random.below(graph.values));
+  int32_t full = currentOver > 0 && random.below(2) == 0 ? findOverflow() : -1;
+  int32_t value = -1;
+  Interval interval{};
+  for (int attempt = 0; attempt < (full < 0 ? 1 : 64) && value < 0; ++attempt) {
+    auto candidate = static_cast<int32_t>(random.below(graph.values));
+    const std::vector<Interval> &intervals = held[candidate];
+    interval = intervals[random.below(intervals.size())];
+    bool useful = full < 0 ? interval.end > interval.begin + 1
+                           : interval.begin < full && interval.end > full;
+    if (useful && graph.bytes[candidate] != 0 &&
+        !graph.pinned[graph.producer[candidate]])
+      value = candidate;
+  }
+  if (value < 0)
+    return false;
   int32_t producer = graph.producer[value];
-  if (graph.bytes[value] == 0 || graph.pinned[producer])
-    return false;
-  const std::vector<Interval> &intervals = held[value];
-  const Interval interval = intervals[random.below(intervals.size())];
-  if (interval.end <= interval.begin + 1)
-    return false;
   collectUses(value, interval.begin, interval.end);
   // A gap: from one event to the next use.
   int32_t stage = -1;
-  if (random.below(2) == 0) {
+  if (full >= 0) {
+    stage = *std::upper_bound(uses.begin(), uses.end(), full);
+  } else if (random.below(2) == 0) {
     int32_t previous = interval.begin, longest = 1;
     for (int32_t use : uses) {
       if (use - previous > longest) {
@@ -434,9 +476,9 @@ bool PlanSearch::drop() {
   }
   if (stage <= interval.begin || hasRun(producer, stage))
     return false;
-  addTransitively(producer, stage);
+  bool done = addTransitively(producer, stage);
   settle();
-  return true;
+  return done;
 }
 
 bool PlanSearch::keep() {
@@ -467,9 +509,9 @@ bool PlanSearch::shift() {
     return false;
   removeRun(run.node, run.stage);
   settle();
-  addTransitively(run.node, stage);
+  bool done = addTransitively(run.node, stage);
   settle();
-  return true;
+  return done;
 }
 
 void PlanSearch::saveBest() {
@@ -480,9 +522,11 @@ void PlanSearch::saveBest() {
 void PlanSearch::anneal(const Schedule &schedule) {
   double weight = schedule.weight;
   int64_t perCycle = std::max<int64_t>(1, schedule.moves / schedule.cycles);
+  // Short runs adapt the weight more often.
+  int64_t block = std::clamp<int64_t>(schedule.moves / 1000, 1, 64);
   double temperature = schedule.hot;
   for (int64_t move = 0; move < schedule.moves; ++move) {
-    if (move % 64 == 0) {
+    if (move % block == 0) {
       double part = double(move % perCycle) / double(perCycle);
       temperature = schedule.hot * std::pow(schedule.cold / schedule.hot, part);
       weight *= currentOver > 0 ? 1.01 : 0.995;
@@ -500,11 +544,14 @@ void PlanSearch::anneal(const Schedule &schedule) {
     else if (kind < 12)
       done = shift();
     else if (kind < 14)
-      done = drop() && (keep(), true);
+      done = drop() && keep();
     else
-      done = keep() && (drop(), true);
-    if (!done && operations.empty())
+      done = keep() && drop();
+    if (!done) {
+      if (!operations.empty())
+        undo();
       continue;
+    }
     double delta = double(currentCost - oldCost) +
                    weight * double(currentOver - overBefore);
     if (delta <= 0 || random.unit() < std::exp(-delta / temperature)) {

@@ -31,8 +31,8 @@ public:
   PlanSearch(const RecomputeGraph &graph, int64_t budget, uint64_t seed);
 
   /// Starts from a plan. Runs of pinned nodes and useless runs are dropped.
-  void load(const RecomputeStages &stages);
-  RecomputeStages stages() const;
+  void load(const Reruns &plan);
+  Reruns plan() const;
 
   int64_t cost() const { return currentCost; }
   int64_t overflow() const { return currentOver; }
@@ -53,7 +53,7 @@ public:
   /// The cheapest feasible plan seen since construction.
   bool hasBest() const { return bestCost >= 0; }
   int64_t bestPlanCost() const { return bestCost; }
-  RecomputeStages bestStages() const;
+  Reruns bestPlan() const;
 
 private:
   struct Interval {
@@ -83,7 +83,9 @@ private:
   bool isThere(int32_t value, int32_t stage, int32_t node) const;
   int32_t lastRunBefore(int32_t node, int32_t stage) const;
   bool hasRun(int32_t node, int32_t stage) const;
-  void addTransitively(int32_t node, int32_t stage);
+  bool addTransitively(int32_t node, int32_t stage);
+  bool addTransitively(int32_t node, int32_t stage, int64_t hold, size_t limit);
+  int32_t findOverflow();
   void begin();
   void undo();
 

@@ -34,8 +34,8 @@ RecomputeProblem tenon::benchmark::layered(const LayeredShape &shape,
   for (int32_t layer = 0; layer < shape.layers; ++layer)
     for (int32_t column = 0; column < shape.width; ++column) {
       auto node = static_cast<int32_t>(problem.nodes.size());
-      problem.nodes.push_back(
-          {random.between(1, shape.maxCost), random.between(1, shape.maxBytes)});
+      problem.nodes.push_back({random.between(1, shape.maxCost),
+                               random.between(1, shape.maxBytes)});
       if (layer == 0)
         continue;
       int32_t previous = (layer - 1) * shape.width;
@@ -137,9 +137,8 @@ static RecomputeProblem withBackward(const Forward &forward) {
   auto backward = [&](int32_t node) { return 2 * count - 1 - node; };
   for (int32_t node = count - 1; node >= 0; --node) {
     const Forward::Node &data = forward.nodes[node];
-    int64_t bytes = data.inputs.empty()
-                        ? 0
-                        : forward.nodes[data.inputs.front()].bytes;
+    int64_t bytes =
+        data.inputs.empty() ? 0 : forward.nodes[data.inputs.front()].bytes;
     problem.nodes.push_back({2 * data.cost, bytes});
     std::vector<int32_t> reads;
     for (int32_t reader : readers[node])
@@ -190,7 +189,8 @@ RecomputeProblem tenon::benchmark::residual(int32_t blocks, uint64_t seed) {
   int64_t bytes = random.between(4000, 16000), conv = random.between(300, 900);
   int32_t x = forward.add(conv, bytes, {}, false);
   for (int32_t block = 0; block < blocks; ++block) {
-    bool shrink = block > 0 && (4 * block) / blocks != (4 * (block - 1)) / blocks;
+    bool shrink =
+        block > 0 && (4 * block) / blocks != (4 * (block - 1)) / blocks;
     int32_t shortcut = x;
     if (shrink) {
       bytes /= 2;

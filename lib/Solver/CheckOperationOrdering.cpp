@@ -1,0 +1,125 @@
+//===- CheckOperationOrdering.cpp - judge an order and its bound ----------===//
+//
+// Replays the order with its own bookkeeping and recomputes the bytes that must
+// be live when the certificate's operation runs. Shares no code with the
+// solver.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Solver/OperationOrdering.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace tenon::solver;
+
+/// All pairs (before, after) that an order must respect, by operation.
+static std::vector<std::vector<int32_t>>
+predecessors(const OrderingProblem &problem) {
+  std::vector<std::vector<int32_t>> before(problem.operations.size());
+  for (auto [value, user] : problem.uses)
+    before[user].push_back(problem.producer(value));
+  for (auto [first, second] : problem.controls)
+    before[second].push_back(first);
+  int32_t effect = -1;
+  for (size_t i = 0; i < problem.operations.size(); ++i)
+    if (problem.operations[i].effect) {
+      if (effect >= 0)
+        before[i].push_back(effect);
+      effect = static_cast<int32_t>(i);
+    }
+  return before;
+}
+
+/// Bytes live in every order while `operation` runs.
+static int64_t mustLive(const OrderingProblem &problem, int32_t operation) {
+  auto count = static_cast<int32_t>(problem.operations.size());
+  std::vector<std::vector<int32_t>> before = predecessors(problem);
+  std::vector<char> ran(count, 0), waits(count, 0);
+  ran[operation] = waits[operation] = 1;
+  for (int32_t i = operation; i >= 0; --i)
+    if (ran[i])
+      for (int32_t other : before[i])
+        ran[other] = 1;
+  for (int32_t i = operation + 1; i < count; ++i)
+    for (int32_t other : before[i])
+      waits[i] |= waits[other];
+  std::vector<char> live(problem.valueCount(), 0);
+  for (auto [value, user] : problem.uses)
+    live[value] |= ran[problem.producer(value)] && waits[user];
+  for (int32_t value : problem.kept)
+    live[value] |= ran[problem.producer(value)];
+  int64_t sum = problem.operations[operation].workspace;
+  for (int32_t value = 0; value < problem.valueCount(); ++value)
+    if (live[value] || problem.producer(value) == operation)
+      sum += problem.bytes(value);
+  for (auto [where, operand, result] : problem.inPlace)
+    if (where == operation)
+      sum -= std::min(problem.bytes(operand), problem.bytes(result));
+  return sum;
+}
+
+std::optional<std::string>
+tenon::solver::checkOrdering(const OrderingProblem &problem,
+                             const OrderingSolution &solution) {
+  if (auto error = validateOrderingProblem(problem))
+    return "problem: " + *error;
+  auto count = static_cast<int32_t>(problem.operations.size());
+  if (static_cast<int32_t>(solution.order.size()) != count)
+    return "the order holds " + std::to_string(solution.order.size()) +
+           " operations, the problem " + std::to_string(count);
+  std::vector<int32_t> position(count, -1);
+  for (int32_t i = 0; i < count; ++i) {
+    int32_t operation = solution.order[i];
+    if (operation < 0 || operation >= count)
+      return "operation " + std::to_string(operation) + " does not exist";
+    if (position[operation] >= 0)
+      return "operation " + std::to_string(operation) + " runs twice";
+    position[operation] = i;
+  }
+  std::vector<std::vector<int32_t>> before = predecessors(problem);
+  for (int32_t operation = 0; operation < count; ++operation)
+    for (int32_t other : before[operation])
+      if (position[other] > position[operation])
+        return "operation " + std::to_string(operation) +
+               " runs before operation " + std::to_string(other) +
+               ", which must come first";
+
+  std::vector<int32_t> lastUse(problem.valueCount());
+  for (int32_t value = 0; value < problem.valueCount(); ++value)
+    lastUse[value] = position[problem.producer(value)];
+  for (auto [value, user] : problem.uses)
+    lastUse[value] = std::max(lastUse[value], position[user]);
+  for (int32_t value : problem.kept)
+    lastUse[value] = count;
+  // Bytes that appear before and leave after each position.
+  std::vector<int64_t> enter(count + 1, 0), leave(count + 1, 0),
+      shared(count + 1, 0);
+  for (int32_t value = 0; value < problem.valueCount(); ++value) {
+    enter[position[problem.producer(value)]] += problem.bytes(value);
+    leave[lastUse[value]] += problem.bytes(value);
+  }
+  for (auto [operation, operand, result] : problem.inPlace)
+    if (lastUse[operand] == position[operation])
+      shared[position[operation]] +=
+          std::min(problem.bytes(operand), problem.bytes(result));
+  int64_t live = 0, peak = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    live += enter[i];
+    peak = std::max(peak, live - shared[i] +
+                              problem.operations[solution.order[i]].workspace);
+    live -= leave[i];
+  }
+  if (peak != solution.peak)
+    return "peak " + std::to_string(solution.peak) + " is claimed, found " +
+           std::to_string(peak);
+  int32_t witness = solution.certificate.operation;
+  if (witness < -1 || witness >= count)
+    return "certificate: operation " + std::to_string(witness) +
+           " does not exist";
+  int64_t proved = witness < 0 ? 0 : mustLive(problem, witness);
+  if (solution.bound > proved)
+    return "bound " + std::to_string(solution.bound) +
+           " is claimed, the certificate proves " + std::to_string(proved);
+  return std::nullopt;
+}
