@@ -10,6 +10,8 @@
 
 #include "Templates.h"
 
+#include "tenon/Dialect/Exec/Exec.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -109,12 +111,21 @@ FailureOr<func::FuncOp> emitKernelFunction(func::FuncOp kernel, ModuleOp target,
     return failure();
 
   int64_t scratchBytes = scratchBytesNeeded(kernel);
+  int64_t scratchParts = scratchBytes ? maxParts(kernel) : 0;
+  auto planned = kernel->getAttrOfType<IntegerAttr>(exec::scratchBytesAttrName);
+  bool isPlanned = planned || kernel->hasAttr(exec::kernelKindAttrName);
+  if (isPlanned && (planned ? planned.getInt() : 0) != scratchBytes)
+    return kernel.emitError()
+           << "kernel '" << kernel.getName() << "' needs " << scratchBytes
+           << " bytes of scratch memory, its attribute "
+           << exec::scratchBytesAttrName << " gives "
+           << (planned ? planned.getInt() : 0);
   func::FuncOp best;
   double bestCost = 0;
   for (unsigned variant = 0, e = chosen->variants(source); variant < e;
        ++variant) {
     func::FuncOp function = createFunction(target, name, source, scratchBytes);
-    KernelBuilder builder(source, function, scratchBytes != 0, features);
+    KernelBuilder builder(source, function, scratchParts, features);
     chosen->emit(builder, variant);
     double cost = builder.cost();
     if (best && cost >= bestCost) {

@@ -76,7 +76,7 @@ Operation *KernelSource::rootOperation() const {
 //===----------------------------------------------------------------------===//
 
 KernelBuilder::KernelBuilder(const KernelSource &source, func::FuncOp function,
-                             bool hasScratch, const FeatureSet &features)
+                             int64_t scratchParts, const FeatureSet &features)
     : source(source), builder(function.getContext()),
       loc(source.function.getLoc()), levels(builder, &function.front()),
       algebra(builder, loc, levels),
@@ -112,8 +112,11 @@ KernelBuilder::KernelBuilder(const KernelSource &source, func::FuncOp function,
   }
   for (auto [tensor, buffer] : llvm::zip(tensors.getArguments(), operands))
     points.bind(tensor, buffer);
-  if (hasScratch)
-    scratch = arguments[next];
+  if (!scratchParts)
+    return;
+  scratch = arguments[next];
+  parts =
+      arith::MinUIOp::create(builder, loc, parts, constantIndex(scratchParts));
 }
 
 /// Instructions of the usual cost are 1; a gather is as many loads as it has
@@ -230,6 +233,9 @@ void KernelBuilder::forUnits(int64_t count, Body body) {
     return arith::DivUIOp::create(builder, loc, product, parts);
   };
   Value low = bound(part), high = bound(next);
+  // A part beyond the largest number of parts has nothing to do.
+  if (scratch)
+    high = arith::MinUIOp::create(builder, loc, high, total);
   forLoop(low, high, 1, {0, count - 1}, 1, false, {},
           [&](const IndexExpression &unit, ValueRange) {
             body(unit);

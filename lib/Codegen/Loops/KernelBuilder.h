@@ -48,9 +48,11 @@ class KernelBuilder {
 public:
   /// Stands at the end of `function`, which has the memory of the operands, of
   /// the results that overwrite none, and of the scratch space as rank-1
-  /// memrefs, then part and parts.
+  /// memrefs, then part and parts. `scratchParts` is the number of parts there
+  /// is scratch memory for, 0 for a kernel without; more parts have nothing to
+  /// do.
   KernelBuilder(const KernelSource &source, mlir::func::FuncOp function,
-                bool hasScratch, const FeatureSet &features);
+                int64_t scratchParts, const FeatureSet &features);
   KernelBuilder(const KernelBuilder &) = delete;
 
   const KernelSource &source;

@@ -61,10 +61,14 @@ public:
       if (!isFull && ArrayRef(shape) != ArrayRef(keptShape))
         return std::nullopt;
       plan->isFull.push_back(isFull);
-      plan->passOfResult.push_back(source.inPlace[i] >= 0 ? plan->levels
-                                                          : depth(result));
+      plan->passOfResult.push_back(depth(result));
     }
+    // The need for scratch memory is asked for before anybody knows what will
+    // be overwritten, so it must not depend on that.
     keepExpensiveValues();
+    for (auto [i, pass] : llvm::enumerate(plan->passOfResult))
+      if (source.inPlace[i] >= 0)
+        pass = plan->levels;
     return plan;
   }
 
