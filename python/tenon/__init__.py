@@ -1,0 +1,50 @@
+"""Tenon compiles whole training steps ahead of time and runs them.
+
+`tenon.jax.compile` turns a JAX step into one that is called the same way; `tenon.load` runs a `.tenon` file that
+`tenon compile` has written; `tenon.compile_file` runs that compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tenon.compiler import compile_file
+from tenon.errors import (
+    ArgumentError,
+    CompileError,
+    FileError,
+    InternalError,
+    MachineError,
+    OutOfMemoryError,
+    RunError,
+    TenonError,
+)
+from tenon.program import Program, aligned, load
+from tenon.tensors import Tensor, Tensors
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "FileError",
+    "InternalError",
+    "MachineError",
+    "OutOfMemoryError",
+    "Program",
+    "RunError",
+    "TenonError",
+    "Tensor",
+    "Tensors",
+    "aligned",
+    "compile_file",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports `tenon.jax` when it is first used, because it needs JAX."""
+    if name == "jax":
+        return importlib.import_module("tenon.jax")
+    raise AttributeError(f"module 'tenon' has no attribute '{name}'")

@@ -1,0 +1,48 @@
+"""Compiles exported steps by running the command-line tool."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tenon import errors, native
+
+
+def compile_file(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    cpu: str = "host",
+    machine: str | os.PathLike[str] | None = None,
+    roles: str | os.PathLike[str] | dict | None = None,
+    report: str | os.PathLike[str] | None = None,
+    fuse: bool = True,
+    compile_threads: int = 0,
+) -> str:
+    """Compiles an exported module to a `.tenon` file and returns the compiler's remarks.
+
+    cpu: `host`, `x86-64-v3`, `x86-64-v4` or `x86-64-v4+avx512bf16`.
+    machine: a machine description; roles: a JSON file that says what each argument is, or its content.
+    report: where to write what each stage did and took, as JSON. fuse: merge operations into kernels.
+    """
+    command = [native.tool(), "compile", source, "-o", output, f"--cpu={cpu}", f"--fuse={str(fuse).lower()}"]
+    with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:
+        if isinstance(roles, dict):
+            path = Path(scratch) / "roles.json"
+            path.write_text(json.dumps(roles))
+            roles = path
+        for name, value in (("machine", machine), ("roles", roles), ("report", report)):
+            if value is not None:
+                command.append(f"--{name}={os.fspath(value)}")
+        if compile_threads:
+            command.append(f"--threads={compile_threads}")
+        process = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace")
+    if process.returncode != 0:
+        said = process.stderr.strip()
+        if process.returncode < 0:
+            said = f"the compiler was killed by signal {-process.returncode}\n{said}"
+        raise errors.CompileError(said, process.returncode)
+    return process.stderr.strip()

@@ -1,0 +1,111 @@
+"""Where the compiled parts are, and the functions of the runtime library's C interface.
+
+An installed package has the tool and the library in its folder `native`. In a checkout they come from the build
+folder: $TENON_BUILD, else build/dev, else build/release.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+
+from tenon import errors
+
+_PACKAGE = Path(__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parent.parent
+
+STATE, BATCH, RESULT = range(3)
+
+
+class Options(ctypes.Structure):
+    """tenon_options."""
+
+    _fields_ = [("threads", ctypes.c_uint32), ("keep_denormals", ctypes.c_uint32)]
+
+
+class TensorInfo(ctypes.Structure):
+    """tenon_tensor_info."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_char_p),
+        ("role", ctypes.c_char_p),
+        ("kind", ctypes.c_int),
+        ("rank", ctypes.c_uint32),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("bytes", ctypes.c_uint64),
+        ("argument", ctypes.c_int32),
+        ("result", ctypes.c_int32),
+    ]
+
+
+_ERRORS: dict[int, type[errors.TenonError]] = {
+    1: errors.FileError,
+    2: errors.MachineError,
+    3: errors.OutOfMemoryError,
+    4: errors.ArgumentError,
+    5: errors.RunError,
+    6: errors.InternalError,
+}
+
+_POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
+
+# Functions that return a status, with their parameters.
+_FUNCTIONS: dict[str, tuple[type, ...]] = {
+    "tenon_load": (_TEXT, ctypes.POINTER(Options), ctypes.POINTER(_POINTER)),
+    "tenon_load_bytes": (_POINTER, _SIZE, ctypes.POINTER(Options), ctypes.POINTER(_POINTER)),
+    "tenon_get_tensor": (_POINTER, _SIZE, ctypes.POINTER(TensorInfo)),
+    "tenon_find_tensor": (_POINTER, _TEXT, ctypes.POINTER(_SIZE)),
+    "tenon_data": (_POINTER, _SIZE, ctypes.POINTER(_POINTER)),
+    "tenon_bind": (_POINTER, _SIZE, _POINTER, _SIZE),
+    "tenon_run": (_POINTER, ctypes.c_int64),
+    "tenon_load_state": (_POINTER, _TEXT),
+    "tenon_load_arguments": (_POINTER, _TEXT),
+    "tenon_save_state": (_POINTER, _TEXT),
+    "tenon_save_results": (_POINTER, _TEXT),
+}
+
+
+def find(installed: str, built: str) -> Path:
+    """A compiled file by its name in an installation and its path in a build folder."""
+    if given := os.environ.get("TENON_BUILD"):
+        candidates = [Path(given) / built]
+    else:
+        builds = [_CHECKOUT / "build" / preset for preset in ("dev", "release")]
+        candidates = [_PACKAGE / "native" / installed, *(build / built for build in builds)]
+    for path in candidates:
+        if path.is_file():
+            return path
+    raise errors.FileError(f"cannot find {installed}, looked for {', '.join(map(str, candidates))}; build Tenon first")
+
+
+def tool() -> Path:
+    """The command-line tool."""
+    return find("tenon", "bin/tenon")
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The runtime library; its functions raise on any status but TENON_OK."""
+    loaded = ctypes.CDLL(str(find("libtenon-runtime.so", "lib/libtenon-runtime.so")))
+    loaded.tenon_error_message.restype = _TEXT
+    loaded.tenon_version.restype = _TEXT
+    loaded.tenon_tensor_count.restype = _SIZE
+    loaded.tenon_tensor_count.argtypes = (_POINTER,)
+    loaded.tenon_unload.restype = None
+    loaded.tenon_unload.argtypes = (_POINTER,)
+
+    def check(status: int, function: object, arguments: object) -> int:
+        if status != 0:
+            message = loaded.tenon_error_message().decode(errors="replace")
+            raise _ERRORS.get(status, errors.InternalError)(message or "not enough memory")
+        return status
+
+    for name, parameters in _FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.restype = ctypes.c_int
+        function.argtypes = parameters
+        function.errcheck = check
+    return loaded

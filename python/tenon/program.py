@@ -1,0 +1,180 @@
+"""A loaded `.tenon` file: its tensors, its state, and steps that run on them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+import numpy as np
+
+from tenon import errors, native
+from tenon.tensors import Tensor, Tensors, describe, dtype_of
+
+_KINDS = {native.STATE: "state", native.BATCH: "batch", native.RESULT: "result"}
+_ALIGNMENT = 64
+
+
+class _Handle:
+    """Owns a tenon_program; every array over its memory holds it."""
+
+    def __init__(self, pointer: ctypes.c_void_p) -> None:
+        self.pointer = pointer
+
+    def __del__(self) -> None:
+        if self.pointer:
+            native.library().tenon_unload(self.pointer)
+
+
+class Program:
+    """A training step that runs. One thread at a time may use it; several programs are independent."""
+
+    def __init__(self, handle: _Handle) -> None:
+        self._library = native.library()
+        self._handle = handle
+        self._pointer = handle.pointer
+        self._bound: dict[int, np.ndarray] = {}
+        self._refresh()
+
+    # What it has.
+
+    @property
+    def tensors(self) -> Tensors:
+        """All tensors of the signature: arguments in order, then results that are no state."""
+        return self._tensors
+
+    @property
+    def state(self) -> Tensors:
+        """What is carried from step to step."""
+        return self._of_kind("state")
+
+    @property
+    def batch(self) -> Tensors:
+        """What the caller gives for a step."""
+        return self._of_kind("batch")
+
+    @property
+    def results(self) -> Tensors:
+        """What a step makes that is no state. The next step overwrites it."""
+        return self._of_kind("result")
+
+    # What it does.
+
+    def run(self, *batch: Any, steps: int = 1, **named: Any) -> dict[str, np.ndarray]:
+        """Runs steps and returns copies of the results that are no state, by canonical name.
+
+        The batch is given in the order of the signature, by name, or not at all to use what is in its memory already.
+        """
+        tensors = list(self.batch.values())
+        if len(batch) > len(tensors):
+            raise errors.ArgumentError(f"the step takes {len(tensors)} batch tensors, given {len(batch)}")
+        for tensor, value in zip(tensors, batch, strict=False):
+            tensor.write(value)
+        for name, value in named.items():
+            if name not in self.batch:
+                raise errors.ArgumentError(f"there is no batch tensor '{name}', there are {', '.join(self.batch)}")
+            self.batch[name].write(value)
+        self.step(steps)
+        return {name: tensor.array.copy() for name, tensor in self.results.items()}
+
+    def step(self, steps: int = 1) -> None:
+        """Runs steps on what is in memory, without touching anything else."""
+        self._library.tenon_run(self._pointer, steps)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Saves the state as a safetensors file, so that `path` is the old file or the whole new one."""
+        self._library.tenon_save_state(self._pointer, os.fsencode(path))
+
+    def load_state(self, path: str | os.PathLike[str]) -> None:
+        """Reads all state from a safetensors file; nothing changes if any tensor is missing or does not fit."""
+        self._library.tenon_load_state(self._pointer, os.fsencode(path))
+
+    def load_arguments(self, path: str | os.PathLike[str]) -> None:
+        """Reads those arguments, state or batch, that a safetensors file holds."""
+        self._library.tenon_load_arguments(self._pointer, os.fsencode(path))
+
+    def bind(self, name: str, array: np.ndarray | None) -> None:
+        """Lets a tensor live in an array's memory from now on, without copying; None goes back to the program's.
+
+        The array must be C-contiguous, writable, of the tensor's shape and type, and start at a multiple of 64 bytes.
+        """
+        tensor = self.tensors[name]
+        if array is None:
+            self._library.tenon_bind(self._pointer, tensor.index, None, 0)
+        else:
+            if array.shape != tensor.shape or array.dtype != tensor.dtype:
+                raise errors.ArgumentError(
+                    f"'{name}' is {describe(tensor.shape, tensor.dtype)}, given {describe(array.shape, array.dtype)}"
+                )
+            if not (array.flags.c_contiguous and array.flags.writeable):
+                raise errors.ArgumentError(f"the array for '{name}' must be C-contiguous and writable")
+            self._library.tenon_bind(self._pointer, tensor.index, array.ctypes.data, array.nbytes)
+        # The old array, if any, is let go only now.
+        self._bound.pop(tensor.index, None)
+        if array is not None:
+            self._bound[tensor.index] = array
+        self._refresh()
+
+    # How it is put together.
+
+    def _refresh(self) -> None:
+        count = self._library.tenon_tensor_count(self._pointer)
+        self._list = [self._describe(index) for index in range(count)]
+        self._tensors = Tensors(self._list, self._find)
+        self._kinds = {
+            kind: Tensors([tensor for tensor in self._list if tensor.kind == kind], self._find)
+            for kind in _KINDS.values()
+        }
+
+    def _of_kind(self, kind: str) -> Tensors:
+        return self._kinds[kind]
+
+    def _find(self, name: str) -> int:
+        index = ctypes.c_size_t()
+        self._library.tenon_find_tensor(self._pointer, name.encode(), ctypes.byref(index))
+        return index.value
+
+    def _describe(self, index: int) -> Tensor:
+        info = native.TensorInfo()
+        self._library.tenon_get_tensor(self._pointer, index, ctypes.byref(info))
+        return Tensor(
+            index,
+            info.name.decode(),
+            info.role.decode(),
+            _KINDS[info.kind],
+            None if info.argument < 0 else info.argument,
+            None if info.result < 0 else info.result,
+            self._memory(index, tuple(info.shape[: info.rank]), dtype_of(info.type.decode()), info.bytes),
+        )
+
+    def _memory(self, index: int, shape: tuple[int, ...], dtype: np.dtype, size: int) -> np.ndarray:
+        if index in self._bound:
+            return self._bound[index]
+        if size == 0:
+            return np.empty(shape, dtype)
+        address = ctypes.c_void_p()
+        self._library.tenon_data(self._pointer, index, ctypes.byref(address))
+        memory = (ctypes.c_char * size).from_address(address.value or 0)
+        memory.owner = self._handle  # the array keeps the memory object, and that the program
+        return np.ndarray(shape, dtype, buffer=memory)
+
+
+def load(path: str | os.PathLike[str], *, threads: int = 0, keep_denormals: bool = False) -> Program:
+    """Loads a `.tenon` file. State, batch and results are zero until they are written.
+
+    threads: how many share a step, 0 for all processors; results do not depend on it.
+    keep_denormals: compute with denormal numbers instead of counting them as zero, as XLA does.
+    """
+    pointer = ctypes.c_void_p()
+    options = native.Options(threads, keep_denormals)
+    native.library().tenon_load(os.fsencode(path), ctypes.byref(options), ctypes.byref(pointer))
+    return Program(_Handle(pointer))
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array of zeros that starts at a multiple of 64 bytes, for `bind`."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    memory = np.zeros(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)

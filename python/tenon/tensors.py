@@ -1,0 +1,147 @@
+"""One tensor of a loaded program: what it is, and its memory as an array without a copy."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenon import errors
+
+_TYPES: dict[str, str] = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
+    "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
+}  # fmt: skip
+
+
+def dtype_of(name: str) -> np.dtype:
+    """The numpy type of a type as safetensors files spell it."""
+    if name in _TYPES:
+        return np.dtype(_TYPES[name])
+    if name == "BF16":
+        try:
+            import ml_dtypes
+        except ImportError as error:
+            raise errors.ArgumentError("bfloat16 arrays need the package ml_dtypes") from error
+        return np.dtype(ml_dtypes.bfloat16)
+    raise errors.ArgumentError(f"there is no array type for '{name}'")
+
+
+class _DLType(ctypes.Structure):
+    """DLDataType of the DLPack specification."""
+
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _DLTensor(ctypes.Structure):
+    """The start of DLTensor, which DLManagedTensor begins with."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DLType),
+    ]
+
+
+_DL_BFLOAT = 4
+
+
+def _bfloat16_capsule(array: np.ndarray) -> Any:
+    """A DLPack capsule of an array that numpy itself cannot export: as integers, renamed."""
+    capsule = array.view(np.uint16).__dlpack__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+    tensor.dtype.code = _DL_BFLOAT
+    return capsule
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of a program's signature. `array` is its memory: reading and writing it needs no copy, and it stays
+    valid as long as somebody holds it. Also offered through DLPack and numpy's array protocol."""
+
+    index: int
+    name: str
+    role: str
+    kind: str  # "state", "batch" or "result"
+    argument: int | None  # position among the step's arguments
+    result: int | None  # position among the step's results
+    array: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The element type."""
+        return self.array.dtype
+
+    def write(self, value: Any) -> None:
+        """Copies a value of the tensor's shape and type in."""
+        given = np.asarray(value)
+        if given.shape != self.shape or given.dtype != self.dtype:
+            raise errors.ArgumentError(
+                f"'{self.name}' is {describe(self.shape, self.dtype)}, given {describe(given.shape, given.dtype)}"
+            )
+        np.copyto(self.array, given)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """For numpy.asarray."""
+        return np.asarray(self.array, dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A DLPack capsule of the memory itself."""
+        if self.dtype.name == "bfloat16":
+            return _bfloat16_capsule(self.array)
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The processor's memory."""
+        return (1, 0)
+
+    def __repr__(self) -> str:
+        """Name, kind and type."""
+        return f"Tensor({self.name!r}, {self.kind}, {self.role}, {describe(self.shape, self.dtype)})"
+
+
+class Tensors(Mapping[str, Tensor]):
+    """Tensors by canonical name, full path, `arg<i>` or `result<i>`; iterates over canonical names."""
+
+    def __init__(self, tensors: list[Tensor], find: Any) -> None:
+        self._tensors = {tensor.name: tensor for tensor in tensors}
+        self._by_index = {tensor.index: tensor for tensor in tensors}
+        self._find = find
+
+    def __getitem__(self, name: str) -> Tensor:
+        """KeyError for a name that no tensor here has."""
+        if tensor := self._tensors.get(name):
+            return tensor
+        try:
+            return self._by_index[self._find(name)]
+        except (errors.ArgumentError, KeyError):
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        """In the order of the signature."""
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._tensors)
+
+    def __repr__(self) -> str:
+        """One line per tensor."""
+        return "\n".join(map(repr, self._tensors.values()))
+
+
+def describe(shape: tuple[int, ...], dtype: np.dtype) -> str:
+    """A shape and type as text: float32[2, 3]."""
+    return f"{dtype.name}[{', '.join(map(str, shape))}]"
