@@ -34,6 +34,9 @@ constexpr std::string_view diveOrders[] = {"AL",  "TS", "TAL", "SL",
 /// each node, and its lists grow with the square.
 constexpr size_t mostBodiesToSearch = 3000;
 constexpr size_t mostBodiesToDivePlainly = 1000;
+/// Dives of one component, and bodies that they place together.
+constexpr size_t mostDives = 24;
+constexpr size_t mostDivedBodies = 1'500'000;
 constexpr size_t mostBodiesToFirstFit = 5000;
 constexpr size_t mostBodiesToPair = 500;
 /// Without a limit from the caller: so many visits of a waiting body in all.
@@ -57,6 +60,7 @@ public:
 private:
   bool offer(Bases bases);
   bool done() const { return !best.empty() && arena <= goal; }
+  bool diveRepeatedly();
   SearchOutcome attempt(int64_t capacity, int64_t budget);
   void minimise();
 
@@ -94,20 +98,38 @@ SearchOutcome ComponentSolver::attempt(int64_t capacity, int64_t budget) {
   return outcome;
 }
 
+/// Dives in one order after the other. Bodies that end above the goal go first
+/// in the next dive: they were placed when only high ground was left.
+bool ComponentSolver::diveRepeatedly() {
+  size_t count = model.bodies.size();
+  // The search dives as well, with look-ahead; small models go there directly.
+  size_t dives =
+      count <= mostBodiesToSearch
+          ? 1
+          : std::clamp<size_t>(mostDivedBodies / count, 1, mostDives);
+  bool plainly = !model.onlyBoxes || count <= mostBodiesToDivePlainly;
+  std::vector<int32_t> late(count, 0);
+  for (size_t i = 0; i < dives; ++i) {
+    // In the first round every other order is taken as it is.
+    bool learnt = i >= std::size(diveOrders) || i % 2 == 1;
+    std::vector<int32_t> order = keys.sorted(
+        diveOrders[i % std::size(diveOrders)],
+        learnt ? std::span<const int32_t>(late) : std::span<const int32_t>());
+    Bases bases = plainly ? dive(model, order) : diveOnPlateaus(model, order);
+    for (size_t body = 0; body < count; ++body)
+      late[body] += bases[body] + model.bodies[body].height > goal;
+    if (offer(std::move(bases)))
+      return true;
+  }
+  return false;
+}
+
 void ComponentSolver::run() {
   size_t count = model.bodies.size();
   if (model.canBeDropped) {
-    // The search dives as well, with look-ahead; small models go there
-    // directly.
-    bool small = count <= mostBodiesToSearch;
-    size_t dives = small ? 1 : std::size(diveOrders);
-    for (size_t i = 0; i < dives; ++i)
-      if (std::vector<int32_t> order = keys.sorted(diveOrders[i]);
-          offer(model.onlyBoxes && count > mostBodiesToDivePlainly
-                    ? diveOnPlateaus(model, order)
-                    : dive(model, order)))
-        return;
-    if (!small)
+    if (diveRepeatedly())
+      return;
+    if (count > mostBodiesToSearch)
       return;
     portfolio = std::make_unique<Portfolio>(model, keys, arena);
   } else {
@@ -256,7 +278,11 @@ OffsetPackingSolution solveOffsetPacking(const OffsetPackingProblem &problem,
   for (const std::vector<int32_t> &bodies : splitBodies(model)) {
     if (bodies.empty())
       continue;
-    Model part = extract(model, bodies);
+    bool whole = bodies.size() == model.bodies.size();
+    Model extracted;
+    if (!whole)
+      extracted = extract(model, bodies);
+    const Model &part = whole ? model : extracted;
     ComponentSolver solver(part, std::max(goal, solution.arena),
                            problem.capacity.has_value(), nodes);
     solver.run();

@@ -78,7 +78,8 @@ static SortKey keyOfLetter(char letter) {
   return static_cast<SortKey>(position);
 }
 
-std::vector<int32_t> SortKeys::sorted(std::string_view letters) const {
+std::vector<int32_t> SortKeys::sorted(std::string_view letters,
+                                      std::span<const int32_t> urgency) const {
   struct Column {
     SortKey key;
     bool smallerFirst;
@@ -93,6 +94,8 @@ std::vector<int32_t> SortKeys::sorted(std::string_view letters) const {
   std::vector<int32_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    if (!urgency.empty() && urgency[a] != urgency[b])
+      return urgency[a] > urgency[b];
     for (auto [which, smallerFirst] : columns)
       if (int64_t left = key(a, which), right = key(b, which); left != right)
         return smallerFirst ? left < right : left > right;

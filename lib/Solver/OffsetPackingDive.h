@@ -37,7 +37,9 @@ public:
   /// All bodies, sorted by the keys named one after the other, ties by index.
   /// The letters are the initials A V D C B O T E L S (C: number of sections);
   /// a small letter sorts the smaller first.
-  std::vector<int32_t> sorted(std::string_view letters) const;
+  /// `urgency`, if given, has a number per body and comes before all keys.
+  std::vector<int32_t> sorted(std::string_view letters,
+                              std::span<const int32_t> urgency = {}) const;
 
   int64_t key(int32_t body, SortKey which) const {
     return keys[size_t(body) * numSortKeys + static_cast<int>(which)];

@@ -220,6 +220,8 @@ private:
 Bases diveOnPlateaus(const Model &model, const std::vector<int32_t> &order) {
   assert(model.onlyBoxes && model.canBeDropped);
   Bases bases(model.bodies.size(), 0);
+  if (order.empty())
+    return bases;
   WaitingTree waiting(model, order);
   Plateaus plateaus(model.numSections);
   for (size_t left = order.size(); left > 0;) {

@@ -1,0 +1,168 @@
+//===- OffsetPackingCheckTest.cpp - the checker against mutated claims ----===//
+//
+// Every field of solutions of random problems is changed, and a second opinion,
+// written as plainly as possible over single bytes and moments, says whether
+// the changed solution is still true. The checker must agree each time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OffsetPackingRandom.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+using namespace tenon::solver;
+using namespace tenon::solver::test;
+
+/// Byte by byte, moment by moment.
+static bool planIsTrue(const OffsetPackingProblem &problem,
+                       const OffsetPackingSolution &solution) {
+  int64_t arena = 0;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const auto &buffer = problem.buffers[i];
+    int64_t at = solution.offsets[i];
+    if (at < 0 || at % buffer.alignment != 0 ||
+        (buffer.fixedOffset && at != *buffer.fixedOffset))
+      return false;
+    arena = std::max(arena, at + buffer.size);
+    for (size_t j = 0; j < i; ++j)
+      if (buffer.group >= 0 && problem.buffers[j].group == buffer.group &&
+          at - buffer.groupOffset !=
+              solution.offsets[j] - problem.buffers[j].groupOffset)
+        return false;
+  }
+  if (arena != solution.arena || solution.certificate.bound > arena)
+    return false;
+  std::map<std::pair<int64_t, int64_t>, size_t> owner; // (time, byte)
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const auto &buffer = problem.buffers[i];
+    for (const Window &window : buffer.windows) {
+      int64_t end = window.sliceEnd < 0 ? buffer.size : window.sliceEnd;
+      for (int64_t t = window.begin; t < window.end; ++t)
+        for (int64_t b = window.sliceBegin; b < end; ++b) {
+          auto [entry, isNew] = owner.insert({{t, solution.offsets[i] + b}, i});
+          bool shared = buffer.group >= 0 &&
+                        problem.buffers[entry->second].group == buffer.group;
+          if (!isNew && entry->second != i && !shared)
+            return false;
+        }
+    }
+  }
+  return true;
+}
+
+/// The least a plan can need at the moment: a problem of that moment alone.
+static int64_t neededAt(const OffsetPackingProblem &problem, int64_t time) {
+  OffsetPackingProblem moment;
+  for (const auto &buffer : problem.buffers) {
+    auto part = buffer;
+    part.windows.clear();
+    part.fixedOffset.reset();
+    for (const Window &window : buffer.windows) {
+      int64_t end = window.sliceEnd < 0 ? buffer.size : window.sliceEnd;
+      if (window.begin <= time && time < window.end && window.sliceBegin < end)
+        part.windows.push_back({0, 1, window.sliceBegin, end});
+    }
+    // What is not live then takes no part; the dead bytes above a slice do not
+    // either, so cut them off.
+    if (part.windows.empty())
+      continue;
+    part.size = part.windows[0].sliceEnd;
+    moment.buffers.push_back(part);
+  }
+  return BruteForce(moment).smallest(100).value_or(1000);
+}
+
+TEST(OffsetPackingCheck, AgreesOnEveryMutation) {
+  int64_t stillTrue = 0, nowFalse = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    RandomShape shape;
+    shape.maxBuffers = 4;
+    shape.maxSize = 5;
+    shape.alignments = seed & 1;
+    shape.gaps = seed & 2;
+    shape.slices = seed & 2;
+    shape.groups = seed & 4;
+    shape.fixed = seed & 8;
+    OffsetPackingProblem problem = randomProblem(random, shape);
+    OffsetPackingSolution solution = solveOffsetPacking(problem);
+    if (solution.status != OffsetPackingStatus::Solved)
+      continue;
+    auto judge = [&](const OffsetPackingSolution &mutated) {
+      bool accepted = !checkOffsetPacking(problem, mutated);
+      bool isTrue = planIsTrue(problem, mutated);
+      const OffsetPackingCertificate &certificate = mutated.certificate;
+      if (certificate.proof == OffsetPackingCertificate::Proof::MaxLive) {
+        // The checker may know less than the exact need, never more.
+        if (certificate.bound > neededAt(problem, certificate.time)) {
+          EXPECT_FALSE(accepted);
+          ++nowFalse;
+          return;
+        }
+      }
+      if (!isTrue)
+        EXPECT_FALSE(accepted);
+      if (isTrue && certificate.bound <= solution.certificate.bound &&
+          certificate.time == solution.certificate.time)
+        EXPECT_TRUE(accepted);
+      ++(isTrue ? stillTrue : nowFalse);
+    };
+    for (size_t i = 0; i < solution.offsets.size(); ++i)
+      for (int64_t change : {-5, -2, -1, 0, 1, 2, 3, 7}) {
+        OffsetPackingSolution mutated = solution;
+        mutated.offsets[i] += change;
+        judge(mutated);
+        // The same with the arena that would follow.
+        mutated.arena = 0;
+        for (size_t j = 0; j < mutated.offsets.size(); ++j)
+          mutated.arena = std::max(mutated.arena, mutated.offsets[j] +
+                                                      problem.buffers[j].size);
+        judge(mutated);
+      }
+    for (int64_t change : {-3, -1, 1, 4}) {
+      OffsetPackingSolution mutated = solution;
+      mutated.arena += change;
+      judge(mutated);
+      mutated = solution;
+      mutated.certificate.bound += change;
+      judge(mutated);
+      mutated = solution;
+      mutated.certificate.time += change;
+      judge(mutated);
+    }
+    OffsetPackingSolution mutated = solution;
+    mutated.offsets.push_back(0);
+    EXPECT_NE(checkOffsetPacking(problem, mutated), std::nullopt);
+    mutated = solution;
+    mutated.status = OffsetPackingStatus::Infeasible;
+    if (!mutated.offsets.empty())
+      EXPECT_NE(checkOffsetPacking(problem, mutated), std::nullopt);
+    mutated = solution;
+    mutated.status = OffsetPackingStatus::Undecided;
+    if (!mutated.offsets.empty())
+      EXPECT_NE(checkOffsetPacking(problem, mutated), std::nullopt);
+  }
+  EXPECT_GT(stillTrue, 1000);
+  EXPECT_GT(nowFalse, 1000);
+}
+
+TEST(OffsetPackingCheck, InfeasibleNeedsABoundAboveTheCapacity) {
+  OffsetPackingProblem problem;
+  OffsetPackingProblem::Buffer buffer;
+  buffer.size = 10;
+  buffer.windows.push_back({0, 2});
+  problem.buffers = {buffer, buffer};
+  problem.capacity = 20;
+  OffsetPackingSolution claim;
+  claim.status = OffsetPackingStatus::Infeasible;
+  claim.certificate.bound = 20;
+  EXPECT_NE(checkOffsetPacking(problem, claim), std::nullopt);
+  claim.certificate.bound = 21; // more than is live
+  EXPECT_NE(checkOffsetPacking(problem, claim), std::nullopt);
+  problem.capacity = 19;
+  claim.certificate.bound = 20;
+  EXPECT_EQ(checkOffsetPacking(problem, claim), std::nullopt);
+}
