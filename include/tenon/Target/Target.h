@@ -1,0 +1,116 @@
+//===- Target.h - What a machine can do -----------------------------------===//
+//
+// A machine described by numbers: cores, caches, the rates at which it computes
+// and moves bytes, what starting work costs. The compiler plans for a Target,
+// never for the machine it happens to run on. One comes from a file that
+// `tenon calibrate` measured, or is built in per feature set. docs/Forms.md
+// describes the file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TARGET_TARGET_H
+#define TENON_TARGET_TARGET_H
+
+#include "tenon/Support/ElementType.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tenon::target {
+
+/// The version of the file that this code writes and the only one it reads.
+inline constexpr int64_t machineVersion = 1;
+
+/// Something per second: by one core alone, and by all of them together.
+struct Rate {
+  double oneCore = 0;
+  double allCores = 0;
+
+  /// The rate of `count` cores, between that of one and that of all `cores`.
+  double of(int64_t count, int64_t cores) const;
+
+  bool operator==(const Rate &) const = default;
+};
+
+struct Caches {
+  int64_t level1 = 0; // bytes of data cache, per core
+  int64_t level2 = 0; // bytes, per core
+  int64_t level3 = 0; // bytes, shared by the cores
+
+  /// The largest of them: what lies in memory if it is bigger than this.
+  int64_t last() const;
+
+  bool operator==(const Caches &) const = default;
+};
+
+/// FLOP/s of multiply-add, an addition and a multiplication counting one each.
+/// A type without an instruction of its own has the rate of f32, in which it is
+/// computed.
+struct ComputeRates {
+  Rate f32, bf16, f16;
+
+  bool operator==(const ComputeRates &) const = default;
+};
+
+/// Bytes/s. A copy counts each byte twice, as read and as written.
+struct MemoryRates {
+  Rate copy;       // from memory to memory
+  Rate read;       // from memory
+  Rate cachedCopy; // within the last-level cache
+
+  bool operator==(const MemoryRates &) const = default;
+};
+
+struct Overheads {
+  double launch = 0;  // seconds to call a kernel on a thread that is running
+  double barrier = 0; // seconds until all threads have met
+
+  bool operator==(const Overheads &) const = default;
+};
+
+struct Target {
+  std::string name;       // for people
+  std::string featureSet; // one of featureSets()
+  int64_t cores = 1;
+  Caches caches;
+  ComputeRates compute;
+  MemoryRates memory;
+  Overheads overheads;
+
+  /// FLOP/s of multiply-add on operands of `type`; f32's for every other type.
+  const Rate &computeRate(ElementType type) const;
+
+  bool operator==(const Target &) const = default;
+};
+
+/// `x86-64-v3`, `x86-64-v4`, `x86-64-v4+avx512bf16`; each includes those before
+/// it.
+std::span<const std::string_view> featureSets();
+
+/// The position of a feature set in featureSets(), nothing if it is unknown.
+std::optional<size_t> featureSetRank(std::string_view featureSet);
+
+/// The largest feature set of this processor, nothing below x86-64-v3.
+std::optional<std::string_view> hostFeatureSet();
+
+/// What is assumed of a machine nobody measured: two cores at ordinary rates,
+/// the same on every machine. Nothing for an unknown feature set.
+std::optional<Target> builtInTarget(std::string_view featureSet);
+
+/// The file's text, ending in a newline; the same for equal targets.
+std::string toJson(const Target &target);
+
+/// Nothing with `error` filled in: where, what was found and what was expected.
+/// `file` is how messages call the text.
+std::optional<Target> fromJson(std::string_view text, std::string_view file,
+                               std::string &error);
+
+/// Reads the file at `path`; as fromJson.
+std::optional<Target> readTarget(const std::string &path, std::string &error);
+
+} // namespace tenon::target
+
+#endif // TENON_TARGET_TARGET_H

@@ -1,0 +1,113 @@
+//===- MeasureCompute.cpp - FLOP/s from registers -------------------------===//
+//
+// Twelve independent multiply-adds per round keep every unit busy: two units of
+// four or five cycles latency need eight to ten in flight, and twelve with two
+// factors still fit the sixteen registers of AVX2. The functions are compiled
+// for their instruction set one by one and chosen at run time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MeasureCompute.h"
+
+#include "MeasureTeam.h"
+
+#include <immintrin.h>
+
+using namespace tenon;
+using namespace tenon::target;
+
+namespace {
+
+constexpr int accumulators = 12;
+
+/// Rounds per window: about two milliseconds, short enough to fall between the
+/// interruptions of a busy machine.
+constexpr int64_t rounds = 1000000;
+
+/// A loop that does `rounds` rounds and the FLOPs of one round.
+struct Loop {
+  float (*run)(float factor);
+  double flopsPerRound;
+};
+
+// The factor is an argument so that the loop cannot be evaluated beforehand;
+// near one, sums stay finite and no number becomes denormal.
+
+__attribute__((target("avx2,fma"))) float multiplyAdd256(float factor) {
+  __m256 x = _mm256_set1_ps(factor), y = _mm256_set1_ps(1 - factor);
+  __m256 sums[accumulators];
+  for (int i = 0; i < accumulators; ++i)
+    sums[i] = _mm256_set1_ps(float(i));
+  for (int64_t round = 0; round < rounds; ++round)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < accumulators; ++i)
+      sums[i] = _mm256_fmadd_ps(sums[i], x, y);
+  __m256 sum = sums[0];
+  for (int i = 1; i < accumulators; ++i)
+    sum = _mm256_add_ps(sum, sums[i]);
+  return _mm256_cvtss_f32(sum);
+}
+
+__attribute__((target("avx512f"))) float multiplyAdd512(float factor) {
+  __m512 x = _mm512_set1_ps(factor), y = _mm512_set1_ps(1 - factor);
+  __m512 sums[accumulators];
+  for (int i = 0; i < accumulators; ++i)
+    sums[i] = _mm512_set1_ps(float(i));
+  for (int64_t round = 0; round < rounds; ++round)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < accumulators; ++i)
+      sums[i] = _mm512_fmadd_ps(sums[i], x, y);
+  __m512 sum = sums[0];
+  for (int i = 1; i < accumulators; ++i)
+    sum = _mm512_add_ps(sum, sums[i]);
+  return _mm512_cvtss_f32(sum);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512bf16"))) float
+dotProduct512(float factor) {
+  __m512bh x =
+      _mm512_cvtne2ps_pbh(_mm512_set1_ps(factor), _mm512_set1_ps(-factor));
+  __m512 sums[accumulators];
+  for (int i = 0; i < accumulators; ++i)
+    sums[i] = _mm512_set1_ps(float(i));
+  for (int64_t round = 0; round < rounds; ++round)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < accumulators; ++i)
+      sums[i] = _mm512_dpbf16_ps(sums[i], x, x);
+  __m512 sum = sums[0];
+  for (int i = 1; i < accumulators; ++i)
+    sum = _mm512_add_ps(sum, sums[i]);
+  return _mm512_cvtss_f32(sum);
+}
+
+Rate measure(const Loop &loop, unsigned threads, double seconds) {
+  auto rateOf = [&](unsigned count) {
+    double window = shortestWindow(
+        count, seconds, [](unsigned) {},
+        [&](unsigned) {
+          volatile float factor = 0.999f;
+          volatile float sink = loop.run(factor);
+          (void)sink;
+        });
+    return loop.flopsPerRound * double(rounds) * count / window;
+  };
+  Rate rate;
+  rate.oneCore = rateOf(1);
+  rate.allCores = threads > 1 ? rateOf(threads) : rate.oneCore;
+  return rate;
+}
+
+} // namespace
+
+ComputeRates target::measureCompute(std::string_view featureSet,
+                                    unsigned threads, double seconds) {
+  constexpr Loop narrow = {multiplyAdd256, 2.0 * 8 * accumulators};
+  constexpr Loop wide = {multiplyAdd512, 2.0 * 16 * accumulators};
+  constexpr Loop bf16 = {dotProduct512, 2.0 * 32 * accumulators};
+  size_t rank = featureSetRank(featureSet).value_or(0);
+  ComputeRates rates;
+  rates.f32 = measure(rank >= 1 ? wide : narrow, threads, seconds);
+  rates.bf16 = rank >= 2 ? measure(bf16, threads, seconds) : rates.f32;
+  rates.f16 = rates.f32; // no feature set has an instruction of its own
+  return rates;
+}

@@ -1,0 +1,20 @@
+//===- MeasureCompute.h - FLOP/s from registers ---------------------------===//
+//
+// Private to this folder.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_TARGET_MEASURECOMPUTE_H
+#define TENON_LIB_TARGET_MEASURECOMPUTE_H
+
+#include "tenon/Target/Target.h"
+
+namespace tenon::target {
+
+/// The rates of a processor of `featureSet`, each measured for `seconds`.
+ComputeRates measureCompute(std::string_view featureSet, unsigned threads,
+                            double seconds);
+
+} // namespace tenon::target
+
+#endif // TENON_LIB_TARGET_MEASURECOMPUTE_H

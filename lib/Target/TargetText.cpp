@@ -1,0 +1,225 @@
+//===- TargetText.cpp - Machine descriptions as JSON ----------------------===//
+//
+// Writes and reads the text of a Target. One list of fields serves both ways,
+// so that what is written is what is read; units in the file are those people
+// use, and each field's line says the factor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Target/Target.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+using namespace tenon;
+using namespace tenon::target;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int64_t maximalCores = 4096;
+constexpr int64_t maximalCacheBytes = int64_t(1) << 40;
+
+/// Calls visit(path, place) for every field, in the order of the file. A path
+/// names the objects on the way.
+template <typename TargetType, typename Visitor>
+void visitFields(TargetType &target, Visitor &&visit) {
+  visit.text({"name"}, target.name);
+  visit.featureSet({"feature_set"}, target.featureSet);
+  visit.count({"cores"}, target.cores, 1, maximalCores);
+  visit.count({"cache_bytes", "level1"}, target.caches.level1, 0,
+              maximalCacheBytes);
+  visit.count({"cache_bytes", "level2"}, target.caches.level2, 0,
+              maximalCacheBytes);
+  visit.count({"cache_bytes", "level3"}, target.caches.level3, 0,
+              maximalCacheBytes);
+  auto rate = [&](const char *group, const char *name, auto &place) {
+    visit.positive({group, name, "one_core"}, place.oneCore, 1e9);
+    visit.positive({group, name, "all_cores"}, place.allCores, 1e9);
+  };
+  rate("gflops", "f32", target.compute.f32);
+  rate("gflops", "bf16", target.compute.bf16);
+  rate("gflops", "f16", target.compute.f16);
+  rate("gigabytes_per_second", "copy", target.memory.copy);
+  rate("gigabytes_per_second", "read", target.memory.read);
+  rate("gigabytes_per_second", "cached_copy", target.memory.cachedCopy);
+  visit.positive({"overhead_microseconds", "launch"}, target.overheads.launch,
+                 1e-6);
+  visit.positive({"overhead_microseconds", "barrier"}, target.overheads.barrier,
+                 1e-6);
+}
+
+using Path = std::initializer_list<const char *>;
+
+std::string spell(Path path) {
+  std::string text;
+  for (const char *key : path)
+    text += (text.empty() ? "" : ".") + std::string(key);
+  return text;
+}
+
+/// Puts fields into a JSON object.
+struct Writing {
+  Json root;
+
+  Json &at(Path path) {
+    Json *place = &root;
+    for (const char *key : path)
+      place = &(*place)[key];
+    return *place;
+  }
+  void text(Path path, const std::string &value) { at(path) = value; }
+  void featureSet(Path path, const std::string &value) { at(path) = value; }
+  void count(Path path, int64_t value, int64_t, int64_t) { at(path) = value; }
+  /// Four significant digits: more than a measurement repeats.
+  void positive(Path path, double value, double unit) {
+    std::ostringstream digits;
+    digits.precision(4);
+    digits << value / unit;
+    at(path) = std::stod(digits.str());
+  }
+};
+
+/// Takes fields out of a JSON object; the first fault stays.
+struct Reading {
+  const Json &root;
+  std::string fault;
+  std::vector<std::string> known = {};
+
+  void fail(Path path, const std::string &found, const std::string &expected) {
+    if (fault.empty())
+      fault = "field '" + spell(path) + "': found " + found + ", expected " +
+              expected;
+  }
+  /// Null after a fault.
+  const Json *at(Path path, const std::string &expected) {
+    known.push_back(spell(path));
+    const Json *place = &root;
+    for (const char *key : path) {
+      if (!place->is_object() || !place->contains(key)) {
+        fail(path, place->is_object() ? "nothing" : place->dump(), expected);
+        return nullptr;
+      }
+      place = &(*place)[key];
+    }
+    return place;
+  }
+
+  void text(Path path, std::string &into) {
+    const Json *value = at(path, "a string");
+    if (!value)
+      return;
+    if (!value->is_string())
+      return fail(path, value->dump(), "a string");
+    into = value->get<std::string>();
+  }
+  void featureSet(Path path, std::string &into) {
+    std::string expected;
+    for (std::string_view name : featureSets())
+      expected += (expected.empty() ? "one of " : ", ") + std::string(name);
+    const Json *value = at(path, expected);
+    if (!value)
+      return;
+    if (!value->is_string() || !featureSetRank(value->get<std::string>()))
+      return fail(path, value->dump(), expected);
+    into = value->get<std::string>();
+  }
+  void count(Path path, int64_t &into, int64_t low, int64_t high) {
+    std::string expected = "a whole number from " + std::to_string(low) +
+                           " to " + std::to_string(high);
+    const Json *value = at(path, expected);
+    if (!value)
+      return;
+    // Values above the signed range are stored unsigned and rejected here too.
+    bool fits = value->is_number_integer() &&
+                !(value->is_number_unsigned() &&
+                  value->get<uint64_t>() > uint64_t(INT64_MAX)) &&
+                value->get<int64_t>() >= low && value->get<int64_t>() <= high;
+    if (!fits)
+      return fail(path, value->dump(), expected);
+    into = value->get<int64_t>();
+  }
+  void positive(Path path, double &into, double unit) {
+    const Json *value = at(path, "a positive number");
+    if (!value)
+      return;
+    double number = value->is_number() ? value->get<double>() : 0;
+    if (!(number > 0) || !std::isfinite(number) || number > 1e12)
+      return fail(path, value->dump(), "a positive number");
+    into = number * unit;
+  }
+
+  /// A misspelt field would otherwise be ignored in silence.
+  void rejectUnknown(const Json &object, const std::string &prefix) {
+    for (auto &[key, value] : object.items()) {
+      std::string path = prefix + key;
+      if (value.is_object())
+        rejectUnknown(value, path + ".");
+      else if (std::ranges::find(known, path) == known.end() && fault.empty())
+        fault = "field '" + path +
+                "': found an unknown field, expected only "
+                "those that tenon calibrate writes";
+    }
+  }
+};
+
+} // namespace
+
+std::string target::toJson(const Target &target) {
+  Writing writing;
+  writing.root["machine_version"] = machineVersion;
+  visitFields(target, writing);
+  return writing.root.dump(2) + "\n";
+}
+
+std::optional<Target> target::fromJson(std::string_view text,
+                                       std::string_view file,
+                                       std::string &error) {
+  auto fail = [&](const std::string &what) {
+    error = std::string(file) + ": " + what;
+    return std::nullopt;
+  };
+  // Deeper than any field; the parser itself recurses only for what it keeps.
+  bool deep = false;
+  auto watch = [&](int depth, Json::parse_event_t, Json &) {
+    deep |= depth > 4;
+    return !deep;
+  };
+  Json root = Json::parse(text, watch, /*allow_exceptions=*/false);
+  if (deep)
+    return fail("found objects nested deeper than 4, expected a machine "
+                "description");
+  if (root.is_discarded() || !root.is_object())
+    return fail("found no JSON object, expected a machine description as "
+                "tenon calibrate writes it");
+  Reading reading{root, {}};
+  int64_t version = 0;
+  reading.count({"machine_version"}, version, machineVersion, machineVersion);
+  Target target;
+  if (reading.fault.empty())
+    visitFields(target, reading);
+  if (reading.fault.empty())
+    reading.rejectUnknown(root, "");
+  if (!reading.fault.empty())
+    return fail(reading.fault);
+  return target;
+}
+
+std::optional<Target> target::readTarget(const std::string &path,
+                                         std::string &error) {
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf())) {
+    error = path + ": cannot be read: " +
+            (errno ? std::strerror(errno) : "it is empty or no file");
+    return std::nullopt;
+  }
+  return fromJson(text.str(), path, error);
+}

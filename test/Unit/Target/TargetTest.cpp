@@ -1,0 +1,138 @@
+//===- TargetTest.cpp - Machine descriptions and their text ---------------===//
+//
+// What is written is read back; what is wrong is named with field and value.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Target/Target.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::target;
+
+namespace {
+
+/// The text of a valid machine with the first `from` replaced by `to`.
+std::string textWith(const std::string &from, const std::string &to) {
+  std::string text = toJson(*builtInTarget("x86-64-v4"));
+  size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, from.size(), to);
+}
+
+std::string errorOf(const std::string &text) {
+  std::string error;
+  EXPECT_FALSE(fromJson(text, "m.json", error)) << text;
+  return error;
+}
+
+} // namespace
+
+TEST(Target, TextGoesBothWays) {
+  for (std::string_view set : featureSets()) {
+    Target target = *builtInTarget(set);
+    target.name = "a \"quoted\" name";
+    target.cores = 7;
+    std::string error;
+    auto read = fromJson(toJson(target), "m.json", error);
+    ASSERT_TRUE(read) << error;
+    EXPECT_EQ(*read, target);
+    EXPECT_EQ(toJson(*read), toJson(target));
+  }
+}
+
+TEST(Target, RatesAreWrittenWithFourDigits) {
+  Target target = *builtInTarget("x86-64-v3");
+  target.compute.f32.oneCore = 123.456789e9;
+  std::string text = toJson(target), error;
+  EXPECT_NE(text.find("\"one_core\": 123.5,"), std::string::npos) << text;
+  auto read = fromJson(text, "m.json", error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_DOUBLE_EQ(read->compute.f32.oneCore, 123.5e9);
+}
+
+TEST(Target, FaultsNameFieldFoundAndExpected) {
+  EXPECT_EQ(errorOf(textWith("\"cores\": 2", "\"cores\": 0")),
+            "m.json: field 'cores': found 0, expected a whole number from 1 to "
+            "4096");
+  EXPECT_EQ(
+      errorOf(textWith("\"cores\": 2", "\"cores\": 18446744073709551615")),
+      "m.json: field 'cores': found 18446744073709551615, expected a "
+      "whole number from 1 to 4096");
+  EXPECT_EQ(errorOf(textWith("\"one_core\": 192.0", "\"one_core\": -3")),
+            "m.json: field 'gflops.f32.one_core': found -3, expected a "
+            "positive number");
+  EXPECT_EQ(errorOf(textWith("\"one_core\": 192.0", "\"one_core\": \"a\"")),
+            "m.json: field 'gflops.f32.one_core': found \"a\", expected a "
+            "positive number");
+  EXPECT_EQ(errorOf(textWith("\"feature_set\": \"x86-64-v4\"",
+                             "\"feature_set\": \"sse\"")),
+            "m.json: field 'feature_set': found \"sse\", expected one of "
+            "x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16");
+  EXPECT_EQ(errorOf(textWith("\"level2\"", "\"levle2\"")),
+            "m.json: field 'cache_bytes.level2': found nothing, expected a "
+            "whole number from 0 to 1099511627776");
+  EXPECT_EQ(
+      errorOf(textWith("\"machine_version\": 1", "\"machine_version\": 2")),
+      "m.json: field 'machine_version': found 2, expected a whole number "
+      "from 1 to 1");
+}
+
+TEST(Target, UnknownFieldsAreRefused) {
+  EXPECT_NE(errorOf(textWith("\"cores\": 2", "\"cores\": 2, \"corse\": 4"))
+                .find("field 'corse': found an unknown field"),
+            std::string::npos);
+}
+
+TEST(Target, TextThatIsNoDescriptionIsRefused) {
+  EXPECT_NE(errorOf("").find("found no JSON object"), std::string::npos);
+  EXPECT_NE(errorOf("[1]").find("found no JSON object"), std::string::npos);
+  std::string deep = "{";
+  for (int i = 0; i < 100; ++i)
+    deep += "\"a\":{";
+  EXPECT_NE(errorOf(deep).find("nested deeper"), std::string::npos);
+  // Every prefix is an error, none a crash.
+  std::string text = toJson(*builtInTarget("x86-64-v3"));
+  for (size_t length = 0; length + 2 < text.size(); length += 7)
+    EXPECT_NE(errorOf(text.substr(0, length)), "") << length;
+}
+
+TEST(Target, FilesAreRead) {
+  std::string error;
+  EXPECT_FALSE(readTarget("/nonexistent/machine.json", error));
+  EXPECT_NE(error.find("/nonexistent/machine.json: cannot be read: No such"),
+            std::string::npos)
+      << error;
+  std::string path = testing::TempDir() + "machine.json";
+  Target target = *builtInTarget("x86-64-v4+avx512bf16");
+  std::ofstream(path) << toJson(target);
+  auto read = readTarget(path, error);
+  std::remove(path.c_str());
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(*read, target);
+}
+
+TEST(Target, RatesOfSomeCoresLieBetweenOneAndAll) {
+  Rate copy{30, 40};
+  EXPECT_EQ(copy.of(1, 8), 30);
+  EXPECT_EQ(copy.of(3, 8), 40);
+  EXPECT_EQ(copy.of(8, 8), 40);
+  Rate compute{100, 800};
+  EXPECT_EQ(compute.of(4, 8), 400);
+  EXPECT_EQ(compute.of(99, 8), 800);
+}
+
+TEST(Target, FeatureSetsAreOrdered) {
+  EXPECT_EQ(featureSetRank("x86-64-v3"), 0u);
+  EXPECT_EQ(featureSetRank("x86-64-v4+avx512bf16"), 2u);
+  EXPECT_FALSE(featureSetRank("host"));
+  EXPECT_FALSE(builtInTarget("x86-64-v2"));
+  Target wide = *builtInTarget("x86-64-v4+avx512bf16");
+  EXPECT_EQ(wide.computeRate(ElementType::bf16).oneCore,
+            2 * wide.computeRate(ElementType::f32).oneCore);
+  EXPECT_EQ(wide.computeRate(ElementType::f16).oneCore,
+            wide.computeRate(ElementType::f32).oneCore);
+}
