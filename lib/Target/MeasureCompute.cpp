@@ -20,9 +20,9 @@ namespace {
 
 constexpr int accumulators = 12;
 
-/// Rounds per window: about two milliseconds, short enough to fall between the
-/// interruptions of a busy machine.
-constexpr int64_t rounds = 1000000;
+/// Rounds per window: about half a millisecond, short enough to fall between
+/// the interruptions of a busy machine.
+constexpr int64_t rounds = 250000;
 
 /// A loop that does `rounds` rounds and the FLOPs of one round.
 struct Loop {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <immintrin.h>
 #include <limits>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -38,14 +39,37 @@ void SpinBarrier::wait() {
       std::this_thread::yield();
 }
 
+/// Keeps the calling thread on the processor of that number among those the
+/// process may use: two threads on one processor would measure half of it.
+static void pin(unsigned thread, const cpu_set_t &allowed) {
+  unsigned seen = 0;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+    if (CPU_ISSET(processor, &allowed) && seen++ == thread) {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(processor, &one);
+      sched_setaffinity(0, sizeof(one), &one);
+    }
+}
+
 void target::onThreads(unsigned threads,
                        const std::function<void(unsigned)> &work) {
-  std::vector<std::thread> others;
-  for (unsigned thread = 1; thread < threads; ++thread)
-    others.emplace_back(work, thread);
-  work(0);
-  for (std::thread &other : others)
-    other.join();
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
+  // One thread goes where the processor is free; more than there are
+  // processors have to share.
+  bool pinned =
+      known && threads > 1 && threads <= unsigned(CPU_COUNT(&allowed));
+  std::vector<std::thread> team;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    team.emplace_back([&, thread] {
+      if (pinned)
+        pin(thread, allowed);
+      work(thread);
+    });
+  for (std::thread &member : team)
+    member.join();
 }
 
 double target::shortestWindow(unsigned threads, double seconds,

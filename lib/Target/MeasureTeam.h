@@ -27,7 +27,8 @@ private:
   alignas(64) std::atomic<uint32_t> generation = 0;
 };
 
-/// Runs work(thread) on `threads` threads, thread 0 being the caller.
+/// Runs work(thread) on `threads` new threads, each on a processor of its own
+/// if there are as many, and returns when all are done.
 void onThreads(unsigned threads, const std::function<void(unsigned)> &work);
 
 /// The shortest time in seconds that window(thread) took on all of `threads`
