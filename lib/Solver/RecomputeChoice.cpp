@@ -10,6 +10,7 @@
 #include "tenon/Solver/RecomputeChoice.h"
 
 #include "RecomputeCut.h"
+#include "RecomputeExact.h"
 #include "RecomputeRebuild.h"
 #include "RecomputeSearch.h"
 
@@ -398,16 +399,31 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
   std::optional<Plan> plan = solver.plan(
       budget, solution.bound, effectiveMoves(solver.graph, options), nullptr);
   solution.movesUsed = solver.movesUsed;
-  if (!plan) {
+  if (plan) {
+    solution.order = orderOf(solver.graph.nodes, plan->reruns);
+    solution.cost = plan->cost;
+    solution.peak = plan->peak;
+  }
+  if (canSearchExactly(solver.graph) &&
+      (!plan || plan->cost > solution.bound)) {
+    int64_t states = options.moves;
+    std::vector<int32_t> order = searchExactly(
+        solver.graph, budget, plan ? plan->cost : INT64_MAX / 2, states);
+    solution.movesUsed += options.moves - states;
+    if (!order.empty()) {
+      RecomputeMeasure found = measure(solver.graph, order);
+      solution.order = std::move(order);
+      solution.cost = found.cost;
+      solution.peak = found.peak;
+    }
+  }
+  if (solution.order.empty() && solver.graph.nodes > 0) {
     solution.status = RecomputeStatus::Undecided;
     solution.message =
         "no plan found within " + std::to_string(options.moves) + " moves";
     return solution;
   }
   solution.status = RecomputeStatus::Solved;
-  solution.order = orderOf(solver.graph.nodes, plan->reruns);
-  solution.cost = plan->cost;
-  solution.peak = plan->peak;
   return solution;
 }
 

@@ -45,7 +45,12 @@ int runCheck(Arguments arguments) {
     request.claimsPath = paths[2];
     request.claimsText = std::move(*claims);
   }
+  // The first line that is no comment.
   std::string_view text = request.problemText;
+  while (text.starts_with('#') || text.starts_with('\n')) {
+    size_t end = text.find('\n');
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
   if (text.starts_with("ordering-problem"))
     return checkOrderingFiles(request);
   if (text.starts_with("recompute-problem"))

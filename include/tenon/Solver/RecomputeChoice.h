@@ -106,7 +106,7 @@ struct RecomputeProblem {
 
 struct RecomputeOptions {
   /// Moves of the local search, in all.
-  int64_t moves = 1'000'000;
+  int64_t moves = 2'000'000;
   /// Most minimum cuts computed for one bound.
   int64_t flows = 4'000;
   uint64_t seed = 1;

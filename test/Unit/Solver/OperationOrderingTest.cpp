@@ -1,0 +1,175 @@
+//===- OperationOrderingTest.cpp - orders and their bounds ----------------===//
+//
+// The worked example, brute force over all orders of small random problems,
+// mutation of claims, and errors in files.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Solver/OperationOrdering.h"
+
+#include "../../Benchmark/solvers/GraphGenerators.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace tenon::solver;
+using tenon::benchmark::Random;
+
+static OrderingProblem randomProblem(uint64_t seed) {
+  Random random(seed);
+  OrderingProblem problem;
+  auto count = static_cast<int32_t>(random.between(1, 7));
+  for (int32_t i = 0; i < count; ++i)
+    problem.operations.push_back(
+        {random.between(0, 20), random.chance(0.1) ? random.between(0, 10) : 0,
+         random.chance(0.15)});
+  if (random.chance(0.25))
+    problem.extraResults.push_back(
+        {static_cast<int32_t>(random.between(0, count - 1)),
+         random.between(0, 9)});
+  double probability = 0.1 * double(random.between(1, 5));
+  for (int32_t value = 0; value < problem.valueCount(); ++value) {
+    for (int32_t user = problem.producer(value) + 1; user < count; ++user)
+      if (random.chance(probability))
+        problem.uses.push_back({value, user});
+    if (random.chance(0.1))
+      problem.kept.push_back(value);
+  }
+  for (int32_t user = 0; user < count; ++user)
+    for (auto [value, reader] : problem.uses)
+      if (reader == user && random.chance(0.3)) {
+        problem.inPlace.push_back({user, value, user});
+        break;
+      }
+  for (int32_t i = 0; i + 1 < count; ++i)
+    if (random.chance(0.05))
+      problem.controls.push_back({i, i + 1});
+  return problem;
+}
+
+/// The peak of an order by looking at every moment anew, or -1 if it is not a
+/// valid order.
+static int64_t slowPeak(const OrderingProblem &problem,
+                        const std::vector<int32_t> &order) {
+  auto count = static_cast<int32_t>(order.size());
+  std::vector<int32_t> at(count);
+  for (int32_t i = 0; i < count; ++i)
+    at[order[i]] = i;
+  int32_t effect = -1;
+  for (int32_t i = 0; i < count; ++i)
+    if (problem.operations[i].effect) {
+      if (effect >= 0 && at[effect] > at[i])
+        return -1;
+      effect = i;
+    }
+  for (auto [value, user] : problem.uses)
+    if (at[problem.producer(value)] > at[user])
+      return -1;
+  for (auto [before, after] : problem.controls)
+    if (at[before] > at[after])
+      return -1;
+  auto lastUse = [&](int32_t value) {
+    int32_t last = at[problem.producer(value)];
+    for (auto [used, user] : problem.uses)
+      if (used == value)
+        last = std::max(last, at[user]);
+    for (int32_t kept : problem.kept)
+      if (kept == value)
+        last = count;
+    return last;
+  };
+  int64_t peak = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    int64_t live = problem.operations[order[i]].workspace;
+    for (int32_t value = 0; value < problem.valueCount(); ++value)
+      if (at[problem.producer(value)] <= i && lastUse(value) >= i)
+        live += problem.bytes(value);
+    for (auto [operation, operand, result] : problem.inPlace)
+      if (operation == order[i] && lastUse(operand) == i)
+        live -= std::min(problem.bytes(operand), problem.bytes(result));
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+TEST(OperationOrdering, WorkedExample) {
+  OrderingProblem problem;
+  problem.operations = {{6}, {4}, {1}, {2}, {0}};
+  problem.uses = {{0, 2}, {1, 3}, {2, 4}, {3, 4}};
+  EXPECT_EQ(slowPeak(problem, {0, 1, 2, 3, 4}), 11);
+  OrderingSolution solution = solveOrdering(problem);
+  EXPECT_EQ(solution.peak, 7);
+  EXPECT_EQ(solution.bound, 7);
+  EXPECT_EQ(checkOrdering(problem, solution), std::nullopt);
+}
+
+TEST(OperationOrdering, AgainstAllOrders) {
+  int64_t optimal = 0;
+  constexpr int64_t problems = 2000;
+  for (uint64_t seed = 0; seed < problems; ++seed) {
+    OrderingProblem problem = randomProblem(seed);
+    OrderingSolution solution = solveOrdering(problem);
+    ASSERT_EQ(checkOrdering(problem, solution), std::nullopt) << seed;
+    std::vector<int32_t> order(problem.operations.size());
+    std::iota(order.begin(), order.end(), 0);
+    EXPECT_LE(solution.peak, slowPeak(problem, order)) << seed;
+    int64_t best = INT64_MAX;
+    do {
+      int64_t peak = slowPeak(problem, order);
+      best = peak < 0 ? best : std::min(best, peak);
+    } while (std::next_permutation(order.begin(), order.end()));
+    EXPECT_LE(solution.bound, best) << seed;
+    EXPECT_GE(solution.peak, best) << seed;
+    optimal += solution.peak == best;
+    // No certificate may prove more than the best order needs.
+    OrderingSolution greedy = solution;
+    greedy.bound = best + 1;
+    for (size_t i = 0; i < problem.operations.size(); ++i) {
+      greedy.certificate.operation = static_cast<int32_t>(i);
+      EXPECT_NE(checkOrdering(problem, greedy), std::nullopt) << seed;
+    }
+    OrderingSolution wrong = solution;
+    wrong.peak += seed % 2 == 0 ? 1 : -1;
+    EXPECT_NE(checkOrdering(problem, wrong), std::nullopt) << seed;
+    wrong = solution;
+    wrong.order.back() = wrong.order.front();
+    EXPECT_EQ(checkOrdering(problem, wrong) == std::nullopt,
+              problem.operations.size() == 1)
+        << seed;
+  }
+  EXPECT_GE(optimal, problems * 99 / 100);
+}
+
+TEST(OperationOrdering, TextRoundTrip) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    OrderingProblem problem = randomProblem(seed), again;
+    std::string text = printOrderingProblem(problem);
+    ASSERT_EQ(parseOrderingProblem(text, again), std::nullopt) << text;
+    EXPECT_EQ(printOrderingProblem(again), text);
+    OrderingSolution solution = solveOrdering(problem), read;
+    ASSERT_EQ(parseOrderingSolution(printOrderingSolution(solution), read),
+              std::nullopt);
+    EXPECT_EQ(checkOrdering(problem, read), std::nullopt);
+  }
+}
+
+TEST(OperationOrdering, ErrorsNameTheLine) {
+  struct Case {
+    const char *text, *message;
+  };
+  const Case cases[] = {
+      {"ordering-problem 3\n", "line 1: expected 'ordering-problem 1'"},
+      {"ordering-problem 1\noperations 1\n", "line 2: operation 0 is missing"},
+      {"ordering-problem 1\noperations 2\noperation 0 1\noperation 1 1\n"
+       "use 1 0\n",
+       "line 5: use of value 1 makes a cycle: ids are a valid order"},
+      {"ordering-problem 1\noperations 1\noperation 0 1\nkeep 4\n",
+       "line 4: expected 'keep VALUE'"},
+  };
+  for (const Case &test : cases) {
+    OrderingProblem problem;
+    EXPECT_EQ(parseOrderingProblem(test.text, problem).value_or("nothing"),
+              test.message);
+  }
+}

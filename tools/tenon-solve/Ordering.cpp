@@ -1,0 +1,88 @@
+//===- Ordering.cpp - tenon-solve ordering, and its check -----------------===//
+//
+// Reads an ordering problem, writes the order and its bound; and the part of
+// `tenon-solve check` that concerns them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include "tenon/Solver/OperationOrdering.h"
+
+#include <cstdio>
+
+namespace tenon::solve {
+
+using namespace tenon::solver;
+
+static int complain(const std::string &path, const std::string &message) {
+  std::fprintf(stderr, "%s: error: %s\n", path.c_str(), message.c_str());
+  return exitError;
+}
+
+static int misuse(const std::string &message) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return exitUsage;
+}
+
+int runOrdering(Arguments arguments) {
+  std::string problemPath, solutionPath;
+  bool json = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view argument = arguments[i];
+    if (argument == "--json")
+      json = true;
+    else if (argument == "-o" && i + 1 < arguments.size())
+      solutionPath = arguments[++i];
+    else if (argument.starts_with("-") || !problemPath.empty())
+      return misuse("cannot use argument '" + std::string(argument) + "'");
+    else
+      problemPath = argument;
+  }
+  if (problemPath.empty() || solutionPath.empty())
+    return misuse("expected a problem and -o with a path for the order");
+  auto text = readFile(problemPath);
+  if (!text)
+    return exitError;
+  OrderingProblem problem;
+  if (auto error = parseOrderingProblem(*text, problem))
+    return complain(problemPath, *error);
+  OrderingSolution solution = solveOrdering(problem);
+  if (!writeFile(solutionPath, printOrderingSolution(solution)))
+    return exitError;
+  auto peak = static_cast<long long>(solution.peak);
+  auto bound = static_cast<long long>(solution.bound);
+  if (json)
+    std::printf("{\"status\": \"solved\", \"peak\": %lld, \"bound\": %lld, "
+                "\"certificate\": %d, \"method\": %s}\n",
+                peak, bound, solution.certificate.operation,
+                quoteJson(solution.method).c_str());
+  else
+    std::printf("peak %lld, bound %lld (%s)%s\n", peak, bound,
+                solution.method.c_str(),
+                peak == bound ? ", proved smallest" : "");
+  return exitSolved;
+}
+
+int checkOrderingFiles(const CheckRequest &request) {
+  OrderingProblem problem;
+  OrderingSolution solution;
+  if (auto error = parseOrderingProblem(request.problemText, problem))
+    return complain(request.problemPath, *error);
+  if (auto error = parseOrderingSolution(request.solutionText, solution))
+    return complain(request.solutionPath, *error);
+  auto wrong = checkOrdering(problem, solution);
+  if (request.json)
+    std::printf("{\"valid\": %s%s%s}\n", wrong ? "false" : "true",
+                wrong ? ", \"claim\": " : "",
+                wrong ? quoteJson(*wrong).c_str() : "");
+  else if (wrong)
+    std::printf("false: %s\n", wrong->c_str());
+  else
+    std::printf("valid: peak %lld, bound %lld\n",
+                static_cast<long long>(solution.peak),
+                static_cast<long long>(solution.bound));
+  return wrong ? exitError : exitSolved;
+}
+
+} // namespace tenon::solve
