@@ -112,9 +112,21 @@ Cut makeCut(Cut::Dimension dimension, int64_t extent, int64_t granularity,
 // lines and full vectors of them.
 constexpr int64_t rowGranularity = 16, columnGranularity = 64;
 
-/// Cuts the batch if it is large enough, else the rows or columns, whichever
-/// leaves the more balanced pieces; rows of a row-major lhs stay dense when
-/// cut, so they win when both are as good.
+/// Whether columns are cut although rows could be, from measurements with two
+/// threads. Cutting rows makes every piece read the whole rhs, cutting columns
+/// the whole lhs; but only rows leave the pieces dense, which the library's
+/// best code wants. Columns won by 4 to 25 % for wide results of few rows from
+/// plain operands, and lost by up to 30 % elsewhere.
+bool prefersColumns(const MatmulDescription &d) {
+  bool plain = d.lhsStrideK == 1 && d.rhsStrideN == 1;
+  bool wide = d.n >= 64 * d.m ||
+              (plain && (d.n >= 4 * d.m || (d.n > d.m && d.k >= (1 << 14))));
+  // Pieces that are not dense take f32 sums of the whole result for bf16.
+  constexpr int64_t smallSums = 1 << 18;
+  return wide && (d.resultType == ElementType::f32 || d.m * d.n <= smallSums);
+}
+
+/// Cuts the batch if it is large enough, else rows or columns.
 Cut chooseCut(const MatmulDescription &d) {
   if (d.pieces == 1)
     return makeCut(Cut::rows, d.m, d.m, 1);
@@ -131,10 +143,9 @@ Cut chooseCut(const MatmulDescription &d) {
   // The largest piece decides how long the call takes.
   double rowShare = double(rows.run) / double(d.m);
   double columnShare = double(columns.run) / double(d.n);
-  bool rowsStayDense = d.lhsStrideK == 1;
-  if (rowShare <= columnShare * 1.05 && (rowsStayDense || d.m >= d.n))
-    return rows;
-  return columnShare <= rowShare * 1.05 ? columns : rows;
+  if (prefersColumns(d))
+    return columnShare <= rowShare * 1.1 ? columns : rows;
+  return rowShare <= columnShare * 1.1 ? rows : columns;
 }
 
 int64_t span(std::initializer_list<std::pair<int64_t, int64_t>> dimensions) {
@@ -191,10 +202,10 @@ Memories memoriesOf(const MatmulDescription &d) {
   append(bias, 1, d.n);
   append(biasStrides, d.n, 1);
   auto resultType = *dataType(d.resultType);
-  return {stridedMemory(lhs, lhsStrides, *dataType(d.lhsType)),
-          stridedMemory(rhs, rhsStrides, *dataType(d.rhsType)),
+  return {stridedMemory(lhs, lhsStrides, *dataType(d.lhsType), true),
+          stridedMemory(rhs, rhsStrides, *dataType(d.rhsType), true),
           stridedMemory(bias, biasStrides, resultType),
-          stridedMemory(result, resultStrides, resultType)};
+          stridedMemory(result, resultStrides, resultType, true)};
 }
 
 PrimitiveDescription describe(const MatmulDescription &d,
@@ -242,6 +253,137 @@ std::string typesNotSupported(const MatmulDescription &d) {
   return "";
 }
 
+/// Where the operands of one piece start, in elements.
+struct Offsets {
+  int64_t lhs = 0, rhs = 0, bias = 0, result = 0;
+};
+
+/// Builds the pieces of one call.
+class MatmulBuilder {
+public:
+  MatmulBuilder(PrimitiveCall &call, const Engine &engine, bool swapped,
+                std::string &error)
+      : call(call), engine(engine), swapped(swapped), error(error) {}
+
+  /// Appends what computes `piece`; all pieces but the last have one shape.
+  bool append(Task &task, const MatmulDescription &piece, Offsets offsets);
+
+private:
+  bool build(const MatmulDescription &piece);
+  bool appendStep(Task &task, const MatmulDescription &piece, Offsets offsets,
+                  std::optional<Operand> packedLhs);
+  bool appendPacked(Task &task, const MatmulDescription &piece,
+                    Offsets offsets);
+
+  PrimitiveCall &call;
+  const Engine &engine;
+  bool swapped;
+  std::string &error;
+  // Of the shape built last.
+  std::optional<MatmulDescription> builtFor;
+  Memories memories;
+  PrimitiveDescription description;
+  std::shared_ptr<Primitive> primitive;
+};
+
+bool MatmulBuilder::build(const MatmulDescription &piece) {
+  if (builtFor == piece)
+    return true;
+  memories = memoriesOf(piece);
+  description = describe(piece, memories, engine, error);
+  if (!description)
+    return false;
+  primitive = createPrimitive(description);
+  if (!primitive) {
+    error = "oneDNN failed to create a matrix multiplication";
+    return false;
+  }
+  builtFor = piece;
+  return true;
+}
+
+bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &piece,
+                               Offsets offsets,
+                               std::optional<Operand> packedLhs) {
+  if (!build(piece))
+    return false;
+  if (call.code.empty())
+    call.code = implementationOf(description);
+  bool bias = piece.epilogue != Epilogue::none;
+  Operand lhs{DNNL_ARG_SRC, memories.lhs, swapped ? 1 : 0,
+              offsets.lhs * byteWidth(piece.lhsType)};
+  std::vector<Operand> operands{packedLhs.value_or(lhs),
+                                {DNNL_ARG_WEIGHTS, memories.rhs,
+                                 swapped ? 0 : 1,
+                                 offsets.rhs * byteWidth(piece.rhsType)},
+                                {DNNL_ARG_DST, memories.result, bias ? 3 : 2,
+                                 offsets.result * byteWidth(piece.resultType)}};
+  if (bias)
+    operands.push_back({DNNL_ARG_BIAS, memories.bias, 2,
+                        offsets.bias * byteWidth(piece.resultType)});
+  task.push_back(call.makeStep(description, primitive, std::move(operands)));
+  return true;
+}
+
+/// Rows of a column-major lhs that are cut out of it are not dense, and for
+/// bf16 the library would then keep the whole result in f32. Instead some rows
+/// at a time are copied into a small buffer.
+bool MatmulBuilder::appendPacked(Task &task, const MatmulDescription &piece,
+                                 Offsets offsets) {
+  constexpr int64_t bufferBytes = 1 << 19;
+  int64_t rowBytes = piece.k * byteWidth(piece.lhsType);
+  int64_t rows = std::clamp<int64_t>(
+      bufferBytes / rowBytes / rowGranularity * rowGranularity, 64,
+      std::max<int64_t>(64, roundUp(piece.m, rowGranularity)));
+  int64_t buffer = call.reserve(rows * rowBytes);
+  for (int64_t begin = 0; begin < piece.m; begin += rows) {
+    MatmulDescription part = piece;
+    part.m = std::min(rows, piece.m - begin);
+    Memories strided = memoriesOf(part);
+    part.lhsStrideM = part.k;
+    part.lhsStrideK = 1;
+    Memories dense = memoriesOf(part);
+    PrimitiveDescription copy;
+    Attributes attributes = userScratchpad();
+    if (dnnl_reorder_primitive_desc_create(
+            copy.out(), &strided.lhs, engine.engine, &dense.lhs, engine.engine,
+            attributes.get()) != dnnl_success) {
+      error = "oneDNN cannot transpose the operand of a matrix multiplication";
+      return false;
+    }
+    auto copyPrimitive = createPrimitive(copy);
+    if (!copyPrimitive) {
+      error = "oneDNN failed to create a transposition";
+      return false;
+    }
+    int64_t lhsOffset = offsets.lhs + begin * piece.lhsStrideM;
+    task.push_back(call.makeStep(
+        copy, copyPrimitive,
+        {{DNNL_ARG_FROM, strided.lhs, swapped ? 1 : 0,
+          lhsOffset * byteWidth(piece.lhsType)},
+         {DNNL_ARG_TO, dense.lhs, call.workspaceArgument(), buffer}}));
+    Offsets partOffsets = offsets;
+    partOffsets.result += begin * piece.resultStrideM;
+    if (!appendStep(
+            task, part, partOffsets,
+            Operand{DNNL_ARG_SRC, dense.lhs, call.workspaceArgument(), buffer}))
+      return false;
+  }
+  return true;
+}
+
+bool MatmulBuilder::append(Task &task, const MatmulDescription &piece,
+                           Offsets offsets) {
+  if (!build(piece))
+    return false;
+  bool packs = piece.lhsType == ElementType::bf16 && piece.batch.empty() &&
+               piece.lhsStrideK != 1 && piece.k > 1 && piece.m > 1 &&
+               implementationOf(description).starts_with("gemm") &&
+               scratchpadBytes(description) > (1 << 20);
+  return packs ? appendPacked(task, piece, offsets)
+               : appendStep(task, piece, offsets, std::nullopt);
+}
+
 } // namespace
 
 std::unique_ptr<PrimitiveCall>
@@ -259,67 +401,38 @@ tenon::libraries::createCall(const MatmulDescription &description,
       return nullptr;
     }
 
-  bool bias = whole.epilogue != Epilogue::none;
   auto call =
       std::make_unique<PrimitiveCall>(engine, argumentBytes(description));
+  MatmulBuilder builder(*call, engine, canonical.swapped, error);
   Cut cut = chooseCut(whole);
   Phase &phase = call->work.emplace_back();
-  PrimitiveDescription primitiveDescription;
-  std::shared_ptr<Primitive> primitive;
-  Memories memories;
-  int64_t builtFor = 0;
   for (int64_t begin = 0; begin < cut.extent; begin += cut.run) {
     int64_t length = std::min(cut.run, cut.extent - begin);
-    int64_t lhsOffset = 0, rhsOffset = 0, biasOffset = 0, resultOffset = 0;
+    Offsets offsets;
     MatmulDescription piece = whole;
     switch (cut.dimension) {
     case Cut::batch: {
       BatchDimension &dimension = piece.batch[cut.batchIndex];
       dimension.size = length;
-      lhsOffset = begin * dimension.lhsStride;
-      rhsOffset = begin * dimension.rhsStride;
-      resultOffset = begin * dimension.resultStride;
+      offsets.lhs = begin * dimension.lhsStride;
+      offsets.rhs = begin * dimension.rhsStride;
+      offsets.result = begin * dimension.resultStride;
       break;
     }
     case Cut::rows:
       piece.m = length;
-      lhsOffset = begin * piece.lhsStrideM;
-      resultOffset = begin * piece.resultStrideM;
+      offsets.lhs = begin * piece.lhsStrideM;
+      offsets.result = begin * piece.resultStrideM;
       break;
     case Cut::columns:
       piece.n = length;
-      rhsOffset = begin * piece.rhsStrideN;
-      biasOffset = begin;
-      resultOffset = begin * piece.resultStrideN;
+      offsets.rhs = begin * piece.rhsStrideN;
+      offsets.bias = begin;
+      offsets.result = begin * piece.resultStrideN;
       break;
     }
-    // Only the last piece can differ in length.
-    if (length != builtFor) {
-      memories = memoriesOf(piece);
-      primitiveDescription = describe(piece, memories, engine, error);
-      if (!primitiveDescription)
-        return nullptr;
-      primitive = createPrimitive(primitiveDescription);
-      if (!primitive) {
-        error = "oneDNN failed to create a matrix multiplication";
-        return nullptr;
-      }
-      builtFor = length;
-      if (call->code.empty())
-        call->code = implementationOf(primitiveDescription);
-    }
-    std::vector<Operand> operands{
-        {DNNL_ARG_SRC, memories.lhs, canonical.swapped ? 1 : 0,
-         lhsOffset * byteWidth(piece.lhsType)},
-        {DNNL_ARG_WEIGHTS, memories.rhs, canonical.swapped ? 0 : 1,
-         rhsOffset * byteWidth(piece.rhsType)},
-        {DNNL_ARG_DST, memories.result, bias ? 3 : 2,
-         resultOffset * byteWidth(piece.resultType)}};
-    if (bias)
-      operands.push_back({DNNL_ARG_BIAS, memories.bias, 2,
-                          biasOffset * byteWidth(piece.resultType)});
-    phase.emplace_back().push_back(
-        call->makeStep(primitiveDescription, primitive, std::move(operands)));
+    if (!builder.append(phase.emplace_back(), piece, offsets))
+      return nullptr;
   }
   return call;
 }

@@ -96,6 +96,9 @@ dnnl_memory_desc_t tenon::libraries::stridedMemory(std::vector<int64_t> extents,
       strides[i] = next;
     next = extents[i] * strides[i];
   }
+  size_t rank = extents.size();
+  if (isMatrix && extents[rank - 2] == 1 && strides[rank - 1] != 1)
+    strides[rank - 2] = 1;
   dnnl_memory_desc_t memory;
   dnnl_memory_desc_init_by_strides(&memory, int(extents.size()), extents.data(),
                                    type, strides.data());

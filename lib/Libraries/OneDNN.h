@@ -78,10 +78,11 @@ std::optional<dnnl_data_type_t> dataType(ElementType type);
 
 /// A description of memory by extents and element strides. Extents of 1 are
 /// given the stride a dense tensor would have, which lets the library see
-/// density.
+/// density. A matrix that is one row cut out of a column-major one gets a unit
+/// stride, which the library wants in one of the last two dimensions.
 dnnl_memory_desc_t stridedMemory(std::vector<int64_t> extents,
                                  std::vector<int64_t> strides,
-                                 dnnl_data_type_t type);
+                                 dnnl_data_type_t type, bool isMatrix = false);
 
 /// Attributes with the scratch memory supplied by the caller.
 Attributes userScratchpad();

@@ -260,6 +260,24 @@ TEST(Matmul, BrainFloat) {
       }
 }
 
+// Operands that are copied in parts before they are used.
+TEST(Matmul, BrainFloatOfManyTransposedRows) {
+  if (!hasBf16())
+    GTEST_SKIP() << "oneDNN has no bf16 on this instruction set";
+  auto d = transposed(plain(1300, 600, 1500, ElementType::bf16), true, false);
+  d.pieces = 2;
+  check(d);
+}
+
+TEST(Matmul, WideResultsOfFewRows) {
+  for (int64_t n : {320, 70 * 48})
+    for (bool transposeRhs : {false, true}) {
+      auto d = transposed(plain(48, n, 100), false, transposeRhs);
+      d.pieces = 2;
+      check(d);
+    }
+}
+
 TEST(Matmul, SaysWhatIsNotSupported) {
   auto d = plain(8, 8, 8);
   d.lhsType = d.rhsType = d.resultType = ElementType::f16;
