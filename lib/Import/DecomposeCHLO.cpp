@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CountedLoop.h"
 #include "ElementMath.h"
 
 #include "tenon/Import/Passes.h"
@@ -112,24 +113,34 @@ class DecomposeCHLO
     });
     llvm::MapVector<StringRef, SmallVector<Operation *>> unsupported;
     int64_t expanded = 0;
-    // An expansion may hold operations of the dialect; they come after.
-    for (size_t next = 0; next < worklist.size(); ++next) {
-      Operation *op = worklist[next];
+    // Operations inside a region come before the operation that has it.
+    for (Operation *op : worklist) {
       if (isa<chlo::TopKOp, chlo::ErfOp, chlo::ErfcOp, chlo::ErfInvOp>(op))
         continue;
-      ImplicitLocOpBuilder builder(op->getLoc(), op);
-      Value value = expand(builder, op);
-      if (!value) {
-        unsupported[op->getName().getStringRef()].push_back(op);
+      ++expanded;
+      if (auto scan = dyn_cast<chlo::ScanOp>(op)) {
+        expandScan(scan);
         continue;
       }
-      if (Operation *made = value.getDefiningOp();
-          made && isa<chlo::CHLODialect>(made->getDialect()) && made != op &&
-          made->getBlock() == op->getBlock())
-        worklist.push_back(made);
-      op->getResult(0).replaceAllUsesWith(value);
-      op->erase();
-      ++expanded;
+      if (auto dot = dyn_cast<chlo::RaggedDotOp>(op)) {
+        expandRaggedDot(dot);
+        continue;
+      }
+      // An expansion may be an operation of the dialect again.
+      while (op) {
+        ImplicitLocOpBuilder builder(op->getLoc(), op);
+        Value value = expand(builder, op);
+        if (!value) {
+          unsupported[op->getName().getStringRef()].push_back(op);
+          break;
+        }
+        op->getResult(0).replaceAllUsesWith(value);
+        bool isOperand = llvm::is_contained(op->getOperands(), value);
+        op->erase();
+        Operation *made = isOperand ? nullptr : value.getDefiningOp();
+        op =
+            made && isa<chlo::CHLODialect>(made->getDialect()) ? made : nullptr;
+      }
     }
     for (auto &[name, ops] : unsupported) {
       InFlightDiagnostic error = ops.front()->emitError()

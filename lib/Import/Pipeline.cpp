@@ -26,6 +26,7 @@ void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
   manager.addPass(createInferRolesPass(roles));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createDecomposeCHLOPass());
+  functions.addPass(createDecomposeBatchNormPass());
   functions.addPass(createCanonicalizeSpellingPass());
   if (options.verifyForm)
     manager.addPass(createVerifyStepFormPass());

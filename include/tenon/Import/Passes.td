@@ -112,6 +112,28 @@ def DecomposeCHLOPass : Pass<"import-decompose-chlo", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def DecomposeBatchNormPass
+    : Pass<"import-decompose-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "batch normalisation as sums and element-wise operations";
+  let description = [{
+    Writes `batch_norm_training`, `batch_norm_inference` and `batch_norm_grad`,
+    which some exporters emit whole, out by the formulas of the specification.
+
+    ```mlir
+    // before
+    %0 = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance)
+        <{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}> : ...
+    // after, each value per feature spread over %x's shape
+    %c = stablehlo.subtract %x, %m : tensor<8x4xf32>
+    %d = stablehlo.sqrt %v : tensor<8x4xf32>
+    %n = stablehlo.divide %c, %d : tensor<8x4xf32>
+    %s = stablehlo.multiply %scales, %n : tensor<8x4xf32>
+    %0 = stablehlo.add %s, %offsets : tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def CanonicalizeSpellingPass
     : Pass<"import-canonicalize-spelling", "::mlir::func::FuncOp"> {
   let summary = "one spelling per idea";
