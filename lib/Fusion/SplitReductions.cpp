@@ -1,16 +1,19 @@
 //===- SplitReductions.cpp - Long reductions in two stages ---------------===//
 //
-// Rewrites reductions over everything so that their tree is in the IR and their
-// first stage has rows to work on in parallel. How a reduction is split follows
+// Rewrites long reductions over everything, or over many rows, so that their
+// tree is in the IR, their first stage has work for several threads, and no sum
+// of thousands of terms loses its last digits. How a reduction is split follows
 // from its shape alone, never from the machine: the result's bits depend on it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 namespace tenon::fusion {
 #define GEN_PASS_DEF_SPLITREDUCTIONSPASS
@@ -25,6 +28,10 @@ namespace {
 
 /// Reductions of fewer elements stay as they are.
 constexpr int64_t shortestSplit = 16384;
+/// Reductions over at least this many rows go one dimension at a time ...
+constexpr int64_t shortestColumnSplit = 512;
+/// ... and over one dimension of at least this many are cut into blocks.
+constexpr int64_t shortestBlockedColumns = 4096;
 /// The first stage has at least this many rows where the shape allows it.
 constexpr int64_t wantedRows = 16;
 
@@ -34,6 +41,23 @@ int64_t blocksOf(int64_t extent) {
     if (extent % blocks == 0)
       return blocks;
   return 1;
+}
+
+/// Whether starting a second time with the initial value changes nothing: zero
+/// for a sum or an `or`, anything for a maximum or minimum, one for an `and`.
+bool startsNeutral(stablehlo::ReduceOp op) {
+  Block &body = op.getBody().front();
+  Operation *combine = &body.front();
+  if (!llvm::hasNItems(body, 2))
+    return false;
+  if (isa<stablehlo::MaximumOp, stablehlo::MinimumOp>(combine))
+    return true;
+  Value init = op.getInitValues().front();
+  if (isa<stablehlo::AddOp, stablehlo::OrOp>(combine))
+    return matchPattern(init, m_AnyZeroFloat()) || matchPattern(init, m_Zero());
+  return isa<stablehlo::AndOp>(combine) &&
+         cast<RankedTensorType>(init.getType()).getElementType().isInteger(1) &&
+         matchPattern(init, m_One());
 }
 
 struct SplitReductions
@@ -67,14 +91,24 @@ private:
   }
 
   void split(stablehlo::ReduceOp op) {
-    if (op.getInputs().size() != 1)
+    // Combining partial results needs the reducer's type to be the operand's.
+    std::optional<ReducedDimensions> dims = reducedDimensions(op);
+    auto type = cast<RankedTensorType>(op.getInputs().front().getType());
+    auto result = cast<RankedTensorType>(op.getResult(0).getType());
+    if (!dims || type.getElementType() != result.getElementType() ||
+        !startsNeutral(op))
       return;
+    if (dims->trailing && dims->leading == 0)
+      splitTotal(op);
+    else if (!dims->trailing)
+      splitColumns(op, dims->leading);
+  }
+
+  /// Everything to one value: rows first, then their results.
+  void splitTotal(stablehlo::ReduceOp op) {
     Value input = op.getInputs().front();
     auto type = cast<RankedTensorType>(input.getType());
-    auto result = cast<RankedTensorType>(op.getResult(0).getType());
-    // Combining partial results needs the reducer's type to be the operand's.
-    if (result.getRank() != 0 || type.getNumElements() < shortestSplit ||
-        type.getElementType() != result.getElementType())
+    if (type.getNumElements() < shortestSplit)
       return;
     OpBuilder builder(op);
     ArrayRef<int64_t> shape = type.getShape();
@@ -88,17 +122,51 @@ private:
       SmallVector<int64_t> blocked(shape.drop_back());
       blocked.push_back(blocks);
       blocked.push_back(last / blocks);
-      input = stablehlo::ReshapeOp::create(
-          builder, op.getLoc(),
-          RankedTensorType::get(blocked, type.getElementType()), input);
+      input = reshape(builder, op, input, blocked);
       type = cast<RankedTensorType>(input.getType());
       rowDims = type.getRank() - 1;
     }
-    auto range = [](int64_t begin, int64_t end) {
-      return llvm::to_vector(llvm::seq(begin, end));
-    };
     Value partial = reduce(builder, op, input, range(rowDims, type.getRank()));
-    Value total = reduce(builder, op, partial, range(0, rowDims));
+    finish(op, reduce(builder, op, partial, range(0, rowDims)));
+  }
+
+  /// Many rows to one: one leading dimension after the other, so that the first
+  /// stage has many columns and no sum is long.
+  void splitColumns(stablehlo::ReduceOp op, int64_t reducedDims) {
+    Value input = op.getInputs().front();
+    auto type = cast<RankedTensorType>(input.getType());
+    ArrayRef<int64_t> shape = type.getShape();
+    int64_t rows = 1;
+    for (int64_t extent : shape.take_front(reducedDims))
+      rows *= extent;
+    if (rows < shortestColumnSplit)
+      return;
+    OpBuilder builder(op);
+    if (llvm::count_if(shape.take_front(reducedDims),
+                       [](int64_t extent) { return extent != 1; }) == 1) {
+      int64_t blocks = blocksOf(rows);
+      if (rows < shortestBlockedColumns || blocks == 1)
+        return;
+      SmallVector<int64_t> blocked = {rows / blocks, blocks};
+      blocked.append(shape.begin() + reducedDims, shape.end());
+      input = reshape(builder, op, input, blocked);
+      reducedDims = 2;
+    }
+    for (; reducedDims > 0; --reducedDims)
+      input = reduce(builder, op, input, {0});
+    finish(op, input);
+  }
+
+  static SmallVector<int64_t> range(int64_t begin, int64_t end) {
+    return llvm::to_vector(llvm::seq(begin, end));
+  }
+  static Value reshape(OpBuilder &builder, stablehlo::ReduceOp op, Value input,
+                       ArrayRef<int64_t> shape) {
+    auto type = cast<RankedTensorType>(input.getType());
+    return stablehlo::ReshapeOp::create(builder, op.getLoc(), type.clone(shape),
+                                        input);
+  }
+  static void finish(stablehlo::ReduceOp op, Value total) {
     op.getResult(0).replaceAllUsesWith(total);
     op.erase();
   }

@@ -7,28 +7,28 @@
 // CHECK: stablehlo.subtract
 // CHECK: stablehlo.sine
 // CHECK: stablehlo.subtract
-func.func @main(%p: tensor<8xf32> {step.role = #step.role<parameter>, step.successor = 0 : i64},
-                %q: tensor<8xf32> {step.role = #step.role<parameter>, step.successor = 1 : i64},
-                %x: tensor<8xf32> {step.role = #step.role<batch>}) -> (tensor<8xf32>, tensor<8xf32>) {
-  %0 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
-  ^bb0(%a: tensor<8xf32>):
-    %t = stablehlo.tanh %a : tensor<8xf32>
-    step.yield %t : tensor<8xf32>
+func.func @main(%p: tensor<512xf32> {step.role = #step.role<parameter>, step.successor = 0 : i64},
+                %q: tensor<512xf32> {step.role = #step.role<parameter>, step.successor = 1 : i64},
+                %x: tensor<512xf32> {step.role = #step.role<batch>}) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = step.group elementwise(%x) : (tensor<512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512xf32>):
+    %t = stablehlo.tanh %a : tensor<512xf32>
+    step.yield %t : tensor<512xf32>
   }
-  %1 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
-  ^bb0(%a: tensor<8xf32>):
-    %t = stablehlo.sine %a : tensor<8xf32>
-    step.yield %t : tensor<8xf32>
+  %1 = step.group elementwise(%x) : (tensor<512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512xf32>):
+    %t = stablehlo.sine %a : tensor<512xf32>
+    step.yield %t : tensor<512xf32>
   }
-  %2 = step.group elementwise(%p, %0) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
-  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
-    %t = stablehlo.subtract %a, %b : tensor<8xf32>
-    step.yield %t : tensor<8xf32>
+  %2 = step.group elementwise(%p, %0) : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512xf32>, %b: tensor<512xf32>):
+    %t = stablehlo.subtract %a, %b : tensor<512xf32>
+    step.yield %t : tensor<512xf32>
   }
-  %3 = step.group elementwise(%q, %1) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
-  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
-    %t = stablehlo.subtract %a, %b : tensor<8xf32>
-    step.yield %t : tensor<8xf32>
+  %3 = step.group elementwise(%q, %1) : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512xf32>, %b: tensor<512xf32>):
+    %t = stablehlo.subtract %a, %b : tensor<512xf32>
+    step.yield %t : tensor<512xf32>
   }
-  return %2, %3 : tensor<8xf32>, tensor<8xf32>
+  return %2, %3 : tensor<512xf32>, tensor<512xf32>
 }
