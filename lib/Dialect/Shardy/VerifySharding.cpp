@@ -243,6 +243,16 @@ static LogicalResult verifyRule(OpShardingRuleAttr rule, Operation *op,
                             op->getResultTypes())))
     return failure();
   int64_t count = rule.getFactorSizes().size();
+  llvm::SmallDenseSet<int64_t, 8> mapped;
+  for (ArrayRef<TensorMappingAttr> mappings :
+       {rule.getOperandMappings(), rule.getResultMappings()})
+    for (TensorMappingAttr mapping : mappings)
+      for (DimMappingAttr dimension : mapping.getDimMappings())
+        mapped.insert_range(dimension.getFactorIndices());
+  for (int64_t factor = 0; factor < count; ++factor)
+    if (!mapped.contains(factor))
+      return emitError() << "rule has factor " << factor
+                         << " that no dimension is mapped to";
   llvm::SmallDenseSet<int64_t, 8> seen;
   for (ArrayRef<int64_t> group :
        {rule.getReductionFactors(), rule.getNeedReplicationFactors(),

@@ -1,13 +1,16 @@
 //===- VerifyControlFlow.cpp - Constraints of control flow ---------------===//
 //
 // The verifiers of while, case, if, and of the operations that only pass values
-// on: optimization_barrier, get_tuple_element and custom_call. Labels are the
-// constraint numbers of the StableHLO specification.
+// on or name others: optimization_barrier, tuple, get_tuple_element, composite
+// and custom_call. Labels are the constraint numbers of the StableHLO
+// specification.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/StableHLO/VerifyConditions.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tenon::stablehlo;
@@ -96,6 +99,44 @@ LogicalResult OptimizationBarrierOp::verify() {
   return failed(checkTensorTypes(op))
              ? failure()
              : checkResultTypes(op, "operand", getOperand().getTypes());
+}
+
+LogicalResult TupleOp::verify() {
+  // tuple_c1
+  Type expected = TupleType::get(getContext(), getVal().getTypes());
+  if (getResult().getType() != expected)
+    return emitOpError() << "'result' has type " << getResult().getType()
+                         << ", expected " << expected;
+  return success();
+}
+
+/// Whether a name is one or more words joined by dots, the first an identifier
+/// that starts with a letter (`is_namespaced_op_name`).
+static bool isNamespaced(StringRef name) {
+  SmallVector<StringRef> parts;
+  name.split(parts, '.');
+  if (parts.size() < 2 || parts[0].empty() || !llvm::isAlpha(parts[0][0]) ||
+      parts[0].contains('$'))
+    return false;
+  return llvm::all_of(parts, [](StringRef part) {
+    return !part.empty() && llvm::all_of(part, [](char c) {
+      return llvm::isAlnum(c) || c == '_' || c == '$';
+    });
+  });
+}
+
+LogicalResult CompositeOp::verify() {
+  Operation *op = getOperation();
+  if (failed(checkTensorTypes(op)))
+    return failure();
+  // composite_c1
+  if (!isNamespaced(getName()))
+    return emitOpError() << "'name' is \"" << getName()
+                         << "\", expected identifiers joined by dots, such as "
+                            "\"my_namespace.my_operation\"";
+  // composite_c2, composite_c3 and composite_c4 look up the decomposition:
+  // verifySymbolUses in ControlOperations.cpp.
+  return success();
 }
 
 LogicalResult GetTupleElementOp::verify() {

@@ -16,6 +16,105 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::stablehlo;
 
+// These have one type for operands and result, which the trait CompatibleTypes
+// checks:
+//   add_c1 and_c1 atan2_c1 cbrt_c1 ceil_c1 cosine_c1 count_leading_zeros_c1
+//   divide_c1 exponential_c1 exponential_minus_one_c1 floor_c1 log_c1
+//   log_plus_one_c1 logistic_c1 maximum_c1 minimum_c1 multiply_c1 negate_c1
+//   not_c1 or_c1 popcnt_c1 power_c1 remainder_c1 round_nearest_afz_c1
+//   round_nearest_even_c1 rsqrt_c1 shift_left_c1 shift_right_arithmetic_c1
+//   shift_right_logical_c1 sign_c1 sine_c1 sqrt_c1 subtract_c1 tan_c1 tanh_c1
+//   xor_c1
+// and these one shape, which the trait CompatibleShapes checks:
+//   abs_c1 complex_c2 imag_c1 real_c1
+
+/// The type of the parts of a complex element; any other type unchanged.
+static Type partType(Type element) {
+  auto complex = dyn_cast<ComplexType>(element);
+  return complex ? complex.getElementType() : element;
+}
+
+static LogicalResult checkPart(Operation *op) {
+  Type operand = op->getOperand(0).getType();
+  Type result = op->getResult(0).getType();
+  Type expected = partType(baselineElementTypeOf(operand));
+  if (baselineElementTypeOf(result) == expected)
+    return success();
+  return op->emitOpError() << "'result' has element type "
+                           << elementTypeOf(result) << ", expected " << expected
+                           << " for elements of type "
+                           << elementTypeOf(operand);
+}
+
+LogicalResult AbsOp::verify() {
+  // abs_c2
+  return failure(failed(checkTensorTypes(*this)) || failed(checkPart(*this)));
+}
+
+LogicalResult RealOp::verify() {
+  // real_c2
+  return failure(failed(checkTensorTypes(*this)) || failed(checkPart(*this)));
+}
+
+LogicalResult ImagOp::verify() {
+  // imag_c2
+  return failure(failed(checkTensorTypes(*this)) || failed(checkPart(*this)));
+}
+
+LogicalResult ComplexOp::verify() {
+  Operation *op = getOperation();
+  if (failed(checkTensorTypes(op)))
+    return failure();
+  Type lhs = getLhs().getType();
+  // complex_c1
+  if (failed(checkSameType(op, "lhs", lhs, "rhs", getRhs().getType())))
+    return failure();
+  // complex_c3
+  Type expected = ComplexType::get(elementTypeOf(lhs));
+  Type result = elementTypeOf(getResult().getType());
+  if (result != expected)
+    return emitOpError() << "'result' has element type " << result
+                         << ", expected " << expected;
+  return success();
+}
+
+LogicalResult AddOp::verify() {
+  Operation *op = getOperation();
+  if (failed(checkTensorTypes(op)))
+    return failure();
+  // add_c2, add_c3 and add_c4 are the trait CompatibleTypes: types agree if all
+  // are quantized, and in what they store and stand for.
+  auto axisOf = [](Value value) -> std::optional<int32_t> {
+    auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(
+        elementTypeOf(value.getType()));
+    return perAxis ? std::optional(perAxis.getQuantizedDimension())
+                   : std::nullopt;
+  };
+  std::optional<int32_t> lhs = axisOf(getLhs()), rhs = axisOf(getRhs());
+  std::optional<int32_t> result = axisOf(getResult());
+  // add_c5
+  if ((lhs || rhs) != result.has_value())
+    return emitOpError() << "element types are "
+                         << elementTypeOf(getLhs().getType()) << ", "
+                         << elementTypeOf(getRhs().getType()) << " and "
+                         << elementTypeOf(getResult().getType())
+                         << ", expected 'result' to be quantized per axis if "
+                            "and only if an operand is";
+  auto checkAxis = [&](Subject name,
+                       std::optional<int32_t> axis) -> LogicalResult {
+    if (!axis || axis == result)
+      return success();
+    return emitOpError() << name << " is quantized along dimension " << *axis
+                         << " and 'result' along dimension " << *result
+                         << ", expected the same";
+  };
+  // add_c6
+  if (failed(checkAxis("lhs", lhs)))
+    return failure();
+  // add_c7
+  return checkAxis("rhs", rhs);
+}
+
 LogicalResult ConstantOp::verify() {
   Operation *op = getOperation();
   if (failed(checkTensorTypes(op)))

@@ -1,12 +1,14 @@
 //===- VerifyRandom.cpp - Constraints of random numbers ------------------===//
 //
-// The verifier of rng_bit_generator. Labels are the constraint numbers of the
-// StableHLO specification.
+// The verifiers of rng and rng_bit_generator. Labels are the constraint numbers
+// of the StableHLO specification.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/StableHLO/VerifyConditions.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tenon::stablehlo;
@@ -35,4 +37,33 @@ LogicalResult RngBitGeneratorOp::verify() {
   return emitOpError() << "'initial_state' has " << size
                        << " elements, expected " << (isPhilox ? "2 or 3" : "2")
                        << " for " << stringifyRngAlgorithm(algorithm);
+}
+
+LogicalResult RngOp::verify() {
+  Operation *op = getOperation();
+  if (failed(checkTensorTypes(op)))
+    return failure();
+  Type a = getA().getType(), result = getResult().getType();
+  // rng_c1
+  if (failed(checkSameElementType(op, "a", a, "b", getB().getType())) ||
+      failed(checkSameElementType(op, "a", a, "result", result)))
+    return failure();
+  // rng_i1
+  if (failed(checkScalar(op, "a", a)) ||
+      failed(checkScalar(op, "b", getB().getType())))
+    return failure();
+  // rng_c2
+  if (getRngDistribution() == RngDistribution::NORMAL &&
+      !isa<FloatType>(elementTypeOf(a)))
+    return emitOpError() << "'a' has element type " << elementTypeOf(a)
+                         << ", expected a floating-point type for NORMAL";
+  // rng_c3
+  DenseIntElementsAttr shape;
+  if (!matchPattern(getShape(), m_Constant(&shape)))
+    return success();
+  SmallVector<int64_t> expected;
+  for (const APInt &size : shape.getValues<APInt>())
+    expected.push_back(size.getSExtValue());
+  return checkShape(op, "result", shapeOf(result), expected,
+                    "which 'shape' holds");
 }

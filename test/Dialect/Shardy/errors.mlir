@@ -340,6 +340,15 @@ func.func @rule_one(%x: tensor<8x8xf32>) {
 // -----
 
 sdy.mesh @grid = <["a"=2, "b"=4]>
+func.func @rule_unused(%x: tensor<8x8xf32>) {
+  // expected-error@+1 {{'stablehlo.negate' op attribute 'sdy.sharding_rule' rule has factor 2 that no dimension is mapped to}}
+  %0 = stablehlo.negate %x {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8, k=2}>} : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["a"=2, "b"=4]>
 func.func @rule_groups(%x: tensor<8x8xf32>) {
   // expected-error@+1 {{'stablehlo.negate' op attribute 'sdy.sharding_rule' rule gives factor 0 a type twice, expected once}}
   %0 = stablehlo.negate %x {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8} reduction={i} permutation={i}>} : tensor<8x8xf32>

@@ -129,11 +129,11 @@ func.func @rules(%x: tensor<8x8xf32>, %y: tensor<8x16xf32>, %z: tensor<2x4xf32>)
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k],[k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>} : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   // CHECK: sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([ij]) {i=2, j=4}>
   %1 = stablehlo.reshape %z {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([ij]) {i=2, j=4}>} : (tensor<2x4xf32>) -> tensor<8xf32>
-  // CHECK: sdy.sharding_rule = #sdy.op_sharding_rule<([*, i])->([i, *]) {i=4, j=3, k=2, l=1} reduction={j} need_replication={i, k} permutation={l} blocked_propagation={i}, custom>
-  %2 = stablehlo.custom_call @f(%z) {sdy.sharding_rule = #sdy.op_sharding_rule<([*, i])->([i, *]) {i=4, j=3, k=2, l=1} reduction={j} need_replication={i, k} permutation={l} blocked_propagation={i}, custom>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  // CHECK: sdy.sharding_rule = #sdy.op_sharding_rule<([j, i])->([i, *]) {i=4, j=2} reduction={j} need_replication={i} blocked_propagation={i}, custom>
+  %2 = stablehlo.custom_call @f(%z) {sdy.sharding_rule = #sdy.op_sharding_rule<([j, i])->([i, *]) {i=4, j=2} reduction={j} need_replication={i} blocked_propagation={i}, custom>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
   // After the eighteenth letter factors are numbered.
-  // CHECK: #sdy.op_sharding_rule<([i, zz_1])->([z_1z_2, y]) {i=2, j=1, k=1, l=1, m=1, n=1, o=1, p=1, q=1, r=1, s=1, t=1, u=1, v=1, w=1, x=1, y=2, z=2, z_1=2, z_2=2}>
-  %3 = stablehlo.custom_call @f(%z) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, zz_1])->([z_1z_2, y]) {i=2, j=1, k=1, l=1, m=1, n=1, o=1, p=1, q=1, r=1, s=1, t=1, u=1, v=1, w=1, x=1, y=2, z=2, z_1=2, z_2=2}>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  // CHECK: #sdy.op_sharding_rule<([ij, klmnopqrstuvwxyz])->([zz_1, z_2]) {i=2, j=2, k=2, l=2, m=2, n=2, o=2, p=2, q=2, r=2, s=2, t=2, u=2, v=2, w=2, x=2, y=2, z=2, z_1=2, z_2=2}>
+  %3 = stablehlo.custom_call @f(%z) {sdy.sharding_rule = #sdy.op_sharding_rule<([ij, klmnopqrstuvwxyz])->([zz_1, z_2]) {i=2, j=2, k=2, l=2, m=2, n=2, o=2, p=2, q=2, r=2, s=2, t=2, u=2, v=2, w=2, x=2, y=2, z=2, z_1=2, z_2=2}>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
   return
 }
 

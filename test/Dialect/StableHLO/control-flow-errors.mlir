@@ -277,3 +277,77 @@ func.func @custom_call_aliases_d(%a: tensor<2x3xf32>) {
   %r:2 = "stablehlo.custom_call"(%a) <{call_target_name = "f", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [2], operand_index = 0, operand_tuple_indices = []>]}> : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
   return
 }
+
+// -----
+
+func.func @tuple_c1(%a: tensor<2xf32>, %b: tensor<i32>) {
+  // expected-error@+1 {{'stablehlo.tuple' op 'result' has type 'tuple<tensor<2xf32>, tensor<f32>>', expected 'tuple<tensor<2xf32>, tensor<i32>>'}}
+  %r = "stablehlo.tuple"(%a, %b) : (tensor<2xf32>, tensor<i32>) -> tuple<tensor<2xf32>, tensor<f32>>
+  return
+}
+
+// -----
+
+func.func private @decomposition(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func @composite_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.composite' op 'name' is "op", expected identifiers joined by dots, such as "my_namespace.my_operation"}}
+  %r = "stablehlo.composite"(%a) <{name = "op", decomposition = @decomposition}> : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func private @decomposition(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func @composite_c1_b(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.composite' op 'name' is "my.", expected identifiers joined by dots, such as "my_namespace.my_operation"}}
+  %r = "stablehlo.composite"(%a) <{name = "my.", decomposition = @decomposition}> : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func private @decomposition(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func @composite_c1_c(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.composite' op 'name' is "1my.op", expected identifiers joined by dots, such as "my_namespace.my_operation"}}
+  %r = "stablehlo.composite"(%a) <{name = "1my.op", decomposition = @decomposition}> : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func private @decomposition(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func @composite_c2(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.composite' op names the decomposition @missing, which is no function of this module (C2)}}
+  %r = "stablehlo.composite"(%a) <{name = "my.op", decomposition = @missing}> : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func private @decomposition(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func @composite_c3(%a: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.composite' op passes ('tensor<3xf32>') to a decomposition that takes ('tensor<2xf32>') (C3)}}
+  %r = "stablehlo.composite"(%a) <{name = "my.op", decomposition = @decomposition}> : (tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func private @decomposition(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func @composite_c4(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.composite' op returns ('tensor<3xf32>') of a decomposition that returns ('tensor<2xf32>') (C4)}}
+  %r = "stablehlo.composite"(%a) <{name = "my.op", decomposition = @decomposition}> : (tensor<2xf32>) -> tensor<3xf32>
+  return
+}

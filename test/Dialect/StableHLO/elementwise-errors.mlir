@@ -246,3 +246,411 @@ func.func @bitcast_convert_c2(%a: tensor<complex<f32>>) {
   %r = "stablehlo.bitcast_convert"(%a) : (tensor<complex<f32>>) -> tensor<i64>
   return
 }
+
+// -----
+
+func.func @cbrt_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.cbrt' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.cbrt"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @ceil_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.ceil' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.ceil"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @cosine_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.cosine' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.cosine"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @exponential_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.exponential' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.exponential"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @exponential_minus_one_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.exponential_minus_one' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.exponential_minus_one"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @floor_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.floor' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.floor"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @log_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.log' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.log"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @log_plus_one_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.log_plus_one' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.log_plus_one"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @logistic_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.logistic' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.logistic"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @negate_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.negate' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.negate"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @round_nearest_afz_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.round_nearest_afz' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.round_nearest_afz"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @round_nearest_even_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.round_nearest_even' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.round_nearest_even"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @rsqrt_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.rsqrt' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.rsqrt"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @sign_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.sign' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.sign"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @sine_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.sine' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.sine"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @sqrt_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.sqrt' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.sqrt"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @tan_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.tan' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.tan"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @tanh_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.tanh' op operand 0 and result 0 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.tanh"(%a) : (tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @count_leading_zeros_c1(%a: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.count_leading_zeros' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi64>'}}
+  %r = "stablehlo.count_leading_zeros"(%a) : (tensor<2xi32>) -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @not_c1(%a: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.not' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi64>'}}
+  %r = "stablehlo.not"(%a) : (tensor<2xi32>) -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @popcnt_c1(%a: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.popcnt' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi64>'}}
+  %r = "stablehlo.popcnt"(%a) : (tensor<2xi32>) -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @atan2_c1(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.atan2' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.atan2"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @divide_c1(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.divide' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.divide"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @maximum_c1(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.maximum' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.maximum"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @minimum_c1(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.minimum' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.minimum"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @multiply_c1(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.multiply' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.multiply"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @power_c1(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.power' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.power"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @remainder_c1(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.remainder' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.remainder"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @subtract_c1(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{'stablehlo.subtract' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.subtract"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @and_c1(%a: tensor<2xi32>, %b: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.and' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi16>'}}
+  %r = "stablehlo.and"(%a, %b) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi16>
+  return
+}
+
+// -----
+
+func.func @or_c1(%a: tensor<2xi32>, %b: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.or' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi16>'}}
+  %r = "stablehlo.or"(%a, %b) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi16>
+  return
+}
+
+// -----
+
+func.func @xor_c1(%a: tensor<2xi32>, %b: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.xor' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi16>'}}
+  %r = "stablehlo.xor"(%a, %b) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi16>
+  return
+}
+
+// -----
+
+func.func @shift_left_c1(%a: tensor<2xi32>, %b: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.shift_left' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi16>'}}
+  %r = "stablehlo.shift_left"(%a, %b) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi16>
+  return
+}
+
+// -----
+
+func.func @shift_right_arithmetic_c1(%a: tensor<2xi32>, %b: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.shift_right_arithmetic' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi16>'}}
+  %r = "stablehlo.shift_right_arithmetic"(%a, %b) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi16>
+  return
+}
+
+// -----
+
+func.func @shift_right_logical_c1(%a: tensor<2xi32>, %b: tensor<2xi32>) {
+  // expected-error@+1 {{'stablehlo.shift_right_logical' op operand 0 and result 0 must have the same type, found 'tensor<2xi32>' and 'tensor<2xi16>'}}
+  %r = "stablehlo.shift_right_logical"(%a, %b) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi16>
+  return
+}
+
+// -----
+
+func.func @add_c1(%a: tensor<2xf32>, %b: tensor<2xf64>) {
+  // expected-error@+1 {{'stablehlo.add' op operands 0 and 1 must have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @add_c2(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.add' op operands 0 and 1 must have the same type, found 'tensor<2x!quant.uniform<i8:f32, 5.000000e-01>>' and 'tensor<2xf32>'}}
+  %r = "stablehlo.add"(%a, %b) : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @add_c3(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<i4:f32, 0.5>>) {
+  // expected-error@+1 {{'stablehlo.add' op operands 0 and 1 must have the same type, found 'tensor<2x!quant.uniform<i8:f32, 5.000000e-01>>' and 'tensor<2x!quant.uniform<i4:f32, 5.000000e-01>>'}}
+  %r = "stablehlo.add"(%a, %b) : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i4:f32, 0.5>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @add_c4(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<i8:f16, 0.5>>) {
+  // expected-error@+1 {{'stablehlo.add' op operands 0 and 1 must have the same type, found 'tensor<2x!quant.uniform<i8:f32, 5.000000e-01>>' and 'tensor<2x!quant.uniform<i8:f16, 5.000000e-01>>'}}
+  %r = "stablehlo.add"(%a, %b) : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i8:f16, 0.5>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @add_c5(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<i8:f32:0, {0.5,0.5}>>) {
+  // expected-error@+1 {{'stablehlo.add' op element types are '!quant.uniform<i8:f32, 5.000000e-01>', '!quant.uniform<i8:f32:0, {5.000000e-01,5.000000e-01}>' and '!quant.uniform<i8:f32, 5.000000e-01>', expected 'result' to be quantized per axis if and only if an operand is}}
+  %r = "stablehlo.add"(%a, %b) : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i8:f32:0, {0.5,0.5}>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @add_c6(%a: tensor<2x2x!quant.uniform<i8:f32:0, {0.5,0.5}>>, %b: tensor<2x2x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error@+1 {{'stablehlo.add' op 'lhs' is quantized along dimension 0 and 'result' along dimension 1, expected the same}}
+  %r = "stablehlo.add"(%a, %b) : (tensor<2x2x!quant.uniform<i8:f32:0, {0.5,0.5}>>, tensor<2x2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x2x!quant.uniform<i8:f32:1, {0.5,0.5}>>
+  return
+}
+
+// -----
+
+func.func @add_c7(%a: tensor<2x2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x2x!quant.uniform<i8:f32:0, {0.5,0.5}>>) {
+  // expected-error@+1 {{'stablehlo.add' op 'rhs' is quantized along dimension 0 and 'result' along dimension 1, expected the same}}
+  %r = "stablehlo.add"(%a, %b) : (tensor<2x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x2x!quant.uniform<i8:f32:0, {0.5,0.5}>>) -> tensor<2x2x!quant.uniform<i8:f32:1, {0.5,0.5}>>
+  return
+}
+
+// -----
+
+func.func @abs_c1(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.abs' op operand 0 and result 0 must have the same shape, found 'tensor<2xf32>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.abs"(%a) : (tensor<2xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @abs_c2(%a: tensor<2xcomplex<f32>>) {
+  // expected-error@+1 {{'stablehlo.abs' op 'result' has element type 'f64', expected 'f32' for elements of type 'complex<f32>'}}
+  %r = "stablehlo.abs"(%a) : (tensor<2xcomplex<f32>>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @real_c1(%a: tensor<2xcomplex<f32>>) {
+  // expected-error@+1 {{'stablehlo.real' op operand 0 and result 0 must have the same shape, found 'tensor<2xcomplex<f32>>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.real"(%a) : (tensor<2xcomplex<f32>>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @real_c2(%a: tensor<2xcomplex<f32>>) {
+  // expected-error@+1 {{'stablehlo.real' op 'result' has element type 'f64', expected 'f32' for elements of type 'complex<f32>'}}
+  %r = "stablehlo.real"(%a) : (tensor<2xcomplex<f32>>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
+func.func @imag_c1(%a: tensor<2xcomplex<f32>>) {
+  // expected-error@+1 {{'stablehlo.imag' op operand 0 and result 0 must have the same shape, found 'tensor<2xcomplex<f32>>' and 'tensor<3xf32>'}}
+  %r = "stablehlo.imag"(%a) : (tensor<2xcomplex<f32>>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @imag_c2(%a: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.imag' op 'result' has element type 'f16', expected 'f32' for elements of type 'f32'}}
+  %r = "stablehlo.imag"(%a) : (tensor<2xf32>) -> tensor<2xf16>
+  return
+}
+
+// -----
+
+func.func @complex_c1(%a: tensor<2xf32>, %b: tensor<2xf64>) {
+  // expected-error@+1 {{'stablehlo.complex' op expected 'lhs' and 'rhs' to have the same type, found 'tensor<2xf32>' and 'tensor<2xf64>'}}
+  %r = "stablehlo.complex"(%a, %b) : (tensor<2xf32>, tensor<2xf64>) -> tensor<2xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @complex_c2(%a: tensor<2xf32>, %b: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.complex' op operand 0 and result 0 must have the same shape, found 'tensor<2xf32>' and 'tensor<3xcomplex<f32>>'}}
+  %r = "stablehlo.complex"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @complex_c3(%a: tensor<2xf32>, %b: tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.complex' op 'result' has element type 'complex<f64>', expected 'complex<f32>'}}
+  %r = "stablehlo.complex"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xcomplex<f64>>
+  return
+}

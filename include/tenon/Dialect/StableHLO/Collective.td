@@ -43,6 +43,7 @@ def StableHLO_AllGatherOp : StableHLO_Op<"all_gather", [NoMemoryEffect]> {
                        OptionalAttr<StableHLO_ChannelHandleAttr>:$channel_handle,
                        UnitAttr:$use_global_device_ids);
   let results = (outs Variadic<StableHLO_QuantizableTensor>:$results);
+  let hasVerifier = 1;
 }
 
 def StableHLO_AllReduceOp : StableHLO_Op<"all_reduce", [
@@ -69,6 +70,7 @@ def StableHLO_AllToAllOp : StableHLO_Op<"all_to_all", [NoMemoryEffect]> {
                        StableHLO_ReplicaGroups:$replica_groups,
                        OptionalAttr<StableHLO_ChannelHandleAttr>:$channel_handle);
   let results = (outs Variadic<StableHLO_QuantizableTensor>:$results);
+  let hasVerifier = 1;
 }
 
 def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter", [
@@ -84,6 +86,7 @@ def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter", [
                        UnitAttr:$use_global_device_ids);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs StableHLO_QuantizableTensor:$result);
+  let hasVerifier = 1;
 }
 
 def StableHLO_CollectiveBroadcastOp : StableHLO_Op<"collective_broadcast", [NoMemoryEffect]> {
@@ -98,6 +101,7 @@ def StableHLO_CollectiveBroadcastOp : StableHLO_Op<"collective_broadcast", [NoMe
                        OptionalAttr<StableHLO_ChannelHandleAttr>:$channel_handle,
                        DefaultValuedOptionalAttr<BoolAttr, "false">:$has_dynamic_root);
   let results = (outs Variadic<StableHLO_QuantizableTensor>:$results);
+  let hasVerifier = 1;
 }
 
 def StableHLO_CollectiveReduceOp : StableHLO_Op<"collective_reduce", [
@@ -121,6 +125,7 @@ def StableHLO_CollectivePermuteOp : StableHLO_Op<"collective_permute", [NoMemory
   let arguments = (ins StableHLO_QuantizableTensor:$operand, I64ElementsAttr:$source_target_pairs,
                        OptionalAttr<StableHLO_ChannelHandleAttr>:$channel_handle);
   let results = (outs StableHLO_QuantizableTensor:$result);
+  let hasVerifier = 1;
 }
 
 def StableHLO_CrossReplicaSumOp : StableHLO_Op<"cross-replica-sum", [

@@ -135,6 +135,7 @@ def StableHLO_CholeskyOp : StableHLO_Op<"cholesky", [Pure, StableHLO_CompatibleT
     $a (`,` `lower` `=` $lower^)? attr-dict
     `:` custom<SameOperandsAndResultType>(type($a), type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def StableHLO_TriangularSolveOp : StableHLO_Op<"triangular_solve", [Pure]> {
@@ -148,6 +149,7 @@ def StableHLO_TriangularSolveOp : StableHLO_Op<"triangular_solve", [Pure]> {
                        BoolAttr:$lower, BoolAttr:$unit_diagonal,
                        StableHLO_TransposeAttr:$transpose_a);
   let results = (outs StableHLO_PlainFloatOrComplexTensor:$result);
+  let hasVerifier = 1;
 }
 
 def StableHLO_FftOp : StableHLO_Op<"fft", [Pure]> {
@@ -160,6 +162,7 @@ def StableHLO_FftOp : StableHLO_Op<"fft", [Pure]> {
     $operand `,` `type` `=` custom<EnumName>($fft_type) `,` `length` `=` $fft_length attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // TENON_DIALECT_STABLEHLO_CONTRACTION_TD

@@ -117,6 +117,7 @@ def StableHLO_CompositeOp : StableHLO_Op<"composite", [
   let assemblyFormat = [{
     $name $inputs (` ` `(` $composite_regions^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,6 +151,7 @@ def StableHLO_TupleOp : StableHLO_Op<"tuple", [Pure]> {
   let assemblyFormat = [{
     $val attr-dict `:` custom<TupleOpType>(type($val), type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def StableHLO_GetTupleElementOp : StableHLO_Op<"get_tuple_element", [Pure]> {

@@ -19,6 +19,7 @@ def StableHLO_AbsOp
   let summary = "magnitude";
   let description = "The absolute value; the modulus, a real number, of a complex element.";
   let builders = [OpBuilder<(ins "::mlir::Value":$operand)>];
+  let hasVerifier = 1;
 }
 
 def StableHLO_CeilOp : StableHLO_UnarySameOp<"ceil", StableHLO_FloatTensor> {
@@ -99,6 +100,7 @@ def StableHLO_RealOp
   let summary = "real part";
   let description = "The real part of a complex element; a float as it is.";
   let builders = [OpBuilder<(ins "::mlir::Value":$operand)>];
+  let hasVerifier = 1;
 }
 
 def StableHLO_ImagOp
@@ -107,6 +109,7 @@ def StableHLO_ImagOp
   let summary = "imaginary part";
   let description = "The imaginary part of a complex element; zero for a float.";
   let builders = [OpBuilder<(ins "::mlir::Value":$operand)>];
+  let hasVerifier = 1;
 }
 
 def StableHLO_UniformQuantizeOp
@@ -156,6 +159,7 @@ def StableHLO_AddOp
     : StableHLO_BinaryOp<"add", StableHLO_QuantizableTensor, [StableHLO_Commutative]> {
   let summary = "sum";
   let description = "The sum of two elements; integers wrap around, booleans are combined by or.";
+  let hasVerifier = 1;
 }
 
 def StableHLO_SubtractOp : StableHLO_BinaryOp<"subtract", StableHLO_NumericTensor> {
@@ -266,6 +270,7 @@ def StableHLO_ComplexOp : StableHLO_Op<"complex", [Pure, StableHLO_CompatibleSha
   let assemblyFormat = [{
     $lhs `,` $rhs attr-dict `:` custom<ComplexOpType>(type($lhs), type($rhs), type($result))
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

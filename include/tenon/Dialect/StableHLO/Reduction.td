@@ -99,6 +99,7 @@ def StableHLO_BatchNormTrainingOp : StableHLO_Op<"batch_norm_training", [Pure]> 
                        I64Attr:$feature_index);
   let results = (outs StableHLO_PlainFloatTensor:$output, StableHLO_PlainFloatTensor:$batch_mean,
                       StableHLO_PlainFloatTensor:$batch_var);
+  let hasVerifier = 1;
 }
 
 def StableHLO_BatchNormInferenceOp : StableHLO_Op<"batch_norm_inference", [Pure]> {
@@ -109,6 +110,7 @@ def StableHLO_BatchNormInferenceOp : StableHLO_Op<"batch_norm_inference", [Pure]
                        StableHLO_PlainFloatTensor:$variance, F32Attr:$epsilon,
                        I64Attr:$feature_index);
   let results = (outs StableHLO_PlainFloatTensor:$result);
+  let hasVerifier = 1;
 }
 
 def StableHLO_BatchNormGradOp : StableHLO_Op<"batch_norm_grad", [Pure]> {
@@ -124,6 +126,7 @@ def StableHLO_BatchNormGradOp : StableHLO_Op<"batch_norm_grad", [Pure]> {
   let results = (outs StableHLO_PlainFloatTensor:$grad_operand,
                       StableHLO_PlainFloatTensor:$grad_scale,
                       StableHLO_PlainFloatTensor:$grad_offset);
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,6 +162,7 @@ def StableHLO_RngOp : StableHLO_Op<"rng"> {
     $a `,` $b `,` $shape `,` `distribution` `=` custom<EnumName>($rng_distribution) attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // TENON_DIALECT_STABLEHLO_REDUCTION_TD
