@@ -57,23 +57,23 @@ LogicalResult StepDialect::verifyRegionArgAttribute(Operation *op,
     auto index = dyn_cast<IntegerAttr>(value);
     if (!index || !function || index.getInt() < 0 ||
         index.getInt() >= int64_t(function.getNumResults()))
-      return op->emitError() << "argument #" << argIndex << ": '" << name
-                             << "' must be the index of a result, found "
-                             << value;
+      return op->emitError()
+             << "argument #" << argIndex << ": '" << name
+             << "' must be the index of a result, found " << value;
     Type result = function.getResultTypes()[index.getInt()];
     Type argument = function.getArgumentTypes()[argIndex];
     if (result != argument)
-      return op->emitError()
-             << "argument #" << argIndex << " of type " << argument
-             << " cannot be replaced by result #" << index.getInt()
-             << " of type " << result;
+      return op->emitError() << "argument #" << argIndex << " of type "
+                             << argument << " cannot be replaced by result #"
+                             << index.getInt() << " of type " << result;
   }
   return success();
 }
 
-LogicalResult StepDialect::verifyRegionResultAttribute(
-    Operation *op, unsigned regionIndex, unsigned resultIndex,
-    NamedAttribute attribute) {
+LogicalResult
+StepDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
+                                         unsigned resultIndex,
+                                         NamedAttribute attribute) {
   if (attribute.getName() == nameAttrName &&
       !isa<StringAttr>(attribute.getValue()))
     return op->emitError() << "result #" << resultIndex << ": '"
