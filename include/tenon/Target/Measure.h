@@ -19,7 +19,7 @@ struct MeasureOptions {
   /// How many threads stand for all cores; 0 for as many processors as the
   /// process may use.
   unsigned threads = 0;
-  /// Seconds spent on each figure, of which there are sixteen.
+  /// Seconds spent on each figure, of which there are about a dozen.
   double secondsPerFigure = 1.0;
 };
 

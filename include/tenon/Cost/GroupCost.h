@@ -1,0 +1,48 @@
+//===- GroupCost.h - Seconds and bytes of groups --------------------------===//
+//
+// What a group costs on a Target, by a roofline: it takes as long as its
+// arithmetic or its memory traffic, whichever is longer, and what starting it
+// costs. Passes compare groups by it, the report sums it up.
+//
+// Worked example, a sum of two f32[4096,1024] on two cores that copy 40 GB/s:
+// 3 * 16.8 MB / 40 GB/s = 1.26 ms for the bytes, 4.2 M additions at 192 G/s =
+// 0.02 ms, so 1.26 ms and the launch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COST_GROUPCOST_H
+#define TENON_COST_GROUPCOST_H
+
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Target/Target.h"
+
+#include "mlir/IR/Region.h"
+
+#include <vector>
+
+namespace tenon::cost {
+
+/// One run of a group, or of all groups of a step.
+struct Cost {
+  double flops = 0;      // of dots and convolutions, a multiply-add being two
+  double operations = 0; // others, a simple one per element being one
+  double bytes = 0;      // operands read and results written, each once
+  double seconds = 0;
+};
+
+/// One run of `group` on all cores of `target`.
+Cost costOf(step::GroupOp group, const target::Target &target);
+
+struct StepCost {
+  Cost total;
+  /// The part of each kind of group that occurs, in the order of GroupKind.
+  std::vector<std::pair<step::GroupKind, Cost>> kinds;
+};
+
+/// One run of a region in grouped form, loops multiplied out where their trips
+/// are evident. Of several branches the dearest counts.
+StepCost predictStep(mlir::Region &region, const target::Target &target);
+
+} // namespace tenon::cost
+
+#endif // TENON_COST_GROUPCOST_H

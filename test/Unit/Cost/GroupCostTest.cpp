@@ -1,0 +1,143 @@
+//===- GroupCostTest.cpp - The roofline of groups -------------------------===//
+//
+// Figures follow from a machine of round numbers; the sums are done in the
+// comments.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Cost/GroupCost.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::cost;
+
+namespace {
+
+/// Two cores: 100 GFLOP/s in all, memory 10 GB/s, cache of 1 MiB 100 GB/s.
+target::Target machine() {
+  target::Target target = *target::builtInTarget("x86-64-v3");
+  target.caches = {32 << 10, 256 << 10, 1 << 20};
+  target.compute = {{50e9, 100e9}, {100e9, 200e9}, {50e9, 100e9}};
+  target.memory = {{8e9, 10e9}, {8e9, 10e9}, {50e9, 100e9}};
+  target.overheads = {1e-7, 2e-7};
+  return target;
+}
+constexpr double overhead = 3e-7;
+
+class GroupCosts : public testing::Test {
+protected:
+  GroupCosts() {
+    context.loadDialect<func::FuncDialect, stablehlo::StableHLODialect,
+                        step::StepDialect, exec::ExecDialect>();
+  }
+
+  Region &parse(llvm::StringRef text) {
+    module = parseSourceString<ModuleOp>(text, &context);
+    return (*module->getOps<func::FuncOp>().begin()).getBody();
+  }
+
+  /// `kind` group of the sum of two f32 tensors of `elements`.
+  StepCost sumOf(int64_t elements, llvm::StringRef kind = "elementwise",
+                 llvm::StringRef operation = "add %a, %b") {
+    std::string type = llvm::formatv("tensor<{0}xf32>", elements);
+    return predictStep(parse(llvm::formatv(R"(
+      func.func @main(%x: {0}, %y: {0}) -> {0} {{
+        %r = step.group {1}(%x, %y) : ({0}, {0}) -> {0} {{
+        ^bb0(%a: {0}, %b: {0}):
+          %0 = stablehlo.{2} : {0}
+          step.yield %0 : {0}
+        }
+        return %r : {0}
+      })",
+                                           type, kind, operation)
+                                 .str()),
+                       machine());
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_F(GroupCosts, ALargeSumIsBoundByMemory) {
+  // 3 * 4 MB at 10 GB/s.
+  StepCost step = sumOf(1000000);
+  EXPECT_EQ(step.total.bytes, 12e6);
+  EXPECT_EQ(step.total.operations, 1e6);
+  EXPECT_EQ(step.total.flops, 0);
+  EXPECT_DOUBLE_EQ(step.total.seconds, 1.2e-3 + overhead);
+  ASSERT_EQ(step.kinds.size(), 1u);
+  EXPECT_EQ(step.kinds[0].first, step::GroupKind::elementwise);
+}
+
+TEST_F(GroupCosts, ASmallOneRunsInCache) {
+  // 3 * 40 KB at 100 GB/s.
+  EXPECT_DOUBLE_EQ(sumOf(10000).total.seconds, 1.2e-6 + overhead);
+}
+
+TEST_F(GroupCosts, TranscendentalFunctionsCostMore) {
+  // 16 * 10,000 at 50 G/s, against 120 KB in cache.
+  EXPECT_DOUBLE_EQ(sumOf(10000, "elementwise", "power %a, %b").total.seconds,
+                   2.0 * 16 * 10000 / 100e9 + overhead);
+}
+
+TEST_F(GroupCosts, TheFallbackIsSlow) {
+  // 16 * 10,000 at 50 G/s.
+  EXPECT_DOUBLE_EQ(sumOf(10000, "generic").total.seconds,
+                   2.0 * 16 * 10000 / 100e9 + overhead);
+}
+
+/// A library group of f32 or bf16 [256,256] products cut into `pieces`.
+std::string product(llvm::StringRef type, int pieces) {
+  return llvm::formatv(R"(
+    func.func @main(%x: tensor<256x256x{0}>) -> tensor<256x256x{0}> {{
+      %r = step.group library(%x, %x) attributes {{exec.library = {{pieces = {1} : i64}} : (tensor<256x256x{0}>, tensor<256x256x{0}>) -> tensor<256x256x{0}> {{
+      ^bb0(%a: tensor<256x256x{0}>, %b: tensor<256x256x{0}>):
+        %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<256x256x{0}>, tensor<256x256x{0}>) -> tensor<256x256x{0}>
+        step.yield %0 : tensor<256x256x{0}>
+      }
+      return %r : tensor<256x256x{0}>
+    })",
+                       type, pieces);
+}
+
+TEST_F(GroupCosts, ProductsAreBoundByTheirType) {
+  double flops = 2.0 * 256 * 256 * 256;
+  StepCost step = predictStep(parse(product("f32", 2)), machine());
+  EXPECT_EQ(step.total.flops, flops);
+  // The operand enters twice and is read once.
+  EXPECT_EQ(step.total.bytes, 2.0 * 4 * 256 * 256);
+  EXPECT_DOUBLE_EQ(step.total.seconds, flops / (0.9 * 100e9) + overhead);
+  EXPECT_DOUBLE_EQ(
+      predictStep(parse(product("bf16", 2)), machine()).total.seconds,
+      flops / (0.9 * 200e9) + overhead);
+}
+
+TEST_F(GroupCosts, OnePieceKeepsOneCoreBusy) {
+  EXPECT_DOUBLE_EQ(
+      predictStep(parse(product("f32", 1)), machine()).total.seconds,
+      2.0 * 256 * 256 * 256 / (0.9 * 50e9) + overhead);
+}
+
+TEST_F(GroupCosts, AnEmbeddingReadsTheRowsItLooksUp) {
+  StepCost step = predictStep(parse(R"(
+    func.func @main(%table: tensor<50000x64xf32>, %i: tensor<i32>) -> tensor<1x64xf32> {
+      %r = step.group elementwise(%table, %i) : (tensor<50000x64xf32>, tensor<i32>) -> tensor<1x64xf32> {
+      ^bb0(%t: tensor<50000x64xf32>, %a: tensor<i32>):
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %0 = stablehlo.dynamic_slice %t, %a, %zero, sizes = [1, 64] : (tensor<50000x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1x64xf32>
+        step.yield %0 : tensor<1x64xf32>
+      }
+      return %r : tensor<1x64xf32>
+    })"),
+                              machine());
+  EXPECT_EQ(step.total.bytes, 256 + 4 + 256);
+}
+
+} // namespace
