@@ -37,6 +37,7 @@ struct View {
   int64_t argument = 0;
   int64_t offset = 0; // elements
   ElementType type = ElementType::f32;
+  bool isData = false; // batch, channels, space
 
   View part(size_t dimension, int64_t begin, int64_t length) const {
     View result = *this;
@@ -44,8 +45,14 @@ struct View {
     result.offset += begin * strides[dimension];
     return result;
   }
+  /// A single channel is taken to lie last, where the library's best kernels
+  /// for few channels want it.
   dnnl_memory_desc_t memory() const {
-    return stridedMemory(extents, strides, *dataType(type));
+    dnnl_memory_desc_t memory =
+        stridedMemory(extents, strides, *dataType(type), false);
+    if (isData && extents[1] == 1)
+      memory.format_desc.blocking.strides[1] = 1;
+    return memory;
   }
   dnnl_memory_desc_t anyMemory() const {
     dnnl_memory_desc_t memory;
@@ -156,6 +163,7 @@ void ConvolutionBuilder::makeViews() {
   output.argument = isForward ? 2 : isData ? 0 : 1;
   for (View *view : {&input, &kernel, &output})
     view->type = d.type;
+  input.isData = output.isData = true;
   input.extents = {d.batch, d.inputChannels};
   input.strides = {d.inputStrideBatch, d.inputStrideChannel};
   output.extents = {d.batch, d.outputChannels};

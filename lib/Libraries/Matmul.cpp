@@ -204,7 +204,7 @@ Memories memoriesOf(const MatmulDescription &d) {
   auto resultType = *dataType(d.resultType);
   return {stridedMemory(lhs, lhsStrides, *dataType(d.lhsType), true),
           stridedMemory(rhs, rhsStrides, *dataType(d.rhsType), true),
-          stridedMemory(bias, biasStrides, resultType),
+          stridedMemory(bias, biasStrides, resultType, true),
           stridedMemory(result, resultStrides, resultType, true)};
 }
 

@@ -87,7 +87,8 @@ std::optional<dnnl_data_type_t> tenon::libraries::dataType(ElementType type) {
 
 dnnl_memory_desc_t tenon::libraries::stridedMemory(std::vector<int64_t> extents,
                                                    std::vector<int64_t> strides,
-                                                   dnnl_data_type_t type) {
+                                                   dnnl_data_type_t type,
+                                                   bool isMatrix) {
   // From the innermost dimension outwards, a unit extent continues the one
   // before it.
   int64_t next = 1;

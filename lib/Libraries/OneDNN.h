@@ -82,7 +82,7 @@ std::optional<dnnl_data_type_t> dataType(ElementType type);
 /// stride, which the library wants in one of the last two dimensions.
 dnnl_memory_desc_t stridedMemory(std::vector<int64_t> extents,
                                  std::vector<int64_t> strides,
-                                 dnnl_data_type_t type, bool isMatrix = false);
+                                 dnnl_data_type_t type, bool isMatrix);
 
 /// Attributes with the scratch memory supplied by the caller.
 Attributes userScratchpad();
