@@ -8,66 +8,223 @@
 // indices divided out again. Variant v keeps the first v dimensions as loops of
 // their own, and the cheapest variant is kept.
 //
-// Units of work are blocks of the merged dimensions times the indices of the
-// first loops.
+// Where pads and concatenations ask whether an index is inside of an operand,
+// the index space is cut at the answer: each box of it has loops of its own in
+// which no question is left (a guard in the loop costs about as much as the
+// rest of a simple kernel). The cuts are found by emitting one element for a
+// box as a trial and looking at the conditions it had to test.
+//
+// Units of work are, per box, blocks of the merged dimensions times the indices
+// of the first loops.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReduceTree.h"
 #include "Templates.h"
+
+#include "mlir/IR/OwningOpRef.h"
 
 using namespace mlir;
 
 namespace tenon::codegen {
 namespace {
 
-/// Kept loops of a variant and how they are cut into units.
+/// Enough units for every part to get several, so that an uneven machine does
+/// not wait for one of them.
+constexpr int64_t enoughUnits = 2 * 64;
+/// Below this many points a unit is not cut further.
+constexpr int64_t smallestBlock = 2048;
+/// Boxes a kernel is cut into at most, and the points it must have to be cut.
+constexpr size_t mostBoxes = 9;
+constexpr int64_t pointsWorthCutting = 2048;
+
+/// A part of the results' index space, dimensions of extent 1 left out.
+struct Box {
+  SmallVector<int64_t> low, extents;
+
+  explicit Box(ArrayRef<int64_t> shape) : extents(withoutUnitExtents(shape)) {
+    low.assign(extents.size(), 0);
+  }
+  int64_t points() const { return elementCount(extents); }
+};
+
+/// The loops of a box: some dimensions of their own, the rest merged.
 struct LoopShape {
   SmallVector<int64_t> outer; // extents of the loops kept
   int64_t inner = 1;          // points of the merged dimensions
+  int64_t innerStart = 0;     // where they begin among all of that row
   size_t unitDims = 0;        // loops that make up the units
   int64_t blocks = 1;         // blocks per row of merged points
   int64_t blockLength = 1;
+
+  LoopShape(ArrayRef<int64_t> shape, const Box &box, size_t kept) {
+    SmallVector<int64_t> whole = withoutUnitExtents(shape);
+    size_t rank = whole.size();
+    kept = std::min(kept, rank ? rank - 1 : 0);
+    // Only the first merged dimension may be cut.
+    for (size_t dim = kept + 1; dim < rank; ++dim)
+      if (box.extents[dim] != whole[dim])
+        kept = dim;
+    outer.assign(box.extents.begin(), box.extents.begin() + kept);
+    inner = elementCount(ArrayRef(box.extents).drop_front(kept));
+    if (kept < rank)
+      innerStart =
+          box.low[kept] * elementCount(ArrayRef(whole).drop_front(kept + 1));
+    int64_t rows = 1;
+    while (unitDims < outer.size() && rows < enoughUnits)
+      rows *= outer[unitDims++];
+    blockLength = inner;
+    if (unitDims < outer.size() || rows >= enoughUnits)
+      return;
+    int64_t wanted = std::min((enoughUnits + rows - 1) / rows,
+                              std::max<int64_t>(inner / smallestBlock, 1));
+    int64_t length = (inner + wanted - 1) / wanted;
+    blockLength = (length + 63) / 64 * 64;
+    blocks = (inner + blockLength - 1) / blockLength;
+  }
 
   int64_t units() const {
     return elementCount(ArrayRef(outer).take_front(unitDims)) * blocks;
   }
 };
 
-SmallVector<int64_t> withoutUnits(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> extents;
-  for (int64_t extent : shape)
-    if (extent != 1)
-      extents.push_back(extent);
-  return extents;
-}
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
 
-/// Enough units for every part to get several, so that an uneven machine does
-/// not wait for one of them.
-constexpr int64_t enoughUnits = 2 * 64;
-/// Below this many points a unit is not cut further.
-constexpr int64_t smallestBlock = 2048;
+/// Cuts `box` at the first condition that holds in a part of it only; nothing
+/// if there is none.
+std::optional<std::pair<Box, Box>> cut(KernelBuilder &k, const Box &box) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(k.loc);
+  auto function =
+      func::FuncOp::create(k.loc, "trial", k.function.getFunctionType());
+  module->push_back(function);
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+  func::ReturnOp::create(builder, k.loc);
+  KernelBuilder trial(k.source, function, k.scratchParts, k.features);
+  trial.algebra.lanes = 1;
 
-LoopShape shapeOfVariant(ArrayRef<int64_t> shape, unsigned variant) {
-  SmallVector<int64_t> extents = withoutUnits(shape);
-  LoopShape loops;
-  variant =
-      std::min<unsigned>(variant, extents.empty() ? 0 : extents.size() - 1);
-  loops.outer.assign(extents.begin(), extents.begin() + variant);
-  loops.inner = elementCount(ArrayRef(extents).drop_front(variant));
-  int64_t rows = 1;
-  while (loops.unitDims < loops.outer.size() && rows < enoughUnits)
-    rows *= loops.outer[loops.unitDims++];
-  loops.blockLength = loops.inner;
-  if (loops.unitDims == loops.outer.size() && rows < enoughUnits) {
-    int64_t wanted =
-        std::min((enoughUnits + rows - 1) / rows,
-                 std::max<int64_t>(loops.inner / smallestBlock, 1));
-    int64_t length = (loops.inner + wanted - 1) / wanted;
-    loops.blockLength = (length + 63) / 64 * 64;
-    loops.blocks = (loops.inner + loops.blockLength - 1) / loops.blockLength;
+  int64_t rowLength = withoutUnitExtents(k.results.front().shape).back();
+  Indices indices;
+  llvm::DenseMap<AtomId, size_t> dimOf;
+  for (auto [dim, low, extent] : llvm::enumerate(box.low, box.extents)) {
+    indices.push_back(
+        trial.algebra.uniform(trial.part, {low, low + extent - 1}, 0));
+    if (!indices.back().isConstant())
+      dimOf[indices.back().terms.front().first] = dim;
   }
-  return loops;
+  for (unsigned i = 0; i < trial.results.size(); ++i)
+    trial.points.at(trial.resultValue(i),
+                    withUnitDimensions(trial.results[i].shape, indices));
+
+  for (auto &[expression, extent] : trial.points.conditions) {
+    if (expression.terms.size() != 1)
+      continue;
+    auto [atom, coefficient] = expression.terms.front();
+    auto dim = dimOf.find(atom);
+    if (dim == dimOf.end() || std::abs(coefficient) != 1)
+      continue;
+    // The condition changes where the expression becomes 0 and `extent`.
+    int64_t low = box.low[dim->second];
+    int64_t high = low + box.extents[dim->second];
+    for (int64_t value : {int64_t(0), extent}) {
+      int64_t place = coefficient == 1 ? value - expression.constant
+                                       : expression.constant - value + 1;
+      if (place <= low || place >= high)
+        continue;
+      // Vectors of the last dimension should start at multiples of 16, as the
+      // rows do: the few points between keep the question.
+      bool isLane = dim->second + 1 == box.extents.size();
+      int64_t aligned = place / vectorLanes * vectorLanes;
+      if (isLane && rowLength % vectorLanes == 0 && aligned != place) {
+        place = aligned > low ? aligned : aligned + vectorLanes;
+        if (place >= high)
+          continue;
+      }
+      std::pair<Box, Box> halves{box, box};
+      halves.first.extents[dim->second] = place - low;
+      halves.second.low[dim->second] = place;
+      halves.second.extents[dim->second] = high - place;
+      return halves;
+    }
+  }
+  return std::nullopt;
 }
+
+bool mayAsk(Operation &op) {
+  return isa<stablehlo::PadOp, stablehlo::ConcatenateOp>(op);
+}
+
+SmallVector<Box> boxesOf(KernelBuilder &k) {
+  Box whole(k.results.front().shape);
+  if (whole.points() < pointsWorthCutting ||
+      llvm::none_of(k.source.function.front(), mayAsk))
+    return {whole};
+  SmallVector<Box> done, left = {whole};
+  while (!left.empty()) {
+    Box box = left.pop_back_val();
+    auto halves = cut(k, box);
+    if (!halves) {
+      done.push_back(box);
+      continue;
+    }
+    if (done.size() + left.size() + 2 > mostBoxes)
+      return {whole};
+    left.push_back(halves->second);
+    left.push_back(halves->first);
+  }
+  return done;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Computes all results before storing any: a result may overwrite an operand
+/// that another one reads.
+void emitPoint(KernelBuilder &k, const Indices &indices) {
+  SmallVector<Element> elements;
+  for (unsigned i = 0; i < k.results.size(); ++i)
+    elements.push_back(k.points.at(k.resultValue(i), indices));
+  for (unsigned i = 0; i < k.results.size(); ++i)
+    k.storeResult(i, indices, elements[i]);
+}
+
+void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
+  ArrayRef<int64_t> shape = k.results.front().shape;
+  SmallVector<int64_t> whole = withoutUnitExtents(shape);
+  LoopShape loops(shape, box, kept);
+  k.algebra.lanes = loops.inner == 1 ? 1 : vectorLanes;
+  ArrayRef<int64_t> unitShape =
+      ArrayRef(loops.outer).take_front(loops.unitDims);
+  ArrayRef<int64_t> rest = ArrayRef(loops.outer).drop_front(loops.unitDims);
+  ArrayRef<int64_t> merged = ArrayRef(whole).drop_front(loops.outer.size());
+
+  k.forUnits(loops.units(), [&](const IndexExpression &unit) {
+    IndexExpression block = k.algebra.mod(unit, loops.blocks);
+    Indices first = k.algebra.delinearize(
+        k.algebra.floorDiv(unit, loops.blocks), unitShape);
+    k.forSpace(rest, [&](const Indices &second) {
+      auto atPoint = [&](const IndexExpression &point) {
+        Indices indices = first;
+        llvm::append_range(indices, second);
+        for (auto [index, low] : llvm::zip(indices, box.low))
+          index = index + low;
+        llvm::append_range(
+            indices, k.algebra.delinearize(point + loops.innerStart, merged));
+        emitPoint(k, withUnitDimensions(shape, indices));
+      };
+      if (k.algebra.lanes == 1)
+        return atPoint(0);
+      k.forLanes(loops.inner, block, loops.blockLength, atPoint);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The template
+//===----------------------------------------------------------------------===//
 
 bool accepts(const KernelSource &source) {
   SmallVector<Value> results = source.results();
@@ -76,10 +233,8 @@ bool accepts(const KernelSource &source) {
   for (Value result : results)
     if (shapeOf(result) != shapeOf(results.front()))
       return false;
-  for (Operation &op : source.function.front().without_terminator())
-    if (!isPointOperation(&op))
-      return false;
-  return true;
+  return llvm::all_of(source.function.front().without_terminator(),
+                      [](Operation &op) { return isPointOperation(&op); });
 }
 
 LogicalResult check(const KernelSource &source) {
@@ -90,47 +245,18 @@ LogicalResult check(const KernelSource &source) {
 }
 
 Demand demand(const KernelSource &source) {
-  Demand demand;
-  demand.units = shapeOfVariant(shapeOf(source.results().front()), 0).units();
-  return demand;
+  ArrayRef<int64_t> shape = shapeOf(source.results().front());
+  return {LoopShape(shape, Box(shape), 0).units(), 0};
 }
 
 unsigned variants(const KernelSource &source) {
-  size_t dims = withoutUnits(shapeOf(source.results().front())).size();
+  size_t dims = withoutUnitExtents(shapeOf(source.results().front())).size();
   return std::max<size_t>(dims, 1);
 }
 
-/// Computes all results before storing any: a result may overwrite an operand
-/// that another one reads.
-void emitPoint(KernelBuilder &k, const IndexExpression &position) {
-  ArrayRef<int64_t> shape = k.results.front().shape;
-  Indices indices = k.algebra.delinearize(position, shape);
-  SmallVector<Element> elements;
-  for (unsigned i = 0; i < k.results.size(); ++i)
-    elements.push_back(k.points.at(k.resultValue(i), indices));
-  for (unsigned i = 0; i < k.results.size(); ++i)
-    k.points.store(k.results[i], position, elements[i]);
-}
-
 void emit(KernelBuilder &k, unsigned variant) {
-  LoopShape loops = shapeOfVariant(k.results.front().shape, variant);
-  if (loops.inner == 1)
-    k.algebra.lanes = 1;
-  k.forUnits(loops.units(), [&](const IndexExpression &unit) {
-    IndexExpression block = k.algebra.mod(unit, loops.blocks);
-    IndexExpression row = k.algebra.floorDiv(unit, loops.blocks);
-    ArrayRef<int64_t> rest = ArrayRef(loops.outer).drop_front(loops.unitDims);
-    k.forSpace(rest, [&](const Indices &indices) {
-      IndexExpression first =
-          (row * elementCount(rest) + k.algebra.linearize(indices, rest)) *
-          loops.inner;
-      if (k.algebra.lanes == 1)
-        return emitPoint(k, first);
-      k.forLanes(
-          loops.inner, block, loops.blockLength,
-          [&](const IndexExpression &point) { emitPoint(k, first + point); });
-    });
-  });
+  for (const Box &box : boxesOf(k))
+    emitBox(k, box, variant);
 }
 
 } // namespace

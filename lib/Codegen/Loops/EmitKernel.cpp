@@ -21,17 +21,17 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-extern const Template updateTemplate, elementwiseTemplate, rowTemplate,
-    columnTemplate, contractionTemplate, scatterTemplate, reduceWindowTemplate,
-    selectAndScatterTemplate, sortTemplate, topKTemplate, randomTemplate;
+extern const Template updateTemplate, transposeTemplate, elementwiseTemplate,
+    rowTemplate, columnTemplate, contractionTemplate, scatterTemplate,
+    reduceWindowTemplate, selectAndScatterTemplate, sortTemplate, topKTemplate,
+    randomTemplate;
 
 ArrayRef<Template> templates() {
-  static const Template all[] = {updateTemplate,       elementwiseTemplate,
-                                 rowTemplate,          columnTemplate,
-                                 contractionTemplate,  scatterTemplate,
-                                 reduceWindowTemplate, selectAndScatterTemplate,
-                                 sortTemplate,         topKTemplate,
-                                 randomTemplate};
+  static const Template all[] = {
+      updateTemplate,  transposeTemplate,    elementwiseTemplate,
+      rowTemplate,     columnTemplate,       contractionTemplate,
+      scatterTemplate, reduceWindowTemplate, selectAndScatterTemplate,
+      sortTemplate,    topKTemplate,         randomTemplate};
   return all;
 }
 

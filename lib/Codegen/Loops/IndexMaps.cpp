@@ -53,6 +53,7 @@ void PointEmitter::require(Guard &guard, const IndexExpression &expression,
     guard.never = true;
     return;
   }
+  conditions.emplace_back(expression, extent);
   // As unsigned numbers, negative ones are large.
   bool uniform = algebra.laneForm(expression).isUniform();
   Value value =

@@ -77,9 +77,9 @@ Operation *KernelSource::rootOperation() const {
 
 KernelBuilder::KernelBuilder(const KernelSource &source, func::FuncOp function,
                              int64_t scratchParts, const FeatureSet &features)
-    : source(source), builder(function.getContext()),
-      loc(source.function.getLoc()), levels(builder, &function.front()),
-      algebra(builder, loc, levels),
+    : source(source), function(function), scratchParts(scratchParts),
+      builder(function.getContext()), loc(source.function.getLoc()),
+      levels(builder, &function.front()), algebra(builder, loc, levels),
       points(builder, loc, levels, algebra, features), features(features) {
   builder.setInsertionPoint(function.front().getTerminator());
   multiplicity.push_back(1);

@@ -56,6 +56,8 @@ public:
   KernelBuilder(const KernelBuilder &) = delete;
 
   const KernelSource &source;
+  mlir::func::FuncOp function;
+  int64_t scratchParts;
   mlir::OpBuilder builder;
   mlir::Location loc;
   LoopLevels levels;

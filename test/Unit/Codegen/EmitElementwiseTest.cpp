@@ -254,6 +254,52 @@ TEST(EmitElementwise, SlicesAndUpdatesAtRunTimeIndices) {
     }
 }
 
+/// Transposes of elements of one type, whole tiles and ragged ones.
+template <typename T>
+void checkTransposes(const std::string &element) {
+  std::vector<std::pair<int, int>> sizes = {
+      {16, 16}, {64, 32}, {70, 33}, {5, 200}, {130, 7}};
+  for (auto [rows, columns] : sizes) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    std::string from = "tensor<3x" + std::to_string(rows) + "x1x" +
+                       std::to_string(columns) + "x" + element + ">";
+    std::string to = "tensor<" + std::to_string(columns) + "x3x" +
+                     std::to_string(rows) + "x1x" + element + ">";
+    EmittedKernel kernel("func.func private @kernel(%x: " + from + ") -> " +
+                         to +
+                         " { %0 = stablehlo.transpose %x, dims = [3, 0, "
+                         "1, 2] : (" +
+                         from + ") -> " + to + "\n return %0 : " + to + "}");
+    Array<T> x(3 * rows * columns), y(x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = T(i * 2654435761u >> 7);
+    for (int a = 0; a < 3; ++a)
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j)
+          y[(j * 3 + a) * rows + i] = x[(a * rows + i) * columns + j];
+    check(kernel, {x.data()}, y);
+    std::string back = "tensor<3x" + std::to_string(columns) + "x1x" +
+                       std::to_string(rows) + "x" + element + ">";
+    EmittedKernel swap("func.func private @kernel(%x: " + from + ") -> " +
+                       back +
+                       " { %0 = stablehlo.transpose %x, dims = [0, 3, "
+                       "2, 1] : (" +
+                       from + ") -> " + back + "\n return %0 : " + back + "}");
+    for (int a = 0; a < 3; ++a)
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j)
+          y[(a * columns + j) * rows + i] = x[(a * rows + i) * columns + j];
+    check(swap, {x.data()}, y);
+  }
+}
+
+TEST(EmitElementwise, TransposesTiles) {
+  checkTransposes<uint32_t>("ui32");
+  checkTransposes<uint16_t>("bf16");
+  checkTransposes<int64_t>("i64");
+  checkTransposes<int8_t>("i8");
+}
+
 TEST(EmitElementwise, MakesScalars) {
   EmittedKernel kernel(R"(
     func.func private @kernel(%x: tensor<f32>, %n: tensor<i32>) -> tensor<f32> {

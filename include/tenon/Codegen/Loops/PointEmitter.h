@@ -60,7 +60,9 @@ public:
   void provide(mlir::Value tensor, Provider provider) {
     providers[tensor] = std::move(provider);
   }
-  bool isArgument(mlir::Value tensor) const { return buffers.contains(tensor); }
+  const Buffer &bufferOf(mlir::Value tensor) const {
+    return buffers.find(tensor)->second;
+  }
 
   /// The element at an index. Indices outside of the tensor are allowed only in
   /// lanes that are masked off.
@@ -86,6 +88,8 @@ public:
 
   /// Loads that touch neither one element nor neighbouring ones.
   unsigned gathers = 0;
+  /// Conditions 0 <= expression < extent that had to be tested.
+  llvm::SmallVector<std::pair<IndexExpression, int64_t>> conditions;
 
   void levelPopped();
 
