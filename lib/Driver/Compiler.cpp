@@ -6,9 +6,11 @@
 
 #include "tenon/Driver/Compiler.h"
 
+#include "tenon/Analysis/OperationCount.h"
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
@@ -21,9 +23,11 @@
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Memory/Passes.h"
 #include "tenon/Simplify/Pipeline.h"
+#include "tenon/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/SourceMgr.h"
@@ -67,6 +71,8 @@ private:
   ExitCode read();
   ExitCode runStage(Stage stage);
   ExitCode runPasses(llvm::function_ref<void(OpPassManager &)> build);
+  void countWork();
+  void predictCost();
   ExitCode codegen();
   ExitCode writePackage();
   ExitCode fail(ExitCode code, const Twine &message) {
@@ -92,22 +98,78 @@ private:
   std::unique_ptr<DiagnosticPrinter> diagnostics;
   OwningOpRef<ModuleOp> module;
   codegen::FeatureSet features;
+  target::Target machine; // what is planned for
   package::CompiledKernels kernels;
   codegen::CompiledKernels compiled; // owns the shared object
 };
 
 ExitCode Compilation::resolveOptions() {
-  auto parsed = codegen::FeatureSet::parse(options.cpu);
+  std::string cpu = options.cpu;
+  std::optional<target::Target> described;
+  if (!options.machineFile.empty()) {
+    std::string error;
+    described = target::readTarget(options.machineFile, error);
+    if (!described)
+      return fail(exitUserError, error);
+    // What is described need not be the machine that compiles.
+    if (cpu == "host")
+      cpu = described->featureSet;
+  }
+  auto parsed = codegen::FeatureSet::parse(cpu);
   if (!parsed)
-    return fail(options.cpu == "host" ? exitUserError : exitBadUsage,
-                options.cpu == "host"
+    return fail(cpu == "host" ? exitUserError : exitBadUsage,
+                cpu == "host"
                     ? Twine("this processor lacks AVX2 and FMA; pass --cpu to "
                             "compile for another one")
-                    : "unknown feature set '" + Twine(options.cpu) +
+                    : "unknown feature set '" + Twine(cpu) +
                           "', expected host, x86-64-v3, x86-64-v4 or "
                           "x86-64-v4+avx512bf16");
   features = *parsed;
+  std::string spelling = features.spelling().str();
+  if (described && target::featureSetRank(spelling) >
+                       target::featureSetRank(described->featureSet))
+    return fail(exitUserError, "--cpu=" + Twine(spelling) +
+                                   " does not run on the machine of '" +
+                                   options.machineFile + "', which has " +
+                                   described->featureSet);
+  machine =
+      described ? std::move(*described) : *target::builtInTarget(spelling);
   return exitOk;
+}
+
+/// Leaves the FLOPs of a step on the module, for the file and its benchmarks.
+void Compilation::countWork() {
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isDeclaration())
+    return;
+  OperationCount count = countOperations(main.getBody());
+  Builder builder(context.get());
+  (*module)->setAttr("step.flops", builder.getF64FloatAttr(count.flops));
+  details["flops"] = count.flops;
+  details["dots"] = count.dots;
+  details["convolutions"] = count.convolutions;
+  details["loops_counted_once"] = int64_t(count.loopsCountedOnce.size());
+  for (Location loop : count.loopsCountedOnce)
+    remark::analysis(
+        loop,
+        remark::RemarkOpts::name("LoopCountedOnce").category("operation-count"))
+        << "how often this loop runs is not evident, so its work counts once";
+}
+
+/// Reports what the groups should take on the machine planned for.
+void Compilation::predictCost() {
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isDeclaration())
+    return;
+  cost::StepCost step = cost::predictStep(main.getBody(), machine);
+  details["machine"] = machine.name;
+  details["predicted_seconds"] = step.total.seconds;
+  details["predicted_bytes"] = step.total.bytes;
+  llvm::json::Object kinds;
+  for (auto &[kind, cost] : step.kinds)
+    kinds[step::stringifyGroupKind(kind)] = llvm::json::Object{
+        {"predicted_seconds", cost.seconds}, {"predicted_bytes", cost.bytes}};
+  details["kinds"] = std::move(kinds);
 }
 
 ExitCode Compilation::read() {
@@ -168,19 +230,28 @@ ExitCode Compilation::runStage(Stage stage) {
       import.rolesFile = options.rolesFile;
       importer::buildImportPipeline(passes, import);
     });
-  case Stage::simplify:
-    return runPasses([&](OpPassManager &passes) {
+  case Stage::simplify: {
+    ExitCode code = runPasses([&](OpPassManager &passes) {
       simplify::buildSimplifyPipeline(passes, {});
     });
-  case Stage::group:
-    return runPasses([&](OpPassManager &passes) {
+    if (code == exitOk)
+      countWork();
+    return code;
+  }
+  case Stage::group: {
+    ExitCode code = runPasses([&](OpPassManager &passes) {
       fusion::FusionOptions fusion;
       fusion.merge = options.fuse;
       fusion.libraryInstructionSet = libraries::name(features.isa);
+      fusion.cores = machine.cores;
       fusion::buildFusionPipeline(passes, fusion);
       if (options.verifyForms)
         passes.addPass(fusion::createVerifyGroupedFormPass());
     });
+    if (code == exitOk)
+      predictCost();
+    return code;
+  }
   case Stage::plan: {
     codegen::annotateScratch(*module, features);
     memory::MemoryOptions memory;

@@ -22,6 +22,7 @@ int runRun(Arguments arguments);
 int runInspect(Arguments arguments);
 int runBench(Arguments arguments);
 int runPlan(Arguments arguments);
+int runCalibrate(Arguments arguments);
 
 } // namespace tenon::tool
 

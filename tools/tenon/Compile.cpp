@@ -40,7 +40,8 @@ int tool::runCompile(Arguments arguments) {
                   return name == "cpu" ? "" : "expected cpu";
                 });
   parser.text("cpu", options.cpu, "SET",
-              "host, x86-64-v3, x86-64-v4 or x86-64-v4+avx512bf16");
+              "host (with --machine, its own), x86-64-v3, x86-64-v4 or "
+              "x86-64-v4+avx512bf16");
   parser.text("machine", options.machineFile, "FILE",
               "machine description from tenon calibrate");
   parser.text("roles", options.rolesFile, "FILE",

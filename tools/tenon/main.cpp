@@ -29,6 +29,7 @@ constexpr Verb verbs[] = {
     {"run", "run steps of a .tenon file or a module", runRun},
     {"inspect", "print what a module or a .tenon file holds", runInspect},
     {"bench", "time steps, or their kernels one by one", runBench},
+    {"calibrate", "measure what this machine can do", runCalibrate},
     {"plan", "write down the planner's problems", runPlan},
 };
 

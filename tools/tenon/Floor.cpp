@@ -1,0 +1,93 @@
+//===- Floor.cpp - The least time a step can take -------------------------===//
+//
+// See Floor.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/Floor.h"
+
+#include "tenon/Libraries/Stored.h"
+
+#include <type_traits>
+
+using namespace tenon;
+using namespace tenon::tool;
+
+namespace {
+
+/// FLOPs, and the seconds they take.
+struct Work {
+  double flops = 0, seconds = 0;
+};
+
+double flopsOf(const libraries::MatmulDescription &matmul) {
+  double flops = 2.0 * double(matmul.m) * double(matmul.n) * double(matmul.k);
+  for (const auto &dimension : matmul.batch)
+    flops *= double(dimension.size);
+  return flops;
+}
+
+double flopsOf(const libraries::ConvolutionDescription &convolution) {
+  double flops =
+      2.0 * double(convolution.batch) * double(convolution.inputChannels) *
+      double(convolution.outputChannels) / double(convolution.groups);
+  for (const auto &dimension : convolution.spatial)
+    flops *= double(dimension.kernel) * double(dimension.output);
+  return flops;
+}
+
+ElementType typeOf(const libraries::MatmulDescription &matmul) {
+  return matmul.lhsType;
+}
+ElementType typeOf(const libraries::ConvolutionDescription &convolution) {
+  return convolution.type;
+}
+
+/// Adds the library calls of a block; those in loops once, since all that is
+/// asked of them is how types divide.
+void add(const format::Block &block, const format::Index &index,
+         const target::Target &target, Work &work) {
+  for (const format::Instruction &instruction : block.instructions) {
+    if (auto *call = std::get_if<format::LibraryCall>(&instruction.operation)) {
+      std::string error;
+      auto description =
+          libraries::restore(index.libraryCalls[call->call], error);
+      if (!description)
+        continue;
+      std::visit(
+          [&](const auto &call) {
+            double flops = flopsOf(call);
+            work.flops += flops;
+            work.seconds += flops / target.computeRate(typeOf(call)).allCores;
+          },
+          *description);
+    } else if (auto *loop =
+                   std::get_if<format::While>(&instruction.operation)) {
+      add(loop->body, index, target, work);
+    } else if (auto *choice =
+                   std::get_if<format::Case>(&instruction.operation)) {
+      for (const format::Block &branch : choice->branches)
+        add(branch, index, target, work);
+    }
+  }
+}
+
+} // namespace
+
+Floor tool::floorOf(const format::Index &index, const target::Target &target) {
+  Floor floor;
+  Work work;
+  for (const format::EntryPoint &entry : index.entryPoints)
+    if (entry.name == "step")
+      add(entry.program, index, target, work);
+  double secondsPerFlop = work.flops > 0 ? work.seconds / work.flops
+                                         : 1 / target.compute.f32.allCores;
+  floor.computeSeconds = index.flops * secondsPerFlop;
+  for (const format::Tensor &tensor : index.tensors)
+    if (index.segments[tensor.storage.segment].kind ==
+        format::SegmentKind::state)
+      floor.stateBytes += double(tensor.storage.bytes);
+  if (floor.stateBytes > double(target.caches.last()))
+    floor.memorySeconds = 2 * floor.stateBytes / target.memory.copy.allCores;
+  return floor;
+}
