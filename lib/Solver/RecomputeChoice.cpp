@@ -9,6 +9,7 @@
 
 #include "tenon/Solver/RecomputeChoice.h"
 
+#include "RecomputeChain.h"
 #include "RecomputeCut.h"
 #include "RecomputeExact.h"
 #include "RecomputeRebuild.h"
@@ -404,6 +405,19 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
     solution.cost = plan->cost;
     solution.peak = plan->peak;
   }
+  std::vector<int32_t> chain =
+      plan && plan->cost <= solution.bound
+          ? std::vector<int32_t>()
+          : planChain(solver.graph, budget, options.moves);
+  if (!chain.empty()) {
+    RecomputeMeasure found = measure(solver.graph, chain);
+    if (found.peak <= budget && (!plan || found.cost < plan->cost)) {
+      solution.order = std::move(chain);
+      solution.cost = found.cost;
+      solution.peak = found.peak;
+      plan = Plan{{}, found.cost, found.peak};
+    }
+  }
   if (canSearchExactly(solver.graph) &&
       (!plan || plan->cost > solution.bound)) {
     int64_t states = options.moves;
@@ -441,7 +455,7 @@ void tenon::solver::solveRecomputeFrontier(
   if (count > 1)
     solver.narrow(solver.smallestBudget + (top - solver.smallestBudget) / 2,
                   std::max<size_t>(2, 4'000 / (graph.nodes + 1)));
-  int64_t moves = effectiveMoves(graph, options) / (8 * count);
+  int64_t moves = effectiveMoves(graph, options) / (12 * count);
 
   // The smallest budget with a plan: bisection between the largest working set
   // and the peak, by quick plans.

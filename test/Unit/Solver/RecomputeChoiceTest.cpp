@@ -9,7 +9,9 @@
 #include "RecomputeBruteForce.h"
 
 #include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace tenon::solver;
 using namespace tenon::benchmark;
@@ -256,4 +258,41 @@ TEST(RecomputeChoice, SameSeedSamePlan) {
   options.moves = 50'000;
   EXPECT_EQ(solveRecompute(problem, peak / 2, options).order,
             solveRecompute(problem, peak / 2, options).order);
+}
+
+/// The recursion of the uniform chain: `steps` values above a held one, to be
+/// read from the top, with `free` bytes of memory; all sizes and costs 1.
+static int64_t uniformChain(int64_t steps, int64_t free, bool first,
+                            std::map<std::array<int64_t, 3>, int64_t> &table) {
+  constexpr int64_t never = int64_t(1) << 40;
+  if (steps == 0)
+    return first && free < 1 ? never : 0;
+  if (free <= 0)
+    return never;
+  auto [place, fresh] = table.try_emplace({steps, free, first}, never);
+  if (!fresh)
+    return place->second;
+  int64_t best = never;
+  for (int64_t held = 1; held <= steps && std::min<int64_t>(2, held) <= free;
+       ++held)
+    best = std::min(best,
+                    held + uniformChain(steps - held, free - 1, first, table) +
+                        uniformChain(held - 1, free, false, table));
+  return table[{steps, free, first}] = best;
+}
+
+TEST(RecomputeChoice, UniformChainsEqualTheRecursion) {
+  for (int64_t steps : {5, 8, 15, 30, 60})
+    for (int64_t budget = 3; budget <= 10 && budget < steps; ++budget) {
+      std::vector<int64_t> ones(steps, 1);
+      RecomputeProblem problem = chain(ones, ones, 0);
+      RecomputeOptions options;
+      options.moves = 100'000;
+      RecomputeSolution solution = solveRecompute(problem, budget, options);
+      std::map<std::array<int64_t, 3>, int64_t> table;
+      EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+      EXPECT_EQ(solution.cost,
+                uniformChain(steps - 1, budget, true, table) + 1 + steps)
+          << steps << " steps, budget " << budget;
+    }
 }
