@@ -63,12 +63,21 @@ Operation *KernelSource::rootOperation() const {
   if (end->getNumOperands() == 0)
     return nullptr;
   Operation *root = end->getOperand(0).getDefiningOp();
-  if (!root || !llvm::equal(root->getResults(), end->getOperands()))
-    return nullptr;
+  llvm::SmallDenseSet<Value> seen;
+  for (Value result : end->getOperands())
+    if (!root || result.getDefiningOp() != root || !seen.insert(result).second)
+      return nullptr;
   for (Operation &op : function.front().without_terminator())
     if (&op != root && !isPointOperation(&op))
       return nullptr;
   return root;
+}
+
+int KernelSource::indexOfResult(Value value) const {
+  for (auto [index, result] : llvm::enumerate(terminator()->getOperands()))
+    if (result == value)
+      return index;
+  return -1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,9 +33,11 @@ struct KernelSource {
   explicit KernelSource(mlir::func::FuncOp function);
   mlir::Operation *terminator() const;
   llvm::SmallVector<mlir::Value> results() const;
-  /// The operation whose results are the kernel's, in order, if everything else
-  /// is what PointEmitter follows; none otherwise.
+  /// The operation whose results (all or some of them) are the kernel's, if
+  /// everything else is what PointEmitter follows; none otherwise.
   mlir::Operation *rootOperation() const;
+  /// Which of the kernel's results `value` is, -1 if none.
+  int indexOfResult(mlir::Value value) const;
 };
 
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);

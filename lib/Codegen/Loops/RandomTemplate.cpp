@@ -174,7 +174,8 @@ private:
   KernelBuilder &k;
   stablehlo::RngBitGeneratorOp op;
   Layout layout;
-  Value word0, word1; // the state, scalars
+  Value word0, word1;                       // the state, scalars
+  Buffer *state = nullptr, *bits = nullptr; // the results that are asked for
 };
 
 /// Stores where `along`, an index in an extent, exists.
@@ -196,7 +197,7 @@ void Generator::store(const IndexExpression &position,
       k.points.mask = outer ? Value(arith::AndIOp::create(k.builder, k.loc,
                                                           outer, guard.lanes))
                             : guard.lanes;
-    k.points.store(k.results[1], position, {number, k.levels.current()});
+    k.points.store(*bits, position, {number, k.levels.current()});
     k.points.mask = outer;
   };
   if (guard.uniform)
@@ -283,19 +284,29 @@ void Generator::emit() {
     Value advance = arith::ConstantOp::create(
         k.builder, k.loc, k.builder.getI64IntegerAttr(count));
     Value next = arith::AddIOp::create(k.builder, k.loc, word1, advance);
-    k.points.store(k.results[0], 0, {word0, 0});
-    k.points.store(k.results[0], 1, {next, 0});
+    k.points.store(*state, 0, {word0, 0});
+    k.points.store(*state, 1, {next, 0});
   };
-  if (k.source.inPlace[0] >= 0) {
+  if (int i = k.source.indexOfResult(op.getOutputState()); i >= 0)
+    state = &k.results[i];
+  if (int i = k.source.indexOfResult(op.getOutput()); i >= 0)
+    bits = &k.results[i];
+  else
+    units = 0;
+  if (llvm::any_of(k.source.inPlace, [](int64_t i) { return i >= 0; })) {
     // Nobody else may read the state while it is replaced.
     k.forUnits(1, [&](const IndexExpression &) {
-      k.forRange(units, emitUnit);
-      storeState();
+      if (units)
+        k.forRange(units, emitUnit);
+      if (state)
+        storeState();
     });
     return;
   }
-  k.forUnits(units, emitUnit);
-  k.forUnits(1, [&](const IndexExpression &) { storeState(); });
+  if (units)
+    k.forUnits(units, emitUnit);
+  if (state)
+    k.forUnits(1, [&](const IndexExpression &) { storeState(); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -300,7 +300,10 @@ void Scatter::emit() {
 namespace {
 
 bool acceptsScatter(const KernelSource &source) {
-  return isa_and_nonnull<stablehlo::ScatterOp>(source.rootOperation());
+  // All results are updated together, so all must have a place.
+  Operation *root = source.rootOperation();
+  return isa_and_nonnull<stablehlo::ScatterOp>(root) &&
+         llvm::equal(root->getResults(), source.results());
 }
 
 LogicalResult checkOthers(const KernelSource &source) {

@@ -42,6 +42,12 @@ int64_t sliceBytes(stablehlo::SortOp op, unsigned i) {
   return (bytes + 63) / 64 * 64;
 }
 
+/// One to merge into, and one more to sort in for a result nobody asks for.
+int64_t scratchSlices(const KernelSource &source, stablehlo::SortOp op,
+                      unsigned i) {
+  return source.indexOfResult(op.getResult(i)) < 0 ? 2 : 1;
+}
+
 class Sort {
 public:
   Sort(KernelBuilder &k, stablehlo::SortOp op)
@@ -51,12 +57,24 @@ public:
   void emit();
 
 private:
-  IndexExpression positionAt(const IndexExpression &along) {
-    if (shape.empty())
-      return 0;
+  Indices indicesAt(const IndexExpression &along) {
     Indices indices = others;
-    indices.insert(indices.begin() + sortedDim(op), along);
-    return k.algebra.linearize(indices, shape);
+    if (!shape.empty())
+      indices.insert(indices.begin() + sortedDim(op), along);
+    return indices;
+  }
+  /// Where an element of a slice lies: in the result, or in scratch memory if
+  /// nobody asks for that result.
+  IndexExpression positionIn(const Buffer &buffer,
+                             const IndexExpression &along) {
+    return buffer.shape.size() == shape.size() && isResult(buffer)
+               ? k.algebra.linearize(indicesAt(along), shape)
+               : along;
+  }
+  bool isResult(const Buffer &buffer) const {
+    return llvm::any_of(k.results, [&](const Buffer &result) {
+      return result.memref == buffer.memref;
+    });
   }
   IndexExpression index(Value value) {
     return k.algebra.uniform(value, {0, length}, k.levels.current());
@@ -68,7 +86,7 @@ private:
   ArrayRef<int64_t> shape;
   int64_t length;
   Indices others;
-  SmallVector<Buffer> scratch;
+  SmallVector<Buffer> sorted, scratch; // per input
 };
 
 /// Merges the sorted runs [start, start + width) and [start + width, start + 2
@@ -92,9 +110,11 @@ void Sort::mergeRuns(Value start, Value width) {
         IndexExpression leftAt = index(smaller(left, last));
         IndexExpression rightAt = index(smaller(right, last));
         SmallVector<Value> arguments, lefts, rights;
-        for (Buffer &buffer : k.results) {
-          lefts.push_back(k.points.load(buffer, positionAt(leftAt)).value);
-          rights.push_back(k.points.load(buffer, positionAt(rightAt)).value);
+        for (Buffer &buffer : sorted) {
+          lefts.push_back(
+              k.points.load(buffer, positionIn(buffer, leftAt)).value);
+          rights.push_back(
+              k.points.load(buffer, positionIn(buffer, rightAt)).value);
           arguments.append({rights.back(), lefts.back()});
         }
         Value before =
@@ -121,17 +141,21 @@ void Sort::mergeRuns(Value start, Value width) {
 void Sort::emit() {
   k.algebra.lanes = 1;
   int64_t perPart = 0;
-  for (unsigned i = 0; i < k.results.size(); ++i)
-    perPart += sliceBytes(op, i);
+  for (unsigned i = 0; i < op.getNumResults(); ++i)
+    perPart += scratchSlices(k.source, op, i) * sliceBytes(op, i);
   Value base =
       arith::MulIOp::create(k.builder, k.loc, k.part, k.constantIndex(perPart));
   int64_t offset = 0;
-  for (unsigned i = 0; i < k.results.size(); ++i) {
-    Value start =
-        arith::AddIOp::create(k.builder, k.loc, base, k.constantIndex(offset));
-    scratch.push_back(
-        k.scratchBuffer(start, {length}, elementOf(op.getInputs()[i])));
-    offset += sliceBytes(op, i);
+  for (unsigned i = 0; i < op.getNumResults(); ++i) {
+    auto slice = [&] {
+      Value start = arith::AddIOp::create(k.builder, k.loc, base,
+                                          k.constantIndex(offset));
+      offset += sliceBytes(op, i);
+      return k.scratchBuffer(start, {length}, elementOf(op.getInputs()[i]));
+    };
+    scratch.push_back(slice());
+    int result = k.source.indexOfResult(op.getResult(i));
+    sorted.push_back(result >= 0 ? k.results[result] : slice());
   }
   SmallVector<int64_t> rest = llvm::to_vector(shape);
   if (!rest.empty())
@@ -139,13 +163,11 @@ void Sort::emit() {
   k.forUnits(elementCount(rest), [&](const IndexExpression &unit) {
     others = k.algebra.delinearize(unit, rest);
     k.forRange(length, [&](const IndexExpression &along) {
-      IndexExpression position = positionAt(along);
-      Indices indices = k.algebra.delinearize(position, shape);
       SmallVector<Element> elements;
       for (Value input : op.getInputs())
-        elements.push_back(k.points.at(input, indices));
-      for (auto [buffer, element] : llvm::zip(k.results, elements))
-        k.points.store(buffer, position, element);
+        elements.push_back(k.points.at(input, indicesAt(along)));
+      for (auto [buffer, element] : llvm::zip(sorted, elements))
+        k.points.store(buffer, positionIn(buffer, along), element);
     });
     int64_t passes = 0;
     while ((int64_t(1) << passes) < length)
@@ -167,8 +189,9 @@ void Sort::emit() {
                       return Values();
                     });
           k.forRange(length, [&](const IndexExpression &along) {
-            for (auto [from, to] : llvm::zip(scratch, k.results))
-              k.points.store(to, positionAt(along), k.points.load(from, along));
+            for (auto [from, to] : llvm::zip(scratch, sorted))
+              k.points.store(to, positionIn(to, along),
+                             k.points.load(from, along));
           });
           return {twice};
         });
@@ -186,13 +209,16 @@ public:
 
   void emit() {
     k.algebra.lanes = 1;
+    place(0, values, hasValues);
+    place(1, indices, hasIndices);
     k.forUnits(elementCount(shape.drop_back()),
                [&](const IndexExpression &row) { emitRow(row); });
   }
 
 private:
+  void place(unsigned i, Buffer &buffer, bool &isAsked);
   void emitRow(const IndexExpression &row);
-  void insert(const IndexExpression &first, const IndexExpression &column,
+  void insert(const IndexExpression &row, const IndexExpression &column,
               Value element);
   Value isLarger(Value x, Value y);
 
@@ -200,7 +226,29 @@ private:
   chlo::TopKOp op;
   ArrayRef<int64_t> shape;
   int64_t count;
+  Buffer values, indices; // the results, or scratch memory for one row
+  bool hasValues = true, hasIndices = true;
 };
+
+/// Bytes of one row of a result nobody asks for.
+int64_t unaskedBytes(const KernelSource &source, chlo::TopKOp op, unsigned i) {
+  if (source.indexOfResult(op->getResult(i)) >= 0)
+    return 0;
+  return (op.getK() * bytesOf(elementOf(op->getResult(i))) + 63) / 64 * 64;
+}
+
+void TopK::place(unsigned i, Buffer &buffer, bool &isAsked) {
+  int result = k.source.indexOfResult(op->getResult(i));
+  isAsked = result >= 0;
+  if (isAsked) {
+    buffer = k.results[result];
+    return;
+  }
+  // At most one result is not asked for.
+  Value start = arith::MulIOp::create(
+      k.builder, k.loc, k.part, k.constantIndex(unaskedBytes(k.source, op, i)));
+  buffer = k.scratchBuffer(start, {count}, elementOf(op->getResult(i)));
+}
 
 Value TopK::isLarger(Value x, Value y) {
   OpBuilder &b = k.builder;
@@ -231,7 +279,7 @@ Value TopK::isLarger(Value x, Value y) {
 /// Puts an element in its place among those of the row so far: from the front,
 /// the first one that is smaller makes room, and from there on each takes the
 /// place of the next.
-void TopK::insert(const IndexExpression &first, const IndexExpression &column,
+void TopK::insert(const IndexExpression &row, const IndexExpression &column,
                   Value element) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;
@@ -242,47 +290,47 @@ void TopK::insert(const IndexExpression &first, const IndexExpression &column,
   Type indexType = valueType(elementOf(op.getIndices()));
   Value number = arith::IndexCastOp::create(b, loc, indexType, seen);
   Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-  k.forLoop(k.constantIndex(0), bound, 1, {0, count - 1}, 1, false,
-            {element, number, no},
-            [&](const IndexExpression &place, ValueRange carried) -> Values {
-              IndexExpression position = first + place;
-              unsigned level = k.levels.current();
-              Value held = k.points.load(k.results[0], position).value;
-              Value heldNumber = k.points.load(k.results[1], position).value;
-              Value isFree =
-                  arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                                        k.algebra.scalar(place), seen);
-              Value moves = arith::OrIOp::create(b, loc, carried[2],
-                                                 isLarger(carried[0], held));
-              moves = arith::OrIOp::create(b, loc, moves, isFree);
-              auto choose = [&](Value x, Value y) -> Value {
-                return arith::SelectOp::create(b, loc, moves, x, y);
-              };
-              k.points.store(k.results[0], position,
-                             {choose(carried[0], held), level});
-              k.points.store(k.results[1], position,
-                             {choose(carried[1], heldNumber), level});
-              return {choose(held, carried[0]), choose(heldNumber, carried[1]),
-                      moves};
-            });
+  k.forLoop(
+      k.constantIndex(0), bound, 1, {0, count - 1}, 1, false,
+      {element, number, no},
+      [&](const IndexExpression &place, ValueRange carried) -> Values {
+        IndexExpression inValues = (hasValues ? row * count : 0) + place;
+        IndexExpression inIndices = (hasIndices ? row * count : 0) + place;
+        unsigned level = k.levels.current();
+        Value held = k.points.load(values, inValues).value;
+        Value heldNumber = k.points.load(indices, inIndices).value;
+        Value isFree = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                             k.algebra.scalar(place), seen);
+        Value moves = arith::OrIOp::create(b, loc, carried[2],
+                                           isLarger(carried[0], held));
+        moves = arith::OrIOp::create(b, loc, moves, isFree);
+        auto choose = [&](Value x, Value y) -> Value {
+          return arith::SelectOp::create(b, loc, moves, x, y);
+        };
+        k.points.store(values, inValues, {choose(carried[0], held), level});
+        k.points.store(indices, inIndices,
+                       {choose(carried[1], heldNumber), level});
+        return {choose(held, carried[0]), choose(heldNumber, carried[1]),
+                moves};
+      });
 }
 
 void TopK::emitRow(const IndexExpression &row) {
   if (count == 0)
     return;
   OpBuilder &b = k.builder;
-  IndexExpression first = row * count;
+  IndexExpression last = (hasValues ? row * count : 0) + (count - 1);
   k.forRange(shape.back(), [&](const IndexExpression &column) {
-    Indices indices = k.algebra.delinearize(row, shape.drop_back());
-    indices.push_back(column);
-    Value element = k.points.at(op.getOperand(), indices).value;
-    Value smallest = k.points.load(k.results[0], first + (count - 1)).value;
+    Indices at = k.algebra.delinearize(row, shape.drop_back());
+    at.push_back(column);
+    Value element = k.points.at(op.getOperand(), at).value;
+    Value smallest = k.points.load(values, last).value;
     Value room =
         arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::ult,
                               k.algebra.scalar(column), k.constantIndex(count));
     Value wanted =
         arith::OrIOp::create(b, k.loc, room, isLarger(element, smallest));
-    k.ifThen(wanted, [&] { insert(first, column, element); });
+    k.ifThen(wanted, [&] { insert(row, column, element); });
   });
 }
 
@@ -310,7 +358,7 @@ Demand demandOfSort(const KernelSource &source) {
   auto op = cast<stablehlo::SortOp>(source.rootOperation());
   Demand demand;
   for (unsigned i = 0; i < op.getNumResults(); ++i)
-    demand.scratchPerPart += sliceBytes(op, i);
+    demand.scratchPerPart += scratchSlices(source, op, i) * sliceBytes(op, i);
   int64_t slices = elementCount(shapeOf(op.getInputs().front())) /
                    std::max<int64_t>(sortedLength(op), 1);
   demand.units =
@@ -325,7 +373,8 @@ void emitSort(KernelBuilder &k, unsigned) {
 
 Demand demandOfTopK(const KernelSource &source) {
   auto op = cast<chlo::TopKOp>(source.rootOperation());
-  return {elementCount(shapeOf(op.getOperand()).drop_back()), 0};
+  return {elementCount(shapeOf(op.getOperand()).drop_back()),
+          unaskedBytes(source, op, 0) + unaskedBytes(source, op, 1)};
 }
 
 void emitTopK(KernelBuilder &k, unsigned) {

@@ -167,8 +167,9 @@ private:
     return values;
   }
   void store(const Indices &output, ArrayRef<Value> results) {
-    for (auto [i, value] : llvm::enumerate(results))
-      k.storeResult(i, output, {value, k.levels.current()});
+    for (auto [result, value] : llvm::zip(op.getResults(), results))
+      if (int i = k.source.indexOfResult(result); i >= 0)
+        k.storeResult(i, output, {value, k.levels.current()});
   }
 
   KernelBuilder &k;

@@ -622,6 +622,55 @@ TEST(EmitGeneric, FindsTheLargest) {
   }
 }
 
+// Results that nobody asks for are kept in scratch memory, or not made.
+TEST(EmitGeneric, LeavesOutResults) {
+  EmittedKernel order(R"(
+    func.func private @kernel(%x: tensor<5x33xf32>) -> tensor<5x33xi32> {
+      %i = stablehlo.iota dim = 1 : tensor<5x33xi32>
+      %0:2 = "stablehlo.sort"(%x, %i) <{dimension = 1 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+        %1 = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      }) : (tensor<5x33xf32>, tensor<5x33xi32>) -> (tensor<5x33xf32>, tensor<5x33xi32>)
+      return %0#1 : tensor<5x33xi32>
+    })");
+  EmittedKernel largest(R"(
+    func.func private @kernel(%x: tensor<5x33xf32>) -> tensor<5x2xi32> {
+      %0, %1 = chlo.top_k(%x, k = 2) : tensor<5x33xf32> -> (tensor<5x2xf32>, tensor<5x2xi32>)
+      return %1 : tensor<5x2xi32>
+    })");
+  EmittedKernel bits(R"(
+    func.func private @kernel(%s: tensor<2xui64>) -> tensor<3x5xui32> {
+      %0, %1 = stablehlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x5xui32>)
+      return %1 : tensor<3x5xui32>
+    })");
+  EmittedKernel state(R"(
+    func.func private @kernel(%s: tensor<2xui64>) -> tensor<2xui64> attributes {exec.in_place = array<i64: 0>} {
+      %0, %1 = stablehlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x5xui32>)
+      return %0 : tensor<2xui64>
+    })");
+  Array<float> x = someNumbers(165);
+  Array<int32_t> sorted(165), top(10);
+  for (int64_t parts : {1, 3}) {
+    order.run({x.data(), sorted.data()}, parts);
+    largest.run({x.data(), top.data()}, parts);
+    for (int r = 0; r < 5; ++r) {
+      for (int j = 0; j + 1 < 33; ++j)
+        EXPECT_LE(x[r * 33 + sorted[r * 33 + j]],
+                  x[r * 33 + sorted[r * 33 + j + 1]]);
+      EXPECT_EQ(top[2 * r], sorted[r * 33 + 32]);
+      EXPECT_EQ(top[2 * r + 1], sorted[r * 33 + 31]);
+    }
+    Array<uint64_t> words = {0x0123456789abcdef, 0xfedcba9876543210};
+    Array<uint32_t> drawn(15);
+    bits.run({words.data(), drawn.data()}, parts);
+    EXPECT_EQ(drawn[0], 0x1ec53d42u);
+    EXPECT_EQ(drawn[4], 0xcb472319u);
+    state.run({words.data()}, parts);
+    EXPECT_EQ(words, (Array<uint64_t>{0x123456789abcdef, 0xfedcba9876543214}));
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Random bits
 //===----------------------------------------------------------------------===//
