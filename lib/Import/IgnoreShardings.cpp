@@ -33,7 +33,7 @@ enum class Action {
   erase,      // carries a sharding and has no result
   collective, // results are the operands where a group is one device
   zero,       // the device's own number
-  refuse,     // computes per device
+  inlineBody, // a body per device
 };
 
 Action actionFor(Operation *op) {
@@ -60,7 +60,7 @@ Action actionFor(Operation *op) {
              Action::collective)
       .Cases({"stablehlo.partition_id", "stablehlo.replica_id"}, Action::zero)
       .Cases({"sdy.manual_computation", "sdy.named_computation"},
-             Action::refuse)
+             Action::inlineBody)
       .Default(Action::keep);
 }
 
@@ -107,8 +107,10 @@ private:
   /// Nothing is left to do for one device only where types agree.
   bool mustRefuse(Operation *op, Action action) {
     switch (action) {
-    case Action::refuse:
-      return true;
+    case Action::inlineBody:
+      // With one device, its part of a tensor is the tensor.
+      return devices > 1 || !op->getRegion(0).hasOneBlock() ||
+             op->getOperandTypes() != op->getRegion(0).getArgumentTypes();
     case Action::collective:
       return devices > 1 || op->getOperandTypes() != op->getResultTypes();
     case Action::forward:
@@ -145,7 +147,20 @@ private:
 
   void remove(Operation *op) {
     OpBuilder builder(op);
-    if (actionFor(op) == Action::zero) {
+    Action action = actionFor(op);
+    if (action == Action::inlineBody) {
+      Block &body = op->getRegion(0).front();
+      Operation *end = body.getTerminator();
+      for (auto [argument, operand] :
+           llvm::zip_equal(body.getArguments(), op->getOperands()))
+        argument.replaceAllUsesWith(operand);
+      for (auto [result, value] :
+           llvm::zip_equal(op->getResults(), end->getOperands()))
+        result.replaceAllUsesWith(value);
+      end->erase();
+      op->getBlock()->getOperations().splice(op->getIterator(),
+                                             body.getOperations());
+    } else if (action == Action::zero) {
       auto type = cast<RankedTensorType>(op->getResult(0).getType());
       auto zero = tenon::stablehlo::ConstantOp::create(
           builder, op->getLoc(),

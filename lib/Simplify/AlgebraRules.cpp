@@ -297,69 +297,6 @@ struct PartOfComplex : OpRewritePattern<Part> {
   }
 };
 
-//===----------------------------------------------------------------------===//
-// Broadcasts
-//===----------------------------------------------------------------------===//
-
-/// An element-wise operation on tensors that all repeat one small shape in the
-/// same way is computed on the small shape and repeated.
-LogicalResult computeBeforeBroadcast(Operation *op, PatternRewriter &rewriter) {
-  if (op->getNumResults() != 1)
-    return failure();
-  BroadcastInDimOp first;
-  for (Value operand : op->getOperands()) {
-    if (splatOf(operand))
-      continue;
-    auto broadcast = operand.getDefiningOp<BroadcastInDimOp>();
-    if (!broadcast)
-      return failure();
-    if (!first)
-      first = broadcast;
-    else if (tensorTypeOf(first.getOperand()).getShape() !=
-                 tensorTypeOf(broadcast.getOperand()).getShape() ||
-             first.getBroadcastDimensions() !=
-                 broadcast.getBroadcastDimensions())
-      return failure();
-  }
-  if (!first)
-    return failure();
-  ArrayRef<int64_t> shape = tensorTypeOf(first.getOperand()).getShape();
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  if (first.getType().getShape() != result.getShape())
-    return failure();
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) {
-    if (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>()) {
-      operands.push_back(broadcast.getOperand());
-      continue;
-    }
-    RankedTensorType type = tensorTypeOf(operand);
-    // A scalar limit or predicate stays one.
-    operands.push_back(type.getRank() == 0
-                           ? operand
-                           : makeSplat(rewriter, operand.getLoc(),
-                                       type.clone(shape), splatOf(operand)));
-  }
-  OperationState state(op->getLoc(), op->getName());
-  state.addOperands(operands);
-  state.addTypes(result.clone(shape));
-  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
-  state.propertiesAttr = op->getPropertiesAsAttribute();
-  Operation *small = rewriter.create(state);
-  rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, result, small->getResult(0),
-                                                first.getBroadcastDimensions());
-  return success();
-}
-
-template <typename Op>
-struct ComputeBeforeBroadcast : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    return computeBeforeBroadcast(op, rewriter);
-  }
-};
-
 template <template <typename> class Pattern, typename... Ops>
 void addFor(RewritePatternSet &patterns) {
   patterns.add<Pattern<Ops>...>(patterns.getContext());
@@ -374,12 +311,6 @@ void populateAlgebraRules(RewritePatternSet &patterns) {
   addFor<ConstantToRight, AddOp, MultiplyOp, MaximumOp, MinimumOp, AndOp, OrOp,
          XorOp>(patterns);
   addFor<Involution, NegateOp, NotOp>(patterns);
-  addFor<ComputeBeforeBroadcast, AddOp, SubtractOp, MultiplyOp, DivideOp,
-         MaximumOp, MinimumOp, PowerOp, RemainderOp, AndOp, OrOp, XorOp,
-         ShiftLeftOp, ShiftRightLogicalOp, ShiftRightArithmeticOp, CompareOp,
-         SelectOp, ConvertOp, NegateOp, AbsOp, NotOp, SqrtOp, RsqrtOp, LogOp,
-         LogPlusOneOp, ExponentialOp, ExponentialMinusOneOp, TanhOp, LogisticOp,
-         IsFiniteOp, SignOp, FloorOp, CeilOp, CosineOp, SineOp>(patterns);
   patterns
       .add<DivideByPowerOfTwo, AbsOfSign, SimplifySelect, ConvertChain,
            BitcastChain, PartOfComplex<RealOp, 0>, PartOfComplex<ImagOp, 1>>(

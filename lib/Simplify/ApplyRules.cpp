@@ -34,6 +34,7 @@ class ApplyRules
     tenon::importer::populateShapeSpelling(set);
     populateConstantRules(set);
     populateAlgebraRules(set);
+    populateMovementRules(set);
     populateShapeRules(set);
     populateIndexingRules(set);
     populateReductionRules(set);

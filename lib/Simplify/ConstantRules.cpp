@@ -10,7 +10,7 @@
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
-#include <numeric>
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace tenon::stablehlo;
@@ -33,8 +33,17 @@ struct FoldElementwise : RewritePattern {
       operands.push_back(constant);
     }
     DenseElementsAttr result = foldElementwise(op, operands);
-    if (!result)
+    if (!result) {
+      remark::missed(
+          op->getLoc(),
+          remark::RemarkOpts::name("constant").category("simplify-apply-rules"))
+          << remark::add("{0} of constants stays an operation",
+                         op->getName().getStringRef().str())
+          << remark::reason("the result is NaN, subnormal or decided by the "
+                            "machine, or has more than {0} elements",
+                            foldedElements);
       return failure();
+    }
     rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(result));
     return success();
   }

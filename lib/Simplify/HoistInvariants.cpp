@@ -81,8 +81,10 @@ class HoistInvariants
     SmallVector<Operation *> remaining = llvm::map_to_vector(
         body.without_terminator(), [](Operation &op) { return &op; });
     for (Operation *op : llvm::reverse(remaining))
-      if (isOpTriviallyDead(op))
+      if (isOpTriviallyDead(op)) {
+        invariant.erase(op);
         op->erase();
+      }
     if (moved)
       remark::passed(loop.getLoc(),
                      remark::RemarkOpts::name("hoisted").category(
@@ -90,6 +92,16 @@ class HoistInvariants
           << remark::add("{0} operations that no round changes moved in front "
                          "of the loop",
                          moved);
+    int64_t stayed = llvm::count_if(
+        invariant, [&](Operation *op) { return op->getBlock() == &body; });
+    if (stayed)
+      remark::missed(loop.getLoc(), remark::RemarkOpts::name("stayed").category(
+                                        "simplify-hoist-invariants"))
+          << remark::add("{0} movements that no round changes stay in the loop",
+                         stayed)
+          << remark::reason("{0}",
+                            "their users read them in place, and in front "
+                            "of the loop they would take memory");
   }
 
   /// `value` in front of the loop: movements inside are copied out, the rest

@@ -13,8 +13,6 @@
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace tenon::stablehlo;
 

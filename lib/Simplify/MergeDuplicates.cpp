@@ -12,6 +12,7 @@
 #include "tenon/Import/ElementRegions.h"
 
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/CSE.h"
 
 namespace tenon::simplify {
@@ -26,6 +27,7 @@ namespace {
 class MergeDuplicates
     : public tenon::simplify::impl::MergeDuplicatesPassBase<MergeDuplicates> {
   void runOnOperation() override {
+    int64_t before = count();
     bool changed = false;
     IRRewriter rewriter(&getContext());
     auto &dominance = getAnalysis<DominanceInfo>();
@@ -34,6 +36,16 @@ class MergeDuplicates
     if (!changed)
       return markAllAnalysesPreserved();
     tenon::importer::closeElementRegions(getOperation());
+    remark::passed(getOperation()->getLoc(),
+                   remark::RemarkOpts::name("merged").category(
+                       "simplify-merge-duplicates"))
+        << remark::add("{0} operations became {1}", before, count());
+  }
+
+  int64_t count() {
+    int64_t operations = 0;
+    getOperation()->walk([&](Operation *) { ++operations; });
+    return operations;
   }
 };
 

@@ -19,7 +19,9 @@ void populateConstantRules(mlir::RewritePatternSet &patterns);
 /// Identities that hold for every float, NaN and signed zeros included
 /// (AlgebraRules.cpp).
 void populateAlgebraRules(mlir::RewritePatternSet &patterns);
-/// Slices, pads, concatenations and broadcasts (ShapeRules.cpp).
+/// Element-wise operations on repeated or reshaped tensors (MovementRules.cpp).
+void populateMovementRules(mlir::RewritePatternSet &patterns);
+/// Slices, pads and concatenations (ShapeRules.cpp).
 void populateShapeRules(mlir::RewritePatternSet &patterns);
 /// Comparisons that ranges decide, slices, gathers and scatters at known
 /// places (IndexingRules.cpp).

@@ -34,3 +34,26 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<ui32>) {
   %1 = stablehlo.partition_id : tensor<ui32>
   return %0, %1 : tensor<4xf32>, tensor<ui32>
 }
+
+// -----
+
+// A program per device, for one device: the body.
+
+// CHECK: func.func @main(%[[X:.*]]: tensor<8xf32>)
+// CHECK-NEXT: %[[R:.*]] = stablehlo.add %[[X]], %[[X]]
+// CHECK-NEXT: return %[[R]]
+module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["data"=1]>
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"data"}]>] out_shardings=[<@mesh, [{"data"}]>] manual_axes={"data"} (%local: tensor<8xf32>) {
+      %1 = stablehlo.add %local, %local : tensor<8xf32>
+      %2 = "stablehlo.all_reduce"(%1) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }) : (tensor<8xf32>) -> tensor<8xf32>
+      sdy.return %2 : tensor<8xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}

@@ -90,9 +90,9 @@ func.func @moving_bound(%n: tensor<i32>) -> tensor<i32> {
 // CHECK: %[[S:.*]] = stablehlo.slice %[[X]] [6:8, 0:4]
 // CHECK: %[[G:.*]] = stablehlo.slice %[[X]] [2:3, 0:4]
 // CHECK: %[[GR:.*]] = stablehlo.reshape %[[G]] : (tensor<1x4xf32>) -> tensor<4xf32>
-// CHECK: %[[V:.*]] = stablehlo.reshape %[[U]] : (tensor<4xf32>) -> tensor<1x4xf32>
-// CHECK: %[[A:.*]] = stablehlo.add %[[V]], %{{.*}} : tensor<1x4xf32>
-// CHECK: %[[P:.*]] = stablehlo.pad %[[A]], %{{.*}}, low = [2, 0], high = [5, 0], interior = [0, 0]
+// CHECK: %[[A:.*]] = stablehlo.add %[[U]], %{{.*}} : tensor<4xf32>
+// CHECK: %[[V:.*]] = stablehlo.reshape %[[A]] : (tensor<4xf32>) -> tensor<1x4xf32>
+// CHECK: %[[P:.*]] = stablehlo.pad %[[V]], %{{.*}}, low = [2, 0], high = [5, 0], interior = [0, 0]
 // CHECK: return %[[S]], %[[GR]], %[[P]]
 func.func @places(%x: tensor<8x4xf32>, %u: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<8x4xf32>) {
   %seven = stablehlo.constant dense<7> : tensor<i32>

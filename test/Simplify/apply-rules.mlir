@@ -129,6 +129,27 @@ func.func @small(%a: tensor<f32>, %b: tensor<f32>) -> tensor<64x64xf32> {
 
 // -----
 
+// Unit dimensions that a reshape has added are not there to compute on: a mean
+// and its root per row, spread over the row, without the shape in between.
+
+// CHECK-LABEL: func.func @units
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>)
+// CHECK: %[[A:.*]] = stablehlo.add %[[X]], %{{.*}} : tensor<4x8xf32>
+// CHECK: %[[R:.*]] = stablehlo.rsqrt %[[A]] : tensor<4x8xf32>
+// CHECK: %[[M:.*]] = stablehlo.multiply %[[R]], %[[X]] : tensor<4x8xf32>
+// CHECK: stablehlo.broadcast_in_dim %[[M]], dims = [0, 1] : (tensor<4x8xf32>) -> tensor<4x8x16xf32>
+func.func @units(%x: tensor<4x8xf32>) -> tensor<4x8x16xf32> {
+  %eps = stablehlo.constant dense<1.0e-5> : tensor<4x8x1xf32>
+  %0 = stablehlo.reshape %x : (tensor<4x8xf32>) -> tensor<4x8x1xf32>
+  %1 = stablehlo.add %0, %eps : tensor<4x8x1xf32>
+  %2 = stablehlo.rsqrt %1 : tensor<4x8x1xf32>
+  %3 = stablehlo.multiply %2, %0 : tensor<4x8x1xf32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1, 2] : (tensor<4x8x1xf32>) -> tensor<4x8x16xf32>
+  return %4 : tensor<4x8x16xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @slices
 // CHECK-SAME: (%[[X:.*]]: tensor<8x8xf32>, %[[Y:.*]]: tensor<8x8xf32>)
 // CHECK: %[[A:.*]] = stablehlo.slice %[[X]] [3:8:2, 0:8] : (tensor<8x8xf32>) -> tensor<3x8xf32>
