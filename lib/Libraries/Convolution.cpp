@@ -652,6 +652,13 @@ tenon::libraries::preferredPieces(const ConvolutionDescription &description) {
                  double(description.outputChannels / description.groups);
   for (const Spatial &s : description.spatial)
     flops *= double(s.output) * double(s.kernel);
-  constexpr double flopsPerPiece = 2e6;
-  return std::clamp<int64_t>(int64_t(flops / flopsPerPiece), 1, 2);
+  // Packing the weights and adding up sums has to pay, and each further piece
+  // of a weight gradient costs a copy of the weights.
+  constexpr double flopsPerPiece = 1e6, large = 1e9;
+  bool manyPieces =
+      flops >= large && description.kind != ConvolutionKind::weightGradient &&
+      description.batch >= 4 &&
+      description.inputChannels * description.outputChannels <= (1 << 16);
+  return std::clamp<int64_t>(int64_t(flops / flopsPerPiece), 1,
+                             manyPieces ? 4 : 2);
 }

@@ -443,7 +443,9 @@ tenon::libraries::preferredPieces(const MatmulDescription &description) {
                  double(description.k);
   for (const BatchDimension &dimension : description.batch)
     flops *= double(dimension.size);
-  // A piece below this takes no longer than waking a second thread for it.
-  constexpr double flopsPerPiece = 1e6;
-  return std::clamp<int64_t>(int64_t(flops / flopsPerPiece), 1, 2);
+  // A piece below a few microseconds is not worth waiting for; and beyond two,
+  // each piece costs a little that only large products do not notice.
+  constexpr double flopsPerPiece = 2.5e5, large = 2e9;
+  return std::clamp<int64_t>(int64_t(flops / flopsPerPiece), 1,
+                             flops >= large ? 4 : 2);
 }

@@ -316,3 +316,12 @@ TEST(Matmul, OnlyOneInstructionSetPerProcess) {
   EXPECT_NE(whyNotSupported(plain(8, 8, 8), other).find("process of its own"),
             std::string::npos);
 }
+
+TEST(Matmul, PiecesDependOnTheWorkAlone) {
+  EXPECT_EQ(preferredPieces(plain(8, 8, 8)), 1);
+  EXPECT_EQ(preferredPieces(plain(128, 512, 784)), 2);
+  EXPECT_EQ(preferredPieces(plain(2048, 2048, 2048)), 4);
+  auto d = plain(128, 512, 784);
+  d.pieces = 64;
+  EXPECT_EQ(preferredPieces(d), 2);
+}
