@@ -217,14 +217,17 @@ LogicalResult tenon::stablehlo::checkCount(Operation *op, Subject list,
 
 LogicalResult tenon::stablehlo::checkUnique(Operation *op, Subject list,
                                             ArrayRef<int64_t> values) {
-  llvm::SmallDenseMap<int64_t, size_t, 8> seen;
-  for (auto [i, value] : llvm::enumerate(values)) {
-    auto [where, isNew] = seen.try_emplace(value, i);
-    if (!isNew)
+  // Sorted rather than hashed: any 64-bit value may turn up.
+  SmallVector<std::pair<int64_t, size_t>> sorted;
+  for (auto [i, value] : llvm::enumerate(values))
+    sorted.push_back({value, i});
+  llvm::sort(sorted);
+  for (size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i - 1].first == sorted[i].first)
       return op->emitOpError()
-             << list << " holds " << value << " twice, at positions "
-             << where->second << " and " << i << ", expected distinct values";
-  }
+             << list << " holds " << sorted[i].first << " twice, at positions "
+             << sorted[i - 1].second << " and " << sorted[i].second
+             << ", expected distinct values";
   return success();
 }
 

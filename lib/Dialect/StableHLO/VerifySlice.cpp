@@ -63,17 +63,17 @@ static LogicalResult checkStarts(Operation *op, OperandRange starts) {
   return success();
 }
 
-/// 0 <= sizes <= shape.
+/// sizes <= shape.
 static LogicalResult checkFits(Operation *op, Subject what,
                                ArrayRef<int64_t> sizes,
                                ArrayRef<int64_t> shape) {
   for (auto [i, size, limit] : llvm::enumerate(sizes, shape)) {
     if (ShapedType::isDynamic(size))
       continue;
-    if (size < 0 || (!ShapedType::isDynamic(limit) && size > limit))
+    if (!ShapedType::isDynamic(limit) && size > limit)
       return op->emitOpError()
              << what << " has size " << size << " in dimension " << i
-             << ", expected at least 0 and at most the size " << limit
+             << ", expected at most the size " << limit
              << " of that dimension of 'operand'";
   }
   return success();
@@ -99,7 +99,8 @@ LogicalResult DynamicSliceOp::verify() {
   if (failed(checkStarts(op, getStartIndices())))
     return failure();
   // dynamic_slice_c4
-  if (failed(checkFits(op, "slice_sizes", getSliceSizes(), shape)))
+  if (failed(checkAtLeast(op, "slice_sizes", getSliceSizes(), 0)) ||
+      failed(checkFits(op, "slice_sizes", getSliceSizes(), shape)))
     return failure();
   // dynamic_slice_c5
   return checkShape(op, "result", shapeOf(getResult()), getSliceSizes(),
