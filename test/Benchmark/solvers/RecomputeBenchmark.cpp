@@ -67,7 +67,7 @@ static int share(const LayeredShape &shape, uint64_t seed) {
   int wrong = 0;
   for (int64_t percent : {90, 80}) {
     double start = seconds();
-    RecomputeSolution solution = solveRecompute(problem, peak / 100 * percent);
+    RecomputeSolution solution = solveRecompute(problem, peak * percent / 100);
     double spent = seconds() - start;
     if (auto error = checkRecompute(problem, solution)) {
       std::printf("false: %s\n", error->c_str());
