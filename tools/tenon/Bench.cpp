@@ -10,6 +10,7 @@
 #include "tools/tenon/LoadExecutor.h"
 
 #include "tenon/Driver/Compiler.h"
+#include "tenon/Format/Reader.h"
 #include "tenon/Runtime/State.h"
 #include "tenon/Target/Measure.h"
 
@@ -81,10 +82,9 @@ constexpr double namedMultiple = 2.0;
 constexpr int64_t namedKernels = 5;
 
 /// The median step against what `machine` can do.
-int printFloor(runtime::Executor &executor, double median,
+int printFloor(runtime::Executor &executor, double median, const Floor &floor,
                const target::Target &machine) {
   const format::Index &index = executor.index();
-  Floor floor = floorOf(index, machine);
   if (index.flops > 0)
     llvm::outs() << llvm::formatv(
         "rate       {0:f1} GFLOP/s, {1:f1}% of the measured peak of {2:f1}\n",
@@ -117,7 +117,7 @@ int printFloor(runtime::Executor &executor, double median,
 }
 
 /// Times `steps` single steps, after one that warms caches.
-int timeSteps(runtime::Executor &executor, int64_t steps,
+int timeSteps(runtime::Executor &executor, int64_t steps, const Floor &floor,
               const target::Target &machine) {
   runtime::Error error;
   if (!executor.run(1, error))
@@ -138,7 +138,7 @@ int timeSteps(runtime::Executor &executor, int64_t steps,
       "steps, {4} threads\n",
       seconds.front() * 1e3, median * 1e3, seconds.back() * 1e3, steps,
       executor.threads());
-  return printFloor(executor, median, machine);
+  return printFloor(executor, median, floor, machine);
 }
 
 /// A table of instructions, the dearest first, and the fallback share.
@@ -207,5 +207,12 @@ int tool::runBench(Arguments arguments) {
     return timeKernels(*executor, steps, rows);
   std::string fault;
   auto machine = machineOf(machineFile, executor->threads(), fault);
-  return machine ? timeSteps(*executor, steps, *machine) : fail(fault);
+  if (!machine)
+    return fail(fault);
+  // The file still has the programs, which say how often each call runs.
+  auto reader = llvm::StringRef(files.front()).ends_with(".mlir")
+                    ? nullptr
+                    : format::Reader::open(files.front(), fault);
+  Floor floor = floorOf(reader ? reader->index() : executor->index(), *machine);
+  return timeSteps(*executor, steps, floor, *machine);
 }

@@ -8,7 +8,8 @@
 
 #include "tenon/Libraries/Stored.h"
 
-#include <type_traits>
+#include <string>
+#include <variant>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -43,29 +44,33 @@ ElementType typeOf(const libraries::ConvolutionDescription &convolution) {
   return convolution.type;
 }
 
+/// Adds one run of a call.
+void add(const format::LibraryCallEntry &entry, const target::Target &target,
+         Work &work) {
+  std::string error;
+  auto description = libraries::restore(entry, error);
+  if (!description)
+    return;
+  std::visit(
+      [&](const auto &call) {
+        double flops = flopsOf(call);
+        work.flops += flops;
+        work.seconds += flops / target.computeRate(typeOf(call)).allCores;
+      },
+      *description);
+}
+
 /// Adds the library calls of a block; those in loops once, since all that is
 /// asked of them is how types divide.
 void add(const format::Block &block, const format::Index &index,
          const target::Target &target, Work &work) {
   for (const format::Instruction &instruction : block.instructions) {
-    if (auto *call = std::get_if<format::LibraryCall>(&instruction.operation)) {
-      std::string error;
-      auto description =
-          libraries::restore(index.libraryCalls[call->call], error);
-      if (!description)
-        continue;
-      std::visit(
-          [&](const auto &call) {
-            double flops = flopsOf(call);
-            work.flops += flops;
-            work.seconds += flops / target.computeRate(typeOf(call)).allCores;
-          },
-          *description);
-    } else if (auto *loop =
-                   std::get_if<format::While>(&instruction.operation)) {
+    const auto &operation = instruction.operation;
+    if (auto *call = std::get_if<format::LibraryCall>(&operation)) {
+      add(index.libraryCalls[call->call], target, work);
+    } else if (auto *loop = std::get_if<format::While>(&operation)) {
       add(loop->body, index, target, work);
-    } else if (auto *choice =
-                   std::get_if<format::Case>(&instruction.operation)) {
+    } else if (auto *choice = std::get_if<format::Case>(&operation)) {
       for (const format::Block &branch : choice->branches)
         add(branch, index, target, work);
     }
@@ -80,6 +85,11 @@ Floor tool::floorOf(const format::Index &index, const target::Target &target) {
   for (const format::EntryPoint &entry : index.entryPoints)
     if (entry.name == "step")
       add(entry.program, index, target, work);
+  // An index that was loaded to run has no programs any more; then each
+  // distinct call counts once.
+  if (work.flops == 0)
+    for (const format::LibraryCallEntry &entry : index.libraryCalls)
+      add(entry, target, work);
   double secondsPerFlop = work.flops > 0 ? work.seconds / work.flops
                                          : 1 / target.compute.f32.allCores;
   floor.computeSeconds = index.flops * secondsPerFlop;
