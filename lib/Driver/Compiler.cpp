@@ -6,6 +6,8 @@
 
 #include "tenon/Driver/Compiler.h"
 
+#include "RemarkLog.h"
+
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
@@ -22,6 +24,7 @@
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Memory/Passes.h"
+#include "tenon/Package/ObjectForm.h"
 #include "tenon/Simplify/Pipeline.h"
 #include "tenon/Target/Target.h"
 
@@ -99,8 +102,6 @@ private:
   OwningOpRef<ModuleOp> module;
   codegen::FeatureSet features;
   target::Target machine; // what is planned for
-  package::CompiledKernels kernels;
-  codegen::CompiledKernels compiled; // owns the shared object
 };
 
 ExitCode Compilation::resolveOptions() {
@@ -179,6 +180,9 @@ ExitCode Compilation::read() {
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->printOpOnDiagnostic(false);
   diagnostics = std::make_unique<DiagnosticPrinter>(*context);
+  if (!logRemarks(*context, options.remarks, result.remarks))
+    return fail(exitBadUsage,
+                "'" + options.remarks + "' is no regular expression");
   codegen::prepareContext(*context);
   if (options.from) {
     context->loadAllAvailableDialects();
@@ -212,14 +216,16 @@ ExitCode Compilation::codegen() {
   auto emitted = codegen::emitKernels(*module, features, threads);
   if (failed(emitted))
     return exitUnsupported;
-  compiled = std::move(*emitted);
-  kernels.sharedObject = compiled.sharedObject;
-  for (auto &[function, symbol] : compiled.symbols)
-    kernels.symbols[function] = symbol;
-  details["kernels"] = int64_t(compiled.symbols.size());
-  details["distinct_kernels"] = int64_t(compiled.distinct);
-  details["bytes"] = int64_t(compiled.sharedObject.size());
-  return exitOk;
+  details["kernels"] = int64_t(emitted->symbols.size());
+  details["distinct_kernels"] = int64_t(emitted->distinct);
+  details["bytes"] = int64_t(emitted->sharedObject.size());
+  llvm::StringMap<std::string> symbols;
+  for (auto &[function, symbol] : emitted->symbols)
+    symbols[function] = symbol;
+  return succeeded(
+             package::toObjectForm(*module, emitted->sharedObject, symbols))
+             ? exitOk
+             : exitInternal;
 }
 
 ExitCode Compilation::runStage(Stage stage) {
@@ -276,15 +282,17 @@ ExitCode Compilation::runStage(Stage stage) {
 ExitCode Compilation::writePackage() {
   package::PackageOptions packageOptions{features.spelling().str(),
                                          features.isa};
-  auto packaged = package::packageModule(*module, kernels, packageOptions);
-  if (failed(packaged))
-    return exitInternal;
+  auto packaged = package::packageModule(*module, packageOptions);
+  auto sharedObject = package::sharedObjectOf(*module);
+  // A form that the caller wrote may be wrong; ours may not.
+  if (failed(packaged) || failed(sharedObject))
+    return options.from ? exitUserError : exitInternal;
   std::vector<format::SectionBytes> sections;
   if (!packaged->constants.empty())
     sections.push_back({format::SectionKind::constants, packaged->constants});
-  sections.push_back({format::SectionKind::cpuKernels,
-                      std::as_bytes(std::span(kernels.sharedObject.data(),
-                                              kernels.sharedObject.size()))});
+  sections.push_back(
+      {format::SectionKind::cpuKernels,
+       std::as_bytes(std::span(sharedObject->data(), sharedObject->size()))});
   result.file = format::write(packaged->index, sections);
   details["bytes"] = int64_t(result.file.size());
   return exitOk;
@@ -335,10 +343,13 @@ static bool writeReport(const CompileOptions &options,
     total += stage.seconds;
     stages.push_back(std::move(entry));
   }
-  llvm::json::Object report{
-      {"report_version", 1}, {"input", options.input},
-      {"cpu", options.cpu},  {"exit_code", int64_t(result.code)},
-      {"seconds", total},    {"stages", std::move(stages)}};
+  llvm::json::Object report{{"report_version", 1},
+                            {"input", options.input},
+                            {"cpu", options.cpu},
+                            {"exit_code", int64_t(result.code)},
+                            {"seconds", total},
+                            {"stages", std::move(stages)},
+                            {"remarks", llvm::json::Array(result.remarks)}};
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));

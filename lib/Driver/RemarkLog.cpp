@@ -68,7 +68,7 @@ bool driver::logRemarks(MLIRContext &context, llvm::StringRef categories,
   if (!llvm::Regex(expression).isValid(error))
     return false;
   remark::RemarkCategories wanted;
-  wanted.all = expression;
+  wanted.passed = wanted.missed = wanted.analysis = wanted.failed = expression;
   return succeeded(remark::enableOptimizationRemarks(
       context, std::make_unique<RemarkLog>(log),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), wanted));

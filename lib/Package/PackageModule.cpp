@@ -1,4 +1,4 @@
-//===- PackageModule.cpp - Exec form and kernels to a .tenon file --------===//
+//===- PackageModule.cpp - Object form to a .tenon file ------------------===//
 //
 // See PackageModule.h. One small function per kind of operation.
 //
@@ -10,6 +10,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Libraries/Stored.h"
+#include "tenon/Package/ObjectForm.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -34,9 +35,8 @@ std::vector<std::string> cpuFeaturesOf(libraries::Isa isa) {
 
 class Packager {
 public:
-  Packager(ModuleOp module, const CompiledKernels &kernels,
-           const PackageOptions &options)
-      : module(module), kernels(kernels), options(options) {}
+  Packager(ModuleOp module, const PackageOptions &options)
+      : module(module), options(options) {}
 
   FailureOr<Package> run();
 
@@ -56,7 +56,6 @@ private:
   }
 
   ModuleOp module;
-  const CompiledKernels &kernels;
   const PackageOptions &options;
   Package package;
   llvm::StringMap<uint32_t> segmentIndex, kernelIndex, libraryIndex;
@@ -124,26 +123,15 @@ LogicalResult Packager::addConstant(exec::ConstantOp op) {
 }
 
 LogicalResult Packager::addKernel(func::FuncOp op) {
-  auto symbol = kernels.symbols.find(op.getSymName());
-  if (symbol == kernels.symbols.end())
-    return op.emitOpError("has no compiled code");
+  auto symbol = op->getAttrOfType<StringAttr>(symbolAttrName);
+  if (!symbol)
+    return op.emitOpError("has no compiled code; run the stage codegen first");
   auto kind = op->getAttrOfType<step::GroupKindAttr>(exec::kernelKindAttrName);
   format::Kernel kernel;
-  kernel.symbol = symbol->second;
+  kernel.symbol = symbol.str();
   kernel.fallback = kind && kind.getValue() == step::GroupKind::generic;
-  llvm::raw_string_ostream description(kernel.description);
-  if (kind)
-    description << step::stringifyGroupKind(kind.getValue());
-  // What it computes: its operations with their counts, in order of appearance.
-  llvm::MapVector<StringRef, int> counts;
-  if (!op.isDeclaration())
-    for (Operation &inner : op.getBody().front().without_terminator())
-      ++counts[inner.getName().stripDialect()];
-  for (auto &[name, count] : counts) {
-    description << ' ' << name;
-    if (count > 1)
-      description << " x" << count;
-  }
+  if (auto description = op->getAttrOfType<StringAttr>(descriptionAttrName))
+    kernel.description = description.str();
   kernelIndex[op.getSymName()] = package.index.kernels.size();
   package.index.kernels.push_back(std::move(kernel));
   return success();
@@ -273,7 +261,6 @@ FailureOr<Package> Packager::run() {
 } // namespace
 
 FailureOr<Package> package::packageModule(ModuleOp module,
-                                          const CompiledKernels &kernels,
                                           const PackageOptions &options) {
-  return Packager(module, kernels, options).run();
+  return Packager(module, options).run();
 }

@@ -53,6 +53,8 @@ int tool::runCompile(Arguments arguments) {
                 stage(options.from));
   parser.text("report", options.reportFile, "FILE",
               "write what each stage did and took as JSON");
+  parser.text("remarks", options.remarks, "REGEX",
+              "print what passes did and declined, by their flags; .* for all");
   parser.number("threads", threads, "N", "threads for code generation");
   parser.flag("fuse", options.fuse, "merge operations into kernels (default)");
   parser.flag("verify-forms", options.verifyForms,

@@ -41,9 +41,12 @@ struct CompileOptions {
   std::string reportFile;        // JSON; empty for none
   std::string dumpProblems;      // folder for solver instances; empty for none
   std::optional<Stage> from, to; // resume after, stop after
-  bool fuse = true;              // merge operations into groups
-  bool verifyForms = false;      // check the contract after every stage
-  unsigned threads = 0;          // for code generation; 0 for all
+  /// Whose remarks are printed and reported, a regular expression over the
+  /// flags of passes. By default only what a user must know.
+  std::string remarks = "import-ignore-shardings";
+  bool fuse = true;         // merge operations into groups
+  bool verifyForms = false; // check the contract after every stage
+  unsigned threads = 0;     // for code generation; 0 for all
 };
 
 /// One line of the compilation's progress, for people.
@@ -60,6 +63,7 @@ struct CompileResult {
   /// The module's text, if `to` stopped the compilation.
   std::string text;
   std::vector<StageReport> stages;
+  llvm::json::Array remarks;
 };
 
 /// Registers all dialects of Tenon and those it lowers through.

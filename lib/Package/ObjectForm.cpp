@@ -1,0 +1,73 @@
+//===- ObjectForm.cpp - Exec form with machine code -----------------------===//
+//
+// See ObjectForm.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Package/ObjectForm.h"
+
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tenon;
+
+/// What a kernel computes: the template, then its operations with their counts,
+/// in order of appearance.
+static std::string describe(func::FuncOp kernel, step::GroupKind kind) {
+  std::string text(step::stringifyGroupKind(kind));
+  llvm::MapVector<StringRef, int> counts;
+  for (Operation &inner : kernel.getBody().front().without_terminator())
+    ++counts[inner.getName().stripDialect()];
+  llvm::raw_string_ostream description(text);
+  for (auto &[name, count] : counts) {
+    description << ' ' << name;
+    if (count > 1)
+      description << " x" << count;
+  }
+  return text;
+}
+
+LogicalResult
+package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
+                      const llvm::StringMap<std::string> &symbols) {
+  Builder builder(module.getContext());
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    auto kind =
+        kernel->getAttrOfType<step::GroupKindAttr>(exec::kernelKindAttrName);
+    if (!kind || kernel.isDeclaration())
+      continue;
+    auto symbol = symbols.find(kernel.getSymName());
+    if (symbol == symbols.end())
+      return kernel.emitOpError("has no compiled code");
+    kernel->setAttr(symbolAttrName, builder.getStringAttr(symbol->second));
+    kernel->setAttr(descriptionAttrName,
+                    builder.getStringAttr(describe(kernel, kind.getValue())));
+    kernel.eraseBody();
+  }
+  if (!sharedObject.empty())
+    module->setAttr(sharedObjectAttrName,
+                    DenseElementsAttr::getFromRawBuffer(
+                        RankedTensorType::get({int64_t(sharedObject.size())},
+                                              builder.getI8Type()),
+                        sharedObject));
+  return success();
+}
+
+FailureOr<ArrayRef<char>> package::sharedObjectOf(ModuleOp module) {
+  Attribute attribute = module->getAttr(sharedObjectAttrName);
+  if (!attribute)
+    return ArrayRef<char>();
+  auto bytes = dyn_cast<DenseElementsAttr>(attribute);
+  if (!bytes || !bytes.getElementType().isInteger(8) || bytes.isSplat())
+    return module.emitError()
+           << "'" << sharedObjectAttrName
+           << "' is no shared object; expected a dense tensor of i8";
+  return bytes.getRawData();
+}
