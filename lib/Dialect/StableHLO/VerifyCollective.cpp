@@ -63,15 +63,16 @@ enum class Devices { Replicas, Partitions, All };
 
 } // namespace
 
-/// Groups take every device of the module, if it says how many there are. No
-/// groups at all stand for one group of all devices.
+/// Groups take every device of the module, if it says how many there are. A
+/// module for one device says nothing: exporters write that for meshes whose
+/// devices are not known yet. No groups at all stand for one of all devices.
 static LogicalResult checkDeviceCount(Operation *op, Attribute groups,
                                       ArrayRef<int64_t> ids, Devices kind) {
   auto module = op->getParentOfType<ModuleOp>();
   std::optional<int64_t> replicas = statedCount(module, "mhlo.num_replicas");
   std::optional<int64_t> partitions =
       statedCount(module, "mhlo.num_partitions");
-  if (!replicas || !partitions || ids.empty() ||
+  if (!replicas || !partitions || *replicas * *partitions <= 1 || ids.empty() ||
       !isa<DenseIntElementsAttr>(groups))
     return success();
   int64_t expected = kind == Devices::Replicas     ? *replicas

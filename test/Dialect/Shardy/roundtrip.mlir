@@ -44,7 +44,7 @@ func.func @constraints(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@grid, 
 }
 
 // CHECK-LABEL: func.func @propagation
-func.func @propagation(%x: tensor<8x8xf32>) {
+func.func @propagation(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %z: tensor<8x8xf32>) {
   // CHECK: sdy.propagation_barrier %arg0 allowed_direction=BACKWARD : tensor<8x8xf32>
   // GENERIC: "sdy.propagation_barrier"(%{{.*}}) <{allowed_direction = 2 : i32}>
   %0 = sdy.propagation_barrier %x allowed_direction=BACKWARD : tensor<8x8xf32>
@@ -52,10 +52,10 @@ func.func @propagation(%x: tensor<8x8xf32>) {
   %1 = stablehlo.add %0, %0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"a"}, {}]>]>} : tensor<8x8xf32>
   // CHECK: sdy.data_flow_edge %{{.*}} sharding=<@grid, [{}, {"b", ?}]> : tensor<8x8xf32>
   %2 = sdy.data_flow_edge %1 sharding=<@grid, [{}, {"b", ?}]> : tensor<8x8xf32>
-  // CHECK: sdy.data_flow_edge %arg0 : tensor<8x8xf32>
-  %3 = sdy.data_flow_edge %x : tensor<8x8xf32>
-  // CHECK: sdy.func_data_flow_edge %arg0 : tensor<8x8xf32>
-  %4 = sdy.func_data_flow_edge %x : tensor<8x8xf32>
+  // CHECK: sdy.data_flow_edge %arg1 : tensor<8x8xf32>
+  %3 = sdy.data_flow_edge %y : tensor<8x8xf32>
+  // CHECK: sdy.func_data_flow_edge %arg2 : tensor<8x8xf32>
+  %4 = sdy.func_data_flow_edge %z : tensor<8x8xf32>
   // CHECK: sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"a":(1)2 = operand-0 -> [result-0, operand-1]}, {"b" = result-0 -> [operand-0]}]}, {step-2 = [{"b" = operand-1 -> [result-0]}]}]>
   %5 = stablehlo.add %x, %x {sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"a":(1)2 = operand-0 -> [result-0, operand-1]}, {"b" = result-0 -> [operand-0]}]}, {step-2 = [{"b" = operand-1 -> [result-0]}]}]>} : tensor<8x8xf32>
   // CHECK: stablehlo.custom_call @f(%arg0) {has_side_effect = true, sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : (tensor<8x8xf32>) -> ()

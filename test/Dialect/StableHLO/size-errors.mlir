@@ -49,3 +49,27 @@ func.func @terminator(%a: tensor<2xf32>) {
   }) : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @extreme_values(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{'stablehlo.reverse' op 'dimensions' holds 9223372036854775807 twice, at positions 0 and 2, expected distinct values}}
+  %r = "stablehlo.reverse"(%a) <{dimensions = array<i64: 9223372036854775807, 0, 9223372036854775807>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @extreme_values_b(%a: tensor<2x3xf32>) {
+  // expected-error@+1 {{'stablehlo.reverse' op 'dimensions' holds -9223372036854775808 at position 0, expected a dimension of 'result' of rank 2 (at least 0, less than 2)}}
+  %r = "stablehlo.reverse"(%a) <{dimensions = array<i64: -9223372036854775808>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @extreme_values_c(%a: tensor<4xf32>, %b: tensor<i32>) {
+  // expected-error@+1 {{'stablehlo.dynamic_slice' op 'slice_sizes' holds -9223372036854775808 at position 0, expected at least 0}}
+  %r = "stablehlo.dynamic_slice"(%a, %b) <{slice_sizes = array<i64: -9223372036854775808>}> : (tensor<4xf32>, tensor<i32>) -> tensor<?xf32>
+  return
+}
