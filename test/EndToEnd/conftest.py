@@ -1,0 +1,141 @@
+"""What the end-to-end tests share: the tool, and small training steps as the generator writes them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "models"))
+
+import compare
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+BUILD = Path(os.environ.get("TENON_BUILD", compare.ROOT / "build/dev")).resolve()
+
+# No run of the tool on these inputs comes near it; a hang is a failure, not a wait.
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run of the tool ended."""
+
+    code: int
+    out: str
+    errors: str
+
+
+def run(*arguments: object, cwd: Path | None = None) -> Outcome:
+    """Runs the tool; fails if it crashes, hangs, or ends with an exit code that is not documented."""
+    command = [str(BUILD / "bin" / "tenon"), *map(str, arguments)]
+    process = subprocess.run(
+        command, check=False, capture_output=True, cwd=cwd, timeout=SECONDS, stdin=subprocess.DEVNULL
+    )
+    outcome = Outcome(
+        process.returncode, process.stdout.decode(errors="replace"), process.stderr.decode(errors="replace")
+    )
+    assert outcome.code in (0, 1, 2, 3, 4), (command, outcome)
+    return outcome
+
+
+def refused(code: int, *arguments: object, cwd: Path | None = None) -> str:
+    """Runs the tool, which must end with `code` and say why; returns what it said."""
+    outcome = run(*arguments, cwd=cwd)
+    assert outcome.code == code, (arguments, outcome)
+    assert "error: " in outcome.errors, (arguments, outcome)
+    return outcome.errors
+
+
+def succeed(*arguments: object, cwd: Path | None = None) -> str:
+    """Runs the tool, which must succeed; returns its output."""
+    outcome = run(*arguments, cwd=cwd)
+    assert outcome.code == 0, (arguments, outcome)
+    return outcome.out
+
+
+@dataclass(frozen=True)
+class Step:
+    """An exported step, the file it compiles to, and start values for all its arguments."""
+
+    name: str
+    text: Path
+    located: Path  # the text with locations
+    compiled: Path
+    inputs: Path
+    info: dict
+
+    def outputs(self, scratch: Path, *options: object, steps: int = 3, program: Path | None = None) -> dict:
+        """The results after some steps, by `result<i>`."""
+        path = scratch / "outputs.safetensors"
+        succeed("run", program or self.compiled, "--inputs", self.inputs, "--steps", steps, "--outputs", path, *options)
+        return load_file(path)
+
+    def losses(self, scratch: Path, *options: object, steps: int = 5) -> list[float]:
+        """The losses of some steps."""
+        path = scratch / "metrics.csv"
+        succeed("run", self.compiled, "--inputs", self.inputs, "--steps", steps, "--metrics", path, *options)
+        return [float(line.split(",")[-1]) for line in path.read_text().splitlines()[1:]]
+
+
+class Steps:
+    """Exports steps and compiles them when they are first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.steps: dict[str, Step] = {}
+
+    def export(self, *names: str, small: bool = True) -> None:
+        """Writes texts with one run of the generator, which takes seconds to start."""
+        options = ["--small"] if small else []
+        command = [sys.executable, str(HERE / "models" / "generate.py"), *names, *options, "--out", str(self.folder)]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def __getitem__(self, name: str) -> Step:
+        """A step by the generator's name."""
+        if name not in self.steps:
+            self.steps[name] = self._make(name)
+        return self.steps[name]
+
+    def _make(self, name: str) -> Step:
+        if not (self.folder / f"{name}.mlir").exists():
+            self.export(name)
+        located = self.folder / f"{name}.loc.mlir"
+        if not located.exists():
+            located.write_bytes(gzip.decompress((self.folder / f"{name}.loc.mlir.gz").read_bytes()))
+        info = json.loads((self.folder / f"{name}.json").read_text())
+        step = Step(
+            name,
+            self.folder / f"{name}.mlir",
+            located,
+            self.folder / f"{name}.tenon",
+            self.folder / f"{name}.inputs.safetensors",
+            info,
+        )
+        save_file(compare.start_values(info), step.inputs)
+        if not compare.needs_locations(info):
+            succeed("compile", step.text, "-o", step.compiled)
+        return step
+
+
+@pytest.fixture(scope="session")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> Steps:
+    """Small training steps: a plain network, one with a loop, one with leaves that it does not read."""
+    result = Steps(tmp_path_factory.mktemp("steps"))
+    result.export("01_mlp", "04_chargpt", "14_while_fori", "18_unread_leaves")
+    return result
+
+
+def differing(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> list[str]:
+    """The names of tensors whose bits differ, in order of their numbers."""
+    assert a.keys() == b.keys()
+    names = sorted(a, key=lambda name: int(name.removeprefix("result")))
+    return [name for name in names if a[name].tobytes() != b[name].tobytes()]

@@ -1,0 +1,147 @@
+"""The rules of the repository that a program can check: who includes whom, how things are called, what docs link to."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Each folder of lib may include from itself and from those above it.
+FOLDERS = [
+    "Support", "Solver", "Format", "Target", "Libraries", "Runtime", "Interfaces", "Dialect", "Analysis", "Cost",
+    "Reference", "Import", "Autodiff", "Simplify", "Precision", "Sharding", "Pipelining", "Collectives", "Fusion",
+    "Memory", "Codegen", "Package", "Driver", "CAPI",
+]  # fmt: skip
+WITHOUT_LLVM = FOLDERS[: FOLDERS.index("Runtime") + 1]
+FORBIDDEN = re.compile(r"(Utils?|Common|Misc|Helpers?)(?=[A-Z.]|$)")
+SOURCES = (".cpp", ".h", ".td", ".c")
+
+
+def sources(folder: str) -> list[Path]:
+    """The sources and headers of a folder of lib, in order."""
+    found = [path for base in ("lib", "include/tenon") for path in (ROOT / base / folder).rglob("*")]
+    return sorted(path for path in found if path.suffix in SOURCES)
+
+
+def includes(path: Path) -> list[str]:
+    """What a file includes, as written."""
+    return re.findall(r'^\s*#?include\s*["<]([^">]+)[">]', path.read_text(), re.MULTILINE)
+
+
+@cache
+def passes() -> list[tuple[str, str, str]]:
+    """Stage folder, name and flag of every pass."""
+    found = []
+    for path in sorted((ROOT / "include/tenon").rglob("Passes.td")):
+        stage = path.parent.relative_to(ROOT / "include/tenon").as_posix()
+        for name, flag in re.findall(r'^def (\w+)Pass\s*:\s*Pass<\s*"([^"]+)"', path.read_text(), re.MULTILINE):
+            found.append((stage, name, flag))
+    return found
+
+
+def dashed(name: str) -> str:
+    """PlanOffsets to plan-offsets, DecomposeCHLO to decompose-chlo."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
+
+
+def test_folders_are_known() -> None:
+    """A new folder of lib gets its place in the order here."""
+    existing = {path.name for base in ("lib", "include/tenon") for path in (ROOT / base).iterdir() if path.is_dir()}
+    assert not existing - set(FOLDERS)
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if (ROOT / "lib" / folder).exists()])
+def test_includes_point_up(folder: str) -> None:
+    """No file includes from a folder further down."""
+    allowed = FOLDERS[: FOLDERS.index(folder) + 1]
+    wrong = [
+        f"{path.relative_to(ROOT)} includes {name}"
+        for path in sources(folder)
+        for name in includes(path)
+        if name.startswith("tenon/") and "/" in name[6:] and name.split("/")[1] not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", [folder for folder in WITHOUT_LLVM if (ROOT / "lib" / folder).exists()])
+def test_without_llvm(folder: str) -> None:
+    """What the runtime is made of needs neither LLVM nor MLIR."""
+    wrong = [
+        f"{path.relative_to(ROOT)} includes {name}"
+        for path in sources(folder)
+        for name in includes(path)
+        if name.startswith(("llvm/", "mlir/"))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.xfail(strict=True, reason="Simplify takes two small headers from Import")
+def test_only_the_driver_knows_stages() -> None:
+    """A stage includes no other stage."""
+    stages = FOLDERS[FOLDERS.index("Import") : FOLDERS.index("Package") + 1]
+    wrong = [
+        f"{path.relative_to(ROOT)} includes {name}"
+        for stage in stages
+        for path in sources(stage)
+        for name in includes(path)
+        if name.startswith("tenon/") and name.split("/")[1] in stages and name.split("/")[1] != stage
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_passes_are_found() -> None:
+    """The tests below look at something."""
+    assert len(passes()) > 10 and ("Memory", "PlanOffsets", "memory-plan-offsets") in passes()
+
+
+@pytest.mark.parametrize(("stage", "name", "flag"), passes())
+def test_pass_names(stage: str, name: str, flag: str) -> None:
+    """Definition, flag and file of a pass have one name, and a test runs it."""
+    prefix = dashed(stage.split("/")[0])
+    assert flag in (f"{prefix}-{dashed(name)}", dashed(name))
+    assert (ROOT / "lib" / stage / f"{name}.cpp").exists(), f"lib/{stage}/{name}.cpp"
+    texts = list((ROOT / "test" / stage.split("/")[0]).rglob("*.mlir"))
+    assert any(text.stem == dashed(name) for text in texts) or any(
+        re.search(rf"--{re.escape(flag)}\b", text.read_text(errors="replace")) for text in texts
+    ), f"no test in test/{stage} is called {dashed(name)}.mlir or runs --{flag}"
+
+
+def test_no_forbidden_names() -> None:
+    """A shared thing has a noun for a name."""
+    folders = ("lib", "include", "tools", "test", "python")
+    wrong = [
+        str(path.relative_to(ROOT))
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if "__pycache__" not in path.parts and FORBIDDEN.search(path.name)
+    ]
+    assert not wrong
+
+
+def test_files_say_what_they_are() -> None:
+    """Sources open with a banner that names the file."""
+    wrong = [
+        str(path.relative_to(ROOT))
+        for folder in FOLDERS
+        for path in sources(folder)
+        if path.suffix != ".c" and f"- {path.name}" not in path.read_text().split("\n", 1)[0]
+        and f"===- {path.name}" not in path.read_text()[:200]
+    ]  # fmt: skip
+    assert not wrong
+
+
+def test_links_in_docs() -> None:
+    """What the documents link to exists."""
+    documents = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    assert documents
+    wrong = [
+        f"{document.relative_to(ROOT)} links to {target}"
+        for document in documents
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text())
+        if not target.startswith(("http:", "https:", "mailto:")) and not (document.parent / target).exists()
+    ]
+    assert not wrong, "\n".join(wrong)
