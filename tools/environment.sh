@@ -14,7 +14,7 @@ say() { printf '\n== %s\n' "$*"; }
 # the package names, so this pins it.
 apt_packages=(
   clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
-  liblld-22-dev libzstd-dev zlib1g-dev
+  liblld-22-dev libclang-rt-22-dev libzstd-dev zlib1g-dev
   cmake ninja-build ccache g++
   libdnnl-dev libflatbuffers-dev flatbuffers-compiler libxxhash-dev
   nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev libgomp1

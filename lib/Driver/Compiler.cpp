@@ -249,7 +249,6 @@ ExitCode Compilation::runStage(Stage stage) {
       fusion::FusionOptions fusion;
       fusion.merge = options.fuse;
       fusion.libraryInstructionSet = libraries::name(features.isa);
-      fusion.cores = machine.cores;
       fusion::buildFusionPipeline(passes, fusion);
       if (options.verifyForms)
         passes.addPass(fusion::createVerifyGroupedFormPass());
@@ -290,9 +289,10 @@ ExitCode Compilation::writePackage() {
   std::vector<format::SectionBytes> sections;
   if (!packaged->constants.empty())
     sections.push_back({format::SectionKind::constants, packaged->constants});
-  sections.push_back(
-      {format::SectionKind::cpuKernels,
-       std::as_bytes(std::span(sharedObject->data(), sharedObject->size()))});
+  if (!kernels.sharedObject.empty())
+    sections.push_back(
+        {format::SectionKind::cpuKernels,
+         std::as_bytes(std::span(sharedObject->data(), sharedObject->size()))});
   result.file = format::write(packaged->index, sections);
   details["bytes"] = int64_t(result.file.size());
   return exitOk;

@@ -28,24 +28,6 @@ using namespace tenon::fusion;
 
 namespace {
 
-/// Below this much work a second piece costs more than it saves.
-constexpr double minimalFlopsPerPiece = 1 << 18;
-
-double flopsOf(const libraries::MatmulDescription &description) {
-  double batch = 1;
-  for (const auto &dim : description.batch)
-    batch *= dim.size;
-  return 2.0 * batch * description.m * description.n * description.k;
-}
-
-double flopsOf(const libraries::ConvolutionDescription &description) {
-  double flops = 2.0 * description.batch * description.inputChannels *
-                 description.outputChannels / description.groups;
-  for (const auto &dim : description.spatial)
-    flops *= double(dim.kernel) * dim.output;
-  return flops;
-}
-
 struct FormLibraryGroups
     : public fusion::impl::FormLibraryGroupsPassBase<FormLibraryGroups> {
   using FormLibraryGroupsPassBase::FormLibraryGroupsPassBase;
@@ -77,8 +59,7 @@ private:
       return std::nullopt;
     std::visit(
         [&](auto &description) {
-          description.pieces = std::clamp<int64_t>(
-              flopsOf(description) / minimalFlopsPerPiece, 1, int64_t(cores));
+          description.pieces = libraries::preferredPieces(description);
           whyNot = libraries::whyNotSupported(description, isa);
         },
         candidate->description);

@@ -18,7 +18,6 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
   functions.addPass(
       createWidenDotsPass({/*instructionSet=*/options.libraryInstructionSet}));
   functions.addPass(createFormLibraryGroupsPass(
-      {/*instructionSet=*/options.libraryInstructionSet,
-       /*cores=*/options.cores}));
+      {/*instructionSet=*/options.libraryInstructionSet}));
   functions.addPass(createFormGroupsPass({/*merge=*/options.merge}));
 }

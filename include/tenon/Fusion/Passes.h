@@ -26,8 +26,6 @@ struct FusionOptions {
   /// The instruction set library calls are planned for: avx2, avx512,
   /// avx512_bf16.
   std::string libraryInstructionSet = "avx2";
-  /// Into how many pieces a large library call is cut; part of the plan.
-  int64_t cores = 2;
 };
 
 /// Step form to grouped form.

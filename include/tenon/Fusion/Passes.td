@@ -73,8 +73,6 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
   let options = [
     Option<"instructionSet", "instruction-set", "std::string", "\"avx2\"",
            "the library's instruction set: avx2, avx512 or avx512_bf16">,
-    Option<"cores", "cores", "int64_t", "2",
-           "into how many pieces a large call is cut">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }

@@ -219,6 +219,9 @@ buildLibraryStandIn(ArrayRef<const LibraryFunction *> functions,
 FailureOr<SmallVector<char, 0>>
 linkSharedObject(ArrayRef<ObjectCode> objects,
                  llvm::function_ref<InFlightDiagnostic()> emitError) {
+  // A step of library calls alone has no kernels, hence nothing to link.
+  if (objects.empty())
+    return SmallVector<char, 0>();
   std::vector<std::unique_ptr<llvm::object::ObjectFile>> files;
   std::vector<MemoryFile> inputs;
   std::vector<std::string> paths;
