@@ -289,7 +289,7 @@ ExitCode Compilation::writePackage() {
   std::vector<format::SectionBytes> sections;
   if (!packaged->constants.empty())
     sections.push_back({format::SectionKind::constants, packaged->constants});
-  if (!kernels.sharedObject.empty())
+  if (!sharedObject->empty())
     sections.push_back(
         {format::SectionKind::cpuKernels,
          std::as_bytes(std::span(sharedObject->data(), sharedObject->size()))});
