@@ -40,7 +40,7 @@ constexpr size_t mostDivedBodies = 1'500'000;
 constexpr size_t mostBodiesToFirstFit = 5000;
 constexpr size_t mostBodiesToPair = 500;
 /// Without a limit from the caller: so many visits of a waiting body in all.
-constexpr int64_t defaultVisits = 400'000'000;
+constexpr int64_t defaultVisits = 600'000'000;
 
 class ComponentSolver {
 public:

@@ -68,7 +68,6 @@ SearchOutcome Portfolio::run(int64_t capacity, int64_t &nodes, Bases &bases) {
   for (int64_t local = 1; nodes > 0; ++local, ++round) {
     int64_t granted = std::min(nodes, static_cast<int64_t>(budget));
     int64_t left = granted;
-    search->rules.fullestFirst = round / numOrders % 4 == 0;
     SearchOutcome outcome =
         search->run(capacity, nextOrder(), left, bases, blame);
     nodes -= granted - left;

@@ -37,7 +37,7 @@ struct SearchRules {
   bool twins = true;     ///< equal bodies in one order only
   bool split = true;     ///< parts that no unplaced body joins, apart
   bool jump = true;      ///< no alternatives to what a failure does not touch
-  bool fullestFirst = false; ///< equally low bodies: by what waits beside them
+  bool fullestFirst = true; ///< equally low bodies: by what waits beside them
 };
 
 class Search {

@@ -85,6 +85,8 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
         for seed in seeds:
             variants[f"-cut{seed}"] = ("cut", packing_instances.cut(original, seed))
         for suffix, (kind, buffers) in variants.items():
+            if kind not in arguments.variants.split(","):
+                continue
             problem = folder / "problem.csv"
             packing_instances.write(problem, buffers)
             ours = run_ours(arguments.solve, problem, folder, capacity, arguments.runs)
@@ -153,6 +155,9 @@ def main() -> None:
     parser.add_argument("--instances", type=Path, help="folder of NAME.CAPACITY.csv files")
     parser.add_argument("--peer", type=Path, help="the minimalloc program")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument(
+        "--variants", default="original,mirrored,cut", help="which copies to compare on"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer seeds and smaller graphs")
     arguments = parser.parse_args()
     print(f"{platform.platform()}, {platform.machine()}, one thread, best of {arguments.runs}")

@@ -48,8 +48,10 @@ class Step:
 
     def write(self, stream: TextIO) -> None:
         stream.write("id,lower,upper,size,alignment\n")
-        for i, (first, last, size) in enumerate(zip(self.first, self.last, self.size)):
-            stream.write(f"{i},{first},{last + 1},{size},{ALIGNMENT}\n")
+        stream.writelines(
+            f"{i},{first},{last + 1},{size},{ALIGNMENT}\n"
+            for i, (first, last, size) in enumerate(zip(self.first, self.last, self.size))
+        )
 
 
 def optimizer(step: Step, gradient: int, size: int) -> None:

@@ -19,8 +19,9 @@ using namespace tenon::solver::test;
 
 using RuleSwitch = bool SearchRules::*;
 static constexpr RuleSwitch switches[] = {
-    &SearchRules::stuck, &SearchRules::dominance, &SearchRules::hatless,
-    &SearchRules::twins, &SearchRules::split,     &SearchRules::jump,
+    &SearchRules::stuck,        &SearchRules::dominance, &SearchRules::hatless,
+    &SearchRules::twins,        &SearchRules::split,     &SearchRules::jump,
+    &SearchRules::fullestFirst,
 };
 
 static SearchOutcome search(const Model &model, int64_t capacity,
@@ -65,9 +66,6 @@ TEST(OffsetPackingSearch, RulesOnlySaveWork) {
         continue;
       ++(truth == SearchOutcome::Found ? feasible : infeasible);
       EXPECT_EQ(search(model, capacity, SearchRules(), "TLV"), truth);
-      SearchRules fullest;
-      fullest.fullestFirst = true;
-      EXPECT_EQ(search(model, capacity, fullest, "bS"), truth);
       for (RuleSwitch rule : switches) {
         SearchRules without;
         without.*rule = false;
