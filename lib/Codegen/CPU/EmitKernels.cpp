@@ -1,5 +1,4 @@
-//===- EmitKernels.cpp - The kernels of exec form to one shared object
-//-----===//
+//===- EmitKernels.cpp - The kernels of exec form to one shared object ----===//
 //
 // Finds equal kernels by their text without names, emits each once, compiles
 // them side by side and links them.

@@ -1,5 +1,4 @@
-//===- ColumnTemplate.cpp - One accumulator per result element
-//-------------===//
+//===- ColumnTemplate.cpp - One accumulator per result element ------------===//
 //
 // Reductions that keep the last dimension (bias and scale gradients, pooling
 // over space), and any reduction whose region is no single commutative

@@ -1,5 +1,4 @@
-//===- Contraction.cpp - dot_general and convolution as one loop nest
-//------===//
+//===- Contraction.cpp - dot_general and convolution as one loop nest -----===//
 //
 // The index maps of the two operations.
 //

@@ -1,5 +1,4 @@
-//===- Contraction.h - dot_general and convolution as one loop nest
-//--------===//
+//===- Contraction.h - dot_general and convolution as one loop nest -------===//
 //
 // Both are result[o] = sum over s of left[l(o, s)] * right[r(o, s)] with index
 // maps l and r; in a convolution the left element is zero where its index is

@@ -1,5 +1,4 @@
-//===- ContractionTemplate.cpp - Dots and convolutions in registers
-//--------===//
+//===- ContractionTemplate.cpp - Dots and convolutions in registers -------===//
 //
 // The fallback for contractions that no library takes. A tile of the result is
 // held in registers: some indices of the last dimension but one ("rows") times

@@ -1,5 +1,4 @@
-//===- ElementwiseTemplate.cpp - One pass over the results' elements
-//-------===//
+//===- ElementwiseTemplate.cpp - One pass over the results' elements ------===//
 //
 // All results have one shape; for each index every result is computed and then
 // stored. The last dimensions are walked as one, 16 elements at a time, as many

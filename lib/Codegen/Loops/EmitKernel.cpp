@@ -1,5 +1,4 @@
-//===- EmitKernel.cpp - A kernel function from tensors to loops
-//------------===//
+//===- EmitKernel.cpp - A kernel function from tensors to loops -----------===//
 //
 // Chooses the template of a kernel, tries the loop shapes it offers and keeps
 // the cheapest.

@@ -1,5 +1,4 @@
-//===- IndexExpression.cpp - Indices as sums the emitter can reason about
-//--===//
+//===- IndexExpression.cpp - Indices as sums the emitter can reason about -===//
 //
 // The algebra (sums, floor division, ranges) and the code for evaluating an
 // expression at the first lane or at all lanes.

@@ -1,5 +1,4 @@
-//===- IndexMaps.cpp - Operations that move elements
-//-----------------------===//
+//===- IndexMaps.cpp - Operations that move elements ----------------------===//
 //
 // For each operation whose result element is an element of an operand, or a
 // function of the index: which element, and under which condition.

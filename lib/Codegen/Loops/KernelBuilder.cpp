@@ -1,5 +1,4 @@
-//===- KernelBuilder.cpp - A kernel function under construction
-//------------===//
+//===- KernelBuilder.cpp - A kernel function under construction -----------===//
 //
 // Buffers, loops and parts.
 //

@@ -1,5 +1,4 @@
-//===- KernelBuilder.h - A kernel function under construction
-//--------------===//
+//===- KernelBuilder.h - A kernel function under construction -------------===//
 //
 // What all templates share: the function with its buffers, loops that keep
 // LoopLevels, IndexAlgebra and PointEmitter in step, and the split of the work

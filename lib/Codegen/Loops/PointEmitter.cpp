@@ -1,5 +1,4 @@
-//===- PointEmitter.cpp - The value of a tensor at one index
-//---------------===//
+//===- PointEmitter.cpp - The value of a tensor at one index --------------===//
 //
 // Loads, stores, masks, element-wise operations and the memory of what is
 // already computed. The index maps are in IndexMaps.cpp.

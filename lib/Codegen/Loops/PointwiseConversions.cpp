@@ -1,5 +1,4 @@
-//===- PointwiseConversions.cpp - Between element types
-//--------------------===//
+//===- PointwiseConversions.cpp - Between element types -------------------===//
 //
 // Conversions, rounding to a narrower format, and the remainder of floats.
 //

@@ -1,5 +1,4 @@
-//===- PointwiseEmission.h - One application of an element-wise operation
-//--===//
+//===- PointwiseEmission.h - One application of an element-wise operation -===//
 //
 // What a rule of PointwiseOperations.cpp is given, and the rules that live in
 // PointwiseConversions.cpp.

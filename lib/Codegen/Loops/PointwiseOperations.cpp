@@ -1,5 +1,4 @@
-//===- PointwiseOperations.cpp - Element-wise operations on SSA values
-//-----===//
+//===- PointwiseOperations.cpp - Element-wise operations on SSA values ----===//
 //
 // One line per operation in the table at the end; conversions are in
 // PointwiseConversions.cpp.

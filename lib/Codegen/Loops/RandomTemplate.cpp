@@ -1,5 +1,4 @@
-//===- RandomTemplate.cpp - rng_bit_generator
-//------------------------------===//
+//===- RandomTemplate.cpp - rng_bit_generator -----------------------------===//
 //
 // Bits of a counter-based generator: block p of the output is a fixed function
 // of a key and the counter plus p, so blocks are independent and lanes compute

@@ -1,5 +1,4 @@
-//===- ReduceTree.cpp - In which order a reduction combines its elements
-//---===//
+//===- ReduceTree.cpp - In which order a reduction combines its elements --===//
 //
 // See ReduceTree.h.
 //

@@ -1,5 +1,4 @@
-//===- ReduceTree.h - In which order a reduction combines its elements
-//-----===//
+//===- ReduceTree.h - In which order a reduction combines its elements ----===//
 //
 // The order is a function of the reduction and the shape of its operand, never
 // of the kernel it ends up in or the number of parts, so that a value has the

@@ -1,5 +1,4 @@
-//===- RowPlan.cpp - What a row kernel does in which pass
-//------------------===//
+//===- RowPlan.cpp - What a row kernel does in which pass -----------------===//
 //
 // See RowPlan.h.
 //

@@ -1,5 +1,4 @@
-//===- RowPlan.h - What a row kernel does in which pass
-//--------------------===//
+//===- RowPlan.h - What a row kernel does in which pass -------------------===//
 //
 // The space of a row kernel is [kept..., reduced...] in some order, and a row
 // is everything at one index of the kept dimensions. Per row:

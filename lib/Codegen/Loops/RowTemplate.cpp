@@ -1,5 +1,4 @@
-//===- RowTemplate.cpp - Rows with reductions along them
-//-------------------===//
+//===- RowTemplate.cpp - Rows with reductions along them ------------------===//
 //
 // Emits the passes of RowPlan.h, in the order of combination of ReduceTree.h.
 // Units of work are rows.

@@ -1,5 +1,4 @@
-//===- ScatterTemplate.cpp - Updates at computed places
-//--------------------===//
+//===- ScatterTemplate.cpp - Updates at computed places -------------------===//
 //
 // scatter and dynamic_update_slice. Updates are applied one after the other in
 // row-major order of the updates, so that several to one place add up in a

@@ -1,5 +1,4 @@
-//===- SortTemplate.cpp - sort and top_k
-//-----------------------------------===//
+//===- SortTemplate.cpp - sort and top_k ----------------------------------===//
 //
 // Each slice along the sorted dimension is a unit. `sort` copies the operands
 // into the results and merges neighbouring sorted runs of 1, 2, 4, ... elements

@@ -1,5 +1,4 @@
-//===- Templates.h - The schedule templates of kernels
-//---------------------===//
+//===- Templates.h - The schedule templates of kernels --------------------===//
 //
 // One function per template; EmitKernel.cpp chooses. A template says how many
 // parts are worth using and how much scratch memory it takes before anything is

@@ -1,5 +1,4 @@
-//===- TransposeTemplate.cpp - Transposes that move the last dimension
-//-----===//
+//===- TransposeTemplate.cpp - Transposes that move the last dimension ----===//
 //
 // A transpose whose last dimension stays is an index map with contiguous
 // accesses. One that moves it is done in tiles of 16 x 16: 16 vectors are

@@ -1,5 +1,4 @@
-//===- WindowTemplate.cpp - reduce_window and select_and_scatter
-//-----------===//
+//===- WindowTemplate.cpp - reduce_window and select_and_scatter ----------===//
 //
 // Pooling, its gradient, and cumulative sums. A window's elements are combined
 // in row-major order starting at the initial value, places in the padding

@@ -1,5 +1,4 @@
-//===- EmitElementwiseTest.cpp - Element-wise kernels against plain loops
-//--===//
+//===- EmitElementwiseTest.cpp - Element-wise kernels against plain loops -===//
 //
 // Each kernel is compiled from text and compared with a C++ loop, bit for bit
 // where every operation rounds once, for one part and for three.

@@ -1,5 +1,4 @@
-//===- EmitGenericTest.cpp - The fallback templates against plain loops
-//----===//
+//===- EmitGenericTest.cpp - The fallback templates against plain loops ---===//
 //
 // Contractions, windows, scatters, sorts and random bits, each compared with a
 // C++ loop that follows the specification, for one part and for three.

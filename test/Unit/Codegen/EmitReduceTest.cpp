@@ -1,5 +1,4 @@
-//===- EmitReduceTest.cpp - Reductions against the written-out order
-//-------===//
+//===- EmitReduceTest.cpp - Reductions against the written-out order ------===//
 //
 // The order in which a reduction combines its elements is part of its meaning
 // here, so plain C++ loops in that order must give the same bits, whatever the

@@ -1,5 +1,4 @@
-//===- EmittedKernel.cpp - Kernels from text to running code, for tests
-//----===//
+//===- EmittedKernel.cpp - Kernels from text to running code, for tests ---===//
 //
 // See EmittedKernel.h.
 //

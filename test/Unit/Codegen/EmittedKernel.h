@@ -1,5 +1,4 @@
-//===- EmittedKernel.h - Kernels from text to running code, for tests
-//------===//
+//===- EmittedKernel.h - Kernels from text to running code, for tests -----===//
 //
 // Takes a function on tensors through the emitter, LLVM and the loader, and
 // runs it on arrays; plus arrays that are aligned as the runtime aligns them.

@@ -1,5 +1,4 @@
-//===- EmitKernels.h - The kernels of exec form to one shared object
-//-------===//
+//===- EmitKernels.h - The kernels of exec form to one shared object ------===//
 //
 // What the stage `codegen` does on the CPU: every kernel function of a module
 // in exec form becomes loops (Codegen/Loops), object code, and a symbol of one

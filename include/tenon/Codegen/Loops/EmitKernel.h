@@ -1,5 +1,4 @@
-//===- EmitKernel.h - A kernel function from tensors to loops
-//--------------===//
+//===- EmitKernel.h - A kernel function from tensors to loops -------------===//
 //
 // Turns a kernel of exec form (a private function on tensors, docs/Forms.md)
 // into loops over memory with explicit vectors, the input of a target's

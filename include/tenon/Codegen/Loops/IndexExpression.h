@@ -1,5 +1,4 @@
-//===- IndexExpression.h - Indices as sums the emitter can reason about
-//----===//
+//===- IndexExpression.h - Indices as sums the emitter can reason about ---===//
 //
 // The index of a tensor element, while code for it is being written: a constant
 // plus integer multiples of atoms. Atoms are loop variables, floor quotients of

@@ -1,5 +1,4 @@
-//===- LoopLevels.h - Where in a loop nest a value is computed
-//-------------===//
+//===- LoopLevels.h - Where in a loop nest a value is computed ------------===//
 //
 // A kernel under construction is a nest of regions: the function body is level
 // 0, each loop or conditional opens the next level. Every value the emitters

@@ -1,5 +1,4 @@
-//===- PointEmitter.h - The value of a tensor at one index
-//-----------------===//
+//===- PointEmitter.h - The value of a tensor at one index ----------------===//
 //
 // The heart of the kernel emitter. A kernel's body says what whole tensors are;
 // this class writes the code for one element of one of them (or for 16

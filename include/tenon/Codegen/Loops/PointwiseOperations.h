@@ -1,5 +1,4 @@
-//===- PointwiseOperations.h - Element-wise operations on SSA values
-//-------===//
+//===- PointwiseOperations.h - Element-wise operations on SSA values ------===//
 //
 // Code for the operations whose result element is a function of one element of
 // each operand, on scalars or on vectors of any length: the arithmetic inside
