@@ -25,6 +25,27 @@ static std::string reason() { return std::strerror(errno); }
 
 std::unique_ptr<AtomicFile> AtomicFile::create(const std::string &path,
                                                std::string &error) {
+  // A rename would put a file in the place of a device or a pipe, and of a link
+  // instead of what it points to.
+  struct stat old;
+  bool exists = stat(path.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode)) {
+    error = "cannot write '" + path + "': it is not a regular file";
+    return nullptr;
+  }
+  std::string target = path;
+  if (exists) {
+    if (char *resolved = realpath(path.c_str(), nullptr)) {
+      target = resolved;
+      free(resolved);
+    }
+  }
+  return createAt(target, exists ? &old : nullptr, error);
+}
+
+std::unique_ptr<AtomicFile> AtomicFile::createAt(const std::string &path,
+                                                 const struct stat *old,
+                                                 std::string &error) {
   std::unique_ptr<AtomicFile> result(new AtomicFile);
   result->path = path;
   result->temporary = path + ".XXXXXX";
@@ -35,10 +56,9 @@ std::unique_ptr<AtomicFile> AtomicFile::create(const std::string &path,
     error = "cannot write '" + path + "': " + reason();
     return nullptr;
   }
-  struct stat old;
   mode_t mode;
-  if (stat(path.c_str(), &old) == 0) {
-    mode = old.st_mode & 07777;
+  if (old) {
+    mode = old->st_mode & 07777;
   } else {
     // The only way to read the mask is to set it.
     mode_t mask = umask(0);

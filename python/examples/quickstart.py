@@ -16,10 +16,10 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
-from safetensors.numpy import load_file, save_file  # noqa: E402
-from training_steps import TrainingStep, character_gpt, digits  # noqa: E402
+import jax
+import numpy as np
+from safetensors.numpy import load_file, save_file
+from training_steps import TrainingStep, character_gpt, digits
 
 DEFAULT_TEXT = Path("/usr/share/common-licenses/GPL-3")
 

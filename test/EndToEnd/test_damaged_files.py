@@ -192,7 +192,6 @@ def test_full_disk_for_the_compiler(small: Step, tiny_disk: Path) -> None:
     assert "plan.mlir" in said and not (tiny_disk / "plan.mlir").exists()
 
 
-@pytest.mark.xfail(strict=True, reason="the tool is killed by the signal for files that grow too large")
 def test_file_size_limit(small: Step, tmp_path: Path) -> None:
     """The same where the process may not write large files."""
 
@@ -204,7 +203,6 @@ def test_file_size_limit(small: Step, tmp_path: Path) -> None:
     check_save_is_atomic(small, folder, preexec_fn=limit)
 
 
-@pytest.mark.xfail(strict=True, reason="an atomic file takes the place of whatever has its name")
 def test_save_over_special_files(small: Step, tmp_path: Path) -> None:
     """A save must not put a file in the place of a device or a pipe."""
     pipe = tmp_path / "pipe"

@@ -13,6 +13,8 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <csignal>
+
 using namespace tenon::tool;
 
 namespace {
@@ -48,6 +50,8 @@ void printHelp(llvm::raw_ostream &out) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A file that grows over a limit is an error of the write, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::SmallVector<llvm::StringRef> arguments(argv + 1, argv + argc);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
     printHelp(arguments.empty() ? llvm::errs() : llvm::outs());

@@ -14,6 +14,8 @@
 #include <span>
 #include <string>
 
+struct stat;
+
 namespace tenon::format {
 
 class AtomicFile {
@@ -33,6 +35,9 @@ public:
 
 private:
   AtomicFile() = default;
+  /// `old` describes the file at `path`, null if there is none.
+  static std::unique_ptr<AtomicFile>
+  createAt(const std::string &path, const struct stat *old, std::string &error);
 
   std::string path, temporary;
   int file = -1;

@@ -9,6 +9,8 @@
 
 #include "Templates.h"
 
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
 #include "tenon/Dialect/Exec/Exec.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -93,6 +95,20 @@ static func::FuncOp createFunction(ModuleOp target, StringRef name,
   return function;
 }
 
+/// The operations of a kernel without its constants, in the user's words.
+static std::string describeOperations(func::FuncOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (Operation &op : kernel.front().without_terminator()) {
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    out << (text.empty() ? "'" : ", '") << op.getName() << "'";
+    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+      out << " @" << call.getCallTargetName();
+  }
+  return text.empty() ? "this kernel" : text;
+}
+
 FailureOr<func::FuncOp> emitKernelFunction(func::FuncOp kernel, ModuleOp target,
                                            StringRef name,
                                            const FeatureSet &features) {
@@ -104,8 +120,8 @@ FailureOr<func::FuncOp> emitKernelFunction(func::FuncOp kernel, ModuleOp target,
   const Template *chosen = templateOf(source);
   if (!chosen)
     return kernel.emitError()
-           << "kernel '" << kernel.getName()
-           << "' holds operations that no template emits together";
+           << "no native code for " << describeOperations(kernel)
+           << " (kernel '" << kernel.getName() << "')";
   if (failed(chosen->check(source)))
     return failure();
 
