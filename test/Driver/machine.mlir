@@ -11,9 +11,10 @@
 // FLOPS-SAME: step.flops = 0x4190000000000000 : f64
 // FLOPS-NOT: step.group
 
-// A large call is cut for the cores of the machine, or for two.
+// How a call is cut follows from its work, never from the machine: its bits depend
+// on it.
 // PIECES: step.group library
-// PIECES-SAME: pieces = 3 : i64
+// PIECES-SAME: pieces = 2 : i64
 // BUILTIN: step.group library
 // BUILTIN-SAME: pieces = 2 : i64
 
