@@ -19,9 +19,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <set>
-#include <sys/resource.h>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -104,6 +104,16 @@ int saveOutputs(const runtime::Executor &executor, const std::string &path) {
   return driver::exitOk;
 }
 
+/// The most memory this process has held; getrusage would count what started
+/// it as well.
+int64_t mostResidentKiB() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:"))
+      return std::atoll(line.c_str() + 6);
+  return 0;
+}
+
 /// Step time, and the planned memory beside what the process really held.
 void printSummary(const runtime::Executor &executor,
                   std::vector<double> &stepSeconds) {
@@ -115,11 +125,9 @@ void printSummary(const runtime::Executor &executor,
   uint64_t planned = 0;
   for (const format::Segment &segment : executor.index().segments)
     planned += segment.bytes;
-  struct rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
   llvm::outs() << llvm::formatv(
       "memory     planned {0:f1} MiB, process at most {1:f1} MiB\n",
-      planned / 1048576.0, usage.ru_maxrss / 1024.0);
+      planned / 1048576.0, mostResidentKiB() / 1024.0);
 }
 
 int runSteps(runtime::Executor &executor, const RunOptions &options) {
