@@ -16,6 +16,7 @@
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/GroupGraph.h"
@@ -89,12 +90,6 @@ bool isInGroupedBlock(Operation *op) {
              stablehlo::IfOp>(op->getParentOp());
 }
 
-int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() *
-         std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
-}
-
 /// Longest chain of operations that is recomputed rather than stored.
 constexpr int longestRecomputedChain = 8;
 
@@ -145,7 +140,8 @@ void cloneCheapFunctions(Block &block) {
         }))
       continue;
     Value root = rootOf(result);
-    if (!root || root == result || bytesOf(root) > bytesOf(result))
+    if (!root || root == result ||
+        storedBytes(root.getType()) > storedBytes(result.getType()))
       continue;
     budget -= users.size();
     for (Operation *user : ArrayRef(users).drop_front()) {
@@ -278,7 +274,7 @@ void BlockGrouper::mergeAlongValues() {
         }
     SmallVector<std::pair<int64_t, unsigned>> largestFirst;
     for (auto [index, operand] : llvm::enumerate(operands))
-      largestFirst.push_back({-bytesOf(operand), index});
+      largestFirst.push_back({-storedBytes(operand.getType()), index});
     llvm::sort(largestFirst);
     for (auto [negatedBytes, index] : largestFirst)
       tryMerge(graph.groupOf(operands[index].getDefiningOp()),
