@@ -6,11 +6,15 @@
 
 #include "tenon/Fusion/GroupGraph.h"
 
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Solver/DueOrder.h"
+
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace tenon::fusion;
@@ -29,6 +33,73 @@ GroupGraph::GroupGraph(Block &block) : block(block) {
 
 Operation *GroupGraph::ancestor(Operation *op) const {
   return block.findAncestorOpInBlock(*op);
+}
+
+llvm::SmallSetVector<GroupGraph::Id, 8> GroupGraph::readersOf(Id group) const {
+  llvm::SmallSetVector<Id, 8> readers;
+  for (Operation *member : nodes[group].members)
+    for (Operation *user : member->getUsers())
+      if (Operation *top = ancestor(user))
+        if (auto entry = groups.find(top);
+            entry != groups.end() && entry->second != group)
+          readers.insert(entry->second);
+  return readers;
+}
+
+SmallVector<GroupGraph::Id> GroupGraph::executionOrder() const {
+  // When each group is due: with its last member, and before its readers. Those
+  // stand later in the topological order, so one sweep from the end finds it.
+  SmallVector<unsigned> due(nodes.size()), unfinished(nodes.size(), 0);
+  std::vector<llvm::SmallSetVector<Id, 8>> readers(nodes.size());
+  for (Id group : byPosition) {
+    readers[group] = readersOf(group);
+    for (Id reader : readers[group])
+      ++unfinished[reader];
+  }
+  for (Id group : llvm::reverse(byPosition)) {
+    unsigned last = programOrder.lookup(nodes[group].members.back());
+    unsigned first = std::numeric_limits<unsigned>::max();
+    for (Id reader : readers[group])
+      first = std::min(first, due[reader]);
+    bool readsNothing = unfinished[group] == 0 && !readers[group].empty();
+    due[group] = readsNothing ? first : std::min(last, first);
+  }
+
+  solver::DueOrderProblem problem;
+  llvm::DenseMap<Value, uint32_t> values;
+  auto valueOf = [&](Value value) {
+    auto [entry, isNew] = values.insert({value, problem.values.size()});
+    if (isNew) {
+      // What leaves the block lies over the state or carried value it succeeds.
+      bool leaves = llvm::is_contained(value.getUsers(), block.getTerminator());
+      problem.values.push_back(
+          {leaves ? 0 : storedBytes(value.getType()), leaves});
+    }
+    return entry->second;
+  };
+  for (Id group : byPosition) {
+    solver::DueOrderProblem::Operation operation;
+    operation.due = due[group];
+    for (Id reader : readers[group])
+      operation.before.push_back(nodes[reader].position);
+    for (Value result : resultsOf(nodes[group].members))
+      operation.bytesNeeded += problem.values[valueOf(result)].bytes;
+    llvm::SmallSetVector<uint32_t, 8> reads;
+    for (Operation *member : nodes[group].members)
+      member->walk([&](Operation *op) {
+        for (Value operand : op->getOperands())
+          if (Operation *writer = operand.getDefiningOp();
+              writer && writer->getBlock() == &block &&
+              groupOf(writer) != group)
+            reads.insert(valueOf(operand));
+      });
+    operation.reads.assign(reads.begin(), reads.end());
+    problem.operations.push_back(std::move(operation));
+  }
+  SmallVector<Id> order;
+  for (uint32_t position : solver::dueOrder(problem))
+    order.push_back(byPosition[position]);
+  return order;
 }
 
 SmallVector<GroupGraph::Id> GroupGraph::reachable(Id from, unsigned limit,

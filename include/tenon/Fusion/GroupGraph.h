@@ -19,6 +19,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tenon::fusion {
@@ -36,8 +37,11 @@ public:
   llvm::ArrayRef<mlir::Operation *> members(Id group) const {
     return nodes[group].members;
   }
-  /// Groups in execution order.
-  llvm::ArrayRef<Id> order() const { return byPosition; }
+  /// Groups in the order to run them in: a topological order close to the
+  /// program's (Solver/DueOrder.h). A group is due where its last member
+  /// stands, unless something that stands earlier needs it; what reads nothing
+  /// of this block is due right before its first reader.
+  llvm::SmallVector<Id> executionOrder() const;
 
   /// Whether a path leads from `from` to `to` through a third group. `from`
   /// must come first in the order.
@@ -64,6 +68,8 @@ private:
     unsigned position = 0;
   };
 
+  /// Groups that read a result of this one.
+  llvm::SmallSetVector<Id, 8> readersOf(Id group) const;
   /// The operation of this block that holds `op`, itself or an ancestor.
   mlir::Operation *ancestor(mlir::Operation *op) const;
   /// Groups positioned before `limit` that can be reached from `from`, `from`

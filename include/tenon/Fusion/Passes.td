@@ -103,6 +103,9 @@ def FormGroupsPass : Pass<"fusion-form-groups", "::mlir::func::FuncOp"> {
   let options = [
     Option<"merge", "merge", "bool", "true",
            "merge operations; without it every operation is a group of its own">,
+    Option<"recompute", "recompute", "bool", "true",
+           "compute element-wise values again rather than keep them in memory "
+           "over the peak">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }

@@ -1,0 +1,54 @@
+//===- RecomputeAcrossPeak.h - Keep fewer values where most are kept -----===//
+//
+// A training step keeps values from its forward for its backward part. Of what
+// element-wise operations compute between two matrix multiplications, often all
+// intermediate values are wanted again, but one or two of them determine the
+// others. This chooses which values really stay in memory at the moment when
+// the most bytes do (the peak), and copies the operations that compute the
+// others behind that moment, once for each group that reads them. Copied
+// operations then join the group that reads them, so that a recomputation is
+// mostly arithmetic on values that a kernel loads anyway.
+//
+// The choice is a minimum cut. Each value computed before the peak is an edge,
+// with its bytes as capacity; what has to be there after the peak leads to the
+// sink; a value that is not kept needs the operands of its operation instead.
+// What must not be computed twice (matrix multiplications, reductions, loops)
+// hangs on the source without limit, the others with the price of their
+// arithmetic:
+//
+//     %p = dot ...        2 MiB, cannot be recomputed
+//     %t = tanh %p        2 MiB, used after the peak
+//     %s = 1 - %t * %t    2 MiB, used after the peak
+//
+//     source ══► %p ──2──► ┬─► %t ──2──► sink       cut: keep %p (2 MiB) and
+//                          └─► %s ──2──► sink       recompute the others
+//
+// No bit changes: a copy is the same operation on the same values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_FUSION_RECOMPUTEACROSSPEAK_H
+#define TENON_FUSION_RECOMPUTEACROSSPEAK_H
+
+#include "tenon/Fusion/GroupGraph.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace tenon::fusion {
+
+/// Operations that were copied, with the number of the reader they were copied
+/// for. Grouping must not merge one with anything before that reader, or what
+/// it computes would stay in memory after all.
+using RecomputedOperations = llvm::DenseMap<mlir::Operation *, unsigned>;
+
+/// Rewrites the block so that fewer bytes stay in memory at the moment when
+/// most do, or, if nothing is to be gained there, when most do of those that
+/// could be computed again. `graph` is stale afterwards. Returns the bytes
+/// saved at that moment; 0, and an unchanged block, if it is less than a
+/// fiftieth.
+int64_t recomputeAcrossPeak(mlir::Block &block, const GroupGraph &graph,
+                            RecomputedOperations &recomputed);
+
+} // namespace tenon::fusion
+
+#endif // TENON_FUSION_RECOMPUTEACROSSPEAK_H

@@ -1,0 +1,331 @@
+//===- BlockGrouper.cpp - Merge the operations of a block into groups ----===//
+//
+// See BlockGrouper.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/BlockGrouper.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/GroupLegality.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+
+namespace {
+
+bool isScalarConstant(Operation *op) {
+  DenseElementsAttr value;
+  return matchPattern(op, m_Constant(&value)) && value.getNumElements() == 1;
+}
+
+bool isSplatConstant(Operation *op) {
+  DenseElementsAttr value;
+  return matchPattern(op, m_Constant(&value)) && value.isSplat();
+}
+
+/// Whether the operation ends up inside a group.
+bool isGrouped(Operation *op) {
+  switch (classify(op)) {
+  case OperationClass::pointwise:
+  case OperationClass::indexMap:
+  case OperationClass::reduction:
+  case OperationClass::generic:
+    return true;
+  case OperationClass::view:
+    return false;
+  case OperationClass::ungrouped:
+    return false;
+  }
+  return false;
+}
+
+bool isGeneric(ArrayRef<Operation *> members) {
+  return llvm::any_of(members, [](Operation *op) {
+    return classify(op) == OperationClass::generic;
+  });
+}
+
+} // namespace
+
+bool fusion::absorbs(Operation *user, Operation *read) {
+  switch (classify(user)) {
+  case OperationClass::pointwise:
+  case OperationClass::indexMap:
+  case OperationClass::reduction:
+    return true;
+  case OperationClass::generic:
+    return isScalarConstant(read);
+  case OperationClass::view:
+  case OperationClass::ungrouped:
+    return false;
+  }
+  return false;
+}
+
+bool BlockGrouper::canGroup(Id group) const {
+  return llvm::all_of(graph.members(group), [](Operation *op) {
+    return isGrouped(op) || isSplatConstant(op) ||
+           classify(op) == OperationClass::view;
+  });
+}
+
+/// Free reads with one reader join it whatever the template says: they only
+/// replace an operand.
+void BlockGrouper::absorbFreeReads() {
+  SmallVector<Operation *> reads;
+  for (Operation &op : block.without_terminator())
+    if (isFreeToClone(&op) && op.hasOneUse())
+      reads.push_back(&op);
+  for (Operation *read : llvm::reverse(reads)) {
+    Operation *user = *read->getUsers().begin();
+    if (user->getBlock() == &block && graph.contains(user) &&
+        absorbs(user, read))
+      graph.merge(graph.groupOf(read), graph.groupOf(user));
+  }
+}
+
+std::optional<std::string> BlockGrouper::whyNotMerge(Id first,
+                                                     Id second) const {
+  for (Id group : {first, second}) {
+    if (!canGroup(group))
+      return "one of them is no kernel";
+    if (isGeneric(graph.members(group)))
+      return "one of them has a kernel of its own";
+  }
+  SmallVector<Operation *> members = graph.unionOf(first, second);
+  std::string reason;
+  if (!templateFor(members, GroupGraph::resultsOf(members), &reason))
+    return reason;
+  if (graph.hasDetour(first, second))
+    return "something between them needs the one and is needed by the other";
+  return std::nullopt;
+}
+
+bool BlockGrouper::tryMerge(Id first, Id second) {
+  if (first == second)
+    return true;
+  if (!graph.isBefore(first, second))
+    std::swap(first, second);
+  if (whyNotMerge(first, second))
+    return false;
+  graph.merge(first, second);
+  return true;
+}
+
+SmallVector<Value> BlockGrouper::operandsOf(Operation *op) const {
+  SmallVector<Value> operands;
+  SmallVector<Operation *> readers = {op};
+  auto copiedFor = recomputed.find(op);
+  while (!readers.empty())
+    for (Value operand : readers.pop_back_val()->getOperands()) {
+      Operation *writer = operand.getDefiningOp();
+      if (!writer || !graph.contains(writer))
+        continue;
+      if (isFreeToClone(writer) && graph.groupOf(writer) == graph.groupOf(op)) {
+        readers.push_back(writer);
+        continue;
+      }
+      // A recomputed operation stays with the reader it was copied for.
+      if (copiedFor != recomputed.end()) {
+        auto writerCopiedFor = recomputed.find(writer);
+        if (writerCopiedFor == recomputed.end() ||
+            writerCopiedFor->second != copiedFor->second)
+          continue;
+      }
+      operands.push_back(operand);
+    }
+  return operands;
+}
+
+void BlockGrouper::mergeAlongValues() {
+  SmallVector<Operation *> operations;
+  for (Operation &op : block.without_terminator())
+    if (isGrouped(&op))
+      operations.push_back(&op);
+  for (Operation *op : operations) {
+    // What an absorbed read reads counts as read by the one that absorbed it.
+    if (isFreeToClone(op) && graph.members(graph.groupOf(op)).size() > 1)
+      continue;
+    SmallVector<Value> operands = operandsOf(op);
+    SmallVector<std::pair<int64_t, unsigned>> largestFirst;
+    for (auto [index, operand] : llvm::enumerate(operands))
+      largestFirst.push_back({-storedBytes(operand.getType()), index});
+    llvm::sort(largestFirst);
+    for (auto [negatedBytes, index] : largestFirst)
+      tryMerge(graph.groupOf(operands[index].getDefiningOp()),
+               graph.groupOf(op));
+  }
+}
+
+/// Column reductions that read the same value share the pass over it.
+void BlockGrouper::mergeColumnSiblings() {
+  llvm::MapVector<Value, SmallVector<Operation *>> readers;
+  for (Operation &op : block.without_terminator())
+    if (classify(&op) == OperationClass::reduction)
+      for (Operation *member : graph.members(graph.groupOf(&op)))
+        for (Value operand : member->getOperands())
+          if (!operand.getDefiningOp() ||
+              !graph.contains(operand.getDefiningOp()) ||
+              graph.groupOf(operand.getDefiningOp()) != graph.groupOf(&op))
+            readers[operand].push_back(&op);
+  for (auto &[value, operations] : readers) {
+    if (cast<RankedTensorType>(value.getType()).getNumElements() < 1024)
+      continue;
+    for (Operation *op : ArrayRef(operations).drop_front())
+      tryMerge(graph.groupOf(operations.front()), graph.groupOf(op));
+  }
+}
+
+void BlockGrouper::mergeGroups() {
+  mergeAlongValues();
+  mergeColumnSiblings();
+}
+
+void BlockGrouper::explain() const {
+  llvm::DenseSet<std::pair<Id, Id>> explained;
+  for (Id reader : graph.executionOrder())
+    for (Operation *op : graph.members(reader)) {
+      if (!isGrouped(op))
+        continue;
+      for (Value operand : operandsOf(op)) {
+        Operation *writer = operand.getDefiningOp();
+        Id from = graph.groupOf(writer);
+        if (from == reader || !isGrouped(writer) ||
+            !explained.insert({from, reader}).second)
+          continue;
+        if (std::optional<std::string> reason = whyNotMerge(from, reader))
+          remark::missed(op->getLoc(), remark::RemarkOpts::name("NotGrouped")
+                                           .category("fusion-form-groups"))
+              << op->getName().getStringRef() << " reads the result of "
+              << writer->getName().getStringRef() << " from memory ("
+              << std::to_string(storedBytes(operand.getType()))
+              << " bytes): " << *reason;
+      }
+    }
+}
+
+/// Leaves one of the results that turned out equal, replacing the group, and
+/// returns where each result is now.
+static SmallVector<unsigned> mergeEqualResults(step::GroupOp &group) {
+  auto yield = cast<step::YieldOp>(group.getBody().front().getTerminator());
+  llvm::MapVector<Value, unsigned> distinct;
+  SmallVector<unsigned> indices;
+  for (Value value : yield.getValues())
+    indices.push_back(
+        distinct.insert({value, unsigned(distinct.size())}).first->second);
+  if (distinct.size() == indices.size())
+    return indices;
+  SmallVector<Value> values;
+  for (auto &[value, index] : distinct)
+    values.push_back(value);
+  OpBuilder builder(group);
+  auto smaller = step::GroupOp::create(builder, group.getLoc(),
+                                       TypeRange(ValueRange(values)),
+                                       group.getInputs(), group.getKind());
+  smaller.getBody().takeBody(group.getBody());
+  yield.getValuesMutable().assign(values);
+  group.erase();
+  group = smaller;
+  return indices;
+}
+
+void BlockGrouper::writeGroup(ArrayRef<Operation *> members) {
+  SmallVector<Value> results = GroupGraph::resultsOf(members);
+  Operation *generic = nullptr;
+  for (Operation *op : members)
+    if (classify(op) == OperationClass::generic)
+      generic = op;
+  step::GroupKind kind = step::GroupKind::generic;
+  if (!generic) {
+    std::string whyNot;
+    std::optional<GroupShape> shape = templateFor(members, results, &whyNot);
+    assert(shape && "a group no template emits was formed");
+    kind = shape->kind;
+  }
+
+  llvm::SmallDenseSet<Operation *, 16> inside(members.begin(), members.end());
+  llvm::SetVector<Value> inputs;
+  for (Operation *op : members) {
+    auto use = [&](Value value) {
+      Operation *writer = value.getDefiningOp();
+      if (!writer || !inside.contains(writer))
+        inputs.insert(value);
+    };
+    for (Value operand : op->getOperands())
+      use(operand);
+    visitUsedValuesDefinedAbove(
+        op->getRegions(), [&](OpOperand *operand) { use(operand->get()); });
+  }
+
+  SmallVector<Location> locations;
+  for (Operation *op : members)
+    if (!isFreeToClone(op))
+      locations.push_back(op->getLoc());
+  Location loc =
+      locations.empty()
+          ? members.front()->getLoc()
+          : FusedLoc::get(block.getParentOp()->getContext(), locations);
+  OpBuilder builder(block.getTerminator());
+  SmallVector<Type> types;
+  for (Value result : results)
+    types.push_back(result.getType());
+  auto group =
+      step::GroupOp::create(builder, loc, types, inputs.getArrayRef(), kind);
+  Block *body = builder.createBlock(&group.getBody());
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (Operation *op : members)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value result : results)
+    yielded.push_back(mapping.lookup(result));
+  step::YieldOp::create(builder, loc, yielded);
+  IRRewriter rewriter(builder);
+  DominanceInfo dominance(group);
+  eliminateCommonSubExpressions(rewriter, dominance, group);
+  SmallVector<unsigned> indices = mergeEqualResults(group);
+  for (auto [from, index] : llvm::zip_equal(results, indices))
+    from.replaceUsesWithIf(group.getOutputs()[index], [&](OpOperand &use) {
+      for (Operation *o = use.getOwner(); o; o = o->getParentOp())
+        if (inside.contains(o))
+          return false;
+      return true;
+    });
+}
+
+void BlockGrouper::writeGroups() {
+  SmallVector<Operation *> replaced;
+  for (Id id : graph.executionOrder()) {
+    ArrayRef<Operation *> members = graph.members(id);
+    // A lone view or scalar constant stays as it is; a lone constant tensor
+    // that repeats one value is cheaper computed than stored.
+    bool formsGroup = llvm::any_of(members, isGrouped) ||
+                      (isSplatConstant(members.front()) &&
+                       !isScalarConstant(members.front()));
+    if (!formsGroup) {
+      for (Operation *op : members)
+        op->moveBefore(block.getTerminator());
+      continue;
+    }
+    writeGroup(members);
+    replaced.append(members.begin(), members.end());
+  }
+  for (Operation *op : llvm::reverse(replaced)) {
+    op->dropAllUses();
+    op->erase();
+  }
+}

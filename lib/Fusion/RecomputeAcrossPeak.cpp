@@ -1,0 +1,328 @@
+//===- RecomputeAcrossPeak.cpp - Keep fewer values where most are kept ---===//
+//
+// See RecomputeAcrossPeak.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/RecomputeAcrossPeak.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Solver/MinimumCut.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+
+namespace {
+
+/// What a minimum cut weighs is in sixteenths of a byte kept, so that
+/// arithmetic has a price below it.
+constexpr int64_t unitsPerByte = 16;
+/// Computing one element again, in those units. A division or a transcendental
+/// function is worth a quarter of the f32 it makes.
+constexpr int64_t cheapElement = 1, expensiveElement = 16, movedElement = 8;
+
+/// Values of less than this part of what is kept, such as scalars and the
+/// statistics of rows, are kept in any case: recomputing them takes a kernel.
+constexpr int64_t negligibleShare = 1000;
+
+int64_t elementCount(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+/// Where `value` really lies: reshapes are other views of the same bytes.
+Value storageOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (classify(op) != OperationClass::view)
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// What computing the operation's result again costs; nothing if it must not
+/// be.
+std::optional<int64_t> recomputePrice(Operation *op) {
+  if (op->getNumResults() != 1)
+    return std::nullopt;
+  int64_t elements = elementCount(op->getResult(0));
+  if (isFreeToClone(op))
+    return 0;
+  switch (classify(op)) {
+  case OperationClass::pointwise:
+    return elements * (isExpensive(op) ? expensiveElement : cheapElement);
+  case OperationClass::indexMap:
+    return elements * movedElement;
+  case OperationClass::view:
+    return 0;
+  case OperationClass::reduction:
+  case OperationClass::generic:
+  case OperationClass::ungrouped:
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+struct Peak {
+  int64_t bytes = 0;
+  unsigned position = 0; // in the order
+};
+
+/// When most bytes of the block's values are in memory. Carried, returned and
+/// outside values have memory of their own and are not counted.
+Peak findPeak(Block &block, const GroupGraph &graph,
+              ArrayRef<GroupGraph::Id> order, bool recomputableOnly) {
+  llvm::DenseMap<Operation *, unsigned> positions;
+  for (auto [position, group] : llvm::enumerate(order))
+    for (Operation *op : graph.members(group))
+      positions[op] = position;
+  llvm::DenseSet<Value> leaves;
+  for (Value value : block.getTerminator()->getOperands())
+    leaves.insert(storageOf(value));
+
+  struct Life {
+    unsigned begin, end; // first and last position
+  };
+  llvm::MapVector<Value, Life> lives;
+  for (auto [position, group] : llvm::enumerate(order))
+    for (Value result : GroupGraph::resultsOf(graph.members(group))) {
+      Value storage = storageOf(result);
+      Operation *writer = storage.getDefiningOp();
+      if (!writer || writer->getBlock() != &block || leaves.contains(storage) ||
+          (recomputableOnly && !recomputePrice(writer)))
+        continue;
+      Life &life =
+          lives.insert({storage, Life{unsigned(position), 0}}).first->second;
+      for (Operation *user : result.getUsers())
+        if (Operation *top = block.findAncestorOpInBlock(*user))
+          if (auto entry = positions.find(top); entry != positions.end())
+            life.end = std::max(life.end, entry->second);
+    }
+  SmallVector<int64_t> change(order.size() + 1, 0);
+  for (auto &[value, life] : lives) {
+    change[life.begin] += storedBytes(value.getType());
+    change[std::max(life.begin, life.end) + 1] -= storedBytes(value.getType());
+  }
+  Peak peak;
+  int64_t bytes = 0;
+  for (unsigned position = 0; position < order.size(); ++position) {
+    bytes += change[position];
+    if (bytes > peak.bytes)
+      peak = {bytes, position};
+  }
+  return peak;
+}
+
+class PeakCut {
+public:
+  PeakCut(Block &block, const GroupGraph &graph, ArrayRef<GroupGraph::Id> order,
+          unsigned peak)
+      : block(block), graph(graph), order(order), peak(peak) {
+    for (auto [position, group] : llvm::enumerate(order))
+      for (Operation *op : graph.members(group))
+        positions[op] = position;
+  }
+
+  /// The bytes saved; 0, and nothing changed, if they are few.
+  int64_t run(RecomputedOperations &recomputed);
+
+private:
+  struct Nodes {
+    solver::CutGraph::Node computed, available;
+  };
+
+  bool isBefore(Operation *op) const {
+    auto entry = positions.find(op);
+    return entry != positions.end() && entry->second <= peak;
+  }
+  Operation *topLevel(Operation *op) const {
+    return block.findAncestorOpInBlock(*op);
+  }
+  /// Whether something after the peak reads the value.
+  bool isReadAfter(Value value) const;
+  /// Whether the value is in memory after the peak whatever is chosen.
+  bool isThereAnyway(Value value) const;
+  void collectCrossing();
+  Nodes nodesOf(Value value);
+  void copyFor(GroupGraph::Id group, RecomputedOperations &recomputed);
+  Value copyOf(Value value, OpBuilder &builder, IRMapping &copies,
+               unsigned reader, RecomputedOperations &recomputed);
+
+  Block &block;
+  const GroupGraph &graph;
+  ArrayRef<GroupGraph::Id> order;
+  unsigned peak;
+  llvm::DenseMap<Operation *, unsigned> positions;
+  int64_t negligibleBytes = 0;
+  llvm::SetVector<Value> crossing; // computed before, read after the peak
+  solver::CutGraph network;
+  llvm::MapVector<Value, Nodes> nodes;
+  llvm::DenseSet<Value> copied; // computed again rather than kept
+};
+
+bool PeakCut::isReadAfter(Value value) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    Operation *top = topLevel(user);
+    return top && (top == block.getTerminator() || !isBefore(top));
+  });
+}
+
+bool PeakCut::isThereAnyway(Value value) const {
+  if (value.getParentBlock() != &block)
+    return true;
+  // A carried value is overwritten after its last read; the step's arguments
+  // stay, since an update waits for all readers of the old state.
+  if (isa<BlockArgument>(value))
+    return isa<func::FuncOp>(block.getParentOp()) || isReadAfter(value);
+  return llvm::is_contained(block.getTerminator()->getOperands(), value);
+}
+
+void PeakCut::collectCrossing() {
+  for (Operation &op : block.without_terminator())
+    if (isBefore(&op))
+      for (Value result : op.getResults())
+        if (isReadAfter(result) && !isThereAnyway(result))
+          crossing.insert(result);
+}
+
+/// Adds a value and, if it may be computed again, what that needs.
+PeakCut::Nodes PeakCut::nodesOf(Value root) {
+  auto add = [&](Value value) -> std::pair<Nodes, bool> {
+    auto entry = nodes.find(value);
+    if (entry != nodes.end())
+      return {entry->second, false};
+    Nodes made = {network.addNode(), network.addNode()};
+    nodes.insert({value, made});
+    bool free =
+        isThereAnyway(value) || storedBytes(value.getType()) <= negligibleBytes;
+    network.addEdge(made.computed, made.available,
+                    free ? 0 : storedBytes(value.getType()) * unitsPerByte);
+    return {made, true};
+  };
+  auto [result, isNew] = add(root);
+  SmallVector<Value> stack;
+  if (isNew)
+    stack.push_back(root);
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    Nodes current = nodes.find(value)->second;
+    Operation *op = value.getDefiningOp();
+    std::optional<int64_t> price;
+    if (op && op->getBlock() == &block)
+      price = recomputePrice(op);
+    network.addEdge(network.source(), current.computed,
+                    price ? *price : solver::CutGraph::unlimited);
+    if (!price)
+      continue;
+    for (Value operand : op->getOperands()) {
+      auto [needed, isNewOperand] = add(operand);
+      network.addEdge(needed.available, current.computed,
+                      solver::CutGraph::unlimited);
+      if (isNewOperand)
+        stack.push_back(operand);
+    }
+  }
+  return result;
+}
+
+/// The value as the reader may use it: kept, or computed again at `builder`.
+Value PeakCut::copyOf(Value value, OpBuilder &builder, IRMapping &copies,
+                      unsigned reader, RecomputedOperations &recomputed) {
+  if (Value copy = copies.lookupOrNull(value))
+    return copy;
+  if (!copied.contains(value))
+    return value;
+  Operation *op = value.getDefiningOp();
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    operands.map(operand, copyOf(operand, builder, copies, reader, recomputed));
+  Operation *copy = builder.clone(*op, operands);
+  if (!isFreeToClone(copy))
+    recomputed[copy] = reader;
+  copies.map(value, copy->getResult(0));
+  return copy->getResult(0);
+}
+
+void PeakCut::copyFor(GroupGraph::Id group, RecomputedOperations &recomputed) {
+  ArrayRef<Operation *> members = graph.members(group);
+  OpBuilder builder(members.front());
+  unsigned reader = recomputed.size(); // grows with every reader
+  IRMapping copies;
+  for (Operation *member : members)
+    member->walk([&](Operation *op) {
+      for (OpOperand &operand : op->getOpOperands())
+        if (copied.contains(operand.get()))
+          operand.set(
+              copyOf(operand.get(), builder, copies, reader, recomputed));
+    });
+}
+
+int64_t PeakCut::run(RecomputedOperations &recomputed) {
+  collectCrossing();
+  // What lies in memory over the peak now: reshapes share their operand's.
+  llvm::DenseSet<Value> stored;
+  int64_t before = 0;
+  for (Value value : crossing)
+    if (stored.insert(storageOf(value)).second)
+      before += storedBytes(value.getType());
+  negligibleBytes = before / negligibleShare;
+  for (Value value : crossing)
+    network.addEdge(nodesOf(value).available, network.sink(),
+                    solver::CutGraph::unlimited);
+  solver::CutGraph::Cut cut = network.minimumCut();
+
+  stored.clear();
+  int64_t after = 0;
+  for (auto &[value, node] : nodes) {
+    if (!cut.sinkSide[node.available])
+      continue;
+    if (cut.sinkSide[node.computed])
+      copied.insert(value);
+    else if (!isThereAnyway(value) && stored.insert(storageOf(value)).second)
+      after += storedBytes(value.getType());
+  }
+  int64_t saved = before - after;
+  if (copied.empty() || saved * 50 < before)
+    return 0;
+
+  // In the graph's order, so that everything kept is written before its
+  // readers.
+  for (GroupGraph::Id group : order)
+    for (Operation *op : graph.members(group))
+      op->moveBefore(block.getTerminator());
+  for (GroupGraph::Id group : order.drop_front(peak + 1))
+    copyFor(group, recomputed);
+  // What only the copied readers wanted.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op)) {
+      recomputed.erase(&op);
+      op.erase();
+    }
+  return saved;
+}
+
+} // namespace
+
+int64_t fusion::recomputeAcrossPeak(Block &block, const GroupGraph &graph,
+                                    RecomputedOperations &recomputed) {
+  SmallVector<GroupGraph::Id> order = graph.executionOrder();
+  std::optional<unsigned> tried;
+  for (bool recomputableOnly : {false, true}) {
+    Peak peak = findPeak(block, graph, order, recomputableOnly);
+    if (tried == peak.position)
+      break;
+    tried = peak.position;
+    if (int64_t saved =
+            PeakCut(block, graph, order, peak.position).run(recomputed))
+      return saved;
+  }
+  return 0;
+}
