@@ -2,15 +2,12 @@
 //
 // Works on one block at a time, loop bodies and branches included:
 //
-// 0. cheap functions of one value are recomputed by each of their readers, so
-//    that a step keeps fewer values from its forward to its backward part;
 // 1. reads that cost nothing are cloned into each of their readers, so that a
 //    broadcast or a constant never forces two readers together or apart;
-// 2. every other operation starts as a group of its own and is merged with the
-//    writers of its operands, largest value first, as long as GroupLegality
-//    finds a template for the union and GroupGraph finds no detour;
-// 3. reductions over the same columns that read a common value are merged;
-// 4. the groups are written out in the graph's topological order.
+// 2. operations are merged into groups (BlockGrouper);
+// 3. what need not stay in memory over the peak of these groups is recomputed
+//    behind it (RecomputeAcrossPeak), and grouping begins anew;
+// 4. the groups are written out in execution order.
 //
 //===----------------------------------------------------------------------===//
 

@@ -163,8 +163,9 @@ BufferClasses::Id BufferClasses::unite(Id first, Id second) {
   return first;
 }
 
-/// Adds the interval of one value to its class.
+/// Adds the intervals of one value to its class.
 void BufferClasses::live(Value value) {
+  std::vector<Interval> &intervals = classes[classOf(value)].intervals;
   Interval interval;
   Block *block = value.getParentBlock();
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -178,24 +179,37 @@ void BufferClasses::live(Value value) {
                        ? end->second
                        : timeOf(op);
     interval.begin = 2 * time + 1;
+    // Each branch copies its results as it ends.
+    if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op))
+      for (Region &region : op->getRegions()) {
+        int64_t copied = 2 * timeOf(region.front().getTerminator()) + 1;
+        intervals.push_back({copied, copied + 1});
+      }
   }
   interval.end = interval.begin + 1;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     int64_t time = timeOf(user);
-    // What leaves a block is read when the block's operation ends.
+    // What leaves a loop's body is read when the loop ends.
     if (user->hasTrait<OpTrait::IsTerminator>() && !isa<func::ReturnOp>(user) &&
         isa<stablehlo::WhileOp>(user->getParentOp()))
       time = std::max(time, endTimes.lookup(user->getParentOp()));
-    // A loop reads what it captures until it ends.
-    for (Operation *parent = user->getParentOp();
+    for (Operation *inner = user, *parent = user->getParentOp();
          parent && parent->getBlock() && parent != block->getParentOp();
-         parent = parent->getParentOp())
-      if (isa<stablehlo::WhileOp>(parent))
+         inner = parent, parent = parent->getParentOp()) {
+      // A loop reads what it captures until it ends, a branch only while it
+      // runs: the other branches, which have other times, do not run then.
+      if (isa<stablehlo::WhileOp>(parent)) {
         time = std::max(time, endTimes.lookup(parent));
+      } else if (isa<stablehlo::CaseOp, stablehlo::IfOp>(parent)) {
+        int64_t begin = 2 * timeOf(&inner->getBlock()->front());
+        intervals.push_back({begin, 2 * time + 1});
+        time = timeOf(parent);
+      }
+    }
     interval.end = std::max(interval.end, 2 * time + 1);
   }
-  classes[classOf(value)].intervals.push_back(interval);
+  intervals.push_back(interval);
 }
 
 void BufferClasses::collect() {
@@ -322,10 +336,12 @@ bool BufferClasses::mayTouch(int64_t time, Id read, Id written) const {
           moment.ends ? loop.getBody().front().getTerminator()->getOperands()
                       : loop->getOperands(),
           result);
-    if (isa_and_nonnull<stablehlo::CaseOp, stablehlo::IfOp>(moment.op) &&
-        moment.ends)
-      return llvm::all_of(moment.op->getRegions(), [&](Region &region) {
-        return handsOver(region.front().getTerminator()->getOperands(), result);
+    if (moment.op &&
+        isa_and_nonnull<stablehlo::CaseOp, stablehlo::IfOp>(
+            moment.op->getParentOp()) &&
+        moment.op->hasTrait<OpTrait::IsTerminator>())
+      return handsOver(moment.op->getOperands(), [&](unsigned index) {
+        return classOf(moment.op->getParentOp()->getResult(index));
       });
     return false;
   }

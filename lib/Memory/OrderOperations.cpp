@@ -1,8 +1,8 @@
 //===- OrderOperations.cpp - Run updates as soon as they can -------------===//
 //
-// A list scheduler that keeps the program's order except for operations that
-// free at least what they need; those run at once. Writers of new state wait
-// for the last reader of the old one, so that the update can overwrite it.
+// Keeps the program's order except for operations that free at least what they
+// need; those run at once (Solver/DueOrder.h). Writers of new state wait for
+// the last reader of the old one, so that the update can overwrite it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,10 +10,9 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Solver/DueOrder.h"
 
-#include "llvm/ADT/MapVector.h"
-
-#include <set>
+#include "llvm/ADT/SetVector.h"
 
 namespace tenon::memory {
 #define GEN_PASS_DEF_ORDEROPERATIONSPASS
@@ -26,89 +25,82 @@ using namespace tenon::memory;
 
 namespace {
 
-/// Scalars like a learning rate or a bias correction run at once, since updates
-/// wait for them.
-constexpr int64_t negligibleBytes = 64;
-
-class Scheduler {
+/// The operations of @main as an ordering problem: each is due where it stands.
+class ProgramOrder {
 public:
-  explicit Scheduler(func::FuncOp function)
+  explicit ProgramOrder(func::FuncOp function)
       : function(function), block(function.getBody().front()) {}
 
   void run() {
     collect();
-    addStateEdges();
-    schedule();
+    overwriteState();
+    for (uint32_t index : solver::dueOrder(problem))
+      operations[index]->moveBefore(block.getTerminator());
   }
 
 private:
-  struct Node {
-    Operation *op;
-    llvm::SmallVector<unsigned> readers; // nodes that wait for this one
-    unsigned waitsFor = 0;
-    llvm::SmallVector<Value> reads;
-  };
-
   void collect();
-  void addStateEdges();
-  void addEdge(unsigned from, unsigned to) {
-    nodes[from].readers.push_back(to);
-    ++nodes[to].waitsFor;
-  }
-  bool reaches(unsigned from, unsigned to) const;
-  /// Bytes the node frees less the bytes it needs, at this moment.
-  int64_t gain(const Node &node) const;
-  void schedule();
+  /// Lets what computes new state wait for the last reader of the old one, so
+  /// that it needs no memory of its own.
+  void overwriteState();
+  bool reaches(uint32_t from, uint32_t to) const;
+  uint32_t numberOf(Value value);
 
   func::FuncOp function;
   Block &block;
-  SmallVector<Node, 0> nodes;
-  llvm::DenseMap<Operation *, unsigned> indices;
-  llvm::DenseMap<Value, unsigned> remainingReads;
-  llvm::DenseMap<Value, SmallVector<unsigned>> readersOf;
-  llvm::DenseSet<Value> inPlace; // new state that overwrites the old
+  solver::DueOrderProblem problem;
+  SmallVector<Operation *> operations;
+  llvm::DenseMap<Operation *, uint32_t> indices;
+  llvm::DenseMap<Value, uint32_t> values; // of the block
 };
 
-void Scheduler::collect() {
-  for (Operation &op : block.without_terminator()) {
-    indices[&op] = nodes.size();
-    nodes.push_back({&op, {}, 0, {}});
+uint32_t ProgramOrder::numberOf(Value value) {
+  auto [entry, isNew] = values.insert({value, problem.values.size()});
+  if (isNew) {
+    bool stays = isa<BlockArgument>(value) ||
+                 llvm::is_contained(value.getUsers(), block.getTerminator());
+    problem.values.push_back({storedBytes(value.getType()), stays});
   }
-  for (unsigned index = 0; index < nodes.size(); ++index) {
-    Node &node = nodes[index];
-    llvm::SetVector<Value> reads;
-    node.op->walk([&](Operation *op) {
-      for (Value operand : op->getOperands())
-        if (operand.getParentBlock() == &block)
-          reads.insert(operand);
-    });
-    node.reads.assign(reads.begin(), reads.end());
-    for (Value value : reads) {
-      ++remainingReads[value];
-      readersOf[value].push_back(index);
-      if (Operation *writer = value.getDefiningOp())
-        addEdge(indices.lookup(writer), index);
-    }
-  }
-  for (Value value : block.getTerminator()->getOperands())
-    ++remainingReads[value];
+  return entry->second;
 }
 
-bool Scheduler::reaches(unsigned from, unsigned to) const {
-  SmallVector<unsigned> stack = {from};
-  llvm::SmallDenseSet<unsigned> seen = {from};
+void ProgramOrder::collect() {
+  for (Operation &op : block.without_terminator()) {
+    uint32_t index = operations.size();
+    indices[&op] = index;
+    operations.push_back(&op);
+    solver::DueOrderProblem::Operation operation;
+    operation.due = index;
+    for (Value result : op.getResults())
+      operation.bytesNeeded += problem.values[numberOf(result)].bytes;
+    llvm::SetVector<uint32_t> reads;
+    op.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (operand.getParentBlock() == &block &&
+            reads.insert(numberOf(operand)))
+          if (Operation *writer = operand.getDefiningOp())
+            problem.operations[indices.lookup(writer)].before.push_back(index);
+    });
+    operation.reads.assign(reads.begin(), reads.end());
+    problem.operations.push_back(std::move(operation));
+  }
+}
+
+bool ProgramOrder::reaches(uint32_t from, uint32_t to) const {
+  SmallVector<uint32_t> stack = {from};
+  llvm::SmallDenseSet<uint32_t> seen = {from};
   while (!stack.empty()) {
-    unsigned current = stack.pop_back_val();
+    uint32_t current = stack.pop_back_val();
     if (current == to)
       return true;
-    for (unsigned next : nodes[current].readers)
+    for (uint32_t next : problem.operations[current].before)
       if (seen.insert(next).second)
         stack.push_back(next);
   }
   return false;
 }
 
-void Scheduler::addStateEdges() {
+void ProgramOrder::overwriteState() {
   Operation *ret = block.getTerminator();
   for (BlockArgument argument : block.getArguments()) {
     auto successor = function.getArgAttrOfType<IntegerAttr>(
@@ -119,66 +111,21 @@ void Scheduler::addStateEdges() {
     Operation *writer = next.getDefiningOp();
     if (!writer)
       continue;
-    unsigned writerIndex = indices.lookup(writer);
-    SmallVector<unsigned> readers;
-    for (unsigned index = 0; index < nodes.size(); ++index)
-      if (index != writerIndex &&
-          llvm::is_contained(nodes[index].reads, argument))
-        readers.push_back(index);
+    uint32_t writerIndex = indices.lookup(writer);
+    llvm::SetVector<uint32_t> readers;
+    for (Operation *user : argument.getUsers()) {
+      Operation *top = block.findAncestorOpInBlock(*user);
+      if (top && top != ret && top != writer)
+        readers.insert(indices.lookup(top));
+    }
     // A reader that needs the new state keeps both alive; nothing to gain.
-    if (llvm::any_of(readers, [&](unsigned reader) {
+    if (llvm::any_of(readers, [&](uint32_t reader) {
           return reaches(writerIndex, reader);
         }))
       continue;
-    for (unsigned reader : readers)
-      addEdge(reader, writerIndex);
-    inPlace.insert(next);
-  }
-}
-
-int64_t Scheduler::gain(const Node &node) const {
-  int64_t bytes = 0;
-  for (Value result : node.op->getResults())
-    if (!inPlace.contains(result))
-      bytes -= storedBytes(result.getType());
-  for (Value value : node.reads)
-    if (value.getDefiningOp() && remainingReads.lookup(value) == 1)
-      bytes += storedBytes(value.getType());
-  return bytes;
-}
-
-void Scheduler::schedule() {
-  std::set<unsigned> ready;
-  SmallVector<unsigned> candidates; // ready and perhaps profitable by now
-  auto makeReady = [&](unsigned index) {
-    ready.insert(index);
-    candidates.push_back(index);
-  };
-  auto run = [&](unsigned index) {
-    Node &node = nodes[index];
-    ready.erase(index);
-    node.op->moveBefore(block.getTerminator());
-    for (unsigned reader : node.readers)
-      if (--nodes[reader].waitsFor == 0)
-        makeReady(reader);
-    // Whoever reads a value last frees it, so it may be profitable now.
-    for (Value value : node.reads)
-      if (--remainingReads[value] == 1)
-        for (unsigned reader : readersOf.lookup(value))
-          if (ready.count(reader))
-            candidates.push_back(reader);
-  };
-  for (unsigned index = 0; index < nodes.size(); ++index)
-    if (nodes[index].waitsFor == 0)
-      makeReady(index);
-  while (!ready.empty()) {
-    if (candidates.empty()) {
-      run(*ready.begin());
-      continue;
-    }
-    unsigned candidate = candidates.pop_back_val();
-    if (ready.count(candidate) && gain(nodes[candidate]) >= -negligibleBytes)
-      run(candidate);
+    for (uint32_t reader : readers)
+      problem.operations[reader].before.push_back(writerIndex);
+    problem.operations[writerIndex].bytesNeeded -= storedBytes(next.getType());
   }
 }
 
@@ -187,7 +134,7 @@ struct OrderOperations
   void runOnOperation() override {
     if (getOperation().isDeclaration())
       return;
-    Scheduler(getOperation()).run();
+    ProgramOrder(getOperation()).run();
   }
 };
 

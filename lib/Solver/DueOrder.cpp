@@ -19,10 +19,8 @@ std::vector<uint32_t> dueOrder(const DueOrderProblem &problem) {
   std::vector<uint32_t> remainingReads(problem.values.size(), 0);
   std::vector<std::vector<uint32_t>> readers(problem.values.size());
   for (uint32_t index = 0; index < count; ++index) {
-    for (uint32_t waiting : problem.operations[index].before) {
-      assert(waiting > index && "operations are topologically sorted");
+    for (uint32_t waiting : problem.operations[index].before)
       ++waitsFor[waiting];
-    }
     for (uint32_t value : problem.operations[index].reads) {
       ++remainingReads[value];
       readers[value].push_back(index);
@@ -74,6 +72,7 @@ std::vector<uint32_t> dueOrder(const DueOrderProblem &problem) {
     if (ready.count(key(candidate)) && freesEnough(candidate))
       run(candidate);
   }
+  assert(order.size() == count && "operations wait for each other in a circle");
   return order;
 }
 

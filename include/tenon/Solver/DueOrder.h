@@ -36,7 +36,6 @@ struct DueOrderProblem {
     /// Read by something besides the operations, so never freed.
     bool stays = false;
   };
-  /// Topologically sorted.
   std::vector<Operation> operations;
   std::vector<Value> values;
   /// An operation that needs this many bytes more than it frees still runs at
@@ -45,7 +44,7 @@ struct DueOrderProblem {
 };
 
 /// All operations in the order to run them in. Of several due at the same time
-/// the one listed first runs first.
+/// the one listed first runs first. `before` must not lead in a circle.
 std::vector<uint32_t> dueOrder(const DueOrderProblem &problem);
 
 } // namespace tenon::solver
