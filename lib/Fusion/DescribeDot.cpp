@@ -8,6 +8,11 @@
 //     batch  B (strides T·H·D, S·H·D), H (strides D, D)
 //     m = T (stride H·D), n = S (stride H·D), k = D (strides 1)
 //
+// Where rows or columns consist of several loops the largest becomes m or n, so
+// that few large products are formed rather than many small ones. An operand is
+// read through the transposes in front of it unless its contracted dimensions
+// lie in memory as one only behind them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Fusion/LibraryCandidates.h"
@@ -15,6 +20,8 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Fusion/StridedView.h"
+
+#include <tuple>
 
 using namespace mlir;
 using namespace tenon;
@@ -49,14 +56,84 @@ SmallVector<Loop> mergeLoops(ArrayRef<Loop> loops) {
   return merged;
 }
 
-/// Takes the innermost loop out of `loops` (extent 1 if there is none) and
-/// moves the others to `batch`.
-Loop takeInnermost(SmallVector<Loop> loops, SmallVector<Loop> &batch) {
-  if (loops.empty())
-    return {1, 0, 0, 0};
-  Loop innermost = loops.pop_back_val();
-  batch.append(loops.begin(), loops.end());
-  return innermost;
+/// The loops of a product by what they do.
+struct Loops {
+  SmallVector<Loop> batch, rows, columns, contracted;
+};
+
+/// The loops of a dot whose operands are read as `lhs` and `rhs`, neighbours
+/// merged; contracted ones in the order in which they lie in the left operand.
+Loops loopsOf(stablehlo::DotGeneralOp dot, const StridedView &lhs,
+              const StridedView &rhs, ArrayRef<int64_t> resultStrides) {
+  auto dims = dot.getDotDimensionNumbers();
+  SmallVector<bool> lhsUsed(lhs.shape.size()), rhsUsed(rhs.shape.size());
+  Loops loops;
+  int64_t next = 0; // dimension of the result
+  for (auto [l, r] : llvm::zip_equal(dims.getLhsBatchingDimensions(),
+                                     dims.getRhsBatchingDimensions())) {
+    lhsUsed[l] = rhsUsed[r] = true;
+    loops.batch.push_back(
+        {lhs.shape[l], lhs.strides[l], rhs.strides[r], resultStrides[next++]});
+  }
+  for (auto [l, r] : llvm::zip_equal(dims.getLhsContractingDimensions(),
+                                     dims.getRhsContractingDimensions())) {
+    lhsUsed[l] = rhsUsed[r] = true;
+    loops.contracted.push_back(
+        {lhs.shape[l], lhs.strides[l], rhs.strides[r], 0});
+  }
+  for (size_t l = 0; l < lhs.shape.size(); ++l)
+    if (!lhsUsed[l])
+      loops.rows.push_back(
+          {lhs.shape[l], lhs.strides[l], 0, resultStrides[next++]});
+  for (size_t r = 0; r < rhs.shape.size(); ++r)
+    if (!rhsUsed[r])
+      loops.columns.push_back(
+          {rhs.shape[r], 0, rhs.strides[r], resultStrides[next++]});
+  llvm::sort(loops.contracted, [](const Loop &a, const Loop &b) {
+    return std::tie(b.lhs, b.rhs, b.size) < std::tie(a.lhs, a.rhs, a.size);
+  });
+  loops.contracted = mergeLoops(loops.contracted);
+  loops.rows = mergeLoops(loops.rows);
+  loops.columns = mergeLoops(loops.columns);
+  return loops;
+}
+
+/// Moves all loops but one to `batch` and returns that one (extent 1 if there
+/// is none).
+Loop takeLoop(ArrayRef<Loop> loops, size_t chosen, SmallVector<Loop> &batch) {
+  Loop taken = {1, 0, 0, 0};
+  for (auto [index, loop] : llvm::enumerate(loops))
+    if (index == chosen)
+      taken = loop;
+    else
+      batch.push_back(loop);
+  return taken;
+}
+
+/// Which of the rows and which of the columns make the products: the largest
+/// of those the library can run, innermost ones first.
+std::pair<size_t, size_t> chooseProduct(const Loops &loops) {
+  bool denseSums = loops.contracted.empty();
+  bool lhsDense = denseSums || loops.contracted.front().lhs == 1;
+  bool rhsDense = denseSums || loops.contracted.front().rhs == 1;
+  std::pair<size_t, size_t> best = {0, 0};
+  int64_t bestSize = -1;
+  // At least once each: there may be no loop.
+  size_t rowChoices = std::max<size_t>(loops.rows.size(), 1);
+  size_t columnChoices = std::max<size_t>(loops.columns.size(), 1);
+  for (size_t m = rowChoices; m-- > 0;)
+    for (size_t n = columnChoices; n-- > 0;) {
+      Loop row = loops.rows.empty() ? Loop{1, 1, 0, 1} : loops.rows[m];
+      Loop column = loops.columns.empty() ? Loop{1, 0, 1, 1} : loops.columns[n];
+      bool runs = (lhsDense || row.lhs == 1) && (rhsDense || column.rhs == 1) &&
+                  (row.result == 1 || column.result == 1);
+      int64_t size = runs ? row.size * column.size : 0;
+      if (size > bestSize) {
+        best = {m, n};
+        bestSize = size;
+      }
+    }
+  return best;
 }
 
 } // namespace
@@ -64,8 +141,7 @@ Loop takeInnermost(SmallVector<Loop> loops, SmallVector<Loop> &batch) {
 std::optional<LibraryCandidate>
 fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
   auto dot = cast<stablehlo::DotGeneralOp>(op);
-  auto dims = dot.getDotDimensionNumbers();
-  StridedView lhs = stridedView(dot.getLhs()), rhs = stridedView(dot.getRhs());
+  StridedView lhs, rhs;
 
   // Where each dimension of the dot's result goes in memory.
   Value result = dot.getResult();
@@ -89,36 +165,28 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
       resultStrides[from] = stored[to];
   }
 
-  SmallVector<bool> lhsUsed(lhs.shape.size()), rhsUsed(rhs.shape.size());
-  SmallVector<Loop> batch, rows, columns, contracted;
-  int64_t next = 0; // dimension of the result
-  for (auto [l, r] : llvm::zip_equal(dims.getLhsBatchingDimensions(),
-                                     dims.getRhsBatchingDimensions())) {
-    lhsUsed[l] = rhsUsed[r] = true;
-    batch.push_back(
-        {lhs.shape[l], lhs.strides[l], rhs.strides[r], resultStrides[next++]});
-  }
-  for (auto [l, r] : llvm::zip_equal(dims.getLhsContractingDimensions(),
-                                     dims.getRhsContractingDimensions())) {
-    lhsUsed[l] = rhsUsed[r] = true;
-    contracted.push_back({lhs.shape[l], lhs.strides[l], rhs.strides[r], 0});
-  }
-  for (size_t l = 0; l < lhs.shape.size(); ++l)
-    if (!lhsUsed[l])
-      rows.push_back({lhs.shape[l], lhs.strides[l], 0, resultStrides[next++]});
-  for (size_t r = 0; r < rhs.shape.size(); ++r)
-    if (!rhsUsed[r])
-      columns.push_back(
-          {rhs.shape[r], 0, rhs.strides[r], resultStrides[next++]});
-
-  contracted = mergeLoops(contracted);
-  if (contracted.size() > 1) {
+  Loops loops;
+  auto contractsAsOne = [&](StridedView left, StridedView right) {
+    loops = loopsOf(dot, left, right, resultStrides);
+    lhs = std::move(left);
+    rhs = std::move(right);
+    return loops.contracted.size() <= 1;
+  };
+  StridedView lhsThrough = stridedView(dot.getLhs()),
+              rhsThrough = stridedView(dot.getRhs());
+  if (!contractsAsOne(lhsThrough, rhsThrough) &&
+      !contractsAsOne(lhsThrough, plainView(dot.getRhs())) &&
+      !contractsAsOne(plainView(dot.getLhs()), rhsThrough) &&
+      !contractsAsOne(plainView(dot.getLhs()), plainView(dot.getRhs()))) {
     whyNot = "the contracted dimensions do not lie in memory as one";
     return std::nullopt;
   }
-  Loop m = takeInnermost(mergeLoops(rows), batch);
-  Loop n = takeInnermost(mergeLoops(columns), batch);
-  Loop k = contracted.empty() ? Loop{1, 0, 0, 0} : contracted.front();
+  auto [chosenRow, chosenColumn] = chooseProduct(loops);
+  SmallVector<Loop> batch = loops.batch;
+  Loop m = takeLoop(loops.rows, chosenRow, batch);
+  Loop n = takeLoop(loops.columns, chosenColumn, batch);
+  Loop k =
+      loops.contracted.empty() ? Loop{1, 0, 0, 0} : loops.contracted.front();
   batch = mergeLoops(batch);
   if (batch.size() > 4) {
     whyNot = "more than four batch dimensions";

@@ -21,6 +21,15 @@ SmallVector<int64_t> fusion::rowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
+StridedView fusion::plainView(Value operand) {
+  StridedView view;
+  view.source = operand;
+  view.shape =
+      llvm::to_vector(cast<RankedTensorType>(operand.getType()).getShape());
+  view.strides = rowMajorStrides(view.shape);
+  return view;
+}
+
 StridedView fusion::stridedView(Value operand) {
   SmallVector<Operation *> transposes;
   Value source = operand;
@@ -28,11 +37,7 @@ StridedView fusion::stridedView(Value operand) {
     transposes.push_back(transpose);
     source = transpose.getOperand();
   }
-  StridedView view;
-  view.source = source;
-  auto type = cast<RankedTensorType>(source.getType());
-  view.shape = llvm::to_vector(type.getShape());
-  view.strides = rowMajorStrides(view.shape);
+  StridedView view = plainView(source);
   std::reverse(transposes.begin(), transposes.end());
   for (Operation *op : transposes) {
     SmallVector<int64_t> shape, strides;

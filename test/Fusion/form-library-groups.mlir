@@ -36,3 +36,17 @@ func.func @main(%x: tensor<4x8xi32>, %w: tensor<8x4xi32>) -> tensor<4x4xi32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xi32>, tensor<8x4xi32>) -> tensor<4x4xi32>
   return %0 : tensor<4x4xi32>
 }
+
+// -----
+
+// Rows of two dimensions that are apart in memory: the longer one makes the
+// products, the shorter one their batch.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group library(%arg0, %arg1)
+// CHECK-SAME: batch = [{{[{][^}]*}} size = 2 : i64}, {{[{][^}]*}} size = 4 : i64}]
+// CHECK-SAME: m = 128 : i64
+func.func @main(%q: tensor<128x2x4x64xf32>, %k: tensor<128x2x64xf32>) -> tensor<2x128x4x128xf32> {
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [1] x [1], contracting_dims = [3] x [2] : (tensor<128x2x4x64xf32>, tensor<128x2x64xf32>) -> tensor<2x128x4x128xf32>
+  return %0 : tensor<2x128x4x128xf32>
+}

@@ -54,6 +54,26 @@ def WidenDotsPass : Pass<"fusion-widen-dots", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def AlignContractionsPass : Pass<"fusion-align-contractions", "::mlir::func::FuncOp"> {
+  let summary = "bring the contracted dimensions of a dot side by side";
+  let description = [{
+    A library multiplies along one contracted dimension. If a dot contracts
+    several that do not lie in memory as one in an operand, in any order and with
+    or without the transposes in front of it, that operand is transposed once so
+    that they do. An operand whose elements are used fewer than eight times each
+    is left alone.
+
+    ```mlir
+    // before
+    %d = stablehlo.dot_general %x, %w, contracting_dims = [0, 2] x [0, 1] : (tensor<4x16x8xf32>, tensor<4x8x32xf32>) -> tensor<16x32xf32>
+    // after
+    %t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<4x16x8xf32>) -> tensor<16x4x8xf32>
+    %d = stablehlo.dot_general %t, %w, contracting_dims = [1, 2] x [0, 1] : (tensor<16x4x8xf32>, tensor<4x8x32xf32>) -> tensor<16x32xf32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::FuncOp"> {
   let summary = "make a library group of each dot and convolution the library runs";
   let description = [{

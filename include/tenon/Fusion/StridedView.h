@@ -24,7 +24,10 @@ struct StridedView {
 /// Row-major strides of a shape, in elements.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
+/// `operand` through the transposes in front of it.
 StridedView stridedView(mlir::Value operand);
+/// `operand` as it lies in memory.
+StridedView plainView(mlir::Value operand);
 
 } // namespace tenon::fusion
 
