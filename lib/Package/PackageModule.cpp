@@ -126,10 +126,9 @@ LogicalResult Packager::addKernel(func::FuncOp op) {
   auto symbol = op->getAttrOfType<StringAttr>(symbolAttrName);
   if (!symbol)
     return op.emitOpError("has no compiled code; run the stage codegen first");
-  auto kind = op->getAttrOfType<step::GroupKindAttr>(exec::kernelKindAttrName);
   format::Kernel kernel;
   kernel.symbol = symbol.str();
-  kernel.fallback = kind && kind.getValue() == step::GroupKind::generic;
+  kernel.fallback = op->hasAttr(exec::fallbackAttrName);
   if (auto description = op->getAttrOfType<StringAttr>(descriptionAttrName))
     kernel.description = description.str();
   kernelIndex[op.getSymName()] = package.index.kernels.size();

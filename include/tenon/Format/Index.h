@@ -160,7 +160,7 @@ struct EntryPoint {
 struct Kernel {
   std::string symbol; // void symbol(void *const *arguments, int64 part, parts)
   std::string description; // what it computes, for people
-  bool fallback = false;   // made by the general template
+  bool fallback = false;   // has no fast code, only obvious loops
 
   bool operator==(const Kernel &) const = default;
 };

@@ -53,7 +53,7 @@ struct Error {
 struct InstructionTime {
   std::string name;      // of the kernel or call
   std::string what;      // what it computes
-  bool fallback = false; // a kernel of the general template
+  bool fallback = false; // a kernel without fast code
   bool library = false;  // a library call
   int64_t runs = 0;      // how often it ran, over all steps
   double seconds = 0;    // over all runs

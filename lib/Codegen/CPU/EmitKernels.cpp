@@ -69,6 +69,9 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
           succeeded(emitKernel(kernel, *owned.back(), known->second, features));
       modules.push_back(*owned.back());
     }
+    if (isFallback(kernel))
+      kernel->setAttr(exec::fallbackAttrName,
+                      UnitAttr::get(module.getContext()));
     result.symbols.emplace_back(kernel.getName().str(), known->second);
   }
   if (!ok)

@@ -249,9 +249,15 @@ void emit(KernelBuilder &k, unsigned) {
 
 unsigned variants(const KernelSource &) { return 1; }
 
+/// Without columns everything is scalar.
+bool isFallback(const KernelSource &source) {
+  return planColumns(source)->columns == 1;
+}
+
 } // namespace
 
 extern const Template columnTemplate;
-const Template columnTemplate = {accepts, check, demand, emit, variants};
+const Template columnTemplate = {accepts, check,    demand,
+                                 emit,    variants, isFallback};
 
 } // namespace tenon::codegen

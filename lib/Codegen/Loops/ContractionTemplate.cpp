@@ -422,6 +422,7 @@ unsigned variants(const KernelSource &) { return 1; }
 } // namespace
 
 extern const Template contractionTemplate;
-const Template contractionTemplate = {accepts, check, demand, emit, variants};
+const Template contractionTemplate = {accepts, check,    demand,
+                                      emit,    variants, alwaysFallback};
 
 } // namespace tenon::codegen

@@ -51,6 +51,12 @@ int64_t maxParts(func::FuncOp kernel) {
   return std::clamp<int64_t>(chosen->demand(source).units, 1, maximumParts);
 }
 
+bool isFallback(func::FuncOp kernel) {
+  KernelSource source(kernel);
+  const Template *chosen = templateOf(source);
+  return chosen && chosen->isFallback && chosen->isFallback(source);
+}
+
 int64_t scratchBytesNeeded(func::FuncOp kernel) {
   KernelSource source(kernel);
   const Template *chosen = templateOf(source);

@@ -348,6 +348,7 @@ unsigned variants(const KernelSource &) { return 1; }
 } // namespace
 
 extern const Template randomTemplate;
-const Template randomTemplate = {accepts, check, demand, emit, variants};
+const Template randomTemplate = {accepts, check,    demand,
+                                 emit,    variants, alwaysFallback};
 
 } // namespace tenon::codegen

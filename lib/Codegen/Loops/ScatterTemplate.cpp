@@ -379,7 +379,7 @@ unsigned variants(const KernelSource &) { return 1; }
 
 extern const Template scatterTemplate, updateTemplate;
 const Template scatterTemplate = {acceptsScatter, checkOthers, demandOfScatter,
-                                  emitScatter, variants};
+                                  emitScatter,    variants,    alwaysFallback};
 const Template updateTemplate = {acceptsUpdate, checkOthers, demandOfUpdate,
                                  emitUpdate, variants};
 

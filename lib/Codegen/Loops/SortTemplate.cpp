@@ -385,9 +385,14 @@ unsigned variants(const KernelSource &) { return 1; }
 } // namespace
 
 extern const Template sortTemplate, topKTemplate;
-const Template sortTemplate = {acceptsOp<stablehlo::SortOp>, checkOthers,
-                               demandOfSort, emitSort, variants};
-const Template topKTemplate = {acceptsOp<chlo::TopKOp>, checkOthers,
-                               demandOfTopK, emitTopK, variants};
+const Template sortTemplate = {acceptsOp<stablehlo::SortOp>,
+                               checkOthers,
+                               demandOfSort,
+                               emitSort,
+                               variants,
+                               alwaysFallback};
+const Template topKTemplate = {
+    acceptsOp<chlo::TopKOp>, checkOthers, demandOfTopK, emitTopK, variants,
+    alwaysFallback};
 
 } // namespace tenon::codegen

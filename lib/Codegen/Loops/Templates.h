@@ -30,7 +30,13 @@ struct Template {
   void (*emit)(KernelBuilder &, unsigned variant);
   /// How many loop shapes are worth trying.
   unsigned (*variants)(const KernelSource &);
+  /// Whether a kernel is left to obvious loops, which no care was taken to make
+  /// fast; none if it never is.
+  bool (*isFallback)(const KernelSource &) = nullptr;
 };
+
+/// For templates that are a fallback whatever the kernel.
+inline bool alwaysFallback(const KernelSource &) { return true; }
 
 /// In order of preference.
 llvm::ArrayRef<Template> templates();

@@ -10,12 +10,20 @@
 // select_and_scatter: for each window in row-major order the first region picks
 // an element (the earlier one stays while the region holds), then the second
 // combines the source into the result there. Dimensions that the window does
-// not move along are independent: they are the units, and the lanes.
+// not move along are independent: they are the units, and the lanes. If the
+// windows cover the operand exactly, without overlap, every window is
+// independent and writes its elements once.
+//
+// Small windows, which is what pooling has, are written out place by place and
+// stay in registers; only what is not covered by that, or has no dimension for
+// the lanes, counts as the fallback.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ReduceTree.h"
 #include "Templates.h"
+
+#include "tenon/Codegen/Loops/EmitKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -73,6 +81,34 @@ SmallVector<Window> windowsOf(stablehlo::SelectAndScatterOp op) {
   return windows;
 }
 
+/// Windows of up to this many places are written out.
+constexpr int64_t mostPlaces = 32;
+
+SmallVector<int64_t> sizesOf(ArrayRef<Window> windows) {
+  SmallVector<int64_t> sizes;
+  for (const Window &window : windows)
+    sizes.push_back(window.size);
+  return sizes;
+}
+
+/// Whether windows are small and leave the last dimension to the lanes.
+bool isFast(ArrayRef<Window> windows) {
+  return !windows.empty() && windows.back().isTrivial() &&
+         elementCount(sizesOf(windows)) <= mostPlaces;
+}
+
+/// Carries values through all places of a window in row-major order, which are
+/// constants if there are few.
+Values forPlaces(KernelBuilder &k, ArrayRef<int64_t> sizes, Values carried,
+                 llvm::function_ref<Values(const Indices &, ValueRange)> body) {
+  int64_t count = elementCount(sizes);
+  if (count > mostPlaces)
+    return k.forSpace(sizes, carried, body);
+  for (int64_t place = 0; place < count; ++place)
+    carried = body(k.algebra.delinearize(place, sizes), carried);
+  return carried;
+}
+
 Combiner combinerOf(stablehlo::ReduceWindowOp op) {
   return Combiner(op.getBody(), op.getInputs(), op.getInitValues(),
                   op.getResults());
@@ -106,15 +142,18 @@ std::optional<Running> runningDim(stablehlo::ReduceWindowOp op) {
 }
 
 /// A space with one dimension walked by lanes: the last one if it may be, and
-/// the others as units.
+/// the others as units; where that leaves enough units, one is a row of places.
 struct LaneSpace {
   SmallVector<int64_t> outer;
+  std::optional<int64_t> row;
   int64_t lanes = 1;
 
   LaneSpace(ArrayRef<int64_t> shape, bool lastMayBeLanes)
       : outer(shape.begin(), shape.end()) {
     if (lastMayBeLanes && !outer.empty())
       lanes = outer.pop_back_val();
+    if (!outer.empty() && units() >= maximumParts * outer.back())
+      row = outer.pop_back_val();
   }
   int64_t units() const { return elementCount(outer); }
 
@@ -124,15 +163,27 @@ struct LaneSpace {
       k.algebra.lanes = 1;
     k.forUnits(units(), [&](const IndexExpression &unit) {
       Indices indices = k.algebra.delinearize(unit, outer);
-      auto atLane = [&](const IndexExpression &lane) {
-        Indices all = indices;
-        all.push_back(lane);
-        body(all);
-      };
-      if (lanes == 1)
-        return atLane(0);
-      k.forLanes(lanes, atLane);
+      if (!row)
+        return forLanes(k, indices, body);
+      k.forRange(*row, [&](const IndexExpression &place) {
+        indices.push_back(place);
+        forLanes(k, indices, body);
+        indices.pop_back();
+      });
     });
+  }
+
+private:
+  void forLanes(KernelBuilder &k, Indices indices,
+                llvm::function_ref<void(const Indices &)> body) const {
+    auto atLane = [&](const IndexExpression &lane) {
+      indices.push_back(lane);
+      body(indices);
+      indices.pop_back();
+    };
+    if (lanes == 1)
+      return atLane(0);
+    k.forLanes(lanes, atLane);
   }
 };
 
@@ -179,11 +230,9 @@ private:
 
 void ReduceWindow::emitPoint(const Indices &output) {
   ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
-  SmallVector<int64_t> sizes;
-  for (const Window &window : windows)
-    sizes.push_back(window.size);
-  Values sums = k.forSpace(
-      sizes, start(), [&](const Indices &offset, ValueRange carried) {
+  Values sums = forPlaces(
+      k, sizesOf(windows), start(),
+      [&](const Indices &offset, ValueRange carried) {
         PointEmitter::Guard guard;
         Indices input;
         for (auto [dim, window] : llvm::enumerate(windows)) {
@@ -238,24 +287,43 @@ void ReduceWindow::emitRunning(Running running) {
 // select_and_scatter
 //===----------------------------------------------------------------------===//
 
-class SelectAndScatter {
-public:
-  SelectAndScatter(KernelBuilder &k, stablehlo::SelectAndScatterOp op)
-      : k(k), op(op), windows(windowsOf(op)), shape(shapeOf(op.getOperand())),
+/// The windows of a select_and_scatter and what is independent of what.
+struct SelectWindows {
+  explicit SelectWindows(stablehlo::SelectAndScatterOp op)
+      : windows(windowsOf(op)), shape(shapeOf(op.getOperand())),
         sourceShape(shapeOf(op.getSource())) {
     for (auto [dim, window] : llvm::enumerate(windows))
       (window.isTrivial() ? freeDims : movedDims).push_back(dim);
   }
 
-  static int64_t units(stablehlo::SelectAndScatterOp op) {
-    int64_t units = 1;
-    SmallVector<Window> windows = windowsOf(op);
-    bool lanes = !windows.empty() && windows.back().isTrivial();
-    for (size_t dim = 0; dim + lanes < windows.size(); ++dim)
-      if (windows[dim].isTrivial())
-        units *= shapeOf(op.getOperand())[dim];
-    return units;
+  SmallVector<Window> windows;
+  ArrayRef<int64_t> shape, sourceShape;
+  SmallVector<size_t> freeDims, movedDims;
+
+  /// Whether every element of the operand is in exactly one window.
+  bool tile() const {
+    for (auto [dim, window] : llvm::enumerate(windows))
+      if (window.low || window.high || window.size != window.stride ||
+          sourceShape[dim] * window.stride != shape[dim])
+        return false;
+    return elementCount(sizesOf(windows)) <= mostPlaces;
   }
+  /// The windows if they tile, else the dimensions they do not move along.
+  LaneSpace space() const {
+    bool lastIsFree = !freeDims.empty() && freeDims.back() + 1 == shape.size();
+    if (tile())
+      return LaneSpace(sourceShape, lastIsFree);
+    SmallVector<int64_t> free;
+    for (size_t dim : freeDims)
+      free.push_back(shape[dim]);
+    return LaneSpace(free, lastIsFree);
+  }
+};
+
+class SelectAndScatter : SelectWindows {
+public:
+  SelectAndScatter(KernelBuilder &k, stablehlo::SelectAndScatterOp op)
+      : SelectWindows(op), k(k), op(op) {}
 
   void emit();
 
@@ -277,14 +345,29 @@ private:
   /// The operand's index at an offset in a window, and whether it exists.
   Indices placeIn(ArrayRef<IndexExpression> source,
                   ArrayRef<IndexExpression> offset, PointEmitter::Guard &guard);
-  void emitWindow(ArrayRef<IndexExpression> source);
+  /// The position of the picked element in the window at `source`, as an i32
+  /// per lane.
+  Value pick(ArrayRef<IndexExpression> source);
+  /// Combines the source into the picked element; `alone` if no other window
+  /// does so with the window's elements.
+  void emitWindow(ArrayRef<IndexExpression> source, bool alone);
   void emitAll();
+  SmallVector<int64_t> sizes() const {
+    SmallVector<int64_t> sizes;
+    for (size_t dim : movedDims)
+      sizes.push_back(windows[dim].size);
+    return sizes;
+  }
+  Value positionOf(const Indices &offset) {
+    IndexExpression position = k.algebra.linearize(offset, sizes());
+    Value index = k.algebra.scalar(position);
+    Value small = arith::IndexCastOp::create(k.builder, k.loc,
+                                             k.builder.getI32Type(), index);
+    return k.points.asVector({small, k.levels.current()});
+  }
 
   KernelBuilder &k;
   stablehlo::SelectAndScatterOp op;
-  SmallVector<Window> windows;
-  ArrayRef<int64_t> shape, sourceShape;
-  SmallVector<size_t> freeDims, movedDims;
   Indices freeIndices;
 };
 
@@ -300,30 +383,17 @@ Indices SelectAndScatter::placeIn(ArrayRef<IndexExpression> source,
   return merge(moved);
 }
 
-void SelectAndScatter::emitWindow(ArrayRef<IndexExpression> source) {
+Value SelectAndScatter::pick(ArrayRef<IndexExpression> source) {
   OpBuilder &b = k.builder;
   Location loc = k.loc;
-  SmallVector<int64_t> sizes;
-  for (size_t dim : movedDims)
-    sizes.push_back(windows[dim].size);
-  auto number = [&](int64_t value) {
-    Type type = withLanesOf(
-        b.getI32Type(),
-        k.points.asVector(k.points.at(op.getInitValue(), {})).getType());
-    return numberOfType(b, loc, type, value);
-  };
-  auto positionOf = [&](const Indices &offset) -> Value {
-    IndexExpression position = k.algebra.linearize(offset, sizes);
-    Value index = k.algebra.scalar(position);
-    Value small = arith::IndexCastOp::create(b, loc, b.getI32Type(), index);
-    return k.points.asVector({small, k.levels.current()});
-  };
   Value first = k.points.asVector(k.points.at(op.getInitValue(), {}));
+  Value nowhere =
+      numberOfType(b, loc, withLanesOf(b.getI32Type(), first.getType()), -1);
   // Carried: the best element, its position in the window, whether there is
   // one.
   Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-  Values best = k.forSpace(
-      sizes, {first, number(-1), none},
+  return forPlaces(
+      k, sizes(), {first, nowhere, none},
       [&](const Indices &offset, ValueRange carried) -> Values {
         PointEmitter::Guard guard;
         Indices place = placeIn(source, offset, guard);
@@ -346,49 +416,65 @@ void SelectAndScatter::emitWindow(ArrayRef<IndexExpression> source) {
         return {arith::SelectOp::create(b, loc, take, element, carried[0]),
                 arith::SelectOp::create(b, loc, take, position, carried[1]),
                 any};
-      });
-  Element source16 = k.points.at(op.getSource(), merge(source));
-  k.forSpace(sizes, [&](const Indices &offset) {
+      })[1];
+}
+
+void SelectAndScatter::emitWindow(ArrayRef<IndexExpression> source,
+                                  bool alone) {
+  OpBuilder &b = k.builder;
+  Location loc = k.loc;
+  Value picked = pick(source);
+  Element moved = k.points.at(op.getSource(), merge(source));
+  auto update = [&](const Indices &offset, ValueRange) -> Values {
     PointEmitter::Guard guard;
     Indices place = placeIn(source, offset, guard);
     if (guard.never)
-      return;
+      return {};
     auto body = [&] {
       IndexExpression position = k.algebra.linearize(place, shape);
-      Value old = k.points.asVector(k.points.load(k.results.front(), position));
-      Value added =
-          k.points
-              .applyRegion(op.getScatter(), {old, k.points.asVector(source16)})
+      Value old =
+          k.points.asVector(alone ? k.points.at(op.getInitValue(), {})
+                                  : k.points.load(k.results.front(), position));
+      Value combined =
+          k.points.applyRegion(op.getScatter(), {old, k.points.asVector(moved)})
               .front();
       Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                         best[1], positionOf(offset));
-      Value value = arith::SelectOp::create(b, loc, here, added, old);
+                                         picked, positionOf(offset));
+      Value value = arith::SelectOp::create(b, loc, here, combined, old);
       k.points.store(k.results.front(), position, {value, k.levels.current()});
     };
     if (guard.uniform)
       k.ifThen(guard.uniform, body);
     else
       body();
-  });
+    return {};
+  };
+  forPlaces(k, sizes(), {}, update);
 }
 
 void SelectAndScatter::emitAll() {
   k.forSpace(extents(shape), [&](const Indices &moved) {
     k.storeResult(0, merge(moved), k.points.at(op.getInitValue(), {}));
   });
-  k.forSpace(extents(sourceShape),
-             [&](const Indices &source) { emitWindow(source); });
+  k.forSpace(extents(sourceShape), [&](const Indices &source) {
+    emitWindow(source, /*alone=*/false);
+  });
 }
 
 void SelectAndScatter::emit() {
-  SmallVector<int64_t> free;
-  for (size_t dim : freeDims)
-    free.push_back(shape[dim]);
-  bool lastIsFree = !freeDims.empty() && freeDims.back() + 1 == shape.size();
-  LaneSpace(free, lastIsFree).forEach(k, [&](Indices indices) {
-    indices.truncate(free.size());
-    freeIndices = indices;
-    emitAll();
+  space().forEach(k, [&](const Indices &indices) {
+    if (!tile()) {
+      freeIndices = indices;
+      freeIndices.truncate(freeDims.size());
+      return emitAll();
+    }
+    Indices moved;
+    freeIndices.clear();
+    for (size_t dim : freeDims)
+      freeIndices.push_back(indices[dim]);
+    for (size_t dim : movedDims)
+      moved.push_back(indices[dim]);
+    emitWindow(moved, /*alone=*/true);
   });
 }
 
@@ -426,9 +512,8 @@ void emitReduceWindow(KernelBuilder &k, unsigned) {
 }
 
 Demand demandOfSelectAndScatter(const KernelSource &source) {
-  return {SelectAndScatter::units(
-              cast<stablehlo::SelectAndScatterOp>(source.rootOperation())),
-          0};
+  auto op = cast<stablehlo::SelectAndScatterOp>(source.rootOperation());
+  return {SelectWindows(op).space().units(), 0};
 }
 
 void emitSelectAndScatter(KernelBuilder &k, unsigned) {
@@ -439,14 +524,27 @@ void emitSelectAndScatter(KernelBuilder &k, unsigned) {
 
 unsigned variants(const KernelSource &) { return 1; }
 
+template <typename Op>
+bool isFallbackFor(const KernelSource &source) {
+  return !isFast(windowsOf(cast<Op>(source.rootOperation())));
+}
+
 } // namespace
 
 extern const Template reduceWindowTemplate, selectAndScatterTemplate;
-const Template reduceWindowTemplate = {acceptsOp<stablehlo::ReduceWindowOp>,
-                                       checkOthers, demandOfReduceWindow,
-                                       emitReduceWindow, variants};
+const Template reduceWindowTemplate = {
+    acceptsOp<stablehlo::ReduceWindowOp>,
+    checkOthers,
+    demandOfReduceWindow,
+    emitReduceWindow,
+    variants,
+    isFallbackFor<stablehlo::ReduceWindowOp>};
 const Template selectAndScatterTemplate = {
-    acceptsOp<stablehlo::SelectAndScatterOp>, checkOthers,
-    demandOfSelectAndScatter, emitSelectAndScatter, variants};
+    acceptsOp<stablehlo::SelectAndScatterOp>,
+    checkOthers,
+    demandOfSelectAndScatter,
+    emitSelectAndScatter,
+    variants,
+    isFallbackFor<stablehlo::SelectAndScatterOp>};
 
 } // namespace tenon::codegen

@@ -384,6 +384,87 @@ TEST(EmitGeneric, PoolsAndItsGradient) {
   }
 }
 
+/// Windows that cover the operand exactly write every element once; larger ones
+/// than are written out, and those that leave elements out, take the same
+/// values from loops.
+TEST(EmitGeneric, PoolsInBlocks) {
+  struct Case {
+    int rows, size; // of the operand; of the window, which is its stride
+    bool tiles, fast;
+  };
+  for (Case c : {Case{8, 2, true, true}, Case{9, 2, false, true},
+                 Case{12, 6, false, false}}) {
+    int count = c.rows / c.size, channels = 35, images = 3;
+    auto text = [&](const char *kernel) {
+      return fill(kernel, {{"ROWS", std::to_string(c.rows)},
+                           {"COUNT", std::to_string(count)},
+                           {"SIZE", std::to_string(c.size)}});
+    };
+    EmittedKernel gradient(text(R"(
+    func.func private @kernel(%x: tensor<3xROWSxROWSx35xf32>, %s: tensor<3xCOUNTxCOUNTx35xf32>) -> tensor<3xROWSxROWSx35xf32> {
+      %z = stablehlo.constant dense<0.5> : tensor<f32>
+      %0 = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 1, SIZE, SIZE, 1>, window_strides = array<i64: 1, SIZE, SIZE, 1>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      }, {
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }) : (tensor<3xROWSxROWSx35xf32>, tensor<3xCOUNTxCOUNTx35xf32>, tensor<f32>) -> tensor<3xROWSxROWSx35xf32>
+      return %0 : tensor<3xROWSxROWSx35xf32>
+    })"));
+    EmittedKernel pool(text(R"(
+    func.func private @kernel(%x: tensor<3xROWSxROWSx35xf32>) -> tensor<3xCOUNTxCOUNTx35xf32> {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 1, SIZE, SIZE, 1>, window_strides = array<i64: 1, SIZE, SIZE, 1>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }) : (tensor<3xROWSxROWSx35xf32>, tensor<f32>) -> tensor<3xCOUNTxCOUNTx35xf32>
+      return %0 : tensor<3xCOUNTxCOUNTx35xf32>
+    })"));
+    // A part is a window where they tile, else an image.
+    EXPECT_EQ(gradient.maxParts, c.tiles ? images * count * count : images);
+    EXPECT_EQ(gradient.isFallback, !c.fast);
+    EXPECT_EQ(pool.isFallback, !c.fast);
+
+    Array<float> x = someNumbers(size_t(images * c.rows * c.rows * channels)),
+                 s = someNumbers(size_t(images * count * count * channels));
+    for (float &value : x) // ties, and not-a-numbers, which compare false
+      value = std::round(value * 2) + 0.0f;
+    for (size_t i = 0; i < x.size(); i += 97)
+      x[i] = NAN;
+    Array<float> g(x.size(), 9), eg(x.size(), 0.5f), p(s.size(), 9),
+        ep(s.size());
+    for (int b = 0; b < images; ++b)
+      for (int i = 0; i < count; ++i)
+        for (int j = 0; j < count; ++j)
+          for (int f = 0; f < channels; ++f) {
+            int best = -1;
+            float sum = 0;
+            for (int y = i * c.size; y < (i + 1) * c.size; ++y)
+              for (int v = j * c.size; v < (j + 1) * c.size; ++v) {
+                int at = ((b * c.rows + y) * c.rows + v) * channels + f;
+                if (best < 0 || !(x[best] >= x[at]))
+                  best = at;
+                sum += x[at];
+              }
+            int at = ((b * count + i) * count + j) * channels + f;
+            eg[best] += s[at];
+            ep[at] = sum;
+          }
+    for (int64_t parts : {1, 3}) {
+      gradient.run({x.data(), s.data(), g.data()}, parts);
+      expectSameBits(g, eg);
+      pool.run({x.data(), p.data()}, parts);
+      for (size_t i = 0; i < p.size(); ++i)
+        ASSERT_TRUE(p[i] == ep[i] || (std::isnan(p[i]) && std::isnan(ep[i])))
+            << i;
+    }
+  }
+}
+
 TEST(EmitGeneric, PoolsAlongTheLastDimension) {
   EmittedKernel kernel(R"(
     func.func private @kernel(%x: tensor<3x20xf32>, %i: tensor<f32>) -> tensor<3x20xf32> {

@@ -59,6 +59,7 @@ EmittedKernel::EmittedKernel(StringRef text, FeatureSet features) {
       ModuleOp::create(UnknownLoc::get(&owner.context));
   scratchBytes = scratchBytesNeeded(kernel);
   maxParts = tenon::codegen::maxParts(kernel);
+  isFallback = tenon::codegen::isFallback(kernel);
   auto emitted = emitKernel(kernel, *module, "kernel", features);
   if (failed(emitted)) {
     ADD_FAILURE() << "the kernel has no code";

@@ -57,6 +57,7 @@ public:
   std::string loops;
   int64_t scratchBytes = 0;
   int64_t maxParts = 0;
+  bool isFallback = false;
 
 private:
   std::unique_ptr<LoadedKernels> loaded;

@@ -27,6 +27,9 @@ int64_t scratchBytesNeeded(mlir::func::FuncOp kernel);
 /// The largest number of parts worth using, between 1 and maximumParts.
 int64_t maxParts(mlir::func::FuncOp kernel);
 
+/// Whether `kernel` is left to obvious loops: it has no fast code.
+bool isFallback(mlir::func::FuncOp kernel);
+
 /// Appends to `target` a function named `name` that computes `kernel`: rank-1
 /// memrefs for its operands, for those of its results that overwrite no operand
 /// (`exec.in_place`) and, if it needs any, for the scratch memory, followed by

@@ -40,6 +40,9 @@ inline constexpr llvm::StringLiteral kernelKindAttrName = "exec.kernel";
 /// Kernel function attribute, array<i64>, one entry per result: the operand the
 /// result overwrites, or -1.
 inline constexpr llvm::StringLiteral inPlaceAttrName = "exec.in_place";
+/// Kernel function attribute, unit: the kernel has no fast code, only obvious
+/// loops. Set when it is compiled.
+inline constexpr llvm::StringLiteral fallbackAttrName = "exec.fallback";
 /// Kernel function attribute, i64: bytes of scratch memory it is given as its
 /// last argument; absent for none.
 inline constexpr llvm::StringLiteral scratchBytesAttrName =
