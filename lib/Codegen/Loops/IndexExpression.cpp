@@ -164,6 +164,9 @@ IndexExpression IndexAlgebra::quotient(const IndexExpression &dividend,
     // The first lane stands at a multiple of the gcd within a block of
     // `divisor`, and the last one does not reach the next.
     atom.lane = {LaneForm::uniform, 0};
+  else if (form.isContiguous() && divisor < lanes && lanes % divisor == 0 &&
+           multiple % divisor == 0)
+    atom.lane = {LaneForm::general, 0, divisor};
   else
     atom.lane = {LaneForm::general, 0};
   result = add(atom);
@@ -292,13 +295,23 @@ int64_t IndexAlgebra::knownMultiple(const IndexExpression &expression) const {
 
 LaneForm IndexAlgebra::laneForm(const IndexExpression &expression) const {
   LaneForm form;
+  bool varies = false;
   for (auto [atom, coefficient] : expression.terms) {
     LaneForm lane = atoms[atom].lane;
-    if (lane.kind == LaneForm::general)
-      return lane;
-    form.step += coefficient * lane.step;
+    if (lane.isUniform())
+      continue;
+    // Stairs stay stairs only if nothing else varies.
+    if (lane.isStairs() && coefficient == 1 && !varies) {
+      form = lane;
+    } else {
+      if (lane.kind == LaneForm::general || form.kind == LaneForm::general)
+        return {LaneForm::general, 0};
+      form.step += coefficient * lane.step;
+    }
+    varies = true;
   }
-  form.kind = form.step ? LaneForm::linear : LaneForm::uniform;
+  if (form.kind != LaneForm::general)
+    form.kind = form.step ? LaneForm::linear : LaneForm::uniform;
   return form;
 }
 

@@ -77,6 +77,20 @@ Element PointEmitter::load(const Buffer &buffer,
     });
     return {value, level};
   }
+  // A few neighbours, each repeated. All lanes must exist.
+  if (form.isStairs() && !mask) {
+    Value index = algebra.scalar(position);
+    SmallVector<int64_t> picks;
+    for (int64_t lane = 0; lane < algebra.lanes; ++lane)
+      picks.push_back(lane / form.width);
+    Value value = levels.emitAt(level, [&](OpBuilder &b) {
+      auto few = VectorType::get({algebra.lanes / form.width}, storage);
+      Value loaded = vector::LoadOp::create(b, loc, few, buffer.memref, index);
+      Value repeated = vector::ShuffleOp::create(b, loc, loaded, loaded, picks);
+      return afterLoad(b, loc, repeated, buffer.elementType);
+    });
+    return {value, level};
+  }
   ++gathers;
   Value offsets = algebra.vector(position);
   Value zero = algebra.scalar(0);

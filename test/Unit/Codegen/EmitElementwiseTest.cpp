@@ -66,6 +66,29 @@ TEST(EmitElementwise, BroadcastsAlongEitherDimension) {
   check(kernel, {x.data(), r.data(), c.data()}, z);
 }
 
+/// A value per group of a few channels is loaded and repeated, not gathered.
+TEST(EmitElementwise, RepeatsGroups) {
+  for (int width : {2, 4, 8}) {
+    std::string text = R"(
+    func.func private @kernel(%x: tensor<3x5x8xWxf32>, %g: tensor<3x8xf32>) -> tensor<3x5x8xWxf32> {
+      %0 = stablehlo.broadcast_in_dim %g, dims = [0, 2] : (tensor<3x8xf32>) -> tensor<3x5x8xWxf32>
+      %1 = stablehlo.multiply %x, %0 : tensor<3x5x8xWxf32>
+      return %1 : tensor<3x5x8xWxf32>
+    })";
+    for (size_t at; (at = text.find('W')) != std::string::npos;)
+      text.replace(at, 1, std::to_string(width));
+    EmittedKernel kernel(text);
+    EXPECT_EQ(kernel.loops.find("vector.gather"), std::string::npos)
+        << kernel.loops;
+    size_t count = size_t(3 * 5 * 8 * width);
+    Array<float> x = someNumbers(count), g = someNumbers(24, -1, 5, 2),
+                 z(count);
+    for (size_t i = 0; i < count; ++i)
+      z[i] = x[i] * g[i / (5 * 8 * width) * 8 + i / width % 8];
+    check(kernel, {x.data(), g.data()}, z);
+  }
+}
+
 TEST(EmitElementwise, MovesElements) {
   // transpose, reverse, slice with stride, pad on all sides and inside,
   // concatenate

@@ -68,9 +68,13 @@ struct LaneForm {
   enum Kind { uniform, linear, general } kind = uniform;
   /// The difference between neighbouring lanes, for `linear`.
   int64_t step = 0;
+  /// For `general`, if not 0: `width` neighbouring lanes have one value, the
+  /// next ones one more; a divisor of the number of lanes.
+  int64_t width = 0;
 
   bool isUniform() const { return kind == uniform; }
   bool isContiguous() const { return kind == linear && step == 1; }
+  bool isStairs() const { return kind == general && width > 0; }
 };
 
 /// Makes and evaluates index expressions for one kernel.
