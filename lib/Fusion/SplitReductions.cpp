@@ -95,9 +95,11 @@ private:
     std::optional<ReducedDimensions> dims = reducedDimensions(op);
     auto type = cast<RankedTensorType>(op.getInputs().front().getType());
     auto result = cast<RankedTensorType>(op.getResult(0).getType());
-    if (!dims || type.getElementType() != result.getElementType() ||
-        !startsNeutral(op))
+    if (op.getInputs().size() != 1 ||
+        type.getElementType() != result.getElementType() || !startsNeutral(op))
       return;
+    if (!dims)
+      return splitMixed(op);
     if (dims->trailing && dims->leading == 0)
       splitTotal(op);
     else if (!dims->trailing)
@@ -155,6 +157,30 @@ private:
     for (; reducedDims > 0; --reducedDims)
       input = reduce(builder, op, input, {0});
     finish(op, input);
+  }
+
+  /// Leading and trailing dimensions, the latter fewer elements than a vector
+  /// has lanes, as in the statistics of groups of a few channels: the leading
+  /// ones first, with full vectors of columns, then the few.
+  void splitMixed(stablehlo::ReduceOp op) {
+    auto type = cast<RankedTensorType>(op.getInputs().front().getType());
+    SmallVector<int64_t> leading(op.getDimensions());
+    llvm::sort(leading);
+    int64_t columns = 1, trailing = 0;
+    for (int64_t dim = type.getRank() - 1;
+         !leading.empty() && leading.back() == dim; --dim) {
+      columns *= type.getDimSize(dim);
+      leading.pop_back();
+      ++trailing;
+    }
+    constexpr int64_t fewColumns = 16;
+    if (leading.empty() || columns == 1 || columns >= fewColumns)
+      return;
+    // The trailing dimensions after the leading ones are gone.
+    int64_t rank = type.getRank() - int64_t(leading.size());
+    OpBuilder builder(op);
+    Value partial = reduce(builder, op, op.getInputs().front(), leading);
+    finish(op, reduce(builder, op, partial, range(rank - trailing, rank)));
   }
 
   static SmallVector<int64_t> range(int64_t begin, int64_t end) {

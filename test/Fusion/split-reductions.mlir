@@ -60,3 +60,16 @@ func.func @main(%x: tensor<768x3072xf32>) -> tensor<f32> {
   %0 = stablehlo.reduce(%x init: %one) applies stablehlo.add across dimensions = [0, 1] : (tensor<768x3072xf32>, tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Statistics of groups of four channels: the positions first, then the four.
+
+// CHECK-LABEL: func.func @groups
+// CHECK: stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [1, 2] : (tensor<2x8x8x8x4xf32>, tensor<f32>) -> tensor<2x8x4xf32>
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [2] : (tensor<2x8x4xf32>, tensor<f32>) -> tensor<2x8xf32>
+func.func @groups(%x: tensor<2x8x8x8x4xf32>) -> tensor<2x8xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1, 2, 4] : (tensor<2x8x8x8x4xf32>, tensor<f32>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}

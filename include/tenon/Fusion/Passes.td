@@ -17,6 +17,8 @@ def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"
     the IR: the reduced dimension is split into blocks whose number follows from
     the shape alone, a first reduction makes one partial result per block, a
     second one combines them.
+    A reduction over leading dimensions and a few trailing elements (groups of
+    channels) goes over the leading ones first, where vectors are full.
 
     ```mlir
     // before
