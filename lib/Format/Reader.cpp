@@ -47,7 +47,8 @@ public:
     });
     each(table.kernels(), [&](const fb::Kernel &kernel) {
       index.kernels.push_back({text(kernel.symbol()),
-                               text(kernel.description()), kernel.fallback()});
+                               text(kernel.description()), kernel.fallback(),
+                               numbers(kernel.reads())});
     });
     each(table.library_calls(), [&](const fb::LibraryCallEntry &entry) {
       load(entry, index.libraryCalls.emplace_back());

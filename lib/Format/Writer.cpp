@@ -34,10 +34,12 @@ public:
     for (const Tensor &tensor : index.tensors)
       tensors.push_back(build(tensor));
     std::vector<Offset<fb::Kernel>> kernels;
-    for (const Kernel &kernel : index.kernels)
-      kernels.push_back(fb::CreateKernel(builder, text(kernel.symbol),
-                                         text(kernel.description),
-                                         kernel.fallback));
+    for (const Kernel &kernel : index.kernels) {
+      auto symbol = text(kernel.symbol), description = text(kernel.description);
+      auto reads = builder.CreateVector(kernel.reads);
+      kernels.push_back(fb::CreateKernel(builder, symbol, description,
+                                         kernel.fallback, reads));
+    }
     std::vector<Offset<fb::LibraryCallEntry>> calls;
     for (const LibraryCallEntry &entry : index.libraryCalls)
       calls.push_back(build(entry));

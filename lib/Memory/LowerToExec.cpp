@@ -34,6 +34,21 @@ namespace {
 constexpr int64_t elementsPerPart = 4096;
 constexpr int64_t maximalParts = 64;
 
+/// Whether a group only picks elements of its operand `input` or, if it
+/// overwrites it, only replaces some: its work is not that of the whole.
+bool touchesSome(step::GroupOp group, size_t input, bool overwrites) {
+  BlockArgument argument = group.getBody().getArgument(input);
+  return llvm::all_of(argument.getUses(), [&](OpOperand &use) {
+    if (use.getOperandNumber() != 0)
+      return false;
+    Operation *user = use.getOwner();
+    return isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp,
+               stablehlo::GatherOp>(user) ||
+           (overwrites &&
+            isa<stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>(user));
+  });
+}
+
 class ProgramWriter {
 public:
   ProgramWriter(ModuleOp module, func::FuncOp function)
@@ -264,15 +279,23 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   }
   SmallVector<Value> arguments;
   int64_t elements = 1;
-  for (Value operand : group.getInputs()) {
-    arguments.push_back(slice(operand));
+  auto touch = [&](Value value) {
     elements = std::max(
-        elements, cast<RankedTensorType>(operand.getType()).getNumElements());
+        elements, cast<RankedTensorType>(value.getType()).getNumElements());
+  };
+  SmallVector<bool> replacesSome(group.getNumOperands());
+  for (auto [index, operand] : llvm::enumerate(group.getInputs())) {
+    arguments.push_back(slice(operand));
+    bool overwrites = llvm::is_contained(inPlace, int64_t(index));
+    bool some = touchesSome(group, index, overwrites);
+    replacesSome[index] = some && overwrites;
+    if (!some)
+      touch(operand);
   }
   for (auto [output, overwritten] :
        llvm::zip_equal(group.getOutputs(), inPlace)) {
-    elements = std::max(
-        elements, cast<RankedTensorType>(output.getType()).getNumElements());
+    if (overwritten < 0 || !replacesSome[overwritten])
+      touch(output);
     if (overwritten < 0)
       arguments.push_back(slice(output));
   }

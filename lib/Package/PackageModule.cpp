@@ -129,6 +129,10 @@ LogicalResult Packager::addKernel(func::FuncOp op) {
   format::Kernel kernel;
   kernel.symbol = symbol.str();
   kernel.fallback = op->hasAttr(exec::fallbackAttrName);
+  auto inPlace = op->getAttrOfType<DenseI64ArrayAttr>(exec::inPlaceAttrName);
+  for (int64_t operand = 0; operand < int64_t(op.getNumArguments()); ++operand)
+    if (!inPlace || !llvm::is_contained(inPlace.asArrayRef(), operand))
+      kernel.reads.push_back(operand);
   if (auto description = op->getAttrOfType<StringAttr>(descriptionAttrName))
     kernel.description = description.str();
   kernelIndex[op.getSymName()] = package.index.kernels.size();

@@ -32,13 +32,21 @@ public:
     return true;
   }
 
-  /// A barrier is not needed between two operations of thread 0. Where control
-  /// flow meets, both sides are control flow operations, which count as shared.
+  /// Barriers where two operations touch the same bytes and one writes them.
+  /// Operations of thread 0 alone follow each other anyway. Around control flow
+  /// there is always one, so that nothing is known to be in flight there.
   void placeBarriers() {
-    for (size_t i = 0; i < program.list.size(); ++i)
-      program.list[i].barrierAfter = i + 1 == program.list.size() ||
-                                     !isSerial(program.list[i]) ||
-                                     !isSerial(program.list[i + 1]);
+    std::vector<size_t> running; // since the last barrier
+    for (size_t i = 0; i < program.list.size(); ++i) {
+      running.push_back(i);
+      bool &barrier = program.list[i].barrierAfter;
+      barrier = i + 1 == program.list.size() || isControlFlow(i) ||
+                isControlFlow(i + 1) ||
+                std::any_of(running.begin(), running.end(),
+                            [&](size_t j) { return mustFollow(i + 1, j); });
+      if (barrier)
+        running.clear();
+    }
   }
 
 private:
@@ -47,6 +55,9 @@ private:
     operation.parts = launch.parts;
     operation.function = kernels[launch.kernel];
     operation.description = launch.kernel;
+    for (int64_t argument : index.kernels[launch.kernel].reads)
+      if (argument >= 0 && argument < int64_t(launch.arguments.size()))
+        written[operation.firstPointer + argument] = false;
     program.list.push_back(operation);
     return true;
   }
@@ -77,6 +88,9 @@ private:
       site.serial &= made.tasks(phase) == 1;
     }
     program.sites.push_back(std::move(site));
+    // The result, and the workspace behind it, are written.
+    for (int64_t i = 0; i + 1 < operands; ++i)
+      written[operation.firstPointer + i] = false;
     for (uint32_t i = 0; i < operation.pointerCount; ++i)
       program.siteOfSlot[operation.firstPointer + i] =
           uint32_t(program.list.size()) + 1;
@@ -86,6 +100,7 @@ private:
 
   bool append(const format::Copy &copy) {
     Operation operation = make(Operation::copy, {copy.from, copy.to});
+    written[operation.firstPointer] = false;
     operation.bytes = copy.from.bytes;
     // Below this a second thread costs more than it helps.
     constexpr uint64_t bytesPerPart = 1 << 16;
@@ -143,7 +158,35 @@ private:
     operation.pointerCount = uint32_t(slices.size());
     program.places.insert(program.places.end(), slices.begin(), slices.end());
     program.siteOfSlot.resize(program.places.size());
+    written.resize(program.places.size(), true);
     return operation;
+  }
+
+  bool isControlFlow(size_t operation) const {
+    switch (program.list[operation].kind) {
+    case Operation::launch:
+    case Operation::copy:
+    case Operation::libraryCall:
+      return false;
+    default:
+      return true;
+    }
+  }
+
+  /// Whether `later` must not start before all threads are done with `earlier`.
+  bool mustFollow(size_t later, size_t earlier) const {
+    const Operation &a = program.list[earlier], &b = program.list[later];
+    if (isSerial(a) && isSerial(b))
+      return false;
+    for (uint32_t i = a.firstPointer; i < a.firstPointer + a.pointerCount; ++i)
+      for (uint32_t j = b.firstPointer; j < b.firstPointer + b.pointerCount;
+           ++j) {
+        const format::Slice &x = program.places[i], &y = program.places[j];
+        if ((written[i] || written[j]) && x.segment == y.segment &&
+            x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes)
+          return true;
+      }
+    return false;
   }
 
   bool isSerial(const Operation &operation) const {
@@ -170,6 +213,7 @@ private:
   std::span<const KernelFunction> kernels;
   std::span<const std::unique_ptr<libraries::Call>> calls;
   Error &error;
+  std::vector<bool> written; // per pointer
 };
 
 } // namespace tenon::runtime

@@ -7,7 +7,9 @@
 //   While(p, C, B)    L: C; unless p goto E; B; goto L; E:
 //   Case(s, B0, B1)   select s -> T0, T1; T0: B0; goto E; T1: B1; E:
 //
-// A barrier separates operations, except between two that thread 0 runs alone.
+// Threads wait for each other only where they must: a barrier stands in front of
+// an operation that writes what an earlier one since the last barrier uses, or
+// uses what it writes, unless thread 0 runs both alone.
 //
 //===----------------------------------------------------------------------===//
 

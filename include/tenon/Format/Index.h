@@ -161,6 +161,8 @@ struct Kernel {
   std::string symbol; // void symbol(void *const *arguments, int64 part, parts)
   std::string description; // what it computes, for people
   bool fallback = false;   // has no fast code, only obvious loops
+  /// Arguments it does not write, by number; it may write all others.
+  std::vector<int64_t> reads;
 
   bool operator==(const Kernel &) const = default;
 };

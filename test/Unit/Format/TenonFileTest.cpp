@@ -49,7 +49,7 @@ Index fullIndex() {
   empty.role = Role::hyperParameter;
   empty.storage = {0, 4096, 0};
   index.tensors = {state, empty, scalar};
-  index.kernels = {{"k0", "first", false}, {"k1", "", true}};
+  index.kernels = {{"k0", "first", false}, {"k1", "", true, {0, 2}}};
   LibraryCallEntry matmul, convolution;
   Matmul m;
   m.lhsType = ElementType::bf16;
