@@ -1,0 +1,110 @@
+//===- ProgramTest.cpp - Where threads wait for each other ----------------===//
+//
+// Barriers of small programs, laid out by hand: a kernel `copies` reads its
+// first argument and writes its second, `both` may write all it is given.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../../lib/Runtime/Program.h"
+
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::format;
+using namespace tenon::runtime;
+
+namespace {
+
+constexpr uint32_t copies = 0, both = 1;
+
+Slice at(uint64_t offset, uint64_t bytes = 64) { return {0, offset, bytes}; }
+
+void nothing(void *const *, int64_t, int64_t) {}
+
+Instruction launch(uint32_t kernel, std::vector<Slice> arguments,
+                   uint32_t parts = 2) {
+  return {Launch{kernel, std::move(arguments), parts}};
+}
+
+/// After which operations there is a barrier.
+std::vector<bool> barriers(std::vector<Instruction> instructions) {
+  Index index;
+  index.kernels = {{"copies", "", false, {0}}, {"both", "", false}};
+  EntryPoint entry;
+  entry.program.instructions = std::move(instructions);
+  KernelFunction functions[] = {nothing, nothing};
+  Program program;
+  Error error;
+  EXPECT_TRUE(program.build(index, entry, functions, {}, error))
+      << error.message;
+  std::vector<bool> result;
+  for (const Operation &operation : program.operations())
+    result.push_back(operation.barrierAfter);
+  return result;
+}
+
+using Barriers = std::vector<bool>;
+
+TEST(Program, WaitsForWhatIsRead) {
+  EXPECT_EQ(barriers({launch(copies, {at(0), at(64)}),
+                      launch(copies, {at(64), at(128)})}),
+            Barriers({true, true}));
+}
+
+TEST(Program, DoesNotWaitForOthers) {
+  // All read the same and write apart; the last reads what the first wrote.
+  EXPECT_EQ(barriers({launch(copies, {at(0), at(64)}),
+                      launch(copies, {at(0), at(128)}),
+                      launch(copies, {at(0), at(192)}),
+                      launch(copies, {at(64), at(256)})}),
+            Barriers({false, false, true, true}));
+}
+
+TEST(Program, WaitsBeforeOverwriting) {
+  // What is still read, what is still written, and a part of either.
+  EXPECT_EQ(barriers({launch(copies, {at(0), at(64)}),
+                      launch(copies, {at(128), at(0)})}),
+            Barriers({true, true}));
+  EXPECT_EQ(barriers({launch(copies, {at(0), at(64)}),
+                      launch(copies, {at(0), at(64)})}),
+            Barriers({true, true}));
+  EXPECT_EQ(barriers({launch(copies, {at(0, 256), at(512)}),
+                      launch(copies, {at(1024), at(192, 4)})}),
+            Barriers({true, true}));
+}
+
+TEST(Program, TakesArgumentsForWrittenUnlessTold) {
+  EXPECT_EQ(
+      barriers({launch(both, {at(0), at(64)}), launch(both, {at(0), at(128)})}),
+      Barriers({true, true}));
+}
+
+TEST(Program, OtherSegmentsAreApart) {
+  Instruction other = launch(copies, {Slice{1, 64, 64}, Slice{1, 0, 64}});
+  EXPECT_EQ(barriers({launch(copies, {at(0), at(64)}), other}),
+            Barriers({false, true}));
+}
+
+TEST(Program, OneThreadFollowsItself) {
+  EXPECT_EQ(barriers({launch(copies, {at(0), at(64)}, 1),
+                      launch(copies, {at(64), at(128)}, 1),
+                      launch(copies, {at(128), at(192)}, 2)}),
+            Barriers({false, true, true}));
+}
+
+TEST(Program, WaitsAroundControlFlow) {
+  While loop;
+  loop.predicate = at(512, 1);
+  loop.condition.instructions = {launch(copies, {at(0), at(64)})};
+  loop.body.instructions = {launch(copies, {at(128), at(192)})};
+  // Condition, branch, body, jump, and what follows.
+  Barriers found = barriers(
+      {Instruction{std::move(loop)}, launch(copies, {at(256), at(320)})});
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_TRUE(found[0]);
+  EXPECT_TRUE(found[1]);
+  EXPECT_TRUE(found[2]);
+  EXPECT_TRUE(found[4]);
+}
+
+} // namespace
