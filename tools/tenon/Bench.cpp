@@ -1,5 +1,4 @@
-//===- Bench.cpp - tenon bench
-//----------------------------------------------===//
+//===- Bench.cpp - tenon bench --------------------------------------------===//
 //
 // Times steps of a .tenon file, or every kernel and call of one.
 //
@@ -30,8 +29,8 @@ int fail(const std::string &message) {
   return driver::exitUserError;
 }
 
-/// What every kernel and call took over some steps, one entry per name, the
-/// dearest first.
+/// What every kernel and call took over some steps, one entry per name and
+/// size, the dearest first.
 struct KernelTimes {
   std::vector<runtime::InstructionTime> kernels;
   double total = 0, fallback = 0, library = 0; // seconds over all steps
@@ -47,9 +46,11 @@ std::optional<KernelTimes> profile(runtime::Executor &executor, int64_t steps,
     result.total += time.seconds;
     result.fallback += time.fallback ? time.seconds : 0;
     result.library += time.library ? time.seconds : 0;
-    auto known = std::find_if(
-        result.kernels.begin(), result.kernels.end(),
-        [&](const runtime::InstructionTime &m) { return m.name == time.name; });
+    auto known =
+        std::find_if(result.kernels.begin(), result.kernels.end(),
+                     [&](const runtime::InstructionTime &m) {
+                       return m.name == time.name && m.what == time.what;
+                     });
     if (known == result.kernels.end()) {
       result.kernels.push_back(time);
       continue;
