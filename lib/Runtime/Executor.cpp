@@ -360,7 +360,8 @@ bool Executor::Implementation::run(const Program &program, int64_t steps,
     return false;
   }
   Run context{&program, steps, options.flushDenormals, times, {}, false};
-  runTeam(options.threads, walkSteps, &context);
+  runTeam(std::min(options.threads, program.widestOperation()), walkSteps,
+          &context);
   if (context.failed.load()) {
     error = {Failure::run, "a library call failed while running the step"};
     return false;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -247,6 +248,18 @@ void Program::rebindAllCalls() {
 
 std::optional<uint32_t> Program::callUsing(size_t slot) const {
   return siteOfSlot[slot] ? std::optional(siteOfSlot[slot] - 1) : std::nullopt;
+}
+
+unsigned Program::widestOperation() const {
+  int64_t widest = 1;
+  for (const Operation &operation : list)
+    if (operation.kind == Operation::launch ||
+        operation.kind == Operation::copy)
+      widest = std::max<int64_t>(widest, operation.parts);
+  for (const CallSite &site : sites)
+    for (int64_t tasks : site.tasks)
+      widest = std::max(widest, tasks);
+  return unsigned(std::min<int64_t>(widest, std::numeric_limits<int>::max()));
 }
 
 void Program::runCall(const CallSite &site, unsigned thread, unsigned threads,

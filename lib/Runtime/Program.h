@@ -80,6 +80,10 @@ public:
   const std::vector<Operation> &operations() const { return list; }
   const std::string &name() const { return entryName; }
 
+  /// How many threads have work in the widest operation: a program of small
+  /// operations alone needs no team.
+  unsigned widestOperation() const;
+
   /// What one thread of a team does: the whole walk, its share of the work. All
   /// threads of the team call it. `failed` is set if a library call fails. With
   /// `times`, which has one entry per operation, every operation is timed.

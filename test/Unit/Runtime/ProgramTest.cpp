@@ -26,8 +26,7 @@ Instruction launch(uint32_t kernel, std::vector<Slice> arguments,
   return {Launch{kernel, std::move(arguments), parts}};
 }
 
-/// After which operations there is a barrier.
-std::vector<bool> barriers(std::vector<Instruction> instructions) {
+Program build(std::vector<Instruction> instructions) {
   Index index;
   index.kernels = {{"copies", "", false, {0}}, {"both", "", false}};
   EntryPoint entry;
@@ -37,6 +36,12 @@ std::vector<bool> barriers(std::vector<Instruction> instructions) {
   Error error;
   EXPECT_TRUE(program.build(index, entry, functions, {}, error))
       << error.message;
+  return program;
+}
+
+/// After which operations there is a barrier.
+std::vector<bool> barriers(std::vector<Instruction> instructions) {
+  Program program = build(std::move(instructions));
   std::vector<bool> result;
   for (const Operation &operation : program.operations())
     result.push_back(operation.barrierAfter);
@@ -90,6 +95,14 @@ TEST(Program, OneThreadFollowsItself) {
                       launch(copies, {at(64), at(128)}, 1),
                       launch(copies, {at(128), at(192)}, 2)}),
             Barriers({false, true, true}));
+}
+
+TEST(Program, NeedsNoTeamForSmallOperations) {
+  EXPECT_EQ(build({launch(copies, {at(0), at(64)}, 1)}).widestOperation(), 1u);
+  EXPECT_EQ(build({launch(copies, {at(0), at(64)}, 1),
+                   launch(copies, {at(0), at(64)}, 3)})
+                .widestOperation(),
+            3u);
 }
 
 TEST(Program, WaitsAroundControlFlow) {
