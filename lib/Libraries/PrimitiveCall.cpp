@@ -93,14 +93,19 @@ std::unique_ptr<BoundCall> PrimitiveCall::newBinding() const {
 
 Step PrimitiveCall::makeStep(const PrimitiveDescription &description,
                              std::shared_ptr<Primitive> primitive,
-                             std::vector<Operand> operands) {
+                             std::vector<Operand> operands, Scratch *shared) {
   Step step;
   step.primitive = std::move(primitive);
   step.operands = std::move(operands);
-  if (int64_t scratch = scratchpadBytes(description))
+  Scratch own;
+  Scratch &scratch = shared ? *shared : own;
+  int64_t needed = scratchpadBytes(description);
+  if (scratch.bytes < needed)
+    scratch = {reserve(needed), needed};
+  if (needed)
     step.operands.push_back({DNNL_ARG_SCRATCHPAD,
                              memoryOf(description, dnnl_query_scratchpad_md),
-                             workspaceArgument(), reserve(scratch)});
+                             workspaceArgument(), scratch.offset});
   return step;
 }
 

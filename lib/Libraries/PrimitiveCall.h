@@ -36,6 +36,11 @@ struct Step {
 using Task = std::vector<Step>;
 using Phase = std::vector<Task>;
 
+/// Scratch memory that steps of one task use in turn.
+struct Scratch {
+  int64_t offset = 0, bytes = 0;
+};
+
 class PrimitiveCall final : public Call {
 public:
   PrimitiveCall(const Engine &engine, std::vector<int64_t> argumentBytes)
@@ -63,10 +68,11 @@ public:
     workspace += alignTo64(size);
     return offset;
   }
-  /// A step of `primitive` whose scratch memory is reserved behind `operands`.
+  /// A step of `primitive` whose scratch memory is named behind `operands`:
+  /// memory of its own, or what `shared` has if that is enough.
   Step makeStep(const PrimitiveDescription &description,
                 std::shared_ptr<Primitive> primitive,
-                std::vector<Operand> operands);
+                std::vector<Operand> operands, Scratch *shared = nullptr);
 
   std::vector<Phase> work;
   std::string code;
