@@ -127,21 +127,26 @@ private:
   PrimitiveDescription describeBest(const View &inputs, const View &outputs,
                                     const View &weights);
 
-  Place reserve(const dnnl_memory_desc_t &memory) {
+  Place reserve(const dnnl_memory_desc_t &memory, Shared *shared = nullptr) {
     return {memory, call->workspaceArgument(),
-            call->reserve(int64_t(dnnl_memory_desc_get_size(&memory)))};
+            call->reserve(int64_t(dnnl_memory_desc_get_size(&memory)), shared)};
   }
-  bool appendReorder(Task &task, const Place &from, const Place &to);
+  bool appendReorder(Task &task, const Place &from, const Place &to,
+                     Shared *scratch = nullptr);
   bool appendCopies(Phase &phase, const Place &from, const Place &to,
                     bool toWeights);
   /// The operand in the layout the library wants: in place if it is in it,
   /// otherwise copied by a step that is appended.
   std::optional<Place> packed(Task &task, const View &view,
-                              const dnnl_memory_desc_t &wanted);
+                              const dnnl_memory_desc_t &wanted,
+                              Shared *copy = nullptr,
+                              Shared *scratch = nullptr);
   View kernelDense() const;
   /// How many products make one element of an output or a data gradient.
   int64_t termsPerElement() const;
   int64_t imagesPerSum() const;
+  int64_t imagesPerPass(int64_t length, const PrimitiveDescription &whole,
+                        const Place &source, const Place &target) const;
   bool fail(const char *what) {
     if (error.empty())
       error = what;
@@ -270,9 +275,10 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
 
 /// From how many terms on it matters how they are added. The AVX-512 kernels
 /// that read channels last add all of them in one register, one after the
-/// other; those on blocks add up 16 channels at a time. Measured on 4608
-/// terms of random sign: 1.1e-6 and 2.0e-7 of the result's size.
-static constexpr int64_t longSum = 1024;
+/// other; those on blocks add up 16 channels at a time. Measured on terms of
+/// random sign, relative to the sum: 4.2e-7 and 2.0e-7 for 576 of them, 1.1e-6
+/// and 2.0e-7 for 4608.
+static constexpr int64_t longSum = 512;
 
 int64_t ConvolutionBuilder::termsPerElement() const {
   if (d.kind == ConvolutionKind::weightGradient)
@@ -310,7 +316,7 @@ PrimitiveDescription ConvolutionBuilder::describeBest(const View &inputs,
 }
 
 bool ConvolutionBuilder::appendReorder(Task &task, const Place &from,
-                                       const Place &to) {
+                                       const Place &to, Shared *scratch) {
   PrimitiveDescription description;
   Attributes attributes = userScratchpad();
   if (dnnl_reorder_primitive_desc_create(
@@ -320,9 +326,9 @@ bool ConvolutionBuilder::appendReorder(Task &task, const Place &from,
   auto primitive = createPrimitive(description);
   if (!primitive)
     return fail("oneDNN failed to create a conversion of layouts");
-  task.push_back(
-      call->makeStep(description, primitive,
-                     {from.named(DNNL_ARG_FROM), to.named(DNNL_ARG_TO)}));
+  task.push_back(call->makeStep(
+      description, primitive,
+      {from.named(DNNL_ARG_FROM), to.named(DNNL_ARG_TO)}, scratch));
   return true;
 }
 
@@ -363,12 +369,13 @@ bool ConvolutionBuilder::appendCopies(Phase &phase, const Place &from,
 
 std::optional<Place>
 ConvolutionBuilder::packed(Task &task, const View &view,
-                           const dnnl_memory_desc_t &wanted) {
+                           const dnnl_memory_desc_t &wanted, Shared *copy,
+                           Shared *scratch) {
   Place plain = placeOf(view);
   if (dnnl_memory_desc_equal(&plain.memory, &wanted))
     return plain;
-  Place place = reserve(wanted);
-  if (!appendReorder(task, plain, place))
+  Place place = reserve(wanted, copy);
+  if (!appendReorder(task, plain, place, scratch))
     return std::nullopt;
   return place;
 }
@@ -412,53 +419,103 @@ static Step mirrorStep(const View &from, const View &to, size_t spatialRank) {
   return step;
 }
 
+/// How many images of a piece are convolved at a time: all of them in place,
+/// otherwise as many as stay in a core's cache while they are packed, convolved
+/// and unpacked.
+int64_t ConvolutionBuilder::imagesPerPass(int64_t length,
+                                          const PrimitiveDescription &whole,
+                                          const Place &source,
+                                          const Place &target) const {
+  bool isForward = d.kind == ConvolutionKind::forward;
+  int64_t bytes = 0;
+  for (auto [place, query] :
+       {std::pair(&source,
+                  isForward ? dnnl_query_src_md : dnnl_query_diff_dst_md),
+        std::pair(&target,
+                  isForward ? dnnl_query_dst_md : dnnl_query_diff_src_md)}) {
+    const dnnl_memory_desc_t &wanted = memoryOf(whole, query);
+    if (!dnnl_memory_desc_equal(&place->memory, &wanted))
+      bytes += int64_t(dnnl_memory_desc_get_size(&wanted));
+  }
+  constexpr int64_t cached = 1 << 20;
+  int64_t passes =
+      std::clamp<int64_t>((bytes + cached - 1) / cached, 1, length);
+  return (length + passes - 1) / passes;
+}
+
 /// Forward and data gradient.
 bool ConvolutionBuilder::buildDataCall() {
   bool isForward = d.kind == ConvolutionKind::forward;
   const View &source = isForward ? input : output;
   const View &target = isForward ? output : input;
-  auto runs = cutRange(d.batch, d.pieces, 1);
-  std::vector<Task> pieces;
-  // A last piece of another length may want the weights in other blocks.
+  struct Built {
+    PrimitiveDescription description;
+    std::shared_ptr<Primitive> primitive;
+    size_t weights = 0;
+  };
+  std::map<int64_t, Built> built; // by the number of images
+  // Another number of images may want the weights in other blocks.
   std::vector<Place> weights;
-  PrimitiveDescription description;
-  std::shared_ptr<Primitive> primitive;
-  int64_t builtFor = 0;
-  for (auto [begin, length] : runs) {
-    View inputs = input.part(0, begin, length);
-    View outputs = output.part(0, begin, length);
-    if (length != builtFor) {
-      description = describeBest(inputs, outputs, kernel);
-      if (!description)
-        return false;
-      const auto &wanted = memoryOf(description, dnnl_query_weights_md);
-      if (weights.empty() ||
-          !dnnl_memory_desc_equal(&weights.back().memory, &wanted))
-        weights.push_back(reserve(wanted));
-      primitive = createPrimitive(description);
-      if (!primitive)
-        return fail("oneDNN failed to create a convolution");
-      builtFor = length;
-    }
+  auto build = [&](int64_t images) -> const Built * {
+    auto [entry, isNew] = built.try_emplace(images);
+    Built &one = entry->second;
+    if (!isNew)
+      return &one;
+    one.description = describeBest(input.part(0, 0, images),
+                                   output.part(0, 0, images), kernel);
+    if (!one.description)
+      return nullptr;
+    const auto &wanted = memoryOf(one.description, dnnl_query_weights_md);
+    while (one.weights < weights.size() &&
+           !dnnl_memory_desc_equal(&weights[one.weights].memory, &wanted))
+      ++one.weights;
+    if (one.weights == weights.size())
+      weights.push_back(reserve(wanted));
+    one.primitive = createPrimitive(one.description);
+    if (!one.primitive)
+      fail("oneDNN failed to create a convolution");
+    return one.primitive ? &one : nullptr;
+  };
+
+  std::vector<Task> pieces;
+  for (auto [runBegin, runLength] : cutRange(d.batch, d.pieces, 1)) {
     Task &task = pieces.emplace_back();
-    auto from =
-        packed(task, source.part(0, begin, length),
-               memoryOf(description, isForward ? dnnl_query_src_md
-                                               : dnnl_query_diff_dst_md));
-    if (!from)
+    PrimitiveDescription whole =
+        describeBest(input.part(0, runBegin, runLength),
+                     output.part(0, runBegin, runLength), kernel);
+    if (!whole)
       return false;
-    const auto &wanted = memoryOf(
-        description, isForward ? dnnl_query_dst_md : dnnl_query_diff_src_md);
-    Place result = placeOf(target.part(0, begin, length));
-    bool inPlace = dnnl_memory_desc_equal(&result.memory, &wanted);
-    Place to = inPlace ? result : reserve(wanted);
-    task.push_back(call->makeStep(
-        description, primitive,
-        {from->named(isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST),
-         weights.back().named(DNNL_ARG_WEIGHTS),
-         to.named(isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC)}));
-    if (!inPlace && !appendReorder(task, to, result))
-      return false;
+    int64_t images = imagesPerPass(
+        runLength, whole, placeOf(source.part(0, runBegin, runLength)),
+        placeOf(target.part(0, runBegin, runLength)));
+    Shared from, to, scratch;
+    for (int64_t begin = 0; begin < runLength; begin += images) {
+      int64_t length = std::min(images, runLength - begin);
+      const Built *one = build(length);
+      if (!one)
+        return false;
+      const auto &[description, primitive, weightsIndex] = *one;
+      auto in =
+          packed(task, source.part(0, runBegin + begin, length),
+                 memoryOf(description, isForward ? dnnl_query_src_md
+                                                 : dnnl_query_diff_dst_md),
+                 &from, &scratch);
+      if (!in)
+        return false;
+      const auto &wanted = memoryOf(
+          description, isForward ? dnnl_query_dst_md : dnnl_query_diff_src_md);
+      Place result = placeOf(target.part(0, runBegin + begin, length));
+      bool inPlace = dnnl_memory_desc_equal(&result.memory, &wanted);
+      Place out = inPlace ? result : reserve(wanted, &to);
+      task.push_back(call->makeStep(
+          description, primitive,
+          {in->named(isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST),
+           weights[weightsIndex].named(DNNL_ARG_WEIGHTS),
+           out.named(isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC)},
+          &scratch));
+      if (!inPlace && !appendReorder(task, out, result, &scratch))
+        return false;
+    }
   }
 
   View kernelSource = kernel;
@@ -542,7 +599,7 @@ bool ConvolutionBuilder::buildWeightGradientByBatch() {
   for (size_t i = 0; i < runs.size(); ++i) {
     auto [runBegin, runLength] = runs[i];
     Task &task = pieces.emplace_back();
-    Scratch scratch;
+    Shared inCopy, outCopy, scratch;
     std::optional<Place> next; // what is added to the run's sum
     int64_t parts = (runLength + imagesPerSum() - 1) / imagesPerSum();
     for (auto [begin, length] : cutRange(runLength, parts, 1)) {
@@ -568,9 +625,11 @@ bool ConvolutionBuilder::buildWeightGradientByBatch() {
         if (!primitive)
           return fail("oneDNN failed to create a convolution");
       }
-      auto in = packed(task, inputs, memoryOf(description, dnnl_query_src_md));
+      auto in = packed(task, inputs, memoryOf(description, dnnl_query_src_md),
+                       &inCopy, &scratch);
       auto out =
-          packed(task, outputs, memoryOf(description, dnnl_query_diff_dst_md));
+          packed(task, outputs, memoryOf(description, dnnl_query_diff_dst_md),
+                 &outCopy, &scratch);
       if (!in || !out)
         return false;
       Place sum = *first;

@@ -93,19 +93,14 @@ std::unique_ptr<BoundCall> PrimitiveCall::newBinding() const {
 
 Step PrimitiveCall::makeStep(const PrimitiveDescription &description,
                              std::shared_ptr<Primitive> primitive,
-                             std::vector<Operand> operands, Scratch *shared) {
+                             std::vector<Operand> operands, Shared *scratch) {
   Step step;
   step.primitive = std::move(primitive);
   step.operands = std::move(operands);
-  Scratch own;
-  Scratch &scratch = shared ? *shared : own;
-  int64_t needed = scratchpadBytes(description);
-  if (scratch.bytes < needed)
-    scratch = {reserve(needed), needed};
-  if (needed)
+  if (int64_t bytes = scratchpadBytes(description))
     step.operands.push_back({DNNL_ARG_SCRATCHPAD,
                              memoryOf(description, dnnl_query_scratchpad_md),
-                             workspaceArgument(), scratch.offset});
+                             workspaceArgument(), reserve(bytes, scratch)});
   return step;
 }
 

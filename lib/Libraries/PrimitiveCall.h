@@ -36,8 +36,8 @@ struct Step {
 using Task = std::vector<Step>;
 using Phase = std::vector<Task>;
 
-/// Scratch memory that steps of one task use in turn.
-struct Scratch {
+/// Workspace that steps of one task use in turn.
+struct Shared {
   int64_t offset = 0, bytes = 0;
 };
 
@@ -62,17 +62,21 @@ public:
 
   /// The argument number of the workspace.
   int64_t workspaceArgument() const { return int64_t(bytes.size()); }
-  /// Takes `size` bytes of workspace, returns their offset.
-  int64_t reserve(int64_t size) {
+  /// Takes `size` bytes of workspace, or those of `shared` if it has enough,
+  /// and returns their offset.
+  int64_t reserve(int64_t size, Shared *shared = nullptr) {
+    if (shared && shared->bytes >= size)
+      return shared->offset;
     int64_t offset = workspace;
     workspace += alignTo64(size);
+    if (shared)
+      *shared = {offset, size};
     return offset;
   }
-  /// A step of `primitive` whose scratch memory is named behind `operands`:
-  /// memory of its own, or what `shared` has if that is enough.
+  /// A step of `primitive` whose scratch memory is reserved behind `operands`.
   Step makeStep(const PrimitiveDescription &description,
                 std::shared_ptr<Primitive> primitive,
-                std::vector<Operand> operands, Scratch *shared = nullptr);
+                std::vector<Operand> operands, Shared *scratch = nullptr);
 
   std::vector<Phase> work;
   std::string code;

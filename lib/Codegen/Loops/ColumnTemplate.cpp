@@ -2,8 +2,8 @@
 //
 // Reductions that keep the last dimension (bias and scale gradients, pooling
 // over space), and any reduction whose region is no single commutative
-// operation. Results are stored once all elements of their accumulator are in,
-// in row-major order (order (a) of ReduceTree.h).
+// operation. Results are stored once all elements of their accumulator are in
+// (order (a) of ReduceTree.h).
 //
 // Units of work are blocks of up to 128 neighbouring columns, whose
 // accumulators stay in 8 vector registers, times the indices of kept dimensions
@@ -83,8 +83,8 @@ public:
   Columns(KernelBuilder &k, const ColumnPlan &plan, const Indices &outer)
       : k(k), plan(plan), outer(outer) {}
 
-  /// `vectors` whole vectors from column `first` on, and `rest` more columns.
-  void emit(const IndexExpression &first, int64_t vectors, int64_t rest);
+  /// `whole` vectors from column `firstColumn` on, and `rest` more columns.
+  void emit(const IndexExpression &firstColumn, int64_t whole, int64_t rest);
 
 private:
   Indices keptAt(const IndexExpression &column) {
@@ -94,12 +94,25 @@ private:
     return kept;
   }
   void withMaskAt(int64_t vector, llvm::function_ref<void()> body);
+  IndexExpression columnOf(int64_t vector) const {
+    return first + vector * vectorLanes;
+  }
+  /// For each vector of columns and reduction; `place` is where the reduction's
+  /// first accumulator is, the next ones follow at distances of `vectors`.
+  void forAccumulators(
+      llvm::function_ref<void(const Combiner &, int64_t vector, size_t place)>
+          body);
+  /// The accumulators after all rows.
+  Values sumRows();
+  Values addRow(const Indices &row, ValueRange accumulators);
 
   KernelBuilder &k;
   const ColumnPlan &plan;
   Indices outer;
-  int64_t wholeVectors = 0;
+  IndexExpression first;
+  int64_t vectors = 0, wholeVectors = 0;
   Value tailMask;
+  SmallVector<Combiner> combiners;
 };
 
 void Columns::withMaskAt(int64_t vector, llvm::function_ref<void()> body) {
@@ -109,9 +122,72 @@ void Columns::withMaskAt(int64_t vector, llvm::function_ref<void()> body) {
   k.points.mask = Value();
 }
 
-void Columns::emit(const IndexExpression &first, int64_t vectors,
+void Columns::forAccumulators(
+    llvm::function_ref<void(const Combiner &, int64_t, size_t)> body) {
+  for (int64_t vector = 0; vector < vectors; ++vector)
+    withMaskAt(vector, [&] {
+      size_t place = vector;
+      for (const Combiner &combiner : combiners) {
+        body(combiner, vector, place);
+        place += combiner.inputs.size() * vectors;
+      }
+    });
+}
+
+Values Columns::addRow(const Indices &row, ValueRange accumulators) {
+  Values next(accumulators.begin(), accumulators.end());
+  forAccumulators([&](const Combiner &combiner, int64_t vector, size_t place) {
+    Indices indices = plan.space.merge(keptAt(columnOf(vector)), row);
+    SmallVector<Value> held, elements;
+    for (auto [i, input] : llvm::enumerate(combiner.inputs)) {
+      held.push_back(next[place + i * vectors]);
+      elements.push_back(k.points.asVector(
+          k.points.at(input, withUnitDimensions(shapeOf(input), indices))));
+    }
+    for (auto [i, value] : llvm::enumerate(combiner.combine(k, held, elements)))
+      next[place + i * vectors] = value;
+  });
+  return next;
+}
+
+Values Columns::sumRows() {
+  Values starts;
+  for (const Combiner &combiner : combiners)
+    for (Value start : combiner.start(k))
+      starts.append(vectors, k.points.asVector({start, 0}));
+  SmallVector<int64_t> rows;
+  for (auto [extent, reduced] :
+       llvm::zip(plan.space.extents, plan.space.reduced))
+    if (reduced)
+      rows.push_back(extent);
+  auto add = [&](const Indices &row, ValueRange sums) {
+    return addRow(row, sums);
+  };
+  std::optional<RowBlocks> blocks = RowBlocks::of(rows);
+  if (!blocks || llvm::none_of(combiners, [](const Combiner &combiner) {
+        return combiner.isSimple();
+      }))
+    return k.forSpace(rows, starts, add);
+  return blocks->forBlocks(k, starts, [&](ValueRange sums, auto forRows) {
+    // Only simple reductions have accumulators of their own in a block.
+    Values inner(sums.begin(), sums.end());
+    forAccumulators([&](const Combiner &combiner, int64_t, size_t place) {
+      if (combiner.isSimple())
+        inner[place] = starts[place];
+    });
+    inner = forRows(inner, add);
+    forAccumulators([&](const Combiner &combiner, int64_t, size_t place) {
+      if (combiner.isSimple())
+        inner[place] = combiner.join(k, sums[place], inner[place]);
+    });
+    return inner;
+  });
+}
+
+void Columns::emit(const IndexExpression &firstColumn, int64_t whole,
                    int64_t rest) {
-  wholeVectors = vectors;
+  first = firstColumn;
+  vectors = wholeVectors = whole;
   if (rest) {
     k.carryingTail(0, rest, [&](const IndexExpression &) {
       tailMask = k.points.mask;
@@ -119,41 +195,10 @@ void Columns::emit(const IndexExpression &first, int64_t vectors,
     });
     ++vectors;
   }
-  SmallVector<Combiner> combiners;
-  Values sums;
-  for (stablehlo::ReduceOp reduce : plan.reductions) {
+  combiners.clear();
+  for (stablehlo::ReduceOp reduce : plan.reductions)
     combiners.emplace_back(reduce);
-    for (Value start : combiners.back().start(k))
-      sums.append(vectors, k.points.asVector({start, 0}));
-  }
-  SmallVector<int64_t> rows;
-  for (auto [extent, reduced] :
-       llvm::zip(plan.space.extents, plan.space.reduced))
-    if (reduced)
-      rows.push_back(extent);
-  auto columnOf = [&](int64_t vector) { return first + vector * vectorLanes; };
-
-  sums = k.forSpace(rows, sums, [&](const Indices &row, ValueRange carried) {
-    Values next(carried.begin(), carried.end());
-    for (int64_t vector = 0; vector < vectors; ++vector)
-      withMaskAt(vector, [&] {
-        Indices indices = plan.space.merge(keptAt(columnOf(vector)), row);
-        size_t base = 0;
-        for (const Combiner &combiner : combiners) {
-          SmallVector<Value> held, elements;
-          for (auto [i, input] : llvm::enumerate(combiner.inputs)) {
-            held.push_back(next[(base + i) * vectors + vector]);
-            elements.push_back(k.points.asVector(k.points.at(
-                input, withUnitDimensions(shapeOf(input), indices))));
-          }
-          for (auto [i, value] :
-               llvm::enumerate(combiner.combine(k, held, elements)))
-            next[(base + i) * vectors + vector] = value;
-          base += held.size();
-        }
-      });
-    return next;
-  });
+  Values sums = sumRows();
 
   unsigned level = k.levels.current();
   for (int64_t vector = 0; vector < vectors; ++vector)

@@ -95,6 +95,63 @@ SmallVector<int64_t> withoutUnitExtents(ArrayRef<int64_t> shape) {
 }
 
 //===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+std::optional<RowBlocks> RowBlocks::of(ArrayRef<int64_t> reduced) {
+  constexpr int64_t fewest = 16;
+  int64_t elements = elementCount(reduced);
+  if (elements < fewest)
+    return std::nullopt;
+  int64_t size = 1;
+  while (size * size < elements)
+    size *= 2;
+  RowBlocks blocks;
+  while (reduced.back() <= size) {
+    size /= reduced.back();
+    blocks.within.insert(blocks.within.begin(), reduced.back());
+    reduced = reduced.drop_back();
+  }
+  blocks.extent = reduced.back();
+  blocks.run = size;
+  blocks.before.append(reduced.begin(), reduced.end() - 1);
+  return blocks;
+}
+
+KernelBuilder::Values RowBlocks::forBlocks(
+    KernelBuilder &k, ValueRange carried,
+    llvm::function_ref<Values(ValueRange, ForRows)> block) const {
+  auto forRuns = [&](const Indices &outer, ValueRange values) {
+    int64_t runs = (extent + run - 1) / run;
+    return k.forRange(
+        runs, values, [&](const IndexExpression &index, ValueRange values) {
+          OpBuilder &b = k.builder;
+          Value low = k.algebra.scalar(index * run);
+          Value high =
+              arith::AddIOp::create(b, k.loc, low, k.constantIndex(run));
+          if (extent % run != 0)
+            high =
+                arith::MinUIOp::create(b, k.loc, high, k.constantIndex(extent));
+          return block(values, [&](ValueRange inner, Row row) {
+            return k.forLoop(
+                low, high, 1, {0, extent - 1}, 1, false, inner,
+                [&](const IndexExpression &position, ValueRange inner) {
+                  return k.forSpace(within, inner,
+                                    [&](const Indices &rest, ValueRange v) {
+                                      Indices indices = outer;
+                                      indices.push_back(position);
+                                      llvm::append_range(indices, rest);
+                                      return row(indices, v);
+                                    });
+                },
+                double(run));
+          });
+        });
+  };
+  return k.forSpace(before, carried, forRuns);
+}
+
+//===----------------------------------------------------------------------===//
 // Combiner
 //===----------------------------------------------------------------------===//
 

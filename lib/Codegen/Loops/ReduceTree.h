@@ -6,7 +6,13 @@
 //
 // (a) The last dimension is kept, or the region is not a single commutative
 //     operation: every result element has one accumulator, which starts at the
-//     initial value and takes the elements in row-major order.
+//     initial value and takes the elements in row-major order. If the region is
+//     a single commutative operation and there are n >= 16 elements, they are
+//     taken in blocks, each of which has an accumulator first, because one sum
+//     of many terms loses digits. With b the least power of two whose square is
+//     at least n, a block is as many of the reduced dimensions at the end as
+//     have at most b elements together, times a run of the next one, of the
+//     largest length that keeps it at b elements.
 // (b) The last dimension is reduced by a single commutative operation. Let n be
 //     the number of elements in the run of reduced dimensions at the end. They
 //     are cut into chunks of 16 neighbours (the last one may be short), chunk c
@@ -16,7 +22,8 @@
 //     then lanes i and i + 8, i and i + 4, i and i + 2, i and i + 1.
 //
 // Example for (b): a row of 40 elements has A = 3; x0..x15 make a0, x16..x31
-// a1, x32..x39 and eight neutral elements a2.
+// a1, x32..x39 and eight neutral elements a2. For (a): of 5 x 9 elements b = 8
+// and each 9 are a block of 8 and a block of 1.
 //
 // Accumulators start at the neutral element. If the initial value is neutral it
 // is what they start at (for a sum of floats: the zero that was given);
@@ -57,6 +64,26 @@ struct ReductionSpace {
   /// The index in the space from indices of its kept and reduced dimensions.
   Indices merge(llvm::ArrayRef<IndexExpression> kept,
                 llvm::ArrayRef<IndexExpression> reduced) const;
+};
+
+/// The blocks of order (a).
+struct RowBlocks {
+  llvm::SmallVector<int64_t> before; // reduced dimensions of which each block
+                                     // has one index
+  int64_t extent = 1, run = 1;       // the dimension that is cut into runs
+  llvm::SmallVector<int64_t> within; // reduced dimensions that blocks contain
+
+  /// None for few elements.
+  static std::optional<RowBlocks> of(llvm::ArrayRef<int64_t> reduced);
+
+  using Values = KernelBuilder::Values;
+  using Row = llvm::function_ref<Values(const Indices &, mlir::ValueRange)>;
+  /// Carries values through all rows of one block.
+  using ForRows = llvm::function_ref<Values(mlir::ValueRange, Row)>;
+  /// Carries values through all blocks.
+  Values
+  forBlocks(KernelBuilder &k, mlir::ValueRange carried,
+            llvm::function_ref<Values(mlir::ValueRange, ForRows)> block) const;
 };
 
 /// `indices` for the dimensions of `shape` that are not of extent 1.

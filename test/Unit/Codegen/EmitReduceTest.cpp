@@ -85,7 +85,20 @@ TEST(EmitReduce, StartsAtTheInitialValue) {
   expectSameBits(sums, expected);
 }
 
-TEST(EmitReduce, SumsColumnsInOrder) {
+/// The sum of 5 x 9 numbers `stride` apart in blocks of 8 and 1.
+float blockSum(const float *x, size_t stride) {
+  float sum = 0;
+  for (size_t row = 0; row < 5; ++row)
+    for (size_t begin : {0, 8}) {
+      float block = 0;
+      for (size_t i = begin; i < std::min<size_t>(begin + 8, 9); ++i)
+        block = block + x[(row * 9 + i) * stride];
+      sum = sum + block;
+    }
+  return sum;
+}
+
+TEST(EmitReduce, SumsColumnsInBlocks) {
   for (int n : {8, 40, 128, 300}) {
     std::string text = R"(
     func.func private @kernel(%x: tensor<5x9xNxf32>, %b: tensor<Nxf32>) -> (tensor<Nxf32>, tensor<1xNxf32>) {
@@ -103,12 +116,10 @@ TEST(EmitReduce, SumsColumnsInOrder) {
     Array<float> x = someNumbers(45 * n), b = someNumbers(n, 1, 2, 3), sums(n),
                  largest(n), es(n), el(n);
     for (int j = 0; j < n; ++j) {
-      float sum = 0, most = -INFINITY;
-      for (int i = 0; i < 45; ++i) {
-        sum = sum + x[i * n + j];
+      float most = -INFINITY;
+      for (int i = 0; i < 45; ++i)
         most = std::max(most, x[i * n + j]);
-      }
-      es[j] = sum + b[j];
+      es[j] = blockSum(&x[j], n) + b[j];
       el[j] = most;
     }
     for (int64_t parts : {1, 3}) {
@@ -116,6 +127,62 @@ TEST(EmitReduce, SumsColumnsInOrder) {
       expectSameBits(sums, es);
       expectSameBits(largest, el);
     }
+  }
+}
+
+TEST(EmitReduce, SumsFewColumnsInOrder) {
+  EmittedKernel kernel(R"(
+    func.func private @kernel(%x: tensor<15x40xf32>) -> tensor<40xf32> {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<15x40xf32>, tensor<f32>) -> tensor<40xf32>
+      return %0 : tensor<40xf32>
+    })");
+  Array<float> x = someNumbers(600), sums(40), expected(40);
+  for (int i = 0; i < 15; ++i)
+    for (int j = 0; j < 40; ++j)
+      expected[j] = expected[j] + x[i * 40 + j];
+  kernel.run({x.data(), sums.data()});
+  expectSameBits(sums, expected);
+}
+
+TEST(EmitReduce, TakesWholeDimensionsIntoBlocks) {
+  // 3 x 11 x 7 elements: b = 16, blocks of 2 x 7, the last of 1 x 7. The
+  // initial value comes last, and a sum in the same kernel that is no single
+  // operation keeps its own order.
+  EmittedKernel kernel(R"(
+    func.func private @kernel(%x: tensor<3x11x2x7x16xf32>, %i: tensor<f32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
+      %0 = stablehlo.reduce(%x init: %i) applies stablehlo.add across dimensions = [0, 1, 3] : (tensor<3x11x2x7x16xf32>, tensor<f32>) -> tensor<2x16xf32>
+      %1 = stablehlo.reduce(%x init: %i) across dimensions = [0, 1, 3] : (tensor<3x11x2x7x16xf32>, tensor<f32>) -> tensor<2x16xf32>
+       reducer(%a: tensor<f32>, %b: tensor<f32>) {
+        %2 = stablehlo.multiply %b, %b : tensor<f32>
+        %3 = stablehlo.add %a, %2 : tensor<f32>
+        stablehlo.return %3 : tensor<f32>
+      }
+      return %0, %1 : tensor<2x16xf32>, tensor<2x16xf32>
+    })");
+  Array<float> x = someNumbers(3 * 11 * 2 * 7 * 16), initial = {0.5f}, sums(32),
+               squares(32), expected(32), expectedSquares(32);
+  for (int h = 0; h < 2; ++h)
+    for (int j = 0; j < 16; ++j) {
+      float sum = -0.0f, square = initial[0];
+      for (int a = 0; a < 3; ++a)
+        for (int begin = 0; begin < 11; begin += 2) {
+          float block = -0.0f;
+          for (int b = begin; b < std::min(begin + 2, 11); ++b)
+            for (int c = 0; c < 7; ++c) {
+              float value = x[(((a * 11 + b) * 2 + h) * 7 + c) * 16 + j];
+              block = block + value;
+              square = square + value * value;
+            }
+          sum = sum + block;
+        }
+      expected[h * 16 + j] = initial[0] + sum;
+      expectedSquares[h * 16 + j] = square;
+    }
+  for (int64_t parts : {1, 3}) {
+    kernel.run({x.data(), initial.data(), sums.data(), squares.data()}, parts);
+    expectSameBits(sums, expected);
+    expectSameBits(squares, expectedSquares);
   }
 }
 
