@@ -1,7 +1,7 @@
 //===- GroupCost.cpp - Seconds and bytes of groups ------------------------===//
 //
-// See GroupCost.h. The constants are estimates that relate a kernel to the rates
-// of a Target; what differs between machines is in the Target.
+// See GroupCost.h. The constants are estimates that relate a kernel to the
+// rates of a Target; what differs between machines is in the Target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,10 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallPtrSet.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace tenon;
@@ -149,6 +152,15 @@ Cost cost::costOf(step::GroupOp group, const target::Target &target) {
   cost.seconds = std::max(compute, memory) + target.overheads.launch +
                  target.overheads.barrier;
   return cost;
+}
+
+void cost::annotateTimes(Region &region, const target::Target &target) {
+  region.walk([&](step::GroupOp group) {
+    group->setAttr(step::nanosecondsAttrName,
+                   Builder(group.getContext())
+                       .getI64IntegerAttr(
+                           std::llround(costOf(group, target).seconds * 1e9)));
+  });
 }
 
 StepCost cost::predictStep(Region &region, const target::Target &target) {

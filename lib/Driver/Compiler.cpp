@@ -6,6 +6,7 @@
 
 #include "tenon/Driver/Compiler.h"
 
+#include "PlanUnderBudget.h"
 #include "RemarkLog.h"
 
 #include "tenon/Analysis/OperationCount.h"
@@ -26,6 +27,7 @@
 #include "tenon/Memory/Passes.h"
 #include "tenon/Package/ObjectForm.h"
 #include "tenon/Simplify/Pipeline.h"
+#include "tenon/Support/Bytes.h"
 #include "tenon/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -76,6 +78,8 @@ private:
   ExitCode runPasses(llvm::function_ref<void(OpPassManager &)> build);
   void countWork();
   void predictCost();
+  ExitCode plan();
+  ExitCode planUnderBudget(const memory::MemoryOptions &memory, int64_t budget);
   ExitCode codegen();
   ExitCode writePackage();
   ExitCode fail(ExitCode code, const Twine &message) {
@@ -228,6 +232,79 @@ ExitCode Compilation::codegen() {
              : exitInternal;
 }
 
+ExitCode Compilation::plan() {
+  codegen::annotateScratch(*module, features);
+  memory::MemoryOptions memory;
+  if (!options.dumpProblems.empty())
+    memory.problemFile = options.dumpProblems + "/offset-packing.csv";
+  if (options.memoryBudget)
+    return planUnderBudget(memory, *options.memoryBudget);
+  return runPasses([&](OpPassManager &passes) {
+    memory::buildPlanPipeline(passes, memory);
+  });
+}
+
+ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
+                                      int64_t budget) {
+  if (auto main = module->lookupSymbol<func::FuncOp>("main"))
+    cost::annotateTimes(main.getBody(), machine);
+  BudgetPlanner planner(*module, memory);
+  std::optional<PlannedStep> everything = planner.keepEverything();
+  if (!everything)
+    return exitInternal;
+  std::optional<PlannedStep> planned = planner.within(budget);
+  if (!planned) {
+    std::optional<PlannedStep> smallest = planner.smallest();
+    if (smallest && smallest->bytes <= budget)
+      planned = std::move(smallest);
+    int64_t bound = everything->bytes - everything->temporaries;
+    if (!planned && budget < bound)
+      return fail(exitNoPlan,
+                  "no plan within " + printBytes(budget) +
+                      ": infeasible (proved), since state, batch, results and "
+                      "constants alone take " +
+                      printBytes(bound) +
+                      "; the smallest budget that was "
+                      "planned is " +
+                      std::to_string(smallest->bytes) + " bytes (" +
+                      printBytes(smallest->bytes) + ")");
+    if (!planned)
+      return fail(exitNoPlan,
+                  "no plan within " + printBytes(budget) +
+                      ": not found (not proved infeasible); the smallest "
+                      "budget that was planned is " +
+                      std::to_string(smallest->bytes) + " bytes (" +
+                      printBytes(smallest->bytes) + "), and none is below " +
+                      printBytes(bound) +
+                      ", which state, batch, results and constants take");
+  }
+  module = std::move(planned->module);
+  details["budget"] = budget;
+  details["bytes"] = planned->bytes;
+  details["bytes_keeping_everything"] = everything->bytes;
+  details["temporaries"] = planned->temporaries;
+  details["temporaries_bound"] = planned->temporariesBound;
+  details["live_peak"] = planned->livePeak;
+  details["predicted_nanoseconds"] = planned->nanoseconds;
+  details["predicted_nanoseconds_keeping_everything"] =
+      planned->baseNanoseconds;
+  details["bound_nanoseconds"] = planned->boundNanoseconds;
+  auto percentAbove = [](int64_t value, int64_t base) {
+    return base ? 100.0 * double(value - base) / double(base) : 0.0;
+  };
+  result.planSummary =
+      llvm::formatv(
+          "planned    {0} of {1} (keeping everything: {2}); recomputes {3:f1} "
+          "% more work, at most {4:f2} % above the least for these kernels in "
+          "this order (proved)",
+          printBytes(planned->bytes), printBytes(budget),
+          printBytes(everything->bytes),
+          percentAbove(planned->nanoseconds, planned->baseNanoseconds),
+          percentAbove(planned->nanoseconds, planned->boundNanoseconds))
+          .str();
+  return exitOk;
+}
+
 ExitCode Compilation::runStage(Stage stage) {
   switch (stage) {
   case Stage::import:
@@ -257,15 +334,8 @@ ExitCode Compilation::runStage(Stage stage) {
       predictCost();
     return code;
   }
-  case Stage::plan: {
-    codegen::annotateScratch(*module, features);
-    memory::MemoryOptions memory;
-    if (!options.dumpProblems.empty())
-      memory.problemFile = options.dumpProblems + "/offset-packing.csv";
-    return runPasses([&](OpPassManager &passes) {
-      memory::buildPlanPipeline(passes, memory);
-    });
-  }
+  case Stage::plan:
+    return plan();
   case Stage::lower:
     return runPasses([&](OpPassManager &passes) {
       memory::buildLowerPipeline(passes);
@@ -380,6 +450,8 @@ ExitCode driver::compileToFile(const CompileOptions &options,
     llvm::errs() << "error: " << error << "\n";
     return exitUserError;
   }
+  if (!result.planSummary.empty())
+    progress << result.planSummary << "\n";
   double total = 0;
   for (const StageReport &stage : result.stages)
     total += stage.seconds;

@@ -8,6 +8,8 @@
 
 #include "tenon/Import/ArgumentTable.h"
 
+#include "tenon/Support/Bytes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -73,17 +75,6 @@ std::vector<ArgumentRow> argumentTable(mlir::func::FuncOp main) {
   return rows;
 }
 
-static std::string formatBytes(int64_t bytes) {
-  if (bytes < 1024)
-    return formatv("{0} B", bytes);
-  constexpr const char *units[] = {"KiB", "MiB", "GiB", "TiB"};
-  double value = double(bytes) / 1024;
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  return formatv("{0:f2} {1}", value, units[unit]);
-}
-
 void printArgumentTable(ArrayRef<ArgumentRow> rows, raw_ostream &out) {
   using Cells = std::array<std::string, 7>;
   std::vector<Cells> lines;
@@ -104,7 +95,7 @@ void printArgumentTable(ArrayRef<ArgumentRow> rows, raw_ostream &out) {
       why += " (" + join(row.otherNames, ", ") + ")";
     lines.push_back({itostr(row.index), row.name,
                      step::stringifyRole(row.role).str(), row.type,
-                     formatBytes(row.bytes), next, why});
+                     printBytes(row.bytes), next, why});
     auto &[count, bytes] = totals[row.role];
     ++count;
     bytes += row.bytes;
@@ -125,7 +116,7 @@ void printArgumentTable(ArrayRef<ArgumentRow> rows, raw_ostream &out) {
   }
   for (const auto &[role, total] : totals)
     out << formatv("{0}: {1} tensors, {2}\n", step::stringifyRole(role),
-                   total.first, formatBytes(total.second));
+                   total.first, printBytes(total.second));
 }
 
 json::Value argumentTableJSON(ArrayRef<ArgumentRow> rows) {

@@ -15,6 +15,9 @@ void memory::buildPlanPipeline(OpPassManager &passes,
                                const MemoryOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createOrderOperationsPass());
+  if (options.temporariesBudget)
+    functions.addPass(
+        createChooseRecomputationPass({/*budget=*/*options.temporariesBudget}));
   functions.addPass(createSeparateResultsPass());
   functions.addPass(
       createPlanOffsetsPass({/*problemFile=*/options.problemFile}));

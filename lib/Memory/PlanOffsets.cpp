@@ -119,7 +119,7 @@ private:
         << remark::metric("ArenaBytes", solution.arena)
         << remark::metric("LowerBoundBytes", solution.certificate.bound);
     getOperation()->getParentOp()->setAttr(
-        "step.temporaries_bound",
+        step::temporariesBoundAttrName,
         Builder(&getContext()).getI64IntegerAttr(solution.certificate.bound));
     return success();
   }

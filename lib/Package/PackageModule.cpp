@@ -249,7 +249,7 @@ FailureOr<Package> Packager::run() {
   if (index.entryPoints.empty())
     return module.emitError()
            << "expected a program in exec form; run the stage lower first";
-  if (auto bound = module->getAttrOfType<IntegerAttr>("step.temporaries_bound"))
+  if (auto bound = module->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
     for (const format::Segment &segment : index.segments)
       if (segment.kind == format::SegmentKind::temporaries)
         index.certificates.push_back(

@@ -8,6 +8,7 @@
 #include "tools/tenon/ArgumentParser.h"
 
 #include "tenon/Driver/Compiler.h"
+#include "tenon/Support/Bytes.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -46,6 +47,15 @@ int tool::runCompile(Arguments arguments) {
               "machine description from tenon calibrate");
   parser.text("roles", options.rolesFile, "FILE",
               "JSON that says what each argument is");
+  parser.custom("memory-budget", "SIZE",
+                "bytes the step may take in all, such as 1.6GiB; values that "
+                "do not fit are computed again",
+                [&](llvm::StringRef text) -> std::string {
+                  options.memoryBudget = parseBytes(text.str());
+                  return options.memoryBudget
+                             ? ""
+                             : "expected a size such as 1.6GiB, 512MiB or 4096";
+                });
   parser.custom("compile-to", "STAGE",
                 "stop after import, simplify, group, plan, lower or codegen",
                 stage(options.to));

@@ -33,6 +33,9 @@ struct Cost {
 /// One run of `group` on all cores of `target`.
 Cost costOf(step::GroupOp group, const target::Target &target);
 
+/// Leaves the predicted time of each group on it as step::nanosecondsAttrName.
+void annotateTimes(mlir::Region &region, const target::Target &target);
+
 struct StepCost {
   Cost total;
   /// The part of each kind of group that occurs, in the order of GroupKind.

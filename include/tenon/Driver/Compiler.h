@@ -33,12 +33,15 @@ enum ExitCode {
 };
 
 struct CompileOptions {
-  std::string input;             // a file, or - for standard input
-  std::string output;            // a file, or - for standard output
-  std::string cpu = "host";      // x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16
-  std::string machineFile;       // a Target description; empty for built-in
-  std::string rolesFile;         // empty for none
-  std::string reportFile;        // JSON; empty for none
+  std::string input;        // a file, or - for standard input
+  std::string output;       // a file, or - for standard output
+  std::string cpu = "host"; // x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16
+  std::string machineFile;  // a Target description; empty for built-in
+  std::string rolesFile;    // empty for none
+  std::string reportFile;   // JSON; empty for none
+  /// Bytes that all segments together may take; without a budget nothing is
+  /// recomputed for memory.
+  std::optional<int64_t> memoryBudget;
   std::string dumpProblems;      // folder for solver instances; empty for none
   std::optional<Stage> from, to; // resume after, stop after
   /// Whose remarks are printed and reported, a regular expression over the
@@ -63,6 +66,8 @@ struct CompileResult {
   /// The module's text, if `to` stopped the compilation.
   std::string text;
   std::vector<StageReport> stages;
+  /// What was planned under a budget, a line for people.
+  std::string planSummary;
   llvm::json::Array remarks;
 };
 

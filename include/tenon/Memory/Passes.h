@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
+#include <limits>
+#include <optional>
 #include <string>
 
 namespace tenon::memory {
@@ -23,6 +25,9 @@ namespace tenon::memory {
 struct MemoryOptions {
   /// Where the packing problem is written as CSV; empty for nowhere.
   std::string problemFile;
+  /// Bytes of temporaries that may be live at once, as RecomputeModel counts
+  /// them; nothing for no limit and no recomputation.
+  std::optional<int64_t> temporariesBudget;
 };
 
 /// Grouped form to scheduled form.

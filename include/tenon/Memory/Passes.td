@@ -33,6 +33,39 @@ def OrderOperationsPass : Pass<"memory-order-operations", "::mlir::func::FuncOp"
   }];
 }
 
+def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func::FuncOp"> {
+  let summary = "compute values again that do not fit in memory";
+  let description = [{
+    Finds which values to keep and which to drop and compute again so that no
+    more than a budget of temporaries is live at once, at the least predicted
+    time, with the solver of lib/Solver/RecomputeChoice. Groups that run again
+    are copied, marked `step.recomputed`, and stand right before their first
+    reader. The module attribute `step.recomputation` holds the plan's status,
+    cost, proved bound and peak; if no plan was found, nothing else changes.
+
+    ```mlir
+    // before: 8 bytes of %a live over %b and %c
+    %a = step.group elementwise(%x) ...
+    %b = step.group library(%a, %w) ...
+    %c = step.group library(%b, %v) ...
+    %d = step.group library(%c, %a) ...
+    // after
+    %a = step.group elementwise(%x) ...
+    %b = step.group library(%a, %w) ...
+    %c = step.group library(%b, %v) ...
+    %e = step.group elementwise(%x) attributes {step.recomputed} ...
+    %d = step.group library(%c, %e) ...
+    ```
+  }];
+  let options = [
+    Option<"budget", "budget", "int64_t", "std::numeric_limits<int64_t>::max() / 4",
+           "bytes of temporaries that may be live at once">,
+    Option<"moves", "moves", "int64_t", "200000",
+           "moves of the local search">,
+  ];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+}
+
 def SeparateResultsPass : Pass<"memory-separate-results", "::mlir::func::FuncOp"> {
   let summary = "make every value that leaves a block a value of its own";
   let description = [{

@@ -55,12 +55,26 @@ inline constexpr llvm::StringLiteral resultPlacesAttrName =
 /// Group attribute, i64: bytes of scratch memory its kernel or call needs.
 inline constexpr llvm::StringLiteral scratchBytesAttrName =
     "step.scratch_bytes";
+/// Group attribute, i64: the time of one run that planning reckons with.
+inline constexpr llvm::StringLiteral nanosecondsAttrName = "step.nanoseconds";
+/// Group attribute of scheduled form, unit: computes again what a group before
+/// it computed.
+inline constexpr llvm::StringLiteral recomputedAttrName = "step.recomputed";
 /// Group attribute of scheduled form, #step.place: where that memory lies.
 inline constexpr llvm::StringLiteral scratchPlaceAttrName =
     "step.scratch_place";
 /// Module attribute of scheduled form, dictionary: bytes of each segment.
 inline constexpr llvm::StringLiteral segmentBytesAttrName =
     "step.segment_bytes";
+
+/// Module attribute of scheduled form, i64: no placing of the temporaries takes
+/// fewer bytes.
+inline constexpr llvm::StringLiteral temporariesBoundAttrName =
+    "step.temporaries_bound";
+/// Module attribute of scheduled form, dictionary: what recomputation costs and
+/// what is proved of it (the pass memory-choose-recomputation).
+inline constexpr llvm::StringLiteral recomputationAttrName =
+    "step.recomputation";
 
 /// Whether an argument of this role is carried from step to step.
 bool isState(Role role);

@@ -1,0 +1,64 @@
+//===- RecomputeModel.h - A scheduled step as a recomputation problem ----===//
+//
+// Between the IR and Solver/RecomputeChoice.h: makes the problem, and carries a
+// plan back by copying groups.
+//
+// A node of the problem is a group with its predicted time, or several that run
+// one after the other and share one buffer: an element-wise group that
+// overwrites the result of the group before it adds no bytes, so the two are
+// one choice. Loops, conditionals and what else is no group run exactly once.
+// New state and results of the step take no bytes here: they lie in segments of
+// their own. Reshapes and barriers are other names of what they read.
+//
+//     %d = group library(%x, %w)        one node: the time of both,
+//     %a = group elementwise(%d, %b)    the bytes of %a
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_MEMORY_RECOMPUTEMODEL_H
+#define TENON_MEMORY_RECOMPUTEMODEL_H
+
+#include "tenon/Solver/RecomputeChoice.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tenon::memory {
+
+class RecomputeModel {
+public:
+  /// `main` is in grouped form and ordered; groups carry
+  /// step::nanosecondsAttrName.
+  explicit RecomputeModel(mlir::func::FuncOp main);
+
+  /// Costs in nanoseconds, sizes in bytes.
+  const solver::RecomputeProblem &problem() const { return model; }
+  /// Bytes of values whose operation cannot be run again.
+  int64_t pinnedBytes() const;
+
+  /// Puts the operations into the order of a plan, with copies marked
+  /// step::recomputedAttrName where a node is repeated. The model is stale
+  /// afterwards.
+  void apply(llvm::ArrayRef<int32_t> order);
+
+private:
+  void formNodes();
+  void addValues();
+  int32_t nodeToJoin(mlir::Operation *op) const;
+  /// The value of which this one is another name.
+  mlir::Value storageOf(mlir::Value value) const;
+  /// What the node reads from other nodes, by storage.
+  llvm::SmallVector<mlir::Value> readsOf(int32_t node) const;
+
+  mlir::func::FuncOp main;
+  mlir::Block &block;
+  solver::RecomputeProblem model;
+  std::vector<llvm::SmallVector<mlir::Operation *, 2>> nodes;
+  llvm::DenseMap<mlir::Operation *, int32_t> nodeOf;
+  llvm::DenseMap<mlir::Value, mlir::Value> aliases; // to what they name
+};
+
+} // namespace tenon::memory
+
+#endif // TENON_MEMORY_RECOMPUTEMODEL_H

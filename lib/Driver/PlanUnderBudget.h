@@ -1,0 +1,66 @@
+//===- PlanUnderBudget.h - The stage `plan` with a memory budget ---------===//
+//
+// Choosing what to recompute and placing what is kept are two problems: the
+// first counts live bytes, the second needs an arena, and buffers that share
+// memory make it smaller, gaps larger. So they are solved in turn: a plan's
+// arena tells what the count is off by, and the next round asks for that much
+// less. At most `mostRounds` rounds; the result is always inside the budget.
+//
+// The budget covers all segments: state, batch, results, constants and
+// temporaries with the scratch of kernels and libraries.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_DRIVER_PLANUNDERBUDGET_H
+#define TENON_LIB_DRIVER_PLANUNDERBUDGET_H
+
+#include "tenon/Memory/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <optional>
+#include <string>
+
+namespace tenon::driver {
+
+/// What a plan needs and costs.
+struct PlannedStep {
+  mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
+  int64_t bytes = 0;                        // of all segments
+  int64_t temporaries = 0;                  // of these
+  int64_t temporariesBound = 0; // no placing of this plan's buffers needs less
+  int64_t livePeak = 0; // temporaries as the recomputation problem counts
+  int64_t baseNanoseconds = 0; // predicted time with nothing recomputed
+  int64_t nanoseconds = 0;     // predicted time
+  /// Predicted time that every plan within `livePeak` takes, for these kernels
+  /// in this order.
+  int64_t boundNanoseconds = 0;
+};
+
+class BudgetPlanner {
+public:
+  /// `grouped` carries times and scratch sizes; it is not changed.
+  BudgetPlanner(mlir::ModuleOp grouped, const memory::MemoryOptions &options)
+      : grouped(grouped), options(options) {}
+
+  /// The plan that keeps everything; nothing after an error was reported.
+  std::optional<PlannedStep> keepEverything();
+  /// A plan within `budget` bytes, if one is found.
+  std::optional<PlannedStep> within(int64_t budget);
+  /// The plan with the fewest bytes that is found.
+  std::optional<PlannedStep> smallest();
+
+private:
+  static constexpr int mostRounds = 4;
+
+  /// Plans with at most `liveBytes` of temporaries as the solver counts them.
+  std::optional<PlannedStep> plan(int64_t liveBytes);
+
+  mlir::ModuleOp grouped;
+  const memory::MemoryOptions &options;
+};
+
+} // namespace tenon::driver
+
+#endif // TENON_LIB_DRIVER_PLANUNDERBUDGET_H

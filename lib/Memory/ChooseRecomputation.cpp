@@ -1,0 +1,92 @@
+//===- ChooseRecomputation.cpp - Compute again what does not fit ---------===//
+//
+// Hands the ordered step to Solver/RecomputeChoice.h and writes its plan into
+// the IR. What the plan costs and how good it is proved to be stays on the
+// module.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Memory/Passes.h"
+
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Memory/RecomputeModel.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace tenon::memory {
+#define GEN_PASS_DEF_CHOOSERECOMPUTATIONPASS
+#include "tenon/Memory/Passes.h.inc"
+} // namespace tenon::memory
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::memory;
+
+namespace {
+
+StringRef nameOf(solver::RecomputeStatus status) {
+  switch (status) {
+  case solver::RecomputeStatus::Solved:
+    return "solved";
+  case solver::RecomputeStatus::Infeasible:
+    return "infeasible";
+  case solver::RecomputeStatus::Undecided:
+    return "undecided";
+  case solver::RecomputeStatus::Invalid:
+    return "invalid";
+  }
+  return "invalid";
+}
+
+struct ChooseRecomputation
+    : public memory::impl::ChooseRecomputationPassBase<ChooseRecomputation> {
+  using ChooseRecomputationPassBase::ChooseRecomputationPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp main = getOperation();
+    if (main.isDeclaration())
+      return;
+    RecomputeModel model(main);
+    solver::RecomputeOptions options;
+    options.moves = moves;
+    solver::RecomputeSolution solution =
+        solver::solveRecompute(model.problem(), budget, options);
+    if (solution.status == solver::RecomputeStatus::Invalid) {
+      main.emitError() << "the recomputation problem is not well formed: "
+                       << solution.message;
+      return signalPassFailure();
+    }
+    int64_t base = 0;
+    for (const solver::RecomputeProblem::Node &node : model.problem().nodes)
+      base += node.cost;
+    Builder builder(&getContext());
+    auto integer = [&](StringRef name, int64_t value) {
+      return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+    };
+    main->getParentOp()->setAttr(
+        step::recomputationAttrName,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr(
+                 "status", builder.getStringAttr(nameOf(solution.status))),
+             integer("budget", budget),
+             integer("nodes", model.problem().nodes.size()),
+             integer("base_nanoseconds", base),
+             integer("nanoseconds", solution.cost),
+             integer("bound_nanoseconds", solution.bound),
+             integer("peak", solution.peak),
+             integer("pinned_bytes", model.pinnedBytes())}));
+    remark::analysis(main.getLoc(),
+                     remark::RemarkOpts::name("Recomputation")
+                         .category("memory-choose-recomputation"))
+        << nameOf(solution.status).str()
+        << remark::metric("Budget", int64_t(budget))
+        << remark::metric("Peak", solution.peak)
+        << remark::metric("BaseNanoseconds", base)
+        << remark::metric("Nanoseconds", solution.cost)
+        << remark::metric("BoundNanoseconds", solution.bound);
+    if (solution.status == solver::RecomputeStatus::Solved)
+      model.apply(solution.order);
+  }
+};
+
+} // namespace
