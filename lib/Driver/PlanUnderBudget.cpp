@@ -14,11 +14,13 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes) {
+std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes,
+                                               int64_t moves) {
   PlannedStep result;
   result.module = grouped.clone();
   memory::MemoryOptions withBudget = options;
   withBudget.temporariesBudget = liveBytes;
+  withBudget.recomputeMoves = moves;
   PassManager passes(grouped.getContext());
   passes.enableVerifier(false);
   memory::buildPlanPipeline(passes, withBudget);
@@ -51,7 +53,7 @@ std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes) {
 }
 
 std::optional<PlannedStep> BudgetPlanner::keepEverything() {
-  return plan(std::numeric_limits<int64_t>::max() / 4);
+  return plan(std::numeric_limits<int64_t>::max() / 4, options.recomputeMoves);
 }
 
 std::optional<PlannedStep> BudgetPlanner::within(int64_t budget) {
@@ -64,7 +66,7 @@ std::optional<PlannedStep> BudgetPlanner::within(int64_t budget) {
     live -= round ? live / 100 : 0;
     if (live <= 0)
       return std::nullopt;
-    best = plan(live);
+    best = plan(live, options.recomputeMoves);
   }
   if (best && best->bytes > budget)
     return std::nullopt;
@@ -79,7 +81,7 @@ std::optional<PlannedStep> BudgetPlanner::smallest() {
   int64_t without = 0, with = best->livePeak;
   while (with - without > best->livePeak / 200) {
     int64_t middle = without + (with - without) / 2;
-    std::optional<PlannedStep> candidate = plan(middle);
+    std::optional<PlannedStep> candidate = plan(middle, fewMoves);
     if (!candidate) {
       without = middle;
       continue;

@@ -53,9 +53,11 @@ public:
 
 private:
   static constexpr int mostRounds = 4;
+  /// For one plan among many, when looking for the smallest budget.
+  static constexpr int64_t fewMoves = 20'000;
 
   /// Plans with at most `liveBytes` of temporaries as the solver counts them.
-  std::optional<PlannedStep> plan(int64_t liveBytes);
+  std::optional<PlannedStep> plan(int64_t liveBytes, int64_t moves);
 
   mlir::ModuleOp grouped;
   const memory::MemoryOptions &options;

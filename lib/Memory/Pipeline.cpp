@@ -17,7 +17,8 @@ void memory::buildPlanPipeline(OpPassManager &passes,
   functions.addPass(createOrderOperationsPass());
   if (options.temporariesBudget)
     functions.addPass(
-        createChooseRecomputationPass({/*budget=*/*options.temporariesBudget}));
+        createChooseRecomputationPass({/*budget=*/*options.temporariesBudget,
+                                       /*moves=*/options.recomputeMoves}));
   functions.addPass(createSeparateResultsPass());
   functions.addPass(
       createPlanOffsetsPass({/*problemFile=*/options.problemFile}));

@@ -87,7 +87,10 @@ Value RecomputeModel::storageOf(Value value) const {
 /// group is the only reader, and all else it reads is there before that node.
 int32_t RecomputeModel::nodeToJoin(Operation *op) const {
   auto group = dyn_cast<step::GroupOp>(op);
-  if (!group)
+  // New state waits for the readers of the old one.
+  if (!group || llvm::any_of(group.getResults(), [&](Value result) {
+        return leaves.contains(result);
+      }))
     return -1;
   for (auto [index, input] : llvm::enumerate(group.getInputs())) {
     Operation *writer = input.getDefiningOp();
@@ -111,15 +114,16 @@ int32_t RecomputeModel::nodeToJoin(Operation *op) const {
 }
 
 void RecomputeModel::formNodes() {
-  for (Operation &op : block.without_terminator()) {
-    if (matchPattern(&op, m_Constant()))
-      continue;
-    if (isAlias(&op)) {
+  for (Operation &op : block.without_terminator())
+    if (isAlias(&op))
       for (auto [operand, result] :
            llvm::zip_equal(op.getOperands(), op.getResults()))
         aliases[result] = operand;
+  for (Value value : block.getTerminator()->getOperands())
+    leaves.insert(storageOf(value));
+  for (Operation &op : block.without_terminator()) {
+    if (matchPattern(&op, m_Constant()) || isAlias(&op))
       continue;
-    }
     int32_t node = nodeToJoin(&op);
     if (node < 0) {
       node = nodes.size();
@@ -146,11 +150,6 @@ SmallVector<Value> RecomputeModel::readsOf(int32_t node) const {
 }
 
 void RecomputeModel::addValues() {
-  // What leaves @main lies in the segments of state and results.
-  llvm::DenseSet<Value> leaves;
-  for (Value value : block.getTerminator()->getOperands())
-    leaves.insert(storageOf(value));
-
   llvm::DenseMap<Value, int32_t> numbers;
   SmallVector<std::pair<Value, int32_t>> further; // and who computes it
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node) {

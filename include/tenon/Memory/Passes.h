@@ -28,6 +28,8 @@ struct MemoryOptions {
   /// Bytes of temporaries that may be live at once, as RecomputeModel counts
   /// them; nothing for no limit and no recomputation.
   std::optional<int64_t> temporariesBudget;
+  /// Effort for choosing, in moves of the solver's local search.
+  int64_t recomputeMoves = 200'000;
 };
 
 /// Grouped form to scheduled form.

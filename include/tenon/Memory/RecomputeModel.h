@@ -22,6 +22,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tenon::memory {
@@ -57,6 +58,8 @@ private:
   std::vector<llvm::SmallVector<mlir::Operation *, 2>> nodes;
   llvm::DenseMap<mlir::Operation *, int32_t> nodeOf;
   llvm::DenseMap<mlir::Value, mlir::Value> aliases; // to what they name
+  llvm::DenseSet<mlir::Value>
+      leaves; // lie in the segments of state and results
 };
 
 } // namespace tenon::memory

@@ -1,0 +1,74 @@
+"""A memory budget is kept, changes no bit, and is refused with the smallest one that can be kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Step, Steps, differing, refused, succeed
+
+NAMES = ("04_chargpt", "10_vit_tiny")
+
+
+@pytest.fixture(params=NAMES)
+def step(request: pytest.FixtureRequest, steps: Steps) -> Step:
+    """Steps that keep values from their forward to their backward part."""
+    return steps[request.param]
+
+
+def planned(step: Step, scratch: Path, budget: str | int) -> dict[str, int]:
+    """Compiles under a budget to budget.tenon and returns what the report says of the plan."""
+    report = scratch / "report.json"
+    succeed(
+        "compile", step.text, "-o", scratch / "budget.tenon", f"--memory-budget={budget}", "--report", report,
+        "--verify-forms",
+    )  # fmt: skip
+    return next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")
+
+
+def smallest(step: Step, scratch: Path) -> int:
+    """The smallest budget, as the refusal of a hopeless one names it."""
+    message = refused(3, "compile", step.text, "-o", scratch / "none.tenon", "--memory-budget=1KiB")
+    assert not (scratch / "none.tenon").exists()
+    assert "infeasible (proved)" in message
+    found = re.search(r"smallest budget that was planned is (\d+) bytes", message)
+    assert found, message
+    return int(found.group(1))
+
+
+def test_budgets_are_kept_and_change_no_bit(step: Step, tmp_path: Path) -> None:
+    """From the smallest budget to keeping everything: planned within it, proved bounds hold, the same bits."""
+    expected = step.outputs(tmp_path)
+    everything = planned(step, tmp_path, "1TiB")["bytes"]
+    least = smallest(step, tmp_path)
+    assert least < everything
+    times = []
+    for share in (0.0, 0.2, 0.6):
+        budget = int(least + share * (everything - least))
+        plan = planned(step, tmp_path, budget)
+        assert plan["bytes"] <= budget
+        assert plan["temporaries_bound"] <= plan["temporaries"]
+        assert plan["bound_nanoseconds"] <= plan["predicted_nanoseconds"]
+        assert plan["predicted_nanoseconds_keeping_everything"] <= plan["bound_nanoseconds"]
+        times.append(plan["predicted_nanoseconds"])
+        for threads in (1, 2):
+            outputs = step.outputs(tmp_path, f"--threads={threads}", program=tmp_path / "budget.tenon")
+            assert not differing(outputs, expected), (share, threads)
+    assert times == sorted(times, reverse=True)
+
+
+def test_a_budget_for_everything_recomputes_nothing(step: Step, tmp_path: Path) -> None:
+    """With room for all values the plan costs what the step costs."""
+    plan = planned(step, tmp_path, "1TiB")
+    assert plan["bytes"] == plan["bytes_keeping_everything"]
+    assert plan["predicted_nanoseconds"] == plan["predicted_nanoseconds_keeping_everything"]
+
+
+@pytest.mark.parametrize("size", ["", "much", "-1MiB", "1.5GB", "9EiB", "nan"])
+def test_sizes_that_are_none(steps: Steps, size: str, tmp_path: Path) -> None:
+    """What is no size is bad usage."""
+    step = steps["04_chargpt"]
+    message = refused(2, "compile", step.text, "-o", tmp_path / "x.tenon", f"--memory-budget={size}")
+    assert "1.6GiB" in message

@@ -1,0 +1,82 @@
+// RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=3072 | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --memory-choose-recomputation | FileCheck %s --check-prefix=ROOM
+
+// %a is cheap and read at both ends; between them each value takes 1 KiB. Three
+// of them fit, so %a is dropped after %b has read it and computed again through
+// another name of it.
+
+// CHECK: step.recomputation = {base_nanoseconds = 41 : i64, {{.*}}budget = 3072 : i64, nanoseconds = 42 : i64{{.*}}status = "solved"
+// CHECK-LABEL: func.func @main
+// CHECK: %[[A:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64}
+// CHECK: %[[B:.*]] = step.group row(%[[A]])
+// CHECK: %[[C:.*]]:2 = step.group row(%[[B]])
+// CHECK: %[[AGAIN:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.recomputed}
+// CHECK: %[[NAME:.*]] = stablehlo.reshape %[[AGAIN]]
+// CHECK: %[[D:.*]] = step.group row(%[[C]]#0, %[[C]]#1, %[[NAME]])
+// CHECK: return %[[D]]
+
+// With room for everything nothing changes.
+// ROOM: nanoseconds = 41 : i64
+// ROOM-LABEL: func.func @main
+// ROOM-NOT: step.recomputed
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
+    %a = step.group elementwise(%x) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %name = stablehlo.reshape %a : (tensor<16x16xf32>) -> tensor<256xf32>
+    %b = step.group row(%a) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.exponential %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %c:2 = step.group row(%b) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.exponential %0 : tensor<16x16xf32>
+      %2 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1, %2 : tensor<16x16xf32>, tensor<16x16xf32>
+    }
+    %d = step.group row(%c#0, %c#1, %name) attributes {step.nanoseconds = 20 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<256xf32>) -> tensor<16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>, %2: tensor<256xf32>):
+      %3 = stablehlo.reshape %2 : (tensor<256xf32>) -> tensor<16x16xf32>
+      %4 = stablehlo.add %0, %3 : tensor<16x16xf32>
+      %5 = stablehlo.add %4, %1 : tensor<16x16xf32>
+      %6 = stablehlo.constant dense<0.0> : tensor<f32>
+      %7 = stablehlo.reduce(%5 init: %6) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %7 : tensor<16xf32>
+    }
+    return %d : tensor<16xf32>
+  }
+}
+
+// -----
+
+// What one group reads and writes does not fit: nothing changes but the status.
+
+// CHECK: status = "infeasible"
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: step.recomputed
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
+    %a:4 = step.group elementwise(%x) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.tanh %0 : tensor<16x16xf32>
+      %2 = stablehlo.abs %0 : tensor<16x16xf32>
+      %3 = stablehlo.negate %0 : tensor<16x16xf32>
+      %4 = stablehlo.sqrt %0 : tensor<16x16xf32>
+      step.yield %1, %2, %3, %4 : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+    }
+    %b = step.group row(%a#0, %a#1, %a#2, %a#3) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>, %2: tensor<16x16xf32>, %3: tensor<16x16xf32>):
+      %4 = stablehlo.add %0, %1 : tensor<16x16xf32>
+      %5 = stablehlo.add %2, %3 : tensor<16x16xf32>
+      %6 = stablehlo.add %4, %5 : tensor<16x16xf32>
+      %7 = stablehlo.constant dense<0.0> : tensor<f32>
+      %8 = stablehlo.reduce(%6 init: %7) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %8 : tensor<16xf32>
+    }
+    return %b : tensor<16xf32>
+  }
+}
