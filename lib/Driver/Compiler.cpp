@@ -70,8 +70,11 @@ public:
   explicit Compilation(const CompileOptions &options) : options(options) {}
 
   CompileResult run();
+  ExitCode planFrontier(int64_t count, llvm::raw_ostream &out);
 
 private:
+  /// Runs the stages up to and including `last`, or what `options` say.
+  ExitCode runStages(std::optional<Stage> last);
   ExitCode resolveOptions();
   ExitCode read();
   ExitCode runStage(Stage stage);
@@ -368,31 +371,58 @@ ExitCode Compilation::writePackage() {
   return exitOk;
 }
 
-CompileResult Compilation::run() {
-  result.code = resolveOptions();
-  if (result.code == exitOk)
-    result.code = timed("read", [&] { return read(); });
+ExitCode Compilation::runStages(std::optional<Stage> last) {
+  ExitCode code = resolveOptions();
+  if (code == exitOk)
+    code = timed("read", [&] { return read(); });
   for (const StageDescription &description : stages()) {
-    if (result.code != exitOk)
-      return std::move(result);
+    if (code != exitOk)
+      return code;
     if (options.from && description.stage <= *options.from)
       continue;
-    result.code =
-        timed(description.name, [&] { return runStage(description.stage); });
-    if (result.code == exitOk && options.to == description.stage) {
-      llvm::raw_string_ostream(result.text) << *module;
-      return std::move(result);
-    }
+    code = timed(description.name, [&] { return runStage(description.stage); });
+    if (last == description.stage)
+      return code;
   }
-  if (result.code == exitOk)
-    result.code = timed("package", [&] { return writePackage(); });
+  return code;
+}
+
+CompileResult Compilation::run() {
+  result.code = runStages(options.to);
+  if (result.code != exitOk)
+    return std::move(result);
+  if (options.to) {
+    llvm::raw_string_ostream(result.text) << *module;
+    return std::move(result);
+  }
+  result.code = timed("package", [&] { return writePackage(); });
   return std::move(result);
+}
+
+ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
+  if (ExitCode code = runStages(Stage::group); code != exitOk)
+    return code;
+  codegen::annotateScratch(*module, features);
+  if (auto main = module->lookupSymbol<func::FuncOp>("main"))
+    cost::annotateTimes(main.getBody(), machine);
+  memory::MemoryOptions memory;
+  std::vector<FrontierPoint> points =
+      BudgetPlanner(*module, memory).frontier(count);
+  if (points.empty())
+    return exitInternal;
+  printFrontier(points, out);
+  return exitOk;
 }
 
 } // namespace
 
 CompileResult driver::compile(const CompileOptions &options) {
   return Compilation(options).run();
+}
+
+ExitCode driver::planFrontier(const CompileOptions &options, int64_t count,
+                              llvm::raw_ostream &out) {
+  return Compilation(options).planFrontier(count, out);
 }
 
 /// Writes a file so that `path` is the old or the whole new one.

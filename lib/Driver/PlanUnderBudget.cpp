@@ -7,8 +7,11 @@
 #include "PlanUnderBudget.h"
 
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Support/Bytes.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -91,4 +94,64 @@ std::optional<PlannedStep> BudgetPlanner::smallest() {
       best = std::move(candidate);
   }
   return best;
+}
+
+std::vector<FrontierPoint> BudgetPlanner::frontier(int64_t count) {
+  std::optional<PlannedStep> everything = keepEverything();
+  std::optional<PlannedStep> least = smallest();
+  std::vector<FrontierPoint> points;
+  if (!everything || !least)
+    return points;
+  int64_t range = everything->bytes - least->bytes;
+  for (int64_t i = 0; i < count; ++i) {
+    // The last budget is exactly what everything takes.
+    int64_t steps = count > 1 ? count - 1 : 1;
+    int64_t budget = everything->bytes - range / steps * (count - 1 - i);
+    // A smaller budget's plan fits every larger one.
+    PlanFigures known = *least;
+    if (!points.empty())
+      known = points.back();
+    std::optional<PlannedStep> plan = within(budget);
+    if (plan && plan->nanoseconds <= known.nanoseconds)
+      known = *plan;
+    points.push_back({known, budget});
+  }
+  return points;
+}
+
+/// The point farthest below the straight line from the first to the last, both
+/// axes scaled to 1.
+static size_t kneeOf(ArrayRef<FrontierPoint> points) {
+  const FrontierPoint &first = points.front(), &last = points.back();
+  double bytes = std::max<double>(1, last.bytes - first.bytes);
+  double time = std::max<double>(1, first.nanoseconds - last.nanoseconds);
+  size_t knee = 0;
+  double farthest = 0;
+  for (auto [index, point] : llvm::enumerate(points)) {
+    double below = 1 - (point.bytes - first.bytes) / bytes -
+                   (point.nanoseconds - last.nanoseconds) / time;
+    if (below > farthest) {
+      farthest = below;
+      knee = index;
+    }
+  }
+  return knee;
+}
+
+void driver::printFrontier(ArrayRef<FrontierPoint> points,
+                           llvm::raw_ostream &out) {
+  auto percentAbove = [](int64_t value, int64_t base) {
+    return 100.0 * double(value - base) / double(std::max<int64_t>(base, 1));
+  };
+  out << "      budget      planned  predicted ms     bound ms  more work  "
+         "above bound\n";
+  size_t knee = kneeOf(points);
+  for (auto [index, point] : llvm::enumerate(points))
+    out << llvm::formatv(
+        "{0,12} {1,12} {2,13:f3} {3,12:f3} {4,8:f2} % {5,10:f2} %{6}\n",
+        printBytes(point.budget), printBytes(point.bytes),
+        point.nanoseconds / 1e6, point.boundNanoseconds / 1e6,
+        percentAbove(point.nanoseconds, point.baseNanoseconds),
+        percentAbove(point.nanoseconds, point.boundNanoseconds),
+        index == knee && points.size() > 2 ? "  <- knee" : "");
 }

@@ -20,15 +20,14 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <optional>
-#include <string>
+#include <vector>
 
 namespace tenon::driver {
 
 /// What a plan needs and costs.
-struct PlannedStep {
-  mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
-  int64_t bytes = 0;                        // of all segments
-  int64_t temporaries = 0;                  // of these
+struct PlanFigures {
+  int64_t bytes = 0;            // of all segments
+  int64_t temporaries = 0;      // of these
   int64_t temporariesBound = 0; // no placing of this plan's buffers needs less
   int64_t livePeak = 0; // temporaries as the recomputation problem counts
   int64_t baseNanoseconds = 0; // predicted time with nothing recomputed
@@ -37,6 +36,18 @@ struct PlannedStep {
   /// in this order.
   int64_t boundNanoseconds = 0;
 };
+
+struct PlannedStep : PlanFigures {
+  mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
+};
+
+struct FrontierPoint : PlanFigures {
+  int64_t budget = 0;
+};
+
+/// A line per point, with the knee marked: where saving bytes gets dear.
+void printFrontier(llvm::ArrayRef<FrontierPoint> points,
+                   llvm::raw_ostream &out);
 
 class BudgetPlanner {
 public:
@@ -50,6 +61,10 @@ public:
   std::optional<PlannedStep> within(int64_t budget);
   /// The plan with the fewest bytes that is found.
   std::optional<PlannedStep> smallest();
+  /// Plans for `count` budgets, evenly spaced from the smallest with a plan to
+  /// keeping everything; bytes never fall and times never rise along them.
+  /// Empty after an error was reported.
+  std::vector<FrontierPoint> frontier(int64_t count);
 
 private:
   static constexpr int mostRounds = 4;

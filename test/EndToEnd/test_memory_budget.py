@@ -72,3 +72,26 @@ def test_sizes_that_are_none(steps: Steps, size: str, tmp_path: Path) -> None:
     step = steps["04_chargpt"]
     message = refused(2, "compile", step.text, "-o", tmp_path / "x.tenon", f"--memory-budget={size}")
     assert "1.6GiB" in message
+
+
+def test_frontier(steps: Steps, tmp_path: Path) -> None:
+    """More memory never costs time, and the last budget is what everything takes."""
+    step = steps["04_chargpt"]
+    lines = succeed("plan", step.text, "--frontier=5").splitlines()[1:]
+    rows = [line.split() for line in lines]
+    budgets = [float(row[0]) for row in rows]
+    times = [float(row[4]) for row in rows]
+    bounds = [float(row[5]) for row in rows]
+    assert len(rows) == 5
+    assert budgets == sorted(budgets)
+    assert times == sorted(times, reverse=True)
+    assert all(bound <= time for bound, time in zip(bounds, times, strict=True))
+    assert rows[-1][6] == "0.00"
+    assert sum("knee" in line for line in lines) == 1
+    everything = planned(step, tmp_path, "1TiB")
+    assert abs(times[-1] * 1e6 - everything["predicted_nanoseconds_keeping_everything"]) < 1e3
+
+
+def test_frontier_out_of_range(steps: Steps) -> None:
+    """A count that makes no table is bad usage."""
+    assert "1 to 1000" in refused(2, "plan", steps["04_chargpt"].text, "--frontier=1001")

@@ -1,8 +1,9 @@
 //===- Plan.cpp - tenon plan
 //------------------------------------------------===//
 //
-// Plans a step without compiling it and writes down the problems the solvers
-// were given, so that tenon-solve can replay them.
+// Plans a step without compiling it: under a row of budgets, to see what memory
+// costs, or to write down the problems the solvers were given, so that
+// tenon-solve can replay them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +20,15 @@ using namespace tenon::tool;
 int tool::runPlan(Arguments arguments) {
   driver::CompileOptions options;
   ArgumentParser parser("plan",
-                        "Plans a training step without compiling it and writes "
-                        "the planner's problems.",
+                        "Plans a training step without compiling it: what "
+                        "memory budgets cost, or the planner's problems.",
                         "FILE.mlir");
+  int64_t frontier = 0;
+  parser.number("frontier", frontier, "K",
+                "print predicted step times under K budgets, from the smallest "
+                "with a plan to keeping everything");
+  parser.text("machine", options.machineFile, "FILE",
+              "machine description from tenon calibrate");
   parser.text("dump-problems", options.dumpProblems, "DIR",
               "folder for the problems, as tenon-solve reads them");
   parser.text("roles", options.rolesFile, "FILE",
@@ -33,8 +40,19 @@ int tool::runPlan(Arguments arguments) {
     return *code;
   options.input = inputs.front();
   options.to = driver::Stage::plan;
+  if (frontier < 0 || frontier > 1000) {
+    llvm::errs() << "error: --frontier=" << frontier
+                 << " is out of range, expected 1 to 1000\n";
+    return driver::exitBadUsage;
+  }
+  if (frontier)
+    if (auto code = driver::planFrontier(options, frontier, llvm::outs()))
+      return code;
   if (options.dumpProblems.empty()) {
-    llvm::errs() << "error: where to? pass --dump-problems=DIR\n";
+    if (frontier)
+      return driver::exitOk;
+    llvm::errs() << "error: what for? pass --frontier=K or "
+                    "--dump-problems=DIR\n";
     return driver::exitBadUsage;
   }
   if (std::error_code code =

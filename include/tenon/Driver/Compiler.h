@@ -78,6 +78,11 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// printed on standard error.
 CompileResult compile(const CompileOptions &options);
 
+/// Plans options.input under `count` budgets, evenly spaced from the smallest
+/// with a plan to keeping everything, and prints a table of what each costs.
+ExitCode planFrontier(const CompileOptions &options, int64_t count,
+                      llvm::raw_ostream &out);
+
 /// compile(), then writes the output and the report; returns the exit code.
 ExitCode compileToFile(const CompileOptions &options,
                        llvm::raw_ostream &progress);
