@@ -27,6 +27,7 @@ llvm::ArrayRef<Evaluator> indexingEvaluators();
 llvm::ArrayRef<Evaluator> reductionEvaluators();
 llvm::ArrayRef<Evaluator> contractionEvaluators();
 llvm::ArrayRef<Evaluator> controlEvaluators();
+llvm::ArrayRef<Evaluator> randomEvaluators();
 
 /// The type of a result as a tensor.
 inline mlir::RankedTensorType resultType(mlir::Operation *op,

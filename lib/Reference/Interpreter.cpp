@@ -20,7 +20,8 @@ Evaluate reference::evaluatorFor(StringRef operation) {
     llvm::StringMap<Evaluate> all;
     for (ArrayRef<Evaluator> part :
          {elementwiseEvaluators(), shapeEvaluators(), indexingEvaluators(),
-          reductionEvaluators(), contractionEvaluators(), controlEvaluators()})
+          reductionEvaluators(), contractionEvaluators(), controlEvaluators(),
+          randomEvaluators()})
       for (const Evaluator &entry : part)
         all[entry.operation] = entry.evaluate;
     return all;

@@ -2,15 +2,16 @@
 //
 // Bits of a counter-based generator: block p of the output is a fixed function
 // of a key and the counter plus p, so blocks are independent and lanes compute
-// 16 of them. The state is two 64-bit words.
+// 16 of them. The state is two 64-bit words, for PHILOX also three.
 //
 // PHILOX: Philox 4x32 with 10 rounds (Salmon et al., "Parallel random numbers:
 // as easy as 1, 2, 3", SC 2011). The key is word 0; the 128-bit counter has
-// word 1 as its low and word 0 as its high half. A block is four 32-bit numbers
+// word 1 as its low half and word 2 as its high one, or word 0 if there are
+// only two. A block is four 32-bit numbers
 // in order, or two 64-bit ones with the earlier number low; 8- and 16-bit
 // elements are the low bits of a 32-bit number each. The new state has word 1
-// advanced by the number of blocks. DEFAULT is PHILOX, as it is in JAX on the
-// CPU.
+// advanced by the number of blocks, with the carry in word 2. DEFAULT is
+// PHILOX, as it is in JAX on the CPU.
 //
 // THREE_FRY: Threefry 2x32 with 20 rounds (the same paper). The key is word 0,
 // the counter word 1, each with its low half first. A block is two 32-bit
@@ -173,7 +174,7 @@ private:
   KernelBuilder &k;
   stablehlo::RngBitGeneratorOp op;
   Layout layout;
-  Value word0, word1;                       // the state, scalars
+  Value word0, word1, word2;                // the state, scalars
   Buffer *state = nullptr, *bits = nullptr; // the results that are asked for
 };
 
@@ -228,9 +229,9 @@ void Generator::emitBlocks(const IndexExpression &block) {
         b, loc, withLanesOf(scalar.getType(), wideType), scalar);
   };
   Words w{b, loc, withLanesOf(b.getI32Type(), wideType)};
-  Value base = everywhere(word1), high = everywhere(word0);
+  Value base = everywhere(word1), key = everywhere(word0);
   Value counter = arith::AddIOp::create(b, loc, base, number);
-  Value key0 = w.low(high), key1 = w.high(high);
+  Value key0 = w.low(key), key1 = w.high(key);
 
   if (layout.isThreefry) {
     auto [x0, x1] = threefry(w, key0, key1, w.low(counter), w.high(counter));
@@ -252,7 +253,8 @@ void Generator::emitBlocks(const IndexExpression &block) {
   Value wrapped =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, counter, base);
   Value carry = arith::ExtUIOp::create(b, loc, wideType, wrapped);
-  Value upper = arith::AddIOp::create(b, loc, high, carry);
+  Value upper =
+      arith::AddIOp::create(b, loc, word2 ? everywhere(word2) : key, carry);
   std::array<Value, 4> x =
       philox(w, key0, key1,
              {w.low(counter), w.high(counter), w.low(upper), w.high(upper)});
@@ -270,6 +272,8 @@ void Generator::emit() {
   Value initial = op.getInitialState();
   word0 = k.points.at(initial, {0}).value;
   word1 = k.points.at(initial, {1}).value;
+  if (shapeOf(initial)[0] == 3)
+    word2 = k.points.at(initial, {2}).value;
   if (count < vectorLanes)
     k.algebra.lanes = 1;
   auto emitUnit = [&](const IndexExpression &unit) {
@@ -285,6 +289,14 @@ void Generator::emit() {
     Value next = arith::AddIOp::create(k.builder, k.loc, word1, advance);
     k.points.store(*state, 0, {word0, 0});
     k.points.store(*state, 1, {next, 0});
+    if (!word2)
+      return;
+    Value wrapped = arith::CmpIOp::create(
+        k.builder, k.loc, arith::CmpIPredicate::ult, next, word1);
+    Value carry =
+        arith::ExtUIOp::create(k.builder, k.loc, word2.getType(), wrapped);
+    Value upper = arith::AddIOp::create(k.builder, k.loc, word2, carry);
+    k.points.store(*state, 2, {upper, 0});
   };
   if (int i = k.source.indexOfResult(op.getOutputState()); i >= 0)
     state = &k.results[i];
@@ -326,7 +338,10 @@ LogicalResult check(const KernelSource &source) {
   if (!isa<IntegerType>(element) || element.isInteger(1))
     return op.emitOpError() << "has no code for elements of type " << element;
   Type state = elementOf(op.getInitialState());
-  if (shapeOf(op.getInitialState()) != ArrayRef<int64_t>{2} ||
+  ArrayRef<int64_t> words = shapeOf(op.getInitialState());
+  bool isThreefry = op.getRngAlgorithm() == stablehlo::RngAlgorithm::THREE_FRY;
+  if ((words != ArrayRef<int64_t>{2} &&
+       (isThreefry || words != ArrayRef<int64_t>{3})) ||
       state.getIntOrFloatBitWidth() != 64)
     return op.emitOpError()
            << "has a state of type " << op.getInitialState().getType()
