@@ -9,6 +9,7 @@
 #include "tenon/Runtime/Executor.h"
 
 #include "KernelLibrary.h"
+#include "MemoryCheck.h"
 #include "Processor.h"
 #include "Program.h"
 #include "SegmentMemory.h"
@@ -17,6 +18,7 @@
 #include "tenon/Format/Reader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 using namespace tenon;
@@ -40,9 +42,30 @@ struct Run {
   const Program *program;
   int64_t steps;
   bool flushDenormals;
-  InstructionTime *times;
+  OperationObserver *observer;
   Barrier barrier;
   std::atomic<bool> failed = false;
+};
+
+/// Times operations into one entry each.
+class Timer final : public OperationObserver {
+public:
+  explicit Timer(std::vector<InstructionTime> &times) : times(times) {}
+
+  void begin(size_t) override { start = Clock::now(); }
+  void end(size_t operation) override {
+    double seconds =
+        std::chrono::duration<double>(Clock::now() - start).count();
+    InstructionTime &time = times[operation];
+    time.shortest = time.runs == 0 ? seconds : std::min(time.shortest, seconds);
+    time.seconds += seconds;
+    ++time.runs;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  std::vector<InstructionTime> &times;
+  Clock::time_point start;
 };
 
 bool overlap(const format::Slice &a, const format::Slice &b) {
@@ -112,8 +135,9 @@ struct Executor::Implementation {
   }
   const Program *findProgram(std::string_view name, Error &error) const;
   InstructionTime describe(const Operation &operation) const;
-  bool run(const Program &program, int64_t steps, InstructionTime *times,
-           Error &error);
+  bool run(const Program &program, int64_t steps, unsigned threads,
+           OperationObserver *observer, Error &error);
+  bool checkMemory(const Program &program, int64_t steps, Error &error);
 };
 
 bool Executor::Implementation::load(const format::Reader &reader,
@@ -349,24 +373,56 @@ static void walkSteps(void *context, unsigned thread, unsigned threads) {
   FlushDenormals mode(run.flushDenormals);
   // The last operation of a step ends with a barrier, so steps do not mix.
   for (int64_t step = 0; step < run.steps; ++step)
-    run.program->walk(thread, threads, run.barrier, run.failed, run.times);
+    run.program->walk(thread, threads, run.barrier, run.failed, run.observer);
 }
 
 bool Executor::Implementation::run(const Program &program, int64_t steps,
-                                   InstructionTime *times, Error &error) {
+                                   unsigned threads,
+                                   OperationObserver *observer, Error &error) {
   if (steps < 0) {
     error = {Failure::argument,
              "cannot run " + std::to_string(steps) + " steps"};
     return false;
   }
-  Run context{&program, steps, options.flushDenormals, times, {}, false};
-  runTeam(std::min(options.threads, program.widestOperation()), walkSteps,
-          &context);
+  Run context{&program, steps, options.flushDenormals, observer, {}, false};
+  runTeam(std::min(threads, program.widestOperation()), walkSteps, &context);
   if (context.failed.load()) {
     error = {Failure::run, "a library call failed while running the step"};
     return false;
   }
   return true;
+}
+
+bool Executor::Implementation::checkMemory(const Program &program,
+                                           int64_t steps, Error &error) {
+  for (size_t i = 0; i < uses.size(); ++i)
+    if (uses[i].address != ownAddress(index.tensors[i].storage)) {
+      error = {Failure::argument, "cannot check memory while tensor '" +
+                                      index.tensors[i].name +
+                                      "' lives in the caller's"};
+      return false;
+    }
+  MemoryCheck check(program, index.segments, segments);
+  bool done = true;
+  for (int64_t step = 0; done && step < steps; ++step) {
+    check.beginStep();
+    done = run(program, 1, 1, &check, error);
+    if (auto breach = check.breach()) {
+      InstructionTime operation =
+          describe(program.operations()[breach->operation]);
+      error = {Failure::run,
+               "operation " + std::to_string(breach->operation) + ", " +
+                   operation.name + " (" + operation.what + "), wrote byte " +
+                   std::to_string(breach->byte) + " of the " +
+                   std::string(name(index.segments[breach->segment].kind)) +
+                   " of " +
+                   std::to_string(index.segments[breach->segment].bytes) +
+                   ", which it does not name"};
+      done = false;
+    }
+  }
+  check.finish();
+  return done;
 }
 
 Executor::Executor(std::unique_ptr<Implementation> implementation)
@@ -474,7 +530,9 @@ bool Executor::bind(size_t tensor, void *memory, Error &error) {
 
 bool Executor::run(int64_t steps, Error &error, std::string_view entryPoint) {
   const Program *program = implementation->findProgram(entryPoint, error);
-  return program && implementation->run(*program, steps, nullptr, error);
+  return program &&
+         implementation->run(*program, steps, implementation->options.threads,
+                             nullptr, error);
 }
 
 bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
@@ -485,10 +543,18 @@ bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
   times.clear();
   for (const Operation &operation : program->operations())
     times.push_back(implementation->describe(operation));
-  bool done = implementation->run(*program, steps, times.data(), error);
+  Timer timer(times);
+  bool done = implementation->run(
+      *program, steps, implementation->options.threads, &timer, error);
   std::erase_if(times,
                 [](const InstructionTime &time) { return time.name.empty(); });
   return done;
+}
+
+bool Executor::checkMemory(int64_t steps, Error &error,
+                           std::string_view entryPoint) {
+  const Program *program = implementation->findProgram(entryPoint, error);
+  return program && implementation->checkMemory(*program, steps, error);
 }
 
 std::span<std::byte> Executor::segmentMemory(size_t segment) const {

@@ -7,7 +7,6 @@
 #include "Program.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 
@@ -58,7 +57,7 @@ private:
     operation.description = launch.kernel;
     for (int64_t argument : index.kernels[launch.kernel].reads)
       if (argument >= 0 && argument < int64_t(launch.arguments.size()))
-        written[operation.firstPointer + argument] = false;
+        program.written[operation.firstPointer + argument] = false;
     program.list.push_back(operation);
     return true;
   }
@@ -91,7 +90,7 @@ private:
     program.sites.push_back(std::move(site));
     // The result, and the workspace behind it, are written.
     for (int64_t i = 0; i + 1 < operands; ++i)
-      written[operation.firstPointer + i] = false;
+      program.written[operation.firstPointer + i] = false;
     for (uint32_t i = 0; i < operation.pointerCount; ++i)
       program.siteOfSlot[operation.firstPointer + i] =
           uint32_t(program.list.size()) + 1;
@@ -101,7 +100,7 @@ private:
 
   bool append(const format::Copy &copy) {
     Operation operation = make(Operation::copy, {copy.from, copy.to});
-    written[operation.firstPointer] = false;
+    program.written[operation.firstPointer] = false;
     operation.bytes = copy.from.bytes;
     // Below this a second thread costs more than it helps.
     constexpr uint64_t bytesPerPart = 1 << 16;
@@ -159,7 +158,7 @@ private:
     operation.pointerCount = uint32_t(slices.size());
     program.places.insert(program.places.end(), slices.begin(), slices.end());
     program.siteOfSlot.resize(program.places.size());
-    written.resize(program.places.size(), true);
+    program.written.resize(program.places.size(), true);
     return operation;
   }
 
@@ -183,8 +182,9 @@ private:
       for (uint32_t j = b.firstPointer; j < b.firstPointer + b.pointerCount;
            ++j) {
         const format::Slice &x = program.places[i], &y = program.places[j];
-        if ((written[i] || written[j]) && x.segment == y.segment &&
-            x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes)
+        if ((program.written[i] || program.written[j]) &&
+            x.segment == y.segment && x.offset < y.offset + y.bytes &&
+            y.offset < x.offset + x.bytes)
           return true;
       }
     return false;
@@ -214,7 +214,6 @@ private:
   std::span<const KernelFunction> kernels;
   std::span<const std::unique_ptr<libraries::Call>> calls;
   Error &error;
-  std::vector<bool> written; // per pointer
 };
 
 } // namespace tenon::runtime
@@ -295,20 +294,19 @@ static uint32_t readSelector(const void *address, uint64_t bytes,
                                                   : uint32_t(value);
 }
 
-template <bool timed>
+template <bool observed>
 void Program::walkOperations(unsigned thread, unsigned threads,
                              Barrier &barrier, std::atomic<bool> &failed,
-                             InstructionTime *times) const {
-  using Clock = std::chrono::steady_clock;
+                             OperationObserver *observer) const {
   size_t next = 0;
   const size_t end = list.size();
   while (next < end) {
     const Operation &operation = list[next];
     [[maybe_unused]] const size_t current = next;
-    [[maybe_unused]] Clock::time_point start;
-    if constexpr (timed) {
+    if constexpr (observed) {
       barrier.wait(threads);
-      start = Clock::now();
+      if (thread == 0)
+        observer->begin(current);
     }
     ++next;
     void *const *arguments = pointers.data() + operation.firstPointer;
@@ -343,25 +341,19 @@ void Program::walkOperations(unsigned thread, unsigned threads,
     }
     // After a branch too: the next operation may overwrite what another thread
     // has not read yet.
-    if (timed || operation.barrierAfter)
+    if (observed || operation.barrierAfter)
       barrier.wait(threads);
-    if constexpr (timed)
-      if (thread == 0) {
-        InstructionTime &time = times[current];
-        double seconds =
-            std::chrono::duration<double>(Clock::now() - start).count();
-        time.shortest =
-            time.runs == 0 ? seconds : std::min(time.shortest, seconds);
-        time.seconds += seconds;
-        ++time.runs;
-      }
+    if constexpr (observed)
+      if (thread == 0)
+        observer->end(current);
   }
 }
 
 void Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
-                   std::atomic<bool> &failed, InstructionTime *times) const {
-  if (times)
-    walkOperations<true>(thread, threads, barrier, failed, times);
+                   std::atomic<bool> &failed,
+                   OperationObserver *observer) const {
+  if (observer)
+    walkOperations<true>(thread, threads, barrier, failed, observer);
   else
     walkOperations<false>(thread, threads, barrier, failed, nullptr);
 }

@@ -7,9 +7,9 @@
 //   While(p, C, B)    L: C; unless p goto E; B; goto L; E:
 //   Case(s, B0, B1)   select s -> T0, T1; T0: B0; goto E; T1: B1; E:
 //
-// Threads wait for each other only where they must: a barrier stands in front of
-// an operation that writes what an earlier one since the last barrier uses, or
-// uses what it writes, unless thread 0 runs both alone.
+// Threads wait for each other only where they must: a barrier stands in front
+// of an operation that writes what an earlier one since the last barrier uses,
+// or uses what it writes, unless thread 0 runs both alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +59,14 @@ struct CallSite {
   bool serial = false;        // one task in every phase
 };
 
+/// Sees a walk from thread 0, between barriers.
+class OperationObserver {
+public:
+  virtual ~OperationObserver() = default;
+  virtual void begin(size_t operation) = 0;
+  virtual void end(size_t operation) = 0;
+};
+
 class Program {
 public:
   /// `calls` has one entry per library call of the index. False with `error`
@@ -70,6 +78,8 @@ public:
 
   /// The place in a segment of every pointer.
   const std::vector<format::Slice> &slices() const { return places; }
+  /// Whether an operation may write through the pointer.
+  bool isWritten(size_t slot) const { return written[slot]; }
   void setPointer(size_t slot, void *address) { pointers[slot] = address; }
   /// Hands changed pointers to the library calls; `operations` names them.
   void rebindCalls(std::span<const uint32_t> operations);
@@ -86,16 +96,17 @@ public:
 
   /// What one thread of a team does: the whole walk, its share of the work. All
   /// threads of the team call it. `failed` is set if a library call fails. With
-  /// `times`, which has one entry per operation, every operation is timed.
+  /// an observer, which may be null, every operation waits for all threads.
   void walk(unsigned thread, unsigned threads, Barrier &barrier,
-            std::atomic<bool> &failed, InstructionTime *times) const;
+            std::atomic<bool> &failed, OperationObserver *observer) const;
 
 private:
   class Builder;
 
-  template <bool timed>
+  template <bool observed>
   void walkOperations(unsigned thread, unsigned threads, Barrier &barrier,
-                      std::atomic<bool> &failed, InstructionTime *times) const;
+                      std::atomic<bool> &failed,
+                      OperationObserver *observer) const;
   void runCall(const CallSite &site, unsigned thread, unsigned threads,
                Barrier &barrier, std::atomic<bool> &failed) const;
 
@@ -104,6 +115,7 @@ private:
   std::vector<uint32_t> targets;
   std::vector<void *> pointers;
   std::vector<format::Slice> places;
+  std::vector<bool> written; // per pointer
   std::vector<CallSite> sites;
   std::vector<uint32_t> siteOfSlot; // operation + 1, 0 for none
 };

@@ -33,7 +33,7 @@ SegmentMemory::~SegmentMemory() {
 
 bool SegmentMemory::allocate(uint64_t bytes, uint64_t alignment,
                              std::string &error) {
-  constexpr uint64_t page = 4096, hugePage = uint64_t(2) << 20;
+  constexpr uint64_t page = pageBytes, hugePage = uint64_t(2) << 20;
   uint64_t rounded = (bytes + page - 1) & ~(page - 1);
   // Large segments start where huge pages can, which saves most of the cost of
   // address translation.
@@ -59,5 +59,5 @@ bool SegmentMemory::allocate(uint64_t bytes, uint64_t alignment,
 }
 
 void SegmentMemory::makeReadOnly() {
-  mprotect(begin, (size + 4095) & ~uint64_t(4095), PROT_READ);
+  mprotect(begin, pages().size(), PROT_READ);
 }

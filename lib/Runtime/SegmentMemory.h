@@ -31,8 +31,14 @@ public:
 
   std::byte *data() const { return begin; }
   std::span<std::byte> bytes() const { return {begin, size}; }
+  /// With the rest of its last page, behind which an access faults.
+  std::span<std::byte> pages() const {
+    return {begin, (size + pageBytes - 1) & ~(pageBytes - 1)};
+  }
 
 private:
+  static constexpr uint64_t pageBytes = 4096;
+
   std::byte *begin = nullptr;
   uint64_t size = 0;
   void *mapping = nullptr;

@@ -31,6 +31,7 @@ namespace {
 struct RunOptions {
   std::string file, rolesFile, state, inputs, batches, metrics, save, outputs;
   int64_t steps = 1, threads = 0;
+  bool checkMemory = false;
 };
 
 int fail(const std::string &message) {
@@ -167,7 +168,8 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
       if (int code = checkFilled(executor, filled))
         return code;
     auto stepStart = std::chrono::steady_clock::now();
-    if (!executor.run(1, error))
+    if (!(options.checkMemory ? executor.checkMemory(1, error)
+                              : executor.run(1, error)))
       return fail(error.message);
     stepSeconds.push_back(std::chrono::duration<double>(
                               std::chrono::steady_clock::now() - stepStart)
@@ -235,6 +237,9 @@ int tool::runRun(Arguments arguments) {
   parser.text("outputs", options.outputs, "F.safetensors",
               "write the last step's results");
   parser.number("threads", options.threads, "N", "threads (all processors)");
+  parser.flag("check-memory", options.checkMemory,
+              "run every operation alone in poisoned memory, slowly; fail if "
+              "one writes what it does not name");
   parser.text("roles", options.rolesFile, "FILE",
               "for a module: JSON that says what each argument is");
   bool reference = false;
@@ -245,7 +250,7 @@ int tool::runRun(Arguments arguments) {
     return *code;
   if (reference) {
     if (!options.state.empty() || !options.batches.empty() ||
-        !options.save.empty())
+        !options.save.empty() || options.checkMemory)
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
     return runReference({inputs.front(), options.rolesFile, options.inputs,

@@ -105,6 +105,14 @@ public:
   bool profile(int64_t steps, std::vector<InstructionTime> &times, Error &error,
                std::string_view entryPoint = "step");
 
+  /// As run, but every operation alone, on one thread, in memory that holds
+  /// nothing but the bytes it names: everything else is poison, also behind the
+  /// end of each segment, and must be so afterwards. What an operation reads
+  /// without saying so spoils its result; what it writes without saying so is
+  /// an error. Slow, and only with tensors in the Executor's own memory.
+  bool checkMemory(int64_t steps, Error &error,
+                   std::string_view entryPoint = "step");
+
   /// A segment's own memory, for tests and tools that look at plans.
   std::span<std::byte> segmentMemory(size_t segment) const;
 

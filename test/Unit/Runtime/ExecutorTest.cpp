@@ -300,6 +300,70 @@ TEST(Executor, RejectsMissingSectionsAndSymbols) {
   EXPECT_NE(error.message.find("no_such_kernel"), std::string::npos);
 }
 
+/// The sample with another kernel in the place of one.
+std::unique_ptr<Executor> loadWith(const char *symbol, const char *instead) {
+  auto index = test::sampleIndex();
+  for (format::Kernel &kernel : index.kernels)
+    if (kernel.symbol == symbol)
+      kernel.symbol = instead;
+  auto kernels = test::sampleKernels(), constants = test::sampleConstants();
+  format::SectionBytes sections[] = {
+      {format::SectionKind::constants, constants},
+      {format::SectionKind::cpuKernels, kernels}};
+  Error error;
+  auto executor =
+      Executor::loadBytes(format::write(index, sections), {1}, error);
+  EXPECT_TRUE(executor) << error.message;
+  return executor;
+}
+
+TEST(Executor, CheckingMemoryChangesNothing) {
+  auto plain = loadSample(2), checked = loadSample(2);
+  Error error;
+  for (Executor *executor : {plain.get(), checked.get()})
+    Problem().fill(*executor);
+  ASSERT_TRUE(plain->run(5, error));
+  ASSERT_TRUE(checked->checkMemory(5, error)) << error.message;
+  for (size_t i = 0; i < plain->index().tensors.size(); ++i)
+    EXPECT_TRUE(std::ranges::equal(plain->memory(i), checked->memory(i)))
+        << plain->index().tensors[i].name;
+  // And it can go on as before.
+  ASSERT_TRUE(plain->run(1, error));
+  ASSERT_TRUE(checked->run(1, error));
+  EXPECT_EQ(values<float>(*plain, "loss")[0],
+            values<float>(*checked, "loss")[0]);
+}
+
+TEST(Executor, CheckingMemoryFindsStrayWritesAndReads) {
+  Error error;
+  // Four bytes behind a result nobody owns: results do not show it.
+  auto overrun = loadWith("sample_eleven", "sample_overrun");
+  Problem().fill(*overrun);
+  EXPECT_TRUE(overrun->run(1, error));
+  EXPECT_EQ(values<int32_t>(*overrun, "choice")[0], 11);
+  EXPECT_FALSE(overrun->checkMemory(1, error));
+  EXPECT_NE(error.message.find("sample_overrun"), std::string::npos)
+      << error.message;
+  EXPECT_NE(error.message.find("which it does not name"), std::string::npos);
+
+  // The memory behind the result is zero until something is poured over it.
+  auto stray = loadWith("sample_eleven", "sample_stray");
+  Problem().fill(*stray);
+  EXPECT_TRUE(stray->run(1, error));
+  EXPECT_EQ(values<int32_t>(*stray, "choice")[0], 7);
+  EXPECT_TRUE(stray->checkMemory(1, error));
+  EXPECT_EQ(values<int32_t>(*stray, "choice")[0], -7);
+
+  // In memory of the caller's there is nothing to check.
+  alignas(64) float weights[test::sampleFeatures];
+  auto bound = loadSample(1);
+  ASSERT_TRUE(bound->bind(*bound->findTensor("params.w"), weights, error));
+  EXPECT_FALSE(bound->checkMemory(1, error));
+  EXPECT_NE(error.message.find("'params.w' lives in the caller's"),
+            std::string::npos)
+      << error.message;
+}
+
 TEST(Executor, NoByteOutsideTheTensorsChanges) {
   auto executor = loadSample(2);
   Problem().fill(*executor);

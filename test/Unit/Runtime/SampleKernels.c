@@ -56,6 +56,19 @@ void sample_seven(void *const *arguments, int64_t part, int64_t parts) {
   *out = 7;
 }
 
+// As sample_eleven, and one number too many.
+void sample_overrun(void *const *arguments, int64_t part, int64_t parts) {
+  int32_t *out = arguments[0];
+  out[0] = 11;
+  out[1] = 11;
+}
+
+// As sample_seven, but out of what happens to lie behind its own memory.
+void sample_stray(void *const *arguments, int64_t part, int64_t parts) {
+  int32_t *out = arguments[0];
+  out[0] = out[1] == 0 ? 7 : -7;
+}
+
 void sample_eleven(void *const *arguments, int64_t part, int64_t parts) {
   int32_t *out = arguments[0];
   *out = 11;
