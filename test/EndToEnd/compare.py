@@ -34,10 +34,15 @@ from safetensors.numpy import load_file, save_file  # noqa: E402
 
 STEPS = 5
 
-# Tensors whose gradient is mathematically zero: what they hold is rounding alone, which nobody shares. A bias in
-# front of a normalisation that subtracts the mean, and the bias of attention's keys, which shifts all scores of a
-# query alike.
-ZERO_GRADIENT: dict[str, tuple[str, ...]] = {}
+# Parameters whose gradient is mathematically zero, by step: what they and their moments hold after some steps is
+# rounding alone, which nobody shares. Here they are the biases of attention's keys, where they are a tensor of their
+# own: adding one to all keys shifts all scores of a query alike, and softmax does not see that. No other parameter of
+# the steps qualifies: normalisations follow biases over groups of several channels, or follow none, and a bias of
+# keys that is a third of a larger tensor does not make that tensor's gradient zero.
+ZERO_GRADIENT: dict[str, tuple[str, ...]] = {
+    "09_unet_ddpm": ("['MultiHeadDotProductAttention_0']['key']['bias']",),
+    "11_moe": tuple(f"['MultiHeadDotProductAttention_{layer}']['key']['bias']" for layer in range(4)),
+}
 
 
 @dataclass
@@ -52,6 +57,7 @@ class Comparison:
     tensors: int = 0
     over_twice: list[str] = field(default_factory=list)
     over_eight: list[str] = field(default_factory=list)
+    zero_gradient: list[str] = field(default_factory=list)  # left out of both
 
     def passed(self, tolerance: float) -> bool:
         """Whether all limits hold."""
@@ -138,7 +144,10 @@ def compare(build: Path, folder: Path, name: str, threads: int = 2, options: tup
         scale = float(np.sqrt(np.mean(np.square(exact)))) if exact.size else 0.0
         own_error = trimmed_rms(ours.astype(np.float64) - exact)
         jax_error = trimmed_rms(np.asarray(reference, np.float64) - exact)
-        if any(word in path for word in ZERO_GRADIENT.get(name, ())):
+        if path.endswith(ZERO_GRADIENT.get(name, ())):
+            result.zero_gradient.append(f"{path}: {own_error:.2e}, JAX {jax_error:.2e}, rms {scale:.2e}")
+            if ".mu[" in path and scale > 1e-15:
+                result.over_eight.append(f"{path}: listed without a gradient, but its mean is {scale:.2e}")
             continue
         if not np.isfinite(own_error) or own_error > 8 * jax_error + 1e-5 * scale:
             result.over_eight.append(f"{path}: {own_error:.2e}, JAX {jax_error:.2e}, rms {scale:.2e}")
@@ -178,6 +187,8 @@ def main() -> int:
         )
         for line in (result.over_eight or result.over_twice)[:4]:
             print(f"    {line}", flush=True)
+        for line in result.zero_gradient:
+            print(f"    no gradient: {line}", flush=True)
     return 1 if failed else 0
 
 
