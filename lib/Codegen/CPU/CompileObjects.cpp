@@ -1,16 +1,18 @@
 //===- CompileObjects.cpp - Kernel modules to object code -----------------===//
 //
-// One LLVM context, target machine and pass manager per module, so that modules
-// compile side by side without sharing anything.
+// One LLVM context, target machine and pass manager per module, and one MLIR
+// context per thread, into which modules travel as bytecode: modules compile
+// side by side without sharing anything, whatever context they come from.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Codegen/CPU/CompileObjects.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "llvm-c/Target.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -134,73 +136,90 @@ FailureOr<std::string> compileToAssembly(ModuleOp module,
 
 namespace {
 
-/// Modules that one thread has to compile one after the other, as their
-/// positions in the order of all modules.
-struct Batch {
-  MLIRContext *context;
-  SmallVector<size_t> positions;
+/// A module on its way through a thread.
+struct Job {
+  std::string bytecode;
+  FailureOr<ObjectCode> object = failure();
+  SmallVector<std::string> errors;
+};
+
+/// One thread with a context of its own: nothing is shared, nothing is locked.
+class Worker {
+public:
+  explicit Worker(const FeatureSet &features)
+      : context(MLIRContext::Threading::DISABLED), features(features) {
+    prepareContext(context);
+    context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        current->errors.push_back(diagnostic.str());
+    });
+  }
+
+  void run(Job &job) {
+    current = &job;
+    ParserConfig config(&context, /*verifyAfterParse=*/false);
+    auto module = parseSourceString<ModuleOp>(job.bytecode, config);
+    job.bytecode.clear();
+    if (module)
+      job.object =
+          generate(*module, features, llvm::CodeGenFileType::ObjectFile);
+  }
+
+private:
+  MLIRContext context;
+  const FeatureSet &features;
+  Job *current = nullptr;
 };
 
 } // namespace
 
-static std::vector<Batch> splitIntoBatches(ArrayRef<ModuleOp> modules) {
-  std::vector<Batch> batches;
-  llvm::SmallMapVector<MLIRContext *, size_t, 4> serial;
-  for (auto [position, module] : llvm::enumerate(modules)) {
-    MLIRContext *context = module->getContext();
-    if (context->isMultithreadingEnabled()) {
-      batches.push_back({context, {position}});
-      continue;
-    }
-    auto [entry, isNew] = serial.insert({context, batches.size()});
-    if (isNew)
-      batches.push_back({context, {}});
-    batches[entry->second].positions.push_back(position);
+/// One after the other, where they are.
+static void compileInPlace(ArrayRef<ModuleOp> modules,
+                           const FeatureSet &features,
+                           MutableArrayRef<Job> jobs) {
+  for (auto [module, job] : llvm::zip_equal(modules, jobs)) {
+    job.object = compileToObject(module, features);
   }
-  return batches;
+}
+
+static void compileInThreads(ArrayRef<ModuleOp> modules,
+                             const FeatureSet &features, unsigned threads,
+                             MutableArrayRef<Job> jobs) {
+  for (auto [module, job] : llvm::zip_equal(modules, jobs)) {
+    llvm::raw_string_ostream stream(job.bytecode);
+    // Only fails for versions of the format, and none is asked for.
+    (void)writeBytecodeToFile(module, stream);
+  }
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    Worker worker(features);
+    for (size_t i = next++; i < jobs.size(); i = next++)
+      worker.run(jobs[i]);
+  };
+  std::vector<std::thread> team;
+  for (size_t i = 1, e = std::min<size_t>(threads, jobs.size()); i < e; ++i)
+    team.emplace_back(work);
+  work();
+  for (std::thread &thread : team)
+    thread.join();
+  for (auto [module, job] : llvm::zip_equal(modules, jobs))
+    for (const std::string &error : job.errors)
+      module->emitError() << error;
 }
 
 FailureOr<SmallVector<ObjectCode>> compileObjects(ArrayRef<ModuleOp> modules,
                                                   const FeatureSet &features,
                                                   unsigned threads) {
-  std::vector<Batch> batches = splitIntoBatches(modules);
-  llvm::SmallMapVector<MLIRContext *,
-                       std::unique_ptr<ParallelDiagnosticHandler>, 4>
-      handlers;
-  for (const Batch &batch : batches) {
-    auto &handler = handlers[batch.context];
-    if (handler)
-      continue;
-    handler = std::make_unique<ParallelDiagnosticHandler>(batch.context);
-    prepareContext(*batch.context);
-  }
-
-  std::vector<FailureOr<ObjectCode>> results(modules.size(), failure());
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t i = next++; i < batches.size(); i = next++) {
-      ParallelDiagnosticHandler &handler =
-          *handlers.find(batches[i].context)->second;
-      for (size_t position : batches[i].positions) {
-        handler.setOrderIDForThread(position);
-        results[position] = generate(modules[position], features,
-                                     llvm::CodeGenFileType::ObjectFile);
-        handler.eraseOrderIDForThread();
-      }
-    }
-  };
-  std::vector<std::thread> team;
-  for (size_t i = 1, e = std::min<size_t>(threads, batches.size()); i < e; ++i)
-    team.emplace_back(work);
-  work();
-  for (std::thread &thread : team)
-    thread.join();
-
+  std::vector<Job> jobs(modules.size());
+  if (threads > 1 && modules.size() > 1)
+    compileInThreads(modules, features, threads, jobs);
+  else
+    compileInPlace(modules, features, jobs);
   SmallVector<ObjectCode> objects;
-  for (FailureOr<ObjectCode> &result : results) {
-    if (failed(result))
+  for (Job &job : jobs) {
+    if (failed(job.object))
       return failure();
-    objects.push_back(std::move(*result));
+    objects.push_back(std::move(*job.object));
   }
   return objects;
 }

@@ -1,7 +1,7 @@
 //===- EmitKernels.cpp - The kernels of exec form to one shared object ----===//
 //
 // Finds equal kernels by their text without names, emits each once, compiles
-// them side by side and links them.
+// some at a time, side by side, and links them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,33 +50,53 @@ static std::string contentOf(func::FuncOp kernel) {
   return text;
 }
 
+static std::string symbolOf(size_t kernel) {
+  return "kernel_" + std::to_string(kernel);
+}
+
+/// A module has costs of its own, as much as a kernel or two; but there should
+/// be several for each thread. Follows from the kernels alone, so that the
+/// bytes do.
+static size_t kernelsPerModule(size_t kernels) {
+  constexpr size_t most = 8, wantedModules = 8;
+  return std::clamp<size_t>(kernels / wantedModules, 1, most);
+}
+
 FailureOr<CompiledKernels>
 emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
   prepareContext(*module.getContext());
   CompiledKernels result;
   llvm::StringMap<std::string> symbolOfContent;
-  SmallVector<OwningOpRef<ModuleOp>> owned;
-  SmallVector<ModuleOp> modules;
-  bool ok = true;
+  SmallVector<func::FuncOp> distinct;
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel->hasAttr(exec::kernelKindAttrName) || kernel.isExternal())
       continue;
     auto [known, isNew] = symbolOfContent.try_emplace(contentOf(kernel));
     if (isNew) {
-      known->second = "kernel_" + std::to_string(owned.size());
-      owned.push_back(ModuleOp::create(kernel.getLoc()));
-      ok &=
-          succeeded(emitKernel(kernel, *owned.back(), known->second, features));
-      modules.push_back(*owned.back());
+      known->second = symbolOf(distinct.size());
+      distinct.push_back(kernel);
     }
     if (isFallback(kernel))
       kernel->setAttr(exec::fallbackAttrName,
                       UnitAttr::get(module.getContext()));
     result.symbols.emplace_back(kernel.getName().str(), known->second);
   }
+  result.distinct = distinct.size();
+
+  size_t perModule = kernelsPerModule(distinct.size());
+  SmallVector<OwningOpRef<ModuleOp>> owned;
+  SmallVector<ModuleOp> modules;
+  bool ok = true;
+  for (auto [index, kernel] : llvm::enumerate(distinct)) {
+    if (index % perModule == 0) {
+      owned.push_back(ModuleOp::create(kernel.getLoc()));
+      modules.push_back(*owned.back());
+    }
+    ok &= succeeded(
+        emitKernel(kernel, modules.back(), symbolOf(index), features));
+  }
   if (!ok)
     return failure();
-  result.distinct = modules.size();
   auto objects = compileObjects(modules, features, threads);
   if (failed(objects))
     return failure();

@@ -135,7 +135,7 @@ TEST_P(Compile, ManyModulesInOrderWithSameBytes) {
   }
 }
 
-TEST_P(Compile, ContextsWithoutThreadsAreSerial) {
+TEST_P(Compile, TakesContextsWithoutThreads) {
   context.disableMultithreading();
   OwningOpRef<ModuleOp> a = fusedMultiplyAdd("a", 16);
   OwningOpRef<ModuleOp> b = fusedMultiplyAdd("b", 32);

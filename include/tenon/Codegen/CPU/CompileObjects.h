@@ -31,9 +31,8 @@ llvm::FailureOr<ObjectCode> compileToObject(mlir::ModuleOp module,
 
 /// The same for many modules on up to `threads` threads (at least 1), results
 /// and diagnostics in the order of the modules. All modules are tried; the
-/// answer is a failure if one of them fails. Modules may share a context; those
-/// of a context whose own multithreading is disabled are compiled one after the
-/// other.
+/// answer is a failure if one of them fails. Modules may share a context, with
+/// or without multithreading. They may or may not end up in LLVM dialect.
 llvm::FailureOr<llvm::SmallVector<ObjectCode>>
 compileObjects(llvm::ArrayRef<mlir::ModuleOp> modules,
                const FeatureSet &features, unsigned threads);
