@@ -28,12 +28,14 @@ namespace {
 
 /// One operand of a dot.
 struct Side {
+  Operation *dot;
   Value operand;
   ArrayRef<int64_t> batching, contracting;
 
   RankedTensorType type() const {
     return cast<RankedTensorType>(operand.getType());
   }
+  StridedView view() const { return stridedView(dot, operand); }
   /// Elements per index of the batching and contracted dimensions.
   int64_t freeExtent() const {
     int64_t extent = type().getNumElements();
@@ -74,7 +76,7 @@ bool isOne(const Side &side, const StridedView &view,
 }
 
 bool isAligned(const Side &side, ArrayRef<unsigned> order) {
-  return isOne(side, stridedView(side.operand), order) ||
+  return isOne(side, side.view(), order) ||
          isOne(side, plainView(side.operand), order);
 }
 
@@ -130,9 +132,9 @@ SmallVector<int64_t> renumber(ArrayRef<int64_t> dims, ArrayRef<int64_t> moved) {
 
 void AlignContractions::align(stablehlo::DotGeneralOp dot) {
   auto dims = dot.getDotDimensionNumbers();
-  Side sides[2] = {{dot.getLhs(), dims.getLhsBatchingDimensions(),
+  Side sides[2] = {{dot, dot.getLhs(), dims.getLhsBatchingDimensions(),
                     dims.getLhsContractingDimensions()},
-                   {dot.getRhs(), dims.getRhsBatchingDimensions(),
+                   {dot, dot.getRhs(), dims.getRhsBatchingDimensions(),
                     dims.getRhsContractingDimensions()}};
   // Elements to copy if the contracted dimensions are walked in `order`.
   auto copied = [&](ArrayRef<unsigned> order) {
@@ -144,8 +146,7 @@ void AlignContractions::align(stablehlo::DotGeneralOp dot) {
   SmallVector<unsigned> best;
   int64_t fewest = -1;
   for (const Side &side : sides)
-    for (const StridedView &view :
-         {stridedView(side.operand), plainView(side.operand)}) {
+    for (const StridedView &view : {side.view(), plainView(side.operand)}) {
       SmallVector<unsigned> order = orderInMemory(side, view);
       int64_t elements = copied(order);
       if (fewest < 0 || elements < fewest) {

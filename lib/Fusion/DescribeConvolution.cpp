@@ -118,8 +118,8 @@ fusion::describeConvolution(Operation *op, std::string &whyNot) {
       kernel = reverse.getOperand();
     }
   }
-  StridedView lhs = stridedView(convolution.getLhs()),
-              rhs = stridedView(kernel);
+  StridedView lhs = stridedView(op, convolution.getLhs()),
+              rhs = stridedView(op, kernel);
   SmallVector<int64_t> resultStrides = rowMajorStrides(resultType.getShape());
   ArrayRef<int64_t> resultShape = resultType.getShape();
 

@@ -172,8 +172,8 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
     rhs = std::move(right);
     return loops.contracted.size() <= 1;
   };
-  StridedView lhsThrough = stridedView(dot.getLhs()),
-              rhsThrough = stridedView(dot.getRhs());
+  StridedView lhsThrough = stridedView(dot, dot.getLhs()),
+              rhsThrough = stridedView(dot, dot.getRhs());
   if (!contractsAsOne(lhsThrough, rhsThrough) &&
       !contractsAsOne(lhsThrough, plainView(dot.getRhs())) &&
       !contractsAsOne(plainView(dot.getLhs()), rhsThrough) &&

@@ -17,6 +17,7 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
   functions.addPass(createSplitReductionsPass());
   functions.addPass(
       createWidenDotsPass({/*instructionSet=*/options.libraryInstructionSet}));
+  functions.addPass(createTransposeInvariantsPass());
   functions.addPass(createAlignContractionsPass());
   functions.addPass(createFormLibraryGroupsPass(
       {/*instructionSet=*/options.libraryInstructionSet}));

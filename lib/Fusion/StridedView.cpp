@@ -30,10 +30,12 @@ StridedView fusion::plainView(Value operand) {
   return view;
 }
 
-StridedView fusion::stridedView(Value operand) {
+StridedView fusion::stridedView(Operation *user, Value operand) {
   SmallVector<Operation *> transposes;
   Value source = operand;
   while (auto transpose = source.getDefiningOp<stablehlo::TransposeOp>()) {
+    if (transpose->getBlock() != user->getBlock())
+      break;
     transposes.push_back(transpose);
     source = transpose.getOperand();
   }

@@ -56,6 +56,24 @@ def WidenDotsPass : Pass<"fusion-widen-dots", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def TransposeInvariantsPass : Pass<"fusion-transpose-invariants", "::mlir::func::FuncOp"> {
+  let summary = "turn weights that a loop reads transposed once in front of it";
+  let description = [{
+    A dot in a loop whose right operand comes from outside of the loop and is
+    contracted along its last dimension, with at most 64 rows on the left, reads
+    a transposed copy made in front of the loop.
+
+    ```mlir
+    // before, in a loop
+    %d = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<32x8xf32>, tensor<16x8xf32>) -> tensor<32x16xf32>
+    // after: in front of the loop, then in it
+    %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<16x8xf32>) -> tensor<8x16xf32>
+    %d = stablehlo.dot_general %h, %t, contracting_dims = [1] x [0] : (tensor<32x8xf32>, tensor<8x16xf32>) -> tensor<32x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def AlignContractionsPass : Pass<"fusion-align-contractions", "::mlir::func::FuncOp"> {
   let summary = "bring the contracted dimensions of a dot side by side";
   let description = [{

@@ -24,8 +24,9 @@ struct StridedView {
 /// Row-major strides of a shape, in elements.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
-/// `operand` through the transposes in front of it.
-StridedView stridedView(mlir::Value operand);
+/// What `user` reads as `operand`, through the transposes in front of it in its
+/// block: those in front of a loop run once.
+StridedView stridedView(mlir::Operation *user, mlir::Value operand);
 /// `operand` as it lies in memory.
 StridedView plainView(mlir::Value operand);
 

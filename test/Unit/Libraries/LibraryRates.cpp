@@ -187,7 +187,17 @@ int main(int argc, char **argv) {
   addMatmul("mlp out", 128, 10, 512);
   addMatmul("chargpt", 1024, 384, 128);
   addMatmul("chargpt dw", 128, 384, 1024, true);
-  addMatmul("lstm", 32, 1024, 384);
+  addMatmul("lstm", 32, 1024, 256);
+  addMatmul("lstm dx", 32, 256, 1024, false, true);
+  addMatmul("lstm dx, weights transposed", 32, 256, 1024);
+  addMatmul("lstm dw", 256, 1024, 32, true);
+  addMatmul("vit", 2080, 768, 192);
+  addMatmul("vit out", 2080, 192, 768);
+  addMatmul("vit dx", 2080, 192, 768, false, true);
+  addMatmul("vit dw", 192, 768, 2080, true);
+  addMatmul("vit dw, transposed", 768, 192, 2080, true);
+  addMatmul("moe combine", 1280, 128, 512, true);
+  addMatmul("moe dispatch", 512, 128, 1280);
   addMatmul("small", 64, 64, 64);
   static constexpr int64_t shapes[][6] = {
       {32, 3, 32, 64, 3, 1},    {32, 64, 32, 64, 3, 1},

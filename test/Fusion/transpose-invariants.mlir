@@ -1,0 +1,51 @@
+// RUN: tenon-opt %s --split-input-file --fusion-transpose-invariants | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --fusion-transpose-invariants --fusion-form-library-groups=instruction-set=avx2 | FileCheck %s --check-prefix=GROUP
+
+// The weights are turned once, in front of the loop, and read as they are then.
+
+// CHECK-LABEL: func.func @recurrent
+// CHECK: %[[W:.*]] = stablehlo.transpose %arg1, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+// CHECK: stablehlo.while
+// CHECK: stablehlo.dot_general %{{.*}}, %[[W]], contracting_dims = [1] x [0]
+// GROUP-LABEL: func.func @recurrent
+// GROUP: stablehlo.transpose
+// GROUP: step.group library
+// GROUP-SAME: rhs_stride_k = 64 : i64, rhs_stride_n = 1 : i64
+func.func @recurrent(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>) -> tensor<32x64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %ten = stablehlo.constant dense<10> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %h = %x) : tensor<i32>, tensor<32x64xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %d = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+      %n = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %n, %d : tensor<i32>, tensor<32x64xf32>
+    }
+  return %r#1 : tensor<32x64xf32>
+}
+
+// -----
+
+// Weights that change in the loop, and products outside of one, stay.
+
+// CHECK-LABEL: func.func @carried
+// CHECK-NOT: stablehlo.transpose
+func.func @carried(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<32x64xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %ten = stablehlo.constant dense<10> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %v = %w) : tensor<i32>, tensor<64x64xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %d = stablehlo.dot_general %v, %v, contracting_dims = [1] x [1] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %n = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %n, %d : tensor<i32>, tensor<64x64xf32>
+    }
+  %e = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+  return %r#1, %e : tensor<64x64xf32>, tensor<32x64xf32>
+}
