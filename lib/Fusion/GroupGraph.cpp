@@ -14,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 using namespace mlir;
@@ -169,12 +170,14 @@ GroupGraph::Id GroupGraph::merge(Id first, Id second) {
 }
 
 SmallVector<Operation *> GroupGraph::unionOf(Id first, Id second) const {
-  SmallVector<Operation *> members(nodes[first].members.begin(),
-                                   nodes[first].members.end());
-  members.append(nodes[second].members.begin(), nodes[second].members.end());
-  llvm::sort(members, [&](Operation *a, Operation *b) {
-    return programOrder.lookup(a) < programOrder.lookup(b);
-  });
+  // Both are in program order already.
+  ArrayRef<Operation *> a = nodes[first].members, b = nodes[second].members;
+  SmallVector<Operation *> members;
+  members.reserve(a.size() + b.size());
+  std::merge(a.begin(), a.end(), b.begin(), b.end(),
+             std::back_inserter(members), [&](Operation *x, Operation *y) {
+               return programOrder.lookup(x) < programOrder.lookup(y);
+             });
   return members;
 }
 
