@@ -199,6 +199,15 @@ int main(int argc, char **argv) {
   addMatmul("moe combine", 1280, 128, 512, true);
   addMatmul("moe dispatch", 512, 128, 1280);
   addMatmul("small", 64, 64, 64);
+  addMatmul("llama up", 512, 1408, 512);
+  addMatmul("llama up dx", 512, 512, 1408, false, true);
+  addMatmul("llama up dw", 512, 1408, 512, true);
+  addMatmul("llama down", 512, 512, 1408);
+  addMatmul("llama down dx", 512, 1408, 512, false, true);
+  addMatmul("llama down dw", 1408, 512, 512, true);
+  addMatmul("llama head", 512, 8192, 512);
+  addMatmul("llama head dx", 512, 512, 8192, false, true);
+  addMatmul("llama head dw", 512, 8192, 512, true);
   static constexpr int64_t shapes[][6] = {
       {32, 3, 32, 64, 3, 1},    {32, 64, 32, 64, 3, 1},
       {32, 64, 32, 128, 3, 2},  {32, 64, 32, 128, 1, 2},
