@@ -1,8 +1,9 @@
 //===- CheckRecomputeChoice.cpp - judge a recomputation plan --------------===//
 //
 // Replays the list of nodes, recounts cost and peak, and evaluates the
-// certificate by weak duality. It trusts nothing that the solver computed and
-// shares no code with it. Sums that could exceed 64 bits are kept in 128.
+// certificate by weak duality, cut by cut. It trusts nothing that the solver
+// computed and shares no code with it. Sums that could exceed 64 bits are kept
+// in 128.
 //
 //===----------------------------------------------------------------------===//
 
@@ -152,33 +153,32 @@ static void markSides(const Tables &tables, int32_t cut, bool anyOrder,
     }
 }
 
-/// Evaluates a flow certificate. Sets `proved` to the cost that every plan
-/// within the budget reaches; for Kind::HeldBytes to the held bytes that exceed
-/// the room, or leaves it empty if they do not.
+namespace {
+/// One cut of a certificate as the checker sees it.
+struct CutClaim {
+  int32_t cut;
+  int32_t until; // the last node it looks at
+  int64_t numerator;
+  const std::vector<RecomputeCertificate::ValueFlow> &valueFlows;
+  const std::vector<RecomputeCertificate::EdgeFlow> &edgeFlows;
+};
+/// Limits of one cut, per value or node; -1: none.
+struct CutLimits {
+  std::vector<Wide> hold, read, run;
+};
+} // namespace
+
+/// Checks that the flow of one cut respects its limits and is conserved, and
+/// adds it up.
 static std::optional<std::string>
-evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
-             const RecomputeCertificate &certificate, Wide &proved) {
+evaluateCut(const Tables &tables, const CutClaim &claim,
+            const std::vector<char> &before, const std::vector<char> &present,
+            const CutLimits &limits, Wide &flow) {
   const RecomputeProblem &problem = tables.problem;
-  const int32_t cut = certificate.cut;
-  const bool heldBytes = certificate.kind == Kind::HeldBytes;
-  const Wide priceOf = certificate.numerator, scale = certificate.denominator;
-  if (cut < 0 || cut >= tables.nodes)
-    return "certificate: cut node " + std::to_string(cut) + " does not exist";
-  if (priceOf < 0 || scale <= 0)
-    return std::string("certificate: the multiplier is not a positive number");
-  if (heldBytes && (priceOf != 1 || scale != 1))
-    return std::string("certificate: held bytes need the multiplier 1 / 1");
-
-  std::vector<char> before, after;
-  markSides(tables, cut, anyOrder, before, after);
-  std::vector<char> present(problem.valueCount(), 0);
-  for (int32_t value : tables.reads[cut])
-    present[value] = 1;
-
   std::vector<Wide> valueFlow(problem.valueCount(), 0);
   std::vector<Wide> intoValue(problem.valueCount(), 0);
   std::vector<Wide> throughNode(tables.nodes, 0); // in minus out
-  for (auto [value, amount] : certificate.valueFlows) {
+  for (auto [value, amount] : claim.valueFlows) {
     if (value < 0 || value >= problem.valueCount())
       return "certificate: value " + std::to_string(value) + " does not exist";
     std::string name = "certificate: value " + std::to_string(value);
@@ -186,51 +186,127 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
       return name + " is not in the network";
     if (amount < 0 || valueFlow[value] != 0)
       return name + " has a negative or a second flow";
-    if (amount > priceOf * problem.bytes(value))
+    if (amount > limits.hold[value])
       return name + " carries " + std::to_string(amount) + ", its limit is " +
-             number(priceOf * problem.bytes(value));
+             number(limits.hold[value]);
     valueFlow[value] = amount;
     throughNode[problem.producer(value)] += amount;
   }
-  for (auto [value, consumer, amount] : certificate.edgeFlows) {
+  for (auto [value, consumer, amount] : claim.edgeFlows) {
+    std::string name = "certificate: edge " + std::to_string(value) + " " +
+                       std::to_string(consumer);
     if (value < 0 || value >= problem.valueCount() || consumer < 0 ||
         consumer >= tables.nodes)
-      return "certificate: edge " + std::to_string(value) + " " +
-             std::to_string(consumer) + " does not exist";
+      return name + " does not exist";
     const std::vector<int32_t> &reads = tables.reads[consumer];
     if (std::find(reads.begin(), reads.end(), value) == reads.end() ||
         !before[consumer] || present[value])
-      return "certificate: edge " + std::to_string(value) + " " +
-             std::to_string(consumer) + " is not in the network";
+      return name + " is not in the network";
     if (amount < 0)
       return std::string("certificate: negative flow");
     intoValue[value] += amount;
     throughNode[consumer] -= amount;
   }
   for (int32_t value = 0; value < problem.valueCount(); ++value) {
-    bool needed = std::any_of(tables.consumers[value].begin(),
-                              tables.consumers[value].end(),
-                              [&](int32_t node) { return after[node] != 0; });
-    // A value that is read after the cut may take any amount from the source.
-    if (intoValue[value] > valueFlow[value] ||
-        (!needed && intoValue[value] != valueFlow[value]))
+    // The rest of the flow through a value comes from its readers.
+    Wide read = valueFlow[value] - intoValue[value];
+    if (read < 0 || (limits.read[value] >= 0 && read > limits.read[value]))
       return "certificate: flow is not conserved at value " +
              std::to_string(value);
   }
-  Wide flow = 0;
+  flow = 0;
   for (int32_t node = 0; node < tables.nodes; ++node) {
-    const RecomputeProblem::Node &data = problem.nodes[node];
     Wide toSink = throughNode[node];
     if (toSink < 0)
       return "certificate: flow is not conserved at node " +
              std::to_string(node);
-    if (!data.pinned && toSink > (heldBytes ? 0 : scale * data.cost))
+    if (limits.run[node] >= 0 && toSink > limits.run[node])
       return "certificate: node " + std::to_string(node) + " absorbs " +
-             number(toSink) + ", its limit is " +
-             number(heldBytes ? 0 : scale * data.cost);
+             number(toSink) + ", its limit is " + number(limits.run[node]);
     flow += toSink;
   }
-  Wide room = Wide(budget) - tables.workingSet(cut);
+  return std::nullopt;
+}
+
+/// Evaluates a flow certificate. Sets `proved` to the cost that every plan
+/// within the budget reaches; for Kind::HeldBytes to the held bytes that exceed
+/// the room, or leaves it empty if they do not.
+static std::optional<std::string>
+evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
+             const RecomputeCertificate &certificate, Wide &proved) {
+  const RecomputeProblem &problem = tables.problem;
+  const bool heldBytes = certificate.kind == Kind::HeldBytes;
+  const Wide scale = certificate.denominator;
+  if (scale <= 0)
+    return std::string("certificate: the multiplier is not a positive number");
+  if (heldBytes && (certificate.numerator != 1 || scale != 1))
+    return std::string("certificate: held bytes need the multiplier 1 / 1");
+  if (!certificate.later.empty() && certificate.kind != Kind::GivenOrder)
+    return std::string("certificate: only cuts of the given order form a "
+                       "series");
+
+  std::vector<CutClaim> claims = {
+      {certificate.cut, tables.nodes - 1, certificate.numerator,
+       certificate.valueFlows, certificate.edgeFlows}};
+  for (const RecomputeCertificate::Cut &cut : certificate.later) {
+    claims.back().until = cut.cut;
+    claims.push_back({cut.cut, tables.nodes - 1, cut.numerator, cut.valueFlows,
+                      cut.edgeFlows});
+  }
+  for (size_t i = 0; i < claims.size(); ++i) {
+    int32_t cut = claims[i].cut;
+    if (cut < 0 || cut >= tables.nodes)
+      return "certificate: cut node " + std::to_string(cut) + " does not exist";
+    if (i > 0 && cut <= claims[i - 1].cut)
+      return "certificate: cut node " + std::to_string(cut) + " follows " +
+             std::to_string(claims[i - 1].cut);
+    if (claims[i].numerator < 0)
+      return std::string("certificate: the multiplier is negative");
+  }
+
+  Wide overhead = 0, flow = 0, room = 0;
+  std::vector<Wide> prices(problem.valueCount(), 0), nextPrices;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const CutClaim &claim = claims[i];
+    std::vector<char> before, after, present(problem.valueCount(), 0);
+    markSides(tables, claim.cut, anyOrder, before, after);
+    std::fill(after.begin() + claim.until + 1, after.end(), 0);
+    for (int32_t value : tables.reads[claim.cut])
+      present[value] = 1;
+    // What the next cut charges for holding, this one earns.
+    nextPrices.assign(problem.valueCount(), 0);
+    if (i < certificate.later.size()) {
+      const std::vector<int32_t> &next = tables.reads[claims[i + 1].cut];
+      for (auto [value, amount] : certificate.later[i].prices) {
+        if (value < 0 || value >= problem.valueCount() || amount < 0 ||
+            nextPrices[value] != 0 || !before[problem.producer(value)] ||
+            present[value] ||
+            std::find(next.begin(), next.end(), value) != next.end())
+          return "certificate: value " + std::to_string(value) +
+                 " cannot have this price";
+        nextPrices[value] = amount;
+        overhead -= amount;
+      }
+    }
+    CutLimits limits;
+    for (int32_t value = 0; value < problem.valueCount(); ++value) {
+      bool needed = false;
+      for (int32_t node : tables.consumers[value])
+        needed |= after[node] != 0;
+      limits.hold.push_back(Wide(claim.numerator) * problem.bytes(value) +
+                            prices[value]);
+      limits.read.push_back(needed ? -1 : nextPrices[value]);
+    }
+    for (const RecomputeProblem::Node &node : problem.nodes)
+      limits.run.push_back(node.pinned ? -1
+                           : heldBytes ? 0
+                                       : scale * node.cost);
+    if (auto error = evaluateCut(tables, claim, before, present, limits, flow))
+      return error;
+    room = Wide(budget) - tables.workingSet(claim.cut);
+    overhead += flow - claim.numerator * room;
+    prices.swap(nextPrices);
+  }
   if (heldBytes) {
     if (flow <= room)
       return "certificate: " + number(flow) + " bytes must be held and " +
@@ -238,7 +314,6 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
     proved = flow;
     return std::nullopt;
   }
-  Wide overhead = flow - priceOf * room;
   proved = tables.baseCost();
   if (overhead > 0)
     proved += (overhead + scale - 1) / scale;

@@ -14,6 +14,7 @@
 #include "RecomputeExact.h"
 #include "RecomputeRebuild.h"
 #include "RecomputeSearch.h"
+#include "RecomputeSeries.h"
 
 #include <algorithm>
 #include <memory>
@@ -57,6 +58,12 @@ public:
   std::optional<Plan> plan(int64_t budget, int64_t target, int64_t moves,
                            const Plan *hint);
   std::optional<Plan> seedPlan(int64_t budget, std::vector<Reruns> *seeds);
+  /// A bound of several cuts if it is better than the one of `known`.
+  SeriesProof series(int64_t budget, SeriesProof known, int64_t upper) {
+    int tries = std::min(100, 30'000 / (graph.nodes + 1));
+    return improveBySeries(graph, budget, keepAll, std::move(known), upper,
+                           tries);
+  }
   /// Keeps the `count` candidates with the best bounds at `budget`.
   void narrow(int64_t budget, size_t count);
 
@@ -303,6 +310,23 @@ std::optional<Plan> ChoiceSolver::plan(int64_t budget, int64_t target,
   // A search needs some moves per node to change anything.
   if (moves < graph.nodes || (best && best->cost <= target))
     return best;
+  // Seeds that do not fit are made to, value by value: the cut as it is, and
+  // keeping everything.
+  for (const Reruns &seed : {seeds.front(), everything.reruns}) {
+    PlanSearch search(graph, budget, options.seed);
+    search.load(seed);
+    movesUsed += search.relieve(moves / 8, 64);
+    if (!search.feasible())
+      continue;
+    Reruns fitting = search.plan();
+    if (!best || search.cost() < best->cost) {
+      RecomputeMeasure found = measure(graph, orderOf(graph.nodes, fitting));
+      best = Plan{fitting, found.cost, found.peak};
+    }
+    seeds.insert(seeds.begin(), std::move(fitting));
+  }
+  if (best && best->cost <= target)
+    return best;
 
   // Rounds of annealing: many starts briefly, the better ones longer and
   // cooler.
@@ -400,6 +424,16 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
   std::optional<Plan> plan = solver.plan(
       budget, solution.bound, effectiveMoves(solver.graph, options), nullptr);
   solution.movesUsed = solver.movesUsed;
+  if (solver.everything.peak > budget &&
+      (!plan || plan->cost > solution.bound)) {
+    // Without a plan the steps aim a little above what is known.
+    int64_t upper =
+        plan ? plan->cost : solution.bound + 1 + solver.graph.baseCost / 50;
+    SeriesProof proof = solver.series(
+        budget, {solution.bound, std::move(solution.certificate)}, upper);
+    solution.bound = proof.bound;
+    solution.certificate = std::move(proof.certificate);
+  }
   if (plan) {
     solution.order = orderOf(solver.graph.nodes, plan->reruns);
     solution.cost = plan->cost;

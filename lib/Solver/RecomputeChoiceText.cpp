@@ -226,24 +226,34 @@ static constexpr KindName kindNames[] = {
 /// `prefix` tells the lines of the second certificate from those of the first.
 static void printCertificate(std::string &text, const std::string &prefix,
                              const RecomputeCertificate &certificate) {
+  auto line = [&](const char *field, std::initializer_list<int64_t> numbers) {
+    text += "certificate " + prefix + field;
+    for (int64_t number : numbers)
+      text += " " + std::to_string(number);
+    text += "\n";
+  };
+  auto flows = [&](const auto &cut) {
+    for (auto [value, amount] : cut.valueFlows)
+      line("value", {value, amount});
+    for (auto [value, consumer, amount] : cut.edgeFlows)
+      line("edge", {value, consumer, amount});
+  };
   for (const KindName &entry : kindNames)
     if (entry.kind == certificate.kind)
       text += "certificate " + prefix + "kind " + entry.name + "\n";
   if (certificate.kind == Kind::Base)
     return;
-  text +=
-      "certificate " + prefix + "cut " + std::to_string(certificate.cut) + "\n";
+  line("cut", {certificate.cut});
   if (certificate.kind == Kind::WorkingSet)
     return;
-  text += "certificate " + prefix + "multiplier " +
-          std::to_string(certificate.numerator) + " " +
-          std::to_string(certificate.denominator) + "\n";
-  for (auto [value, amount] : certificate.valueFlows)
-    text += "certificate " + prefix + "value " + std::to_string(value) + " " +
-            std::to_string(amount) + "\n";
-  for (auto [value, consumer, amount] : certificate.edgeFlows)
-    text += "certificate " + prefix + "edge " + std::to_string(value) + " " +
-            std::to_string(consumer) + " " + std::to_string(amount) + "\n";
+  line("multiplier", {certificate.numerator, certificate.denominator});
+  flows(certificate);
+  for (const RecomputeCertificate::Cut &cut : certificate.later) {
+    line("next-cut", {cut.cut, cut.numerator});
+    for (auto [value, amount] : cut.prices)
+      line("price", {value, amount});
+    flows(cut);
+  }
 }
 
 std::string
@@ -277,10 +287,7 @@ tenon::solver::printRecomputeSolution(const RecomputeSolution &solution) {
 
 static std::optional<std::string>
 parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
-  auto any = [](int64_t low = 0) {
-    return std::pair<int64_t, int64_t>(low, INT64_MAX);
-  };
-  constexpr int64_t ids = INT32_MAX;
+  constexpr int64_t ids = INT32_MAX, most = INT64_MAX;
   if (lines.keyword("any-bound")) {
     auto bound = lines.integer(INT64_MIN, INT64_MAX);
     if (!bound)
@@ -303,30 +310,40 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
       }
     return lines.error("unknown kind of certificate '" + lines.word() + "'");
   }
-  auto first = lines.integer(0, field == "multiplier" ? any().second : ids);
+  // A series: what follows a next cut belongs to it.
+  RecomputeCertificate::Cut *later =
+      certificate->later.empty() ? nullptr : &certificate->later.back();
+  auto first = lines.integer(0, field == "multiplier" ? most : ids);
+  auto second = first && field != "cut" ? lines.integer(0, most) : std::nullopt;
   if (field == "cut") {
     if (!first)
       return lines.error("expected a node id");
     certificate->cut = static_cast<int32_t>(*first);
   } else if (field == "multiplier") {
-    auto second = first ? lines.integer(1, any().second) : std::nullopt;
-    if (!second)
+    if (!second || *second == 0)
       return lines.error("expected two positive integers");
     certificate->numerator = *first;
     certificate->denominator = *second;
-  } else if (field == "value") {
-    auto amount = first ? lines.integer(0, any().second) : std::nullopt;
-    if (!amount)
-      return lines.error("expected a value id and a flow");
-    certificate->valueFlows.push_back({static_cast<int32_t>(*first), *amount});
+  } else if (field == "next-cut") {
+    if (!second)
+      return lines.error("expected a node id and a multiplier");
+    certificate->later.emplace_back();
+    certificate->later.back().cut = static_cast<int32_t>(*first);
+    certificate->later.back().numerator = *second;
+  } else if (field == "value" || (field == "price" && later)) {
+    if (!second)
+      return lines.error("expected a value id and an amount");
+    (field == "price" ? later->prices
+     : later          ? later->valueFlows
+                      : certificate->valueFlows)
+        .push_back({static_cast<int32_t>(*first), *second});
   } else if (field == "edge") {
-    auto consumer = first ? lines.integer(0, ids) : std::nullopt;
-    auto amount = consumer ? lines.integer(0, any().second) : std::nullopt;
-    if (!amount)
+    auto amount = second ? lines.integer(0, most) : std::nullopt;
+    if (!amount || *second > ids)
       return lines.error("expected a value id, a node id and a flow");
-    certificate->edgeFlows.push_back({static_cast<int32_t>(*first),
-                                      static_cast<int32_t>(*consumer),
-                                      *amount});
+    (later ? later->edgeFlows : certificate->edgeFlows)
+        .push_back({static_cast<int32_t>(*first), static_cast<int32_t>(*second),
+                    *amount});
   } else {
     return lines.error("unknown certificate field '" + field + "'");
   }

@@ -1,7 +1,7 @@
 //===- RecomputeCut.cpp - the Lagrangian single-cut bound -----------------===//
 //
-// Builds the network of one cut node, finds minimum cuts with Dinic's maximum
-// flow, and walks the front of (held bytes, recompute cost) lines to the price
+// Builds the network of one cut node, finds minimum cuts by maximum flows,
+// and walks the front of (held bytes, recompute cost) lines to the price
 // with the best bound.
 //
 //===----------------------------------------------------------------------===//
@@ -12,9 +12,6 @@
 #include <cmath>
 
 using namespace tenon::solver;
-
-static constexpr int64_t unlimited = int64_t(1) << 62;
-static constexpr int32_t source = 0, sink = 1;
 
 CutNetwork::CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder)
     : graph(graph), cut(cut), working(graph.workingSet(cut)) {
@@ -80,50 +77,21 @@ void CutNetwork::buildArcs() {
     valueVertex[netValues[i]] = 2 + i;
   for (int32_t i = 0; i < nodeCount; ++i)
     nodeVertex[netNodes[i]] = 2 + valueCount + i;
-  struct Raw {
-    int32_t from, to;
-  };
-  std::vector<Raw> raw;
-  // The order here is that of valueArc, sinkArc and edgeArcs below.
+  network.reset(2 + valueCount + nodeCount);
   for (int32_t i = 0; i < valueCount; ++i)
-    raw.push_back({2 + i, nodeVertex[graph.producer[netValues[i]]]});
+    network.addArc(2 + i, nodeVertex[graph.producer[netValues[i]]]);
   for (int32_t i = 0; i < nodeCount; ++i)
-    raw.push_back({2 + valueCount + i, sink});
+    network.addArc(2 + valueCount + i, FlowNetwork::sink);
   for (int32_t node : netNodes)
     for (int32_t value : graph.inputs(node))
       if (valueVertex[value] >= 0) {
-        raw.push_back({nodeVertex[node], valueVertex[value]});
-        edgeArcs.push_back({value, node, 0});
+        network.addArc(nodeVertex[node], valueVertex[value]);
+        edges.push_back({value, node});
       }
-  size_t internal = raw.size();
   for (int32_t i = 0; i < valueCount; ++i)
     if (isNeeded[i])
-      raw.push_back({source, 2 + i});
-
-  int32_t vertices = 2 + valueCount + nodeCount;
-  arcBegin.assign(vertices + 1, 0);
-  for (auto [from, to] : raw) {
-    ++arcBegin[from + 1];
-    ++arcBegin[to + 1];
-  }
-  for (int32_t i = 0; i < vertices; ++i)
-    arcBegin[i + 1] += arcBegin[i];
-  std::vector<int32_t> at(arcBegin.begin(), arcBegin.end() - 1);
-  arcs.resize(2 * raw.size());
-  for (size_t i = 0; i < raw.size(); ++i) {
-    int32_t forward = at[raw[i].from]++, backward = at[raw[i].to]++;
-    arcs[forward] = {raw[i].to, backward, 0, 0};
-    arcs[backward] = {raw[i].from, forward, 0, 0};
-    if (i < size_t(valueCount))
-      valueArc.push_back(forward);
-    else if (i < size_t(valueCount + nodeCount))
-      sinkArc.push_back(forward);
-    else if (i < internal)
-      edgeArcs[i - valueCount - nodeCount].arc = forward;
-  }
-  level.resize(vertices);
-  cursor.resize(vertices);
-  queue.resize(vertices);
+      network.addArc(FlowNetwork::source, 2 + i);
+  network.build();
 }
 
 Price CutNetwork::makePrice(double price) const {
@@ -142,91 +110,21 @@ Price CutNetwork::makePrice(double price) const {
   return result;
 }
 
-/// Distances to the sink in the residual network.
-bool CutNetwork::levels() {
-  std::fill(level.begin(), level.end(), -1);
-  level[sink] = 0;
-  int32_t head = 0, tail = 0;
-  queue[tail++] = sink;
-  while (head < tail) {
-    int32_t vertex = queue[head++];
-    for (int32_t i = arcBegin[vertex]; i < arcBegin[vertex + 1]; ++i) {
-      const Arc &opposite = arcs[arcs[i].reverse];
-      if (level[arcs[i].to] < 0 && opposite.flow < opposite.capacity) {
-        level[arcs[i].to] = level[vertex] + 1;
-        queue[tail++] = arcs[i].to;
-      }
-    }
-  }
-  return level[source] >= 0;
-}
-
-/// A blocking flow along arcs that lead one step closer to the sink.
-int64_t CutNetwork::augment() {
-  std::copy(arcBegin.begin(), arcBegin.end() - 1, cursor.begin());
-  std::vector<int32_t> path;
-  int64_t total = 0;
-  int32_t vertex = source;
-  while (true) {
-    if (vertex == sink) {
-      int64_t amount = unlimited;
-      for (int32_t arc : path)
-        amount = std::min(amount, arcs[arc].capacity - arcs[arc].flow);
-      total += amount;
-      size_t keep = path.size();
-      for (size_t i = path.size(); i-- > 0;) {
-        Arc &arc = arcs[path[i]];
-        arc.flow += amount;
-        arcs[arc.reverse].flow -= amount;
-        if (arc.flow == arc.capacity)
-          keep = i;
-      }
-      vertex = arcs[arcs[path[keep]].reverse].to;
-      path.resize(keep);
-    }
-    int32_t &arc = cursor[vertex];
-    while (arc < arcBegin[vertex + 1] &&
-           (arcs[arc].flow >= arcs[arc].capacity ||
-            level[arcs[arc].to] != level[vertex] - 1))
-      ++arc;
-    if (arc < arcBegin[vertex + 1]) {
-      path.push_back(arc);
-      vertex = arcs[arc].to;
-    } else {
-      level[vertex] = -1;
-      if (path.empty())
-        return total;
-      vertex = arcs[arcs[path.back()].reverse].to;
-      path.pop_back();
-      ++cursor[vertex];
-    }
-  }
-}
-
-int64_t CutNetwork::maximumFlow() {
-  int64_t total = 0;
-  while (levels())
-    total += augment();
-  return total;
-}
-
 CutLine CutNetwork::minimumCut(Price price) {
-  for (Arc &arc : arcs)
-    arc.capacity = arc.flow = 0;
-  for (size_t i = 0; i < netValues.size(); ++i)
-    arcs[valueArc[i]].capacity = price.numerator * graph.bytes[netValues[i]];
-  for (size_t i = 0; i < netNodes.size(); ++i) {
-    int32_t node = netNodes[i];
-    arcs[sinkArc[i]].capacity = graph.pinned[node] ? unlimited
-                                : freeRecompute
-                                    ? 0
-                                    : price.denominator * graph.cost[node];
-  }
-  for (const EdgeArc &edge : edgeArcs)
-    arcs[edge.arc].capacity = unlimited;
-  for (int32_t i = arcBegin[source]; i < arcBegin[source + 1]; ++i)
-    arcs[i].capacity = unlimited;
-  maximumFlow();
+  int32_t arc = 0;
+  for (int32_t value : netValues)
+    network.setCapacity(arc++, price.numerator * graph.bytes[value]);
+  for (int32_t node : netNodes)
+    network.setCapacity(arc++, graph.pinned[node] ? FlowNetwork::unlimited
+                               : freeRecompute
+                                   ? 0
+                                   : price.denominator * graph.cost[node]);
+  for (size_t i = 0; i < edges.size(); ++i)
+    network.setCapacity(arc++, FlowNetwork::unlimited);
+  for (char one : isNeeded)
+    if (one)
+      network.setCapacity(arc++, FlowNetwork::unlimited);
+  network.maximize();
 
   // Vertices that no longer reach the sink are on the source side; among these
   // only what the needed values lead to counts.
@@ -247,7 +145,7 @@ CutLine CutNetwork::minimumCut(Price price) {
       }
     if (!any)
       continue;
-    if (level[2 + netValues.size() + i] >= 0) {
+    if (network.reachesSink(static_cast<int32_t>(2 + netValues.size() + i))) {
       line.held += bytes;
       continue;
     }
@@ -264,20 +162,22 @@ CutNetwork::certificate(RecomputeCertificate::Kind kind) const {
   RecomputeCertificate result;
   result.kind = kind;
   result.cut = cut;
-  for (size_t i = 0; i < netValues.size(); ++i)
-    if (arcs[valueArc[i]].flow > 0)
-      result.valueFlows.push_back({netValues[i], arcs[valueArc[i]].flow});
-  for (const EdgeArc &edge : edgeArcs)
-    if (arcs[edge.arc].flow > 0)
-      result.edgeFlows.push_back(
-          {edge.value, edge.consumer, arcs[edge.arc].flow});
+  int32_t arc = 0;
+  for (int32_t value : netValues)
+    if (int64_t flow = network.flow(arc++); flow > 0)
+      result.valueFlows.push_back({value, flow});
+  arc += static_cast<int32_t>(netNodes.size());
+  for (auto [value, consumer] : edges)
+    if (int64_t flow = network.flow(arc++); flow > 0)
+      result.edgeFlows.push_back({value, consumer, flow});
   return result;
 }
 
 int64_t CutNetwork::flowValue() const {
   int64_t flow = 0;
-  for (int32_t arc : sinkArc)
-    flow += arcs[arc].flow;
+  auto first = static_cast<int32_t>(netValues.size());
+  for (size_t i = 0; i < netNodes.size(); ++i)
+    flow += network.flow(first + static_cast<int32_t>(i));
   return flow;
 }
 

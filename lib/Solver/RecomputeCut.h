@@ -21,6 +21,7 @@
 #ifndef TENON_LIB_SOLVER_RECOMPUTECUT_H
 #define TENON_LIB_SOLVER_RECOMPUTECUT_H
 
+#include "FlowNetwork.h"
 #include "RecomputeGraph.h"
 
 namespace tenon::solver {
@@ -87,17 +88,8 @@ public:
   std::span<const int32_t> nodes() const { return netNodes; }
 
 private:
-  struct Arc {
-    int32_t to;
-    int32_t reverse; // index of the opposite arc
-    int64_t capacity;
-    int64_t flow;
-  };
   void buildArcs();
-  int64_t maximumFlow();
   int64_t flowValue() const;
-  bool levels();
-  int64_t augment();
 
   const RecomputeGraph &graph;
   int32_t cut;
@@ -107,14 +99,9 @@ private:
   std::vector<int32_t> netValues, netNodes;
   std::vector<char> isNeeded; // per netValues
   std::vector<char> present;  // per value: read by the cut node
-  std::vector<int32_t> arcBegin;
-  std::vector<Arc> arcs;
-  std::vector<int32_t> valueArc, sinkArc; // their arcs
-  struct EdgeArc {
-    int32_t value, consumer, arc;
-  };
-  std::vector<EdgeArc> edgeArcs;
-  std::vector<int32_t> level, cursor, queue;
+  FlowNetwork network;
+  // Arcs in this order: per value, per node, per edge, per needed value.
+  std::vector<RecomputeProblem::Edge> edges;
   bool freeRecompute = false;
 };
 

@@ -33,7 +33,7 @@ void PlanSearch::load(const Reruns &plan) {
   std::fill(local.begin(), local.end(), 0);
   std::fill(over.begin(), over.end(), 0);
   currentCost = graph.baseCost;
-  currentOver = 0;
+  currentOver = currentArea = 0;
   bestIsCurrent = false;
   begin();
   for (auto [stage, node] : plan)
@@ -156,6 +156,7 @@ void PlanSearch::setOver(int32_t stage) {
   };
   currentOver += rise(before, now) - rise(before, over[stage]) +
                  rise(now, after) - rise(over[stage], after);
+  currentArea += now - over[stage];
   over[stage] = now;
 }
 
@@ -171,6 +172,7 @@ void PlanSearch::addThrough(const Interval &interval, int64_t bytes) {
     now = std::max<int64_t>(0, now + local[stage] - budget);
     rises += std::max<int64_t>(0, now - previous) -
              std::max<int64_t>(0, old - oldPrevious);
+    currentArea += now - old;
     over[stage] = previous = now;
     oldPrevious = old;
   }
@@ -512,6 +514,64 @@ bool PlanSearch::shift() {
   bool done = addTransitively(run.node, stage);
   settle();
   return done;
+}
+
+int32_t PlanSearch::fullestStage() const {
+  return static_cast<int32_t>(std::max_element(over.begin(), over.end()) -
+                              over.begin());
+}
+
+int64_t PlanSearch::relieve(int64_t moves, int32_t width) {
+  int64_t spent = 0;
+  std::vector<int32_t> candidates;
+  while (currentOver > 0 && spent < moves) {
+    int32_t full = fullestStage();
+    candidates.clear();
+    for (int32_t value = 0; value < graph.values; ++value) {
+      if (graph.bytes[value] == 0 || graph.pinned[graph.producer[value]])
+        continue;
+      for (const Interval &interval : held[value])
+        if (interval.begin < full && interval.end > full)
+          candidates.push_back(value);
+    }
+    while (static_cast<int32_t>(candidates.size()) > width) {
+      size_t at = random.below(candidates.size());
+      candidates[at] = candidates.back();
+      candidates.pop_back();
+    }
+    double bestScore = 0;
+    std::vector<Operation> best;
+    for (int32_t value : candidates)
+      for (int64_t hold : {0, 16}) {
+        collectUses(value, full, graph.nodes - 1);
+        auto next = std::upper_bound(uses.begin(), uses.end(), full);
+        if (next == uses.end())
+          continue;
+        begin();
+        int64_t area = currentArea;
+        ++spent;
+        bool done = addTransitively(graph.producer[value], *next, hold, 64);
+        settle();
+        double gain = double(area - currentArea);
+        double score = gain / (double(currentCost - oldCost) + 0.5);
+        if (done && gain > 0 && score > bestScore) {
+          bestScore = score;
+          best = operations;
+        }
+        if (!operations.empty())
+          undo();
+      }
+    if (best.empty())
+      break;
+    begin();
+    for (const Operation &operation : best)
+      if (operation.added)
+        addRun(operation.node, operation.stage);
+    settle();
+  }
+  if (currentOver == 0 && (bestCost < 0 || currentCost < bestCost))
+    saveBest();
+  return spent;
 }
 
 void PlanSearch::saveBest() {

@@ -50,6 +50,12 @@ public:
   };
   void anneal(const Schedule &schedule);
 
+  /// Drops values until the plan fits the budget: at a fullest stage, each time
+  /// the value that costs least per byte and stage of overflow it removes,
+  /// among at most `width` tried. Returns the moves spent, at most `moves` or
+  /// so.
+  int64_t relieve(int64_t moves, int32_t width);
+
   /// The cheapest feasible plan seen since construction.
   bool hasBest() const { return bestCost >= 0; }
   int64_t bestPlanCost() const { return bestCost; }
@@ -86,6 +92,8 @@ private:
   bool addTransitively(int32_t node, int32_t stage);
   bool addTransitively(int32_t node, int32_t stage, int64_t hold, size_t limit);
   int32_t findOverflow();
+  int32_t fullestStage() const;
+  int64_t overflowArea() const { return currentArea; }
   void begin();
   void undo();
 
@@ -102,7 +110,9 @@ private:
   std::vector<Runs> again;                 // per stage: nodes run again, sorted
   std::vector<std::vector<Interval>> held; // per value: one per run
   std::vector<int64_t> through, local, over; // per stage
-  int64_t currentCost = 0, currentOver = 0;
+  int64_t currentCost = 0;
+  /// Bytes above the budget: the sum of all rises, and the sum over stages.
+  int64_t currentOver = 0, currentArea = 0;
   std::vector<Operation> extra;              // all further runs, any order
   std::vector<std::vector<int32_t>> extraAt; // parallel to runs: index in extra
 

@@ -36,7 +36,9 @@
 //
 // The certificate is the cut node v, the price and a flow as large as the cut.
 // Any flow that respects the capacities proves its bound (weak duality), so a
-// wrong certificate can only claim less than the truth, never more.
+// wrong certificate can only claim less than the truth, never more. Where one
+// moment is not enough, a series of cuts looks at several (RecomputeSeries.h in
+// lib/Solver derives it); each has its own price and flow.
 //
 // Deterministic: effort is counted in moves of the local search and in flows,
 // never in seconds.
@@ -160,6 +162,19 @@ struct RecomputeCertificate {
   int64_t denominator = 1;
   std::vector<ValueFlow> valueFlows;
   std::vector<EdgeFlow> edgeFlows;
+
+  /// A further cut of a series (GivenOrder only): it looks at the time from its
+  /// node to the next cut's, and the cut before it only at the time up to its
+  /// node. Its prices charge for holding a value that was made before the
+  /// previous cut, and reward having it available after the previous cut.
+  struct Cut {
+    int32_t cut = -1;
+    int64_t numerator = 0;
+    std::vector<ValueFlow> prices;
+    std::vector<ValueFlow> valueFlows;
+    std::vector<EdgeFlow> edgeFlows;
+  };
+  std::vector<Cut> later;
 };
 
 struct RecomputeSolution {
