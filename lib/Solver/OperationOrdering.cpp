@@ -1,18 +1,22 @@
 //===- OperationOrdering.cpp - the order with the smallest peak -----------===//
 //
-// Takes the best of several whole orders, then solves windows around the peak
+// Takes the best of several whole orders, solves windows around the peak
 // exactly by dynamic programming over the sets of operations that have run, and
-// computes the bytes that every order must hold. Stops when both meet.
+// computes the bytes that every order must hold. If both do not meet, a search
+// looks for a smaller peak or shows that there is none.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Solver/OperationOrdering.h"
 
+#include "OrderingExact.h"
 #include "OrderingGraph.h"
 
 #include <algorithm>
 
 using namespace tenon::solver;
+
+static constexpr int32_t mostOperationsToSearch = 4'000;
 
 namespace {
 /// The must-live bound, one operation at a time.
@@ -242,7 +246,6 @@ OrderingSolution tenon::solver::solveOrdering(const OrderingProblem &problem,
   for (bool byUsers : {false, true})
     if (solution.peak > solution.bound)
       offer(depthFirstOrder(graph, byUsers), "depth-first");
-
   // Windows around the peak, shifted until none helps.
   size_t size =
       std::min<size_t>(std::clamp(options.windowSize, 2, 16), graph.operations);
@@ -271,5 +274,21 @@ OrderingSolution tenon::solver::solveOrdering(const OrderingProblem &problem,
   }
   if (solution.peak > solution.bound)
     raiseAlong(solution.order, options.boundWork);
+
+  // Search below the best peak until nothing is there, or the effort is spent.
+  int64_t looks =
+      graph.operations <= mostOperationsToSearch ? options.searchLooks : 0;
+  while (solution.peak > solution.bound && looks > 0) {
+    std::vector<int32_t> rank(graph.operations), order;
+    for (int32_t i = 0; i < graph.operations; ++i)
+      rank[solution.order[i]] = i;
+    OrderSearch outcome = searchOrder(graph, solution.peak, rank, looks, order);
+    if (outcome == OrderSearch::Exhausted) {
+      solution.searchedBound = solution.peak;
+      break;
+    }
+    if (outcome == OrderSearch::Found)
+      offer(std::move(order), "search");
+  }
   return solution;
 }

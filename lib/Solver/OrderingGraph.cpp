@@ -95,6 +95,12 @@ int64_t LiveBytes::run(int32_t operation) {
   return step.during;
 }
 
+void LiveBytes::takeBack(int32_t operation, Step step) {
+  for (int32_t value : graph.operands[operation])
+    ++usersLeft[value];
+  liveBytes -= step.net;
+}
+
 int64_t tenon::solver::peakOf(const OrderingGraph &graph,
                               std::span<const int32_t> order) {
   LiveBytes state(graph);

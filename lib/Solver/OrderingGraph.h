@@ -57,6 +57,8 @@ public:
   Step look(int32_t operation) const;
   /// Runs it and returns the bytes while it ran.
   int64_t run(int32_t operation);
+  /// Takes back the last run, given what look() said before it.
+  void takeBack(int32_t operation, Step step);
   int64_t live() const { return liveBytes; }
   int32_t left(int32_t value) const { return usersLeft[value]; }
 

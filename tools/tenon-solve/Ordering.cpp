@@ -54,13 +54,17 @@ int runOrdering(Arguments arguments) {
   auto bound = static_cast<long long>(solution.bound);
   if (json)
     std::printf("{\"status\": \"solved\", \"peak\": %lld, \"bound\": %lld, "
-                "\"certificate\": %d, \"method\": %s}\n",
+                "\"certificate\": %d, \"searched-bound\": %lld, "
+                "\"method\": %s}\n",
                 peak, bound, solution.certificate.operation,
+                static_cast<long long>(solution.searchedBound),
                 quoteJson(solution.method).c_str());
   else
     std::printf("peak %lld, bound %lld (%s)%s\n", peak, bound,
                 solution.method.c_str(),
-                peak == bound ? ", proved smallest" : "");
+                peak == bound            ? ", proved smallest"
+                : solution.searchedBound ? ", no order is smaller (searched)"
+                                         : "");
   return exitSolved;
 }
 

@@ -1,5 +1,4 @@
-//===- OperationOrdering.h - the order of operations with the smallest peak
-//===//
+//===- OperationOrdering.h - the order with the smallest peak --------------===//
 //
 // Operations may run in any order that respects their data, their control
 // edges and the sequence of side effects. The order decides how many bytes are
@@ -103,6 +102,8 @@ struct OrderingOptions {
   int32_t windows = 400;
   /// Work for the bound, in visited operations and edges.
   int64_t boundWork = 60'000'000;
+  /// Work for the search below the best peak, in operations looked at.
+  int64_t searchLooks = 10'000'000;
 };
 
 struct OrderingCertificate {
@@ -117,6 +118,9 @@ struct OrderingSolution {
   int64_t peak = 0;
   int64_t bound = 0;
   OrderingCertificate certificate;
+  /// The peak, if a search found no order below it; else 0. Reported as
+  /// searched: the checker does not repeat the search.
+  int64_t searchedBound = 0;
   /// Which candidate won: "given", "list", ...
   std::string method;
   /// Why the problem is invalid; lower case, no period.

@@ -7,14 +7,16 @@
 
 #include "tenon/Solver/OperationOrdering.h"
 
-#include "../../Benchmark/solvers/GraphGenerators.h"
+#include "GraphGenerators.h"
+#include "OrderingBruteForce.h"
+#include "OrderingGraphs.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
 
 using namespace tenon::solver;
-using tenon::benchmark::Random;
+using namespace tenon::benchmark;
 
 static OrderingProblem randomProblem(uint64_t seed) {
   Random random(seed);
@@ -172,4 +174,80 @@ TEST(OperationOrdering, ErrorsNameTheLine) {
     EXPECT_EQ(parseOrderingProblem(test.text, problem).value_or("nothing"),
               test.message);
   }
+}
+
+TEST(OperationOrdering, SearchAndBoundsAgainstEverySet) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    OrderingProblem problem =
+        anyOrdering(static_cast<int32_t>(seed % 11), seed % 2 == 1, seed);
+    OrderingSolution solution = solveOrdering(problem);
+    ASSERT_EQ(checkOrdering(problem, solution), std::nullopt) << seed;
+    int64_t best = smallestPeak(problem);
+    EXPECT_EQ(solution.peak, best) << seed;
+    EXPECT_LE(solution.bound, best) << seed;
+    if (solution.searchedBound != 0)
+      EXPECT_EQ(solution.searchedBound, best) << seed;
+  }
+}
+
+TEST(OperationOrdering, NeverAboveTheGivenOrderOfATrainingStep) {
+  for (Weight weight :
+       {Weight::Activations, Weight::Balanced, Weight::Gradients})
+    for (auto make :
+         {transformerStep, convolutionStep, recurrentStep, branchingStep}) {
+      OrderingProblem problem = make(3, weight, 5);
+      OrderingSolution solution = solveOrdering(problem);
+      ASSERT_EQ(checkOrdering(problem, solution), std::nullopt);
+      std::vector<int32_t> given(problem.operations.size());
+      std::iota(given.begin(), given.end(), 0);
+      EXPECT_LE(solution.peak, slowPeak(problem, given));
+      EXPECT_EQ(solution.peak, slowPeak(problem, solution.order));
+    }
+}
+
+/// Changes every number of a solution; what is accepted must still be true.
+TEST(OperationOrdering, EveryFieldMutated) {
+  int64_t refused = 0, accepted = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    OrderingProblem problem = anyOrdering(7, true, seed);
+    const OrderingSolution solution = solveOrdering(problem);
+    const int64_t best = smallestPeak(problem);
+    auto judge = [&](const OrderingSolution &changed) {
+      if (checkOrdering(problem, changed)) {
+        ++refused;
+        return;
+      }
+      ++accepted;
+      EXPECT_EQ(slowPeak(problem, changed.order), changed.peak) << seed;
+      EXPECT_LE(changed.bound, best) << seed;
+    };
+    for (int64_t by : {-7, -1, 1, 7}) {
+      OrderingSolution changed = solution;
+      changed.peak += by;
+      judge(changed);
+      changed = solution;
+      changed.bound += by;
+      judge(changed);
+      changed = solution;
+      changed.certificate.operation += static_cast<int32_t>(by);
+      judge(changed);
+      for (size_t i = 0; i < solution.order.size(); ++i) {
+        changed = solution;
+        changed.order[i] += static_cast<int32_t>(by);
+        judge(changed);
+      }
+    }
+    for (size_t i = 0; i < solution.order.size(); ++i) {
+      OrderingSolution changed = solution;
+      changed.order.erase(changed.order.begin() + static_cast<ptrdiff_t>(i));
+      judge(changed);
+      for (size_t j = 0; j < i; ++j) {
+        changed = solution;
+        std::swap(changed.order[i], changed.order[j]);
+        judge(changed);
+      }
+    }
+  }
+  EXPECT_GT(refused, 5000);
+  EXPECT_GT(accepted, 500);
 }
