@@ -13,6 +13,7 @@
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -47,9 +48,8 @@ using namespace tenon::driver;
 
 void driver::registerDialects(DialectRegistry &registry) {
   importer::registerInputDialects(registry);
-  registry.insert<arith::ArithDialect, func::FuncDialect,
-                  stablehlo::StableHLODialect, chlo::CHLODialect,
-                  sdy::SdyDialect, step::StepDialect, exec::ExecDialect>();
+  registry.insert<exec::ExecDialect>();
+  codegen::registerKernelDialects(registry);
 }
 
 namespace {
