@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Import/ElementRegions.h"
+#include "tenon/Dialect/StableHLO/ElementRegions.h"
+#include "tenon/Dialect/StableHLO/ShapeSpelling.h"
 #include "tenon/Import/Passes.h"
-#include "tenon/Import/ShapeSpelling.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 

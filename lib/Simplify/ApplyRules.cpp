@@ -10,9 +10,9 @@
 
 #include "Rules.h"
 
+#include "tenon/Dialect/StableHLO/ElementRegions.h"
+#include "tenon/Dialect/StableHLO/ShapeSpelling.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Import/ElementRegions.h"
-#include "tenon/Import/ShapeSpelling.h"
 
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -31,7 +31,7 @@ class ApplyRules
     : public tenon::simplify::impl::ApplyRulesPassBase<ApplyRules> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
-    tenon::importer::populateShapeSpelling(set);
+    tenon::stablehlo::populateShapeSpelling(set);
     populateConstantRules(set);
     populateAlgebraRules(set);
     populateMovementRules(set);
@@ -53,7 +53,7 @@ class ApplyRules
     for (Region &region : root->getRegions())
       if (failed(applyPatternsGreedily(region, rules, config)))
         root->emitWarning("rules were still applying at the limit of rounds");
-    tenon::importer::closeElementRegions(root);
+    tenon::stablehlo::closeElementRegions(root);
     int64_t after = count(root);
     if (after != before)
       remark::passed(root->getLoc(), remark::RemarkOpts::name("rules").category(

@@ -9,7 +9,7 @@
 
 #include "tenon/Simplify/Passes.h"
 
-#include "tenon/Import/ElementRegions.h"
+#include "tenon/Dialect/StableHLO/ElementRegions.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Remarks.h"
@@ -35,7 +35,7 @@ class MergeDuplicates
                                   &changed);
     if (!changed)
       return markAllAnalysesPreserved();
-    tenon::importer::closeElementRegions(getOperation());
+    tenon::stablehlo::closeElementRegions(getOperation());
     remark::passed(getOperation()->getLoc(),
                    remark::RemarkOpts::name("merged").category(
                        "simplify-merge-duplicates"))

@@ -10,8 +10,8 @@
 
 #include "Rules.h"
 
+#include "tenon/Dialect/StableHLO/ShapeSpelling.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Import/ShapeSpelling.h"
 
 using namespace mlir;
 using namespace tenon::stablehlo;
@@ -30,7 +30,7 @@ Operation *movementOf(Value value) {
   RankedTensorType from = tensorTypeOf(reshape.getOperand());
   RankedTensorType to = reshape.getType();
   bool addsUnits = from.getRank() < to.getRank() &&
-                   importer::unitReshapeMap(from.getShape(), to.getShape());
+                   unitReshapeMap(from.getShape(), to.getShape());
   return addsUnits ? op : nullptr;
 }
 

@@ -79,7 +79,6 @@ def test_without_llvm(folder: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.xfail(strict=True, reason="Simplify takes two small headers from Import")
 def test_only_the_driver_knows_stages() -> None:
     """A stage includes no other stage."""
     stages = FOLDERS[FOLDERS.index("Import") : FOLDERS.index("Package") + 1]

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Import/ShapeSpelling.h"
+#include "tenon/Dialect/StableHLO/ShapeSpelling.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -14,9 +14,8 @@
 #include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
-using namespace tenon::stablehlo;
 
-namespace tenon::importer {
+namespace tenon::stablehlo {
 
 std::optional<SmallVector<int64_t>> unitReshapeMap(ArrayRef<int64_t> from,
                                                    ArrayRef<int64_t> to) {
@@ -262,4 +261,4 @@ void populateShapeSpelling(RewritePatternSet &patterns) {
       patterns.getContext());
 }
 
-} // namespace tenon::importer
+} // namespace tenon::stablehlo

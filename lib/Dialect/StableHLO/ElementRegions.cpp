@@ -1,20 +1,18 @@
-//===- ElementRegions.cpp - Regions that work on elements
-//------------------===//
+//===- ElementRegions.cpp - Regions that work on elements ----------------===//
 //
 // Constants that a reducer captures are cloned into it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Import/ElementRegions.h"
+#include "tenon/Dialect/StableHLO/ElementRegions.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
-using namespace tenon::stablehlo;
 
-namespace tenon::importer {
+namespace tenon::stablehlo {
 
 bool hasElementRegions(Operation *op) {
   return isa<ReduceOp, ReduceWindowOp, SelectAndScatterOp, ScatterOp, SortOp,
@@ -44,4 +42,4 @@ void closeElementRegions(Operation *root) {
   });
 }
 
-} // namespace tenon::importer
+} // namespace tenon::stablehlo

@@ -1,5 +1,4 @@
-//===- ElementRegions.h - Regions that work on elements
-//--------------------===//
+//===- ElementRegions.h - Regions that work on elements ------------------===//
 //
 // Reductions, scatters, sorts and their like hold a region that combines single
 // elements. It is a function of its arguments: what code is generated from it
@@ -8,12 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_IMPORT_ELEMENTREGIONS_H
-#define TENON_IMPORT_ELEMENTREGIONS_H
+#ifndef TENON_DIALECT_STABLEHLO_ELEMENTREGIONS_H
+#define TENON_DIALECT_STABLEHLO_ELEMENTREGIONS_H
 
 #include "mlir/IR/Operation.h"
 
-namespace tenon::importer {
+namespace tenon::stablehlo {
 
 /// Whether the regions of `op` work on elements; those of loops and branches do
 /// not.
@@ -23,6 +22,6 @@ bool hasElementRegions(mlir::Operation *op);
 /// read them.
 void closeElementRegions(mlir::Operation *root);
 
-} // namespace tenon::importer
+} // namespace tenon::stablehlo
 
-#endif // TENON_IMPORT_ELEMENTREGIONS_H
+#endif // TENON_DIALECT_STABLEHLO_ELEMENTREGIONS_H

@@ -6,23 +6,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_IMPORT_SHAPESPELLING_H
-#define TENON_IMPORT_SHAPESPELLING_H
+#ifndef TENON_DIALECT_STABLEHLO_SHAPESPELLING_H
+#define TENON_DIALECT_STABLEHLO_SHAPESPELLING_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 
-namespace tenon::importer {
+namespace tenon::stablehlo {
 
 /// Adds the rewrites. Afterwards
 ///  - chains of broadcasts, of reshapes and of transposes are one operation,
-///  and
-///    those that change nothing are gone;
+///    and those that change nothing are gone;
 ///  - a broadcast keeps the order of its operand's dimensions, and one that
-///  only
-///    adds unit dimensions is a reshape, as is such a transpose;
+///    only adds unit dimensions is a reshape, as is such a transpose;
 ///  - a broadcast, reshape or transpose of a splat constant is a constant.
 /// All of them move elements without looking at them, so every bit stays.
 void populateShapeSpelling(mlir::RewritePatternSet &patterns);
@@ -33,6 +31,6 @@ void populateShapeSpelling(mlir::RewritePatternSet &patterns);
 std::optional<llvm::SmallVector<int64_t>>
 unitReshapeMap(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
-} // namespace tenon::importer
+} // namespace tenon::stablehlo
 
-#endif // TENON_IMPORT_SHAPESPELLING_H
+#endif // TENON_DIALECT_STABLEHLO_SHAPESPELLING_H
