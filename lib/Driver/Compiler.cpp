@@ -152,7 +152,7 @@ void Compilation::countWork() {
     return;
   OperationCount count = countOperations(main.getBody());
   Builder builder(context.get());
-  (*module)->setAttr("step.flops", builder.getF64FloatAttr(count.flops));
+  (*module)->setAttr(step::flopsAttrName, builder.getF64FloatAttr(count.flops));
   details["flops"] = count.flops;
   details["dots"] = count.dots;
   details["convolutions"] = count.convolutions;

@@ -249,14 +249,15 @@ FailureOr<Package> Packager::run() {
   if (index.entryPoints.empty())
     return module.emitError()
            << "expected a program in exec form; run the stage lower first";
-  if (auto bound = module->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
+  if (auto bound =
+          module->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
     for (const format::Segment &segment : index.segments)
       if (segment.kind == format::SegmentKind::temporaries)
         index.certificates.push_back(
             {"offset-packing", "arena " + std::to_string(segment.bytes) +
                                    " bytes, bound " +
                                    std::to_string(bound.getInt()) + " bytes"});
-  if (auto flops = module->getAttrOfType<FloatAttr>("step.flops"))
+  if (auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName))
     index.flops = flops.getValueAsDouble();
   return std::move(package);
 }

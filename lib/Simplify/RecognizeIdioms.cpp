@@ -8,6 +8,7 @@
 #include "tenon/Simplify/Passes.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -94,7 +95,7 @@ class RecognizeIdioms
     if (access == Access::none)
       return decline(op, "its slices are neither rows nor elements");
     StringRef idiom = access == Access::rows ? rows : elements;
-    op->setAttr(tenon::simplify::idiomAttrName,
+    op->setAttr(tenon::step::idiomAttrName,
                 StringAttr::get(op->getContext(), idiom));
     remark::passed(op->getLoc(), remark::RemarkOpts::name("idiom").category(
                                      "simplify-recognize-idioms"))
@@ -103,7 +104,7 @@ class RecognizeIdioms
   }
 
   void decline(Operation *op, StringRef reason) {
-    op->removeAttr(tenon::simplify::idiomAttrName);
+    op->removeAttr(tenon::step::idiomAttrName);
     remark::missed(op->getLoc(), remark::RemarkOpts::name("idiom").category(
                                      "simplify-recognize-idioms"))
         << remark::add("{0} has no name in training",

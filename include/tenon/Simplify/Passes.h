@@ -13,9 +13,6 @@
 
 namespace tenon::simplify {
 
-/// Attribute of gathers and scatters, string: what they are in training.
-inline constexpr llvm::StringLiteral idiomAttrName = "step.idiom";
-
 #define GEN_PASS_DECL
 #include "tenon/Simplify/Passes.h.inc"
 

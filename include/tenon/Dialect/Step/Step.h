@@ -66,11 +66,17 @@ inline constexpr llvm::StringLiteral scratchPlaceAttrName =
 /// Module attribute of scheduled form, dictionary: bytes of each segment.
 inline constexpr llvm::StringLiteral segmentBytesAttrName =
     "step.segment_bytes";
-
-/// Module attribute of scheduled form, i64: no placing of the temporaries takes
-/// fewer bytes.
+/// Module attribute of scheduled form, i64: what the temporaries of any plan
+/// of this order need at least, in bytes.
 inline constexpr llvm::StringLiteral temporariesBoundAttrName =
     "step.temporaries_bound";
+/// Module attribute since `simplify`, f64: FLOPs of the dots and convolutions
+/// of one step.
+inline constexpr llvm::StringLiteral flopsAttrName = "step.flops";
+/// Attribute of gathers and scatters since `simplify`, string: what they are in
+/// training.
+inline constexpr llvm::StringLiteral idiomAttrName = "step.idiom";
+
 /// Module attribute of scheduled form, dictionary: what recomputation costs and
 /// what is proved of it (the pass memory-choose-recomputation).
 inline constexpr llvm::StringLiteral recomputationAttrName =
