@@ -44,8 +44,11 @@ std::optional<ElementType> tenon::elementTypeOf(Type type) {
 
 int64_t tenon::storedBytes(Type type) {
   auto shaped = cast<ShapedType>(type);
-  int64_t width = 1;
-  if (shaped.getElementType().isIntOrFloat())
-    width = std::max<int64_t>(1, shaped.getElementTypeBitWidth() / 8);
-  return shaped.getNumElements() * width;
+  Type element = shaped.getElementType();
+  int64_t bits = 0;
+  if (auto complex = dyn_cast<ComplexType>(element))
+    bits = 2 * complex.getElementType().getIntOrFloatBitWidth();
+  else if (element.isIntOrFloat())
+    bits = element.getIntOrFloatBitWidth();
+  return shaped.getNumElements() * std::max<int64_t>(1, bits / 8);
 }

@@ -8,6 +8,7 @@
 
 #include "tenon/Import/ArgumentTable.h"
 
+#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Support/Bytes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -21,30 +22,13 @@ using namespace llvm;
 
 namespace tenon::importer {
 
-int64_t tensorBytes(mlir::Type type) {
-  auto tensor = dyn_cast<mlir::RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
-    return 0;
-  mlir::Type element = tensor.getElementType();
-  int64_t bits = 0;
-  if (auto complex = dyn_cast<mlir::ComplexType>(element))
-    bits = 2 * complex.getElementType().getIntOrFloatBitWidth();
-  else if (element.isIntOrFloat())
-    bits = element.getIntOrFloatBitWidth();
-  int64_t bytes = int64_t(divideCeil(bits, 8));
-  for (int64_t extent : tensor.getShape())
-    if (MulOverflow(bytes, extent, bytes))
-      return 0;
-  return bytes;
-}
-
 std::vector<ArgumentRow> argumentTable(mlir::func::FuncOp main) {
   std::vector<ArgumentRow> rows;
   for (unsigned index = 0; index < main.getNumArguments(); ++index) {
     ArgumentRow &row = rows.emplace_back();
     row.index = index;
     mlir::Type type = main.getArgumentTypes()[index];
-    row.bytes = tensorBytes(type);
+    row.bytes = storedBytes(type);
     raw_string_ostream typeText(row.type);
     type.print(typeText);
     if (StringRef inner = row.type;

@@ -47,10 +47,6 @@ void printArgumentTable(llvm::ArrayRef<ArgumentRow> rows,
 /// The rows as an array of objects with the members' names as keys.
 llvm::json::Value argumentTableJSON(llvm::ArrayRef<ArgumentRow> rows);
 
-/// Bytes of a tensor of `type` in row-major order; 0 if its elements have no
-/// width or the product overflows.
-int64_t tensorBytes(mlir::Type type);
-
 } // namespace tenon::importer
 
 #endif // TENON_IMPORT_ARGUMENTTABLE_H
