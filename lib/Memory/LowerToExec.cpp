@@ -11,11 +11,11 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/BufferClasses.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -197,20 +197,10 @@ void ProgramWriter::writeTensors() {
 /// The kernel function with this body; a new one if none is equal.
 StringRef ProgramWriter::kernelFor(step::GroupOp group,
                                    ArrayRef<int64_t> inPlace) {
-  auto type = builder.getFunctionType(group.getInputs().getTypes(),
-                                      group.getOutputs().getTypes());
-  auto kernel = func::FuncOp::create(group.getLoc(), "kernel", type);
-  kernel.setPrivate();
-  kernel->setAttr(exec::kernelKindAttrName, group.getKindAttr());
+  func::FuncOp kernel = exec::outlineKernel(group).release();
   kernel->setAttr(exec::inPlaceAttrName, builder.getDenseI64ArrayAttr(inPlace));
   if (auto bytes = group->getAttr(step::scratchBytesAttrName))
     kernel->setAttr(exec::scratchBytesAttrName, bytes);
-  IRMapping mapping;
-  group.getBody().cloneInto(&kernel.getBody(), mapping);
-  Operation *yield = kernel.getBody().front().getTerminator();
-  OpBuilder inside(yield);
-  func::ReturnOp::create(inside, yield->getLoc(), yield->getOperands());
-  yield->erase();
 
   std::string key;
   llvm::raw_string_ostream stream(key);

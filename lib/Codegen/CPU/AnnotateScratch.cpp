@@ -10,33 +10,13 @@
 
 #include "tenon/Codegen/Loops/EmitKernel.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/Step/Step.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace tenon;
 
 namespace {
-
-int64_t kernelScratch(step::GroupOp group) {
-  OpBuilder builder(group.getContext());
-  auto kernel = func::FuncOp::create(
-      group.getLoc(), "kernel",
-      builder.getFunctionType(group.getInputs().getTypes(),
-                              group.getOutputs().getTypes()));
-  kernel->setAttr(exec::kernelKindAttrName, group.getKindAttr());
-  IRMapping mapping;
-  group.getBody().cloneInto(&kernel.getBody(), mapping);
-  Operation *yield = kernel.getBody().front().getTerminator();
-  builder.setInsertionPoint(yield);
-  func::ReturnOp::create(builder, yield->getLoc(), yield->getOperands());
-  yield->erase();
-  int64_t bytes = codegen::scratchBytesNeeded(kernel);
-  kernel.erase();
-  return bytes;
-}
 
 int64_t libraryScratch(step::GroupOp group, libraries::Isa isa) {
   std::string error;
@@ -55,7 +35,7 @@ void codegen::annotateScratch(ModuleOp module, const FeatureSet &features) {
   module.walk([&](step::GroupOp group) {
     int64_t bytes = group.getKind() == step::GroupKind::library
                         ? libraryScratch(group, features.isa)
-                        : kernelScratch(group);
+                        : scratchBytesNeeded(*exec::outlineKernel(group));
     if (bytes > 0)
       group->setAttr(step::scratchBytesAttrName,
                      Builder(group.getContext()).getI64IntegerAttr(bytes));

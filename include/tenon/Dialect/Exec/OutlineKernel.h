@@ -1,0 +1,25 @@
+//===- OutlineKernel.h - The kernel function of a group -------------------===//
+//
+// A group's body as the function that code is generated from, beside the group
+// or in place of it: planning asks what scratch memory the kernel will need
+// before lowering writes it down.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_EXEC_OUTLINEKERNEL_H
+#define TENON_DIALECT_EXEC_OUTLINEKERNEL_H
+
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tenon::exec {
+
+/// A private function `@kernel` outside any module, with the group's operands
+/// as arguments, its results as results, a copy of its body, and its kind.
+mlir::OwningOpRef<mlir::func::FuncOp> outlineKernel(step::GroupOp group);
+
+} // namespace tenon::exec
+
+#endif // TENON_DIALECT_EXEC_OUTLINEKERNEL_H
