@@ -39,84 +39,60 @@ static LogicalResult checkFeatures(Operation *op, const NamedValue &vector,
                     "one element for each feature of 'operand'");
 }
 
-LogicalResult BatchNormTrainingOp::verify() {
-  Operation *op = getOperation();
+/// A dimension of `operand`, the same for all three operations.
+static LogicalResult checkFeatureIndex(Operation *op, Value operand,
+                                       int64_t feature) {
   if (failed(checkTensorTypes(op)))
     return failure();
-  ArrayRef<int64_t> shape = shapeOf(getOperand());
-  int64_t feature = getFeatureIndex();
-  // batch_norm_training_c1
-  if (failed(checkDimension(op, "feature_index", feature, "operand",
-                            shape.size())))
+  return checkDimension(op, "feature_index", feature, "operand",
+                        shapeOf(operand).size());
+}
+
+/// What normalising in training and in inference have in common: `vectors` are
+/// scale, offset, mean and variance.
+static LogicalResult checkForward(Operation *op, Value operand, int64_t feature,
+                                  ArrayRef<NamedValue> vectors,
+                                  const NamedValue &normalized) {
+  // batch_norm_training_c1, batch_norm_inference_c1
+  if (failed(checkFeatureIndex(op, operand, feature)))
     return failure();
-  NamedValue scale{"scale", getScale()}, offset{"offset", getOffset()};
-  NamedValue mean{"batch_mean", getBatchMean()};
-  NamedValue variance{"batch_var", getBatchVar()};
-  // batch_norm_training_c2
-  if (failed(checkElements(
-          op, getOperand(),
-          {scale, offset, mean, variance, {"output", getOutput()}})))
+  // batch_norm_training_c2, batch_norm_inference_c2
+  if (failed(checkElements(op, operand, vectors)) ||
+      failed(checkElements(op, operand, normalized)))
     return failure();
-  // batch_norm_training_c3
-  if (failed(checkFeatures(op, scale, shape, feature)))
-    return failure();
-  // batch_norm_training_c4
-  if (failed(checkFeatures(op, offset, shape, feature)))
-    return failure();
-  // batch_norm_training_c5
-  if (failed(checkFeatures(op, mean, shape, feature)))
-    return failure();
-  // batch_norm_training_c6
-  if (failed(checkFeatures(op, variance, shape, feature)))
-    return failure();
-  // batch_norm_training_c7
-  return checkSameBaselineType(op, "output", getOutput().getType(), "operand",
-                               getOperand().getType());
+  // batch_norm_training_c3, batch_norm_training_c4, batch_norm_training_c5,
+  // batch_norm_training_c6, batch_norm_inference_c3, batch_norm_inference_c4,
+  // batch_norm_inference_c5, batch_norm_inference_c6
+  for (const NamedValue &vector : vectors)
+    if (failed(checkFeatures(op, vector, shapeOf(operand), feature)))
+      return failure();
+  // batch_norm_training_c7, batch_norm_inference_c7
+  return checkSameBaselineType(op, "operand", operand.getType(),
+                               normalized.name, normalized.value.getType());
+}
+
+LogicalResult BatchNormTrainingOp::verify() {
+  return checkForward(*this, getOperand(), getFeatureIndex(),
+                      {{"scale", getScale()},
+                       {"offset", getOffset()},
+                       {"batch_mean", getBatchMean()},
+                       {"batch_var", getBatchVar()}},
+                      {"output", getOutput()});
 }
 
 LogicalResult BatchNormInferenceOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
-  ArrayRef<int64_t> shape = shapeOf(getOperand());
-  int64_t feature = getFeatureIndex();
-  // batch_norm_inference_c1
-  if (failed(checkDimension(op, "feature_index", feature, "operand",
-                            shape.size())))
-    return failure();
-  NamedValue scale{"scale", getScale()}, offset{"offset", getOffset()};
-  NamedValue mean{"mean", getMean()}, variance{"variance", getVariance()};
-  // batch_norm_inference_c2
-  if (failed(checkElements(
-          op, getOperand(),
-          {scale, offset, mean, variance, {"result", getResult()}})))
-    return failure();
-  // batch_norm_inference_c3
-  if (failed(checkFeatures(op, scale, shape, feature)))
-    return failure();
-  // batch_norm_inference_c4
-  if (failed(checkFeatures(op, offset, shape, feature)))
-    return failure();
-  // batch_norm_inference_c5
-  if (failed(checkFeatures(op, mean, shape, feature)))
-    return failure();
-  // batch_norm_inference_c6
-  if (failed(checkFeatures(op, variance, shape, feature)))
-    return failure();
-  // batch_norm_inference_c7
-  return checkSameBaselineType(op, "operand", getOperand().getType(), "result",
-                               getResult().getType());
+  return checkForward(*this, getOperand(), getFeatureIndex(),
+                      {{"scale", getScale()},
+                       {"offset", getOffset()},
+                       {"mean", getMean()},
+                       {"variance", getVariance()}},
+                      {"result", getResult()});
 }
 
 LogicalResult BatchNormGradOp::verify() {
   Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
-  ArrayRef<int64_t> shape = shapeOf(getOperand());
-  int64_t feature = getFeatureIndex();
   // batch_norm_grad_c1
-  if (failed(checkDimension(op, "feature_index", feature, "operand",
-                            shape.size())))
+  if (failed(checkFeatureIndex(op, getOperand(), getFeatureIndex())))
     return failure();
   NamedValue gradOutput{"grad_output", getGradOutput()};
   NamedValue gradOperand{"grad_operand", getGradOperand()};
@@ -135,7 +111,8 @@ LogicalResult BatchNormGradOp::verify() {
                               tensor.name, tensor.value.getType())))
       return failure();
   // batch_norm_grad_c5
-  if (failed(checkFeatures(op, vectors[0], shape, feature)))
+  if (failed(checkFeatures(op, vectors[0], shapeOf(getOperand()),
+                           getFeatureIndex())))
     return failure();
   // batch_norm_grad_c4
   for (const NamedValue &vector : ArrayRef(vectors).drop_front())

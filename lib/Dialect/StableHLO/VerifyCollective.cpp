@@ -19,8 +19,8 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::stablehlo;
 
-/// The ids of a table of groups; -1 pads groups of unequal sizes and is left
-/// out. Groups given as axes of a mesh have no ids to check.
+/// The ids of a table of groups, all distinct; -1 pads groups of unequal sizes
+/// and is left out. Groups given as axes of a mesh have no ids to check.
 static LogicalResult readGroups(Operation *op, Attribute groups,
                                 SmallVectorImpl<int64_t> &ids) {
   auto table = dyn_cast<DenseIntElementsAttr>(groups);
@@ -34,7 +34,7 @@ static LogicalResult readGroups(Operation *op, Attribute groups,
   for (int64_t id : table.getValues<int64_t>())
     if (id != -1)
       ids.push_back(id);
-  return success();
+  return checkUnique(op, "replica_groups", ids);
 }
 
 /// Every id lies below the number of ids: groups take every device once.
@@ -86,13 +86,34 @@ static LogicalResult checkDeviceCount(Operation *op, Attribute groups,
                            << " replicas of " << *partitions << " partitions";
 }
 
+/// Whether ids may count partitions: a positive channel says so.
+static bool isChannelled(ChannelHandleAttr handle) {
+  return handle && handle.getHandle() > 0;
+}
+
 static LogicalResult checkChannel(Operation *op, ChannelHandleAttr handle,
                                   bool useGlobalDeviceIds) {
-  int64_t channel = handle ? handle.getHandle() : 0;
-  if (!useGlobalDeviceIds || channel > 0)
+  if (!useGlobalDeviceIds || isChannelled(handle))
     return success();
   return op->emitOpError() << "has 'use_global_device_ids' with channel "
-                           << channel << ", expected a positive channel";
+                           << (handle ? handle.getHandle() : 0)
+                           << ", expected a positive channel";
+}
+
+/// The groups of an operation whose ids count all devices or replicas: distinct
+/// (all_reduce_c1), all there (c2), in range (c3), with a channel where they
+/// need one (c4).
+template <typename Op>
+static LogicalResult checkGroups(Op op) {
+  SmallVector<int64_t> ids;
+  if (failed(readGroups(op, op.getReplicaGroups(), ids)) ||
+      failed(checkDeviceCount(
+          op, op.getReplicaGroups(), ids,
+          op.getUseGlobalDeviceIds() ? Devices::All : Devices::Replicas)) ||
+      failed(checkGroupMembers(op, ids)))
+    return failure();
+  return checkChannel(op, op.getChannelHandleAttr(),
+                      op.getUseGlobalDeviceIds());
 }
 
 namespace {
@@ -107,14 +128,14 @@ struct GroupSize {
 
 } // namespace
 
-static std::optional<GroupSize>
-groupSize(Attribute groups, ChannelHandleAttr handle, bool useGlobalDeviceIds) {
-  auto table = dyn_cast<DenseIntElementsAttr>(groups);
+template <typename Op>
+static std::optional<GroupSize> groupSize(Op op) {
+  auto table = dyn_cast<DenseIntElementsAttr>(op.getReplicaGroups());
   if (!table || table.getType().getDimSize(1) == 0)
     return std::nullopt;
-  bool isChannelled = handle && handle.getHandle() > 0;
   return GroupSize{table.getType().getDimSize(1),
-                   useGlobalDeviceIds || !isChannelled};
+                   op.getUseGlobalDeviceIds() ||
+                       !isChannelled(op.getChannelHandleAttr())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,21 +146,8 @@ LogicalResult AllReduceOp::verify() {
   Operation *op = getOperation();
   if (failed(checkTensorTypes(op)))
     return failure();
-  SmallVector<int64_t> ids;
-  // all_reduce_c1
-  if (failed(readGroups(op, getReplicaGroups(), ids)) ||
-      failed(checkUnique(op, "replica_groups", ids)))
-    return failure();
-  // all_reduce_c2
-  if (failed(checkDeviceCount(op, getReplicaGroups(), ids,
-                              getUseGlobalDeviceIds() ? Devices::All
-                                                      : Devices::Replicas)))
-    return failure();
-  // all_reduce_c3
-  if (failed(checkGroupMembers(op, ids)))
-    return failure();
-  // all_reduce_c4
-  if (failed(checkChannel(op, getChannelHandleAttr(), getUseGlobalDeviceIds())))
+  // all_reduce_c1, all_reduce_c2, all_reduce_c3, all_reduce_c4
+  if (failed(checkGroups(*this)))
     return failure();
   int64_t count = getOperands().size();
   if (failed(checkCount(op, "results", getNumResults(), count,
@@ -158,11 +166,9 @@ LogicalResult AllReduceOp::verify() {
                               result)))
       return failure();
     // all_reduce_c7
-    if (elementTypeOf(result) != accumulators[0])
-      return emitOpError() << "'results' #" << i << " has element type "
-                           << elementTypeOf(result) << ", expected "
-                           << accumulators[0]
-                           << ", which 'computation' returns";
+    if (failed(checkAccumulated(op, {"results", i}, result, accumulators[0],
+                                "computation")))
+      return failure();
   }
   return success();
 }
@@ -177,25 +183,11 @@ LogicalResult ReduceScatterOp::verify() {
   if (failed(checkDimension(op, "scatter_dimension", dimension, "operand",
                             shape.size())))
     return failure();
-  SmallVector<int64_t> ids;
-  // reduce_scatter_c3
-  if (failed(readGroups(op, getReplicaGroups(), ids)) ||
-      failed(checkUnique(op, "replica_groups", ids)))
-    return failure();
-  // reduce_scatter_c4
-  if (failed(checkDeviceCount(op, getReplicaGroups(), ids,
-                              getUseGlobalDeviceIds() ? Devices::All
-                                                      : Devices::Replicas)))
-    return failure();
-  // reduce_scatter_c5
-  if (failed(checkGroupMembers(op, ids)))
-    return failure();
-  // reduce_scatter_c6
-  if (failed(checkChannel(op, getChannelHandleAttr(), getUseGlobalDeviceIds())))
+  // reduce_scatter_c3, reduce_scatter_c4, reduce_scatter_c5, reduce_scatter_c6
+  if (failed(checkGroups(*this)))
     return failure();
   // reduce_scatter_c1
-  std::optional<GroupSize> group = groupSize(
-      getReplicaGroups(), getChannelHandleAttr(), getUseGlobalDeviceIds());
+  std::optional<GroupSize> group = groupSize(*this);
   int64_t size = shape[dimension];
   if (group && !ShapedType::isDynamic(size) && size % group->size != 0)
     return emitOpError() << "dimension " << dimension
@@ -219,12 +211,8 @@ LogicalResult ReduceScatterOp::verify() {
                         "among a group")))
     return failure();
   // reduce_scatter_c9
-  if (elementTypeOf(getResult().getType()) != accumulators[0])
-    return emitOpError() << "'result' has element type "
-                         << elementTypeOf(getResult().getType())
-                         << ", expected " << accumulators[0]
-                         << ", which 'computation' returns";
-  return success();
+  return checkAccumulated(op, "result", getResult().getType(), accumulators[0],
+                          "computation");
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,28 +229,14 @@ LogicalResult AllGatherOp::verify() {
     if (failed(checkDimension(op, "all_gather_dim", dimension, {"operands", i},
                               shapeOf(getOperands()[i]).size())))
       return failure();
-  SmallVector<int64_t> ids;
-  // all_gather_c2
-  if (failed(readGroups(op, getReplicaGroups(), ids)) ||
-      failed(checkUnique(op, "replica_groups", ids)))
-    return failure();
-  // all_gather_c3
-  if (failed(checkDeviceCount(op, getReplicaGroups(), ids,
-                              getUseGlobalDeviceIds() ? Devices::All
-                                                      : Devices::Replicas)))
-    return failure();
-  // all_gather_c4
-  if (failed(checkGroupMembers(op, ids)))
-    return failure();
-  // all_gather_c5
-  if (failed(checkChannel(op, getChannelHandleAttr(), getUseGlobalDeviceIds())))
+  // all_gather_c2, all_gather_c3, all_gather_c4, all_gather_c5
+  if (failed(checkGroups(*this)))
     return failure();
   // all_gather_c6
   if (failed(checkCount(op, "results", getNumResults(), getOperands().size(),
                         "one for each of 'operands'")))
     return failure();
-  std::optional<GroupSize> group = groupSize(
-      getReplicaGroups(), getChannelHandleAttr(), getUseGlobalDeviceIds());
+  std::optional<GroupSize> group = groupSize(*this);
   for (int64_t i = 0, e = getOperands().size(); i < e; ++i) {
     ArrayRef<int64_t> shape = shapeOf(getOperands()[i]);
     ArrayRef<int64_t> result = shapeOf(getResult(i));
@@ -301,15 +275,13 @@ LogicalResult AllToAllOp::verify() {
     return failure();
   SmallVector<int64_t> ids;
   // all_to_all_c5
-  if (failed(readGroups(op, getReplicaGroups(), ids)) ||
-      failed(checkUnique(op, "replica_groups", ids)))
+  if (failed(readGroups(op, getReplicaGroups(), ids)))
     return failure();
   // all_to_all_c6
-  bool isChannelled =
-      getChannelHandleAttr() && getChannelHandleAttr().getHandle() > 0;
   if (failed(checkDeviceCount(op, getReplicaGroups(), ids,
-                              isChannelled ? Devices::Partitions
-                                           : Devices::Replicas)))
+                              isChannelled(getChannelHandleAttr())
+                                  ? Devices::Partitions
+                                  : Devices::Replicas)))
     return failure();
   // all_to_all_c7
   if (failed(checkGroupMembers(op, ids)))
@@ -369,8 +341,7 @@ LogicalResult CollectiveBroadcastOp::verify() {
     return failure();
   SmallVector<int64_t> ids;
   // collective_broadcast_c1
-  if (failed(readGroups(op, getReplicaGroups(), ids)) ||
-      failed(checkUnique(op, "replica_groups", ids)))
+  if (failed(readGroups(op, getReplicaGroups(), ids)))
     return failure();
   // collective_broadcast_c2
   if (failed(checkAtLeast(op, "replica_groups", ids, 0)))

@@ -483,3 +483,43 @@ tenon::stablehlo::checkReducer(Operation *op, Subject region, Region &body,
     return failure();
   return checkRegionResults(op, region, body, results);
 }
+
+LogicalResult tenon::stablehlo::checkAccumulated(Operation *op, Subject tensor,
+                                                 Type type, Type accumulator,
+                                                 Subject region) {
+  if (elementTypeOf(type) == accumulator)
+    return success();
+  return op->emitOpError() << tensor << " has element type "
+                           << elementTypeOf(type) << ", expected "
+                           << accumulator << ", which " << region << " returns";
+}
+
+LogicalResult tenon::stablehlo::checkReducedOperands(Operation *op,
+                                                     ValueRange inputs,
+                                                     ValueRange initValues) {
+  int64_t count = inputs.size();
+  // reduce_c3, reduce_window_c1
+  if (count == 0)
+    return op->emitOpError("has no inputs, expected at least one");
+  // Both lists are cut from one list of operands, half each.
+  if (failed(checkCount(op, "operands", op->getNumOperands(), 2 * count,
+                        "as many 'init_values' as 'inputs'")) ||
+      failed(checkCount(op, "results", op->getNumResults(), count,
+                        "one for each of 'inputs'")))
+    return failure();
+  for (int64_t i = 0; i < count; ++i) {
+    Type input = inputs[i].getType(), init = initValues[i].getType();
+    // reduce_c1, reduce_window_c2
+    if (failed(checkSameShape(op, {"inputs", 0}, inputs[0].getType(),
+                              {"inputs", i}, input)))
+      return failure();
+    // reduce_c2, reduce_window_c3
+    if (failed(checkSameElementType(op, {"inputs", i}, input,
+                                    {"init_values", i}, init)))
+      return failure();
+    // reduce_i2, reduce_window_i2
+    if (failed(checkScalar(op, {"init_values", i}, init)))
+      return failure();
+  }
+  return success();
+}

@@ -29,31 +29,22 @@ static LogicalResult readWindow(ConvolutionOp op, int64_t spatialRank,
                                 Window &window) {
   StringRef perDimension = "one for each spatial dimension";
   window.strides = readEntries(op.getWindowStrides(), spatialRank);
-  // convolution_c2
-  if (failed(checkCount(op, "window_strides", window.strides.size(),
-                        spatialRank, perDimension)))
-    return failure();
-  // convolution_c3
-  if (failed(checkAtLeast(op, "window_strides", window.strides, 1)))
+  // convolution_c2, convolution_c3
+  if (failed(checkExtents(op, "window_strides", window.strides, spatialRank,
+                          perDimension)))
     return failure();
   // convolution_c4
   if (failed(readPadding(op, op.getPaddingAttr(), spatialRank, window.padding)))
     return failure();
   window.lhsDilation = readEntries(op.getLhsDilation(), spatialRank);
-  // convolution_c5
-  if (failed(checkCount(op, "lhs_dilation", window.lhsDilation.size(),
-                        spatialRank, perDimension)))
-    return failure();
-  // convolution_c6
-  if (failed(checkAtLeast(op, "lhs_dilation", window.lhsDilation, 1)))
+  // convolution_c5, convolution_c6
+  if (failed(checkExtents(op, "lhs_dilation", window.lhsDilation, spatialRank,
+                          perDimension)))
     return failure();
   window.rhsDilation = readEntries(op.getRhsDilation(), spatialRank);
-  // convolution_c7
-  if (failed(checkCount(op, "rhs_dilation", window.rhsDilation.size(),
-                        spatialRank, perDimension)))
-    return failure();
-  // convolution_c8
-  if (failed(checkAtLeast(op, "rhs_dilation", window.rhsDilation, 1)))
+  // convolution_c7, convolution_c8
+  if (failed(checkExtents(op, "rhs_dilation", window.rhsDilation, spatialRank,
+                          perDimension)))
     return failure();
   // convolution_c9
   std::optional<ArrayRef<bool>> reversal = op.getWindowReversal();

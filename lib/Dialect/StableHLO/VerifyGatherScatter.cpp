@@ -419,11 +419,9 @@ LogicalResult ScatterOp::verify() {
                               {"results", i}, result)))
       return failure();
     // scatter_c25
-    if (elementTypeOf(result) != accumulators[i])
-      return emitOpError() << "'results' #" << i << " has element type "
-                           << elementTypeOf(result) << ", expected "
-                           << accumulators[i]
-                           << ", which 'update_computation' returns";
+    if (failed(checkAccumulated(op, {"results", i}, result, accumulators[i],
+                                "update_computation")))
+      return failure();
   }
   return success();
 }

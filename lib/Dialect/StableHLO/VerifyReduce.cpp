@@ -16,33 +16,9 @@ LogicalResult ReduceOp::verify() {
   Operation *op = getOperation();
   if (failed(checkTensorTypes(op)))
     return failure();
-  // reduce_c3
-  int64_t count = getInputs().size();
-  if (count == 0)
-    return emitOpError("has no inputs, expected at least one");
-  // Both lists are cut from one list of operands, half each.
-  if (failed(checkCount(op, "operands", getNumOperands(), 2 * count,
-                        "as many 'init_values' as 'inputs'")) ||
-      failed(checkCount(op, "results", getNumResults(), count,
-                        "one for each of 'inputs'")))
+  // reduce_c1, reduce_c2, reduce_c3, reduce_i2
+  if (failed(checkReducedOperands(op, getInputs(), getInitValues())))
     return failure();
-  SmallVector<Type> elementTypes, accumulators;
-  for (int64_t i = 0; i < count; ++i) {
-    Type input = getInputs()[i].getType();
-    Type init = getInitValues()[i].getType();
-    // reduce_c1
-    if (failed(checkSameShape(op, {"inputs", 0}, getInputs()[0].getType(),
-                              {"inputs", i}, input)))
-      return failure();
-    // reduce_c2
-    if (failed(checkSameElementType(op, {"inputs", i}, input,
-                                    {"init_values", i}, init)))
-      return failure();
-    // reduce_i2
-    if (failed(checkScalar(op, {"init_values", i}, init)))
-      return failure();
-    elementTypes.push_back(elementTypeOf(input));
-  }
   ArrayRef<int64_t> shape = shapeOf(getInputs()[0]);
   ArrayRef<int64_t> reduced = getDimensions();
   // reduce_c4
@@ -53,23 +29,25 @@ LogicalResult ReduceOp::verify() {
   if (failed(checkUnique(op, "dimensions", reduced)))
     return failure();
   // reduce_c6
+  SmallVector<Type> elementTypes, accumulators;
+  for (Value input : getInputs())
+    elementTypes.push_back(elementTypeOf(input.getType()));
   if (failed(checkReducer(op, "body", getBody(), elementTypes, accumulators)))
     return failure();
   SmallVector<int64_t> expected;
   for (auto [i, size] : llvm::enumerate(shape))
     if (!llvm::is_contained(reduced, int64_t(i)))
       expected.push_back(size);
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0, count = getInputs().size(); i < count; ++i) {
     Type result = getResult(i).getType();
     // reduce_c7
     if (failed(checkShape(op, {"results", i}, shapeOf(result), expected,
                           "the shape of 'inputs' without 'dimensions'")))
       return failure();
     // reduce_c8
-    if (elementTypeOf(result) != accumulators[i])
-      return emitOpError() << "'results' #" << i << " has element type "
-                           << elementTypeOf(result) << ", expected "
-                           << accumulators[i] << ", which 'body' returns";
+    if (failed(checkAccumulated(op, {"results", i}, result, accumulators[i],
+                                "body")))
+      return failure();
   }
   return success();
 }

@@ -69,6 +69,14 @@ tenon::stablehlo::readEntries(std::optional<ArrayRef<int64_t>> entries,
                  : SmallVector<int64_t>(count, missing);
 }
 
+LogicalResult tenon::stablehlo::checkExtents(Operation *op, Subject list,
+                                             ArrayRef<int64_t> entries,
+                                             int64_t count, StringRef reason) {
+  if (failed(checkCount(op, list, entries.size(), count, reason)))
+    return failure();
+  return checkAtLeast(op, list, entries, 1);
+}
+
 /// The shape [countWindows(...), ...], or an error that names the dimension
 /// whose numbers leave the 64-bit range.
 static LogicalResult windowShape(Operation *op,
@@ -89,68 +97,31 @@ LogicalResult ReduceWindowOp::verify() {
   Operation *op = getOperation();
   if (failed(checkTensorTypes(op)))
     return failure();
-  // reduce_window_c1
-  int64_t count = getInputs().size();
-  if (count == 0)
-    return emitOpError("has no inputs, expected at least one");
-  // Both lists are cut from one list of operands, half each.
-  if (failed(checkCount(op, "operands", getNumOperands(), 2 * count,
-                        "as many 'init_values' as 'inputs'")) ||
-      failed(checkCount(op, "results", getNumResults(), count,
-                        "one for each of 'inputs'")))
+  // reduce_window_c1, reduce_window_c2, reduce_window_c3, reduce_window_i2
+  if (failed(checkReducedOperands(op, getInputs(), getInitValues())))
     return failure();
   ArrayRef<int64_t> shape = shapeOf(getInputs()[0]);
   int64_t rank = shape.size();
-  for (int64_t i = 0; i < count; ++i) {
-    Type input = getInputs()[i].getType();
-    // reduce_window_c2
-    if (failed(checkSameShape(op, {"inputs", 0}, getInputs()[0].getType(),
-                              {"inputs", i}, input)))
-      return failure();
-    // reduce_window_c3
-    if (failed(checkSameElementType(op, {"inputs", i}, input,
-                                    {"init_values", i},
-                                    getInitValues()[i].getType())))
-      return failure();
-    // reduce_window_i2
-    if (failed(
-            checkScalar(op, {"init_values", i}, getInitValues()[i].getType())))
-      return failure();
-  }
 
   StringRef perDimension = "one for each dimension of 'inputs'";
   ArrayRef<int64_t> window = getWindowDimensions();
-  // reduce_window_c4
-  if (failed(checkCount(op, "window_dimensions", window.size(), rank,
-                        perDimension)))
-    return failure();
-  // reduce_window_c5
-  if (failed(checkAtLeast(op, "window_dimensions", window, 1)))
+  // reduce_window_c4, reduce_window_c5
+  if (failed(checkExtents(op, "window_dimensions", window, rank, perDimension)))
     return failure();
   SmallVector<int64_t> strides = readEntries(getWindowStrides(), rank);
-  // reduce_window_c6
-  if (failed(
-          checkCount(op, "window_strides", strides.size(), rank, perDimension)))
-    return failure();
-  // reduce_window_c7
-  if (failed(checkAtLeast(op, "window_strides", strides, 1)))
+  // reduce_window_c6, reduce_window_c7
+  if (failed(checkExtents(op, "window_strides", strides, rank, perDimension)))
     return failure();
   SmallVector<int64_t> baseDilations = readEntries(getBaseDilations(), rank);
-  // reduce_window_c8
-  if (failed(checkCount(op, "base_dilations", baseDilations.size(), rank,
-                        perDimension)))
-    return failure();
-  // reduce_window_c9
-  if (failed(checkAtLeast(op, "base_dilations", baseDilations, 1)))
+  // reduce_window_c8, reduce_window_c9
+  if (failed(checkExtents(op, "base_dilations", baseDilations, rank,
+                          perDimension)))
     return failure();
   SmallVector<int64_t> windowDilations =
       readEntries(getWindowDilations(), rank);
-  // reduce_window_c10
-  if (failed(checkCount(op, "window_dilations", windowDilations.size(), rank,
-                        perDimension)))
-    return failure();
-  // reduce_window_c11
-  if (failed(checkAtLeast(op, "window_dilations", windowDilations, 1)))
+  // reduce_window_c10, reduce_window_c11
+  if (failed(checkExtents(op, "window_dilations", windowDilations, rank,
+                          perDimension)))
     return failure();
   // reduce_window_c12
   SmallVector<std::pair<int64_t, int64_t>> padding;
@@ -171,7 +142,7 @@ LogicalResult ReduceWindowOp::verify() {
   SmallVector<int64_t> expected;
   if (failed(windowShape(op, dimensions, expected)))
     return failure();
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0, count = getInputs().size(); i < count; ++i) {
     Type result = getResult(i).getType();
     // reduce_window_c14
     if (failed(checkSameShape(op, {"results", 0}, getResult(0).getType(),
@@ -182,10 +153,9 @@ LogicalResult ReduceWindowOp::verify() {
                           "the number of windows in each dimension")))
       return failure();
     // reduce_window_c16
-    if (elementTypeOf(result) != accumulators[i])
-      return emitOpError() << "'results' #" << i << " has element type "
-                           << elementTypeOf(result) << ", expected "
-                           << accumulators[i] << ", which 'body' returns";
+    if (failed(checkAccumulated(op, {"results", i}, result, accumulators[i],
+                                "body")))
+      return failure();
   }
   return success();
 }
@@ -212,20 +182,12 @@ LogicalResult SelectAndScatterOp::verify() {
 
   StringRef perDimension = "one for each dimension of 'operand'";
   SmallVector<int64_t> window = readEntries(getWindowDimensions(), rank);
-  // select_and_scatter_c4
-  if (failed(checkCount(op, "window_dimensions", window.size(), rank,
-                        perDimension)))
-    return failure();
-  // select_and_scatter_c5
-  if (failed(checkAtLeast(op, "window_dimensions", window, 1)))
+  // select_and_scatter_c4, select_and_scatter_c5
+  if (failed(checkExtents(op, "window_dimensions", window, rank, perDimension)))
     return failure();
   SmallVector<int64_t> strides = readEntries(getWindowStrides(), rank);
-  // select_and_scatter_c6
-  if (failed(
-          checkCount(op, "window_strides", strides.size(), rank, perDimension)))
-    return failure();
-  // select_and_scatter_c7
-  if (failed(checkAtLeast(op, "window_strides", strides, 1)))
+  // select_and_scatter_c6, select_and_scatter_c7
+  if (failed(checkExtents(op, "window_strides", strides, rank, perDimension)))
     return failure();
   // select_and_scatter_c8
   SmallVector<std::pair<int64_t, int64_t>> padding;
@@ -261,9 +223,5 @@ LogicalResult SelectAndScatterOp::verify() {
   if (failed(checkSameShape(op, "operand", operand, "result", result)))
     return failure();
   // select_and_scatter_c12
-  if (elementTypeOf(result) != accumulators[0])
-    return emitOpError() << "'result' has element type "
-                         << elementTypeOf(result) << ", expected "
-                         << accumulators[0] << ", which 'scatter' returns";
-  return success();
+  return checkAccumulated(op, "result", result, accumulators[0], "scatter");
 }

@@ -50,7 +50,7 @@ func.func @batch_norm_training_c6(%a: tensor<2x3xf32>, %b: tensor<3xf32>, %c: te
 // -----
 
 func.func @batch_norm_training_c7(%a: tensor<2x3xf32>, %b: tensor<3xf32>, %c: tensor<3xf32>) {
-  // expected-error@+1 {{'stablehlo.batch_norm_training' op expected 'output' and 'operand' to have the same shape, found [2, 4] and [2, 3], which differ in dimension 1}}
+  // expected-error@+1 {{'stablehlo.batch_norm_training' op expected 'operand' and 'output' to have the same shape, found [2, 3] and [2, 4], which differ in dimension 1}}
   %r:3 = "stablehlo.batch_norm_training"(%a, %b, %c) <{epsilon = 1.0e-05 : f32, feature_index = 1 : i64}> : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x4xf32>, tensor<3xf32>, tensor<3xf32>)
   return
 }

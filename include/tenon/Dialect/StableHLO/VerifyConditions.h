@@ -182,6 +182,18 @@ checkReducer(mlir::Operation *op, Subject region, mlir::Region &body,
              llvm::ArrayRef<mlir::Type> elementTypes,
              llvm::SmallVectorImpl<mlir::Type> &accumulators);
 
+/// `tensor` holds what the reducer `region` returns.
+mlir::LogicalResult checkAccumulated(mlir::Operation *op, Subject tensor,
+                                     mlir::Type type, mlir::Type accumulator,
+                                     Subject region);
+
+/// The operands and results of a reduction: at least one input, as many initial
+/// values and results, inputs of one shape, and initial values that are scalars
+/// of their input's element type.
+mlir::LogicalResult checkReducedOperands(mlir::Operation *op,
+                                         mlir::ValueRange inputs,
+                                         mlir::ValueRange initValues);
+
 } // namespace tenon::stablehlo
 
 #endif // TENON_DIALECT_STABLEHLO_VERIFYCONDITIONS_H

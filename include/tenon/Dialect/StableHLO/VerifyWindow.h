@@ -11,6 +11,8 @@
 
 #include "tenon/Dialect/StableHLO/VerifyConditions.h"
 
+#include "tenon/Dialect/StableHLO/VerifyConditions.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace tenon::stablehlo {
@@ -44,6 +46,12 @@ readPadding(mlir::Operation *op, mlir::DenseIntElementsAttr padding,
 llvm::SmallVector<int64_t>
 readEntries(std::optional<llvm::ArrayRef<int64_t>> entries, int64_t count,
             int64_t missing = 1);
+
+/// `list` has one positive entry for each of `count` dimensions; `reason` says
+/// which those are.
+mlir::LogicalResult checkExtents(mlir::Operation *op, Subject list,
+                                 llvm::ArrayRef<int64_t> entries, int64_t count,
+                                 llvm::StringRef reason);
 
 } // namespace tenon::stablehlo
 
