@@ -72,19 +72,10 @@ int64_t linear(ArrayRef<int64_t> shape, ArrayRef<int64_t> index) {
   return offset;
 }
 
-/// The constant of `type` whose element at an index is the one of `source` at
-/// the place that `from` names.
-template <typename From>
-DenseElementsAttr rearrange(DenseElementsAttr source, RankedTensorType type,
-                            From from) {
-  auto collect = [&]<typename Element>() {
-    SmallVector<Element> all(source.getValues<Element>()), moved;
-    moved.reserve(size_t(type.getNumElements()));
-    forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
-      moved.push_back(all[size_t(from(index))]);
-    });
-    return DenseElementsAttr::get(type, moved);
-  };
+/// The constant that `collect` makes, called with the type that elements of
+/// `type` are read as.
+template <typename Collect>
+DenseElementsAttr collectElements(RankedTensorType type, Collect collect) {
   if (isa<FloatType>(type.getElementType()))
     return collect.template operator()<APFloat>();
   return collect.template operator()<APInt>();
@@ -101,6 +92,30 @@ DenseElementsAttr movable(Op op) {
       source.getNumElements() > foldedElements)
     return {};
   return source;
+}
+
+/// Replaces a movement of `source`: the element at an index of the result is
+/// the one of `source` at the place that `find` writes, which has an entry for
+/// each dimension of `source`.
+template <typename Op, typename Find>
+LogicalResult foldMovement(Op op, DenseElementsAttr source,
+                           PatternRewriter &rewriter, Find find) {
+  if (!source)
+    return failure();
+  auto type = cast<RankedTensorType>(op.getType());
+  ArrayRef<int64_t> shape = source.getType().getShape();
+  auto moved = collectElements(type, [&]<typename Element>() {
+    SmallVector<Element> all(source.getValues<Element>()), moved;
+    moved.reserve(size_t(type.getNumElements()));
+    SmallVector<int64_t> place(shape.size());
+    forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
+      find(index, MutableArrayRef<int64_t>(place));
+      moved.push_back(all[size_t(linear(shape, place))]);
+    });
+    return DenseElementsAttr::get(type, moved);
+  });
+  rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(moved));
+  return success();
 }
 
 struct FoldReshape : OpRewritePattern<ReshapeOp> {
@@ -120,18 +135,12 @@ struct FoldTranspose : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op,
                                 PatternRewriter &rewriter) const override {
-    DenseElementsAttr source = movable(op);
-    if (!source)
-      return failure();
-    ArrayRef<int64_t> shape = source.getType().getShape();
-    SmallVector<int64_t> at(shape.size());
-    auto result = rearrange(source, op.getType(), [&](ArrayRef<int64_t> index) {
-      for (auto [position, dim] : llvm::enumerate(op.getPermutation()))
-        at[dim] = index[position];
-      return linear(shape, at);
-    });
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(result));
-    return success();
+    return foldMovement(
+        op, movable(op), rewriter,
+        [&](ArrayRef<int64_t> index, MutableArrayRef<int64_t> place) {
+          for (auto [position, dim] : llvm::enumerate(op.getPermutation()))
+            place[dim] = index[position];
+        });
   }
 };
 
@@ -144,18 +153,13 @@ struct FoldSlice : OpRewritePattern<SliceOp> {
       rewriter.replaceOp(op, makeSplat(rewriter, op.getLoc(), type, element));
       return success();
     }
-    DenseElementsAttr source = movable(op);
-    if (!source)
-      return failure();
-    ArrayRef<int64_t> shape = source.getType().getShape();
-    SmallVector<int64_t> at(shape.size());
-    auto result = rearrange(source, type, [&](ArrayRef<int64_t> index) {
-      for (size_t dim = 0; dim < at.size(); ++dim)
-        at[dim] = op.getStartIndices()[dim] + index[dim] * op.getStrides()[dim];
-      return linear(shape, at);
-    });
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(result));
-    return success();
+    return foldMovement(
+        op, movable(op), rewriter,
+        [&](ArrayRef<int64_t> index, MutableArrayRef<int64_t> place) {
+          for (size_t dim = 0; dim < place.size(); ++dim)
+            place[dim] =
+                op.getStartIndices()[dim] + index[dim] * op.getStrides()[dim];
+        });
   }
 };
 
@@ -165,18 +169,16 @@ struct FoldBroadcast : OpRewritePattern<BroadcastInDimOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BroadcastInDimOp op,
                                 PatternRewriter &rewriter) const override {
-    DenseElementsAttr source = movable(op);
-    if (!source || op.getType().getNumElements() > 64)
+    if (op.getType().getNumElements() > 64)
       return failure();
-    ArrayRef<int64_t> shape = source.getType().getShape();
-    SmallVector<int64_t> at(shape.size());
-    auto result = rearrange(source, op.getType(), [&](ArrayRef<int64_t> index) {
-      for (auto [dim, to] : llvm::enumerate(op.getBroadcastDimensions()))
-        at[dim] = shape[dim] == 1 ? 0 : index[to];
-      return linear(shape, at);
-    });
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(result));
-    return success();
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(op.getOperand().getType()).getShape();
+    return foldMovement(
+        op, movable(op), rewriter,
+        [&](ArrayRef<int64_t> index, MutableArrayRef<int64_t> place) {
+          for (auto [dim, to] : llvm::enumerate(op.getBroadcastDimensions()))
+            place[dim] = shape[dim] == 1 ? 0 : index[to];
+        });
   }
 };
 
@@ -194,7 +196,7 @@ struct FoldConcatenate : OpRewritePattern<ConcatenateOp> {
       if (!sources.back())
         return failure();
     }
-    auto collect = [&]<typename Element>() {
+    auto joined = collectElements(type, [&]<typename Element>() {
       SmallVector<SmallVector<Element>> values;
       for (DenseElementsAttr source : sources)
         values.emplace_back(source.getValues<Element>());
@@ -210,11 +212,8 @@ struct FoldConcatenate : OpRewritePattern<ConcatenateOp> {
             linear(sources[part].getType().getShape(), at))]);
       });
       return DenseElementsAttr::get(type, joined);
-    };
-    DenseElementsAttr result = isa<FloatType>(type.getElementType())
-                                   ? collect.template operator()<APFloat>()
-                                   : collect.template operator()<APInt>();
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(result));
+    });
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(joined));
     return success();
   }
 };
