@@ -33,34 +33,29 @@ struct Loop {
 // The factor is an argument so that the loop cannot be evaluated beforehand;
 // near one, sums stay finite and no number becomes denormal.
 
-__attribute__((target("avx2,fma"))) float multiplyAdd256(float factor) {
-  __m256 x = _mm256_set1_ps(factor), y = _mm256_set1_ps(1 - factor);
-  __m256 sums[accumulators];
+/// Inlined into a function that has the instructions for vectors of `lanes`.
+template <int lanes>
+[[gnu::always_inline]] inline float multiplyAdd(float factor) {
+  using Vector = float __attribute__((ext_vector_type(lanes)));
+  Vector x = factor, y = 1 - factor, sums[accumulators];
   for (int i = 0; i < accumulators; ++i)
-    sums[i] = _mm256_set1_ps(float(i));
+    sums[i] = float(i);
   for (int64_t round = 0; round < rounds; ++round)
 #pragma clang loop unroll(full)
     for (int i = 0; i < accumulators; ++i)
-      sums[i] = _mm256_fmadd_ps(sums[i], x, y);
-  __m256 sum = sums[0];
+      sums[i] = __builtin_elementwise_fma(sums[i], x, y);
+  Vector sum = sums[0];
   for (int i = 1; i < accumulators; ++i)
-    sum = _mm256_add_ps(sum, sums[i]);
-  return _mm256_cvtss_f32(sum);
+    sum += sums[i];
+  return sum[0];
+}
+
+__attribute__((target("avx2,fma"))) float multiplyAdd256(float factor) {
+  return multiplyAdd<8>(factor);
 }
 
 __attribute__((target("avx512f"))) float multiplyAdd512(float factor) {
-  __m512 x = _mm512_set1_ps(factor), y = _mm512_set1_ps(1 - factor);
-  __m512 sums[accumulators];
-  for (int i = 0; i < accumulators; ++i)
-    sums[i] = _mm512_set1_ps(float(i));
-  for (int64_t round = 0; round < rounds; ++round)
-#pragma clang loop unroll(full)
-    for (int i = 0; i < accumulators; ++i)
-      sums[i] = _mm512_fmadd_ps(sums[i], x, y);
-  __m512 sum = sums[0];
-  for (int i = 1; i < accumulators; ++i)
-    sum = _mm512_add_ps(sum, sums[i]);
-  return _mm512_cvtss_f32(sum);
+  return multiplyAdd<16>(factor);
 }
 
 __attribute__((target("avx512f,avx512bw,avx512bf16"))) float
