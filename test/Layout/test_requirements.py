@@ -1,0 +1,39 @@
+"""The pinned Python packages: each has one exact version, and something in the repository uses it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Where the module has another name than the package.
+MODULES = {"scikit-learn": "sklearn"}
+# What people run; where the repository says so.
+COMMANDS = {"ruff": "docs/Contributing.md", "pytest": "test/run.py"}
+
+
+def requirements() -> list[str]:
+    """The lines of requirements.txt that are no comments."""
+    lines = (ROOT / "python/requirements.txt").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("line", requirements())
+def test_pinned_and_used(line: str) -> None:
+    """NAME==VERSION, and a file that imports or runs it."""
+    name, version = re.fullmatch(r"([a-z-]+)==([0-9.]+)", line).groups()
+    assert version
+    if name in COMMANDS:
+        assert name in (ROOT / COMMANDS[name]).read_text()
+        return
+    imports = re.compile(rf"^\s*(import|from) {MODULES.get(name, name)}\b", re.MULTILINE)
+    files = [path for folder in ("python", "test") for path in (ROOT / folder).rglob("*.py")]
+    assert any(imports.search(path.read_text()) for path in files), f"nothing imports {name}"
+
+
+def test_build_requirement_is_the_pinned_one() -> None:
+    """An installation without isolation uses the setuptools that pyproject.toml asks for."""
+    asked = re.search(r'requires = \["(setuptools==[0-9.]+)"\]', (ROOT / "python/pyproject.toml").read_text())
+    assert asked and asked[1] in requirements()
