@@ -120,7 +120,13 @@ static bool isStatic(Type type) {
   return !shaped || shaped.hasStaticShape();
 }
 
-LogicalResult checkStaticShapes(ModuleOp module) {
+/// The place in a file that a location says, else `otherwise`: exporters give
+/// arguments locations that are names and nothing more.
+static Location placeOf(Location location, Location otherwise) {
+  return location->findInstanceOf<FileLineColLoc>() ? location : otherwise;
+}
+
+LogicalResult checkStaticShapes(ModuleOp module, Location whole) {
   bool ok = true;
   if (auto main = module.lookupSymbol<func::FuncOp>("main"))
     for (BlockArgument argument :
@@ -128,7 +134,8 @@ LogicalResult checkStaticShapes(ModuleOp module) {
       if (isStatic(argument.getType()))
         continue;
       ok = false;
-      InFlightDiagnostic error = emitError(argument.getLoc());
+      InFlightDiagnostic error =
+          emitError(placeOf(argument.getLoc(), placeOf(main.getLoc(), whole)));
       error << "argument " << argument.getArgNumber();
       if (auto name = dyn_cast<NameLoc>(argument.getLoc()))
         error << " '" << name.getName().getValue() << "'";
@@ -140,7 +147,8 @@ LogicalResult checkStaticShapes(ModuleOp module) {
   WalkResult walk = module.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (!isStatic(type)) {
-        op->emitError("has a result of the dynamic shape ")
+        emitError(placeOf(op->getLoc(), whole))
+            << "'" << op->getName() << "' has a result of the dynamic shape "
             << type << ", expected static extents";
         return WalkResult::interrupt();
       }
@@ -179,7 +187,7 @@ OwningOpRef<ModuleOp> readStableHLO(StringRef text, StringRef name,
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
   context.allowUnregisteredDialects(allowed);
   if (!module || failed(checkKnownOperations(*module)) ||
-      (options.staticShapes && failed(checkStaticShapes(*module))) ||
+      (options.staticShapes && failed(checkStaticShapes(*module, whole))) ||
       failed(inlineResources(*module)) || failed(verify(*module)))
     return nullptr;
   return module;

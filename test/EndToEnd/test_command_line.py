@@ -110,7 +110,7 @@ def test_wrong_usage(arguments: list[str], message: str, tmp_path: Path) -> None
         (step_text("%w = stablehlo.sum %arg0, %arg1 : tensor<4xf32>"), "'stablehlo.sum'"),
         (step_text("%w = stablehlo.add %arg0, %arg2 : tensor<4xf32>"), "%arg2"),
         (step_text("%w = stablehlo.add %arg0, %arg1 : tensor<5xf32>"), "%arg0"),
-        (re.sub(r' loc\("."\)', "", step_text()).replace("4xf32", "?xf32"), "has the dynamic shape 'tensor<?xf32>'"),
+        (step_text().replace("4xf32", "?xf32"), "argument 0 'w' has the dynamic shape 'tensor<?xf32>'"),
         (step_text().replace("4xf32", "4000000000x4000000000x4xf32"), "arg0"),
         ("x" + "(" * 200_000, "error: "),
         ("module {" * 20_000, "error: "),

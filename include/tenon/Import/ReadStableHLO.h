@@ -42,8 +42,9 @@ readStableHLOFile(llvm::StringRef path, mlir::MLIRContext &context,
                   const ReadOptions &options = {});
 
 /// Reports every dynamic shape in `module`, naming the argument of @main it
-/// belongs to where there is one.
-llvm::LogicalResult checkStaticShapes(mlir::ModuleOp module);
+/// belongs to where there is one, at `whole` where the location says no place.
+llvm::LogicalResult checkStaticShapes(mlir::ModuleOp module,
+                                       mlir::Location whole);
 
 } // namespace tenon::importer
 

@@ -96,6 +96,29 @@ TEST_F(ReadStableHLO, DynamicShapesNameTheArgument) {
       << messages;
 }
 
+TEST_F(ReadStableHLO, DynamicShapesHaveAPlace) {
+  // The argument's location is a name, the function's a line.
+  EXPECT_FALSE(read("\nfunc.func @main(%x: tensor<?xf32> loc(\"images\")) {\n"
+                    "  return\n}\n"));
+  EXPECT_NE(messages.find("loc(\"step.mlir\":2:1): argument 0 'images'"),
+            std::string::npos)
+      << messages;
+  // Nothing but the file is known.
+  EXPECT_FALSE(read("func.func @main(%x: tensor<?xf32> loc(\"images\")) {\n"
+                    "  return\n} loc(unknown)\n"));
+  EXPECT_NE(messages.find("loc(\"step.mlir\":1:1): argument 0 'images'"),
+            std::string::npos)
+      << messages;
+  EXPECT_FALSE(read("func.func @main(%x: tensor<4xf32>) {\n"
+                    "  %0 = stablehlo.convert %x : (tensor<4xf32>) -> "
+                    "tensor<?xf32> loc(unknown)\n  return\n}\n"));
+  EXPECT_NE(messages.find(
+                "loc(\"step.mlir\":1:1): 'stablehlo.convert' has a result of "
+                "the dynamic shape"),
+            std::string::npos)
+      << messages;
+}
+
 TEST_F(ReadStableHLO, UnknownOperationsAreAllNamed) {
   EXPECT_FALSE(read("func.func @main() {\n  \"mystery.a\"() : () -> ()\n"
                     "  \"mystery.b\"() : () -> ()\n  \"mystery.a\"() : () -> "
