@@ -44,7 +44,10 @@ llvm::SmallSetVector<GroupGraph::Id, 8> GroupGraph::readersOf(Id group) const {
         if (auto entry = groups.find(top);
             entry != groups.end() && entry->second != group)
           readers.insert(entry->second);
-  return readers;
+  // Uses are listed in the order rewrites made them, which a text does not say.
+  SmallVector<Id, 8> sorted(readers.takeVector());
+  llvm::sort(sorted, [&](Id a, Id b) { return isBefore(a, b); });
+  return llvm::SmallSetVector<Id, 8>(sorted.begin(), sorted.end());
 }
 
 SmallVector<GroupGraph::Id> GroupGraph::executionOrder() const {
