@@ -7,6 +7,7 @@
 #include "tenon/Driver/Compiler.h"
 
 #include "PlanUnderBudget.h"
+#include "RecordedOptions.h"
 #include "RemarkLog.h"
 
 #include "tenon/Analysis/OperationCount.h"
@@ -108,21 +109,63 @@ private:
   std::unique_ptr<DiagnosticPrinter> diagnostics;
   OwningOpRef<ModuleOp> module;
   codegen::FeatureSet features;
-  target::Target machine; // what is planned for
+  bool fuse = true;
+  target::Target machine;  // what is planned for
+  std::string machineText; // its JSON; empty for a built-in one
 };
 
+/// What a text was written for, against an option that says something else.
+static std::string contradiction(const CompileOptions &options,
+                                 const Twine &option, const Twine &recorded) {
+  return (option + " contradicts '" + options.input + "', which was written " +
+          recorded + "; leave the option out, or compile the exported module")
+      .str();
+}
+
 ExitCode Compilation::resolveOptions() {
-  std::string cpu = options.cpu;
-  std::optional<target::Target> described;
+  if (options.from && !options.rolesFile.empty())
+    return fail(exitBadUsage, "--roles is read by the stage import, which "
+                              "--compile-from=" +
+                                  nameOf(*options.from) + " leaves out");
+  auto taken = takeOptions(*module);
+  if (failed(taken))
+    return exitUserError;
+  std::optional<RecordedOptions> recorded = *taken;
+  std::string error;
+  std::optional<target::Target> given, described;
   if (!options.machineFile.empty()) {
-    std::string error;
-    described = target::readTarget(options.machineFile, error);
-    if (!described)
+    given = target::readTarget(options.machineFile, error);
+    if (!given)
       return fail(exitUserError, error);
-    // What is described need not be the machine that compiles.
-    if (cpu == "host")
-      cpu = described->featureSet;
   }
+  if (recorded) {
+    described =
+        recorded->machine.empty()
+            ? target::builtInTarget(recorded->featureSet)
+            : target::fromJson(recorded->machine,
+                               "'machine' in '" + options.input + "'", error);
+    if (!described)
+      return fail(exitUserError, error.empty()
+                                     ? "unknown feature set '" +
+                                           recorded->featureSet + "' in '" +
+                                           options.input + "'"
+                                     : error);
+    if (given && *given != *described)
+      return fail(exitUserError,
+                  contradiction(options, "--machine=" + options.machineFile,
+                                "for " + described->name));
+  } else {
+    described = given;
+  }
+
+  // What is described need not be the machine that compiles.
+  std::string cpu = options.cpu;
+  if (cpu.empty() && recorded)
+    cpu = recorded->featureSet;
+  else if ((cpu.empty() || cpu == "host") && given)
+    cpu = given->featureSet;
+  else if (cpu.empty())
+    cpu = "host";
   auto parsed = codegen::FeatureSet::parse(cpu);
   if (!parsed)
     return fail(cpu == "host" ? exitUserError : exitBadUsage,
@@ -133,15 +176,34 @@ ExitCode Compilation::resolveOptions() {
                           "', expected host, x86-64-v3, x86-64-v4 or "
                           "x86-64-v4+avx512bf16");
   features = *parsed;
-  std::string spelling = features.spelling().str();
-  if (described && target::featureSetRank(spelling) >
+  result.featureSet = features.spelling().str();
+  if (recorded && result.featureSet != recorded->featureSet)
+    return fail(
+        exitUserError,
+        contradiction(
+            options,
+            "--cpu=" + cpu +
+                (cpu == "host" ? " (here " + result.featureSet + ")" : ""),
+            "for " + recorded->featureSet));
+  if (described && target::featureSetRank(result.featureSet) >
                        target::featureSetRank(described->featureSet))
-    return fail(exitUserError, "--cpu=" + Twine(spelling) +
+    return fail(exitUserError, "--cpu=" + Twine(result.featureSet) +
                                    " does not run on the machine of '" +
                                    options.machineFile + "', which has " +
                                    described->featureSet);
-  machine =
-      described ? std::move(*described) : *target::builtInTarget(spelling);
+  fuse = options.fuse.value_or(!recorded || recorded->fuse);
+  if (recorded && fuse != recorded->fuse)
+    return fail(exitUserError,
+                contradiction(options,
+                              Twine("--fuse=") + (fuse ? "true" : "false"),
+                              Twine("with --fuse=") +
+                                  (recorded->fuse ? "true" : "false")));
+  if (recorded)
+    machineText = recorded->machine;
+  else if (given)
+    machineText = target::toJson(*given);
+  machine = described ? std::move(*described)
+                      : *target::builtInTarget(result.featureSet);
   return exitOk;
 }
 
@@ -327,7 +389,7 @@ ExitCode Compilation::runStage(Stage stage) {
   case Stage::group: {
     ExitCode code = runPasses([&](OpPassManager &passes) {
       fusion::FusionOptions fusion;
-      fusion.merge = options.fuse;
+      fusion.merge = fuse;
       fusion.libraryInstructionSet = libraries::name(features.isa);
       fusion::buildFusionPipeline(passes, fusion);
       if (options.verifyForms)
@@ -372,9 +434,9 @@ ExitCode Compilation::writePackage() {
 }
 
 ExitCode Compilation::runStages(std::optional<Stage> last) {
-  ExitCode code = resolveOptions();
+  ExitCode code = timed("read", [&] { return read(); });
   if (code == exitOk)
-    code = timed("read", [&] { return read(); });
+    code = resolveOptions();
   for (const StageDescription &description : stages()) {
     if (code != exitOk)
       return code;
@@ -392,6 +454,7 @@ CompileResult Compilation::run() {
   if (result.code != exitOk)
     return std::move(result);
   if (options.to) {
+    recordOptions(*module, {result.featureSet, fuse, machineText});
     llvm::raw_string_ostream(result.text) << *module;
     return std::move(result);
   }
@@ -445,7 +508,7 @@ static bool writeReport(const CompileOptions &options,
   }
   llvm::json::Object report{{"report_version", 1},
                             {"input", options.input},
-                            {"cpu", options.cpu},
+                            {"cpu", result.featureSet},
                             {"exit_code", int64_t(result.code)},
                             {"seconds", total},
                             {"stages", std::move(stages)},

@@ -54,6 +54,20 @@ def test_stopping_and_resuming(step: Step, stage: str, tmp_path: Path) -> None:
         assert not first_difference(resumed.read_bytes(), direct.read_bytes())
 
 
+@pytest.mark.parametrize("options", [("--cpu=x86-64-v3",), ("--cpu=x86-64-v4", "--fuse=false")], ids=" ".join)
+def test_text_holds_the_options(step: Step, options: tuple[str, ...], tmp_path: Path) -> None:
+    """Whatever stage a text was written after, the rest needs no options: they stand in the text."""
+    expected = tmp_path / "expected.tenon"
+    succeed("compile", step.text, "-o", expected, *options)
+    text = step.text
+    for before, stage in zip((None, *STAGES), STAGES, strict=False):
+        told = [f"--compile-from={before}"] if before else options
+        succeed("compile", text, *told, f"--compile-to={stage}", "-o", tmp_path / f"{stage}.mlir")
+        text = tmp_path / f"{stage}.mlir"
+        succeed("compile", text, f"--compile-from={stage}", "-o", tmp_path / "resumed.tenon")
+        assert not first_difference((tmp_path / "resumed.tenon").read_bytes(), expected.read_bytes()), stage
+
+
 def test_same_bits_in_every_run(step: Step, tmp_path: Path) -> None:
     """Two runs, and runs with another number of threads, give the same bits."""
     first = step.outputs(tmp_path, "--threads=1")

@@ -1,5 +1,4 @@
-//===- ArgumentParser.cpp - Options of one verb
-//----------------------------===//
+//===- ArgumentParser.cpp - Options of one verb --------------------------===//
 //
 // See ArgumentParser.h.
 //
@@ -13,14 +12,24 @@
 using namespace tenon::tool;
 using llvm::StringRef;
 
+/// Takes nothing, true or false.
+template <typename Bool>
+static std::function<std::string(StringRef)> takeFlag(Bool &value) {
+  return [&value](StringRef given) -> std::string {
+    if (!given.empty() && given != "true" && given != "false")
+      return "expected true or false";
+    value = given != "false";
+    return "";
+  };
+}
+
 void ArgumentParser::flag(StringRef name, bool &value, StringRef help) {
-  options.push_back({name.str(), "", help.str(), [&value](StringRef given) {
-                       if (!given.empty() && given != "true" &&
-                           given != "false")
-                         return std::string("expected true or false");
-                       value = given != "false";
-                       return std::string();
-                     }});
+  options.push_back({name.str(), "", help.str(), takeFlag(value)});
+}
+
+void ArgumentParser::flag(StringRef name, std::optional<bool> &value,
+                          StringRef help) {
+  options.push_back({name.str(), "", help.str(), takeFlag(value)});
 }
 
 void ArgumentParser::text(StringRef name, std::string &value, StringRef meaning,
@@ -46,8 +55,8 @@ void ArgumentParser::custom(StringRef name, StringRef meaning, StringRef help,
 }
 
 void ArgumentParser::printHelp() const {
-  llvm::outs() << "usage: tenon " << verb << " " << positional
-               << " [options]\n\n"
+  llvm::outs() << "usage: tenon " << verb << (positional.empty() ? "" : " ")
+               << positional << " [options]\n\n"
                << summary << "\n\noptions:\n";
   size_t width = 0;
   auto spelling = [](const Option &option) {
@@ -61,6 +70,8 @@ void ArgumentParser::printHelp() const {
     llvm::outs() << "  " << name << std::string(width - name.size() + 2, ' ')
                  << option.help << "\n";
   }
+  if (!afterword.empty())
+    llvm::outs() << "\n" << afterword;
 }
 
 std::optional<int> ArgumentParser::parse(Arguments arguments,

@@ -1,5 +1,4 @@
-//===- ArgumentParser.h - Options of one verb
-//------------------------------===//
+//===- ArgumentParser.h - Options of one verb ----------------------------===//
 //
 // A table of options, parsed from `--name=value` or `--name value`, printed as
 // help. The tool has its own because LLVM's command line is one global table
@@ -29,6 +28,9 @@ public:
       : verb(verb), summary(summary), positional(positional) {}
 
   void flag(llvm::StringRef name, bool &value, llvm::StringRef help);
+  /// As above, nothing where the option is not given.
+  void flag(llvm::StringRef name, std::optional<bool> &value,
+            llvm::StringRef help);
   void text(llvm::StringRef name, std::string &value, llvm::StringRef meaning,
             llvm::StringRef help);
   void number(llvm::StringRef name, int64_t &value, llvm::StringRef meaning,
@@ -37,6 +39,9 @@ public:
   void custom(llvm::StringRef name, llvm::StringRef meaning,
               llvm::StringRef help,
               std::function<std::string(llvm::StringRef)> take);
+
+  /// Text that help ends with, whole lines.
+  void notes(llvm::StringRef text) { afterword = text.str(); }
 
   /// The exit code to leave with: 0 after printing help, 2 after a mistake;
   /// nothing if the command should go on. Exactly `positionals` other arguments
@@ -53,7 +58,7 @@ private:
 
   void printHelp() const;
 
-  std::string verb, summary, positional;
+  std::string verb, summary, positional, afterword;
   std::vector<Option> options;
 };
 

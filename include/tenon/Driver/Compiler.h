@@ -33,12 +33,14 @@ enum ExitCode {
 };
 
 struct CompileOptions {
-  std::string input;        // a file, or - for standard input
-  std::string output;       // a file, or - for standard output
-  std::string cpu = "host"; // x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16
-  std::string machineFile;  // a Target description; empty for built-in
-  std::string rolesFile;    // empty for none
-  std::string reportFile;   // JSON; empty for none
+  std::string input;  // a file, or - for standard input
+  std::string output; // a file, or - for standard output
+  /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16; empty for what the text
+  /// between stages says, else the machine description, else the host.
+  std::string cpu;
+  std::string machineFile;       // a Target description; empty for built-in
+  std::string rolesFile;         // empty for none
+  std::string reportFile;        // JSON; empty for none
   /// Bytes that all segments together may take; without a budget nothing is
   /// recomputed for memory.
   std::optional<int64_t> memoryBudget;
@@ -47,7 +49,9 @@ struct CompileOptions {
   /// Whose remarks are printed and reported, a regular expression over the
   /// flags of passes. By default only what a user must know.
   std::string remarks = "import-ignore-shardings";
-  bool fuse = true;         // merge operations into groups
+  /// Merge operations into groups; nothing for what the text between stages
+  /// says, else true.
+  std::optional<bool> fuse;
   bool verifyForms = false; // check the contract after every stage
   unsigned threads = 0;     // for code generation; 0 for all
 };
@@ -61,6 +65,8 @@ struct StageReport {
 
 struct CompileResult {
   ExitCode code = exitInternal;
+  /// What code is for; empty if the compilation ended before that was decided.
+  std::string featureSet;
   /// The file, if all stages ran.
   std::vector<std::byte> file;
   /// The module's text, if `to` stopped the compilation.

@@ -66,6 +66,9 @@ inline constexpr llvm::StringLiteral scratchPlaceAttrName =
 /// Module attribute of scheduled form, dictionary: bytes of each segment.
 inline constexpr llvm::StringLiteral segmentBytesAttrName =
     "step.segment_bytes";
+/// Module attribute of a stage's text, dictionary: options of the compilation
+/// that later stages depend on.
+inline constexpr llvm::StringLiteral optionsAttrName = "step.options";
 /// Module attribute of scheduled form, i64: what the temporaries of any plan
 /// of this order need at least, in bytes.
 inline constexpr llvm::StringLiteral temporariesBoundAttrName =

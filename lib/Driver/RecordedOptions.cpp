@@ -1,0 +1,55 @@
+//===- RecordedOptions.cpp - Options in the text between stages -----------===//
+//
+// See RecordedOptions.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RecordedOptions.h"
+
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+void driver::recordOptions(ModuleOp module, const RecordedOptions &options) {
+  Builder builder(module.getContext());
+  SmallVector<NamedAttribute> entries = {
+      builder.getNamedAttr("feature_set",
+                           builder.getStringAttr(options.featureSet)),
+      builder.getNamedAttr("fuse", builder.getBoolAttr(options.fuse)),
+      builder.getNamedAttr("target", builder.getStringAttr("cpu"))};
+  if (!options.machine.empty())
+    entries.push_back(builder.getNamedAttr(
+        "machine", builder.getStringAttr(options.machine)));
+  module->setAttr(step::optionsAttrName, builder.getDictionaryAttr(entries));
+}
+
+FailureOr<std::optional<RecordedOptions>> driver::takeOptions(ModuleOp module) {
+  Attribute recorded = module->removeAttr(step::optionsAttrName);
+  if (!recorded)
+    return std::optional<RecordedOptions>();
+  auto wrong = [&](const Twine &expected) {
+    return module.emitError() << "'" << step::optionsAttrName << "' is "
+                              << recorded << ", expected " << expected;
+  };
+  auto entries = dyn_cast<DictionaryAttr>(recorded);
+  if (!entries)
+    return wrong("a dictionary");
+  auto featureSet = entries.getAs<StringAttr>("feature_set");
+  auto fuse = entries.getAs<BoolAttr>("fuse");
+  auto target = entries.getAs<StringAttr>("target");
+  auto machine = entries.getAs<StringAttr>("machine");
+  if (!featureSet || !fuse || !target)
+    return wrong("the strings 'feature_set' and 'target' and the boolean "
+                 "'fuse'");
+  if (target != "cpu")
+    return wrong("the target \"cpu\"");
+  if (entries.size() != (machine ? 4 : 3))
+    return wrong("no more than 'feature_set', 'fuse', 'machine' (a string) and "
+                 "'target'");
+  return std::optional(RecordedOptions{featureSet.str(), fuse.getValue(),
+                                       machine ? machine.str() : ""});
+}
