@@ -22,11 +22,19 @@ def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"
 
     ```mlir
     // before
-    %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+    func.func @main(%x: tensor<1048576xf32>) -> tensor<f32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+      return %s : tensor<f32>
+    }
     // after
-    %b = stablehlo.reshape %x : (tensor<1048576xf32>) -> tensor<64x16384xf32>
-    %p = stablehlo.reduce(%b init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x16384xf32>, tensor<f32>) -> tensor<64xf32>
-    %s = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+    func.func @main(%x: tensor<1048576xf32>) -> tensor<f32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %b = stablehlo.reshape %x : (tensor<1048576xf32>) -> tensor<64x16384xf32>
+      %p = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x16384xf32>, tensor<f32>) -> tensor<64xf32>
+      %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+      return %s : tensor<f32>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
@@ -41,12 +49,18 @@ def WidenDotsPass : Pass<"fusion-widen-dots", "::mlir::func::FuncOp"> {
 
     ```mlir
     // before
-    %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xf16>, tensor<8x4xf16>) -> tensor<2x4xf16>
+    func.func @main(%x: tensor<2x8xf16>, %w: tensor<8x4xf16>) -> tensor<2x4xf16> {
+      %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xf16>, tensor<8x4xf16>) -> tensor<2x4xf16>
+      return %d : tensor<2x4xf16>
+    }
     // after
-    %a = stablehlo.convert %x : (tensor<2x8xf16>) -> tensor<2x8xf32>
-    %b = stablehlo.convert %w : (tensor<8x4xf16>) -> tensor<8x4xf32>
-    %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
-    %d = stablehlo.convert %c : (tensor<2x4xf32>) -> tensor<2x4xf16>
+    func.func @main(%x: tensor<2x8xf16>, %w: tensor<8x4xf16>) -> tensor<2x4xf16> {
+      %a = stablehlo.convert %x : (tensor<2x8xf16>) -> tensor<2x8xf32>
+      %b = stablehlo.convert %w : (tensor<8x4xf16>) -> tensor<8x4xf32>
+      %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      %d = stablehlo.convert %c : (tensor<2x4xf32>) -> tensor<2x4xf16>
+      return %d : tensor<2x4xf16>
+    }
     ```
   }];
   let options = [
@@ -85,10 +99,16 @@ def AlignContractionsPass : Pass<"fusion-align-contractions", "::mlir::func::Fun
 
     ```mlir
     // before
-    %d = stablehlo.dot_general %x, %w, contracting_dims = [0, 2] x [0, 1] : (tensor<4x16x8xf32>, tensor<4x8x32xf32>) -> tensor<16x32xf32>
+    func.func @main(%x: tensor<4x16x8xf32>, %w: tensor<4x8x32xf32>) -> tensor<16x32xf32> {
+      %d = stablehlo.dot_general %x, %w, contracting_dims = [0, 2] x [0, 1] : (tensor<4x16x8xf32>, tensor<4x8x32xf32>) -> tensor<16x32xf32>
+      return %d : tensor<16x32xf32>
+    }
     // after
-    %t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<4x16x8xf32>) -> tensor<16x4x8xf32>
-    %d = stablehlo.dot_general %t, %w, contracting_dims = [1, 2] x [0, 1] : (tensor<16x4x8xf32>, tensor<4x8x32xf32>) -> tensor<16x32xf32>
+    func.func @main(%x: tensor<4x16x8xf32>, %w: tensor<4x8x32xf32>) -> tensor<16x32xf32> {
+      %t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<4x16x8xf32>) -> tensor<16x4x8xf32>
+      %d = stablehlo.dot_general %t, %w, contracting_dims = [1, 2] x [0, 1] : (tensor<16x4x8xf32>, tensor<4x8x32xf32>) -> tensor<16x32xf32>
+      return %d : tensor<16x32xf32>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
@@ -104,10 +124,27 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
 
     ```mlir
     // before
-    %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
-    %d = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
-    // after: one group, the transpose is a stride
-    %d = step.group library(%x, %w) attributes {exec.library = {...}} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32> { ... }
+    func.func @main(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<2x4xf32> {
+      %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+      %d = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      return %d : tensor<2x4xf32>
+    }
+    // after
+    func.func @main(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<2x4xf32> {
+      // One group, the transpose is a stride.
+      %d = step.group library(%x, %w) attributes {exec.library = {
+          batch = [], call = "matmul", epilogue = "none", k = 8 : i64,
+          lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64,
+          result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64,
+          rhs = "f32", rhs_stride_k = 1 : i64, rhs_stride_n = 8 : i64
+        }} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32> {
+      ^bb0(%a: tensor<2x8xf32>, %b: tensor<4x8xf32>):
+        %t = stablehlo.transpose %b, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+        %0 = stablehlo.dot_general %a, %t, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+        step.yield %0 : tensor<2x4xf32>
+      }
+      return %d : tensor<2x4xf32>
+    }
     ```
   }];
   let options = [
@@ -131,14 +168,20 @@ def FormGroupsPass : Pass<"fusion-form-groups", "::mlir::func::FuncOp"> {
 
     ```mlir
     // before
-    %a = stablehlo.add %x, %y : tensor<8xf32>
-    %b = stablehlo.tanh %a : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %a = stablehlo.add %x, %y : tensor<8xf32>
+      %b = stablehlo.tanh %a : tensor<8xf32>
+      return %b : tensor<8xf32>
+    }
     // after
-    %b = step.group elementwise(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
-    ^bb0(%0: tensor<8xf32>, %1: tensor<8xf32>):
-      %2 = stablehlo.add %0, %1 : tensor<8xf32>
-      %3 = stablehlo.tanh %2 : tensor<8xf32>
-      step.yield %3 : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %b = step.group elementwise(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%0: tensor<8xf32>, %1: tensor<8xf32>):
+        %2 = stablehlo.add %0, %1 : tensor<8xf32>
+        %3 = stablehlo.tanh %2 : tensor<8xf32>
+        step.yield %3 : tensor<8xf32>
+      }
+      return %b : tensor<8xf32>
     }
     ```
   }];
@@ -157,6 +200,14 @@ def VerifyGroupedFormPass : Pass<"verify-grouped-form", "::mlir::ModuleOp"> {
   let description = [{
     Fails on the first operation that docs/Forms.md does not allow between the
     stages `group` and `plan`.
+
+    ```mlir
+    // refused: 'stablehlo.tanh' op stands outside a group in grouped form
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.tanh %x : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
   }];
 }
 

@@ -22,11 +22,13 @@ def IgnoreShardingsPass : Pass<"import-ignore-shardings", "::mlir::ModuleOp"> {
 
     ```mlir
     // before
+    sdy.mesh @mesh = <["data"=2]>
     func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
       %0 = sdy.sharding_constraint %x <@mesh, [{"data"} ]> : tensor<8xf32>
       return %0 : tensor<8xf32>
     }
     // after
+    sdy.mesh @mesh = <["data"=2]>
     func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
       return %x : tensor<8xf32>
     }
@@ -53,7 +55,7 @@ def InlineFunctionsPass : Pass<"import-inline-functions", "::mlir::ModuleOp"> {
       return %0 : tensor<8xf32>
     }
     // after
-    func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
       %0 = stablehlo.add %x, %x : tensor<8xf32>
       return %0 : tensor<8xf32>
     }
@@ -79,12 +81,24 @@ def InferRolesPass : Pass<"import-infer-roles", "::mlir::ModuleOp"> {
     func.func public @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32} loc("state['params']['w']"),
                            %arg1: tensor<4xf32> loc("x"))
         -> (tensor<4xf32> {jax.result_info = "result[0]['params']['w']"},
-            tensor<f32> {jax.result_info = "result[1]"})
+            tensor<4xf32> {jax.result_info = "result[1]"}) {
+      %0 = stablehlo.subtract %arg0, %arg1 : tensor<4xf32>
+      return %0, %arg1 : tensor<4xf32>, tensor<4xf32>
+    }
     // after
-    func.func public @main(%arg0: tensor<4xf32> {step.name = "params.w", step.role = #step.role<parameter>,
-                                                 step.successor = 0 : i64, step.donated, ...},
-                           %arg1: tensor<4xf32> {step.name = "x", step.role = #step.role<batch>, ...})
-        -> (tensor<4xf32> {step.name = "params.w", ...}, tensor<f32> {step.name = "1", ...})
+    func.func public @main(
+        %arg0: tensor<4xf32> {step.aliases = ["state['params']['w']", "arg0"], step.donated, step.name = "params.w",
+                              step.role = #step.role<parameter>,
+                              step.role_reason = "result 0 has its path, named 'params'",
+                              step.successor = 0 : i64, tf.aliasing_output = 0 : i32},
+        %arg1: tensor<4xf32> {step.aliases = ["arg1"], step.name = "x", step.role = #step.role<batch>,
+                              step.role_reason = "no result replaces it, named 'x'"})
+        -> (tensor<4xf32> {jax.result_info = "result[0]['params']['w']",
+                           step.aliases = ["result[0]['params']['w']", "result0"], step.name = "params.w"},
+            tensor<4xf32> {jax.result_info = "result[1]", step.aliases = ["result[1]", "result1"], step.name = "1"}) {
+      %0 = stablehlo.subtract %arg0, %arg1 : tensor<4xf32>
+      return %0, %arg1 : tensor<4xf32>, tensor<4xf32>
+    }
     ```
   }];
   let options = [
@@ -104,9 +118,15 @@ def DecomposeCHLOPass : Pass<"import-decompose-chlo", "::mlir::func::FuncOp"> {
 
     ```mlir
     // before
-    %0 = chlo.square %x : tensor<8xf32> -> tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = chlo.square %x : tensor<8xf32> -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
     // after
-    %0 = stablehlo.multiply %x, %x : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.multiply %x, %x : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
@@ -121,14 +141,28 @@ def DecomposeBatchNormPass
 
     ```mlir
     // before
-    %0 = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance)
-        <{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}> : ...
-    // after, each value per feature spread over %x's shape
-    %c = stablehlo.subtract %x, %m : tensor<8x4xf32>
-    %d = stablehlo.sqrt %v : tensor<8x4xf32>
-    %n = stablehlo.divide %c, %d : tensor<8x4xf32>
-    %s = stablehlo.multiply %scales, %n : tensor<8x4xf32>
-    %0 = stablehlo.add %s, %offsets : tensor<8x4xf32>
+    func.func @main(%x: tensor<8x4xf32>, %scale: tensor<4xf32>, %offset: tensor<4xf32>, %mean: tensor<4xf32>,
+                    %variance: tensor<4xf32>) -> tensor<8x4xf32> {
+      %0 = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance) <{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}>
+          : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+      return %0 : tensor<8x4xf32>
+    }
+    // after
+    func.func @main(%x: tensor<8x4xf32>, %scale: tensor<4xf32>, %offset: tensor<4xf32>, %mean: tensor<4xf32>,
+                    %variance: tensor<4xf32>) -> tensor<8x4xf32> {
+      %m = stablehlo.broadcast_in_dim %mean, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+      %c = stablehlo.subtract %x, %m : tensor<8x4xf32>
+      %v = stablehlo.broadcast_in_dim %variance, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+      %epsilon = stablehlo.constant dense<1.0e-5> : tensor<8x4xf32>
+      %e = stablehlo.add %v, %epsilon : tensor<8x4xf32>
+      %d = stablehlo.sqrt %e : tensor<8x4xf32>
+      %n = stablehlo.divide %c, %d : tensor<8x4xf32>
+      %scales = stablehlo.broadcast_in_dim %scale, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+      %s = stablehlo.multiply %scales, %n : tensor<8x4xf32>
+      %offsets = stablehlo.broadcast_in_dim %offset, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+      %0 = stablehlo.add %s, %offsets : tensor<8x4xf32>
+      return %0 : tensor<8x4xf32>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
@@ -147,12 +181,18 @@ def CanonicalizeSpellingPass
 
     ```mlir
     // before
-    %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<1x64xf32>
-    %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x64xf32>) -> tensor<32x64xf32>
-    %2 = stablehlo.compare GT, %x, %1 : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xi1>
+    func.func @main(%x: tensor<32x64xf32>, %b: tensor<64xf32>) -> tensor<32x64xi1> {
+      %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<1x64xf32>
+      %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x64xf32>) -> tensor<32x64xf32>
+      %2 = stablehlo.compare GT, %x, %1 : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xi1>
+      return %2 : tensor<32x64xi1>
+    }
     // after
-    %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<32x64xf32>
-    %1 = stablehlo.compare GT, %x, %0, FLOAT : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xi1>
+    func.func @main(%x: tensor<32x64xf32>, %b: tensor<64xf32>) -> tensor<32x64xi1> {
+      %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<32x64xf32>
+      %1 = stablehlo.compare GT, %x, %0, FLOAT : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xi1>
+      return %1 : tensor<32x64xi1>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
@@ -167,8 +207,11 @@ def VerifyStepFormPass : Pass<"verify-step-form", "::mlir::ModuleOp"> {
     attributes are missing, doubled or contradict each other.
 
     ```mlir
-    // refused: "step form holds no calls"
-    %0 = func.call @helper(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    // refused: step form holds no 'func.call'
+    func.func @main() {
+      call @main() : () -> ()
+      return
+    }
     ```
   }];
 }

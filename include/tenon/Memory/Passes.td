@@ -20,15 +20,57 @@ def OrderOperationsPass : Pass<"memory-order-operations", "::mlir::func::FuncOp"
 
     ```mlir
     // before: both gradients live until the end
-    %g1 = step.group library(%x, %d1) ...
-    %g2 = step.group library(%y, %d2) ...
-    %w1 = step.group elementwise(%p1, %g1) ...
-    %w2 = step.group elementwise(%p2, %g2) ...
+    func.func @main(%p1: tensor<8xf32> {step.role = #step.role<parameter>, step.successor = 0 : i64},
+                    %p2: tensor<8xf32> {step.role = #step.role<parameter>, step.successor = 1 : i64},
+                    %x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %g1 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %0 = stablehlo.tanh %a : tensor<8xf32>
+        step.yield %0 : tensor<8xf32>
+      }
+      %g2 = step.group elementwise(%y) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %0 = stablehlo.cosine %a : tensor<8xf32>
+        step.yield %0 : tensor<8xf32>
+      }
+      %w1 = step.group elementwise(%p1, %g1) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+        %0 = stablehlo.subtract %a, %b : tensor<8xf32>
+        step.yield %0 : tensor<8xf32>
+      }
+      %w2 = step.group elementwise(%p2, %g2) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+        %0 = stablehlo.subtract %a, %b : tensor<8xf32>
+        step.yield %0 : tensor<8xf32>
+      }
+      return %w1, %w2 : tensor<8xf32>, tensor<8xf32>
+    }
     // after
-    %g1 = step.group library(%x, %d1) ...
-    %w1 = step.group elementwise(%p1, %g1) ...
-    %g2 = step.group library(%y, %d2) ...
-    %w2 = step.group elementwise(%p2, %g2) ...
+    func.func @main(%p1: tensor<8xf32> {step.role = #step.role<parameter>, step.successor = 0 : i64},
+                    %p2: tensor<8xf32> {step.role = #step.role<parameter>, step.successor = 1 : i64},
+                    %x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %g2 = step.group elementwise(%y) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %0 = stablehlo.cosine %a : tensor<8xf32>
+        step.yield %0 : tensor<8xf32>
+      }
+      %w2 = step.group elementwise(%p2, %g2) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+        %0 = stablehlo.subtract %a, %b : tensor<8xf32>
+        step.yield %0 : tensor<8xf32>
+      }
+      %g1 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %0 = stablehlo.tanh %a : tensor<8xf32>
+        step.yield %0 : tensor<8xf32>
+      }
+      %w1 = step.group elementwise(%p1, %g1) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+        %0 = stablehlo.subtract %a, %b : tensor<8xf32>
+        step.yield %0 : tensor<8xf32>
+      }
+      return %w1, %w2 : tensor<8xf32>, tensor<8xf32>
+    }
     ```
   }];
 }
@@ -76,13 +118,21 @@ def SeparateResultsPass : Pass<"memory-separate-results", "::mlir::func::FuncOp"
 
     ```mlir
     // before
-    return %x, %x : tensor<8xf32>, tensor<8xf32>
-    // after
-    %y = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
-    ^bb0(%0: tensor<8xf32>):
-      step.yield %0 : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      return %x, %x : tensor<8xf32>, tensor<8xf32>
     }
-    return %x, %y : tensor<8xf32>, tensor<8xf32>
+    // after
+    func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %y = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        step.yield %a : tensor<8xf32>
+      }
+      %z = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        step.yield %a : tensor<8xf32>
+      }
+      return %y, %z : tensor<8xf32>, tensor<8xf32>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::step::StepDialect"];
@@ -98,9 +148,39 @@ def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
 
     ```mlir
     // before
-    %1 = step.group elementwise(%0) : (tensor<8xf32>) -> tensor<8xf32> { ... }
+    func.func @main(%x: tensor<8xf32> {step.role = #step.role<batch>}) -> tensor<8xf32> {
+      %0 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %b = stablehlo.tanh %a : tensor<8xf32>
+        step.yield %b : tensor<8xf32>
+      }
+      %1 = step.group elementwise(%0) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %b = stablehlo.reverse %a, dims = [0] : tensor<8xf32>
+        step.yield %b : tensor<8xf32>
+      }
+      return %1 : tensor<8xf32>
+    }
     // after
-    %1 = step.group elementwise(%0) attributes {step.places = [#step.place<temporaries, 0>]} : (tensor<8xf32>) -> tensor<8xf32> { ... }
+    module attributes {
+      step.segment_bytes = {batch = 64 : i64, constants = 0 : i64, results = 64 : i64, state = 0 : i64, temporaries = 64 : i64},
+      step.temporaries_bound = 64 : i64
+    } {
+      func.func @main(%x: tensor<8xf32> {step.role = #step.role<batch>}) -> tensor<8xf32>
+          attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
+        %0 = step.group elementwise(%x) attributes {step.places = [#step.place<temporaries, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+        ^bb0(%a: tensor<8xf32>):
+          %b = stablehlo.tanh %a : tensor<8xf32>
+          step.yield %b : tensor<8xf32>
+        }
+        %1 = step.group elementwise(%0) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+        ^bb0(%a: tensor<8xf32>):
+          %b = stablehlo.reverse %a, dims = [0] : tensor<8xf32>
+          step.yield %b : tensor<8xf32>
+        }
+        return %1 : tensor<8xf32>
+      }
+    }
     ```
   }];
   let options = [
@@ -119,11 +199,36 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
 
     ```mlir
     // before
-    %1 = step.group elementwise(%0) attributes {step.places = [#step.place<temporaries, 0>]} : (tensor<8xf32>) -> tensor<8xf32> { ... }
+    module attributes {
+      step.segment_bytes = {batch = 64 : i64, constants = 0 : i64, results = 64 : i64, state = 0 : i64, temporaries = 0 : i64}
+    } {
+      func.func @main(%x: tensor<8xf32> {step.name = "x", step.aliases = ["arg0"], step.role = #step.role<batch>})
+          -> (tensor<8xf32> {step.name = "y", step.aliases = ["result0"]})
+          attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
+        %0 = step.group elementwise(%x) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+        ^bb0(%a: tensor<8xf32>):
+          %b = stablehlo.tanh %a : tensor<8xf32>
+          step.yield %b : tensor<8xf32>
+        }
+        return %0 : tensor<8xf32>
+      }
+    }
     // after
+    exec.segment @batch batch bytes 64 alignment 64
+    exec.segment @constants constants bytes 0 alignment 64
+    exec.segment @results results bytes 64 alignment 64
+    exec.segment @state state bytes 0 alignment 64
+    exec.segment @temporaries temporaries bytes 0 alignment 64
+    exec.tensor "x" : tensor<8xf32> at @batch[0] {aliases = ["arg0"], argument = 0 : i64, role = #step.role<batch>}
+    exec.tensor "y" : tensor<8xf32> at @results[0] {aliases = ["result0"], result = 0 : i64}
+    func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<8xf32>
+        attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind elementwise>} {
+      %0 = stablehlo.tanh %a : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
     exec.program @step {
       %0 = exec.slice @batch[0] : memref<8xf32>
-      %1 = exec.slice @temporaries[0] : memref<8xf32>
+      %1 = exec.slice @results[0] : memref<8xf32>
       exec.launch @kernel_0(%0, %1) parts 1 : memref<8xf32>, memref<8xf32>
     }
     ```
@@ -137,6 +242,14 @@ def VerifyExecFormPass : Pass<"verify-exec-form", "::mlir::ModuleOp"> {
     Fails on the first slice that does not fit its segment, launch that does not
     match its kernel, or operation that docs/Forms.md does not allow after the
     stage `lower`.
+
+    ```mlir
+    // refused: 'exec.slice' op ends at byte 32 of a segment of 16 bytes
+    exec.segment @batch batch bytes 16 alignment 64
+    exec.program @step {
+      %0 = exec.slice @batch[0] : memref<8xf32>
+    }
+    ```
   }];
 }
 

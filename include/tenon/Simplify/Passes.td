@@ -19,12 +19,17 @@ def ApplyRulesPass : Pass<"simplify-apply-rules"> {
 
     ```mlir
     // before
-    %one = stablehlo.constant dense<1.0> : tensor<8xf32>
-    %0 = stablehlo.multiply %x, %one : tensor<8xf32>
-    %1 = stablehlo.reshape %0 : (tensor<8xf32>) -> tensor<2x4xf32>
-    %2 = stablehlo.reshape %1 : (tensor<2x4xf32>) -> tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %one = stablehlo.constant dense<1.0> : tensor<8xf32>
+      %0 = stablehlo.multiply %x, %one : tensor<8xf32>
+      %1 = stablehlo.reshape %0 : (tensor<8xf32>) -> tensor<2x4xf32>
+      %2 = stablehlo.reshape %1 : (tensor<2x4xf32>) -> tensor<8xf32>
+      return %2 : tensor<8xf32>
+    }
     // after
-    %x
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      return %x : tensor<8xf32>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
@@ -40,12 +45,18 @@ def MergeDuplicatesPass : Pass<"simplify-merge-duplicates"> {
 
     ```mlir
     // before
-    %0 = stablehlo.add %x, %y : tensor<8xf32>
-    %1 = stablehlo.add %x, %y : tensor<8xf32>
-    %2 = stablehlo.multiply %0, %1 : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.add %x, %y : tensor<8xf32>
+      %1 = stablehlo.add %x, %y : tensor<8xf32>
+      %2 = stablehlo.multiply %0, %1 : tensor<8xf32>
+      return %2 : tensor<8xf32>
+    }
     // after
-    %0 = stablehlo.add %x, %y : tensor<8xf32>
-    %1 = stablehlo.multiply %0, %0 : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.add %x, %y : tensor<8xf32>
+      %1 = stablehlo.multiply %0, %0 : tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }
     ```
   }];
 }
@@ -60,16 +71,36 @@ def TrimLoopsPass : Pass<"simplify-trim-loops"> {
 
     ```mlir
     // before
-    %0:2 = stablehlo.while(%i = %zero, %w = %weights) : tensor<i32>, tensor<8xf32>
-    cond { ... } do {
-      %n = stablehlo.add %i, %one : tensor<i32>
-      stablehlo.return %n, %w : tensor<i32>, tensor<8xf32>
+    func.func @main(%weights: tensor<8xf32>) -> tensor<8xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %0:3 = stablehlo.while(%i = %zero, %w = %weights, %v = %weights) : tensor<i32>, tensor<8xf32>, tensor<8xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %n = stablehlo.add %i, %one : tensor<i32>
+        %m = stablehlo.multiply %v, %w : tensor<8xf32>
+        stablehlo.return %n, %w, %m : tensor<i32>, tensor<8xf32>, tensor<8xf32>
+      }
+      return %0#2 : tensor<8xf32>
     }
-    // after: %w is %weights, inside and outside
-    %0 = stablehlo.while(%i = %zero) : tensor<i32>
-    cond { ... } do {
-      %n = stablehlo.add %i, %one : tensor<i32>
-      stablehlo.return %n : tensor<i32>
+    // after
+    func.func @main(%weights: tensor<8xf32>) -> tensor<8xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %0:2 = stablehlo.while(%i = %zero, %v = %weights) : tensor<i32>, tensor<8xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %n = stablehlo.add %i, %one : tensor<i32>
+        %m = stablehlo.multiply %v, %weights : tensor<8xf32>
+        stablehlo.return %n, %m : tensor<i32>, tensor<8xf32>
+      }
+      return %0#1 : tensor<8xf32>
     }
     ```
   }];
@@ -84,18 +115,30 @@ def HoistInvariantsPass : Pass<"simplify-hoist-invariants"> {
 
     ```mlir
     // before
-    %0 = stablehlo.while(%v = %x) : tensor<8xf32>
-    cond { ... } do {
-      %k = stablehlo.exponential %w : tensor<8xf32>
-      %n = stablehlo.multiply %v, %k : tensor<8xf32>
-      stablehlo.return %n : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.while(%v = %x) : tensor<8xf32>
+      cond {
+        %more = stablehlo.constant dense<true> : tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %k = stablehlo.exponential %w : tensor<8xf32>
+        %n = stablehlo.multiply %v, %k : tensor<8xf32>
+        stablehlo.return %n : tensor<8xf32>
+      }
+      return %0 : tensor<8xf32>
     }
     // after
-    %k = stablehlo.exponential %w : tensor<8xf32>
-    %0 = stablehlo.while(%v = %x) : tensor<8xf32>
-    cond { ... } do {
-      %n = stablehlo.multiply %v, %k : tensor<8xf32>
-      stablehlo.return %n : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8xf32> {
+      %k = stablehlo.exponential %w : tensor<8xf32>
+      %0 = stablehlo.while(%v = %x) : tensor<8xf32>
+      cond {
+        %more = stablehlo.constant dense<true> : tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %n = stablehlo.multiply %v, %k : tensor<8xf32>
+        stablehlo.return %n : tensor<8xf32>
+      }
+      return %0 : tensor<8xf32>
     }
     ```
   }];
@@ -117,11 +160,23 @@ def RecognizeIdiomsPass : Pass<"simplify-recognize-idioms"> {
 
     ```mlir
     // before
-    %0 = "stablehlo.gather"(%table, %ids) <{dimension_numbers = #stablehlo.gather<
-        offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
-        slice_sizes = array<i64: 1, 128>}> : (tensor<65x128xf32>, tensor<64x1xi32>) -> tensor<64x128xf32>
+    func.func @main(%table: tensor<65x128xf32>, %ids: tensor<64x1xi32>) -> tensor<64x128xf32> {
+      %0 = "stablehlo.gather"(%table, %ids) <{
+        dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0],
+                                              start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, 128>
+      }> : (tensor<65x128xf32>, tensor<64x1xi32>) -> tensor<64x128xf32>
+      return %0 : tensor<64x128xf32>
+    }
     // after
-    %0 = "stablehlo.gather"(%table, %ids) <{...}> {step.idiom = "embedding_lookup"} : ...
+    func.func @main(%table: tensor<65x128xf32>, %ids: tensor<64x1xi32>) -> tensor<64x128xf32> {
+      %0 = "stablehlo.gather"(%table, %ids) <{
+        dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0],
+                                              start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, 128>
+      }> {step.idiom = "embedding_lookup"} : (tensor<65x128xf32>, tensor<64x1xi32>) -> tensor<64x128xf32>
+      return %0 : tensor<64x128xf32>
+    }
     ```
   }];
 }

@@ -24,7 +24,7 @@ def LowerToLLVMPass : Pass<"codegen-lower-to-llvm", "::mlir::ModuleOp"> {
       return
     }
     // after
-    llvm.func internal @k.body(%x: !llvm.ptr, %part: i64, %parts: i64) {
+    llvm.func internal @k.body(%x: !llvm.ptr, %part: i64, %parts: i64) attributes {no_unwind, sym_visibility = "private"} {
       llvm.return
     }
     llvm.func @k(%arguments: !llvm.ptr, %part: i64, %parts: i64) {
