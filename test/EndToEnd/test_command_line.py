@@ -64,6 +64,12 @@ def test_help_of_verb(verb: str) -> None:
     assert text == succeed(verb, "-h")
 
 
+def test_help_shows_the_stages() -> None:
+    """What --compile-to and --compile-from take stands in the help, in order, with the form each leaves behind."""
+    text = succeed("compile", "--help")
+    assert re.findall(r"^  ([a-z]+) +\w+ form +\w", text, re.MULTILINE) == list(STAGES)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,5 +1,4 @@
-//===- Compile.cpp - tenon compile
-//-----------------------------------------===//
+//===- Compile.cpp - tenon compile ---------------------------------------===//
 //
 // Turns an exported training step into a .tenon file, or stops at a stage.
 //
@@ -10,6 +9,7 @@
 #include "tenon/Driver/Compiler.h"
 #include "tenon/Support/Bytes.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tenon;
@@ -41,7 +41,7 @@ int tool::runCompile(Arguments arguments) {
                   return name == "cpu" ? "" : "expected cpu";
                 });
   parser.text("cpu", options.cpu, "SET",
-              "host (with --machine, its own), x86-64-v3, x86-64-v4 or "
+              "host (with --machine, its own), x86-64-v3, x86-64-v4, "
               "x86-64-v4+avx512bf16");
   parser.text("machine", options.machineFile, "FILE",
               "machine description from tenon calibrate");
@@ -59,16 +59,26 @@ int tool::runCompile(Arguments arguments) {
   parser.custom("compile-to", "STAGE",
                 "stop after import, simplify, group, plan, lower or codegen",
                 stage(options.to));
-  parser.custom("compile-from", "STAGE", "resume from the text of that stage",
+  parser.custom("compile-from", "STAGE",
+                "resume from the text of that stage; it holds its options",
                 stage(options.from));
   parser.text("report", options.reportFile, "FILE",
               "write what each stage did and took as JSON");
   parser.text("remarks", options.remarks, "REGEX",
               "print what passes did and declined, by their flags; .* for all");
-  parser.number("threads", threads, "N", "threads for code generation");
-  parser.flag("fuse", options.fuse, "merge operations into kernels (default)");
+  parser.number("threads", threads, "N",
+                "threads for code generation (all processors)");
+  parser.flag("fuse", options.fuse,
+              "merge operations into kernels (default); --fuse=false does not");
   parser.flag("verify-forms", options.verifyForms,
               "check the contract after every stage");
+  std::string stages = "stages, in order:\n";
+  for (const driver::StageDescription &known : driver::stages())
+    stages += llvm::formatv("  {0,-10}{1,-16}{2}\n", known.name, known.form,
+                            known.summary);
+  parser.notes(stages +
+               "\nexample:\n"
+               "  tenon compile step.mlir -o step.tenon --cpu=x86-64-v3\n");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;

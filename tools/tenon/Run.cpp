@@ -1,5 +1,4 @@
-//===- Run.cpp - tenon run
-//--------------------------------------------------===//
+//===- Run.cpp - tenon run -----------------------------------------------===//
 //
 // Runs steps: start values in, metrics while it goes, state and results out.
 //
@@ -245,6 +244,9 @@ int tool::runRun(Arguments arguments) {
   bool reference = false;
   parser.flag("reference", reference,
               "for a module: interpret it element by element");
+  parser.notes("example:\n"
+               "  tenon run step.tenon --state=init.safetensors "
+               "--batches=data/ --steps=200 --save=final.safetensors\n");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;

@@ -1,5 +1,4 @@
-//===- main.cpp - The tenon tool
-//-------------------------------------------===//
+//===- main.cpp - The tenon tool -----------------------------------------===//
 //
 // `tenon VERB ...`: compiles training steps, runs and inspects what came out.
 // Each verb lives in a file of its own.
@@ -41,7 +40,9 @@ void printHelp(llvm::raw_ostream &out) {
   for (const Verb &verb : verbs)
     out << "  " << verb.name << std::string(11 - verb.name.size(), ' ')
         << verb.summary << "\n";
-  out << "\ntenon VERB --help lists the options of a verb.\n"
+  out << "\ntenon VERB --help lists the options of a verb, tenon --version "
+         "says "
+         "which tenon this is.\n"
          "exit codes: 0 ok, 1 wrong input, 2 wrong usage, 3 no plan within "
          "the limit,\n4 unsupported operation, 70 internal error\n";
 }
