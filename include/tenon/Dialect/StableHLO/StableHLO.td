@@ -11,6 +11,7 @@
 include "tenon/Dialect/StableHLO/Collective.td"
 include "tenon/Dialect/StableHLO/Contraction.td"
 include "tenon/Dialect/StableHLO/Control.td"
+include "tenon/Dialect/StableHLO/Elementwise.td"
 include "tenon/Dialect/StableHLO/Indexing.td"
 include "tenon/Dialect/StableHLO/Math.td"
 include "tenon/Dialect/StableHLO/Reduction.td"
