@@ -110,6 +110,7 @@ private:
   OwningOpRef<ModuleOp> module;
   codegen::FeatureSet features;
   bool fuse = true;
+  std::optional<int64_t> memoryBudget;
   target::Target machine;  // what is planned for
   std::string machineText; // its JSON; empty for a built-in one
 };
@@ -198,6 +199,17 @@ ExitCode Compilation::resolveOptions() {
                               Twine("--fuse=") + (fuse ? "true" : "false"),
                               Twine("with --fuse=") +
                                   (recorded->fuse ? "true" : "false")));
+  memoryBudget = options.memoryBudget;
+  if (recorded && !memoryBudget)
+    memoryBudget = recorded->memoryBudget;
+  if (recorded && options.from >= Stage::plan &&
+      memoryBudget != recorded->memoryBudget)
+    return fail(exitUserError,
+                contradiction(
+                    options, "--memory-budget=" + Twine(*memoryBudget),
+                    recorded->memoryBudget ? "with --memory-budget=" +
+                                                 Twine(*recorded->memoryBudget)
+                                           : Twine("without a budget")));
   if (recorded)
     machineText = recorded->machine;
   else if (given)
@@ -302,8 +314,8 @@ ExitCode Compilation::plan() {
   memory::MemoryOptions memory;
   if (!options.dumpProblems.empty())
     memory.problemFile = options.dumpProblems + "/offset-packing.csv";
-  if (options.memoryBudget)
-    return planUnderBudget(memory, *options.memoryBudget);
+  if (memoryBudget)
+    return planUnderBudget(memory, *memoryBudget);
   return runPasses([&](OpPassManager &passes) {
     memory::buildPlanPipeline(passes, memory);
   });
@@ -454,7 +466,8 @@ CompileResult Compilation::run() {
   if (result.code != exitOk)
     return std::move(result);
   if (options.to) {
-    recordOptions(*module, {result.featureSet, fuse, machineText});
+    recordOptions(*module,
+                  {result.featureSet, fuse, machineText, memoryBudget});
     llvm::raw_string_ostream(result.text) << *module;
     return std::move(result);
   }

@@ -24,6 +24,9 @@ void driver::recordOptions(ModuleOp module, const RecordedOptions &options) {
   if (!options.machine.empty())
     entries.push_back(builder.getNamedAttr(
         "machine", builder.getStringAttr(options.machine)));
+  if (options.memoryBudget)
+    entries.push_back(builder.getNamedAttr(
+        "memory_budget", builder.getI64IntegerAttr(*options.memoryBudget)));
   module->setAttr(step::optionsAttrName, builder.getDictionaryAttr(entries));
 }
 
@@ -42,14 +45,18 @@ FailureOr<std::optional<RecordedOptions>> driver::takeOptions(ModuleOp module) {
   auto fuse = entries.getAs<BoolAttr>("fuse");
   auto target = entries.getAs<StringAttr>("target");
   auto machine = entries.getAs<StringAttr>("machine");
+  auto budget = entries.getAs<IntegerAttr>("memory_budget");
   if (!featureSet || !fuse || !target)
     return wrong("the strings 'feature_set' and 'target' and the boolean "
                  "'fuse'");
   if (target != "cpu")
     return wrong("the target \"cpu\"");
-  if (entries.size() != (machine ? 4 : 3))
-    return wrong("no more than 'feature_set', 'fuse', 'machine' (a string) and "
-                 "'target'");
-  return std::optional(RecordedOptions{featureSet.str(), fuse.getValue(),
-                                       machine ? machine.str() : ""});
+  if (entries.size() != 3u + bool(machine) + bool(budget))
+    return wrong("no more than 'feature_set', 'fuse', 'machine' (a string), "
+                 "'memory_budget' (an integer) and 'target'");
+  RecordedOptions options{featureSet.str(), fuse.getValue(),
+                          machine ? machine.str() : "", std::nullopt};
+  if (budget)
+    options.memoryBudget = budget.getInt();
+  return std::optional(std::move(options));
 }

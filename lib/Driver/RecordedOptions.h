@@ -23,6 +23,7 @@ struct RecordedOptions {
   bool fuse = true;
   /// A machine description as JSON; empty for the feature set's built-in one.
   std::string machine;
+  std::optional<int64_t> memoryBudget; // in bytes
 };
 
 /// Leaves the options on a module that is about to be written.

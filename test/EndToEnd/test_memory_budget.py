@@ -66,6 +66,23 @@ def test_a_budget_for_everything_recomputes_nothing(step: Step, tmp_path: Path) 
     assert plan["predicted_nanoseconds"] == plan["predicted_nanoseconds_keeping_everything"]
 
 
+@pytest.mark.parametrize("stage", ["import", "group", "plan", "lower"])
+def test_stopping_and_resuming(steps: Steps, stage: str, tmp_path: Path) -> None:
+    """The text between stages holds the budget; another one is refused once the plan is made."""
+    step = steps["04_chargpt"]
+    budget = (smallest(step, tmp_path) + planned(step, tmp_path, "1TiB")["bytes"]) // 2
+    planned(step, tmp_path, budget)
+    text = tmp_path / "stopped.mlir"
+    succeed("compile", step.text, f"--memory-budget={budget}", f"--compile-to={stage}", "-o", text)
+    succeed("compile", text, f"--compile-from={stage}", "-o", tmp_path / "resumed.tenon")
+    assert (tmp_path / "resumed.tenon").read_bytes() == (tmp_path / "budget.tenon").read_bytes()
+    other = ("compile", text, f"--compile-from={stage}", "-o", tmp_path / "other.tenon", "--memory-budget=1TiB")
+    if stage in ("plan", "lower"):
+        assert f"--memory-budget={budget}" in refused(1, *other)
+    else:
+        succeed(*other)
+
+
 @pytest.mark.parametrize("size", ["", "much", "-1MiB", "1.5GB", "9EiB", "nan"])
 def test_sizes_that_are_none(steps: Steps, size: str, tmp_path: Path) -> None:
     """What is no size is bad usage."""
