@@ -375,12 +375,18 @@ void emitUpdate(KernelBuilder &k, unsigned) {
 
 unsigned variants(const KernelSource &) { return 1; }
 
+/// Rows of one element are copied one by one.
+bool isFallbackUpdate(const KernelSource &source) {
+  ArrayRef<int64_t> shape = shapeOf(updateInPlace(source).getUpdate());
+  return !shape.empty() && shape.back() == 1 && elementCount(shape) > 1;
+}
+
 } // namespace
 
 extern const Template scatterTemplate, updateTemplate;
 const Template scatterTemplate = {acceptsScatter, checkOthers, demandOfScatter,
                                   emitScatter,    variants,    alwaysFallback};
 const Template updateTemplate = {acceptsUpdate, checkOthers, demandOfUpdate,
-                                 emitUpdate, variants};
+                                 emitUpdate,    variants,    isFallbackUpdate};
 
 } // namespace tenon::codegen
