@@ -412,9 +412,10 @@ static Step mirrorStep(const View &from, const View &to, size_t spatialRank) {
   Step step;
   step.operands = {{0, {}, from.argument, start * width},
                    {0, {}, to.argument, to.offset * width}};
-  step.function = [extents = from.extents, width, strides,
-                   toStrides = to.strides](std::span<void *const> pointers) {
-    copyStrided(extents, width, pointers[0], strides, pointers[1], toStrides);
+  step.function = [copy =
+                       StridedCopy(from.extents, width, strides, to.strides)](
+                      std::span<void *const> pointers) {
+    copy.run(pointers[0], pointers[1]);
   };
   return step;
 }
@@ -528,10 +529,11 @@ bool ConvolutionBuilder::buildDataCall() {
     // What was cropped away has no influence, so its gradient is zero.
     Step zero;
     zero.operands = {{0, {}, wholeInput.argument, 0}};
-    zero.function = [extents = wholeInput.extents, width = byteWidth(d.type),
-                     strides =
-                         wholeInput.strides](std::span<void *const> pointers) {
-      copyStrided(extents, width, nullptr, {}, pointers[0], strides);
+    zero.function = [fill =
+                         StridedCopy(wholeInput.extents, byteWidth(d.type),
+                                     wholeInput.strides, wholeInput.strides)](
+                        std::span<void *const> pointers) {
+      fill.run(nullptr, pointers[0]);
     };
     before.push_back(std::move(zero));
   }

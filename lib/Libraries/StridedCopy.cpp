@@ -10,21 +10,27 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace {
+using namespace tenon::libraries;
 
-struct Dimension {
-  int64_t extent, from, to; // bytes per step
-};
-
-using Dimensions = std::vector<Dimension>;
+StridedCopy::StridedCopy(const std::vector<int64_t> &extents, int64_t width,
+                         const std::vector<int64_t> &fromStrides,
+                         const std::vector<int64_t> &toStrides)
+    : width(width) {
+  for (size_t i = 0; i < extents.size(); ++i)
+    dimensions.push_back(
+        {extents[i], fromStrides[i] * width, toStrides[i] * width});
+  std::sort(dimensions.begin(), dimensions.end(),
+            [](const Dimension &a, const Dimension &b) {
+              return std::abs(a.to) > std::abs(b.to);
+            });
+}
 
 template <typename Element>
-void walk(const Dimensions &dimensions, size_t level, const char *from,
-          char *to) {
+void StridedCopy::walk(size_t level, const char *from, char *to) const {
   const Dimension &d = dimensions[level];
   if (level + 1 < dimensions.size()) {
     for (int64_t i = 0; i < d.extent; ++i)
-      walk<Element>(dimensions, level + 1, from ? from + i * d.from : nullptr,
+      walk<Element>(level + 1, from ? from + i * d.from : nullptr,
                     to + i * d.to);
     return;
   }
@@ -44,25 +50,11 @@ void walk(const Dimensions &dimensions, size_t level, const char *from,
   }
 }
 
-} // namespace
-
-void tenon::libraries::copyStrided(const std::vector<int64_t> &extents,
-                                   int64_t width, const void *from,
-                                   const std::vector<int64_t> &fromStrides,
-                                   void *to,
-                                   const std::vector<int64_t> &toStrides) {
-  Dimensions dimensions;
-  for (size_t i = 0; i < extents.size(); ++i)
-    dimensions.push_back(
-        {extents[i], from ? fromStrides[i] * width : 0, toStrides[i] * width});
-  std::sort(dimensions.begin(), dimensions.end(),
-            [](const Dimension &a, const Dimension &b) {
-              return std::abs(a.to) > std::abs(b.to);
-            });
+void StridedCopy::run(const void *from, void *to) const {
   const auto *source = static_cast<const char *>(from);
   auto *target = static_cast<char *>(to);
   if (width == 2)
-    walk<uint16_t>(dimensions, 0, source, target);
+    walk<uint16_t>(0, source, target);
   else
-    walk<uint32_t>(dimensions, 0, source, target);
+    walk<uint32_t>(0, source, target);
 }

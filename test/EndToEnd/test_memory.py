@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import BUILD, NAMES, Steps, differing, succeed
+from conftest import BUILD, NAMES, SECONDS, Step, Steps, differing, succeed
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -54,14 +55,29 @@ def high_water(*command: object) -> int:
     return int(measured.stdout.splitlines()[-1]) << 10
 
 
+def compiled(step: Step) -> Path:
+    """The program of a step; where leaves were dropped, names must tell the succession."""
+    if not step.compiled.exists():
+        succeed("compile", step.located, "-o", step.compiled)
+    return step.compiled
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_operations_touch_what_they_name(models: Steps, name: str, tmp_path: Path) -> None:
     """Every operation alone in poisoned memory gives the same bits and spoils no other byte."""
     step = models[name]
-    if not step.compiled.exists():  # names must tell the succession
-        succeed("compile", step.located, "-o", step.compiled)
+    compiled(step)
     plain, checked = step.outputs(tmp_path, steps=2), step.outputs(tmp_path, "--check-memory", steps=2)
     assert not differing(plain, checked)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_do_not_allocate(models: Steps, name: str) -> None:
+    """No step of a program allocates; what libraries allocate is bookkeeping and does not grow with the data."""
+    counter, test = BUILD / "lib/TenonAllocationCounter.so", BUILD / "bin/TenonAllocationTest"
+    environment = {**os.environ, "LD_PRELOAD": str(counter)}
+    run = subprocess.run([test, compiled(models[name])], env=environment, capture_output=True, text=True, timeout=SECONDS)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def large_step(elements: int) -> str:
