@@ -158,17 +158,24 @@ def main() -> None:
     parser.add_argument(
         "--variants", default="original,mirrored,cut", help="which copies to compare on"
     )
+    parser.add_argument(
+        "--tables", default="compare,smallest,graphs,scale", help="which tables to print"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer seeds and smaller graphs")
     arguments = parser.parse_args()
+    arguments.solve = arguments.solve.resolve()
     print(f"{platform.platform()}, {platform.machine()}, one thread, best of {arguments.runs}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if arguments.instances and arguments.peer:
+        tables = arguments.tables.split(",")
+        if "compare" in tables and arguments.instances and arguments.peer:
             compare(arguments, folder)
-        if arguments.instances:
+        if "smallest" in tables and arguments.instances:
             smallest(arguments, folder)
-        graphs(arguments, folder)
-        scale(arguments, folder)
+        if "graphs" in tables:
+            graphs(arguments, folder)
+        if "scale" in tables:
+            scale(arguments, folder)
 
 
 if __name__ == "__main__":
