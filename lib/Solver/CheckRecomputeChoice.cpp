@@ -24,15 +24,30 @@ struct Tables {
   std::vector<std::vector<int32_t>> reads;     // node -> values
   std::vector<std::vector<int32_t>> produces;  // node -> values
   std::vector<std::vector<int32_t>> consumers; // value -> nodes
+  std::vector<int64_t> sizes;                  // of values; views have none
 
   explicit Tables(const RecomputeProblem &problem)
       : problem(problem), nodes(static_cast<int32_t>(problem.nodes.size())),
         reads(nodes), produces(nodes), consumers(problem.valueCount()) {
-    for (int32_t value = 0; value < problem.valueCount(); ++value)
+    for (int32_t value = 0; value < problem.valueCount(); ++value) {
       produces[problem.producer(value)].push_back(value);
-    for (auto [value, consumer] : problem.edges) {
-      reads[consumer].push_back(value);
-      consumers[value].push_back(consumer);
+      sizes.push_back(problem.bytes(value));
+    }
+    // A reader of a view reads what lies under it, down to the bottom.
+    std::vector<int32_t> under(problem.valueCount(), -1);
+    for (auto [value, base] : problem.aliases) {
+      under[value] = base;
+      sizes[value] = 0;
+    }
+    for (auto [value, consumer] : problem.edges)
+      for (int32_t read = value; read >= 0; read = under[read])
+        reads[consumer].push_back(read);
+    for (int32_t node = 0; node < nodes; ++node) {
+      std::sort(reads[node].begin(), reads[node].end());
+      reads[node].erase(std::unique(reads[node].begin(), reads[node].end()),
+                        reads[node].end());
+      for (int32_t value : reads[node])
+        consumers[value].push_back(node);
     }
   }
 
@@ -47,9 +62,9 @@ struct Tables {
   Wide workingSet(int32_t node) const {
     Wide sum = problem.nodes[node].workspace;
     for (int32_t value : reads[node])
-      sum += problem.bytes(value);
+      sum += sizes[value];
     for (int32_t value : produces[node])
-      sum += problem.bytes(value);
+      sum += sizes[value];
     return sum;
   }
 };
@@ -106,18 +121,18 @@ static std::optional<std::string> checkPlan(const Tables &tables,
     Wide during = live + problem.nodes[node].workspace;
     for (int32_t value : tables.produces[node])
       if (!wanted[value])
-        during += problem.bytes(value);
+        during += tables.sizes[value];
     for (int32_t value : tables.reads[node])
       if (!wanted[value]) {
         wanted[value] = 1;
-        live += problem.bytes(value);
-        during += problem.bytes(value);
+        live += tables.sizes[value];
+        during += tables.sizes[value];
       }
     peak = std::max(peak, during);
     for (int32_t value : tables.produces[node])
       if (wanted[value]) {
         wanted[value] = 0;
-        live -= problem.bytes(value);
+        live -= tables.sizes[value];
       }
   }
   if (cost != solution.cost)
@@ -293,7 +308,7 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
       bool needed = false;
       for (int32_t node : tables.consumers[value])
         needed |= after[node] != 0;
-      limits.hold.push_back(Wide(claim.numerator) * problem.bytes(value) +
+      limits.hold.push_back(Wide(claim.numerator) * tables.sizes[value] +
                             prices[value]);
       limits.read.push_back(needed ? -1 : nextPrices[value]);
     }

@@ -67,6 +67,19 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
       return "edge " + std::to_string(*twice) + " " + std::to_string(node) +
              " appears twice";
   }
+  std::vector<char> viewed(problem.valueCount(), 0);
+  for (auto [value, base] : problem.aliases) {
+    std::string name =
+        "alias " + std::to_string(value) + " " + std::to_string(base);
+    if (value < 0 || value >= problem.valueCount() || base < 0 ||
+        base >= problem.valueCount())
+      return name + " names a value that does not exist";
+    if (viewed[value]++)
+      return name + " gives the value a second base";
+    const std::vector<int32_t> &inputs = reads[problem.producer(value)];
+    if (!std::binary_search(inputs.begin(), inputs.end(), base))
+      return name + " names a base that the value's node does not read";
+  }
   return std::nullopt;
 }
 
@@ -157,6 +170,15 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
                            " makes a cycle: ids are the execution order");
       problem.edges.push_back(
           {static_cast<int32_t>(*from), static_cast<int32_t>(*to)});
+    } else if (lines.keyword("alias")) {
+      auto value = lines.integer(0, problem.valueCount() - 1);
+      auto base =
+          value ? lines.integer(0, problem.valueCount() - 1) : std::nullopt;
+      if (!base)
+        return lines.error("expected 'alias VALUE BASE' with values below " +
+                           std::to_string(problem.valueCount()));
+      problem.aliases.push_back(
+          {static_cast<int32_t>(*value), static_cast<int32_t>(*base)});
     } else {
       return lines.error("unknown field '" + lines.word() + "'");
     }
@@ -200,6 +222,8 @@ tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
           problem.extraOutputs[i].bytes});
   for (auto [value, consumer] : problem.edges)
     line("edge", {value, consumer});
+  for (auto [value, base] : problem.aliases)
+    line("alias", {value, base});
   return text;
 }
 

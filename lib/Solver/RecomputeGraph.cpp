@@ -11,6 +11,28 @@
 
 using namespace tenon::solver;
 
+/// The edges with those to the bases of views.
+static std::vector<RecomputeProblem::Edge>
+withBases(const RecomputeProblem &problem) {
+  using Edge = RecomputeProblem::Edge;
+  std::vector<Edge> edges = problem.edges;
+  if (problem.aliases.empty())
+    return edges;
+  std::vector<int32_t> base(problem.valueCount(), -1);
+  for (auto [value, under] : problem.aliases)
+    base[value] = under;
+  for (size_t i = 0; i < edges.size(); ++i) {
+    auto [value, consumer] = edges[i]; // the list grows: follows chains
+    if (base[value] >= 0)
+      edges.push_back({base[value], consumer});
+  }
+  std::sort(edges.begin(), edges.end(), [](const Edge &a, const Edge &b) {
+    return std::pair(a.value, a.consumer) < std::pair(b.value, b.consumer);
+  });
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  return edges;
+}
+
 RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
     : nodes(static_cast<int32_t>(problem.nodes.size())),
       values(problem.valueCount()), inputBegin(nodes + 1),
@@ -26,21 +48,24 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
     producer.push_back(problem.producer(value));
     ++outputBegin[producer[value] + 1];
   }
-  for (auto [value, consumer] : problem.edges) {
+  for (auto [value, base] : problem.aliases)
+    bytes[value] = 0;
+  const std::vector<RecomputeProblem::Edge> edges = withBases(problem);
+  for (auto [value, consumer] : edges) {
     ++inputBegin[consumer + 1];
     ++userBegin[value + 1];
   }
   std::partial_sum(inputBegin.begin(), inputBegin.end(), inputBegin.begin());
   std::partial_sum(outputBegin.begin(), outputBegin.end(), outputBegin.begin());
   std::partial_sum(userBegin.begin(), userBegin.end(), userBegin.begin());
-  inputList.resize(problem.edges.size());
-  userList.resize(problem.edges.size());
+  inputList.resize(edges.size());
+  userList.resize(edges.size());
   outputList.resize(values);
   std::vector<int32_t> atInput = inputBegin, atUser = userBegin,
                        atOutput = outputBegin;
   for (int32_t value = 0; value < values; ++value)
     outputList[atOutput[producer[value]]++] = value;
-  for (auto [value, consumer] : problem.edges) {
+  for (auto [value, consumer] : edges) {
     inputList[atInput[consumer]++] = value;
     userList[atUser[value]++] = consumer;
   }

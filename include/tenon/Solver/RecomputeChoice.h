@@ -82,10 +82,18 @@ struct RecomputeProblem {
     bool operator==(const Edge &) const = default;
   };
 
+  /// `value` lies in the memory of `base`, which its producer reads: a view. It
+  /// has no bytes of its own, and whoever reads it reads `base` as well.
+  struct Alias {
+    int32_t value = 0;
+    int32_t base = 0;
+  };
+
   std::vector<Node> nodes;
   std::vector<Output> extraOutputs;
   /// Every producer runs before its consumers: producer < consumer.
   std::vector<Edge> edges;
+  std::vector<Alias> aliases;
   /// The node that ends the forward part, or -1; a hint, never needed.
   int32_t loss = -1;
   /// Bytes that are always there; no part of budget and peak.

@@ -75,6 +75,13 @@ RecomputeProblem tenon::benchmark::anyGraph(int32_t nodes,
     for (int32_t user = problem.producer(value) + 1; user < nodes; ++user)
       if (random.chance(edgeProbability))
         problem.edges.push_back({value, user});
+  for (int32_t node = 1; extras && node < nodes; ++node)
+    if (random.chance(0.15))
+      for (auto [value, user] : problem.edges)
+        if (user == node) {
+          problem.aliases.push_back({node, value});
+          break;
+        }
   return problem;
 }
 

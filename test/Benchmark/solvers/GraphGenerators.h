@@ -43,7 +43,7 @@ struct LayeredShape {
 RecomputeProblem layered(const LayeredShape &shape, uint64_t seed);
 
 /// `nodes` nodes, each pair an edge with `edgeProbability`; small numbers, some
-/// zero; now and then a workspace, a pinned node, a second output.
+/// zero; now and then a workspace, a pinned node, a second output, a view.
 RecomputeProblem anyGraph(int32_t nodes, double edgeProbability, bool extras,
                           uint64_t seed);
 

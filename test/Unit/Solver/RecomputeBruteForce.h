@@ -24,17 +24,26 @@ inline int64_t cheapestPlan(const RecomputeProblem &problem, int64_t budget) {
     produces[problem.producer(value)] |= 1u << value;
   for (auto [value, consumer] : problem.edges)
     reads[consumer] |= 1u << value;
+  // A view takes no bytes; its readers read its base, and that one's base.
+  uint32_t views = 0;
+  for (auto [value, base] : problem.aliases)
+    views |= 1u << value;
+  for (size_t round = 0; round < problem.aliases.size(); ++round)
+    for (auto [value, base] : problem.aliases)
+      for (uint32_t &set : reads)
+        if (set >> value & 1)
+          set |= 1u << base;
   auto bytesOf = [&](uint32_t set) {
     int64_t sum = 0;
     for (int32_t value = 0; value < problem.valueCount(); ++value)
-      if (set >> value & 1)
+      if ((set & ~views) >> value & 1)
         sum += problem.bytes(value);
     return sum;
   };
   // A value that no node reads is never worth holding.
   uint32_t useful = 0;
-  for (auto [value, consumer] : problem.edges)
-    useful |= 1u << value;
+  for (uint32_t set : reads)
+    useful |= set;
 
   using Key = uint64_t; // first runs done, then the set of values held
   std::unordered_map<Key, int64_t> settled;

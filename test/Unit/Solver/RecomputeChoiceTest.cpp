@@ -44,6 +44,17 @@ TEST(RecomputeChoice, WorkedExample) {
   EXPECT_EQ(checkRecompute(problem, tight), std::nullopt);
 }
 
+TEST(RecomputeChoice, ViewsCountOnce) {
+  // Node 1 is a view of node 0; node 2 reads the view, so node 0 is live.
+  RecomputeProblem problem;
+  problem.nodes = {{1, 10}, {0, 10}, {1, 3}};
+  problem.edges = {{0, 1}, {1, 2}};
+  problem.aliases = {{1, 0}};
+  RecomputeSolution solution = solveRecompute(problem, 100);
+  EXPECT_EQ(solution.peak, 13);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+}
+
 TEST(RecomputeChoice, EmptyAndZeroProblems) {
   RecomputeSolution none = solveRecompute({}, 0);
   EXPECT_EQ(none.status, RecomputeStatus::Solved);
@@ -123,9 +134,22 @@ slowMeasure(const RecomputeProblem &problem,
     return std::nullopt;
   auto reads = [&](int32_t value, int32_t node) {
     for (auto [read, consumer] : problem.edges)
-      if (read == value && consumer == node)
-        return true;
+      for (int32_t under = read; under >= 0 && consumer == node;) {
+        if (under == value)
+          return true;
+        int32_t view = under;
+        under = -1;
+        for (auto [viewed, base] : problem.aliases)
+          if (viewed == view)
+            under = base;
+      }
     return false;
+  };
+  auto bytes = [&](int32_t value) {
+    for (auto [viewed, base] : problem.aliases)
+      if (viewed == value)
+        return int64_t(0);
+    return problem.bytes(value);
   };
   for (int32_t at = 0; at < size; ++at) {
     int64_t live = problem.nodes[order[at]].workspace;
@@ -143,7 +167,7 @@ slowMeasure(const RecomputeProblem &problem,
           break;
       }
       if (there)
-        live += problem.bytes(value);
+        live += bytes(value);
     }
     peak = std::max(peak, live);
   }
@@ -267,6 +291,10 @@ TEST(RecomputeChoice, ErrorsNameTheLine) {
        "order"},
       {"recompute-problem 1\nnodes 1\nnode 0 1 1\nedge 7 0\n",
        "line 4: found value 7, expected one below 1"},
+      {"recompute-problem 1\nnodes 2\nnode 0 1 1\nnode 1 0 1\nalias 1 0\n",
+       "line 5: alias 1 0 names a base that the value's node does not read"},
+      {"recompute-problem 1\nnodes 1\nnode 0 1 1\nalias 0 7\n",
+       "line 4: expected 'alias VALUE BASE' with values below 1"},
       {"recompute-problem 1\nnodes 1\nnode 0 -1 1\n",
        "line 3: expected 'node ID COST BYTES' with ID below 1"},
   };
