@@ -44,6 +44,11 @@ LogicalResult verifyLaunch(exec::LaunchOp launch, ModuleOp module) {
            << launch.getKernel() << "'";
   auto inPlace =
       kernel->getAttrOfType<DenseI64ArrayAttr>(exec::inPlaceAttrName);
+  if (inPlace && inPlace.size() != int64_t(kernel.getNumResults()))
+    return launch.emitOpError("launches kernel '")
+           << launch.getKernel() << "' of " << kernel.getNumResults()
+           << " results, of which '" << exec::inPlaceAttrName << "' places "
+           << inPlace.size();
   SmallVector<Type> expected(kernel.getArgumentTypes());
   for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))
     if (!inPlace || inPlace[index] < 0)
@@ -80,6 +85,12 @@ struct VerifyExecForm
         return verifyLaunch(launch, module);
       if (isa<step::GroupOp>(op)) {
         op->emitOpError("remains in exec form");
+        return WalkResult::interrupt();
+      }
+      if (op->getParentOfType<exec::ProgramOp>() &&
+          llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>)) {
+        op->emitOpError("makes a tensor in exec form, which holds none outside "
+                        "kernels");
         return WalkResult::interrupt();
       }
       return WalkResult::advance();

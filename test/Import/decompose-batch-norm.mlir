@@ -37,3 +37,15 @@ func.func @gradient(%x: tensor<8x4xf32>, %scale: tensor<4xf32>, %mean: tensor<4x
   %0:3 = "stablehlo.batch_norm_grad"(%x, %scale, %mean, %variance, %g) <{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}> : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>)
   return %0#0, %0#1, %0#2 : tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// What is written out already stays as it is.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NEXT: %[[C:.*]] = stablehlo.subtract %arg0, %arg1 : tensor<8x4xf32>
+// CHECK-NEXT: %[[N:.*]] = stablehlo.divide %[[C]], %arg1 : tensor<8x4xf32>
+// CHECK-NEXT: return %[[N]]
+func.func @others(%x: tensor<8x4xf32>, %m: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.subtract %x, %m : tensor<8x4xf32>
+  %1 = stablehlo.divide %0, %m : tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}

@@ -1,4 +1,7 @@
-// RUN: tenon-opt %s --plan --lower --verify-exec-form | FileCheck %s
+// RUN: tenon-opt %s --plan --memory-lower-to-exec --verify-exec-form | FileCheck %s
+// RUN: not tenon-opt %s --memory-lower-to-exec 2>&1 | FileCheck %s --check-prefix=UNPLANNED
+
+// UNPLANNED: error: expected a function @main in scheduled form; run the stage plan first
 
 // Two equal groups share one kernel; the loop's carried value is updated in
 // place, so the only copy brings its start value in.

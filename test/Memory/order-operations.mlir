@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --memory-order-operations | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --memory-order-operations | FileCheck %s
 
 // The update of the first parameter runs before the second gradient is made.
 
@@ -31,4 +31,33 @@ func.func @main(%p: tensor<512xf32> {step.role = #step.role<parameter>, step.suc
     step.yield %t : tensor<512xf32>
   }
   return %2, %3 : tensor<512xf32>, tensor<512xf32>
+}
+
+// -----
+
+// An update waits for the last reader of the old value: the second gradient is
+// made from the first parameter.
+
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.tanh
+// CHECK: stablehlo.sine
+// CHECK: stablehlo.subtract
+func.func @main(%p: tensor<512xf32> {step.role = #step.role<parameter>, step.successor = 0 : i64},
+                %x: tensor<512xf32> {step.role = #step.role<batch>}) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = step.group elementwise(%x) : (tensor<512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512xf32>):
+    %t = stablehlo.tanh %a : tensor<512xf32>
+    step.yield %t : tensor<512xf32>
+  }
+  %1 = step.group elementwise(%p, %0) : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512xf32>, %b: tensor<512xf32>):
+    %t = stablehlo.subtract %a, %b : tensor<512xf32>
+    step.yield %t : tensor<512xf32>
+  }
+  %2 = step.group elementwise(%p) : (tensor<512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512xf32>):
+    %t = stablehlo.sine %a : tensor<512xf32>
+    step.yield %t : tensor<512xf32>
+  }
+  return %1, %2 : tensor<512xf32>, tensor<512xf32>
 }

@@ -1,0 +1,115 @@
+// RUN: tenon-opt %s --verify-exec-form --split-input-file --verify-diagnostics
+
+// A kernel that overwrites its first operand and has scratch memory: two
+// operands, no argument for the result, one for the scratch.
+module {
+  exec.segment @state state bytes 64 alignment 64
+  exec.segment @temporaries temporaries bytes 192 alignment 64
+  func.func private @kernel_0(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32>
+      attributes {exec.in_place = array<i64: 0>, exec.kernel = #step<group_kind elementwise>, exec.scratch_bytes = 64 : i64} {
+    %0 = stablehlo.add %a, %b : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+  exec.program @step {
+    %0 = exec.slice @state[0] : memref<8xf32>
+    %1 = exec.slice @temporaries[64] : memref<8xf32>
+    %2 = exec.slice @temporaries[128] : memref<64xi8>
+    exec.launch @kernel_0(%0, %1, %2) parts 1 : memref<8xf32>, memref<8xf32>, memref<64xi8>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{expected a program in exec form}}
+module {
+}
+
+// -----
+
+exec.program @step {
+  // expected-error@+1 {{'exec.slice' op names the unknown segment 'elsewhere'}}
+  %0 = exec.slice @elsewhere[0] : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 128 alignment 64
+exec.program @step {
+  // expected-error@+1 {{'exec.slice' op starts at byte 32, expected a multiple of 64}}
+  %0 = exec.slice @batch[32] : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 80 alignment 64
+exec.program @step {
+  // expected-error@+1 {{'exec.slice' op ends at byte 96 of a segment of 80 bytes}}
+  %0 = exec.slice @batch[64] : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  // expected-error@+1 {{'exec.launch' op launches the unknown kernel 'kernel_9'}}
+  exec.launch @kernel_9(%0) parts 1 : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<8xf32> attributes {exec.in_place = array<i64: -1>} {
+  return %a : tensor<8xf32>
+}
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  // expected-error@+1 {{'exec.launch' op passes 1 slices, kernel 'kernel_0' takes 2}}
+  exec.launch @kernel_0(%0) parts 1 : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<8xf32> attributes {exec.in_place = array<i64: 0>} {
+  return %a : tensor<8xf32>
+}
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xi32>
+  // expected-error@+1 {{'exec.launch' op passes 'memref<8xi32>' as argument #0 of kernel 'kernel_0', which takes 'tensor<8xf32>'}}
+  exec.launch @kernel_0(%0) parts 1 : memref<8xi32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+func.func private @kernel_0(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {exec.in_place = array<i64: 0>} {
+  return %a, %a : tensor<8xf32>, tensor<8xf32>
+}
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  // expected-error@+1 {{'exec.launch' op launches kernel 'kernel_0' of 2 results, of which 'exec.in_place' places 1}}
+  exec.launch @kernel_0(%0) parts 1 : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+exec.program @step {
+  // expected-error@+1 {{'stablehlo.constant' op makes a tensor in exec form, which holds none outside kernels}}
+  %0 = stablehlo.constant dense<0.0> : tensor<8xf32>
+}
+
+// -----
+
+exec.program @step {
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'step.group' op remains in exec form}}
+  %0 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %b = stablehlo.tanh %a : tensor<8xf32>
+    step.yield %b : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
