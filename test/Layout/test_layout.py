@@ -131,6 +131,17 @@ def test_files_say_what_they_are() -> None:
     assert not wrong
 
 
+def test_readme_maps_the_folders() -> None:
+    """The README's table names every folder of lib, every tool, and nothing that is not there."""
+    rows = re.findall(r"^\| (`.*?) \|(.*)\|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    named = {name for folders, _ in rows for name in re.findall(r"`([^`]+)`", folders)}
+    assert not [name for name in named if not (ROOT / name).exists()]
+    existing = {f"lib/{path.name}" for path in (ROOT / "lib").iterdir() if path.is_dir()}
+    assert not existing - named
+    holds = next(text for folders, text in rows if folders == "`tools`")
+    assert not [path.name for path in (ROOT / "tools").iterdir() if path.is_dir() and f"`{path.name}`" not in holds]
+
+
 def test_links_in_docs() -> None:
     """What the documents link to exists."""
     documents = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
