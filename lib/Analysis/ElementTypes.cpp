@@ -22,6 +22,12 @@ std::optional<ElementType> tenon::elementTypeOf(Type type) {
     return ElementType::f32;
   if (type.isF64())
     return ElementType::f64;
+  if (auto complex = dyn_cast<ComplexType>(type)) {
+    if (complex.getElementType().isF32())
+      return ElementType::c64;
+    return complex.getElementType().isF64() ? std::optional(ElementType::c128)
+                                            : std::nullopt;
+  }
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
     return std::nullopt;

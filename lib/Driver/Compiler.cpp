@@ -384,12 +384,16 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
 
 ExitCode Compilation::runStage(Stage stage) {
   switch (stage) {
-  case Stage::import:
-    return runPasses([&](OpPassManager &passes) {
+  case Stage::import: {
+    ExitCode code = runPasses([&](OpPassManager &passes) {
       importer::ImportOptions import;
       import.rolesFile = options.rolesFile;
+      import.separateExpectations = options.separateExpectations;
       importer::buildImportPipeline(passes, import);
     });
+    result.expectations = importer::takeExpectations(*module);
+    return code;
+  }
   case Stage::simplify: {
     ExitCode code = runPasses([&](OpPassManager &passes) {
       simplify::buildSimplifyPipeline(passes, {});

@@ -111,7 +111,7 @@ private:
     std::set<int32_t> argumentNumbers, resultNumbers;
     for (const Tensor &tensor : index.tensors) {
       std::string which = "tensor '" + tensor.name + "'";
-      if (tensor.type > ElementType::f64) {
+      if (tensor.type > ElementType::c128) {
         fail(which + " has unknown element type " +
              std::to_string(int(tensor.type)));
         return;

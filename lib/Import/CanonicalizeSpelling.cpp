@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EmptyTensors.h"
+
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/ShapeSpelling.h"
 #include "tenon/Import/Passes.h"
@@ -272,6 +274,7 @@ class CanonicalizeSpelling
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateShapeSpelling(set);
+    populateEmptyTensors(set);
     set.add<ConvertToSameType, NameCompareType, GetOfTuple, LeadingBroadcast,
             GeneralDot, StaticReshape, StaticBroadcast, StaticIota, StaticSlice,
             StaticPad, StaticGather, KnownDimensionSize, MapOnTensors>(context);

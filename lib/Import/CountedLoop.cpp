@@ -19,6 +19,13 @@ Value scalarConstant(ImplicitLocOpBuilder &builder, int64_t value) {
 }
 
 Value zeros(ImplicitLocOpBuilder &builder, RankedTensorType type) {
+  if (auto complex = dyn_cast<ComplexType>(type.getElementType())) {
+    auto part = cast<FloatType>(complex.getElementType());
+    APFloat zero = APFloat::getZero(part.getFloatSemantics());
+    return ConstantOp::create(builder,
+                              cast<ElementsAttr>(DenseElementsAttr::get(
+                                  type, std::complex<APFloat>(zero, zero))));
+  }
   return ConstantOp::create(
       builder, cast<ElementsAttr>(DenseElementsAttr::get(
                    type, builder.getZeroAttr(type.getElementType()))));

@@ -97,6 +97,10 @@ Value expandBroadcast(ImplicitLocOpBuilder &builder, Operation *op,
 
 class DecomposeCHLO
     : public tenon::importer::impl::DecomposeCHLOPassBase<DecomposeCHLO> {
+public:
+  using DecomposeCHLOPassBase::DecomposeCHLOPassBase;
+
+private:
   LogicalResult initialize(MLIRContext *) override {
     for (ArrayRef<ExpansionRow> rows :
          {elementaryExpansions(), specialExpansions(), exactExpansions()})
@@ -117,6 +121,8 @@ class DecomposeCHLO
     for (Operation *op : worklist) {
       if (isa<chlo::TopKOp, chlo::ErfOp, chlo::ErfcOp, chlo::ErfInvOp>(op))
         continue;
+      if (isKept(op))
+        continue;
       ++expanded;
       if (auto scan = dyn_cast<chlo::ScanOp>(op)) {
         expandScan(scan);
@@ -130,6 +136,8 @@ class DecomposeCHLO
       while (op) {
         ImplicitLocOpBuilder builder(op->getLoc(), op);
         Value value = expand(builder, op);
+        if (!value && isLeftToSplit(op))
+          break;
         if (!value) {
           unsupported[op->getName().getStringRef()].push_back(op);
           break;
@@ -140,6 +148,8 @@ class DecomposeCHLO
         Operation *made = isOperand ? nullptr : value.getDefiningOp();
         op =
             made && isa<chlo::CHLODialect>(made->getDialect()) ? made : nullptr;
+        if (op && isKept(op))
+          break;
       }
     }
     for (auto &[name, ops] : unsupported) {
@@ -161,6 +171,18 @@ class DecomposeCHLO
                          .category("import-decompose-chlo")
                          .function(getOperation().getSymName()))
           << remark::add("{0} operations written out in StableHLO", expanded);
+  }
+
+  /// Functions of elements that the interpreter computes itself.
+  bool isKept(Operation *op) {
+    return keepFunctions && table.contains(op->getName().getStringRef());
+  }
+
+  /// Functions of complex elements without a formula here: SplitComplex makes
+  /// functions of real elements of them.
+  bool isLeftToSplit(Operation *op) {
+    return table.contains(op->getName().getStringRef()) &&
+           isa<ComplexType>(getElementTypeOrSelf(op->getOperand(0)));
   }
 
   Value expand(ImplicitLocOpBuilder &builder, Operation *op) {

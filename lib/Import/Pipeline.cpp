@@ -21,14 +21,25 @@ void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
   InlineFunctionsPassOptions inlining;
   inlining.entry = options.entry;
   manager.addPass(createInlineFunctionsPass(inlining));
+  if (options.separateExpectations)
+    manager.addPass(createSeparateExpectationsPass());
   InferRolesPassOptions roles;
   roles.roles = options.rolesFile;
   manager.addPass(createInferRolesPass(roles));
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createDecomposeCHLOPass());
+  if (!options.forInterpreter)
+    functions.addPass(createExpandLinearAlgebraPass());
+  DecomposeCHLOPassOptions decomposition;
+  decomposition.keepFunctions = options.forInterpreter;
+  functions.addPass(createDecomposeCHLOPass(decomposition));
+  if (!options.forInterpreter) {
+    // Functions of complex elements become functions of real ones.
+    functions.addPass(createSplitComplexPass());
+    functions.addPass(createDecomposeCHLOPass(decomposition));
+  }
   functions.addPass(createDecomposeBatchNormPass());
   functions.addPass(createCanonicalizeSpellingPass());
-  if (options.verifyForm)
+  if (options.verifyForm && !options.forInterpreter)
     manager.addPass(createVerifyStepFormPass());
 }
 

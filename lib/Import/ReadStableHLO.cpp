@@ -10,6 +10,7 @@
 #include "tenon/Import/ReadStableHLO.h"
 
 #include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/Check/Check.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -30,9 +31,10 @@ using namespace mlir;
 namespace tenon::importer {
 
 void registerInputDialects(DialectRegistry &registry) {
-  registry.insert<chlo::CHLODialect, func::FuncDialect, quant::QuantDialect,
-                  sdy::SdyDialect, stablehlo::StableHLODialect,
-                  step::StepDialect>();
+  registry
+      .insert<check::CheckDialect, check::InterpreterDialect, chlo::CHLODialect,
+              func::FuncDialect, quant::QuantDialect, sdy::SdyDialect,
+              stablehlo::StableHLODialect, step::StepDialect>();
 }
 
 /// The line and column, from one, of a byte of the text.

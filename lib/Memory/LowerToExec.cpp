@@ -150,6 +150,16 @@ LogicalResult ProgramWriter::writeSegments() {
   return success();
 }
 
+/// What users see of a tensor: where `complex` is set, its last dimension is
+/// the parts of complex elements.
+static Type userType(Type stored, Attribute complex) {
+  if (!complex)
+    return stored;
+  auto tensor = cast<RankedTensorType>(stored);
+  return RankedTensorType::get(tensor.getShape().drop_back(),
+                               ComplexType::get(tensor.getElementType()));
+}
+
 void ProgramWriter::writeTensors() {
   auto resultNames = [&](unsigned index) {
     return function.getResultAttrOfType<StringAttr>(index, step::nameAttrName);
@@ -170,7 +180,10 @@ void ProgramWriter::writeTensors() {
     exec::TensorOp::create(
         builder, argument.getLoc(),
         name ? name : builder.getStringAttr("arg" + llvm::Twine(index)),
-        TypeAttr::get(argument.getType()), segmentOf(place(argument)),
+        TypeAttr::get(
+            userType(argument.getType(),
+                     function.getArgAttr(index, step::complexAttrName))),
+        segmentOf(place(argument)),
         builder.getI64IntegerAttr(place(argument).getOffset()),
         builder.getI64IntegerAttr(index),
         builder.getI64IntegerAttr(successor ? successor.getInt() : -1),
@@ -186,8 +199,10 @@ void ProgramWriter::writeTensors() {
     exec::TensorOp::create(
         builder, function.getLoc(),
         name ? name : builder.getStringAttr("result" + llvm::Twine(index)),
-        TypeAttr::get(function.getResultTypes()[index]), segmentOf(place),
-        builder.getI64IntegerAttr(place.getOffset()),
+        TypeAttr::get(
+            userType(function.getResultTypes()[index],
+                     function.getResultAttr(index, step::complexAttrName))),
+        segmentOf(place), builder.getI64IntegerAttr(place.getOffset()),
         builder.getI64IntegerAttr(-1), builder.getI64IntegerAttr(index),
         Attribute(),
         function.getResultAttrOfType<ArrayAttr>(index, step::aliasesAttrName));

@@ -20,22 +20,34 @@ namespace {
 class Accumulator {
 public:
   explicit Accumulator(Type result)
-      : result(result), wide(result.isF64()), real(isFloat(result)) {}
+      : result(result), complex(isComplex(result)), real(isFloat(result)),
+        wide((complex ? cast<ComplexType>(result).getElementType() : result)
+                 .isF64()) {}
 
   void add(const Element &x, const Element &y) {
-    if (!real)
+    if (complex) {
+      addTo(sum, x.real, y.real, 1);
+      addTo(sum, x.imaginary, y.imaginary, -1);
+      addTo(imaginary, x.real, y.imaginary, 1);
+      addTo(imaginary, x.imaginary, y.real, 1);
+    } else if (!real)
       integer += uint64_t(x.integer) * uint64_t(y.integer);
-    else if (wide)
-      sum += x.real * y.real;
     else
-      sum = float(sum + float(x.real * y.real));
+      addTo(sum, x.real, y.real, 1);
   }
-  Element value() const { return round({sum, int64_t(integer)}, result); }
+  Element value() const {
+    return round({sum, int64_t(integer), imaginary}, result);
+  }
 
 private:
+  void addTo(double &total, double x, double y, int sign) const {
+    total = wide ? total + sign * (x * y)
+                 : float(total + sign * double(float(x * y)));
+  }
+
   Type result;
-  bool wide, real;
-  double sum = 0;
+  bool complex, real, wide;
+  double sum = 0, imaginary = 0;
   uint64_t integer = 0;
 };
 

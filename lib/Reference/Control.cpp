@@ -1,7 +1,7 @@
 //===- Control.cpp - Loops and conditionals
 //--------------------------------===//
 //
-// while, case, if: regions that see the values around them.
+// while, case, if, map: regions that see the values around them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +31,27 @@ LogicalResult evaluateWhile(Operation *op, Interpreter &interpreter,
     carried = std::move(*body);
   }
   results = std::move(carried);
+  return success();
+}
+
+/// The function of elements at every index.
+LogicalResult evaluateMap(Operation *op, Interpreter &interpreter,
+                          ArrayRef<Tensor> operands, Tensors &results) {
+  Region &region = cast<stablehlo::MapOp>(op).getComputation();
+  Tensor result(resultType(op));
+  for (int64_t i = 0; i < result.size(); ++i) {
+    Tensors scalars;
+    for (const Tensor &operand : operands) {
+      Tensor scalar(RankedTensorType::get({}, operand.elementType()));
+      scalar.elements.front() = operand.elements[i];
+      scalars.push_back(std::move(scalar));
+    }
+    auto value = interpreter.evaluate(region, scalars);
+    if (failed(value))
+      return failure();
+    result.elements[i] = value->front().elements.front();
+  }
+  results.push_back(std::move(result));
   return success();
 }
 
@@ -64,6 +85,7 @@ ArrayRef<Evaluator> reference::controlEvaluators() {
   static const Evaluator table[] = {
       {"stablehlo.case", evaluateCase},
       {"stablehlo.if", evaluateIf},
+      {"stablehlo.map", evaluateMap},
       {"stablehlo.while", evaluateWhile},
   };
   return table;

@@ -1,8 +1,8 @@
-//===- Elementwise.cpp - Operations on one element at a time
-//---------------===//
+//===- Elementwise.cpp - Operations on elements ---------------------------===//
 //
+// Operations of two and more operands, comparisons, selections and conversions.
 // One line per operation: what it does to floating-point values, in double
-// precision and rounded once by the caller, and what it does to integers.
+// precision and rounded once by the caller, to complex ones and to integers.
 // Rounding a double result once more is exact for + - * / and sqrt of f32 and
 // narrower types, since double has more than twice their digits.
 //
@@ -22,98 +22,6 @@ using namespace tenon;
 using namespace tenon::reference;
 
 namespace {
-
-//===----------------------------------------------------------------------===//
-// One operand
-//===----------------------------------------------------------------------===//
-
-/// The inverse of the error function by Newton's method on erfc, which keeps
-/// its digits where erf is close to 1.
-double inverseErf(double y) {
-  if (y == 0 || std::isnan(y))
-    return y;
-  if (std::fabs(y) >= 1)
-    return std::fabs(y) == 1 ? std::copysign(INFINITY, y) : NAN;
-  double a = std::fabs(y);
-  double w = -std::log((1 - a) * (1 + a));
-  double x = w < 5 ? a * 0.8862269254527580 : std::sqrt(w);
-  for (int i = 0; i < 60; ++i) {
-    double residual = a < 0.5 ? std::erf(x) - a : (1 - a) - std::erfc(x);
-    double step = residual * 0.8862269254527580 * std::exp(x * x);
-    // Halley's correction keeps the iteration from overshooting.
-    x -= step / (1 + x * step);
-    if (std::fabs(step) <= 1e-17 * std::fabs(x))
-      break;
-  }
-  return std::copysign(x, y);
-}
-
-double roundHalfAwayFromZero(double x) { return std::round(x); }
-double roundHalfToEven(double x) { return std::nearbyint(x); }
-double sign(double x) {
-  return std::isnan(x) || x == 0 ? x : std::copysign(1.0, x);
-}
-
-int64_t integerSign(int64_t x, Type type) {
-  return isUnsigned(type) ? x != 0 : (x > 0) - (x < 0);
-}
-
-template <double (*function)(double)>
-LogicalResult onFloat(Operation *op, Interpreter &interpreter,
-                      ArrayRef<Tensor> operands, Tensors &results) {
-  Tensor result(resultType(op));
-  for (int64_t i = 0; i < result.size(); ++i)
-    result.elements[i] = interpreter.roundTo(
-        {function(operands[0].elements[i].real), 0}, result.elementType());
-  results.push_back(std::move(result));
-  return success();
-}
-
-template <double (*function)(double), int64_t (*integerFunction)(int64_t, Type)>
-LogicalResult onAny(Operation *op, Interpreter &interpreter,
-                    ArrayRef<Tensor> operands, Tensors &results) {
-  Tensor result(resultType(op));
-  Type type = operands[0].elementType();
-  for (int64_t i = 0; i < result.size(); ++i) {
-    const Element &x = operands[0].elements[i];
-    result.elements[i] = interpreter.roundTo(
-        {function(x.real),
-         isFloat(type) ? 0 : integerFunction(x.integer, type)},
-        result.elementType());
-  }
-  results.push_back(std::move(result));
-  return success();
-}
-
-double negateReal(double x) { return -x; }
-int64_t negateInteger(int64_t x, Type) { return int64_t(0 - uint64_t(x)); }
-double absReal(double x) { return std::fabs(x); }
-int64_t absInteger(int64_t x, Type type) {
-  return !isUnsigned(type) && x < 0 ? negateInteger(x, type) : x;
-}
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
-double reciprocalSqrt(double x) { return 1 / std::sqrt(x); }
-double square(double x) { return x * x; }
-int64_t squareInteger(int64_t x, Type) {
-  return int64_t(uint64_t(x) * uint64_t(x));
-}
-double keep(double x) { return x; }
-int64_t notInteger(int64_t x, Type type) { return type.isInteger(1) ? !x : ~x; }
-int64_t countBits(int64_t x, Type type) {
-  return std::popcount(bitsOf({0, x}, type));
-}
-int64_t countLeadingZeros(int64_t x, Type type) {
-  return std::countl_zero(bitsOf({0, x}, type)) - (64 - widthOf(type));
-}
-
-LogicalResult evaluateIsFinite(Operation *op, Interpreter &,
-                               ArrayRef<Tensor> operands, Tensors &results) {
-  Tensor result(resultType(op));
-  for (int64_t i = 0; i < result.size(); ++i)
-    result.elements[i].integer = std::isfinite(operands[0].elements[i].real);
-  results.push_back(std::move(result));
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Two operands
@@ -140,6 +48,43 @@ double minimumReal(double x, double y) {
 double noReal(double, double) { return NAN; }
 
 int64_t noInteger(int64_t, int64_t, Type) { return 0; }
+Complex noComplex(Complex, Complex) { return {NAN, NAN}; }
+
+Complex addComplex(Complex x, Complex y) { return x + y; }
+Complex subtractComplex(Complex x, Complex y) { return x - y; }
+/// Without the C library's second thoughts about infinities.
+Complex multiplyComplex(Complex x, Complex y) {
+  return {x.real() * y.real() - x.imag() * y.imag(),
+          x.real() * y.imag() + x.imag() * y.real()};
+}
+Complex divideComplex(Complex x, Complex y) { return x / y; }
+/// The operand that is larger by real part, then by imaginary part.
+bool isLexicographicallyLess(Complex x, Complex y) {
+  return x.real() == y.real() ? x.imag() < y.imag() : x.real() < y.real();
+}
+bool hasNaN(Complex x) { return std::isnan(x.real()) || std::isnan(x.imag()); }
+Complex maximumComplex(Complex x, Complex y) {
+  if (hasNaN(x) || hasNaN(y))
+    return hasNaN(x) ? x : y;
+  return isLexicographicallyLess(x, y) ? y : x;
+}
+Complex minimumComplex(Complex x, Complex y) {
+  if (hasNaN(x) || hasNaN(y))
+    return hasNaN(x) ? x : y;
+  return isLexicographicallyLess(y, x) ? y : x;
+}
+Complex powerComplex(Complex x, Complex y) {
+  if (y == Complex(0))
+    return 1;
+  if (x == Complex(0))
+    return y.real() > 0 ? Complex(0) : Complex(NAN, NAN);
+  return std::pow(x, y);
+}
+/// -i log((x + i y) / sqrt(x^2 + y^2)), which is the angle for real operands.
+Complex atan2Complex(Complex y, Complex x) {
+  const Complex i(0, 1);
+  return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+}
 
 int64_t addInteger(int64_t x, int64_t y, Type type) {
   return type.isInteger(1) ? x | y : int64_t(uint64_t(x) + uint64_t(y));
@@ -150,6 +95,7 @@ int64_t subtractInteger(int64_t x, int64_t y, Type) {
 int64_t multiplyInteger(int64_t x, int64_t y, Type) {
   return int64_t(uint64_t(x) * uint64_t(y));
 }
+int64_t negateInteger(int64_t x, Type) { return int64_t(0 - uint64_t(x)); }
 /// Division by zero gives all bits set, the overflow wraps.
 int64_t divideInteger(int64_t x, int64_t y, Type type) {
   if (y == 0)
@@ -211,13 +157,19 @@ int64_t powerInteger(int64_t x, int64_t y, Type type) {
 }
 
 template <double (*real)(double, double),
-          int64_t (*integer)(int64_t, int64_t, Type)>
+          int64_t (*integer)(int64_t, int64_t, Type) = noInteger,
+          Complex (*complex)(Complex, Complex) = noComplex>
 LogicalResult onPair(Operation *op, Interpreter &interpreter,
                      ArrayRef<Tensor> operands, Tensors &results) {
   Tensor result(resultType(op));
   Type type = result.elementType();
   for (int64_t i = 0; i < result.size(); ++i) {
     const Element &x = operands[0].elements[i], &y = operands[1].elements[i];
+    if (isComplex(type)) {
+      result.elements[i] =
+          complexElement(complex(x.complex(), y.complex()), type);
+      continue;
+    }
     Element value = isFloat(type)
                         ? Element{real(x.real, y.real), 0}
                         : Element{0, integer(x.integer, y.integer, type)};
@@ -269,7 +221,10 @@ LogicalResult evaluateCompare(Operation *op, Interpreter &,
     const Element &x = operands[0].elements[i], &y = operands[1].elements[i];
     auto direction = compare.getComparisonDirection();
     bool holds;
-    if (isFloat(type))
+    if (isComplex(type))
+      holds = (x.complex() == y.complex()) ==
+              (direction == stablehlo::ComparisonDirection::EQ);
+    else if (isFloat(type))
       holds = totalOrder ? compares(direction, totalOrderKey(x.real),
                                     totalOrderKey(y.real))
                          : compares(direction, x.real, y.real);
@@ -304,7 +259,12 @@ LogicalResult evaluateClamp(Operation *op, Interpreter &,
     const Element &x = operands[1].elements[i];
     const Element &high = operands[2].elements[operands[2].rank() ? i : 0];
     result.elements[i] =
-        isFloat(type)
+        isComplex(type)
+            ? complexElement(
+                  minimumComplex(maximumComplex(low.complex(), x.complex()),
+                                 high.complex()),
+                  type)
+        : isFloat(type)
             ? Element{minimumReal(maximumReal(low.real, x.real), high.real), 0}
             : Element{0, minimumInteger(
                              maximumInteger(low.integer, x.integer, type),
@@ -336,17 +296,22 @@ LogicalResult evaluateConvert(Operation *op, Interpreter &interpreter,
                               ArrayRef<Tensor> operands, Tensors &results) {
   Tensor result(resultType(op));
   Type from = operands[0].elementType(), to = result.elementType();
+  bool hasReal = isFloat(from) || isComplex(from);
+  Type part = isComplex(to) ? cast<ComplexType>(to).getElementType() : to;
   for (int64_t i = 0; i < result.size(); ++i) {
     Element value = operands[0].elements[i];
+    if (!isComplex(to) && isComplex(from))
+      value.integer = value.imaginary = 0; // the real part counts
     if (to.isInteger(1))
-      value.integer = isFloat(from) ? value.real != 0 : value.integer != 0;
-    else if (isFloat(from) && !isFloat(to))
+      value.integer = hasReal ? value.real != 0 : value.integer != 0;
+    else if (hasReal && !isFloat(to) && !isComplex(to))
       value.integer = toInteger(value.real, to);
-    else if (!isFloat(from) && isFloat(to)) {
+    else if (!hasReal && (isFloat(to) || isComplex(to))) {
       // From 64 bits straight to f32, not by way of double: that rounds twice.
-      if (to.isF32() && isUnsigned(from))
+      bool single = part.isF32();
+      if (single && isUnsigned(from))
         value.real = float(uint64_t(value.integer));
-      else if (to.isF32())
+      else if (single)
         value.real = float(value.integer);
       else
         value.real = isUnsigned(from) ? double(uint64_t(value.integer))
@@ -386,6 +351,50 @@ LogicalResult evaluateBitcast(Operation *op, Interpreter &,
   return success();
 }
 
+LogicalResult evaluateComplex(Operation *op, Interpreter &,
+                              ArrayRef<Tensor> operands, Tensors &results) {
+  Tensor result(resultType(op));
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.elements[i] = {operands[0].elements[i].real, 0,
+                          operands[1].elements[i].real};
+  results.push_back(std::move(result));
+  return success();
+}
+
+/// The upper half of a product of twice the width.
+int64_t upperHalf(int64_t x, int64_t y, Type type) {
+  int64_t width = widthOf(type);
+  if (isUnsigned(type))
+    return int64_t((unsigned __int128)(bitsOf({0, x}, type)) *
+                       bitsOf({0, y}, type) >>
+                   width);
+  return int64_t(__int128(x) * y >> width);
+}
+
+/// The neighbour of x in the direction of y, by counting bits.
+LogicalResult evaluateNextAfter(Operation *op, Interpreter &,
+                                ArrayRef<Tensor> operands, Tensors &results) {
+  Tensor result(resultType(op));
+  Type type = result.elementType();
+  uint64_t sign = uint64_t(1) << (widthOf(type) - 1);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const Element &x = operands[0].elements[i], &y = operands[1].elements[i];
+    Element &next = result.elements[i];
+    if (std::isnan(x.real) || std::isnan(y.real))
+      next.real = NAN;
+    else if (x.real == y.real)
+      next = y;
+    else if (x.real == 0)
+      next = fromBits((std::signbit(y.real) ? sign : 0) | 1, type);
+    else {
+      bool grows = (x.real < y.real) == (x.real > 0);
+      next = fromBits(bitsOf(x, type) + (grows ? 1 : -1), type);
+    }
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
 /// Keeps `mantissaBits` digits and the exponents of `exponentBits`, rounding to
 /// even; what is too large becomes infinite, what is too small zero.
 LogicalResult evaluateReducePrecision(Operation *op, Interpreter &,
@@ -418,55 +427,35 @@ LogicalResult evaluateReducePrecision(Operation *op, Interpreter &,
 
 ArrayRef<Evaluator> reference::elementwiseEvaluators() {
   static const Evaluator table[] = {
-      {"stablehlo.abs", onAny<absReal, absInteger>},
-      {"stablehlo.add", onPair<addReal, addInteger>},
+      {"stablehlo.add", onPair<addReal, addInteger, addComplex>},
       {"stablehlo.and", onPair<noReal, andInteger>},
-      {"stablehlo.atan2", onPair<std::atan2, noInteger>},
+      {"stablehlo.atan2", onPair<std::atan2, noInteger, atan2Complex>},
       {"stablehlo.bitcast_convert", evaluateBitcast},
-      {"stablehlo.cbrt", onFloat<std::cbrt>},
-      {"stablehlo.ceil", onFloat<std::ceil>},
       {"stablehlo.clamp", evaluateClamp},
       {"stablehlo.compare", evaluateCompare},
+      {"stablehlo.complex", evaluateComplex},
       {"stablehlo.convert", evaluateConvert},
-      {"stablehlo.cosine", onFloat<std::cos>},
-      {"stablehlo.count_leading_zeros", onAny<keep, countLeadingZeros>},
-      {"stablehlo.divide", onPair<divideReal, divideInteger>},
-      {"stablehlo.exponential", onFloat<std::exp>},
-      {"stablehlo.exponential_minus_one", onFloat<std::expm1>},
-      {"stablehlo.floor", onFloat<std::floor>},
-      {"stablehlo.is_finite", evaluateIsFinite},
-      {"stablehlo.log", onFloat<std::log>},
-      {"stablehlo.log_plus_one", onFloat<std::log1p>},
-      {"stablehlo.logistic", onFloat<logistic>},
-      {"stablehlo.maximum", onPair<maximumReal, maximumInteger>},
-      {"stablehlo.minimum", onPair<minimumReal, minimumInteger>},
-      {"stablehlo.multiply", onPair<multiplyReal, multiplyInteger>},
-      {"stablehlo.negate", onAny<negateReal, negateInteger>},
-      {"stablehlo.not", onAny<keep, notInteger>},
+      {"stablehlo.divide", onPair<divideReal, divideInteger, divideComplex>},
+      {"stablehlo.maximum",
+       onPair<maximumReal, maximumInteger, maximumComplex>},
+      {"stablehlo.minimum",
+       onPair<minimumReal, minimumInteger, minimumComplex>},
+      {"stablehlo.multiply",
+       onPair<multiplyReal, multiplyInteger, multiplyComplex>},
       {"stablehlo.or", onPair<noReal, orInteger>},
-      {"stablehlo.popcnt", onAny<keep, countBits>},
-      {"stablehlo.power", onPair<std::pow, powerInteger>},
+      {"stablehlo.power", onPair<std::pow, powerInteger, powerComplex>},
       {"stablehlo.reduce_precision", evaluateReducePrecision},
       {"stablehlo.remainder", onPair<std::fmod, remainderInteger>},
-      {"stablehlo.round_nearest_afz", onFloat<roundHalfAwayFromZero>},
-      {"stablehlo.round_nearest_even", onFloat<roundHalfToEven>},
-      {"stablehlo.rsqrt", onFloat<reciprocalSqrt>},
       {"stablehlo.select", evaluateSelect},
       {"stablehlo.shift_left", onPair<noReal, shiftLeft>},
       {"stablehlo.shift_right_arithmetic",
        onPair<noReal, shiftRightArithmetic>},
       {"stablehlo.shift_right_logical", onPair<noReal, shiftRightLogical>},
-      {"stablehlo.sign", onAny<sign, integerSign>},
-      {"stablehlo.sine", onFloat<std::sin>},
-      {"stablehlo.sqrt", onFloat<std::sqrt>},
-      {"stablehlo.subtract", onPair<subtractReal, subtractInteger>},
-      {"stablehlo.tan", onFloat<std::tan>},
-      {"stablehlo.tanh", onFloat<std::tanh>},
+      {"stablehlo.subtract",
+       onPair<subtractReal, subtractInteger, subtractComplex>},
       {"stablehlo.xor", onPair<noReal, xorInteger>},
-      {"chlo.erf", onFloat<std::erf>},
-      {"chlo.erf_inv", onFloat<inverseErf>},
-      {"chlo.erfc", onFloat<std::erfc>},
-      {"chlo.square", onAny<square, squareInteger>},
+      {"chlo.mulhi", onPair<noReal, upperHalf>},
+      {"chlo.next_after", evaluateNextAfter},
   };
   return table;
 }

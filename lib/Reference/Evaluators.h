@@ -22,12 +22,16 @@ struct Evaluator {
 };
 
 llvm::ArrayRef<Evaluator> elementwiseEvaluators();
+llvm::ArrayRef<Evaluator> functionEvaluators();
 llvm::ArrayRef<Evaluator> shapeEvaluators();
 llvm::ArrayRef<Evaluator> indexingEvaluators();
 llvm::ArrayRef<Evaluator> reductionEvaluators();
 llvm::ArrayRef<Evaluator> contractionEvaluators();
 llvm::ArrayRef<Evaluator> controlEvaluators();
 llvm::ArrayRef<Evaluator> randomEvaluators();
+llvm::ArrayRef<Evaluator> collectiveEvaluators();
+llvm::ArrayRef<Evaluator> callEvaluators();
+llvm::ArrayRef<Evaluator> linearAlgebraEvaluators();
 
 /// The type of a result as a tensor.
 inline mlir::RankedTensorType resultType(mlir::Operation *op,

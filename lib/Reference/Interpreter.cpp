@@ -1,5 +1,4 @@
-//===- Interpreter.cpp - The slow, obvious truth
-//---------------------------===//
+//===- Interpreter.cpp - The slow, obvious truth --------------------------===//
 //
 // Walks blocks and looks operations up in the tables of this folder.
 //
@@ -7,9 +6,13 @@
 
 #include "tenon/Reference/Interpreter.h"
 
+#include "Devices.h"
 #include "Evaluators.h"
 
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -19,9 +22,10 @@ Evaluate reference::evaluatorFor(StringRef operation) {
   static const llvm::StringMap<Evaluate> table = [] {
     llvm::StringMap<Evaluate> all;
     for (ArrayRef<Evaluator> part :
-         {elementwiseEvaluators(), shapeEvaluators(), indexingEvaluators(),
-          reductionEvaluators(), contractionEvaluators(), controlEvaluators(),
-          randomEvaluators()})
+         {elementwiseEvaluators(), functionEvaluators(), shapeEvaluators(),
+          indexingEvaluators(), reductionEvaluators(), contractionEvaluators(),
+          controlEvaluators(), collectiveEvaluators(), callEvaluators(),
+          linearAlgebraEvaluators(), randomEvaluators()})
       for (const Evaluator &entry : part)
         all[entry.operation] = entry.evaluate;
     return all;
@@ -30,27 +34,79 @@ Evaluate reference::evaluatorFor(StringRef operation) {
 }
 
 Element Interpreter::roundTo(Element value, Type type) const {
-  if (accumulating && (type.isF16() || type.isBF16())) {
+  if (accumulating && isFloat(type) && widthOf(type) < 32) {
     value.real = float(value.real);
     return value;
   }
   return round(value, type);
 }
 
+Interpreter::Interpreter(InterpreterLimits limits, Devices *devices,
+                         int64_t process)
+    : bounds(limits), meeting(devices), number(process) {
+  if (!meeting) {
+    alone = std::make_unique<Devices>(1, 1);
+    meeting = alone.get();
+  }
+}
+
+Interpreter::~Interpreter() = default;
+
+LogicalResult Interpreter::exceed(Operation *op, int64_t limit,
+                                  StringRef what) {
+  reason = Failure::limit;
+  return op->emitError() << "interpretation exceeds its limit of " << limit
+                         << " " << what;
+}
+
+LogicalResult Interpreter::unsupported(Operation *op) {
+  reason = Failure::unsupported;
+  auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+  InFlightDiagnostic error = op->emitOpError();
+  if (call)
+    error << "@" << call.getCallTargetName() << " ";
+  return error << "is not supported by the reference interpreter";
+}
+
+LogicalResult Interpreter::set(Operation *op, Value value, Tensor tensor) {
+  Tensor &place = values[value];
+  alive += tensor.size() - place.size();
+  place = std::move(tensor);
+  if (alive > bounds.elements)
+    return exceed(op, bounds.elements, "elements");
+  return success();
+}
+
+/// Elements an operation's results have.
+static int64_t resultElements(Operation &op) {
+  int64_t elements = 0;
+  for (Type type : op.getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      elements =
+          llvm::SaturatingAdd<uint64_t>(elements, tensor.getNumElements());
+  return elements;
+}
+
 LogicalResult Interpreter::evaluate(Operation &op) {
-  if (++evaluated > limits.operations)
-    return op.emitError() << "interpretation exceeds its limit of "
-                          << limits.operations << " operations";
+  if (++evaluated > bounds.operations)
+    return exceed(&op, bounds.operations, "operations");
+  // Before anything is allocated for them.
+  if (resultElements(op) > bounds.elements - alive)
+    return exceed(&op, bounds.elements, "elements");
   Evaluate evaluate = evaluatorFor(op.getName().getStringRef());
   if (!evaluate)
-    return op.emitOpError("is not supported by the reference interpreter");
+    return unsupported(&op);
   Tensors operands, results;
   for (Value operand : op.getOperands())
     operands.push_back(values.lookup(operand));
-  if (failed(evaluate(&op, *this, operands, results)))
-    return failure();
+  if (failed(evaluate(&op, *this, operands, results))) {
+    if (reason == Failure::none)
+      reason = Failure::other;
+    return mlir::failure();
+  }
   for (auto [value, tensor] : llvm::zip_equal(op.getResults(), results))
-    values[value] = std::move(tensor);
+    if (failed(set(&op, value, std::move(tensor))))
+      return mlir::failure();
   return success();
 }
 
@@ -58,13 +114,29 @@ FailureOr<Tensors> Interpreter::evaluate(Region &region,
                                          ArrayRef<Tensor> arguments) {
   Block &block = region.front();
   for (auto [value, tensor] : llvm::zip_equal(block.getArguments(), arguments))
-    values[value] = tensor;
+    if (failed(set(block.getParentOp(), value, tensor)))
+      return mlir::failure();
   for (Operation &op : block.without_terminator())
     if (failed(evaluate(op)))
-      return failure();
+      return mlir::failure();
   Tensors results;
   for (Value operand : block.getTerminator()->getOperands())
     results.push_back(values.lookup(operand));
+  return results;
+}
+
+FailureOr<Tensors> Interpreter::call(Operation *op, Region &body,
+                                     ArrayRef<Tensor> arguments) {
+  if (++depth > bounds.calls)
+    return exceed(op, bounds.calls, "nested calls");
+  // A function that calls itself has values of its own each time.
+  llvm::DenseMap<Value, Tensor> outer;
+  std::swap(outer, values);
+  int64_t outerAlive = alive;
+  FailureOr<Tensors> results = evaluate(body, arguments);
+  values = std::move(outer);
+  alive = outerAlive;
+  --depth;
   return results;
 }
 
@@ -82,7 +154,7 @@ Interpreter::reduce(Region &region, ArrayRef<Element> arguments) {
   FailureOr<Tensors> results = evaluate(region, scalars);
   accumulating = outer;
   if (failed(results))
-    return failure();
+    return mlir::failure();
   SmallVector<Element> elements;
   for (const Tensor &result : *results)
     elements.push_back(result.elements.front());
@@ -91,20 +163,11 @@ Interpreter::reduce(Region &region, ArrayRef<Element> arguments) {
 
 FailureOr<Tensors> Interpreter::run(func::FuncOp function,
                                     ArrayRef<Tensor> arguments) {
-  if (arguments.size() != function.getNumArguments())
+  reason = Failure::none;
+  if (arguments.size() != function.getNumArguments()) {
+    reason = Failure::other;
     return function.emitError() << "takes " << function.getNumArguments()
                                 << " arguments, given " << arguments.size();
-  int64_t elements = 0;
-  WalkResult fits = function.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (auto tensor = dyn_cast<RankedTensorType>(type))
-        if ((elements += tensor.getNumElements()) > limits.elements)
-          return WalkResult(op->emitError()
-                            << "interpretation exceeds its limit of "
-                            << limits.elements << " elements");
-    return WalkResult::advance();
-  });
-  if (fits.wasInterrupted())
-    return failure();
+  }
   return evaluate(function.getBody(), arguments);
 }

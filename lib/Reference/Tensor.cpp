@@ -1,5 +1,4 @@
-//===- Tensor.cpp - A tensor as the reference interpreter sees it
-//----------===//
+//===- Tensor.cpp - A tensor as the reference interpreter sees it ---------===//
 //
 // See Tensor.h.
 //
@@ -10,6 +9,7 @@
 #include "llvm/ADT/APFloat.h"
 
 #include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace tenon;
@@ -42,25 +42,49 @@ bool reference::isInside(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
 
 bool reference::isFloat(Type type) { return isa<FloatType>(type); }
 
+bool reference::isComplex(Type type) { return isa<ComplexType>(type); }
+
 bool reference::isUnsigned(Type type) {
   return type.isUnsignedInteger() || type.isInteger(1);
 }
 
 int64_t reference::widthOf(Type type) { return type.getIntOrFloatBitWidth(); }
 
+/// A number in a narrow format. Formats without NaN hold minus zero for it, and
+/// their largest numbers for infinities.
+static llvm::APFloat narrowed(double value, FloatType type) {
+  const llvm::fltSemantics &format = type.getFloatSemantics();
+  bool isFiniteOnly = !llvm::APFloat::semanticsHasNaN(format);
+  if (isFiniteOnly && std::isnan(value))
+    return llvm::APFloat::getZero(format, /*Negative=*/true);
+  if (isFiniteOnly && std::isinf(value))
+    return llvm::APFloat::getLargest(format, value < 0);
+  if (!llvm::APFloat::semanticsHasSignedRepr(format) &&
+      (std::signbit(value) || value == 0))
+    return value == 0 ? llvm::APFloat::getSmallest(format)
+                      : llvm::APFloat::getNaN(format);
+  llvm::APFloat narrow(value);
+  bool losesInfo;
+  narrow.convert(format, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return narrow;
+}
+
+static double roundReal(double value, Type type) {
+  if (type.isF64())
+    return value;
+  if (type.isF32())
+    return float(value);
+  return narrowed(value, cast<FloatType>(type)).convertToDouble();
+}
+
 Element reference::round(Element value, Type type) {
-  if (auto floatType = dyn_cast<FloatType>(type)) {
-    if (type.isF64())
-      return value;
-    if (type.isF32()) {
-      value.real = float(value.real);
-      return value;
-    }
-    llvm::APFloat narrow(value.real);
-    bool losesInfo;
-    narrow.convert(floatType.getFloatSemantics(),
-                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    value.real = narrow.convertToDouble();
+  if (auto complex = dyn_cast<ComplexType>(type)) {
+    value.real = roundReal(value.real, complex.getElementType());
+    value.imaginary = roundReal(value.imaginary, complex.getElementType());
+    return value;
+  }
+  if (isFloat(type)) {
+    value.real = roundReal(value.real, type);
     return value;
   }
   int64_t width = widthOf(type);
@@ -77,18 +101,17 @@ Element reference::realElement(double value, Type type) {
   return round({value, 0}, type);
 }
 
+Element reference::complexElement(Complex value, Type type) {
+  return round({value.real(), 0, value.imag()}, type);
+}
+
 Element reference::integerElement(int64_t value, Type type) {
   return round({0, value}, type);
 }
 
 uint64_t reference::bitsOf(Element value, Type type) {
-  if (auto floatType = dyn_cast<FloatType>(type)) {
-    llvm::APFloat narrow(value.real);
-    bool losesInfo;
-    narrow.convert(floatType.getFloatSemantics(),
-                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    return narrow.bitcastToAPInt().getZExtValue();
-  }
+  if (auto floatType = dyn_cast<FloatType>(type))
+    return narrowed(value.real, floatType).bitcastToAPInt().getZExtValue();
   int64_t width = widthOf(type);
   uint64_t bits = value.integer;
   return width == 64 ? bits : bits & ((uint64_t(1) << width) - 1);
@@ -103,6 +126,41 @@ Element reference::fromBits(uint64_t bits, Type type) {
   return integerElement(bits, type);
 }
 
+void reference::writeBytes(const Tensor &tensor, std::byte *bytes,
+                           int64_t width) {
+  auto complex = dyn_cast<ComplexType>(tensor.elementType());
+  Type part = complex ? complex.getElementType() : tensor.elementType();
+  int64_t step = complex ? width / 2 : width;
+  for (const Element &element : tensor.elements) {
+    uint64_t bits = bitsOf(element, part);
+    std::memcpy(bytes, &bits, step);
+    bytes += step;
+    if (!complex)
+      continue;
+    bits = bitsOf({element.imaginary}, part);
+    std::memcpy(bytes, &bits, step);
+    bytes += step;
+  }
+}
+
+void reference::readBytes(Tensor &tensor, const std::byte *bytes,
+                          int64_t width) {
+  auto complex = dyn_cast<ComplexType>(tensor.elementType());
+  Type part = complex ? complex.getElementType() : tensor.elementType();
+  int64_t step = complex ? width / 2 : width;
+  for (Element &element : tensor.elements) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes, step);
+    bytes += step;
+    element = fromBits(bits, part);
+    if (!complex)
+      continue;
+    std::memcpy(&bits, bytes, step);
+    bytes += step;
+    element.imaginary = fromBits(bits, part).real;
+  }
+}
+
 std::optional<Tensor> reference::fromAttribute(ElementsAttr attribute) {
   auto dense = dyn_cast<DenseElementsAttr>(attribute);
   if (!dense)
@@ -114,6 +172,15 @@ std::optional<Tensor> reference::fromAttribute(ElementsAttr attribute) {
     for (const APFloat &value : dense.getValues<APFloat>())
       tensor.elements[at++] =
           fromBits(value.bitcastToAPInt().getZExtValue(), type);
+    return tensor;
+  }
+  if (auto complex = dyn_cast<ComplexType>(type)) {
+    if (!isFloat(complex.getElementType()))
+      return std::nullopt;
+    for (const std::complex<APFloat> &value :
+         dense.getValues<std::complex<APFloat>>())
+      tensor.elements[at++] = {value.real().convertToDouble(), 0,
+                               value.imag().convertToDouble()};
     return tensor;
   }
   if (!isa<IntegerType>(type))

@@ -18,7 +18,7 @@ struct Spelling {
 };
 
 // In the order of the enumerators.
-constexpr std::array<Spelling, 13> spellings{{
+constexpr std::array<Spelling, 15> spellings{{
     {ElementType::i1, "i1", "BOOL"},
     {ElementType::i8, "i8", "I8"},
     {ElementType::i16, "i16", "I16"},
@@ -32,6 +32,8 @@ constexpr std::array<Spelling, 13> spellings{{
     {ElementType::bf16, "bf16", "BF16"},
     {ElementType::f32, "f32", "F32"},
     {ElementType::f64, "f64", "F64"},
+    {ElementType::c64, "complex<f32>", "C64"},
+    {ElementType::c128, "complex<f64>", "C128"},
 }};
 
 consteval bool isInOrder() {

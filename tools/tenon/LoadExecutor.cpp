@@ -16,7 +16,8 @@ using namespace tenon;
 
 std::unique_ptr<runtime::Executor>
 tool::loadExecutor(const std::string &path, const std::string &rolesFile,
-                   const runtime::ExecutorOptions &options, int &code) {
+                   const runtime::ExecutorOptions &options, int &code,
+                   std::vector<importer::SeparatedExpectation> *expectations) {
   runtime::Error error;
   std::unique_ptr<runtime::Executor> executor;
   code = driver::exitOk;
@@ -24,11 +25,14 @@ tool::loadExecutor(const std::string &path, const std::string &rolesFile,
     driver::CompileOptions compile;
     compile.input = path;
     compile.rolesFile = rolesFile;
+    compile.separateExpectations = expectations != nullptr;
     driver::CompileResult result = driver::compile(compile);
     if (result.code != driver::exitOk) {
       code = result.code;
       return nullptr;
     }
+    if (expectations)
+      *expectations = std::move(result.expectations);
     executor =
         runtime::Executor::loadBytes(std::move(result.file), options, error);
   } else {

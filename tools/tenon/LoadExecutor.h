@@ -8,6 +8,7 @@
 #ifndef TENON_TOOLS_TENON_LOADEXECUTOR_H
 #define TENON_TOOLS_TENON_LOADEXECUTOR_H
 
+#include "tenon/Import/Expectations.h"
 #include "tenon/Runtime/Executor.h"
 
 #include <memory>
@@ -15,10 +16,12 @@
 
 namespace tenon::tool {
 
-/// Null after printing why, with the exit code in `code`.
-std::unique_ptr<runtime::Executor>
-loadExecutor(const std::string &path, const std::string &rolesFile,
-             const runtime::ExecutorOptions &options, int &code);
+/// Null after printing why, with the exit code in `code`. With `expectations`,
+/// a module may be a self-checking program; what it compares goes there.
+std::unique_ptr<runtime::Executor> loadExecutor(
+    const std::string &path, const std::string &rolesFile,
+    const runtime::ExecutorOptions &options, int &code,
+    std::vector<importer::SeparatedExpectation> *expectations = nullptr);
 
 } // namespace tenon::tool
 

@@ -6,6 +6,7 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Batches.h"
+#include "tools/tenon/CheckExpectations.h"
 #include "tools/tenon/LoadExecutor.h"
 #include "tools/tenon/RunReference.h"
 #include "tools/tenon/Scalars.h"
@@ -261,7 +262,12 @@ int tool::runRun(Arguments arguments) {
   runtime::ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
   int code = 0;
-  auto executor =
-      loadExecutor(inputs.front(), options.rolesFile, executorOptions, code);
-  return executor ? runSteps(*executor, options) : code;
+  std::vector<importer::SeparatedExpectation> expectations;
+  auto executor = loadExecutor(inputs.front(), options.rolesFile,
+                               executorOptions, code, &expectations);
+  if (executor)
+    code = runSteps(*executor, options);
+  if (code == driver::exitOk && !checkExpectations(*executor, expectations))
+    return driver::exitUserError;
+  return code;
 }

@@ -1,5 +1,4 @@
-//===- RunReference.cpp - Steps through the reference interpreter
-//----------===//
+//===- RunReference.cpp - Steps through the reference interpreter ---------===//
 //
 // See RunReference.h. The module is imported, so that roles and successors are
 // known, and then interpreted as it stands: no other stage touches it.
@@ -10,6 +9,7 @@
 #include "tools/tenon/Scalars.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/Check/Check.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/Compiler.h"
 #include "tenon/Format/Safetensors.h"
@@ -22,7 +22,6 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cstring>
 #include <fstream>
 
 using namespace mlir;
@@ -44,20 +43,8 @@ int64_t storedWidth(const Tensor &tensor) {
 std::vector<std::byte> bytesOf(const Tensor &tensor) {
   int64_t width = storedWidth(tensor);
   std::vector<std::byte> bytes(tensor.size() * width);
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    uint64_t bits = reference::bitsOf(tensor.elements[i], tensor.elementType());
-    std::memcpy(bytes.data() + i * width, &bits, width);
-  }
+  reference::writeBytes(tensor, bytes.data(), width);
   return bytes;
-}
-
-void readBytes(Tensor &tensor, std::span<const std::byte> bytes) {
-  int64_t width = storedWidth(tensor);
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, bytes.data() + i * width, width);
-    tensor.elements[i] = reference::fromBits(bits, tensor.elementType());
-  }
 }
 
 /// The names an argument may have in a file, the canonical one first.
@@ -100,10 +87,18 @@ int loadArguments(func::FuncOp main, const std::string &path,
     std::vector<std::byte> bytes(stored->bytes);
     if (!file->read(*stored, 0, bytes, error))
       return fail(error);
-    readBytes(tensor, bytes);
+    reference::readBytes(tensor, bytes.data(), storedWidth(tensor));
     arguments.push_back(std::move(tensor));
   }
   return driver::exitOk;
+}
+
+/// Whether a module runs functions on simulated devices, which import would
+/// take for a step of its own.
+bool runsDevices(ModuleOp module) {
+  return module
+      .walk([](check::RunParallelOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 int saveResults(const std::string &path, ArrayRef<Tensor> results) {
@@ -133,14 +128,19 @@ int tool::runReference(const ReferenceRun &run) {
   auto module = importer::readStableHLOFile(run.file, context);
   if (!module)
     return driver::exitUserError;
-  PassManager passes(&context);
-  importer::ImportOptions import;
-  import.rolesFile = run.rolesFile;
-  importer::buildImportPipeline(passes, import);
-  if (failed(passes.run(*module)))
-    return importer::isRefusedAsUnsupported(*module) ? driver::exitUnsupported
-                                                     : driver::exitUserError;
+  if (!runsDevices(*module)) {
+    PassManager passes(&context);
+    importer::ImportOptions import;
+    import.rolesFile = run.rolesFile;
+    import.forInterpreter = true;
+    importer::buildImportPipeline(passes, import);
+    if (failed(passes.run(*module)))
+      return importer::isRefusedAsUnsupported(*module) ? driver::exitUnsupported
+                                                       : driver::exitUserError;
+  }
   auto main = module->lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal())
+    return fail("the module has no function @main with a body");
   reference::Tensors arguments;
   if (main.getNumArguments() != 0) {
     if (run.inputs.empty())
@@ -173,7 +173,9 @@ int tool::runReference(const ReferenceRun &run) {
     reference::Interpreter interpreter;
     auto values = interpreter.run(main, arguments);
     if (failed(values))
-      return driver::exitUnsupported;
+      return interpreter.failure() == reference::Failure::unsupported
+                 ? driver::exitUnsupported
+                 : driver::exitUserError;
     results = std::move(*values);
     for (auto [argument, successor] : llvm::zip_equal(arguments, successors))
       if (successor >= 0)

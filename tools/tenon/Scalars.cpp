@@ -66,6 +66,14 @@ std::string tool::scalarText(ElementType type,
     return floatText(read<float>(bytes));
   case ElementType::f64:
     return floatText(read<double>(bytes));
+  case ElementType::c64:
+  case ElementType::c128: {
+    bool single = type == ElementType::c64;
+    ElementType part = single ? ElementType::f32 : ElementType::f64;
+    std::string imaginary = scalarText(part, bytes.subspan(single ? 4 : 8));
+    return scalarText(part, bytes) + (imaginary[0] == '-' ? "" : "+") +
+           imaginary + "j";
+  }
   }
   return "?";
 }

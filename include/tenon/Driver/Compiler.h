@@ -9,6 +9,7 @@
 #define TENON_DRIVER_COMPILER_H
 
 #include "tenon/Driver/Stages.h"
+#include "tenon/Import/Expectations.h"
 #include "tenon/Package/PackageModule.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -49,6 +50,8 @@ struct CompileOptions {
   /// Whose remarks are printed and reported, a regular expression over the
   /// flags of passes. By default only what a user must know.
   std::string remarks = "import-ignore-shardings";
+  /// Take the expectations of a self-checking program into the result.
+  bool separateExpectations = false;
   /// Merge operations into groups; nothing for what the text between stages
   /// says, else true.
   std::optional<bool> fuse;
@@ -71,6 +74,7 @@ struct CompileResult {
   std::vector<std::byte> file;
   /// The module's text, if `to` stopped the compilation.
   std::string text;
+  std::vector<importer::SeparatedExpectation> expectations;
   std::vector<StageReport> stages;
   /// What was planned under a budget, a line for people.
   std::string planSummary;

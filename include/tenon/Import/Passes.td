@@ -67,6 +67,33 @@ def InlineFunctionsPass : Pass<"import-inline-functions", "::mlir::ModuleOp"> {
   ];
 }
 
+def SeparateExpectationsPass
+    : Pass<"import-separate-expectations", "::mlir::ModuleOp"> {
+  let summary = "return what a self-checking program compares";
+  let description = [{
+    Takes the expectations out of `@main` and returns the values they compare
+    as further results; which of them have to be how close is left on the module.
+
+    ```mlir
+    // before
+    func.func @main() {
+      %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
+      %1 = stablehlo.negate %0 : tensor<4xf32>
+      check.expect_eq_const %1, dense<-1.0> : tensor<4xf32>
+      return
+    }
+    // after
+    func.func @main() -> (tensor<4xf32>, tensor<4xf32>) {
+      %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
+      %1 = stablehlo.negate %0 : tensor<4xf32>
+      %2 = stablehlo.constant dense<-1.0> : tensor<4xf32>
+      return %1, %2 : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def InferRolesPass : Pass<"import-infer-roles", "::mlir::ModuleOp"> {
   let summary = "what every argument is, and what becomes of every result";
   let description = [{
@@ -108,6 +135,25 @@ def InferRolesPass : Pass<"import-infer-roles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::step::StepDialect"];
 }
 
+def ExpandLinearAlgebraPass
+    : Pass<"import-expand-linear-algebra", "::mlir::func::FuncOp"> {
+  let summary = "matrix operations in terms of StableHLO";
+  let description = [{
+    Writes `fft` out as products with matrices of roots of unity (up to a length
+    of 1,024), and `cholesky` and `triangular_solve` as loops over columns and
+    rows.
+
+    ```mlir
+    // before
+    %0 = stablehlo.cholesky %a, lower = true : tensor<3x3xf32>
+    // after
+    %0:3 = stablehlo.while(%j = %zero, %left = %a, %factor = %zeros) : ...
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::chlo::CHLODialect"];
+}
+
 def DecomposeCHLOPass : Pass<"import-decompose-chlo", "::mlir::func::FuncOp"> {
   let summary = "client operations in terms of StableHLO";
   let description = [{
@@ -129,7 +175,45 @@ def DecomposeCHLOPass : Pass<"import-decompose-chlo", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"keepFunctions", "keep-functions", "bool", /*default=*/"false",
+           "leave functions of elements, for the reference interpreter">,
+  ];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
+def SplitComplexPass : Pass<"import-split-complex", "::mlir::func::FuncOp"> {
+  let summary = "complex tensors as pairs of real ones";
+  let description = [{
+    Replaces every complex value by its real and its imaginary part, and every
+    operation on complex elements by operations on them. Arguments and results
+    keep the form that memory and files have: both parts side by side in a last
+    dimension, marked with `step.complex`.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
+      %0 = stablehlo.negate %x : tensor<8xcomplex<f32>>
+      return %0 : tensor<8xcomplex<f32>>
+    }
+    // after
+    func.func @main(%x: tensor<8x2xf32> {step.complex}) -> (tensor<8x2xf32> {step.complex}) {
+      %0 = stablehlo.slice %x [0:8, 0:1] : (tensor<8x2xf32>) -> tensor<8x1xf32>
+      %1 = stablehlo.reshape %0 : (tensor<8x1xf32>) -> tensor<8xf32>
+      %2 = stablehlo.slice %x [0:8, 1:2] : (tensor<8x2xf32>) -> tensor<8x1xf32>
+      %3 = stablehlo.reshape %2 : (tensor<8x1xf32>) -> tensor<8xf32>
+      %4 = stablehlo.negate %1 : tensor<8xf32>
+      %5 = stablehlo.negate %3 : tensor<8xf32>
+      %6 = stablehlo.reshape %4 : (tensor<8xf32>) -> tensor<8x1xf32>
+      %7 = stablehlo.reshape %5 : (tensor<8xf32>) -> tensor<8x1xf32>
+      %8 = stablehlo.concatenate %6, %7, dim = 1 : (tensor<8x1xf32>, tensor<8x1xf32>) -> tensor<8x2xf32>
+      return %8 : tensor<8x2xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::chlo::CHLODialect",
+                           "::tenon::step::StepDialect"];
 }
 
 def DecomposeBatchNormPass
@@ -176,8 +260,9 @@ def CanonicalizeSpellingPass
     pass, `broadcast_in_dim` is the only broadcast and goes from its source to
     its result in one operation, a broadcast or transpose that only moves unit
     dimensions is a `reshape`, `compare` names its type, operations of the
-    dynamic family whose extents are constants are static, and conversions to
-    the same type, deprecated operations, tuples and unread operations are gone.
+    dynamic family whose extents are constants are static, tensors without
+    elements are constants, and conversions to the same type, deprecated
+    operations, tuples and unread operations are gone.
 
     ```mlir
     // before

@@ -20,6 +20,11 @@ struct ImportOptions {
   std::string entry = "main";
   /// JSON file that states roles and successors; none if empty.
   std::string rolesFile;
+  /// Leave functions of elements as they are, and complex elements too: for the
+  /// reference interpreter, which has them. The result is no step form.
+  bool forInterpreter = false;
+  /// Return what a self-checking program compares, for takeExpectations.
+  bool separateExpectations = false;
   /// End with the check of step form.
   bool verifyForm = true;
 };

@@ -1,5 +1,4 @@
-//===- Interpreter.h - The slow, obvious truth
-//-----------------------------===//
+//===- Interpreter.h - The slow, obvious truth ----------------------------===//
 //
 // Evaluates functions of StableHLO operations one element at a time, rounding
 // after every operation. Reductions and dots of 16-bit types accumulate in f32,
@@ -17,6 +16,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <memory>
 #include <vector>
 
 namespace tenon::reference {
@@ -25,20 +25,45 @@ using Tensors = llvm::SmallVector<Tensor, 2>;
 
 struct InterpreterLimits {
   /// Operations evaluated in all, loop iterations included.
-  int64_t operations = 100'000'000;
-  /// Elements of all values that are alive in one call.
+  int64_t operations = 1'000'000'000;
+  /// Elements of all values that are alive at a time.
   int64_t elements = 1'000'000'000;
+  /// Calls of functions within each other.
+  int64_t calls = 200;
 };
+
+/// Why a program was not interpreted to its end.
+enum class Failure {
+  none,
+  unsupported,  // an operation that has no evaluator
+  limit,        // too many operations, elements or nested calls
+  disagreement, // an expectation does not hold
+  other,        // values or devices that make no sense
+};
+
+class Devices;
 
 class Interpreter {
 public:
-  explicit Interpreter(InterpreterLimits limits = {}) : limits(limits) {}
+  /// `devices`, if given, are those that `process` meets in collectives;
+  /// otherwise there is one device.
+  explicit Interpreter(InterpreterLimits limits = {},
+                       Devices *devices = nullptr, int64_t process = 0);
+  ~Interpreter();
 
   /// The results of a function; fails with a diagnostic at the operation that
   /// is not supported or exceeds a limit. Arguments must have the function's
   /// argument types.
   mlir::FailureOr<Tensors> run(mlir::func::FuncOp function,
                                llvm::ArrayRef<Tensor> arguments);
+
+  /// Why the last run failed.
+  Failure failure() const { return reason; }
+
+  /// The results of a function that `op` calls: its body sees its arguments and
+  /// nothing else.
+  mlir::FailureOr<Tensors> call(mlir::Operation *op, mlir::Region &body,
+                                llvm::ArrayRef<Tensor> arguments);
 
   /// The values a region with one block hands to its terminator; values from
   /// outside the region are visible.
@@ -53,11 +78,29 @@ public:
   /// Rounds to a type, or to f32 for 16-bit types while a reducer runs.
   Element roundTo(Element value, mlir::Type type) const;
 
+  const InterpreterLimits &limits() const { return bounds; }
+  Devices &devices() const { return *meeting; }
+  int64_t process() const { return number; }
+
+  /// Reports an operation that has no evaluator.
+  mlir::LogicalResult unsupported(mlir::Operation *op);
+  void noteDisagreement() { reason = Failure::disagreement; }
+
 private:
   mlir::LogicalResult evaluate(mlir::Operation &op);
+  /// Makes a tensor the value of `value`; fails, with a diagnostic at `op`, if
+  /// there are too many elements then.
+  mlir::LogicalResult set(mlir::Operation *op, mlir::Value value,
+                          Tensor tensor);
+  mlir::LogicalResult exceed(mlir::Operation *op, int64_t limit,
+                             llvm::StringRef what);
 
-  InterpreterLimits limits;
-  int64_t evaluated = 0;
+  InterpreterLimits bounds;
+  std::unique_ptr<Devices> alone;
+  Devices *meeting;
+  int64_t number;
+  Failure reason = Failure::none;
+  int64_t evaluated = 0, alive = 0, depth = 0;
   bool accumulating = false;
   llvm::DenseMap<mlir::Value, Tensor> values;
 };

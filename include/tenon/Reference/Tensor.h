@@ -1,5 +1,4 @@
-//===- Tensor.h - A tensor as the reference interpreter sees it
-//------------===//
+//===- Tensor.h - A tensor as the reference interpreter sees it -----------===//
 //
 // A shape and one Element per index, row-major. Every element type is held in
 // one of two wide forms; round() brings a value to what its type can hold. Slow
@@ -14,17 +13,25 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace tenon::reference {
 
-/// One element: `real` for floating-point types, `integer` for integers and
-/// booleans. Unsigned 64-bit values are held by their bits.
+using Complex = std::complex<double>;
+
+/// One element: `real` for floating-point types, with `imaginary` for complex
+/// ones, `integer` for integers and booleans. Unsigned 64-bit values are held
+/// by their bits.
 struct Element {
   double real = 0;
   int64_t integer = 0;
+  double imaginary = 0;
+
+  Complex complex() const { return {real, imaginary}; }
 };
 
 using Index = llvm::SmallVector<int64_t, 6>;
@@ -58,18 +65,26 @@ bool next(Index &index, llvm::ArrayRef<int64_t> shape);
 bool isInside(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> shape);
 
 bool isFloat(mlir::Type type);
+bool isComplex(mlir::Type type);
 bool isUnsigned(mlir::Type type);
 int64_t widthOf(mlir::Type type);
 
 /// The value of the type nearest to `value`: to even for floating point,
-/// wrapping for integers.
+/// wrapping for integers. What is too large becomes infinite, else NaN, else
+/// the largest value, whichever the type has first.
 Element round(Element value, mlir::Type type);
 Element realElement(double value, mlir::Type type);
+Element complexElement(Complex value, mlir::Type type);
 Element integerElement(int64_t value, mlir::Type type);
 
-/// The element's bits, zero-extended, and back.
+/// The bits of an element that is not complex, zero-extended, and back.
 uint64_t bitsOf(Element value, mlir::Type type);
 Element fromBits(uint64_t bits, mlir::Type type);
+
+/// The elements as memory and files hold them, `width` bytes each, the parts of
+/// a complex one in halves of it.
+void writeBytes(const Tensor &tensor, std::byte *bytes, int64_t width);
+void readBytes(Tensor &tensor, const std::byte *bytes, int64_t width);
 
 /// Nothing for an attribute whose values are elided or of a type that is not
 /// interpreted.

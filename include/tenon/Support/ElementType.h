@@ -29,6 +29,8 @@ enum class ElementType : uint8_t {
   bf16 = 10,
   f32 = 11,
   f64 = 12,
+  c64 = 13,  // two f32: real, imaginary
+  c128 = 14, // two f64
 };
 
 /// Bytes one element takes in memory.
@@ -50,15 +52,19 @@ constexpr int64_t byteWidth(ElementType type) {
   case ElementType::i64:
   case ElementType::ui64:
   case ElementType::f64:
+  case ElementType::c64:
     return 8;
+  case ElementType::c128:
+    return 16;
   }
   return 0;
 }
 
-/// The spelling used in StableHLO text: `i1`, `ui32`, `bf16`, ...
+/// The spelling used in StableHLO text: `i1`, `ui32`, `complex<f32>`, ...
 std::string_view name(ElementType type);
 
-/// The spelling used in safetensors headers: `BOOL`, `U32`, `BF16`, ...
+/// The spelling used in safetensors headers: `BOOL`, `U32`, `C64`, ... (`C128`
+/// is ours: the format has no name for it.)
 std::string_view safetensorsName(ElementType type);
 
 /// Inverse of name() and safetensorsName(); nothing for an unknown spelling.

@@ -43,6 +43,10 @@ inline constexpr llvm::StringLiteral successorAttrName = "step.successor";
 /// overwritten.
 inline constexpr llvm::StringLiteral donatedAttrName = "step.donated";
 
+/// Argument and result attribute, unit: the last dimension, of extent 2, holds
+/// the parts of complex elements.
+inline constexpr llvm::StringLiteral complexAttrName = "step.complex";
+
 /// Attribute of operations in scheduled form, array of #step.place: where each
 /// result lies; on a `while`, where each carried value lies.
 inline constexpr llvm::StringLiteral placesAttrName = "step.places";

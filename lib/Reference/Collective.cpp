@@ -1,0 +1,376 @@
+//===- Collective.cpp - Operations on many devices ------------------------===//
+//
+// Every collective finds the group its process belongs to, meets the other
+// processes of it, and computes its result from what all of them gave. The four
+// ways to read groups are those of the StableHLO specification, "Process
+// grouping". Outside of simulated devices there is one device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Devices.h"
+#include "Evaluators.h"
+
+#include "tenon/Dialect/Check/Check.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::reference;
+
+namespace {
+
+/// How the ids in groups are to be read.
+enum class Grouping { replicas, partitions, replicasAndPartitions, flattened };
+
+using Group = SmallVector<int64_t>;
+
+Grouping groupingOf(std::optional<stablehlo::ChannelHandleAttr> channel,
+                    bool usesGlobalIds, bool hasGlobalIds) {
+  if (!channel || channel->getHandle() <= 0)
+    return Grouping::replicas;
+  if (!hasGlobalIds)
+    return Grouping::partitions;
+  return usesGlobalIds ? Grouping::flattened : Grouping::replicasAndPartitions;
+}
+
+/// The processes of one row of ids, for the replica or partition of `process`
+/// where a row says nothing about it.
+Group processesOf(ArrayRef<int64_t> ids, Grouping grouping,
+                  const Devices &devices, int64_t process) {
+  int64_t replica = process / devices.partitions;
+  int64_t partition = process % devices.partitions;
+  Group group;
+  switch (grouping) {
+  case Grouping::replicas:
+    for (int64_t id : ids)
+      group.push_back(id * devices.partitions + partition);
+    break;
+  case Grouping::partitions:
+    for (int64_t id : ids)
+      group.push_back(replica * devices.partitions + id);
+    break;
+  case Grouping::replicasAndPartitions:
+    for (int64_t p = 0; p < devices.partitions; ++p)
+      for (int64_t id : ids)
+        group.push_back(id * devices.partitions + p);
+    break;
+  case Grouping::flattened:
+    group.append(ids.begin(), ids.end());
+    break;
+  }
+  return group;
+}
+
+/// The group of `process`; empty if it is in none. No rows at all mean one of
+/// everything.
+FailureOr<Group> groupOf(Operation *op, Attribute groups, Grouping grouping,
+                         const Devices &devices, int64_t process) {
+  auto table = dyn_cast<DenseIntElementsAttr>(groups);
+  if (!table)
+    return op->emitOpError("has groups that are no table of ids, which the "
+                           "reference interpreter does not read");
+  int64_t everyone = grouping == Grouping::partitions ? devices.partitions
+                     : grouping == Grouping::flattened
+                         ? devices.replicas * devices.partitions
+                         : devices.replicas;
+  SmallVector<SmallVector<int64_t>> rows;
+  if (table.getNumElements() == 0) {
+    rows.push_back(llvm::to_vector(llvm::seq<int64_t>(0, everyone)));
+  } else {
+    int64_t width = table.getType().getDimSize(1);
+    rows.resize(table.getType().getDimSize(0));
+    for (auto [at, id] : llvm::enumerate(table.getValues<int64_t>())) {
+      if (id == -1)
+        continue;
+      if (id < 0 || id >= everyone)
+        return op->emitOpError("names device ") << id << " of " << everyone;
+      rows[at / width].push_back(id);
+    }
+  }
+  for (ArrayRef<int64_t> row : rows) {
+    Group group = processesOf(row, grouping, devices, process);
+    if (llvm::is_contained(group, process))
+      return group;
+  }
+  return Group();
+}
+
+/// What the group of this process gave; the group must not be empty.
+FailureOr<std::vector<Tensors>> meet(Operation *op, Interpreter &interpreter,
+                                     ArrayRef<int64_t> group,
+                                     ArrayRef<Tensor> operands) {
+  return interpreter.devices().exchange(op, interpreter.process(), group,
+                                        Tensors(operands));
+}
+
+template <typename Op>
+FailureOr<Group> groupWithGlobalIds(Op op, Interpreter &interpreter) {
+  return groupOf(op, op.getReplicaGroups(),
+                 groupingOf(op.getChannelHandle(), op.getUseGlobalDeviceIds(),
+                            /*hasGlobalIds=*/true),
+                 interpreter.devices(), interpreter.process());
+}
+
+template <typename Op>
+FailureOr<Group> groupWithoutGlobalIds(Op op, Interpreter &interpreter) {
+  return groupOf(op, op.getReplicaGroups(),
+                 groupingOf(op.getChannelHandle(), false,
+                            /*hasGlobalIds=*/false),
+                 interpreter.devices(), interpreter.process());
+}
+
+/// One operand of all processes, combined element by element.
+FailureOr<Tensor> combineAll(Interpreter &interpreter, Region &region,
+                             const std::vector<Tensors> &given, size_t operand,
+                             RankedTensorType type) {
+  Tensor result(type);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    Element running = given.front()[operand].elements[i];
+    for (size_t member = 1; member < given.size(); ++member) {
+      auto combined = interpreter.reduce(
+          region, {running, given[member][operand].elements[i]});
+      if (failed(combined))
+        return failure();
+      running = combined->front();
+    }
+    result.elements[i] = round(running, type.getElementType());
+  }
+  return result;
+}
+
+/// The part `index` of `parts` equal ones along a dimension.
+Tensor partOf(const Tensor &whole, int64_t dim, int64_t index, int64_t parts) {
+  SmallVector<int64_t> shape(whole.shape());
+  shape[dim] /= parts;
+  Tensor part(whole.type.clone(shape));
+  if (part.size() == 0)
+    return part;
+  Index at(part.rank(), 0);
+  do {
+    Index from(at);
+    from[dim] += index * shape[dim];
+    part.at(at) = whole.at(from);
+  } while (next(at, shape));
+  return part;
+}
+
+/// Tensors one after the other along a dimension.
+Tensor joined(ArrayRef<Tensor> parts, int64_t dim, RankedTensorType type) {
+  Tensor whole(type);
+  int64_t start = 0;
+  for (const Tensor &part : parts) {
+    if (part.size() != 0) {
+      Index at(part.rank(), 0);
+      do {
+        Index to(at);
+        to[dim] += start;
+        whole.at(to) = part.at(at);
+      } while (next(at, part.shape()));
+    }
+    start += part.shape()[dim];
+  }
+  return whole;
+}
+
+LogicalResult evaluateAllReduce(Operation *op, Interpreter &interpreter,
+                                ArrayRef<Tensor> operands, Tensors &results) {
+  auto reduce = cast<stablehlo::AllReduceOp>(op);
+  auto group = groupWithGlobalIds(reduce, interpreter);
+  if (failed(group))
+    return failure();
+  auto given = meet(op, interpreter, *group, operands);
+  if (failed(given))
+    return failure();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    auto combined = combineAll(interpreter, reduce.getComputation(), *given, i,
+                               resultType(op, i));
+    if (failed(combined))
+      return failure();
+    results.push_back(std::move(*combined));
+  }
+  return success();
+}
+
+LogicalResult evaluateReduceScatter(Operation *op, Interpreter &interpreter,
+                                    ArrayRef<Tensor> operands,
+                                    Tensors &results) {
+  auto reduce = cast<stablehlo::ReduceScatterOp>(op);
+  auto group = groupWithGlobalIds(reduce, interpreter);
+  if (failed(group))
+    return failure();
+  auto given = meet(op, interpreter, *group, operands);
+  if (failed(given))
+    return failure();
+  auto combined = combineAll(interpreter, reduce.getComputation(), *given, 0,
+                             operands[0].type);
+  if (failed(combined))
+    return failure();
+  int64_t index = llvm::find(*group, interpreter.process()) - group->begin();
+  results.push_back(partOf(*combined, reduce.getScatterDimension(), index,
+                           int64_t(group->size())));
+  return success();
+}
+
+LogicalResult evaluateAllGather(Operation *op, Interpreter &interpreter,
+                                ArrayRef<Tensor> operands, Tensors &results) {
+  auto gather = cast<stablehlo::AllGatherOp>(op);
+  auto group = groupWithGlobalIds(gather, interpreter);
+  if (failed(group))
+    return failure();
+  auto given = meet(op, interpreter, *group, operands);
+  if (failed(given))
+    return failure();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    Tensors parts;
+    for (const Tensors &member : *given)
+      parts.push_back(member[i]);
+    results.push_back(
+        joined(parts, gather.getAllGatherDim(), resultType(op, i)));
+  }
+  return success();
+}
+
+LogicalResult evaluateAllToAll(Operation *op, Interpreter &interpreter,
+                               ArrayRef<Tensor> operands, Tensors &results) {
+  auto exchange = cast<stablehlo::AllToAllOp>(op);
+  auto group = groupWithoutGlobalIds(exchange, interpreter);
+  if (failed(group))
+    return failure();
+  auto given = meet(op, interpreter, *group, operands);
+  if (failed(given))
+    return failure();
+  int64_t index = llvm::find(*group, interpreter.process()) - group->begin();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    Tensors parts;
+    for (const Tensors &member : *given)
+      parts.push_back(partOf(member[i], exchange.getSplitDimension(), index,
+                             exchange.getSplitCount()));
+    results.push_back(
+        joined(parts, exchange.getConcatDimension(), resultType(op, i)));
+  }
+  return success();
+}
+
+LogicalResult evaluateBroadcast(Operation *op, Interpreter &interpreter,
+                                ArrayRef<Tensor> operands, Tensors &results) {
+  auto broadcast = cast<stablehlo::CollectiveBroadcastOp>(op);
+  auto group = groupWithoutGlobalIds(broadcast, interpreter);
+  if (failed(group))
+    return failure();
+  if (group->empty()) {
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      results.push_back(Tensor(resultType(op, i)));
+    return success();
+  }
+  auto given = meet(op, interpreter, *group, operands);
+  if (failed(given))
+    return failure();
+  int64_t root = 0;
+  if (broadcast.getHasDynamicRoot())
+    root = operands.back().elements.front().integer;
+  if (root < 0 || root >= int64_t(group->size()))
+    return op->emitOpError("has root ")
+           << root << " of a group of " << group->size();
+  for (unsigned i = 0; i < op->getNumResults(); ++i)
+    results.push_back((*given)[root][i]);
+  return success();
+}
+
+LogicalResult evaluatePermute(Operation *op, Interpreter &interpreter,
+                              ArrayRef<Tensor> operands, Tensors &results) {
+  auto permute = cast<stablehlo::CollectivePermuteOp>(op);
+  const Devices &devices = interpreter.devices();
+  Grouping grouping = groupingOf(permute.getChannelHandle(), false,
+                                 /*hasGlobalIds=*/false);
+  auto ids =
+      llvm::to_vector(permute.getSourceTargetPairs().getValues<int64_t>());
+  int64_t everyone =
+      grouping == Grouping::partitions ? devices.partitions : devices.replicas;
+  for (int64_t id : ids)
+    if (id < 0 || id >= everyone)
+      return op->emitOpError("names device ") << id << " of " << everyone;
+  Group ends = processesOf(ids, grouping, devices, interpreter.process());
+  results.push_back(Tensor(resultType(op)));
+  Group group(ends);
+  llvm::sort(group);
+  group.erase(llvm::unique(group), group.end());
+  if (!llvm::is_contained(group, interpreter.process()))
+    return success();
+  auto given = meet(op, interpreter, group, operands);
+  if (failed(given))
+    return failure();
+  for (size_t i = 0; i < ends.size(); i += 2)
+    if (ends[i + 1] == interpreter.process())
+      results.front() =
+          (*given)[llvm::find(group, ends[i]) - group.begin()].front();
+  return success();
+}
+
+LogicalResult evaluateReplicaId(Operation *op, Interpreter &interpreter,
+                                ArrayRef<Tensor>, Tensors &results) {
+  Tensor id(resultType(op));
+  id.elements.front().integer =
+      interpreter.process() / interpreter.devices().partitions;
+  results.push_back(std::move(id));
+  return success();
+}
+
+LogicalResult evaluatePartitionId(Operation *op, Interpreter &interpreter,
+                                  ArrayRef<Tensor>, Tensors &results) {
+  Tensor id(resultType(op));
+  id.elements.front().integer =
+      interpreter.process() % interpreter.devices().partitions;
+  results.push_back(std::move(id));
+  return success();
+}
+
+/// Every program has an interpreter of its own on one set of devices.
+LogicalResult evaluateRunParallel(Operation *op, Interpreter &interpreter,
+                                  ArrayRef<Tensor> operands, Tensors &results) {
+  auto programs = check::programsOf(cast<check::RunParallelOp>(op));
+  if (failed(programs))
+    return failure();
+  int64_t partitions = int64_t(programs->front().size());
+  SmallVector<func::FuncOp> functions;
+  for (ArrayRef<StringAttr> row : *programs)
+    for (StringAttr name : row)
+      functions.push_back(
+          SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, name));
+  SmallVector<ArrayRef<Tensor>> arguments;
+  for (func::FuncOp function : functions) {
+    arguments.push_back(operands.take_front(function.getNumArguments()));
+    operands = operands.drop_front(function.getNumArguments());
+  }
+  Devices devices(int64_t(programs->size()), partitions);
+  std::vector<Tensors> returned(functions.size());
+  auto body = [&](int64_t process) -> LogicalResult {
+    Interpreter own(interpreter.limits(), &devices, process);
+    auto values = own.run(functions[process], arguments[process]);
+    if (failed(values))
+      return failure();
+    returned[process] = std::move(*values);
+    return success();
+  };
+  if (failed(devices.run(body)))
+    return failure();
+  for (Tensors &values : returned)
+    llvm::append_range(results, values);
+  return success();
+}
+
+} // namespace
+
+ArrayRef<Evaluator> reference::collectiveEvaluators() {
+  static const Evaluator table[] = {
+      {"interpreter.run_parallel", evaluateRunParallel},
+      {"stablehlo.all_gather", evaluateAllGather},
+      {"stablehlo.all_reduce", evaluateAllReduce},
+      {"stablehlo.all_to_all", evaluateAllToAll},
+      {"stablehlo.collective_broadcast", evaluateBroadcast},
+      {"stablehlo.collective_permute", evaluatePermute},
+      {"stablehlo.partition_id", evaluatePartitionId},
+      {"stablehlo.reduce_scatter", evaluateReduceScatter},
+      {"stablehlo.replica_id", evaluateReplicaId},
+  };
+  return table;
+}

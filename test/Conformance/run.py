@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Runs the programs of JAX's conformance generator and says how many Tenon gets right.
+
+Each program is exported, parsed and verified, interpreted, compiled and run; both results are compared
+with what JAX gives on the CPU. Outcomes go to a JSON file as they come, so that a run that was
+interrupted goes on where it was; `--again STAGE` repeats those that failed at a stage.
+
+    python test/Conformance/run.py --slices 0            # the 136 programs of slice 0
+    python test/Conformance/run.py --slices 0-39         # all
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import agreement
+import numpy as np
+import programs
+from safetensors.numpy import load_file
+
+ROOT = Path(__file__).resolve().parents[2]
+STAGES = ("parse", "interpret", "compile")
+SECONDS = 60
+
+
+def run_tool(build: Path, tool: str, *arguments: object) -> tuple[int, str]:
+    """Runs a tool; returns its exit code (-1 for a hang) and its first error or the last line of a crash."""
+    command = [str(build / "bin" / tool), *map(str, arguments)]
+    try:
+        process = subprocess.run(command, check=False, capture_output=True, timeout=SECONDS, text=True, errors="replace")
+    except subprocess.TimeoutExpired:
+        return -1, f"no end within {SECONDS} s"
+    errors = [line for line in process.stderr.splitlines() if "error: " in line]
+    message = errors[0] if errors else (process.stderr.strip().splitlines() or [""])[-1]
+    return process.returncode, re.sub(r"^.*?error: ", "", message)[:400]
+
+
+def compare(group: str, found: Path, expected: Path) -> str:
+    """What separates the results in two files; empty if they agree."""
+    results, references = load_file(found), load_file(expected)
+    for name, reference in sorted(references.items()):
+        if name not in results:
+            return f"{name} is missing"
+        if text := agreement.difference(group, results[name], reference):
+            return f"{name}: {text}"
+    return ""
+
+
+def judge(program: programs.Program, folder: Path, build: Path) -> dict[str, str]:
+    """What happened at each stage: "ok" or the reason why not."""
+    stem = folder / program.digest
+    text, inputs, expected = f"{stem}.mlir", f"{stem}.in.safetensors", Path(f"{stem}.out.safetensors")
+    outcome = {}
+    code, message = run_tool(build, "tenon-opt", text, "-o", os.devnull)
+    outcome["parse"] = "ok" if code == 0 else message
+    for stage, flags in (("interpret", ["--reference"]), ("compile", ["--threads", 1])):
+        found = Path(f"{stem}.{stage}.safetensors")
+        found.unlink(missing_ok=True)
+        code, message = run_tool(build, "tenon", "run", text, *flags, "--inputs", inputs, "--outputs", found)
+        if code:
+            outcome[stage] = f"exit code {code}: {message}"
+        elif not np.any([array.size for array in load_file(expected).values()]):
+            outcome[stage] = "ok"
+        else:
+            different = compare(program.group, found, expected)
+            outcome[stage] = f"differs: {different}" if different else "ok"
+        found.unlink(missing_ok=True)
+    return outcome
+
+
+def parse_slices(text: str) -> set[int]:
+    """Numbers and ranges separated by commas."""
+    slices: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        slices.update(range(int(first), int(last or first) + 1))
+    return slices
+
+
+def cause(reason: str) -> str:
+    """A reason without what only concerns one program, to count by."""
+    return re.sub(r"\d+", "N", re.sub(r"<[^>]*>", "<>", re.sub(r"differs: .*", "differs", reason)))[:110]
+
+
+def summarize(outcomes: dict[str, dict], show_names: bool) -> None:
+    """Prints how many programs passed each stage, and why the others did not."""
+    judged = {name: record for name, record in outcomes.items() if not record["reason"]}
+    print(f"{len(outcomes)} programs, {len(outcomes) - len(judged)} of them not run by JAX itself")
+    for stage in STAGES:
+        passed = sum(record[stage] == "ok" for record in judged.values())
+        print(f"{stage:10} {passed:5} of {len(judged)}  {100 * passed / max(1, len(judged)):.2f} %")
+    for stage in STAGES:
+        causes = collections.defaultdict(list)
+        for name, record in judged.items():
+            if record[stage] != "ok":
+                causes[record["group"] if "differs" in record[stage] else "", cause(record[stage])].append(name)
+        for (group, reason), names in sorted(causes.items(), key=lambda item: -len(item[1])):
+            print(f"{stage:10} {len(names):5}  {group:24} {reason}")
+            if show_names:
+                for name in names:
+                    print(f"{'':18}{name}: {judged[name][stage]}")
+
+
+def main() -> int:
+    """Runs what was asked for and is not there yet."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--slices", default="0", help=f"which of the {programs.SLICES} samples, such as 0 or 0-39")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/conformance", help="where programs are kept")
+    parser.add_argument("--outcomes", type=Path, help="JSON of outcomes (FOLDER/outcomes.json)")
+    parser.add_argument("--again", choices=STAGES, help="repeat those that failed at this stage")
+    parser.add_argument("--names", action="store_true", help="name the programs that failed")
+    parser.add_argument("--only", default="", help="regular expression of names")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    path = arguments.outcomes or arguments.folder / "outcomes.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+
+    slices = parse_slices(arguments.slices)
+    wanted = [p for p in programs.all_programs() if p.slice in slices and re.search(arguments.only, p.name)]
+    saved = time.monotonic()
+    for number, program in enumerate(wanted):
+        record = known.get(program.name)
+        if record and (record["reason"] or not arguments.again or record[arguments.again] == "ok"):
+            continue
+        record = programs.exported(program, arguments.folder)
+        if not record["reason"]:
+            record = record | judge(program, arguments.folder, arguments.build)
+        known[program.name] = record
+        if time.monotonic() - saved > 10:
+            path.write_text(json.dumps(known, indent=1, sort_keys=True))
+            saved = time.monotonic()
+            print(f"{number + 1} of {len(wanted)}", file=sys.stderr, flush=True)
+    path.write_text(json.dumps(known, indent=1, sort_keys=True))
+    outcomes = {program.name: known[program.name] for program in wanted}
+    summarize(outcomes, arguments.names)
+    return int(any(r[stage] != "ok" for r in outcomes.values() if not r["reason"] for stage in STAGES))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

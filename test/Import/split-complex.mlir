@@ -1,0 +1,54 @@
+// RUN: tenon-opt %s --import-split-complex --split-input-file | FileCheck %s
+
+// Arguments and results hold both parts in a last dimension; in between they
+// are two tensors.
+
+// CHECK-LABEL: func.func @main(%arg0: tensor<8x2xf32> {step.complex}) -> (tensor<8x2xf32> {step.complex})
+// CHECK: %[[R:.*]] = stablehlo.slice %arg0 [0:8, 0:1]
+// CHECK: %[[RE:.*]] = stablehlo.reshape %[[R]]
+// CHECK: %[[I:.*]] = stablehlo.slice %arg0 [0:8, 1:2]
+// CHECK: %[[IM:.*]] = stablehlo.reshape %[[I]]
+// CHECK: %[[NRE:.*]] = stablehlo.negate %[[RE]]
+// CHECK: %[[NIM:.*]] = stablehlo.negate %[[IM]]
+// CHECK: stablehlo.concatenate
+func.func @main(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
+  %0 = stablehlo.negate %x : tensor<8xcomplex<f32>>
+  return %0 : tensor<8xcomplex<f32>>
+}
+
+// -----
+
+// A sort's comparator gets its arguments in pairs per operand.
+
+// CHECK-LABEL: func.func @sort
+// CHECK: "stablehlo.sort"(%{{.*}}, %{{.*}}, %arg1)
+// CHECK: ^bb0(%[[LR:.*]]: tensor<f32>, %[[RR:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<i32>, %{{.*}}: tensor<i32>):
+// CHECK: stablehlo.compare LT, %[[LR]], %[[RR]]
+func.func @sort(%values: tensor<3xcomplex<f32>>, %keys: tensor<3xi32>) -> tensor<3xcomplex<f32>> {
+  %sorted:2 = "stablehlo.sort"(%values, %keys) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>, %j: tensor<i32>, %k: tensor<i32>):
+    %ra = stablehlo.real %a : (tensor<complex<f32>>) -> tensor<f32>
+    %rb = stablehlo.real %b : (tensor<complex<f32>>) -> tensor<f32>
+    %less = stablehlo.compare LT, %ra, %rb, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %less : tensor<i1>
+  }) : (tensor<3xcomplex<f32>>, tensor<3xi32>) -> (tensor<3xcomplex<f32>>, tensor<3xi32>)
+  return %sorted#0 : tensor<3xcomplex<f32>>
+}
+
+// -----
+
+// Branches return both parts; what they use from outside is split as well.
+
+// CHECK-LABEL: func.func @branch
+// CHECK: "stablehlo.case"(%arg1)
+// CHECK: stablehlo.return %{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>
+// CHECK: (tensor<i32>) -> (tensor<f32>, tensor<f32>)
+func.func @branch(%z: tensor<complex<f32>>, %one: tensor<i32>) -> tensor<complex<f32>> {
+  %0 = "stablehlo.case"(%one) ({
+    stablehlo.return %z : tensor<complex<f32>>
+  }, {
+    %minus = stablehlo.negate %z : tensor<complex<f32>>
+    stablehlo.return %minus : tensor<complex<f32>>
+  }) : (tensor<i32>) -> tensor<complex<f32>>
+  return %0 : tensor<complex<f32>>
+}
