@@ -25,5 +25,6 @@ void memory::buildPlanPipeline(OpPassManager &passes,
 }
 
 void memory::buildLowerPipeline(OpPassManager &passes) {
+  passes.addPass(createVerifyScheduledFormPass());
   passes.addPass(createLowerToExecPass());
 }

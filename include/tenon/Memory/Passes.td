@@ -236,6 +236,29 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::exec::ExecDialect", "::mlir::func::FuncDialect"];
 }
 
+def VerifyScheduledFormPass : Pass<"verify-scheduled-form", "::mlir::ModuleOp"> {
+  let summary = "check the contract of scheduled form";
+  let description = [{
+    Fails on the first value of `@main` without a place, and on the first place
+    that does not fit its segment. Runs before every lowering.
+
+    ```mlir
+    // refused: 'step.group' op needs the attribute 'step.places' with 1 place
+    module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+          attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
+        %0 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+        ^bb0(%a: tensor<8xf32>):
+          %b = stablehlo.tanh %a : tensor<8xf32>
+          step.yield %b : tensor<8xf32>
+        }
+        return %0 : tensor<8xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def VerifyExecFormPass : Pass<"verify-exec-form", "::mlir::ModuleOp"> {
   let summary = "check the contract of exec form";
   let description = [{

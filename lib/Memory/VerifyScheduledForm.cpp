@@ -1,0 +1,131 @@
+//===- VerifyScheduledForm.cpp - The contract of a planned step -----------===//
+//
+// Checks that a module is in scheduled form (docs/Forms.md): every value has a
+// place, and the place lies inside its segment. Lowering relies on it, and the
+// text may have been edited, so it runs before every lowering.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Memory/Passes.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <map>
+
+namespace tenon::memory {
+#define GEN_PASS_DEF_VERIFYSCHEDULEDFORMPASS
+#include "tenon/Memory/Passes.h.inc"
+} // namespace tenon::memory
+
+using namespace mlir;
+using namespace tenon;
+
+namespace {
+
+class VerifyScheduledForm
+    : public memory::impl::VerifyScheduledFormPassBase<VerifyScheduledForm> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isDeclaration() ||
+        !main->hasAttr(step::argumentPlacesAttrName)) {
+      module.emitError() << "expected a function @main in scheduled form; run "
+                            "the stage plan first";
+      return signalPassFailure();
+    }
+    if (failed(readSegments()) ||
+        failed(checkPlaces(main, step::argumentPlacesAttrName,
+                           main.getArgumentTypes())) ||
+        failed(checkPlaces(main, step::resultPlacesAttrName,
+                           main.getResultTypes())))
+      return signalPassFailure();
+    WalkResult walk = main.getBody().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) -> WalkResult {
+          if (op->getNumResults() &&
+              failed(
+                  checkPlaces(op, step::placesAttrName, op->getResultTypes())))
+            return WalkResult::interrupt();
+          auto group = dyn_cast<step::GroupOp>(op);
+          if (!group)
+            return WalkResult::advance();
+          return failed(checkScratch(group)) ? WalkResult::interrupt()
+                                             : WalkResult::skip();
+        });
+    if (walk.wasInterrupted())
+      signalPassFailure();
+  }
+
+  LogicalResult readSegments() {
+    auto bytes = getOperation()->getAttrOfType<DictionaryAttr>(
+        step::segmentBytesAttrName);
+    if (!bytes)
+      return getOperation().emitError()
+             << "a scheduled module needs the attribute '"
+             << step::segmentBytesAttrName << "'; run the stage plan first";
+    segments.clear();
+    for (NamedAttribute entry : bytes) {
+      auto segment = step::symbolizeSegment(entry.getName());
+      auto size = dyn_cast<IntegerAttr>(entry.getValue());
+      if (!segment || !size || size.getInt() < 0)
+        return getOperation().emitError()
+               << "'" << step::segmentBytesAttrName << "' gives the segment '"
+               << entry.getName().getValue() << "' the size "
+               << entry.getValue() << ", expected bytes of a known segment";
+      segments[*segment] = size.getInt();
+    }
+    return success();
+  }
+
+  /// The attribute `name` holds a place for each value of these types.
+  LogicalResult checkPlaces(Operation *op, StringRef name, TypeRange types) {
+    auto places = op->getAttrOfType<ArrayAttr>(name);
+    if (!places || places.size() != types.size())
+      return op->emitOpError("needs the attribute '")
+             << name << "' with " << types.size()
+             << (types.size() == 1 ? " place" : " places");
+    for (auto [place, type] : llvm::zip_equal(places, types))
+      if (failed(checkPlace(op, name, place, tenon::storedBytes(type))))
+        return failure();
+    return success();
+  }
+
+  LogicalResult checkPlace(Operation *op, StringRef name, Attribute attribute,
+                           int64_t bytes) {
+    auto place = dyn_cast_or_null<step::PlaceAttr>(attribute);
+    if (!place)
+      return op->emitOpError("'")
+             << name << "' holds " << attribute << ", expected a #step.place";
+    int64_t offset = place.getOffset();
+    auto segment = segments.find(place.getSegment());
+    int64_t size = segment == segments.end() ? 0 : segment->second;
+    if (offset < 0 || offset % 64 != 0)
+      return op->emitOpError("has a place at byte ")
+             << offset << ", expected a multiple of 64";
+    if (bytes > size || offset > size - bytes)
+      return op->emitOpError("has a place of ")
+             << bytes << " bytes at byte " << offset << " of the segment '"
+             << step::stringifySegment(place.getSegment()) << "', which has "
+             << size;
+    return success();
+  }
+
+  LogicalResult checkScratch(step::GroupOp group) {
+    Attribute attribute = group->getAttr(step::scratchBytesAttrName);
+    if (!attribute)
+      return success();
+    auto bytes = dyn_cast<IntegerAttr>(attribute);
+    if (!bytes || bytes.getInt() < 0)
+      return group.emitOpError("'") << step::scratchBytesAttrName << "' is "
+                                    << attribute << ", expected bytes";
+    return checkPlace(group, step::scratchPlaceAttrName,
+                      group->getAttr(step::scratchPlaceAttrName),
+                      bytes.getInt());
+  }
+
+  std::map<step::Segment, int64_t> segments; // bytes
+};
+
+} // namespace

@@ -1,0 +1,82 @@
+// RUN: tenon-opt %s --verify-scheduled-form --split-input-file --verify-diagnostics
+
+// What the planner writes is scheduled form.
+// RUN: tenon-opt %S/plan-offsets.mlir --split-input-file --plan --verify-scheduled-form | FileCheck %s
+// CHECK: step.places
+
+// expected-error@+1 {{expected a function @main in scheduled form; run the stage plan first}}
+module {
+}
+
+// -----
+
+// expected-error@+1 {{'step.segment_bytes' gives the segment 'attic' the size 64 : i64, expected bytes of a known segment}}
+module attributes {step.segment_bytes = {attic = 64 : i64}} {
+  func.func @main() attributes {step.argument_places = [], step.result_places = []} {
+    return
+  }
+}
+
+// -----
+
+module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  // expected-error@+1 {{needs the attribute 'step.argument_places' with 2 places}}
+  func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = []} {
+    return
+  }
+}
+
+// -----
+
+module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = []} {
+    // expected-error@+1 {{'stablehlo.reshape' op needs the attribute 'step.places' with 1 place}}
+    %0 = stablehlo.reshape %x : (tensor<8xf32>) -> tensor<2x4xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = []} {
+    // expected-error@+1 {{'stablehlo.reshape' op 'step.places' holds 3 : i64, expected a #step.place}}
+    %0 = stablehlo.reshape %x {step.places = [3]} : (tensor<8xf32>) -> tensor<2x4xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  // expected-error@+1 {{has a place of 32 bytes at byte 64 of the segment 'batch', which has 64}}
+  func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 64>], step.result_places = []} {
+    return
+  }
+}
+
+// -----
+
+module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  // expected-error@+1 {{has a place at byte 8, expected a multiple of 64}}
+  func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 8>], step.result_places = []} {
+    return
+  }
+}
+
+// -----
+
+module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64, temporaries = 64 : i64}} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
+    // expected-error@+1 {{'step.group' op has a place of 128 bytes at byte 0 of the segment 'temporaries', which has 64}}
+    %0 = step.group elementwise(%x) attributes {
+        step.places = [#step.place<results, 0>], step.scratch_bytes = 128 : i64, step.scratch_place = #step.place<temporaries, 0>
+      } : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      %b = stablehlo.tanh %a : tensor<8xf32>
+      step.yield %b : tensor<8xf32>
+    }
+    return %0 : tensor<8xf32>
+  }
+}
