@@ -31,6 +31,8 @@ DIALECTS = [
     ("Shardy", "sdy", "Dialect/Shardy/Shardy.td"),
     ("Step", "step", "Dialect/Step/Step.td"),
     ("Exec", "exec", "Dialect/Exec/Exec.td"),
+    ("Check", "check", "Dialect/Check/Check.td"),
+    ("Interpreter", "interpreter", "Dialect/Check/Check.td"),
 ]
 
 

@@ -48,8 +48,8 @@ int tool::runCompile(Arguments arguments) {
   parser.text("roles", options.rolesFile, "FILE",
               "JSON that says what each argument is");
   parser.custom("memory-budget", "SIZE",
-                "bytes the step may take in all, such as 1.6GiB; values that "
-                "do not fit are computed again",
+                "what the step may take in all, such as 1.6GiB; what does not "
+                "fit is recomputed",
                 [&](llvm::StringRef text) -> std::string {
                   options.memoryBudget = parseBytes(text.str());
                   return options.memoryBudget

@@ -78,11 +78,39 @@ def TransposeInvariantsPass : Pass<"fusion-transpose-invariants", "::mlir::func:
     a transposed copy made in front of the loop.
 
     ```mlir
-    // before, in a loop
-    %d = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<32x8xf32>, tensor<16x8xf32>) -> tensor<32x16xf32>
-    // after: in front of the loop, then in it
-    %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<16x8xf32>) -> tensor<8x16xf32>
-    %d = stablehlo.dot_general %h, %t, contracting_dims = [1] x [0] : (tensor<32x8xf32>, tensor<8x16xf32>) -> tensor<32x16xf32>
+    // before
+    func.func @main(%h: tensor<32x16xf32>, %w: tensor<16x16xf32>) -> tensor<32x16xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %zero, %x = %h) : tensor<i32>, tensor<32x16xf32>
+      cond {
+        %n = stablehlo.constant dense<4> : tensor<i32>
+        %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
+        stablehlo.return %j, %d : tensor<i32>, tensor<32x16xf32>
+      }
+      return %r#1 : tensor<32x16xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<32x16xf32>, %arg1: tensor<16x16xf32>) -> tensor<32x16xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %0 = stablehlo.transpose %arg1, dims = [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>
+      %1:2 = stablehlo.while(%iterArg = %c, %iterArg_0 = %arg0) : tensor<i32>, tensor<32x16xf32>
+      cond {
+        %c_1 = stablehlo.constant dense<4> : tensor<i32>
+        %2 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %c_1 = stablehlo.constant dense<1> : tensor<i32>
+        %2 = stablehlo.add %iterArg, %c_1 : tensor<i32>
+        %3 = stablehlo.dot_general %iterArg_0, %0, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
+        stablehlo.return %2, %3 : tensor<i32>, tensor<32x16xf32>
+      }
+      return %1#1 : tensor<32x16xf32>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];

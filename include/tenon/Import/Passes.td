@@ -79,15 +79,18 @@ def SeparateExpectationsPass
     func.func @main() {
       %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
       %1 = stablehlo.negate %0 : tensor<4xf32>
-      check.expect_eq_const %1, dense<-1.0> : tensor<4xf32>
+      check.expect_eq_const %1, dense<-1.0> : tensor<4xf32> loc("checked.mlir":4:7)
       return
     }
     // after
-    func.func @main() -> (tensor<4xf32>, tensor<4xf32>) {
-      %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
-      %1 = stablehlo.negate %0 : tensor<4xf32>
-      %2 = stablehlo.constant dense<-1.0> : tensor<4xf32>
-      return %1, %2 : tensor<4xf32>, tensor<4xf32>
+    #loc = loc("checked.mlir":4:7)
+    module attributes {step.expectations = [{closeness = 0 : i64, expected = 1 : i64, found = 0 : i64, location = #loc, max_units = 1 : i64, min_units = 0 : i64, tolerance = 1.000000e-04 : f64} ]} {
+      func.func @main() -> (tensor<4xf32>, tensor<4xf32>) {
+        %cst = stablehlo.constant dense<1.000000e+00> : tensor<4xf32>
+        %0 = stablehlo.negate %cst : tensor<4xf32>
+        %cst_0 = stablehlo.constant dense<-1.000000e+00> : tensor<4xf32>
+        return %0, %cst_0 : tensor<4xf32>, tensor<4xf32>
+      }
     }
     ```
   }];
@@ -145,9 +148,20 @@ def ExpandLinearAlgebraPass
 
     ```mlir
     // before
-    %0 = stablehlo.cholesky %a, lower = true : tensor<3x3xf32>
+    func.func @main(%a: tensor<2xf32>) -> tensor<2xcomplex<f32>> {
+      %0 = stablehlo.fft %a, type = RFFT, length = [2] : (tensor<2xf32>) -> tensor<2xcomplex<f32>>
+      return %0 : tensor<2xcomplex<f32>>
+    }
     // after
-    %0:3 = stablehlo.while(%j = %zero, %left = %a, %factor = %zeros) : ...
+    func.func @main(%arg0: tensor<2xf32>) -> tensor<2xcomplex<f32>> {
+      %cst = stablehlo.constant dense<[[1.000000e+00, 1.000000e+00], [1.000000e+00, -1.000000e+00]]> : tensor<2x2xf32>
+      %cst_0 = stablehlo.constant dense<[[0.000000e+00, 0.000000e+00], [0.000000e+00, 1.22464685E-16]]> : tensor<2x2xf32>
+      %0 = stablehlo.dot_general %arg0, %cst, contracting_dims = [0] x [0] : (tensor<2xf32>, tensor<2x2xf32>) -> tensor<2xf32>
+      %1 = stablehlo.dot_general %arg0, %cst_0, contracting_dims = [0] x [0] : (tensor<2xf32>, tensor<2x2xf32>) -> tensor<2xf32>
+      %2 = stablehlo.negate %1 : tensor<2xf32>
+      %3 = stablehlo.complex %0, %2 : tensor<2xcomplex<f32>>
+      return %3 : tensor<2xcomplex<f32>>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect",

@@ -86,17 +86,26 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
     cost, proved bound and peak; if no plan was found, nothing else changes.
 
     ```mlir
-    // before: 8 bytes of %a live over %b and %c
-    %a = step.group elementwise(%x) ...
-    %b = step.group library(%a, %w) ...
-    %c = step.group library(%b, %v) ...
-    %d = step.group library(%c, %a) ...
-    // after
-    %a = step.group elementwise(%x) ...
-    %b = step.group library(%a, %w) ...
-    %c = step.group library(%b, %v) ...
-    %e = step.group elementwise(%x) attributes {step.recomputed} ...
-    %d = step.group library(%c, %e) ...
+    // before: predicted times on the groups
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = step.group elementwise(%x) attributes {step.nanoseconds = 5 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %1 = stablehlo.tanh %a : tensor<8xf32>
+        step.yield %1 : tensor<8xf32>
+      }
+      return %0 : tensor<8xf32>
+    }
+    // after: everything fits, so nothing is copied
+    module attributes {step.recomputation = {base_nanoseconds = 5 : i64, bound_nanoseconds = 5 : i64, budget = 2305843009213693951 : i64, nanoseconds = 5 : i64, nodes = 1 : i64, peak = 0 : i64, pinned_bytes = 0 : i64, status = "solved"}} {
+      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+        %0 = step.group elementwise(%x) attributes {step.nanoseconds = 5 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+        ^bb0(%a: tensor<8xf32>):
+          %1 = stablehlo.tanh %a : tensor<8xf32>
+          step.yield %1 : tensor<8xf32>
+        }
+        return %0 : tensor<8xf32>
+      }
+    }
     ```
   }];
   let options = [
