@@ -152,7 +152,7 @@ void ComponentSolver::run() {
 
 void ComponentSolver::minimise() {
   int64_t budget = nodes;
-  SearchOutcome outcome = attempt(goal, toCapacity ? budget : budget / 3);
+  SearchOutcome outcome = attempt(goal, toCapacity ? budget : budget / 4);
   if (toCapacity || outcome == SearchOutcome::Found)
     return;
   // Go up from the goal, then halve.
@@ -169,6 +169,10 @@ void ComponentSolver::minimise() {
     failed = capacity;
     step = std::max<int64_t>(std::min(2 * step, (arena - failed) / 2), 1);
   }
+  // What is left goes into plans just below the best one.
+  while (nodes > 0 && bound < arena)
+    if (attempt(arena - 1, nodes) != SearchOutcome::Found)
+      break;
 }
 
 /// Sections at which no body is live on both sides: first sections of

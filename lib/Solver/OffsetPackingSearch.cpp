@@ -9,8 +9,10 @@
 
 #include "OffsetPackingSearch.h"
 
+#include "OffsetPackingConflict.h"
+#include "OffsetPackingItems.h"
+
 #include <algorithm>
-#include <cassert>
 #include <numeric>
 
 namespace tenon::solver::packing {
@@ -39,23 +41,16 @@ private:
   static bool before(const Waiting &a, const Waiting &b) {
     return a.least != b.least ? a.least < b.least : a.rank < b.rank;
   }
-  struct Piece {
-    int32_t begin, end; ///< sections
-    T high;             ///< rounded up to the granule
-  };
-  struct Item {
-    int32_t firstPiece, endPiece;
-    int32_t begin, end; ///< hull of its pieces
-    T size;             ///< largest high, rounded
-    T height;           ///< not rounded
-    int64_t alignment, residue;
-    int32_t body;
-    int32_t twin; ///< an equal item of the next smaller rank, or -1
-  };
+  using Item = typename ItemTable<T>::Item;
+  using Piece = typename ItemTable<T>::Piece;
 
   void setUp(const std::vector<int32_t> &order);
-  T alignUp(const Item &item, T base) const;
-  T lift(const Item &lower, const Item &upper) const;
+  T alignUp(const Item &item, T base) const {
+    return table.alignUp(item, base, capacity);
+  }
+  T lift(const Item &lower, const Item &upper) const {
+    return table.lift(lower, upper);
+  }
   void unplace(int32_t rank);
   void unplaceAll(size_t first, size_t count);
   SearchOutcome searchPart(size_t first, size_t count);
@@ -69,15 +64,15 @@ private:
   bool fits(size_t first, size_t count, int32_t begin, int32_t end);
   bool blameQueue(size_t index, size_t first, size_t count, int32_t begin,
                   int32_t end);
-  void addConflict(const Item &item);
+  void addConflict(const Item &item) { conflict.add(item.begin, item.end); }
   void addConflictsAround(size_t index, size_t first, size_t count);
-  bool inConflict(const Item &item) const;
   SearchOutcome splitAndSearch(size_t first, size_t count, const Item &placed);
 
   const Model &model;
   int64_t unit;
-  std::vector<Piece> pieces;
-  std::vector<Item> items; ///< by rank
+  ItemTable<T> table;
+  const std::vector<Piece> &pieces = table.pieces;
+  const std::vector<Item> &items = table.items; ///< by rank
   std::vector<char> placed;
   std::vector<T> bases;
   /// Unplaced items whose hull crosses the boundary after each section.
@@ -88,8 +83,8 @@ private:
   std::vector<std::pair<T, Waiting>> ties;
   std::vector<T> sums;         ///< per section, of `fits`
   std::vector<T> waitingBytes; ///< per section, of all unplaced items
-  /// Sections that the last failure depends on, as bits.
-  std::vector<uint64_t> conflict;
+  /// Sections that the last failure depends on.
+  ConflictSet conflict;
   /// The same for each open node: of its alternatives so far.
   std::vector<uint64_t> openConflicts;
   T capacity = 0;
@@ -100,88 +95,20 @@ private:
 
 template <typename T>
 void SearchOf<T>::setUp(const std::vector<int32_t> &order) {
-  size_t count = order.size();
-  items.resize(count);
-  pieces.clear();
-  placed.assign(count, 0);
-  bases.assign(count, 0);
+  table.build(model, order, unit);
+  placed.assign(order.size(), 0);
+  bases.assign(order.size(), 0);
   crossing.assign(model.numSections + 1, 0);
   sums.assign(model.numSections, 0);
   waitingBytes.assign(model.numSections, 0);
-  conflict.assign((model.numSections + 63) / 64, 0);
+  conflict.resize(model.numSections);
   openConflicts.clear();
-  for (size_t rank = 0; rank < count; ++rank) {
-    const Body &body = model.bodies[order[rank]];
-    Item &item = items[rank];
-    item = Item();
-    item.body = order[rank];
-    item.firstPiece = static_cast<int32_t>(pieces.size());
-    item.begin = model.numSections;
-    item.end = 0;
-    for (const Slot &slot : model.slotsOf(body)) {
-      int64_t high = (slot.high + model.granule - 1) / model.granule *
-                     model.granule / unit;
-      pieces.push_back({slot.begin, slot.end, static_cast<T>(high)});
-      for (int32_t s = slot.begin; s < slot.end; ++s)
-        waitingBytes[s] = static_cast<T>(waitingBytes[s] + high);
-      item.begin = std::min(item.begin, slot.begin);
-      item.end = std::max(item.end, slot.end);
-      item.size = std::max(item.size, static_cast<T>(high));
-    }
-    item.endPiece = static_cast<int32_t>(pieces.size());
-    item.height = static_cast<T>(body.height / unit);
-    item.alignment = std::max<int64_t>(body.alignment / unit, 1);
-    item.residue = body.residue / unit;
+  for (const Item &item : items)
     for (int32_t s = item.begin; s + 1 < item.end; ++s)
       ++crossing[s];
-  }
-  // Equal items: sort ranks by everything that counts, link neighbours.
-  std::vector<int32_t> ranks(count);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  auto shape = [&](int32_t r) {
-    const Item &i = items[r];
-    return std::tuple(i.begin, i.end, i.size, i.height, i.alignment, i.residue,
-                      i.endPiece - i.firstPiece);
-  };
-  std::sort(ranks.begin(), ranks.end(), [&](int32_t a, int32_t b) {
-    auto left = shape(a), right = shape(b);
-    return left != right ? left < right : a < b;
-  });
-  for (size_t i = 0; i < count; ++i) {
-    Item &item = items[ranks[i]];
-    item.twin = -1;
-    if (i > 0 && item.endPiece - item.firstPiece == 1 &&
-        shape(ranks[i - 1]) == shape(ranks[i]))
-      item.twin = ranks[i - 1];
-  }
-}
-
-/// The permitted base at or above `base`; one above the capacity stands for all
-/// that are too high.
-template <typename T>
-T SearchOf<T>::alignUp(const Item &item, T base) const {
-  if (item.alignment == 1)
-    return base;
-  int64_t over = (int64_t(base) - item.residue) % item.alignment;
-  int64_t up = over > 0 ? base + item.alignment - over : base - over;
-  return static_cast<T>(std::min<int64_t>(up, int64_t(capacity) + 1));
-}
-
-/// How far above the base of `lower` an item `upper` on top of it lies; 0 if
-/// they share no section.
-template <typename T>
-T SearchOf<T>::lift(const Item &lower, const Item &upper) const {
-  if (lower.begin >= upper.end || upper.begin >= lower.end)
-    return 0;
-  if (lower.endPiece - lower.firstPiece == 1 &&
-      upper.endPiece - upper.firstPiece == 1)
-    return lower.size;
-  T result = 0;
-  for (int32_t a = lower.firstPiece; a < lower.endPiece; ++a)
-    for (int32_t b = upper.firstPiece; b < upper.endPiece; ++b)
-      if (pieces[a].begin < pieces[b].end && pieces[b].begin < pieces[a].end)
-        result = std::max(result, pieces[a].high);
-  return result;
+  for (const Piece &piece : pieces)
+    for (int32_t s = piece.begin; s < piece.end; ++s)
+      waitingBytes[s] = static_cast<T>(waitingBytes[s] + piece.high);
 }
 
 template <typename T>
@@ -202,26 +129,6 @@ void SearchOf<T>::unplaceAll(size_t first, size_t count) {
       unplace(stack[i].rank);
 }
 
-template <typename T>
-void SearchOf<T>::addConflict(const Item &item) {
-  for (int32_t word = item.begin / 64; word <= (item.end - 1) / 64; ++word) {
-    int32_t low = std::max(item.begin - word * 64, 0);
-    int32_t high = std::min(item.end - word * 64, 64);
-    conflict[word] |= (~uint64_t(0) >> (64 - (high - low))) << low;
-  }
-}
-
-template <typename T>
-bool SearchOf<T>::inConflict(const Item &item) const {
-  for (int32_t word = item.begin / 64; word <= (item.end - 1) / 64; ++word) {
-    int32_t low = std::max(item.begin - word * 64, 0);
-    int32_t high = std::min(item.end - word * 64, 64);
-    if (conflict[word] & ((~uint64_t(0) >> (64 - (high - low))) << low))
-      return true;
-  }
-  return false;
-}
-
 /// The failure depends on where this item can be, hence on what is around it.
 template <typename T>
 void SearchOf<T>::addConflictsAround(size_t index, size_t first, size_t count) {
@@ -234,7 +141,7 @@ void SearchOf<T>::addConflictsAround(size_t index, size_t first, size_t count) {
       continue;
     // What a stuck neighbour waits for is not followed any further.
     if (stack[j].stuck)
-      std::fill(conflict.begin(), conflict.end(), ~uint64_t(0));
+      conflict.fill();
     addConflict(items[stack[j].rank]);
   }
 }
@@ -251,7 +158,7 @@ bool SearchOf<T>::blameQueue(size_t index, size_t first, size_t count,
          s < std::min(pieces[p].end, end); ++s)
       if (sums[s] > sums[worst])
         worst = s;
-  std::fill(conflict.begin(), conflict.end(), 0);
+  conflict.clear();
   for (size_t j = index; j < first + count; ++j) {
     if (stack[j].begin > worst || worst >= stack[j].end)
       continue;
@@ -329,7 +236,7 @@ bool SearchOf<T>::settle(size_t index, size_t first, size_t count) {
     }
   }
   if (lowest == std::numeric_limits<T>::max()) {
-    std::fill(conflict.begin(), conflict.end(), 0);
+    conflict.clear();
     addConflictsAround(index, first, count);
     return false;
   }
@@ -435,13 +342,9 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
   // What the failures of the alternatives so far depend on.
   size_t open = openConflicts.size(), words = conflict.size();
   openConflicts.resize(open + words, 0);
-  auto remember = [&] {
-    for (size_t w = 0; w < words; ++w)
-      openConflicts[open + w] |= conflict[w];
-  };
+  auto remember = [&] { conflict.addTo(&openConflicts[open]); };
   auto fail = [&] {
-    for (size_t w = 0; w < words; ++w)
-      conflict[w] |= openConflicts[open + w];
+    conflict.addFrom(&openConflicts[open]);
     openConflicts.resize(open);
     return SearchOutcome::Exhausted;
   };
@@ -462,7 +365,7 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
         openConflicts.resize(open);
         return outcome;
       }
-      if (rules.jump && !inConflict(item))
+      if (rules.jump && !conflict.meets(item.begin, item.end))
         return fail();
       addConflict(item);
       remember();
@@ -488,7 +391,7 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
     if (!fits(first, count, item.begin, item.end))
       return fail();
   }
-  std::fill(conflict.begin(), conflict.end(), 0);
+  conflict.clear();
   const Item &lowest = items[smallestRank];
   for (size_t j = first; j < first + count; ++j)
     if (lift(items[stack[j].rank], lowest))
