@@ -135,6 +135,13 @@ private:
       value.mirroredKernel = convolution->mirrored_kernel();
       value.pieces = convolution->pieces();
       result.description = std::move(value);
+    } else if (const auto *lapack = entry.description_as_Lapack()) {
+      Lapack value;
+      value.routine = text(lapack->routine());
+      value.type = ElementType(lapack->type());
+      value.sizes = numbers(lapack->sizes());
+      value.letters = text(lapack->letters());
+      result.description = std::move(value);
     } else {
       complete = false;
     }

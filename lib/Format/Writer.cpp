@@ -179,6 +179,13 @@ private:
                                      uint8_t(matmul->resultType), batch, sizes,
                                      strides, matmul->epilogue, matmul->pieces)
                         .Union();
+    } else if (const auto *lapack = std::get_if<Lapack>(&entry.description)) {
+      auto routine = text(lapack->routine), letters = text(lapack->letters);
+      auto sizes = builder.CreateVector(lapack->sizes);
+      type = fb::LibraryCallDescription_Lapack;
+      description = fb::CreateLapack(builder, routine, uint8_t(lapack->type),
+                                     sizes, letters)
+                        .Union();
     } else {
       const auto &convolution = std::get<Convolution>(entry.description);
       auto spatial = builder.CreateVector(convolution.spatial);

@@ -1,13 +1,14 @@
 //===- FormLibraryGroups.cpp - Dots and convolutions for the library -----===//
 //
 // Makes a `library` group of every dot and convolution that the library runs on
-// the planned instruction set. Runs before FormGroups, which then treats these
-// groups as fixed.
+// the planned instruction set, and of every LAPACK routine. Runs before
+// FormGroups, which then treats these groups as fixed.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/LapackCalls.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -42,7 +43,8 @@ struct FormLibraryGroups
     }
     SmallVector<Operation *> candidates;
     getOperation().walk([&](Operation *op) {
-      if (llvm::isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op) &&
+      if (llvm::isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp,
+                    stablehlo::CustomCallOp>(op) &&
           !op->getParentOfType<step::GroupOp>())
         candidates.push_back(op);
     });
@@ -51,6 +53,16 @@ struct FormLibraryGroups
   }
 
 private:
+  /// A custom call that is a LAPACK routine.
+  std::optional<LibraryCandidate> describeCustomCall(Operation *op,
+                                                     std::string &whyNot) {
+    auto description =
+        describeLapack(cast<stablehlo::CustomCallOp>(op), whyNot);
+    if (!description)
+      return std::nullopt;
+    return LibraryCandidate{*description, {op}, op->getOperands()};
+  }
+
   /// The candidate if the library runs it, its pieces chosen.
   std::optional<LibraryCandidate>
   accept(std::optional<LibraryCandidate> candidate, libraries::Isa isa,
@@ -78,6 +90,8 @@ private:
       if (!candidate)
         candidate = accept(describeDot(op, /*throughResult=*/false, whyNot),
                            isa, whyNot);
+    } else if (llvm::isa<stablehlo::CustomCallOp>(op)) {
+      candidate = accept(describeCustomCall(op, whyNot), isa, whyNot);
     } else {
       candidate = accept(describeConvolution(op, whyNot), isa, whyNot);
     }
@@ -103,8 +117,11 @@ private:
     }
     for (Operation *member : candidate->operations)
       builder.clone(*member, mapping);
-    step::YieldOp::create(builder, op->getLoc(),
-                          mapping.lookup(last->getResult(0)));
+    step::YieldOp::create(
+        builder, op->getLoc(),
+        llvm::map_to_vector(last->getResults(), [&](Value result) {
+          return mapping.lookup(result);
+        }));
     last->replaceAllUsesWith(group.getOutputs());
     for (Operation *member : llvm::reverse(candidate->operations))
       if (member->use_empty())

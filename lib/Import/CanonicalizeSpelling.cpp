@@ -70,6 +70,29 @@ struct GetOfTuple : OpRewritePattern<GetTupleElementOp> {
   }
 };
 
+/// Floating-point sums of products of integers, as sums of products of what
+/// they are converted to.
+template <typename Op>
+struct ConvertBeforeProducts : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Type result = getElementTypeOrSelf(op.getType());
+    auto isInteger = [](Value operand) {
+      return isa<IntegerType>(getElementTypeOrSelf(operand.getType()));
+    };
+    if (!isa<FloatType>(result) || !llvm::any_of(op->getOperands(), isInteger))
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      for (OpOperand &operand : op->getOpOperands())
+        if (isInteger(operand.get()))
+          operand.set(
+              ConvertOp::create(rewriter, op.getLoc(), operand.get(), result));
+    });
+    return success();
+  }
+};
+
 /// The deprecated `broadcast` puts new dimensions in front.
 struct LeadingBroadcast : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -275,9 +298,11 @@ class CanonicalizeSpelling
     RewritePatternSet set(context);
     populateShapeSpelling(set);
     populateEmptyTensors(set);
-    set.add<ConvertToSameType, NameCompareType, GetOfTuple, LeadingBroadcast,
-            GeneralDot, StaticReshape, StaticBroadcast, StaticIota, StaticSlice,
-            StaticPad, StaticGather, KnownDimensionSize, MapOnTensors>(context);
+    set.add<ConvertBeforeProducts<ConvolutionOp>,
+            ConvertBeforeProducts<DotGeneralOp>, ConvertToSameType,
+            NameCompareType, GetOfTuple, LeadingBroadcast, GeneralDot,
+            StaticReshape, StaticBroadcast, StaticIota, StaticSlice, StaticPad,
+            StaticGather, KnownDimensionSize, MapOnTensors>(context);
     patterns = std::move(set);
     return success();
   }

@@ -139,6 +139,27 @@ struct ScatterNothing : OpRewritePattern<ScatterOp> {
   }
 };
 
+/// A matrix without elements has nothing to decompose, and no reason to fail.
+struct DecomposeNothing : OpRewritePattern<CustomCallOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CustomCallOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getCallTargetName().starts_with("lapack_") ||
+        op->getNumOperands() == 0 || !isEmpty(op->getOperand(0)) ||
+        !llvm::all_of(op->getResultTypes(), [](Type type) {
+          return getElementTypeOrSelf(type).isIntOrFloat();
+        }))
+      return failure();
+    SmallVector<Value> zeros;
+    for (Type type : op->getResultTypes())
+      zeros.push_back(
+          ConstantOp::create(rewriter, op.getLoc(),
+                             cast<ElementsAttr>(rewriter.getZeroAttr(type))));
+    rewriter.replaceOp(op, zeros);
+    return success();
+  }
+};
+
 /// Of a source without elements nothing is scattered.
 struct SelectNothing : OpRewritePattern<SelectAndScatterOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -157,7 +178,7 @@ struct SelectNothing : OpRewritePattern<SelectAndScatterOp> {
 void populateEmptyTensors(RewritePatternSet &patterns) {
   patterns.add<EmptyResult, ReduceNothing, ContractNothing<DotGeneralOp>,
                ContractNothing<ConvolutionOp>, JoinNothing, PadNothing,
-               UpdateNothing, ScatterNothing, SelectNothing>(
+               UpdateNothing, ScatterNothing, DecomposeNothing, SelectNothing>(
       patterns.getContext());
 }
 

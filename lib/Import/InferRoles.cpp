@@ -297,7 +297,7 @@ private:
                        carried, arguments.size());
     bool anyName = llvm::any_of(
         arguments, [](const auto &argument) { return !argument.path.empty(); });
-    if (!carried && !anyName && results.size() > 1)
+    if (!carried && !anyName && !arguments.empty() && results.size() > 1)
       main.emitWarning()
           << "no argument is carried from step to step: none is donated and "
              "the "

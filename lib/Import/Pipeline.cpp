@@ -18,6 +18,7 @@ namespace tenon::importer {
 
 void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
   manager.addPass(createIgnoreShardingsPass());
+  manager.addPass(createExpandTopKPass());
   InlineFunctionsPassOptions inlining;
   inlining.entry = options.entry;
   manager.addPass(createInlineFunctionsPass(inlining));

@@ -119,15 +119,16 @@ std::unique_ptr<Call> Call::create(const Description &description, Isa isa,
                      description);
   if (!error.empty())
     return nullptr;
+  if (const auto *lapack = std::get_if<LapackDescription>(&description))
+    return createLapackCall(*lapack);
   const Engine *engine = engineFor(isa, error);
   if (!engine)
     return nullptr;
   PlanForOneThread oneThread;
-  return std::visit(
-      [&](const auto &value) -> std::unique_ptr<Call> {
-        return createCall(value, *engine, isa, error);
-      },
-      description);
+  if (const auto *matmul = std::get_if<MatmulDescription>(&description))
+    return createCall(*matmul, *engine, isa, error);
+  return createCall(std::get<ConvolutionDescription>(description), *engine, isa,
+                    error);
 }
 
 std::string

@@ -100,6 +100,9 @@ std::unique_ptr<PrimitiveCall>
 createCall(const ConvolutionDescription &description, const Engine &engine,
            Isa isa, std::string &error);
 
+/// A call that is no oneDNN primitive; its description must be valid.
+std::unique_ptr<Call> createLapackCall(const LapackDescription &description);
+
 } // namespace tenon::libraries
 
 #endif // TENON_LIB_LIBRARIES_PRIMITIVECALL_H

@@ -40,6 +40,8 @@ std::string outOfRange(const char *what, int64_t value) {
 bool isExtent(int64_t value) { return value >= 1 && value <= largest; }
 bool isStride(int64_t value) { return value >= 0 && value <= largest; }
 
+constexpr const char *lapackName = "LAPACK";
+
 std::optional<ElementType> knownType(ElementType type) {
   if (type > ElementType::f64)
     return std::nullopt;
@@ -187,6 +189,17 @@ format::LibraryCallEntry tenon::libraries::store(const Description &description,
     entry.description = std::move(stored);
     return entry;
   }
+  if (const auto *d = std::get_if<LapackDescription>(&description)) {
+    entry.library = lapackName;
+    entry.libraryVersion = lapackVersion();
+    format::Lapack stored;
+    stored.routine = libraries::name(d->routine);
+    stored.type = d->type;
+    stored.sizes = {d->batch, d->rows, d->columns, d->reflectors};
+    stored.letters = {d->triangle, d->side, d->transpose, d->diagonal, d->mode};
+    entry.description = std::move(stored);
+    return entry;
+  }
   const auto &d = std::get<ConvolutionDescription>(description);
   format::Convolution stored;
   stored.kind = uint8_t(d.kind);
@@ -283,15 +296,48 @@ restoreConvolution(const format::Convolution &stored, std::string &error) {
   return d;
 }
 
+static std::optional<Description> restoreLapack(const format::Lapack &stored,
+                                                std::string &error) {
+  auto routine = lapackRoutineFromName(stored.routine);
+  if (!routine || stored.sizes.size() != 4 || stored.letters.size() != 5) {
+    error = "a LAPACK call has an unknown routine or the wrong number of sizes";
+    return std::nullopt;
+  }
+  LapackDescription d;
+  d.routine = *routine;
+  d.type = stored.type;
+  d.batch = stored.sizes[0];
+  d.rows = stored.sizes[1];
+  d.columns = stored.sizes[2];
+  d.reflectors = stored.sizes[3];
+  d.triangle = stored.letters[0];
+  d.side = stored.letters[1];
+  d.transpose = stored.letters[2];
+  d.diagonal = stored.letters[3];
+  d.mode = stored.letters[4];
+  error = whyInvalid(d);
+  if (!error.empty())
+    return std::nullopt;
+  return d;
+}
+
+std::string
+tenon::libraries::libraryVersion(const format::LibraryCallEntry &entry) {
+  return entry.library == lapackName ? lapackVersion() : libraryVersion();
+}
+
 std::optional<Description>
 tenon::libraries::restore(const format::LibraryCallEntry &entry,
                           std::string &error) {
   error.clear();
-  if (entry.library != "oneDNN") {
+  const auto *lapack = std::get_if<format::Lapack>(&entry.description);
+  if (entry.library != (lapack ? lapackName : "oneDNN")) {
     error = "the file wants library '" + entry.library +
-            "', this runtime has oneDNN";
+            "', this runtime has oneDNN and LAPACK";
     return std::nullopt;
   }
+  if (lapack)
+    return restoreLapack(*lapack, error);
   if (const auto *matmul = std::get_if<format::Matmul>(&entry.description))
     return restoreMatmul(*matmul, error);
   return restoreConvolution(std::get<format::Convolution>(entry.description),

@@ -252,7 +252,8 @@ LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
   SmallVector<Value> arguments;
   for (Value operand : group.getInputs())
     arguments.push_back(slice(operand));
-  arguments.push_back(slice(group.getResult(0)));
+  for (Value result : group.getOutputs())
+    arguments.push_back(slice(result));
   auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
   if (bytes && bytes.getInt() > 0)
     arguments.push_back(

@@ -78,6 +78,8 @@ LogicalResult evaluateCustomCall(Operation *op, Interpreter &interpreter,
     llvm::append_range(results, operands);
     return success();
   }
+  if (isLapackCall(op))
+    return evaluateLapackCall(op, interpreter, operands, results);
   return interpreter.unsupported(op);
 }
 

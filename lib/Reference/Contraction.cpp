@@ -2,7 +2,8 @@
 //-----------------------===//
 //
 // Sums of products in row-major order of the contracted indices, accumulated in
-// f32 for f32 and narrower types, in f64 for f64, wrapping for integers.
+// f32 for f32 and narrower types, in f64 for f64, wrapping for integers; of
+// booleans, whether any product holds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +31,8 @@ public:
       addTo(sum, x.imaginary, y.imaginary, -1);
       addTo(imaginary, x.real, y.imaginary, 1);
       addTo(imaginary, x.imaginary, y.real, 1);
+    } else if (result.isInteger(1)) {
+      integer |= uint64_t(x.integer & y.integer);
     } else if (!real)
       integer += uint64_t(x.integer) * uint64_t(y.integer);
     else

@@ -33,6 +33,13 @@ llvm::ArrayRef<Evaluator> collectiveEvaluators();
 llvm::ArrayRef<Evaluator> callEvaluators();
 llvm::ArrayRef<Evaluator> linearAlgebraEvaluators();
 
+/// Custom calls that are LAPACK routines, see LapackCalls.cpp.
+bool isLapackCall(mlir::Operation *op);
+mlir::LogicalResult evaluateLapackCall(mlir::Operation *op,
+                                       Interpreter &interpreter,
+                                       llvm::ArrayRef<Tensor> operands,
+                                       Tensors &results);
+
 /// The type of a result as a tensor.
 inline mlir::RankedTensorType resultType(mlir::Operation *op,
                                          unsigned index = 0) {

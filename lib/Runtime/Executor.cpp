@@ -94,6 +94,9 @@ std::string describeCall(const format::LibraryCallEntry &entry) {
            (batch.empty() ? "" : times(batch) + " of ") + times(matmul->sizes) +
            " " + std::string(name(matmul->lhsType));
   }
+  if (const auto *lapack = std::get_if<format::Lapack>(&entry.description))
+    return lapack->routine + " of " + times(lapack->sizes) + " " +
+           std::string(name(lapack->type));
   const auto &c = std::get<format::Convolution>(entry.description);
   static constexpr const char *kinds[] = {"convolution",
                                           "convolution data gradient",
@@ -199,10 +202,10 @@ bool Executor::Implementation::loadCalls(Error &error) {
       error = {Failure::machine,
                "a library call was planned with " +
                    std::to_string(entry.workspaceBytes) +
-                   " bytes of workspace (oneDNN " + entry.libraryVersion +
-                   "), here it needs " +
-                   std::to_string(call->workspaceBytes()) + " (oneDNN " +
-                   libraries::libraryVersion() +
+                   " bytes of workspace (" + entry.library + " " +
+                   entry.libraryVersion + "), here it needs " +
+                   std::to_string(call->workspaceBytes()) + " (" +
+                   entry.library + " " + libraries::libraryVersion(entry) +
                    "); compile the step again on this machine"};
       return false;
     }

@@ -149,3 +149,16 @@ func.func @regions(%x: tensor<8xf32>, %init: tensor<f32>) -> (tensor<f32>, tenso
   }
   return %0, %one : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// Floating-point sums of products of integers.
+
+// CHECK-LABEL: func.func @float_sums_of_integers
+// CHECK: %[[X:.*]] = stablehlo.convert %arg0 : (tensor<2x3xi16>) -> tensor<2x3xf16>
+// CHECK: %[[Y:.*]] = stablehlo.convert %arg1 : (tensor<3x2xi16>) -> tensor<3x2xf16>
+// CHECK: stablehlo.dot_general %[[X]], %[[Y]]
+func.func @float_sums_of_integers(%x: tensor<2x3xi16>, %y: tensor<3x2xi16>) -> tensor<2x2xf16> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x3xi16>, tensor<3x2xi16>) -> tensor<2x2xf16>
+  return %0 : tensor<2x2xf16>
+}

@@ -44,6 +44,12 @@ ElementType typeOf(const libraries::ConvolutionDescription &convolution) {
   return convolution.type;
 }
 
+/// Decompositions are not part of the floor: they are no dots.
+double flopsOf(const libraries::LapackDescription &) { return 0; }
+ElementType typeOf(const libraries::LapackDescription &lapack) {
+  return lapack.type;
+}
+
 /// Adds one run of a call.
 void add(const format::LibraryCallEntry &entry, const target::Target &target,
          Work &work) {

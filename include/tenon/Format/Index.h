@@ -194,9 +194,19 @@ struct Convolution {
   bool operator==(const Convolution &) const = default;
 };
 
+/// The stored form of libraries::LapackDescription.
+struct Lapack {
+  std::string routine; // libraries::name(LapackRoutine)
+  ElementType type = ElementType::f32;
+  std::vector<int64_t> sizes; // batch, rows, columns, reflectors
+  std::string letters;        // triangle, side, transpose, diagonal, mode
+
+  bool operator==(const Lapack &) const = default;
+};
+
 struct LibraryCallEntry {
-  std::variant<Matmul, Convolution> description;
-  std::string library = "oneDNN";
+  std::variant<Matmul, Convolution, Lapack> description;
+  std::string library = "oneDNN"; // or "LAPACK"
   std::string libraryVersion; // planned with
   std::string isa; // libraries::name(Isa): what the plan is capped to
   uint64_t workspaceBytes = 0;

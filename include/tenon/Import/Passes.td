@@ -37,6 +37,25 @@ def IgnoreShardingsPass : Pass<"import-ignore-shardings", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def ExpandTopKPass : Pass<"import-expand-top-k", "::mlir::ModuleOp"> {
+  let summary = "approximate selections, exactly";
+  let description = [{
+    Replaces the custom call `ApproxTopK`, which may miss some of the largest
+    elements to be faster on other machines, by a sort with its comparator and a
+    slice.
+
+    ```mlir
+    // before
+    %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %low, %none) {called_computations = [@greater], ...}
+    // after
+    %0:2 = "stablehlo.sort"(%x, %i) ({ ... }) : ...
+    %1 = stablehlo.slice %0#0 [0:4] : (tensor<9xf32>) -> tensor<4xf32>
+    %2 = stablehlo.slice %0#1 [0:4] : (tensor<9xi32>) -> tensor<4xi32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def InlineFunctionsPass : Pass<"import-inline-functions", "::mlir::ModuleOp"> {
   let summary = "one function, nothing called";
   let description = [{

@@ -10,6 +10,7 @@
 
 #include "tenon/Format/Index.h"
 #include "tenon/Libraries/Convolution.h"
+#include "tenon/Libraries/Lapack.h"
 #include "tenon/Libraries/Matmul.h"
 
 #include <optional>
@@ -18,7 +19,8 @@
 
 namespace tenon::libraries {
 
-using Description = std::variant<MatmulDescription, ConvolutionDescription>;
+using Description =
+    std::variant<MatmulDescription, ConvolutionDescription, LapackDescription>;
 
 /// The entry for a call planned for `isa` with this machine's library version.
 format::LibraryCallEntry store(const Description &description, Isa isa,
@@ -33,9 +35,12 @@ std::optional<Description> restore(const format::LibraryCallEntry &entry,
 /// extents in range, pieces positive), otherwise what is wrong.
 std::string whyInvalid(const MatmulDescription &description);
 std::string whyInvalid(const ConvolutionDescription &description);
+std::string whyInvalid(const LapackDescription &description);
 
-/// The library's version, `2.6.3`.
+/// oneDNN's version, `2.6.3`.
 std::string libraryVersion();
+/// The version of the library that runs an entry's call, in this process.
+std::string libraryVersion(const format::LibraryCallEntry &entry);
 
 } // namespace tenon::libraries
 

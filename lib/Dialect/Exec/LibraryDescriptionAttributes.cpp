@@ -96,6 +96,31 @@ constexpr IntegerField<ConvolutionDescription> convolutionFields[] = {
     {"pieces", &ConvolutionDescription::pieces},
 };
 
+constexpr TypeField<LapackDescription> lapackTypes[] = {
+    {"type", &LapackDescription::type},
+};
+
+constexpr IntegerField<LapackDescription> lapackFields[] = {
+    {"batch", &LapackDescription::batch},
+    {"rows", &LapackDescription::rows},
+    {"columns", &LapackDescription::columns},
+    {"reflectors", &LapackDescription::reflectors},
+    {"pieces", &LapackDescription::pieces},
+};
+
+struct LetterField {
+  llvm::StringLiteral key;
+  char LapackDescription::*member;
+};
+
+constexpr LetterField lapackLetters[] = {
+    {"triangle", &LapackDescription::triangle},
+    {"side", &LapackDescription::side},
+    {"transpose", &LapackDescription::transpose},
+    {"diagonal", &LapackDescription::diagonal},
+    {"mode", &LapackDescription::mode},
+};
+
 // In the order of the enumerators.
 constexpr std::array<llvm::StringLiteral, 3> epilogueNames{"none", "bias",
                                                            "bias_relu"};
@@ -269,6 +294,18 @@ DictionaryAttr toDictionary(MLIRContext *context,
   return writer.finish();
 }
 
+DictionaryAttr toDictionary(MLIRContext *context,
+                            const LapackDescription &description) {
+  DictionaryWriter writer(context);
+  writer.add("call", "lapack");
+  writer.add("routine", StringRef(name(description.routine)));
+  writer.add(description, lapackTypes);
+  writer.add(description, lapackFields);
+  for (const LetterField &field : lapackLetters)
+    writer.add(field.key, StringRef(&(description.*field.member), 1));
+  return writer.finish();
+}
+
 } // namespace
 
 DictionaryAttr tenon::exec::toAttribute(MLIRContext *context,
@@ -312,7 +349,27 @@ tenon::exec::fromAttribute(DictionaryAttr attribute, std::string &error) {
     description.mirroredKernel = mirrored.getValue();
     return description;
   }
-  error = "'call' of a library description is neither \"matmul\" nor "
-          "\"convolution\"";
+  if (call && call.getValue() == "lapack") {
+    LapackDescription description;
+    DictionaryReader reader(attribute, "lapack", error);
+    reader.get<StringAttr>("call", "a string");
+    auto name = reader.get<StringAttr>("routine", "a string");
+    reader.get(description, lapackTypes);
+    reader.get(description, lapackFields);
+    for (const LetterField &field : lapackLetters)
+      if (auto letter = reader.get<StringAttr>(field.key, "a letter");
+          letter && letter.size() == 1)
+        description.*field.member = letter.getValue().front();
+    if (!reader.finish())
+      return std::nullopt;
+    auto routine = lapackRoutineFromName(name.getValue());
+    error = routine ? "" : "unknown LAPACK routine '" + name.str() + "'";
+    if (!routine)
+      return std::nullopt;
+    description.routine = *routine;
+    return description;
+  }
+  error = "'call' of a library description is none of \"matmul\", "
+          "\"convolution\" and \"lapack\"";
   return std::nullopt;
 }

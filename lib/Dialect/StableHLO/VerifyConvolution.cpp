@@ -230,10 +230,12 @@ static LogicalResult checkElementTypes(ConvolutionOp op,
       isa<quant::QuantizedType>(result))
     return checkQuantized(op, numbers, lhs, rhs, result);
   // convolution_c27. Exporters ask for sums in a wider type by the result's
-  // type, which is more than the constraint allows.
+  // type, floating-point sums of integers included, which is more than the
+  // constraint allows.
   if (failed(checkSameElementType(op, "lhs", lhs, "rhs", rhs)))
     return failure();
-  if (!isPromotable(lhs, result))
+  bool isFloatSum = isa<IntegerType>(lhs) && isa<FloatType>(result);
+  if (!isFloatSum && !isPromotable(lhs, result))
     return op.emitOpError()
            << "'result' has element type " << result << ", expected one that "
            << lhs << " can be promoted to";

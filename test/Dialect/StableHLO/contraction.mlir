@@ -54,3 +54,11 @@ func.func @linear_algebra(%a: tensor<5x4x4xf64>, %b: tensor<5x4x2xf64>, %z: tens
   %4 = stablehlo.fft %z, type = IRFFT, length = [30] : (tensor<16xcomplex<f32>>) -> tensor<30xf32>
   return
 }
+
+// A convolution of integers may be summed in floating point: exporters write it.
+// CHECK-LABEL: func.func @float_sums
+// CHECK: stablehlo.convolution
+func.func @float_sums(%x: tensor<1x4x4x1xi16>, %k: tensor<1x1x1x1xi16>) -> tensor<1x4x4x1xbf16> {
+  %0 = "stablehlo.convolution"(%x, %k) <{dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64}> : (tensor<1x4x4x1xi16>, tensor<1x1x1x1xi16>) -> tensor<1x4x4x1xbf16>
+  return %0 : tensor<1x4x4x1xbf16>
+}

@@ -62,13 +62,29 @@ ConvolutionDescription convolution() {
   return d;
 }
 
+LapackDescription lapack() {
+  LapackDescription d;
+  d.routine = LapackRoutine::trsm;
+  d.type = ElementType::c128;
+  d.batch = 1;
+  d.rows = 2;
+  d.columns = 3;
+  d.reflectors = 4;
+  d.triangle = 'U';
+  d.side = 'R';
+  d.transpose = 'C';
+  d.diagonal = 'N';
+  d.mode = 'V';
+  return d;
+}
+
 } // namespace
 
 TEST(LibraryDescriptionAttributes, ThereAndBackThroughText) {
   MLIRContext context;
   for (const LibraryDescription &description :
        {LibraryDescription(matmul()), LibraryDescription(convolution()),
-        LibraryDescription(MatmulDescription()),
+        LibraryDescription(lapack()), LibraryDescription(MatmulDescription()),
         LibraryDescription(ConvolutionDescription())}) {
     DictionaryAttr attribute = toAttribute(&context, description);
     std::string text, error;
@@ -111,8 +127,8 @@ TEST(LibraryDescriptionAttributes, FaultsAreNamed) {
                   "an array of dictionaries"));
   EXPECT_TRUE(has(changed("batch", builder.getI64ArrayAttr({1})),
                   "expected a dictionary"));
-  EXPECT_TRUE(has(changed("call", builder.getStringAttr("sort")), "neither"));
-  EXPECT_TRUE(has(changed("call", {}), "neither"));
+  EXPECT_TRUE(has(changed("call", builder.getStringAttr("sort")), "none of"));
+  EXPECT_TRUE(has(changed("call", {}), "none of"));
   std::string error;
   EXPECT_FALSE(fromAttribute({}, error));
   EXPECT_TRUE(has(error, "missing"));

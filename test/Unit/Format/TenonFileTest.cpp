@@ -50,7 +50,7 @@ Index fullIndex() {
   empty.storage = {0, 4096, 0};
   index.tensors = {state, empty, scalar};
   index.kernels = {{"k0", "first", false}, {"k1", "", true, {0, 2}}};
-  LibraryCallEntry matmul, convolution;
+  LibraryCallEntry matmul, convolution, lapack;
   Matmul m;
   m.lhsType = ElementType::bf16;
   m.batch = {2, 3, 0, 5};
@@ -74,7 +74,10 @@ Index fullIndex() {
   c.mirroredKernel = true;
   c.pieces = 2;
   convolution.description = c;
-  index.libraryCalls = {matmul, convolution};
+  lapack.description =
+      Lapack{"gesdd", ElementType::c64, {2, 5, 7, 0}, "    A"};
+  lapack.library = "LAPACK";
+  index.libraryCalls = {matmul, convolution, lapack};
   EntryPoint &step = index.entryPoints.emplace_back();
   step.name = "step";
   Launch launch{1, {{0, 0, 64}, {1, 128, 4}}, 16};

@@ -9,6 +9,7 @@
 #define TENON_DIALECT_EXEC_EXEC_H
 
 #include "tenon/Libraries/Convolution.h"
+#include "tenon/Libraries/Lapack.h"
 #include "tenon/Libraries/Matmul.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -51,8 +52,10 @@ inline constexpr llvm::StringLiteral scratchBytesAttrName =
 /// Group and library attribute: the dictionary form of a description.
 inline constexpr llvm::StringLiteral libraryAttrName = "exec.library";
 
-using LibraryDescription = std::variant<libraries::MatmulDescription,
-                                        libraries::ConvolutionDescription>;
+using LibraryDescription =
+    std::variant<libraries::MatmulDescription,
+                 libraries::ConvolutionDescription,
+                 libraries::LapackDescription>;
 
 /// The readable dictionary a description is stored as in IR, and back; nothing
 /// if the dictionary is not one (a message goes to `error`).

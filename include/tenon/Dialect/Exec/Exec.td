@@ -94,9 +94,9 @@ def Exec_ConstantOp : Exec_Op<"constant"> {
 def Exec_LibraryOp : Exec_Op<"library", [Symbol]> {
   let summary = "a described library call";
   let description = [{
-    `description` is the dictionary form of a MatmulDescription or a
-    ConvolutionDescription (include/tenon/Libraries), `workspace_bytes` what the
-    planned library version needs.
+    `description` is the dictionary form of a MatmulDescription, a
+    ConvolutionDescription or a LapackDescription (include/tenon/Libraries),
+    `workspace_bytes` what the planned library version needs.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$description,
                        I64Attr:$workspace_bytes);
@@ -138,8 +138,8 @@ def Exec_LaunchOp : Exec_Op<"launch"> {
 def Exec_LibraryCallOp : Exec_Op<"library_call"> {
   let summary = "runs a library call";
   let description = [{
-    The arguments are the operands, the bias if the epilogue has one, the result,
-    and the workspace if any.
+    The arguments are the operands, the bias if the epilogue has one, the
+    results, and the workspace if any.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$slices);
   let assemblyFormat = "$callee `(` $slices `)` attr-dict `:` type($slices)";

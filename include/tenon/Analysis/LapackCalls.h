@@ -1,0 +1,27 @@
+//===- LapackCalls.h - Custom calls that are LAPACK routines --------------===//
+//
+// JAX writes matrix decompositions for the CPU as custom calls
+// `lapack_<letter><routine>_ffi`. Fusion makes library calls of them, and the
+// reference interpreter runs them through the same library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_ANALYSIS_LAPACKCALLS_H
+#define TENON_ANALYSIS_LAPACKCALLS_H
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Libraries/Lapack.h"
+
+#include <optional>
+
+namespace tenon {
+
+/// The routine a custom call stands for; nothing, with the reason, if it is no
+/// LAPACK call or one that is not offered. Complex elements may be there as
+/// such, or as a last dimension of two parts.
+std::optional<libraries::LapackDescription>
+describeLapack(stablehlo::CustomCallOp op, std::string &whyNot);
+
+} // namespace tenon
+
+#endif // TENON_ANALYSIS_LAPACKCALLS_H

@@ -1,0 +1,65 @@
+//===- Lapack.h - Matrix decompositions a library runs --------------------===//
+//
+// Describes one call of a LAPACK routine for a batch of matrices. Operands and
+// results are row-major, as everything in a step; the routine works on copies
+// by columns in the workspace. JAX writes these calls as custom calls
+// `lapack_*_ffi` when it exports for the CPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIBRARIES_LAPACK_H
+#define TENON_LIBRARIES_LAPACK_H
+
+#include "tenon/Libraries/Isa.h"
+#include "tenon/Support/ElementType.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenon::libraries {
+
+/// Arguments in the order of operands and results; m rows, n columns, k = min.
+enum class LapackRoutine : uint8_t {
+  potrf = 0, // a[n, n] -> factor[n, n], info
+  trsm = 1,  // a[m, m] or a[n, n], b[m, n] -> x[m, n]
+  getrf = 2, // a[m, n] -> factors[m, n], pivots[k], info
+  geqrf = 3, // a[m, n] -> reflectors[m, n], scales[k]
+  orgqr = 4, // a[m, n], scales[k] -> q[m, n]
+  gesdd = 5, // a[m, n] -> a[m, n], s[k], u[m, .], vt[., n], info
+  syevd = 6, // a[n, n] -> vectors[n, n], values[n], info
+};
+
+struct LapackDescription {
+  LapackRoutine routine = LapackRoutine::potrf;
+  ElementType type = ElementType::f32; // f32, f64, c64, c128
+  int64_t batch = 1, rows = 1, columns = 1;
+  /// Of orgqr, how many reflectors there are; otherwise 0.
+  int64_t reflectors = 0;
+  /// Letters as LAPACK takes them: which triangle (`L`, `U`), on which side
+  /// (`L`, `R`), transposed how (`N`, `T`, `C`), with ones on the diagonal
+  /// (`U`, `N`), what to compute (`N`, `V`, `S`, `A`). A space where a routine
+  /// has no such letter.
+  char triangle = ' ', side = ' ', transpose = ' ', diagonal = ' ', mode = ' ';
+  /// Calls are not cut.
+  int64_t pieces = 1;
+
+  bool operator==(const LapackDescription &) const = default;
+};
+
+/// As for the other descriptions, see Matmul.h.
+int64_t preferredPieces(const LapackDescription &description);
+std::string whyNotSupported(const LapackDescription &description, Isa isa);
+int64_t workspaceBytes(const LapackDescription &description, Isa isa);
+
+/// `gesdd`, and back; nothing for a routine that is not in the list.
+std::string_view name(LapackRoutine routine);
+std::optional<LapackRoutine> lapackRoutineFromName(std::string_view spelling);
+
+/// The version of LAPACK in this process, `3.11.0`.
+std::string lapackVersion();
+
+} // namespace tenon::libraries
+
+#endif // TENON_LIBRARIES_LAPACK_H

@@ -1,0 +1,99 @@
+//===- LapackCalls.cpp - Custom calls that are LAPACK routines ------------===//
+//
+// See LapackCalls.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Analysis/LapackCalls.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::libraries;
+
+/// The element type of a LAPACK name's first letter.
+static std::optional<ElementType> typeOf(char letter) {
+  switch (letter) {
+  case 's':
+    return ElementType::f32;
+  case 'd':
+    return ElementType::f64;
+  case 'c':
+    return ElementType::c64;
+  case 'z':
+    return ElementType::c128;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Complex matrices have routines of other names that do the same.
+static StringRef realName(StringRef routine) {
+  if (routine == "ungqr")
+    return "orgqr";
+  return routine == "heevd" ? "syevd" : routine;
+}
+
+/// An option of the call, which JAX writes as the letter's number.
+static char letterOf(stablehlo::CustomCallOp op, StringRef name) {
+  Attribute config = op.getBackendConfig().value_or(Attribute());
+  auto options = dyn_cast_if_present<DictionaryAttr>(config);
+  if (!options)
+    options = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  auto letter = options ? options.getAs<IntegerAttr>(name) : IntegerAttr();
+  return letter ? char(letter.getValue().getZExtValue()) : ' ';
+}
+
+std::optional<LapackDescription>
+tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
+  StringRef target = op.getCallTargetName();
+  StringRef name = target;
+  if (!name.consume_front("lapack_") || !name.consume_back("_ffi") ||
+      name.size() < 2) {
+    whyNot = ("no library runs custom calls @" + target).str();
+    return std::nullopt;
+  }
+  auto type = typeOf(name.front());
+  auto routine = lapackRoutineFromName(realName(name.drop_front()));
+  auto operand = op->getNumOperands()
+                     ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
+                     : RankedTensorType();
+  // Of trsm, the right-hand side has the shape of the result.
+  if (routine == LapackRoutine::trsm && op->getNumOperands() > 1)
+    operand = dyn_cast<RankedTensorType>(op->getOperand(1).getType());
+  if (!type || !routine || !operand) {
+    whyNot = ("the LAPACK routine @" + target + " is not offered").str();
+    return std::nullopt;
+  }
+  LapackDescription description;
+  description.routine = *routine;
+  description.type = *type;
+  ArrayRef<int64_t> shape = operand.getShape();
+  bool isComplex = *type == ElementType::c64 || *type == ElementType::c128;
+  bool isSplit = isComplex && !isa<ComplexType>(operand.getElementType());
+  if (isSplit && !shape.empty())
+    shape = shape.drop_back();
+  if (shape.size() < 2) {
+    whyNot = ("@" + target + " works on matrices").str();
+    return std::nullopt;
+  }
+  description.rows = shape[shape.size() - 2];
+  description.columns = shape.back();
+  for (int64_t extent : shape.drop_back(2))
+    description.batch *= extent;
+  if (*routine == LapackRoutine::orgqr && op->getNumOperands() > 1) {
+    auto scales = cast<RankedTensorType>(op->getOperand(1).getType());
+    description.reflectors =
+        scales.getDimSize(scales.getRank() - (isSplit ? 2 : 1));
+  }
+  description.triangle = letterOf(op, "uplo");
+  description.side = letterOf(op, "side");
+  description.transpose = letterOf(op, "trans_x");
+  description.diagonal = letterOf(op, "diag");
+  description.mode = letterOf(op, "mode");
+  whyNot = whyNotSupported(description, Isa::avx2);
+  if (!whyNot.empty())
+    return std::nullopt;
+  return description;
+}
