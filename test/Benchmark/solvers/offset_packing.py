@@ -46,9 +46,7 @@ def run_ours(solve: Path, problem: Path, folder: Path, capacity: int | None, run
         best = min(best, time.perf_counter() - start)
     report = json.loads(done.stdout)
     if done.returncode == 0:
-        subprocess.run(
-            [solve, "check", problem, plan, claims], check=True, stdout=subprocess.DEVNULL
-        )
+        subprocess.run([solve, "check", problem, plan, claims], check=True, stdout=subprocess.DEVNULL)
     return Run(best, done.returncode == 0, report)
 
 
@@ -63,9 +61,7 @@ def run_peer(peer: Path, problem: Path, folder: Path, capacity: int, runs: int) 
     best, found = math.inf, False
     for _ in range(runs):
         start = time.perf_counter()
-        done = subprocess.run(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-        )
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         found = done.returncode == 0
         best = min(best, time.perf_counter() - start)
         if not found:
@@ -155,12 +151,8 @@ def main() -> None:
     parser.add_argument("--instances", type=Path, help="folder of NAME.CAPACITY.csv files")
     parser.add_argument("--peer", type=Path, help="the minimalloc program")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument(
-        "--variants", default="original,mirrored,cut", help="which copies to compare on"
-    )
-    parser.add_argument(
-        "--tables", default="compare,smallest,graphs,scale", help="which tables to print"
-    )
+    parser.add_argument("--variants", default="original,mirrored,cut", help="which copies to compare on")
+    parser.add_argument("--tables", default="compare,smallest,graphs,scale", help="which tables to print")
     parser.add_argument("--quick", action="store_true", help="fewer seeds and smaller graphs")
     arguments = parser.parse_args()
     arguments.solve = arguments.solve.resolve()

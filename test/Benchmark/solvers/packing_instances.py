@@ -22,10 +22,7 @@ class Buffer:
 
 def read(path: Path) -> list[Buffer]:
     with path.open(encoding="ascii", newline="") as stream:
-        return [
-            Buffer(row["id"], int(row["lower"]), int(row["upper"]), int(row["size"]))
-            for row in csv.DictReader(stream)
-        ]
+        return [Buffer(row["id"], int(row["lower"]), int(row["upper"]), int(row["size"])) for row in csv.DictReader(stream)]
 
 
 def write(path: Path, buffers: list[Buffer]) -> None:

@@ -49,8 +49,7 @@ class Step:
     def write(self, stream: TextIO) -> None:
         stream.write("id,lower,upper,size,alignment\n")
         stream.writelines(
-            f"{i},{first},{last + 1},{size},{ALIGNMENT}\n"
-            for i, (first, last, size) in enumerate(zip(self.first, self.last, self.size))
+            f"{i},{first},{last + 1},{size},{ALIGNMENT}\n" for i, (first, last, size) in enumerate(zip(self.first, self.last, self.size))
         )
 
 
@@ -85,9 +84,7 @@ def transformer(step: Step, layers: int, rng: random.Random) -> None:
         down = step.operation(act, [gelu])
         stream_in = stream
         stream = step.operation(act, [stream, down])
-        saved.append(
-            ([stream_in, mean, normed, qkv, soft, mixed, mean2, normed2, up, gelu], [hidden, act])
-        )
+        saved.append(([stream_in, mean, normed, qkv, soft, mixed, mean2, normed2, up, gelu], [hidden, act]))
     loss = step.operation(tokens * 4, [stream])
     gradient = step.operation(tokens * width * 4, [loss, stream])
     for values, (hidden, act) in reversed(saved):
