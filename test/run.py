@@ -105,7 +105,7 @@ def main() -> int:
 
     results = run_unit_tests(build, "unit")
     results.append(run_lit(build))
-    for folder in ("Layout", "Python", "EndToEnd"):
+    for folder in ("Layout", "Python", "Conformance", "EndToEnd"):
         if any((ROOT / "test" / folder).glob("test_*.py")):
             results.append(run_pytest(build, folder))
     if arguments.sanitized:

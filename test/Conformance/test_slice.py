@@ -1,0 +1,51 @@
+"""The sample of JAX's conformance programs that every change has to pass.
+
+The programs of slice 0, and the reasons why some of them fail: FAILURES is what is known not to work,
+so that a program that starts to work, or stops working, fails the test.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import programs
+import run
+
+BUILD = Path(os.environ.get("TENON_BUILD", HERE.parents[1] / "build/dev")).resolve()
+SLICE = [program for program in programs.all_programs() if program.slice == 0]
+
+# Beginnings of names, and the stages that fail.
+FAILURES: dict[str, set[str]] = {
+    # Eigenvalues of matrices that are not symmetric: LAPACK's geev is not offered.
+    "eig_shape_float32_5_5_computelefteigenvectors_False_computerighteigenvectors_False": {"interpret", "compile"},
+}
+
+
+def expected_failures(name: str) -> set[str]:
+    """The stages at which a program is known to fail."""
+    return next((stages for start, stages in FAILURES.items() if name.startswith(start)), set())
+
+
+def test_size() -> None:
+    """The sample is the one that was agreed on."""
+    assert len(SLICE) == 136
+
+
+@pytest.mark.parametrize("program", SLICE, ids=lambda program: program.name)
+def test_program(program: programs.Program, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A program parses, and both ways to run it agree with JAX."""
+    folder = tmp_path_factory.getbasetemp()
+    record = programs.exported(program, folder)
+    if record["reason"]:  # there is nothing to compare with
+        assert record["reason"].startswith("JAX")
+        return
+    outcome = run.judge(program, folder, BUILD)
+    failed = {stage for stage, result in outcome.items() if result != "ok"}
+    assert failed == expected_failures(program.name), outcome
