@@ -25,8 +25,8 @@ int tool::runPlan(Arguments arguments) {
                         "FILE.mlir");
   int64_t frontier = 0;
   parser.number("frontier", frontier, "K",
-                "print predicted step times under K budgets, from the smallest "
-                "with a plan to keeping everything");
+                "predicted step times under K budgets, from the smallest to "
+                "keeping everything");
   parser.text("machine", options.machineFile, "FILE",
               "machine description from tenon calibrate");
   parser.text("dump-problems", options.dumpProblems, "DIR",
@@ -40,7 +40,7 @@ int tool::runPlan(Arguments arguments) {
     return *code;
   options.input = inputs.front();
   options.to = driver::Stage::plan;
-  if (frontier < 0 || frontier > 1000) {
+  if (frontier > 1000) {
     llvm::errs() << "error: --frontier=" << frontier
                  << " is out of range, expected 1 to 1000\n";
     return driver::exitBadUsage;
