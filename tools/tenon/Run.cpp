@@ -237,10 +237,9 @@ int tool::runRun(Arguments arguments) {
   parser.text("outputs", options.outputs, "F.safetensors",
               "write the last step's results");
   parser.number("threads", options.threads, "N", "threads (all processors)");
-  parser.flag(
-      "check-memory", options.checkMemory,
-      "run operations alone in poisoned memory, slowly; fail on a write "
-      "to what is not named");
+  parser.flag("check-memory", options.checkMemory,
+              "run operations alone in poisoned memory, slowly, and check what "
+              "they write");
   parser.text("roles", options.rolesFile, "FILE",
               "for a module: JSON that says what each argument is");
   bool reference = false;
