@@ -128,7 +128,7 @@ bool BlockGrouper::tryMerge(Id first, Id second) {
 SmallVector<Value> BlockGrouper::operandsOf(Operation *op) const {
   SmallVector<Value> operands;
   SmallVector<Operation *> readers = {op};
-  auto copiedFor = recomputed.find(op);
+  auto copiedFor = recomputed.readerOf.find(op);
   while (!readers.empty())
     for (Value operand : readers.pop_back_val()->getOperands()) {
       Operation *writer = operand.getDefiningOp();
@@ -139,9 +139,9 @@ SmallVector<Value> BlockGrouper::operandsOf(Operation *op) const {
         continue;
       }
       // A recomputed operation stays with the reader it was copied for.
-      if (copiedFor != recomputed.end()) {
-        auto writerCopiedFor = recomputed.find(writer);
-        if (writerCopiedFor == recomputed.end() ||
+      if (copiedFor != recomputed.readerOf.end()) {
+        auto writerCopiedFor = recomputed.readerOf.find(writer);
+        if (writerCopiedFor == recomputed.readerOf.end() ||
             writerCopiedFor->second != copiedFor->second)
           continue;
       }

@@ -246,7 +246,7 @@ Value PeakCut::copyOf(Value value, OpBuilder &builder, IRMapping &copies,
     operands.map(operand, copyOf(operand, builder, copies, reader, recomputed));
   Operation *copy = builder.clone(*op, operands);
   if (!isFreeToClone(copy))
-    recomputed[copy] = reader;
+    recomputed.readerOf[copy] = reader;
   copies.map(value, copy->getResult(0));
   return copy->getResult(0);
 }
@@ -254,7 +254,7 @@ Value PeakCut::copyOf(Value value, OpBuilder &builder, IRMapping &copies,
 void PeakCut::copyFor(GroupGraph::Id group, RecomputedOperations &recomputed) {
   ArrayRef<Operation *> members = graph.members(group);
   OpBuilder builder(members.front());
-  unsigned reader = recomputed.size(); // grows with every reader
+  unsigned reader = recomputed.readers++;
   IRMapping copies;
   for (Operation *member : members)
     member->walk([&](Operation *op) {
@@ -303,7 +303,7 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
   // What only the copied readers wanted.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op)) {
-      recomputed.erase(&op);
+      recomputed.readerOf.erase(&op);
       op.erase();
     }
   return saved;

@@ -321,6 +321,13 @@ public:
         workspace(runCall(description, {}, nullptr)) {}
 
   int64_t argumentCount() const override { return int64_t(extents.size()) + 1; }
+  int64_t operandCount() const override {
+    // A second operand: the right-hand sides, the scalars of the reflectors.
+    return description.routine == LapackRoutine::trsm ||
+                   description.routine == LapackRoutine::orgqr
+               ? 2
+               : 1;
+  }
   int64_t argumentBytes(int64_t index) const override {
     return index < int64_t(extents.size())
                ? description.batch * bytesOf(extents[index], description.type)

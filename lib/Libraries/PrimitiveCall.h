@@ -49,6 +49,7 @@ public:
   int64_t argumentCount() const override {
     return int64_t(bytes.size()) + (workspace > 0);
   }
+  int64_t operandCount() const override { return int64_t(bytes.size()) - 1; }
   int64_t argumentBytes(int64_t index) const override {
     return index < int64_t(bytes.size()) ? bytes[index] : workspace;
   }

@@ -257,6 +257,18 @@ FailureOr<Package> Packager::run() {
             {"offset-packing", "arena " + std::to_string(segment.bytes) +
                                    " bytes, bound " +
                                    std::to_string(bound.getInt()) + " bytes"});
+  if (auto plan =
+          module->getAttrOfType<DictionaryAttr>(step::recomputationAttrName)) {
+    auto nanoseconds = [&](llvm::StringRef name) {
+      auto value = plan.getAs<IntegerAttr>(name);
+      return std::to_string(value ? value.getInt() : 0);
+    };
+    index.certificates.push_back(
+        {"recomputation", "predicted " + nanoseconds("nanoseconds") +
+                              " ns, bound " + nanoseconds("bound_nanoseconds") +
+                              " ns, recomputing nothing " +
+                              nanoseconds("base_nanoseconds") + " ns"});
+  }
   if (auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName))
     index.flops = flops.getValueAsDouble();
   return std::move(package);

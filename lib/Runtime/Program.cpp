@@ -88,8 +88,8 @@ private:
       site.serial &= made.tasks(phase) == 1;
     }
     program.sites.push_back(std::move(site));
-    // The result, and the workspace behind it, are written.
-    for (int64_t i = 0; i + 1 < operands; ++i)
+    // Results, and the workspace behind them, are written.
+    for (int64_t i = 0; i < made.operandCount(); ++i)
       program.written[operation.firstPointer + i] = false;
     for (uint32_t i = 0; i < operation.pointerCount; ++i)
       program.siteOfSlot[operation.firstPointer + i] =

@@ -64,6 +64,7 @@ def test_a_budget_for_everything_recomputes_nothing(step: Step, tmp_path: Path) 
     plan = planned(step, tmp_path, "1TiB")
     assert plan["bytes"] == plan["bytes_keeping_everything"]
     assert plan["predicted_nanoseconds"] == plan["predicted_nanoseconds_keeping_everything"]
+    assert f"bound {plan['bound_nanoseconds']} ns" in succeed("inspect", tmp_path / "budget.tenon")
 
 
 @pytest.mark.parametrize("stage", ["import", "group", "plan", "lower"])

@@ -39,7 +39,10 @@ namespace tenon::fusion {
 /// Operations that were copied, with the number of the reader they were copied
 /// for. Grouping must not merge one with anything before that reader, or what
 /// it computes would stay in memory after all.
-using RecomputedOperations = llvm::DenseMap<mlir::Operation *, unsigned>;
+struct RecomputedOperations {
+  llvm::DenseMap<mlir::Operation *, unsigned> readerOf;
+  unsigned readers = 0; // numbered so far
+};
 
 /// Rewrites the block so that fewer bytes stay in memory at the moment when
 /// most do, or, if nothing is to be gained there, when most do of those that

@@ -42,6 +42,8 @@ public:
 
   /// How many pointers BoundCall::bind takes, the workspace included.
   virtual int64_t argumentCount() const = 0;
+  /// How many of them, the first ones, the call only reads.
+  virtual int64_t operandCount() const = 0;
   /// Bytes of argument `index`, from its first to past its last element.
   virtual int64_t argumentBytes(int64_t index) const = 0;
   virtual int64_t workspaceBytes() const = 0;
