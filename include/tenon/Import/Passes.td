@@ -46,11 +46,29 @@ def ExpandTopKPass : Pass<"import-expand-top-k", "::mlir::ModuleOp"> {
 
     ```mlir
     // before
-    %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %low, %none) {called_computations = [@greater], ...}
+    func.func private @largest_first(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+      %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      return %0 : tensor<i1>
+    }
+    func.func @main(%x: tensor<9xf32>, %n: tensor<9xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+      %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %none = stablehlo.constant dense<-1> : tensor<i32>
+      %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %low, %none) {called_computations = [@largest_first], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 0 : i64, top_k = 4 : i64}} : (tensor<9xf32>, tensor<9xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+      return %0#0, %0#1 : tensor<4xf32>, tensor<4xi32>
+    }
     // after
-    %0:2 = "stablehlo.sort"(%x, %i) ({ ... }) : ...
-    %1 = stablehlo.slice %0#0 [0:4] : (tensor<9xf32>) -> tensor<4xf32>
-    %2 = stablehlo.slice %0#1 [0:4] : (tensor<9xi32>) -> tensor<4xi32>
+    func.func @main(%arg0: tensor<9xf32>, %arg1: tensor<9xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+      %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %c = stablehlo.constant dense<-1> : tensor<i32>
+      %0:2 = "stablehlo.sort"(%arg0, %arg1) <{dimension = 0 : i64, is_stable = true}> ({
+      ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>, %arg4: tensor<i32>, %arg5: tensor<i32>):
+        %3 = stablehlo.compare GT, %arg2, %arg3 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %3 : tensor<i1>
+      }) : (tensor<9xf32>, tensor<9xi32>) -> (tensor<9xf32>, tensor<9xi32>)
+      %1 = stablehlo.slice %0#0 [0:4] : (tensor<9xf32>) -> tensor<4xf32>
+      %2 = stablehlo.slice %0#1 [0:4] : (tensor<9xi32>) -> tensor<4xi32>
+      return %1, %2 : tensor<4xf32>, tensor<4xi32>
+    }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];

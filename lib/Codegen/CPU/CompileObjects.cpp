@@ -30,8 +30,9 @@ namespace tenon::codegen {
 /// Enough to clean up what lowering leaves behind. Kernels run as fast as after
 /// O3, at a sixth of its compile time.
 static constexpr StringLiteral optimizationPipeline =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine,"
-    "loop-mssa(licm),gvn,instcombine,simplifycfg)";
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-"
+    "fixpoint>,"
+    "loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 static constexpr StringLiteral targetTriple = "x86_64-unknown-linux-gnu";
 
