@@ -19,6 +19,7 @@ def compile_file(
     machine: str | os.PathLike[str] | None = None,
     roles: str | os.PathLike[str] | dict | None = None,
     report: str | os.PathLike[str] | None = None,
+    memory_budget: int | str | None = None,
     fuse: bool = True,
     compile_threads: int = 0,
 ) -> str:
@@ -26,7 +27,9 @@ def compile_file(
 
     cpu: `host`, `x86-64-v3`, `x86-64-v4` or `x86-64-v4+avx512bf16`.
     machine: a machine description; roles: a JSON file that says what each argument is, or its content.
-    report: where to write what each stage did and took, as JSON. fuse: merge operations into kernels.
+    report: where to write what each stage did and took, as JSON.
+    memory_budget: what the step may take in all, in bytes or as text such as `1.6GiB`; what does not fit is computed
+    again, and CompileError with exit code 3 names the smallest budget that can be kept. fuse: merge operations into kernels.
     """
     command = [native.tool(), "compile", source, "-o", output, f"--cpu={cpu}", f"--fuse={str(fuse).lower()}"]
     with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:
@@ -34,6 +37,8 @@ def compile_file(
             path = Path(scratch) / "roles.json"
             path.write_text(json.dumps(roles))
             roles = path
+        if memory_budget is not None:
+            command.append(f"--memory-budget={memory_budget}")
         for name, value in (("machine", machine), ("roles", roles), ("report", report)):
             if value is not None:
                 command.append(f"--{name}={os.fspath(value)}")

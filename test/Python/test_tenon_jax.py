@@ -217,6 +217,17 @@ def test_compile_errors_carry_the_message() -> None:
     with pytest.raises(tenon.CompileError, match="unknown feature set 'z80'") as raised:
         tenon.jax.compile(step, start(), *batch(0), cpu="z80")
     assert raised.value.exit_code == 2
+    with pytest.raises(tenon.CompileError, match="smallest budget") as raised:
+        tenon.jax.compile(step, start(), *batch(0), memory_budget=64)
+    assert raised.value.exit_code == 3
+
+
+def test_memory_budget(compiled: tenon.jax.CompiledStep) -> None:
+    """A step compiled for a budget gives the same bits."""
+    bounded = tenon.jax.compile(step, start(), *batch(0), donate_argnums=0, memory_budget="1MiB")
+    expected, loss = compiled(start(), *batch(0))
+    state, bounded_loss = bounded(start(), *batch(0))
+    jax.tree.map(np.testing.assert_array_equal, (expected, loss), (state, bounded_loss))
 
 
 def test_save_and_resume(compiled: tenon.jax.CompiledStep, tmp_path: Path) -> None:

@@ -39,9 +39,9 @@ struct CompileOptions {
   /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16; empty for what the text
   /// between stages says, else the machine description, else the host.
   std::string cpu;
-  std::string machineFile;       // a Target description; empty for built-in
-  std::string rolesFile;         // empty for none
-  std::string reportFile;        // JSON; empty for none
+  std::string machineFile; // a Target description; empty for built-in
+  std::string rolesFile;   // empty for none
+  std::string reportFile;  // JSON; empty for none
   /// Bytes that all segments together may take; without a budget nothing is
   /// recomputed for memory.
   std::optional<int64_t> memoryBudget;

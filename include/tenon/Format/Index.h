@@ -207,7 +207,7 @@ struct Lapack {
 struct LibraryCallEntry {
   std::variant<Matmul, Convolution, Lapack> description;
   std::string library = "oneDNN"; // or "LAPACK"
-  std::string libraryVersion; // planned with
+  std::string libraryVersion;     // planned with
   std::string isa; // libraries::name(Isa): what the plan is capped to
   uint64_t workspaceBytes = 0;
 

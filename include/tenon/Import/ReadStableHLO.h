@@ -44,7 +44,7 @@ readStableHLOFile(llvm::StringRef path, mlir::MLIRContext &context,
 /// Reports every dynamic shape in `module`, naming the argument of @main it
 /// belongs to where there is one, at `whole` where the location says no place.
 llvm::LogicalResult checkStaticShapes(mlir::ModuleOp module,
-                                       mlir::Location whole);
+                                      mlir::Location whole);
 
 } // namespace tenon::importer
 

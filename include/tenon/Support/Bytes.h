@@ -18,7 +18,8 @@ namespace tenon {
 /// negative sizes and those of 8 EiB and more.
 std::optional<int64_t> parseBytes(std::string_view text);
 
-/// In the largest unit that leaves at least 1: "1.60 GiB", "652.94 MiB", "17 B".
+/// In the largest unit that leaves at least 1: "1.60 GiB", "652.94 MiB", "17
+/// B".
 std::string printBytes(int64_t bytes);
 
 } // namespace tenon
