@@ -2,8 +2,8 @@
 //
 // A directed network with capacities, a source and a sink. A cut is a set of
 // nodes around the sink, without the source; it costs the capacities of the
-// edges that lead into it. Found by maximum flow (Dinic's algorithm): as much
-// as can flow is what the cheapest cut costs.
+// edges that lead into it. Found by maximum flow: as much as can flow is what
+// the cheapest cut costs.
 //
 // A worked example: source -5-> a -2-> b -9-> sink, and source -1-> b. The
 // cheapest cut takes the edges of 2 and 1: {b, sink} costs 3, {sink} 9.
@@ -27,11 +27,9 @@ public:
   /// The capacity of an edge that no cut may take. Sums of it do not overflow.
   static constexpr int64_t unlimited = int64_t(1) << 56;
 
-  /// A graph that has only its source and its sink.
-  CutGraph();
   Node source() const { return 0; }
   Node sink() const { return 1; }
-  Node addNode();
+  Node addNode() { return nodes++; }
   /// `capacity` is from 0 to `unlimited`.
   void addEdge(Node from, Node to, int64_t capacity);
 
@@ -41,22 +39,17 @@ public:
     /// Per node, whether it is on the sink's side.
     std::vector<bool> sinkSide;
   };
-  /// Time O(V^2 E) at worst, near O(E) on shallow networks. Call once.
-  Cut minimumCut();
+  /// Time O(V^2 E) at worst, near O(E) on shallow networks.
+  Cut minimumCut() const;
 
 private:
   struct Edge {
-    Node to;
-    int64_t residual;
-    uint32_t reverse; // its position among the edges of `to`
+    Node from, to;
+    int64_t capacity;
   };
 
-  bool findLevels();
-  int64_t blockingFlow();
-
-  std::vector<std::vector<Edge>> edges; // per node
-  std::vector<int32_t> levels;
-  std::vector<uint32_t> next; // per node, its first edge not yet exhausted
+  Node nodes = 2;
+  std::vector<Edge> edges;
 };
 
 } // namespace tenon::solver
