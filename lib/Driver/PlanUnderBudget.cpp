@@ -56,24 +56,33 @@ std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes,
 }
 
 std::optional<PlannedStep> BudgetPlanner::keepEverything() {
-  return plan(std::numeric_limits<int64_t>::max() / 4, options.recomputeMoves);
+  std::optional<PlannedStep> planned =
+      plan(std::numeric_limits<int64_t>::max() / 4, options.recomputeMoves);
+  if (planned)
+    everything = *planned;
+  return planned;
 }
 
 std::optional<PlannedStep> BudgetPlanner::within(int64_t budget) {
-  std::optional<PlannedStep> best = keepEverything();
-  for (int round = 0; best && best->bytes > budget && round < mostRounds;
-       ++round) {
-    int64_t wanted = budget - (best->bytes - best->temporaries);
-    int64_t live = wanted - (best->temporaries - best->livePeak);
+  if (!everything || everything->bytes <= budget) {
+    std::optional<PlannedStep> planned = keepEverything();
+    if (!planned || planned->bytes <= budget)
+      return planned;
+  }
+  PlanFigures last = *everything;
+  for (int round = 0; round < mostRounds; ++round) {
+    int64_t wanted = budget - (last.bytes - last.temporaries);
+    int64_t live = wanted - (last.temporaries - last.livePeak);
     // A plan that came out too large once more needs some room to spare.
     live -= round ? live / 100 : 0;
     if (live <= 0)
       return std::nullopt;
-    best = plan(live, options.recomputeMoves);
+    std::optional<PlannedStep> planned = plan(live, options.recomputeMoves);
+    if (!planned || planned->bytes <= budget)
+      return planned;
+    last = *planned;
   }
-  if (best && best->bytes > budget)
-    return std::nullopt;
-  return best;
+  return std::nullopt;
 }
 
 std::optional<PlannedStep> BudgetPlanner::smallest() {
@@ -97,10 +106,9 @@ std::optional<PlannedStep> BudgetPlanner::smallest() {
 }
 
 std::vector<FrontierPoint> BudgetPlanner::frontier(int64_t count) {
-  std::optional<PlannedStep> everything = keepEverything();
   std::optional<PlannedStep> least = smallest();
   std::vector<FrontierPoint> points;
-  if (!everything || !least)
+  if (!least)
     return points;
   int64_t range = everything->bytes - least->bytes;
   for (int64_t i = 0; i < count; ++i) {

@@ -76,6 +76,7 @@ private:
 
   mlir::ModuleOp grouped;
   const memory::MemoryOptions &options;
+  std::optional<PlanFigures> everything; // of keepEverything(), once it ran
 };
 
 } // namespace tenon::driver
