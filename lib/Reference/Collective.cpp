@@ -95,12 +95,22 @@ FailureOr<Group> groupOf(Operation *op, Attribute groups, Grouping grouping,
   return Group();
 }
 
-/// What the group of this process gave; the group must not be empty.
-FailureOr<std::vector<Tensors>> meet(Operation *op, Interpreter &interpreter,
-                                     ArrayRef<int64_t> group,
-                                     ArrayRef<Tensor> operands) {
-  return interpreter.devices().exchange(op, interpreter.process(), group,
-                                        Tensors(operands));
+/// A group of processes and what each of them gave, in its order.
+struct Meeting {
+  Group group;
+  std::vector<Tensors> given;
+};
+
+/// Exchanges operands in the group of this process, which must not be empty.
+FailureOr<Meeting> meet(Operation *op, Interpreter &interpreter,
+                        FailureOr<Group> group, ArrayRef<Tensor> operands) {
+  if (failed(group))
+    return failure();
+  auto given = interpreter.devices().exchange(op, interpreter.process(), *group,
+                                              Tensors(operands));
+  if (failed(given))
+    return failure();
+  return Meeting{std::move(*group), std::move(*given)};
 }
 
 template <typename Op>
@@ -175,15 +185,13 @@ Tensor joined(ArrayRef<Tensor> parts, int64_t dim, RankedTensorType type) {
 LogicalResult evaluateAllReduce(Operation *op, Interpreter &interpreter,
                                 ArrayRef<Tensor> operands, Tensors &results) {
   auto reduce = cast<stablehlo::AllReduceOp>(op);
-  auto group = groupWithGlobalIds(reduce, interpreter);
-  if (failed(group))
-    return failure();
-  auto given = meet(op, interpreter, *group, operands);
-  if (failed(given))
+  auto met =
+      meet(op, interpreter, groupWithGlobalIds(reduce, interpreter), operands);
+  if (failed(met))
     return failure();
   for (size_t i = 0; i < operands.size(); ++i) {
-    auto combined = combineAll(interpreter, reduce.getComputation(), *given, i,
-                               resultType(op, i));
+    auto combined = combineAll(interpreter, reduce.getComputation(), met->given,
+                               i, resultType(op, i));
     if (failed(combined))
       return failure();
     results.push_back(std::move(*combined));
@@ -195,34 +203,31 @@ LogicalResult evaluateReduceScatter(Operation *op, Interpreter &interpreter,
                                     ArrayRef<Tensor> operands,
                                     Tensors &results) {
   auto reduce = cast<stablehlo::ReduceScatterOp>(op);
-  auto group = groupWithGlobalIds(reduce, interpreter);
-  if (failed(group))
+  auto met =
+      meet(op, interpreter, groupWithGlobalIds(reduce, interpreter), operands);
+  if (failed(met))
     return failure();
-  auto given = meet(op, interpreter, *group, operands);
-  if (failed(given))
-    return failure();
-  auto combined = combineAll(interpreter, reduce.getComputation(), *given, 0,
-                             operands[0].type);
+  auto combined = combineAll(interpreter, reduce.getComputation(), met->given,
+                             0, operands[0].type);
   if (failed(combined))
     return failure();
-  int64_t index = llvm::find(*group, interpreter.process()) - group->begin();
+  int64_t index =
+      llvm::find(met->group, interpreter.process()) - met->group.begin();
   results.push_back(partOf(*combined, reduce.getScatterDimension(), index,
-                           int64_t(group->size())));
+                           int64_t(met->group.size())));
   return success();
 }
 
 LogicalResult evaluateAllGather(Operation *op, Interpreter &interpreter,
                                 ArrayRef<Tensor> operands, Tensors &results) {
   auto gather = cast<stablehlo::AllGatherOp>(op);
-  auto group = groupWithGlobalIds(gather, interpreter);
-  if (failed(group))
-    return failure();
-  auto given = meet(op, interpreter, *group, operands);
-  if (failed(given))
+  auto met =
+      meet(op, interpreter, groupWithGlobalIds(gather, interpreter), operands);
+  if (failed(met))
     return failure();
   for (size_t i = 0; i < operands.size(); ++i) {
     Tensors parts;
-    for (const Tensors &member : *given)
+    for (const Tensors &member : met->given)
       parts.push_back(member[i]);
     results.push_back(
         joined(parts, gather.getAllGatherDim(), resultType(op, i)));
@@ -233,16 +238,15 @@ LogicalResult evaluateAllGather(Operation *op, Interpreter &interpreter,
 LogicalResult evaluateAllToAll(Operation *op, Interpreter &interpreter,
                                ArrayRef<Tensor> operands, Tensors &results) {
   auto exchange = cast<stablehlo::AllToAllOp>(op);
-  auto group = groupWithoutGlobalIds(exchange, interpreter);
-  if (failed(group))
+  auto met = meet(op, interpreter, groupWithoutGlobalIds(exchange, interpreter),
+                  operands);
+  if (failed(met))
     return failure();
-  auto given = meet(op, interpreter, *group, operands);
-  if (failed(given))
-    return failure();
-  int64_t index = llvm::find(*group, interpreter.process()) - group->begin();
+  int64_t index =
+      llvm::find(met->group, interpreter.process()) - met->group.begin();
   for (size_t i = 0; i < operands.size(); ++i) {
     Tensors parts;
-    for (const Tensors &member : *given)
+    for (const Tensors &member : met->given)
       parts.push_back(partOf(member[i], exchange.getSplitDimension(), index,
                              exchange.getSplitCount()));
     results.push_back(
@@ -262,8 +266,8 @@ LogicalResult evaluateBroadcast(Operation *op, Interpreter &interpreter,
       results.push_back(Tensor(resultType(op, i)));
     return success();
   }
-  auto given = meet(op, interpreter, *group, operands);
-  if (failed(given))
+  auto met = meet(op, interpreter, *group, operands);
+  if (failed(met))
     return failure();
   int64_t root = 0;
   if (broadcast.getHasDynamicRoot())
@@ -272,7 +276,7 @@ LogicalResult evaluateBroadcast(Operation *op, Interpreter &interpreter,
     return op->emitOpError("has root ")
            << root << " of a group of " << group->size();
   for (unsigned i = 0; i < op->getNumResults(); ++i)
-    results.push_back((*given)[root][i]);
+    results.push_back(met->given[root][i]);
   return success();
 }
 
@@ -296,13 +300,13 @@ LogicalResult evaluatePermute(Operation *op, Interpreter &interpreter,
   group.erase(llvm::unique(group), group.end());
   if (!llvm::is_contained(group, interpreter.process()))
     return success();
-  auto given = meet(op, interpreter, group, operands);
-  if (failed(given))
+  auto met = meet(op, interpreter, group, operands);
+  if (failed(met))
     return failure();
   for (size_t i = 0; i < ends.size(); i += 2)
     if (ends[i + 1] == interpreter.process())
       results.front() =
-          (*given)[llvm::find(group, ends[i]) - group.begin()].front();
+          met->given[llvm::find(group, ends[i]) - group.begin()].front();
   return success();
 }
 
