@@ -51,6 +51,12 @@ int checkOffsetPackingFiles(const CheckRequest &request); ///< a CSV header
 int checkOrderingFiles(const CheckRequest &request);      ///< ordering-problem
 int checkRecomputeFiles(const CheckRequest &request);     ///< recompute-problem
 
+/// Says on stderr what is wrong with a file; returns exitError.
+int complain(const std::string &path, const std::string &message);
+
+/// Says on stderr what is wrong with the command line; returns exitUsage.
+int misuse(const std::string &message);
+
 /// The text of a file, or nothing after an error on stderr.
 std::optional<std::string> readFile(const std::string &path);
 

@@ -1,7 +1,7 @@
 //===- Files.cpp - read and write whole files -----------------------------===//
 //
 // What every subcommand of tenon-solve needs: text in, text out, with the
-// reason on stderr when it fails.
+// reason on stderr when it fails or when what it was given is wrong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,17 @@
 
 namespace tenon::solve {
 
-static void complain(const char *action, const std::string &path) {
+int complain(const std::string &path, const std::string &message) {
+  std::fprintf(stderr, "%s: error: %s\n", path.c_str(), message.c_str());
+  return exitError;
+}
+
+int misuse(const std::string &message) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return exitUsage;
+}
+
+static void complainOfSystem(const char *action, const std::string &path) {
   std::fprintf(stderr, "error: cannot %s '%s': %s\n", action, path.c_str(),
                std::strerror(errno));
 }
@@ -21,7 +31,7 @@ static void complain(const char *action, const std::string &path) {
 std::optional<std::string> readFile(const std::string &path) {
   std::FILE *file = std::fopen(path.c_str(), "rb");
   if (!file) {
-    complain("open", path);
+    complainOfSystem("open", path);
     return std::nullopt;
   }
   std::string text;
@@ -36,7 +46,7 @@ std::optional<std::string> readFile(const std::string &path) {
   bool failed = std::ferror(file) != 0;
   std::fclose(file);
   if (failed) {
-    complain("read", path);
+    complainOfSystem("read", path);
     return std::nullopt;
   }
   return text;
@@ -49,7 +59,7 @@ bool writeFile(const std::string &path, std::string_view text) {
   if (file && std::fclose(file) != 0)
     good = false;
   if (!good)
-    complain("write", path);
+    complainOfSystem("write", path);
   return good;
 }
 

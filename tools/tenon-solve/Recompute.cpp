@@ -16,16 +16,6 @@ namespace tenon::solve {
 
 using namespace tenon::solver;
 
-static int complain(const std::string &path, const std::string &message) {
-  std::fprintf(stderr, "%s: error: %s\n", path.c_str(), message.c_str());
-  return exitError;
-}
-
-static int misuse(const std::string &message) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
-  return exitUsage;
-}
-
 namespace {
 struct Options {
   std::string problemPath, solutionPath;
