@@ -31,7 +31,8 @@ constexpr Verb verbs[] = {
     {"inspect", "print what a module or a .tenon file holds", runInspect},
     {"bench", "time steps, or their kernels one by one", runBench},
     {"calibrate", "measure what this machine can do", runCalibrate},
-    {"plan", "write down the planner's problems", runPlan},
+    {"plan", "show what memory budgets cost, write the planner's problems",
+     runPlan},
 };
 
 void printHelp(llvm::raw_ostream &out) {
@@ -41,8 +42,7 @@ void printHelp(llvm::raw_ostream &out) {
     out << "  " << verb.name << std::string(11 - verb.name.size(), ' ')
         << verb.summary << "\n";
   out << "\ntenon VERB --help lists the options of a verb, tenon --version "
-         "says "
-         "which tenon this is.\n"
+         "says which tenon this is.\n"
          "exit codes: 0 ok, 1 wrong input, 2 wrong usage, 3 no plan within "
          "the limit,\n4 unsupported operation, 70 internal error\n";
 }
