@@ -472,7 +472,7 @@ CompileResult Compilation::run() {
   if (options.to) {
     recordOptions(*module,
                   {result.featureSet, fuse, machineText, memoryBudget});
-    llvm::raw_string_ostream(result.text) << *module;
+    llvm::raw_string_ostream(result.text) << *module << "\n";
     return std::move(result);
   }
   result.code = timed("package", [&] { return writePackage(); });

@@ -263,9 +263,11 @@ private:
       RoleGuess guess;
       if (successor) {
         const ResultLeaf &result = results[successor->result];
-        ArrayRef<PathKey> keys = result.path.empty()
-                                     ? ArrayRef<PathKey>(argument.path)
-                                     : withoutResultRoot(result.path);
+        // Both names speak: `step(params, opt_state, x)` names a whole argument
+        // what its result `result[0]['w']` does not say.
+        SmallVector<PathKey> keys(argument.path.begin(), argument.path.end());
+        if (!result.path.empty())
+          append_range(keys, withoutResultRoot(result.path));
         guess = roleOfState(keys, type);
         guess.reason = describeEvidence(*successor) + ", " + guess.reason;
       } else {

@@ -111,3 +111,14 @@ func.func public @main(%w: tensor<f32> loc("state['w']"), %lr: tensor<f32> loc("
   -> (tensor<f32> {jax.result_info = "result[0]['w']"}, tensor<f32> {jax.result_info = "result[1]"}) {
   return %w, %lr : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// An argument's own name speaks where its result's path says nothing.
+
+// CHECK-LABEL: func.func public @main
+// CHECK-SAME: step.name = "w", step.role = #step.role<parameter>, step.role_reason = "result 0 has its path, named 'params'"
+func.func public @main(%w: tensor<2xf32> {tf.aliasing_output = 0 : i32} loc("params['w']"))
+  -> (tensor<2xf32> {jax.result_info = "result[0]['w']"}, tensor<2xf32> {jax.result_info = "result[1]"}) {
+  return %w, %w : tensor<2xf32>, tensor<2xf32>
+}

@@ -70,15 +70,17 @@ int loadArguments(func::FuncOp main, const std::string &path,
     Tensor tensor(cast<RankedTensorType>(argument.getType()));
     auto type = elementTypeOf(tensor.elementType());
     if (!type)
-      return fail("argument of type " + llvm::Twine(argument.getArgNumber()) +
-                  " cannot be read from a file");
+      return fail("argument '" +
+                  namesOf(main, argument.getArgNumber()).front() +
+                  "' has a type that cannot be read from a file");
     const format::StoredTensor *stored = nullptr;
     for (const std::string &name : namesOf(main, argument.getArgNumber()))
       if (!stored)
         stored = file->find(name);
     if (!stored)
-      return fail("argument " + llvm::Twine(argument.getArgNumber()) +
-                  " has no value in '" + path + "'");
+      return fail("argument '" +
+                  namesOf(main, argument.getArgNumber()).front() +
+                  "' has no value in '" + path + "'");
     if (stored->type != *type ||
         ArrayRef<int64_t>(stored->shape) != tensor.shape())
       return fail("'" + stored->name + "' in '" + path +
