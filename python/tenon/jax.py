@@ -107,6 +107,8 @@ class CompiledStep:
             _Leaf(by_result[i], info, "result" + jax.tree_util.keystr(path)) for i, (path, info) in enumerate(results)
         ]
         self._donated = donated
+        # State tensors by the memory that views of them share.
+        self._owners = {id(tensor.array): tensor for tensor in program.state.values()}
         # What the caller holds as the present state, by tensor.
         self._current: dict[int, Any] = {}
 
@@ -161,9 +163,6 @@ class CompiledStep:
 
     def _renew(self) -> None:
         """Makes new views of the state, so that older ones can be told apart."""
-        if not hasattr(self, "_owners"):
-            state = self.program.state.values()
-            self._owners = {id(tensor.array): tensor for tensor in state}
         by_tensor = {leaf.tensor.index: leaf for leaf in self._arguments if leaf.tensor.kind == "state"}
         self._current = {index: leaf.present(leaf.tensor.array.view()) for index, leaf in by_tensor.items()}
 

@@ -191,6 +191,17 @@ def test_random_keys_and_booleans() -> None:
     np.testing.assert_array_equal(ours["w"], theirs["w"])
 
 
+def test_views_of_the_callers_arrays() -> None:
+    """Parts of larger arrays are arguments like any other, from the first call on."""
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    compiled = tenon.jax.compile(lambda w, x: (w - x, x.sum()), values[0], values[1])
+    w, total = compiled(values[0], values[1])
+    np.testing.assert_array_equal(w, values[0] - values[1])
+    w, total = compiled(w, values[2])
+    np.testing.assert_array_equal(w, values[0] - values[1] - values[2])
+    assert total == values[2].sum()
+
+
 def test_wrong_arguments(compiled: tenon.jax.CompiledStep) -> None:
     """Another structure, shape or type is refused with the path, and nothing has been changed."""
     state, _ = compiled(start(), *batch(0))
