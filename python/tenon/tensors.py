@@ -113,10 +113,14 @@ class Tensor:
 
 
 class Tensors(Mapping[str, Tensor]):
-    """Tensors by canonical name, full path, `arg<i>` or `result<i>`; iterates over canonical names."""
+    """Tensors by canonical name, full path, `arg<i>` or `result<i>`; iterates over canonical names, and over `result<i>`
+    for a result whose canonical name is also an argument's."""
 
     def __init__(self, tensors: list[Tensor], find: Any) -> None:
-        self._tensors = {tensor.name: tensor for tensor in tensors}
+        self._tensors: dict[str, Tensor] = {}
+        for tensor in sorted(tensors, key=lambda tensor: tensor.argument is None):
+            key = f"result{tensor.result}" if tensor.name in self._tensors else tensor.name
+            self._tensors[key] = tensor
         self._by_index = {tensor.index: tensor for tensor in tensors}
         self._find = find
 

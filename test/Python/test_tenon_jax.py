@@ -202,6 +202,22 @@ def test_views_of_the_callers_arrays() -> None:
     assert total == values[2].sum()
 
 
+def test_an_argument_and_a_result_of_one_name() -> None:
+    """Both are there: the argument has the name, the result is `result<i>` where all tensors are listed."""
+
+    def shift(w: Any, *batch: Any) -> tuple[Any, Any]:
+        return w - batch[1], batch[0].sum()
+
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    compiled = tenon.jax.compile(shift, *values)
+    w, total = compiled(*values)
+    np.testing.assert_array_equal(w, values[0] - values[2])
+    assert total == values[1].sum()
+    tensors = compiled.program.tensors
+    assert len(tensors) == 4 and tensors["1"].argument == 2 and tensors["result1"].result == 1
+    assert list(compiled.program.results) == ["1"]
+
+
 def test_wrong_arguments(compiled: tenon.jax.CompiledStep) -> None:
     """Another structure, shape or type is refused with the path, and nothing has been changed."""
     state, _ = compiled(start(), *batch(0))
