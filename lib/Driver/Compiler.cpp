@@ -124,9 +124,13 @@ static std::string contradiction(const CompileOptions &options,
 }
 
 ExitCode Compilation::resolveOptions() {
-  if (options.from && !options.rolesFile.empty())
-    return fail(exitBadUsage, "--roles is read by the stage import, which "
-                              "--compile-from=" +
+  StringRef ofImport = !options.rolesFile.empty()   ? "--roles"
+                       : options.function != "main" ? "--function"
+                                                    : "";
+  if (options.from && !ofImport.empty())
+    return fail(exitBadUsage, ofImport +
+                                  " is read by the stage import, which "
+                                  "--compile-from=" +
                                   nameOf(*options.from) + " leaves out");
   auto taken = takeOptions(*module);
   if (failed(taken))
@@ -387,6 +391,7 @@ ExitCode Compilation::runStage(Stage stage) {
   case Stage::import: {
     ExitCode code = runPasses([&](OpPassManager &passes) {
       importer::ImportOptions import;
+      import.entry = options.function;
       import.rolesFile = options.rolesFile;
       import.separateExpectations = options.separateExpectations;
       importer::buildImportPipeline(passes, import);

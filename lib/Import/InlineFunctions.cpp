@@ -64,7 +64,9 @@ public:
       for (auto function : module.getOps<func::FuncOp>())
         if (function.isPublic())
           error.attachNote(function.getLoc())
-              << "@" << function.getSymName() << " is a public function";
+              << "@" << function.getSymName()
+              << " is a public function; choose it with --function="
+              << function.getSymName();
       return signalPassFailure();
     }
     if (failed(visit(main)))

@@ -24,11 +24,13 @@
 // RUN: not tenon compile %t.v3.mlir --machine=%S/Inputs/machine.json --compile-from=group -o %t.tenon 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not tenon compile %t.machine.mlir --cpu=x86-64-v4 --compile-from=simplify -o %t.tenon 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not tenon compile %t.v3.mlir --roles=roles.json --compile-from=group -o %t.tenon 2>&1 | FileCheck %s --check-prefix=ROLES
+// RUN: not tenon compile %t.v3.mlir --function=init --compile-from=group -o %t.tenon 2>&1 | FileCheck %s --check-prefix=FUNCTION
 
 // CPU: error: --cpu=x86-64-v4 contradicts '{{.*}}', which was written for x86-64-v3; leave the option out, or compile the exported module
 // FUSE: error: --fuse=false contradicts '{{.*}}.v3.mlir', which was written with --fuse=true;
 // OTHER: error: --machine={{.*}}machine.json contradicts '{{.*}}.v3.mlir', which was written for {{.*}};
 // ROLES: error: --roles is read by the stage import, which --compile-from=group leaves out
+// FUNCTION: error: --function is read by the stage import, which --compile-from=group leaves out
 
 // What somebody edited is checked.
 // RUN: sed 's/x86-64-v3/x86-64-v9/' %t.v3.mlir > %t.v9.mlir

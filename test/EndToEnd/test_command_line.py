@@ -193,6 +193,67 @@ def test_wrong_roles(roles: str, message: str, tmp_path: Path) -> None:
     assert message in said, said
 
 
+# Modules with several functions.
+
+SEVERAL = """module @several {
+  func.func private @double(%x: tensor<f32>) -> tensor<f32> {
+    %r = stablehlo.add %x, %x : tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func public @init() -> tensor<f32> {
+    %r = stablehlo.constant dense<3.0> : tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func public @main() -> tensor<f32> {
+    %x = func.call @init() : () -> tensor<f32>
+    %r = func.call @double(%x) : (tensor<f32>) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func public @twice() -> (tensor<f32>, tensor<f32>) {
+    %x = func.call @main() : () -> tensor<f32>
+    %r = func.call @double(%x) : (tensor<f32>) -> tensor<f32>
+    return %r, %x : tensor<f32>, tensor<f32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("interpreted", [[], ["--reference"]], ids=["compiled", "interpreted"])
+def test_function_is_chosen(interpreted: list[str], tmp_path: Path) -> None:
+    """--function runs any function of a module, @main by default; others may call it."""
+    (tmp_path / "several.mlir").write_text(SEVERAL)
+    for options, values in (([], [6]), (["--function=main"], [6]), (["--function=init"], [3]), (["--function=twice"], [12, 6])):
+        succeed("run", tmp_path / "several.mlir", *options, *interpreted, "--outputs", tmp_path / "o.safetensors")
+        found = load_file(tmp_path / "o.safetensors")
+        assert [found[f"result{i}"] for i in range(len(found))] == values
+
+
+def test_function_is_compiled(tmp_path: Path) -> None:
+    """The choice is made when compiling; asking a compiled file for another function is wrong usage."""
+    (tmp_path / "several.mlir").write_text(SEVERAL)
+    program = tmp_path / "init.tenon"
+    succeed("compile", tmp_path / "several.mlir", "--function=init", "-o", program)
+    for options in ([], ["--function=main"]):
+        succeed("run", program, *options, "--outputs", tmp_path / "o.safetensors")
+        assert load_file(tmp_path / "o.safetensors")["result0"] == 3
+    for verb in ("run", "bench"):
+        said = refused(2, verb, program, "--function=init")
+        assert "holds one function" in said and "compile the module with --function=init" in said
+
+
+def test_misspelt_function(tmp_path: Path) -> None:
+    """A function that is not there ends with exit code 1 and the public ones that are."""
+    source = tmp_path / "several.mlir"
+    source.write_text(SEVERAL)
+    for command in (["run", source], ["run", source, "--reference"], ["compile", source, "-o", tmp_path / "x"],
+                    ["inspect", source], ["plan", source, "--frontier=2"], ["bench", source]):  # fmt: skip
+        said = refused(1, *command, "--function=mian")
+        assert "found no function @mian with a body" in said
+        assert [name for name in ("init", "main", "twice", "double") if f"--function={name}" in said] == ["init", "main", "twice"]
+    (tmp_path / "step.mlir").write_text(SEVERAL.replace("@main", "@step"))
+    assert "choose it with --function=step" in refused(1, "run", tmp_path / "step.mlir")
+
+
 # Values that do not fit.
 
 

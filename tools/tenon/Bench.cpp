@@ -174,7 +174,8 @@ std::optional<target::Target> machineOf(const std::string &file,
 } // namespace
 
 int tool::runBench(Arguments arguments) {
-  std::string rolesFile, inputs, machineFile;
+  std::string inputs, machineFile;
+  ModuleOptions module;
   int64_t steps = 20, threads = 0, rows = 30;
   bool kernels = false;
   ArgumentParser parser("bench",
@@ -187,6 +188,10 @@ int tool::runBench(Arguments arguments) {
               "values of arguments; zeros otherwise");
   parser.text("machine", machineFile, "FILE.json",
               "rates from tenon calibrate; measured in this run otherwise");
+  parser.text("roles", module.rolesFile, "FILE",
+              "for a module: JSON that says what each argument is");
+  parser.text("function", module.function, "NAME",
+              "for a module: which of its functions is the step (main)");
   parser.flag("kernels", kernels, "time every kernel and library call");
   parser.number("rows", rows, "N", "how many lines of kernels (30)");
   std::vector<std::string> files;
@@ -195,7 +200,7 @@ int tool::runBench(Arguments arguments) {
   runtime::ExecutorOptions options;
   options.threads = threads;
   int code = 0;
-  auto executor = loadExecutor(files.front(), rolesFile, options, code);
+  auto executor = loadExecutor(files.front(), module, options, code);
   if (!executor)
     return code;
   runtime::Error error;

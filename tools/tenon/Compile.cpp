@@ -47,6 +47,8 @@ int tool::runCompile(Arguments arguments) {
               "machine description from tenon calibrate");
   parser.text("roles", options.rolesFile, "FILE",
               "JSON that says what each argument is");
+  parser.text("function", options.function, "NAME",
+              "which function of the module is the step (main)");
   parser.custom("memory-budget", "SIZE",
                 "what the step may take in all, such as 1.6GiB; what does not "
                 "fit is recomputed",

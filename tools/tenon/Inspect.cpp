@@ -25,8 +25,8 @@ using namespace tenon::tool;
 
 namespace {
 
-int inspectModule(const std::string &path, const std::string &rolesFile,
-                  bool json) {
+int inspectModule(const std::string &path,
+                  const importer::ImportOptions &options, bool json) {
   mlir::DialectRegistry registry;
   driver::registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -36,8 +36,6 @@ int inspectModule(const std::string &path, const std::string &rolesFile,
   if (!module)
     return driver::exitUserError;
   mlir::PassManager passes(&context);
-  importer::ImportOptions options;
-  options.rolesFile = rolesFile;
   importer::buildImportPipeline(passes, options);
   if (failed(passes.run(*module)))
     return importer::isRefusedAsUnsupported(*module) ? driver::exitUnsupported
@@ -114,14 +112,16 @@ int inspectFile(const std::string &path, bool kernels) {
 } // namespace
 
 int tool::runInspect(Arguments arguments) {
-  std::string rolesFile;
+  importer::ImportOptions options;
   bool json = false, kernels = false;
   ArgumentParser parser("inspect",
                         "Prints the arguments of an exported module and how "
                         "their roles were found, or what a .tenon file holds.",
                         "FILE");
-  parser.text("roles", rolesFile, "FILE",
+  parser.text("roles", options.rolesFile, "FILE",
               "for a module: JSON that says what each argument is");
+  parser.text("function", options.entry, "NAME",
+              "for a module: which of its functions is the step (main)");
   parser.flag("json", json, "for a module: print the table as JSON");
   parser.flag("kernels", kernels, "for a .tenon file: list its kernels");
   std::vector<std::string> files;
@@ -129,5 +129,5 @@ int tool::runInspect(Arguments arguments) {
     return *code;
   if (llvm::StringRef(files.front()).ends_with(".tenon"))
     return inspectFile(files.front(), kernels);
-  return inspectModule(files.front(), rolesFile, json);
+  return inspectModule(files.front(), options, json);
 }

@@ -15,7 +15,7 @@
 using namespace tenon;
 
 std::unique_ptr<runtime::Executor>
-tool::loadExecutor(const std::string &path, const std::string &rolesFile,
+tool::loadExecutor(const std::string &path, const ModuleOptions &module,
                    const runtime::ExecutorOptions &options, int &code,
                    std::vector<importer::SeparatedExpectation> *expectations) {
   runtime::Error error;
@@ -24,7 +24,8 @@ tool::loadExecutor(const std::string &path, const std::string &rolesFile,
   if (llvm::StringRef(path).ends_with(".mlir")) {
     driver::CompileOptions compile;
     compile.input = path;
-    compile.rolesFile = rolesFile;
+    compile.rolesFile = module.rolesFile;
+    compile.function = module.function;
     compile.separateExpectations = expectations != nullptr;
     driver::CompileResult result = driver::compile(compile);
     if (result.code != driver::exitOk) {
@@ -35,6 +36,13 @@ tool::loadExecutor(const std::string &path, const std::string &rolesFile,
       *expectations = std::move(result.expectations);
     executor =
         runtime::Executor::loadBytes(std::move(result.file), options, error);
+  } else if (module.function != ModuleOptions().function) {
+    llvm::errs() << "error: '" << path
+                 << "' holds one function, which was chosen when it was "
+                    "compiled; compile the module with --function="
+                 << module.function << "\n";
+    code = driver::exitBadUsage;
+    return nullptr;
   } else {
     executor = runtime::Executor::load(path, options, error);
   }

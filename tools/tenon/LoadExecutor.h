@@ -16,10 +16,16 @@
 
 namespace tenon::tool {
 
+/// What has to be said about a module before it is a step.
+struct ModuleOptions {
+  std::string rolesFile;         // empty for none
+  std::string function = "main"; // which of its functions
+};
+
 /// Null after printing why, with the exit code in `code`. With `expectations`,
 /// a module may be a self-checking program; what it compares goes there.
 std::unique_ptr<runtime::Executor> loadExecutor(
-    const std::string &path, const std::string &rolesFile,
+    const std::string &path, const ModuleOptions &module,
     const runtime::ExecutorOptions &options, int &code,
     std::vector<importer::SeparatedExpectation> *expectations = nullptr);
 

@@ -33,6 +33,8 @@ int tool::runPlan(Arguments arguments) {
               "folder for the problems, as tenon-solve reads them");
   parser.text("roles", options.rolesFile, "FILE",
               "JSON that says what each argument is");
+  parser.text("function", options.function, "NAME",
+              "which function of the module is the step (main)");
   parser.text("cpu", options.cpu, "SET",
               "host, x86-64-v3, x86-64-v4 or x86-64-v4+avx512bf16");
   std::vector<std::string> inputs;

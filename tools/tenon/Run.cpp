@@ -29,7 +29,8 @@ using namespace tenon::tool;
 namespace {
 
 struct RunOptions {
-  std::string file, rolesFile, state, inputs, batches, metrics, save, outputs;
+  std::string file, state, inputs, batches, metrics, save, outputs;
+  ModuleOptions module;
   int64_t steps = 1, threads = 0;
   bool checkMemory = false;
 };
@@ -240,8 +241,10 @@ int tool::runRun(Arguments arguments) {
   parser.flag("check-memory", options.checkMemory,
               "run operations alone in poisoned memory, slowly, and check what "
               "they write");
-  parser.text("roles", options.rolesFile, "FILE",
+  parser.text("roles", options.module.rolesFile, "FILE",
               "for a module: JSON that says what each argument is");
+  parser.text("function", options.module.function, "NAME",
+              "for a module: which of its functions is the step (main)");
   bool reference = false;
   parser.flag("reference", reference,
               "for a module: interpret it element by element");
@@ -256,15 +259,15 @@ int tool::runRun(Arguments arguments) {
         !options.save.empty() || options.checkMemory)
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
-    return runReference({inputs.front(), options.rolesFile, options.inputs,
-                         options.metrics, options.outputs, options.steps});
+    return runReference({inputs.front(), options.inputs, options.metrics,
+                         options.outputs, options.module, options.steps});
   }
   runtime::ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
   int code = 0;
   std::vector<importer::SeparatedExpectation> expectations;
-  auto executor = loadExecutor(inputs.front(), options.rolesFile,
-                               executorOptions, code, &expectations);
+  auto executor = loadExecutor(inputs.front(), options.module, executorOptions,
+                               code, &expectations);
   if (executor)
     code = runSteps(*executor, options);
   if (code == driver::exitOk && !checkExpectations(*executor, expectations))

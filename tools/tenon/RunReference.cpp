@@ -133,7 +133,8 @@ int tool::runReference(const ReferenceRun &run) {
   if (!runsDevices(*module)) {
     PassManager passes(&context);
     importer::ImportOptions import;
-    import.rolesFile = run.rolesFile;
+    import.entry = run.module.function;
+    import.rolesFile = run.module.rolesFile;
     import.forInterpreter = true;
     importer::buildImportPipeline(passes, import);
     if (failed(passes.run(*module)))

@@ -9,13 +9,16 @@
 #ifndef TENON_TOOLS_TENON_RUNREFERENCE_H
 #define TENON_TOOLS_TENON_RUNREFERENCE_H
 
+#include "tools/tenon/LoadExecutor.h"
+
 #include <cstdint>
 #include <string>
 
 namespace tenon::tool {
 
 struct ReferenceRun {
-  std::string file, rolesFile, inputs, metrics, outputs;
+  std::string file, inputs, metrics, outputs;
+  ModuleOptions module;
   int64_t steps = 1;
 };
 

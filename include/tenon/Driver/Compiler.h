@@ -41,6 +41,7 @@ struct CompileOptions {
   std::string cpu;
   std::string machineFile; // a Target description; empty for built-in
   std::string rolesFile;   // empty for none
+  std::string function = "main"; // which function of a module is the step
   std::string reportFile;  // JSON; empty for none
   /// Bytes that all segments together may take; without a budget nothing is
   /// recomputed for memory.
