@@ -1,6 +1,6 @@
-"""Packages the tool and the runtime library of a build beside the Python files.
+"""Packages the tool, the compiler and the runtime library of a build beside the Python files.
 
-Takes the first build folder that has both: $TENON_BUILD, build/dev, build/release of the checkout. Without one,
+Takes the first build folder that has all of them: $TENON_BUILD, build/dev, build/release of the checkout. Without one,
 it configures and builds build/release, which takes minutes.
 """
 
@@ -18,7 +18,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent.parent
 # What setuptools writes on the way.
 SCRATCH = ROOT / "build" / "python"
-FILES = ("bin/tenon", "lib/libtenon-runtime.so")
+FILES = ("bin/tenon", "bin/tenon-compiler", "lib/libtenon-runtime.so")
 
 
 def complete(build: Path) -> bool:

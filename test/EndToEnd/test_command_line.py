@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Steps, differing, refused, run, succeed
+from conftest import BUILD, Steps, differing, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 
 VERBS = ("compile", "run", "inspect", "bench", "calibrate", "plan")
@@ -309,6 +311,26 @@ def test_reference_takes_modules(tiny: Path, tmp_path: Path) -> None:
     refused(1, "run", tiny, "--reference")
     assert "--inputs" in refused(1, "run", tmp_path / "tiny.mlir", "--reference")
     refused(1, "run", tmp_path / "tiny.mlir", "--reference", "--save", tmp_path / "x")
+
+
+def test_missing_compiler(tiny: Path, tmp_path: Path) -> None:
+    """The tool alone runs compiled steps; for a module it says which executable is missing, and links to it are followed."""
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(BUILD / "bin/tenon", alone)
+    (tmp_path / "link").symlink_to(BUILD / "bin/tenon")
+    save_file({"w": np.ones(4, np.float32), "x": np.ones(4, np.float32)}, tmp_path / "in.safetensors")
+
+    def call(tool: Path, *arguments: object) -> subprocess.CompletedProcess:
+        return subprocess.run([tool, *map(str, arguments)], check=False, capture_output=True, text=True, cwd=tmp_path)
+
+    assert call(alone / "tenon", "run", tiny, "--inputs", tmp_path / "in.safetensors").returncode == 0
+    for command in (["compile", "tiny.mlir", "-o", "x"], ["plan", "tiny.mlir"], ["run", "tiny.mlir"], ["inspect", "tiny.mlir"],
+                    ["bench", "tiny.mlir"], ["run", "tiny.mlir", "--reference"]):  # fmt: skip
+        outcome = call(alone / "tenon", *command)
+        assert outcome.returncode == 1 and f"'{alone}/tenon-compiler': No such file" in outcome.stderr
+    assert call(tmp_path / "link", "compile", "tiny.mlir", "-o", "linked.tenon").returncode == 0
+    assert (tmp_path / "linked.tenon").read_bytes() == tiny.read_bytes()
 
 
 # What runs do.

@@ -388,3 +388,12 @@ def test_installs_with_pip(tmp_path: Path, stored: Path) -> None:
         assert path.startswith(str(environment))
     tool = process.stdout.split()[1]
     assert subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout.startswith("tenon ")
+    (tmp_path / "two.mlir").write_text(
+        "func.func @main() -> tensor<f32> {\n"
+        "  %r = stablehlo.constant dense<2.0> : tensor<f32>\n"
+        "  return %r : tensor<f32>\n"
+        "}\n"
+    )
+    script = "from tenon import compiler; compiler.compile_file('two.mlir', 'two.tenon')"
+    subprocess.run([python, "-c", script], cwd=tmp_path, env=clean, check=True)
+    assert (tmp_path / "two.tenon").is_file()

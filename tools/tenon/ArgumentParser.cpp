@@ -6,16 +6,28 @@
 
 #include "tools/tenon/ArgumentParser.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/raw_ostream.h"
+#include "tenon/Support/ExitCode.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+using namespace tenon;
 using namespace tenon::tool;
-using llvm::StringRef;
+
+std::optional<int64_t> tool::parseNumber(std::string_view text) {
+  int64_t number = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return number;
+}
 
 /// Takes nothing, true or false.
 template <typename Bool>
-static std::function<std::string(StringRef)> takeFlag(Bool &value) {
-  return [&value](StringRef given) -> std::string {
+static std::function<std::string(std::string_view)> takeFlag(Bool &value) {
+  return [&value](std::string_view given) -> std::string {
     if (!given.empty() && given != "true" && given != "false")
       return "expected true or false";
     value = given != "false";
@@ -23,81 +35,89 @@ static std::function<std::string(StringRef)> takeFlag(Bool &value) {
   };
 }
 
-void ArgumentParser::flag(StringRef name, bool &value, StringRef help) {
-  options.push_back({name.str(), "", help.str(), takeFlag(value)});
+void ArgumentParser::flag(std::string_view name, bool &value,
+                          std::string_view help) {
+  options.push_back(
+      {std::string(name), "", std::string(help), takeFlag(value)});
 }
 
-void ArgumentParser::flag(StringRef name, std::optional<bool> &value,
-                          StringRef help) {
-  options.push_back({name.str(), "", help.str(), takeFlag(value)});
+void ArgumentParser::flag(std::string_view name, std::optional<bool> &value,
+                          std::string_view help) {
+  options.push_back(
+      {std::string(name), "", std::string(help), takeFlag(value)});
 }
 
-void ArgumentParser::text(StringRef name, std::string &value, StringRef meaning,
-                          StringRef help) {
-  custom(name, meaning, help, [&value](StringRef given) {
-    value = given.str();
+void ArgumentParser::text(std::string_view name, std::string &value,
+                          std::string_view meaning, std::string_view help) {
+  custom(name, meaning, help, [&value](std::string_view given) {
+    value = given;
     return std::string();
   });
 }
 
-void ArgumentParser::number(StringRef name, int64_t &value, StringRef meaning,
-                            StringRef help) {
-  custom(name, meaning, help, [&value](StringRef given) {
-    if (given.getAsInteger(10, value) || value < 0)
+void ArgumentParser::number(std::string_view name, int64_t &value,
+                            std::string_view meaning, std::string_view help) {
+  custom(name, meaning, help, [&value](std::string_view given) {
+    auto number = parseNumber(given);
+    if (!number || *number < 0)
       return std::string("expected a number that is not negative");
+    value = *number;
     return std::string();
   });
 }
 
-void ArgumentParser::custom(StringRef name, StringRef meaning, StringRef help,
-                            std::function<std::string(StringRef)> take) {
-  options.push_back({name.str(), meaning.str(), help.str(), std::move(take)});
+void ArgumentParser::custom(std::string_view name, std::string_view meaning,
+                            std::string_view help,
+                            std::function<std::string(std::string_view)> take) {
+  options.push_back({std::string(name), std::string(meaning), std::string(help),
+                     std::move(take)});
 }
 
 void ArgumentParser::printHelp() const {
-  llvm::outs() << "usage: tenon " << verb << (positional.empty() ? "" : " ")
-               << positional << " [options]\n\n"
-               << summary << "\n\noptions:\n";
-  size_t width = 0;
+  std::printf("usage: tenon %s%s%s [options]\n\n%s\n\noptions:\n", verb.c_str(),
+              positional.empty() ? "" : " ", positional.c_str(),
+              summary.c_str());
   auto spelling = [](const Option &option) {
     return "--" + option.name +
            (option.meaning.empty() ? "" : "=" + option.meaning);
   };
+  size_t width = 0;
   for (const Option &option : options)
     width = std::max(width, spelling(option).size());
-  for (const Option &option : options) {
-    std::string name = spelling(option);
-    llvm::outs() << "  " << name << std::string(width - name.size() + 2, ' ')
-                 << option.help << "\n";
-  }
+  for (const Option &option : options)
+    std::printf("  %-*s%s\n", int(width + 2), spelling(option).c_str(),
+                option.help.c_str());
   if (!afterword.empty())
-    llvm::outs() << "\n" << afterword;
+    std::printf("\n%s", afterword.c_str());
 }
 
 std::optional<int> ArgumentParser::parse(Arguments arguments,
                                          std::vector<std::string> &positionals,
                                          size_t count) {
-  auto mistake = [&](const llvm::Twine &message) {
-    llvm::errs() << "error: " << message << "\n"
-                 << "note: tenon " << verb << " --help lists the options\n";
-    return 2;
+  auto mistake = [&](const std::string &message) {
+    std::fprintf(stderr, "error: %s\nnote: tenon %s --help lists the options\n",
+                 message.c_str(), verb.c_str());
+    return exitBadUsage;
   };
   for (size_t i = 0; i < arguments.size(); ++i) {
-    StringRef argument = arguments[i];
+    std::string argument(arguments[i]);
     if (argument == "--help" || argument == "-h") {
       printHelp();
-      return 0;
+      return exitOk;
     }
     if (!argument.starts_with("-") || argument == "-") {
-      positionals.push_back(argument.str());
+      positionals.push_back(argument);
       continue;
     }
-    StringRef name = argument == "-o" ? StringRef("output")
-                                      : argument.ltrim('-').split('=').first;
-    bool hasValue = argument.contains('=');
-    StringRef value = argument.split('=').second;
-    auto option =
-        llvm::find_if(options, [&](const Option &o) { return o.name == name; });
+    size_t equals = argument.find('=');
+    bool hasValue = equals != std::string::npos;
+    std::string value = hasValue ? argument.substr(equals + 1) : "";
+    std::string name = argument.substr(0, equals);
+    name.erase(0, name.find_first_not_of('-'));
+    if (argument == "-o")
+      name = "output";
+    auto option = std::find_if(options.begin(), options.end(),
+                               [&](const Option &o) { return o.name == name; });
     if (option == options.end())
       return mistake("unknown option '" + argument + "'");
     if (!hasValue && !option->meaning.empty()) {
@@ -111,8 +131,8 @@ std::optional<int> ArgumentParser::parse(Arguments arguments,
                      "': " + wrong);
   }
   if (positionals.size() != count)
-    return mistake("expected " + llvm::Twine(count) + " argument" +
+    return mistake("expected " + std::to_string(count) + " argument" +
                    (count == 1 ? "" : "s") + " (" + positional + "), found " +
-                   llvm::Twine(positionals.size()));
+                   std::to_string(positionals.size()));
   return std::nullopt;
 }

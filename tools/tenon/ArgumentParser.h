@@ -1,8 +1,8 @@
 //===- ArgumentParser.h - Options of one verb ----------------------------===//
 //
 // A table of options, parsed from `--name=value` or `--name value`, printed as
-// help. The tool has its own because LLVM's command line is one global table
-// shared with every library that is linked in.
+// help. LLVM's command line would be one global table shared with every library
+// that is linked in, and is not there in the tool that has no compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,9 +11,6 @@
 
 #include "tools/tenon/Commands.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/SmallVector.h"
-
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,27 +18,30 @@
 
 namespace tenon::tool {
 
+/// A whole number in decimal, and nothing else.
+std::optional<int64_t> parseNumber(std::string_view text);
+
 class ArgumentParser {
 public:
-  ArgumentParser(llvm::StringRef verb, llvm::StringRef summary,
-                 llvm::StringRef positional)
+  ArgumentParser(std::string_view verb, std::string_view summary,
+                 std::string_view positional)
       : verb(verb), summary(summary), positional(positional) {}
 
-  void flag(llvm::StringRef name, bool &value, llvm::StringRef help);
+  void flag(std::string_view name, bool &value, std::string_view help);
   /// As above, nothing where the option is not given.
-  void flag(llvm::StringRef name, std::optional<bool> &value,
-            llvm::StringRef help);
-  void text(llvm::StringRef name, std::string &value, llvm::StringRef meaning,
-            llvm::StringRef help);
-  void number(llvm::StringRef name, int64_t &value, llvm::StringRef meaning,
-              llvm::StringRef help);
+  void flag(std::string_view name, std::optional<bool> &value,
+            std::string_view help);
+  void text(std::string_view name, std::string &value, std::string_view meaning,
+            std::string_view help);
+  void number(std::string_view name, int64_t &value, std::string_view meaning,
+              std::string_view help);
   /// Takes the value and returns what is wrong with it, empty for nothing.
-  void custom(llvm::StringRef name, llvm::StringRef meaning,
-              llvm::StringRef help,
-              std::function<std::string(llvm::StringRef)> take);
+  void custom(std::string_view name, std::string_view meaning,
+              std::string_view help,
+              std::function<std::string(std::string_view)> take);
 
   /// Text that help ends with, whole lines.
-  void notes(llvm::StringRef text) { afterword = text.str(); }
+  void notes(std::string_view text) { afterword = text; }
 
   /// The exit code to leave with: 0 after printing help, 2 after a mistake;
   /// nothing if the command should go on. Exactly `positionals` other arguments
@@ -53,7 +53,7 @@ public:
 private:
   struct Option {
     std::string name, meaning, help;
-    std::function<std::string(llvm::StringRef)> take;
+    std::function<std::string(std::string_view)> take;
   };
 
   void printHelp() const;

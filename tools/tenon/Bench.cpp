@@ -6,18 +6,16 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Floor.h"
-#include "tools/tenon/LoadExecutor.h"
+#include "tools/tenon/LoadProgram.h"
 
-#include "tenon/Driver/Compiler.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Runtime/State.h"
+#include "tenon/Support/ExitCode.h"
 #include "tenon/Target/Measure.h"
-
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -25,8 +23,8 @@ using namespace tenon::tool;
 namespace {
 
 int fail(const std::string &message) {
-  llvm::errs() << "error: " << message << "\n";
-  return driver::exitUserError;
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return exitUserError;
 }
 
 /// What every kernel and call took over some steps, one entry per name and
@@ -67,14 +65,14 @@ std::optional<KernelTimes> profile(runtime::Executor &executor, int64_t steps,
 
 /// At most `rows` lines of kernels and what they take.
 void printKernels(const KernelTimes &times, int64_t steps, int64_t rows) {
-  llvm::outs() << llvm::formatv("{0,8} {1,8} {2,6}  {3,-14} {4}\n", "ms/step",
-                                "share", "runs", "name", "what");
+  std::printf("%8s %8s %6s  %-14s %s\n", "ms/step", "share", "runs", "name",
+              "what");
   for (size_t i = 0; i < times.kernels.size() && int64_t(i) < rows; ++i) {
     const runtime::InstructionTime &kernel = times.kernels[i];
-    llvm::outs() << llvm::formatv(
-        "{0,8:f3} {1,7:f2}% {2,6}  {3,-14} {4}\n", kernel.seconds / steps * 1e3,
-        100 * kernel.seconds / times.total, kernel.runs / steps, kernel.name,
-        kernel.what);
+    std::printf("%8.3f %7.2f%% %6lld  %-14s %s\n", kernel.seconds / steps * 1e3,
+                100 * kernel.seconds / times.total,
+                static_cast<long long>(kernel.runs / steps),
+                kernel.name.c_str(), kernel.what.c_str());
   }
 }
 
@@ -87,34 +85,33 @@ int printFloor(runtime::Executor &executor, double median, const Floor &floor,
                const target::Target &machine) {
   const format::Index &index = executor.index();
   if (index.flops > 0)
-    llvm::outs() << llvm::formatv(
-        "rate       {0:f1} GFLOP/s, {1:f1}% of the measured peak of {2:f1}\n",
+    std::printf(
+        "rate       %.1f GFLOP/s, %.1f%% of the measured peak of %.1f\n",
         index.flops / median * 1e-9, 100 * floor.computeSeconds / median,
         index.flops / floor.computeSeconds * 1e-9);
   if (floor.seconds() <= 0) {
-    llvm::outs() << "floor      none: no dots or convolutions, and the state "
-                    "stays in a cache\n";
-    return driver::exitOk;
+    std::printf("floor      none: no dots or convolutions, and the state "
+                "stays in a cache\n");
+    return exitOk;
   }
   double multiple = median / floor.seconds();
-  llvm::outs() << llvm::formatv(
-      "floor      {0:f3} ms: {1:f3} compute + {2:f3} state of {3:f1} MiB at "
-      "{4:f1} GB/s; the step takes {5:f2} times that\n",
+  std::printf(
+      "floor      %.3f ms: %.3f compute + %.3f state of %.1f MiB at %.1f GB/s; "
+      "the step takes %.2f times that\n",
       floor.seconds() * 1e3, floor.computeSeconds * 1e3,
       floor.memorySeconds * 1e3, floor.stateBytes / (1 << 20),
       machine.memory.copy.allCores * 1e-9, multiple);
   if (multiple <= namedMultiple)
-    return driver::exitOk;
+    return exitOk;
   runtime::Error error;
   constexpr int64_t steps = 3;
   auto times = profile(executor, steps, error);
   if (!times)
     return fail(error.message);
-  llvm::outs() << llvm::formatv(
-      "the dearest of {0} kernels and calls, each timed alone:\n",
-      times->kernels.size());
+  std::printf("the dearest of %zu kernels and calls, each timed alone:\n",
+              times->kernels.size());
   printKernels(*times, steps, namedKernels);
-  return driver::exitOk;
+  return exitOk;
 }
 
 /// Times `steps` single steps, after one that warms caches.
@@ -134,11 +131,10 @@ int timeSteps(runtime::Executor &executor, int64_t steps, const Floor &floor,
   }
   std::sort(seconds.begin(), seconds.end());
   double median = seconds[seconds.size() / 2];
-  llvm::outs() << llvm::formatv(
-      "step       min {0:f3} ms, median {1:f3} ms, max {2:f3} ms over {3} "
-      "steps, {4} threads\n",
-      seconds.front() * 1e3, median * 1e3, seconds.back() * 1e3, steps,
-      executor.threads());
+  std::printf("step       min %.3f ms, median %.3f ms, max %.3f ms over %lld "
+              "steps, %u threads\n",
+              seconds.front() * 1e3, median * 1e3, seconds.back() * 1e3,
+              static_cast<long long>(steps), unsigned(executor.threads()));
   return printFloor(executor, median, floor, machine);
 }
 
@@ -151,13 +147,13 @@ int timeKernels(runtime::Executor &executor, int64_t steps, int64_t rows) {
   if (!times)
     return fail(error.message);
   printKernels(*times, steps, rows);
-  llvm::outs() << llvm::formatv(
-      "total      {0:f3} ms per step in {1} kernels and calls; library "
-      "{2:f2}%, fallback {3:f2}%\n",
+  std::printf(
+      "total      %.3f ms per step in %zu kernels and calls; library %.2f%%, "
+      "fallback %.2f%%\n",
       times->total / steps * 1e3, times->kernels.size(),
       100 * times->library / times->total,
       100 * times->fallback / times->total);
-  return driver::exitOk;
+  return exitOk;
 }
 
 /// The described machine, or this one measured on the spot.
@@ -173,7 +169,7 @@ std::optional<target::Target> machineOf(const std::string &file,
 
 } // namespace
 
-int tool::runBench(Arguments arguments) {
+int tool::runBench(Arguments arguments, Modules *modules) {
   std::string inputs, machineFile;
   ModuleOptions module;
   int64_t steps = 20, threads = 0, rows = 30;
@@ -197,10 +193,13 @@ int tool::runBench(Arguments arguments) {
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
     return *code;
+  if (!modules && isModule(files.front()))
+    return callCompiler("bench", arguments);
   runtime::ExecutorOptions options;
   options.threads = threads;
   int code = 0;
-  auto executor = loadExecutor(files.front(), module, options, code);
+  auto executor = loadProgram(files.front(), module, options, modules,
+                              /*selfChecking=*/false, code);
   if (!executor)
     return code;
   runtime::Error error;
@@ -216,7 +215,7 @@ int tool::runBench(Arguments arguments) {
   if (!machine)
     return fail(fault);
   // The file still has the programs, which say how often each call runs.
-  auto reader = llvm::StringRef(files.front()).ends_with(".mlir")
+  auto reader = isModule(files.front())
                     ? nullptr
                     : format::Reader::open(files.front(), fault);
   Floor floor = floorOf(reader ? reader->index() : executor->index(), *machine);

@@ -7,13 +7,11 @@
 
 #include "tools/tenon/ArgumentParser.h"
 
-#include "tenon/Driver/Compiler.h"
 #include "tenon/Format/AtomicFile.h"
+#include "tenon/Support/ExitCode.h"
 #include "tenon/Target/Measure.h"
 
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
-
+#include <cstdio>
 #include <span>
 
 using namespace tenon;
@@ -22,21 +20,21 @@ using namespace tenon::tool;
 namespace {
 
 int fail(const std::string &message) {
-  llvm::errs() << "error: " << message << "\n";
-  return driver::exitUserError;
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return exitUserError;
 }
 
 void printTable(const target::Target &target) {
-  llvm::outs() << llvm::formatv(
-      "{0}: {1}, {2} cores, caches {3} KiB, {4} KiB, {5} MiB\n\n", target.name,
-      target.featureSet, target.cores, target.caches.level1 >> 10,
-      target.caches.level2 >> 10, target.caches.level3 >> 20);
-  llvm::outs() << llvm::formatv("{0,-24}{1,12}{2,12}\n", "", "one core",
-                                "all cores");
+  auto count = [](int64_t value) { return static_cast<long long>(value); };
+  std::printf("%s: %s, %lld cores, caches %lld KiB, %lld KiB, %lld MiB\n\n",
+              target.name.c_str(), target.featureSet.c_str(),
+              count(target.cores), count(target.caches.level1 >> 10),
+              count(target.caches.level2 >> 10),
+              count(target.caches.level3 >> 20));
+  std::printf("%-24s%12s%12s\n", "", "one core", "all cores");
   auto line = [](const char *what, const target::Rate &rate, const char *unit) {
-    llvm::outs() << llvm::formatv("{0,-24}{1,12:f1}{2,12:f1}  {3}\n", what,
-                                  rate.oneCore * 1e-9, rate.allCores * 1e-9,
-                                  unit);
+    std::printf("%-24s%12.1f%12.1f  %s\n", what, rate.oneCore * 1e-9,
+                rate.allCores * 1e-9, unit);
   };
   line("multiply-add f32", target.compute.f32, "GFLOP/s");
   line("multiply-add bf16", target.compute.bf16, "GFLOP/s");
@@ -45,15 +43,14 @@ void printTable(const target::Target &target) {
   line("read, memory", target.memory.read, "GB/s");
   line("copy, last-level cache", target.memory.cachedCopy,
        "GB/s, read and written");
-  llvm::outs() << llvm::formatv(
-      "{0,-24}{1,12:f2}{2,12}  ns\n{3,-24}{4,12}{5,12:f2}  ns\n", "launch",
-      target.overheads.launch * 1e9, "", "barrier", "",
-      target.overheads.barrier * 1e9);
+  std::printf("%-24s%12.2f%12s  ns\n%-24s%12s%12.2f  ns\n", "launch",
+              target.overheads.launch * 1e9, "", "barrier", "",
+              target.overheads.barrier * 1e9);
 }
 
 } // namespace
 
-int tool::runCalibrate(Arguments arguments) {
+int tool::runCalibrate(Arguments arguments, Modules *) {
   std::string output;
   int64_t threads = 0;
   ArgumentParser parser("calibrate",
@@ -78,16 +75,16 @@ int tool::runCalibrate(Arguments arguments) {
     return fail(error);
   printTable(*measured);
   if (output.empty())
-    return driver::exitOk;
+    return exitOk;
   std::string text = target::toJson(*measured);
   if (output == "-") {
-    llvm::outs() << text;
-    return driver::exitOk;
+    std::fputs(text.c_str(), stdout);
+    return exitOk;
   }
   auto file = format::AtomicFile::create(output, error);
   if (!file || !file->append(std::as_bytes(std::span(text)), error) ||
       !file->commit(error))
     return fail(error);
-  llvm::outs() << "\nwritten    " << output << "\n";
-  return driver::exitOk;
+  std::printf("\nwritten    %s\n", output.c_str());
+  return exitOk;
 }

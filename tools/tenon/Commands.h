@@ -1,28 +1,34 @@
-//===- Commands.h - The verbs of the tenon tool
-//----------------------------===//
+//===- Commands.h - The verbs that need no compiler -----------------------===//
 //
 // One function per verb; each parses its own arguments and returns the exit
-// code documented in Driver/Compiler.h.
+// code of Support/ExitCode.h. They are linked into `tenon`, which has no
+// compiler in it and hands over to `tenon-compiler` what needs one, and into
+// `tenon-compiler`, which can do all of it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_TOOLS_TENON_COMMANDS_H
 #define TENON_TOOLS_TENON_COMMANDS_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#include <span>
+#include <string_view>
 
 namespace tenon::tool {
 
-/// Arguments after the verb.
-using Arguments = llvm::ArrayRef<llvm::StringRef>;
+class Modules;
 
-int runCompile(Arguments arguments);
-int runRun(Arguments arguments);
-int runInspect(Arguments arguments);
-int runBench(Arguments arguments);
-int runPlan(Arguments arguments);
-int runCalibrate(Arguments arguments);
+/// Arguments after the verb.
+using Arguments = std::span<const std::string_view>;
+
+/// `modules` is null in `tenon`.
+int runRun(Arguments arguments, Modules *modules);
+int runInspect(Arguments arguments, Modules *modules);
+int runBench(Arguments arguments, Modules *modules);
+int runCalibrate(Arguments arguments, Modules *modules);
+
+/// Becomes `tenon-compiler VERB ARGUMENTS...`, the executable beside this one.
+/// Returns only if there is none, after saying so.
+int callCompiler(std::string_view verb, Arguments arguments);
 
 } // namespace tenon::tool
 

@@ -6,48 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon/ArgumentParser.h"
+#include "tools/tenon/Modules.h"
 
-#include "tenon/Driver/Compiler.h"
 #include "tenon/Format/Reader.h"
-#include "tenon/Import/ArgumentTable.h"
-#include "tenon/Import/Pipeline.h"
-#include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Support/ExitCode.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/raw_ostream.h"
+#include <cstdio>
 
 using namespace tenon;
 using namespace tenon::tool;
 
 namespace {
-
-int inspectModule(const std::string &path,
-                  const importer::ImportOptions &options, bool json) {
-  mlir::DialectRegistry registry;
-  driver::registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  llvm::SourceMgr sources;
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  auto module = importer::readStableHLOFile(path, context);
-  if (!module)
-    return driver::exitUserError;
-  mlir::PassManager passes(&context);
-  importer::buildImportPipeline(passes, options);
-  if (failed(passes.run(*module)))
-    return importer::isRefusedAsUnsupported(*module) ? driver::exitUnsupported
-                                                     : driver::exitUserError;
-  auto main = module->lookupSymbol<mlir::func::FuncOp>("main");
-  auto rows = importer::argumentTable(main);
-  if (json)
-    llvm::outs() << llvm::formatv("{0:2}\n", importer::argumentTableJSON(rows));
-  else
-    importer::printArgumentTable(rows, llvm::outs());
-  return driver::exitOk;
-}
 
 std::string shapeText(const format::Tensor &tensor) {
   std::string text;
@@ -74,60 +43,62 @@ int inspectFile(const std::string &path, bool kernels) {
   std::string error;
   auto reader = format::Reader::open(path, error);
   if (!reader) {
-    llvm::errs() << "error: " << error << "\n";
-    return driver::exitUserError;
+    std::fprintf(stderr, "error: %s\n", error.c_str());
+    return exitUserError;
   }
   const format::Index &index = reader->index();
-  llvm::outs() << llvm::formatv("{0}: '{1}' by {2}, needs {3}\n\n", path,
-                                index.name, index.producer, index.cpu);
-  llvm::outs() << llvm::formatv("{0,-14} {1,14}\n", "segment", "bytes");
+  std::printf("%s: '%s' by %s, needs %s\n\n", path.c_str(), index.name.c_str(),
+              index.producer.c_str(), index.cpu.c_str());
+  std::printf("%-14s %14s\n", "segment", "bytes");
   for (const format::Segment &segment : index.segments)
-    llvm::outs() << llvm::formatv("{0,-14} {1,14}\n", name(segment.kind),
-                                  segment.bytes);
+    std::printf("%-14s %14llu\n", name(segment.kind).data(),
+                static_cast<unsigned long long>(segment.bytes));
   for (const format::Certificate &certificate : index.certificates)
-    llvm::outs() << certificate.kind << ": " << certificate.text << "\n";
+    std::printf("%s: %s\n", certificate.kind.c_str(), certificate.text.c_str());
   for (const format::EntryPoint &entry : index.entryPoints)
-    llvm::outs() << llvm::formatv(
-        "\nentry point '{0}': {1} instructions, {2} kernels, {3} library "
+    std::printf(
+        "\nentry point '%s': %lld instructions, %zu kernels, %zu library "
         "calls\n",
-        entry.name, countInstructions(entry.program), index.kernels.size(),
-        index.libraryCalls.size());
-  llvm::outs() << llvm::formatv("\n{0,8} {1,8} {2,-16} {3,-20} {4}\n",
-                                "argument", "result", "role", "type", "name");
+        entry.name.c_str(),
+        static_cast<long long>(countInstructions(entry.program)),
+        index.kernels.size(), index.libraryCalls.size());
+  std::printf("\n%8s %8s %-16s %-20s %s\n", "argument", "result", "role",
+              "type", "name");
+  auto position = [](int64_t i) { return i < 0 ? "" : std::to_string(i); };
   for (const format::Tensor &tensor : index.tensors)
-    llvm::outs() << llvm::formatv(
-        "{0,8} {1,8} {2,-16} {3,-20} {4}\n",
-        tensor.argument < 0 ? "" : std::to_string(tensor.argument),
-        tensor.result < 0 ? "" : std::to_string(tensor.result),
-        name(tensor.role), shapeText(tensor), tensor.name);
-  if (kernels) {
-    llvm::outs() << "\n";
-    for (const format::Kernel &kernel : index.kernels)
-      llvm::outs() << llvm::formatv("{0,-14} {1}\n", kernel.symbol,
-                                    kernel.description);
-  }
-  return driver::exitOk;
+    std::printf("%8s %8s %-16s %-20s %s\n", position(tensor.argument).c_str(),
+                position(tensor.result).c_str(), name(tensor.role).data(),
+                shapeText(tensor).c_str(), tensor.name.c_str());
+  if (!kernels)
+    return exitOk;
+  std::printf("\n");
+  for (const format::Kernel &kernel : index.kernels)
+    std::printf("%-14s %s\n", kernel.symbol.c_str(),
+                kernel.description.c_str());
+  return exitOk;
 }
 
 } // namespace
 
-int tool::runInspect(Arguments arguments) {
-  importer::ImportOptions options;
+int tool::runInspect(Arguments arguments, Modules *modules) {
+  ModuleOptions module;
   bool json = false, kernels = false;
   ArgumentParser parser("inspect",
                         "Prints the arguments of an exported module and how "
                         "their roles were found, or what a .tenon file holds.",
                         "FILE");
-  parser.text("roles", options.rolesFile, "FILE",
+  parser.text("roles", module.rolesFile, "FILE",
               "for a module: JSON that says what each argument is");
-  parser.text("function", options.entry, "NAME",
+  parser.text("function", module.function, "NAME",
               "for a module: which of its functions is the step (main)");
   parser.flag("json", json, "for a module: print the table as JSON");
   parser.flag("kernels", kernels, "for a .tenon file: list its kernels");
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
     return *code;
-  if (llvm::StringRef(files.front()).ends_with(".tenon"))
+  if (files.front().ends_with(".tenon"))
     return inspectFile(files.front(), kernels);
-  return inspectModule(files.front(), options, json);
+  if (!modules)
+    return callCompiler("inspect", arguments);
+  return modules->inspect(files.front(), module, json);
 }

@@ -6,19 +6,15 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Batches.h"
-#include "tools/tenon/CheckExpectations.h"
-#include "tools/tenon/LoadExecutor.h"
-#include "tools/tenon/RunReference.h"
+#include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/Scalars.h"
 
-#include "tenon/Driver/Compiler.h"
 #include "tenon/Runtime/State.h"
-
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
+#include "tenon/Support/ExitCode.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -36,8 +32,8 @@ struct RunOptions {
 };
 
 int fail(const std::string &message) {
-  llvm::errs() << "error: " << message << "\n";
-  return driver::exitUserError;
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return exitUserError;
 }
 
 /// Fills arguments from --state and --inputs; every argument must come from
@@ -58,7 +54,7 @@ int loadStart(runtime::Executor &executor, const RunOptions &options,
       !runtime::loadArguments(executor, options.inputs, read, error))
     return fail(error.message);
   filled.insert(read.begin(), read.end());
-  return driver::exitOk;
+  return exitOk;
 }
 
 int checkFilled(const runtime::Executor &executor,
@@ -73,7 +69,7 @@ int checkFilled(const runtime::Executor &executor,
       missing += (missing.empty() ? "'" : ", '") + tensors[i].name + "'";
   }
   if (count == 0)
-    return driver::exitOk;
+    return exitOk;
   return fail(std::to_string(count) +
               (count == 1 ? " argument has" : " arguments have") +
               " no value: " + missing + (count > 8 ? ", ..." : "") +
@@ -103,7 +99,7 @@ int saveOutputs(const runtime::Executor &executor, const std::string &path) {
   std::string error;
   if (!format::writeSafetensors(path, outputs, {}, error))
     return fail(error);
-  return driver::exitOk;
+  return exitOk;
 }
 
 /// The most memory this process has held; getrusage would count what started
@@ -120,16 +116,14 @@ int64_t mostResidentKiB() {
 void printSummary(const runtime::Executor &executor,
                   std::vector<double> &stepSeconds) {
   std::sort(stepSeconds.begin(), stepSeconds.end());
-  llvm::outs() << llvm::formatv(
-      "time       median {0:f3} ms, min {1:f3} ms, max {2:f3} ms per step\n",
-      stepSeconds[stepSeconds.size() / 2] * 1e3, stepSeconds.front() * 1e3,
-      stepSeconds.back() * 1e3);
+  std::printf("time       median %.3f ms, min %.3f ms, max %.3f ms per step\n",
+              stepSeconds[stepSeconds.size() / 2] * 1e3,
+              stepSeconds.front() * 1e3, stepSeconds.back() * 1e3);
   uint64_t planned = 0;
   for (const format::Segment &segment : executor.index().segments)
     planned += segment.bytes;
-  llvm::outs() << llvm::formatv(
-      "memory     planned {0:f1} MiB, process at most {1:f1} MiB\n",
-      planned / 1048576.0, mostResidentKiB() / 1024.0);
+  std::printf("memory     planned %.1f MiB, process at most %.1f MiB\n",
+              planned / 1048576.0, mostResidentKiB() / 1024.0);
 }
 
 int runSteps(runtime::Executor &executor, const RunOptions &options) {
@@ -189,13 +183,15 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
     bool last = step + 1 == options.steps;
     if (last || seconds - lastLine > 1) {
       lastLine = seconds;
-      llvm::outs() << "step " << step + 1 << "/" << options.steps;
+      std::printf("step %lld/%lld", static_cast<long long>(step + 1),
+                  static_cast<long long>(options.steps));
       for (size_t tensor : metrics)
-        llvm::outs() << "  " << executor.index().tensors[tensor].name << " "
-                     << scalarText(executor.index().tensors[tensor].type,
-                                   executor.memory(tensor));
-      llvm::outs() << llvm::formatv("  {0:f1} steps/s\n", (step + 1) / seconds);
-      llvm::outs().flush();
+        std::printf("  %s %s", executor.index().tensors[tensor].name.c_str(),
+                    scalarText(executor.index().tensors[tensor].type,
+                               executor.memory(tensor))
+                        .c_str());
+      std::printf("  %.1f steps/s\n", (step + 1) / seconds);
+      std::fflush(stdout);
     }
   }
   printSummary(executor, stepSeconds);
@@ -206,12 +202,12 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
     return fail(error.message);
   if (!options.outputs.empty())
     return saveOutputs(executor, options.outputs);
-  return driver::exitOk;
+  return exitOk;
 }
 
 } // namespace
 
-int tool::runRun(Arguments arguments) {
+int tool::runRun(Arguments arguments, Modules *modules) {
   RunOptions options;
   ArgumentParser parser("run",
                         "Runs training steps of a .tenon file, or of a module "
@@ -225,11 +221,9 @@ int tool::runRun(Arguments arguments) {
               "a folder with a file per step, or a file with a leading step "
               "dimension");
   parser.custom("steps", "N", "how many steps (1)",
-                [&](llvm::StringRef given) -> std::string {
-                  if (given.getAsInteger(10, options.steps) ||
-                      options.steps < 1)
-                    return "expected a number from 1 on";
-                  return "";
+                [&](std::string_view given) -> std::string {
+                  options.steps = parseNumber(given).value_or(0);
+                  return options.steps < 1 ? "expected a number from 1 on" : "";
                 });
   parser.text("metrics", options.metrics, "F.csv",
               "write every scalar result of every step");
@@ -254,23 +248,25 @@ int tool::runRun(Arguments arguments) {
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;
+  if (!modules && (reference || isModule(inputs.front())))
+    return callCompiler("run", arguments);
   if (reference) {
     if (!options.state.empty() || !options.batches.empty() ||
         !options.save.empty() || options.checkMemory)
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
-    return runReference({inputs.front(), options.inputs, options.metrics,
-                         options.outputs, options.module, options.steps});
+    return modules->runReference({inputs.front(), options.inputs,
+                                  options.metrics, options.outputs,
+                                  options.module, options.steps});
   }
   runtime::ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
   int code = 0;
-  std::vector<importer::SeparatedExpectation> expectations;
-  auto executor = loadExecutor(inputs.front(), options.module, executorOptions,
-                               code, &expectations);
+  auto executor = loadProgram(inputs.front(), options.module, executorOptions,
+                              modules, /*selfChecking=*/true, code);
   if (executor)
     code = runSteps(*executor, options);
-  if (code == driver::exitOk && !checkExpectations(*executor, expectations))
-    return driver::exitUserError;
+  if (code == exitOk && modules && !modules->checkExpectations(*executor))
+    return exitUserError;
   return code;
 }

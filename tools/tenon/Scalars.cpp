@@ -7,8 +7,7 @@
 
 #include "tools/tenon/Scalars.h"
 
-#include "llvm/ADT/APFloat.h"
-
+#include <bit>
 #include <charconv>
 #include <cstring>
 
@@ -28,11 +27,6 @@ std::string floatText(T value) {
   char text[64];
   auto end = std::to_chars(text, text + sizeof(text), value).ptr;
   return std::string(text, end);
-}
-
-std::string narrowText(const llvm::fltSemantics &semantics, uint16_t bits) {
-  llvm::APFloat value(semantics, llvm::APInt(16, bits));
-  return floatText(value.convertToFloat());
 }
 
 } // namespace
@@ -59,9 +53,10 @@ std::string tool::scalarText(ElementType type,
   case ElementType::ui64:
     return std::to_string(read<uint64_t>(bytes));
   case ElementType::f16:
-    return narrowText(llvm::APFloat::IEEEhalf(), read<uint16_t>(bytes));
+    return floatText(float(read<_Float16>(bytes)));
   case ElementType::bf16:
-    return narrowText(llvm::APFloat::BFloat(), read<uint16_t>(bytes));
+    return floatText(
+        std::bit_cast<float>(uint32_t(read<uint16_t>(bytes)) << 16));
   case ElementType::f32:
     return floatText(read<float>(bytes));
   case ElementType::f64:

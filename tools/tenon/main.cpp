@@ -1,71 +1,72 @@
 //===- main.cpp - The tenon tool -----------------------------------------===//
 //
 // `tenon VERB ...`: compiles training steps, runs and inspects what came out.
-// Each verb lives in a file of its own.
+// Each verb lives in a file of its own; those of the compiler are in another
+// executable.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon/Commands.h"
 
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/Config/llvm-config.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/raw_ostream.h"
+#include "tenon/Support/ExitCode.h"
 
 #include <csignal>
+#include <cstdio>
+#include <vector>
 
+using namespace tenon;
 using namespace tenon::tool;
 
 namespace {
 
 struct Verb {
-  llvm::StringLiteral name;
-  llvm::StringLiteral summary;
-  int (*run)(Arguments);
+  std::string_view name;
+  const char *summary;
+  int (*run)(Arguments, Modules *); // null for those of tenon-compiler
 };
 
 constexpr Verb verbs[] = {
-    {"compile", "turn an exported training step into a .tenon file",
-     runCompile},
+    {"compile", "turn an exported training step into a .tenon file", nullptr},
     {"run", "run steps of a .tenon file or a module", runRun},
     {"inspect", "print what a module or a .tenon file holds", runInspect},
     {"bench", "time steps, or their kernels one by one", runBench},
     {"calibrate", "measure what this machine can do", runCalibrate},
     {"plan", "show what memory budgets cost, write the planner's problems",
-     runPlan},
+     nullptr},
 };
 
-void printHelp(llvm::raw_ostream &out) {
-  out << "usage: tenon VERB ...\n\n"
-         "Tenon compiles whole training steps ahead of time.\n\nverbs:\n";
+void printHelp(std::FILE *out) {
+  std::fprintf(out, "usage: tenon VERB ...\n\n"
+                    "Tenon compiles whole training steps ahead of "
+                    "time.\n\nverbs:\n");
   for (const Verb &verb : verbs)
-    out << "  " << verb.name << std::string(11 - verb.name.size(), ' ')
-        << verb.summary << "\n";
-  out << "\ntenon VERB --help lists the options of a verb, tenon --version "
-         "says which tenon this is.\n"
-         "exit codes: 0 ok, 1 wrong input, 2 wrong usage, 3 no plan within "
-         "the limit,\n4 unsupported operation, 70 internal error\n";
+    std::fprintf(out, "  %-11s%s\n", verb.name.data(), verb.summary);
+  std::fprintf(out, "\ntenon VERB --help lists the options of a verb, tenon "
+                    "--version says which tenon this is.\n"
+                    "exit codes: 0 ok, 1 wrong input, 2 wrong usage, 3 no plan "
+                    "within the limit,\n4 unsupported operation, 70 internal "
+                    "error\n");
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
   // A file that grows over a limit is an error of the write, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
-  llvm::SmallVector<llvm::StringRef> arguments(argv + 1, argv + argc);
+  std::vector<std::string_view> arguments(argv + 1, argv + argc);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
-    printHelp(arguments.empty() ? llvm::errs() : llvm::outs());
-    return arguments.empty() ? 2 : 0;
+    printHelp(arguments.empty() ? stderr : stdout);
+    return arguments.empty() ? exitBadUsage : exitOk;
   }
   if (arguments[0] == "--version") {
-    llvm::outs() << "tenon 0.1.0 (LLVM " LLVM_VERSION_STRING ")\n";
-    return 0;
+    std::printf("tenon " TENON_VERSION "\n");
+    return exitOk;
   }
+  Arguments rest = Arguments(arguments).subspan(1);
   for (const Verb &verb : verbs)
     if (arguments[0] == verb.name)
-      return verb.run(Arguments(arguments).drop_front());
-  llvm::errs() << "error: unknown verb '" << arguments[0] << "'\n";
-  printHelp(llvm::errs());
-  return 2;
+      return verb.run ? verb.run(rest, nullptr) : callCompiler(verb.name, rest);
+  std::fprintf(stderr, "error: unknown verb '%s'\n", argv[1]);
+  printHelp(stderr);
+  return exitBadUsage;
 }

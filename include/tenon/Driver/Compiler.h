@@ -11,6 +11,7 @@
 #include "tenon/Driver/Stages.h"
 #include "tenon/Import/Expectations.h"
 #include "tenon/Package/PackageModule.h"
+#include "tenon/Support/ExitCode.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -23,26 +24,16 @@
 
 namespace tenon::driver {
 
-/// What a command exits with; part of the interface.
-enum ExitCode {
-  exitOk = 0,
-  exitUserError = 1,
-  exitBadUsage = 2,
-  exitNoPlan = 3,
-  exitUnsupported = 4,
-  exitInternal = 70,
-};
-
 struct CompileOptions {
   std::string input;  // a file, or - for standard input
   std::string output; // a file, or - for standard output
   /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16; empty for what the text
   /// between stages says, else the machine description, else the host.
   std::string cpu;
-  std::string machineFile; // a Target description; empty for built-in
-  std::string rolesFile;   // empty for none
+  std::string machineFile;       // a Target description; empty for built-in
+  std::string rolesFile;         // empty for none
   std::string function = "main"; // which function of a module is the step
-  std::string reportFile;  // JSON; empty for none
+  std::string reportFile;        // JSON; empty for none
   /// Bytes that all segments together may take; without a budget nothing is
   /// recomputed for memory.
   std::optional<int64_t> memoryBudget;

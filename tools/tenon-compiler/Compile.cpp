@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/tenon-compiler/Commands.h"
 #include "tools/tenon/ArgumentParser.h"
 
 #include "tenon/Driver/Compiler.h"
@@ -15,12 +16,12 @@
 using namespace tenon;
 using namespace tenon::tool;
 
-int tool::runCompile(Arguments arguments) {
+int tool::runCompile(Arguments arguments, Modules *) {
   driver::CompileOptions options;
   int64_t threads = 0;
   std::string target = "cpu";
   auto stage = [](std::optional<driver::Stage> &into) {
-    return [&into](llvm::StringRef name) -> std::string {
+    return [&into](std::string_view name) -> std::string {
       into = driver::stageFromName(name);
       if (into)
         return "";
@@ -37,7 +38,7 @@ int tool::runCompile(Arguments arguments) {
   parser.text("output", options.output, "FILE",
               "where to write, - for standard output (also -o)");
   parser.custom("target", "cpu", "what to generate code for",
-                [](llvm::StringRef name) -> std::string {
+                [](std::string_view name) -> std::string {
                   return name == "cpu" ? "" : "expected cpu";
                 });
   parser.text("cpu", options.cpu, "SET",
@@ -52,8 +53,8 @@ int tool::runCompile(Arguments arguments) {
   parser.custom("memory-budget", "SIZE",
                 "what the step may take in all, such as 1.6GiB; what does not "
                 "fit is recomputed",
-                [&](llvm::StringRef text) -> std::string {
-                  options.memoryBudget = parseBytes(text.str());
+                [&](std::string_view text) -> std::string {
+                  options.memoryBudget = parseBytes(text);
                   return options.memoryBudget
                              ? ""
                              : "expected a size such as 1.6GiB, 512MiB or 4096";
@@ -89,7 +90,7 @@ int tool::runCompile(Arguments arguments) {
   if (options.output.empty()) {
     if (!options.to) {
       llvm::errs() << "error: where to? pass -o OUT.tenon\n";
-      return driver::exitBadUsage;
+      return exitBadUsage;
     }
     options.output = "-";
   }

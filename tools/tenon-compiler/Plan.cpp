@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/tenon-compiler/Commands.h"
 #include "tools/tenon/ArgumentParser.h"
 
 #include "tenon/Driver/Compiler.h"
@@ -17,7 +18,7 @@
 using namespace tenon;
 using namespace tenon::tool;
 
-int tool::runPlan(Arguments arguments) {
+int tool::runPlan(Arguments arguments, Modules *) {
   driver::CompileOptions options;
   ArgumentParser parser("plan",
                         "Plans a training step without compiling it: what "
@@ -45,23 +46,23 @@ int tool::runPlan(Arguments arguments) {
   if (frontier > 1000) {
     llvm::errs() << "error: --frontier=" << frontier
                  << " is out of range, expected 1 to 1000\n";
-    return driver::exitBadUsage;
+    return exitBadUsage;
   }
   if (frontier)
     if (auto code = driver::planFrontier(options, frontier, llvm::outs()))
       return code;
   if (options.dumpProblems.empty()) {
     if (frontier)
-      return driver::exitOk;
+      return exitOk;
     llvm::errs() << "error: what for? pass --frontier=K or "
                     "--dump-problems=DIR\n";
-    return driver::exitBadUsage;
+    return exitBadUsage;
   }
   if (std::error_code code =
           llvm::sys::fs::create_directories(options.dumpProblems)) {
     llvm::errs() << "error: cannot make folder '" << options.dumpProblems
                  << "': " << code.message() << "\n";
-    return driver::exitUserError;
+    return exitUserError;
   }
   return driver::compile(options).code;
 }

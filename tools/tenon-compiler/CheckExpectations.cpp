@@ -1,11 +1,11 @@
 //===- CheckExpectations.cpp - Self-checking programs, compiled -----------===//
 //
-// See CheckExpectations.h. Values are compared as the reference interpreter
+// See CompiledModules.h. Values are compared as the reference interpreter
 // compares its own.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/tenon/CheckExpectations.h"
+#include "tools/tenon-compiler/CompiledModules.h"
 
 #include "tenon/Reference/Compare.h"
 #include "tenon/Support/ElementType.h"
@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using namespace tenon;
+using namespace tenon::tool;
 
 /// Result `index` of a run.
 static reference::Tensor resultOf(const runtime::Executor &executor,
@@ -33,9 +34,7 @@ static reference::Tensor resultOf(const runtime::Executor &executor,
   llvm_unreachable("a program returns what it expects something of");
 }
 
-bool tool::checkExpectations(
-    const runtime::Executor &executor,
-    const std::vector<importer::SeparatedExpectation> &expectations) {
+bool CompiledModules::checkExpectations(const runtime::Executor &executor) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   bool ok = true;
   for (const importer::SeparatedExpectation &separated : expectations) {

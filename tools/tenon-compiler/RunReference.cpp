@@ -1,11 +1,11 @@
 //===- RunReference.cpp - Steps through the reference interpreter ---------===//
 //
-// See RunReference.h. The module is imported, so that roles and successors are
-// known, and then interpreted as it stands: no other stage touches it.
+// See CompiledModules.h. The module is imported, so that roles and successors
+// are known, and then interpreted as it stands: no other stage touches it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/tenon/RunReference.h"
+#include "tools/tenon-compiler/CompiledModules.h"
 #include "tools/tenon/Scalars.h"
 
 #include "tenon/Analysis/ElementTypes.h"
@@ -26,13 +26,14 @@
 
 using namespace mlir;
 using namespace tenon;
+using namespace tenon::tool;
 using reference::Tensor;
 
 namespace {
 
 int fail(const llvm::Twine &message) {
   llvm::errs() << "error: " << message << "\n";
-  return driver::exitUserError;
+  return exitUserError;
 }
 
 /// Bytes an element takes in a file.
@@ -92,7 +93,7 @@ int loadArguments(func::FuncOp main, const std::string &path,
     reference::readBytes(tensor, bytes.data(), storedWidth(tensor));
     arguments.push_back(std::move(tensor));
   }
-  return driver::exitOk;
+  return exitOk;
 }
 
 /// Whether a module runs functions on simulated devices, which import would
@@ -114,13 +115,13 @@ int saveResults(const std::string &path, ArrayRef<Tensor> results) {
          std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()),
          bytes[index]});
   std::string error;
-  return format::writeSafetensors(path, entries, {}, error) ? driver::exitOk
+  return format::writeSafetensors(path, entries, {}, error) ? exitOk
                                                             : fail(error);
 }
 
 } // namespace
 
-int tool::runReference(const ReferenceRun &run) {
+int CompiledModules::runReference(const ReferenceRun &run) {
   DialectRegistry registry;
   driver::registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -129,7 +130,7 @@ int tool::runReference(const ReferenceRun &run) {
   SourceMgrDiagnosticHandler handler(sources, &context);
   auto module = importer::readStableHLOFile(run.file, context);
   if (!module)
-    return driver::exitUserError;
+    return exitUserError;
   if (!runsDevices(*module)) {
     PassManager passes(&context);
     importer::ImportOptions import;
@@ -138,8 +139,8 @@ int tool::runReference(const ReferenceRun &run) {
     import.forInterpreter = true;
     importer::buildImportPipeline(passes, import);
     if (failed(passes.run(*module)))
-      return importer::isRefusedAsUnsupported(*module) ? driver::exitUnsupported
-                                                       : driver::exitUserError;
+      return importer::isRefusedAsUnsupported(*module) ? exitUnsupported
+                                                       : exitUserError;
   }
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal())
@@ -177,8 +178,8 @@ int tool::runReference(const ReferenceRun &run) {
     auto values = interpreter.run(main, arguments);
     if (failed(values))
       return interpreter.failure() == reference::Failure::unsupported
-                 ? driver::exitUnsupported
-                 : driver::exitUserError;
+                 ? exitUnsupported
+                 : exitUserError;
     results = std::move(*values);
     for (auto [argument, successor] : llvm::zip_equal(arguments, successors))
       if (successor >= 0)
@@ -195,6 +196,5 @@ int tool::runReference(const ReferenceRun &run) {
   }
   if (metrics.is_open() && !metrics.flush())
     return fail("cannot write '" + run.metrics + "'");
-  return run.outputs.empty() ? int(driver::exitOk)
-                             : saveResults(run.outputs, results);
+  return run.outputs.empty() ? int(exitOk) : saveResults(run.outputs, results);
 }

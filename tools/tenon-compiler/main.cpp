@@ -1,0 +1,45 @@
+//===- main.cpp - What tenon needs a compiler for -------------------------===//
+//
+// `tenon` becomes this executable for the verbs that compile, and for those
+// that it was given a module for instead of a .tenon file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon-compiler/Commands.h"
+#include "tools/tenon-compiler/CompiledModules.h"
+
+#include "tenon/Support/ExitCode.h"
+
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <vector>
+
+using namespace tenon;
+using namespace tenon::tool;
+
+namespace {
+
+struct Verb {
+  std::string_view name;
+  int (*run)(Arguments, Modules *);
+};
+
+constexpr Verb verbs[] = {
+    {"compile", runCompile}, {"plan", runPlan},   {"run", runRun},
+    {"inspect", runInspect}, {"bench", runBench},
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  std::vector<std::string_view> arguments(argv + 1, argv + argc);
+  CompiledModules modules;
+  for (const Verb &verb : verbs)
+    if (!arguments.empty() && arguments[0] == verb.name)
+      return verb.run(Arguments(arguments).subspan(1), &modules);
+  llvm::errs() << "error: tenon-compiler is started by tenon; tenon --help "
+                  "lists its verbs\n";
+  return exitBadUsage;
+}

@@ -1,0 +1,39 @@
+//===- LoadProgram.cpp - A file or a module, ready to run -----------------===//
+//
+// See LoadProgram.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/LoadProgram.h"
+
+#include "tenon/Support/ExitCode.h"
+
+#include <cstdio>
+
+using namespace tenon;
+
+bool tool::isModule(const std::string &path) { return path.ends_with(".mlir"); }
+
+std::unique_ptr<runtime::Executor>
+tool::loadProgram(const std::string &path, const ModuleOptions &module,
+                  const runtime::ExecutorOptions &options, Modules *modules,
+                  bool selfChecking, int &code) {
+  if (isModule(path))
+    return modules->load(path, module, options, selfChecking, code);
+  code = exitOk;
+  if (module.function != ModuleOptions().function) {
+    std::fprintf(stderr,
+                 "error: '%s' holds one function, which was chosen when it was "
+                 "compiled; compile the module with --function=%s\n",
+                 path.c_str(), module.function.c_str());
+    code = exitBadUsage;
+    return nullptr;
+  }
+  runtime::Error error;
+  auto executor = runtime::Executor::load(path, options, error);
+  if (!executor) {
+    std::fprintf(stderr, "error: %s\n", error.message.c_str());
+    code = exitUserError;
+  }
+  return executor;
+}

@@ -1,0 +1,54 @@
+//===- Modules.h - What verbs ask of the compiler -------------------------===//
+//
+// How the verbs work on a module instead of a .tenon file. Only
+// `tenon-compiler` has one of these.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TOOLS_TENON_MODULES_H
+#define TENON_TOOLS_TENON_MODULES_H
+
+#include "tenon/Runtime/Executor.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tenon::tool {
+
+/// What has to be said about a module before it is a step.
+struct ModuleOptions {
+  std::string rolesFile;         // empty for none
+  std::string function = "main"; // which of its functions
+};
+
+/// Steps through the reference interpreter: the same arguments, metrics and
+/// results as a compiled run, computed one element at a time.
+struct ReferenceRun {
+  std::string file, inputs, metrics, outputs;
+  ModuleOptions module;
+  int64_t steps = 1;
+};
+
+/// Every function prints what is wrong.
+class Modules {
+public:
+  virtual ~Modules() = default;
+
+  /// Compiles a module in memory and loads it; null with the exit code in
+  /// `code`. A module that is `selfChecking` may expect something of values.
+  virtual std::unique_ptr<runtime::Executor>
+  load(const std::string &path, const ModuleOptions &module,
+       const runtime::ExecutorOptions &options, bool selfChecking,
+       int &code) = 0;
+  /// Whether everything holds that the module loaded last expects.
+  virtual bool checkExpectations(const runtime::Executor &executor) = 0;
+  /// These two return the exit code.
+  virtual int runReference(const ReferenceRun &run) = 0;
+  virtual int inspect(const std::string &path, const ModuleOptions &module,
+                      bool json) = 0;
+};
+
+} // namespace tenon::tool
+
+#endif // TENON_TOOLS_TENON_MODULES_H
