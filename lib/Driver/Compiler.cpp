@@ -6,9 +6,10 @@
 
 #include "tenon/Driver/Compiler.h"
 
+#include "ExportStableHLO.h"
 #include "PlanUnderBudget.h"
 #include "RecordedOptions.h"
-#include "RemarkLog.h"
+#include "ReportingContext.h"
 
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
@@ -37,7 +38,6 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -54,17 +54,6 @@ void driver::registerDialects(DialectRegistry &registry) {
 }
 
 namespace {
-
-/// Prints diagnostics, errors and warnings always, the rest when asked.
-class DiagnosticPrinter {
-public:
-  explicit DiagnosticPrinter(MLIRContext &context)
-      : handler(sources, &context) {}
-
-private:
-  llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler handler;
-};
 
 class Compilation {
 public:
@@ -105,8 +94,7 @@ private:
   const CompileOptions &options;
   CompileResult result;
   llvm::json::Object details; // of the stage that is running
-  std::unique_ptr<MLIRContext> context;
-  std::unique_ptr<DiagnosticPrinter> diagnostics;
+  std::unique_ptr<ReportingContext> context;
   OwningOpRef<ModuleOp> module;
   codegen::FeatureSet features;
   bool fuse = true;
@@ -259,15 +247,9 @@ void Compilation::predictCost() {
 }
 
 ExitCode Compilation::read() {
-  DialectRegistry registry;
-  registerDialects(registry);
-  context =
-      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->printOpOnDiagnostic(false);
-  diagnostics = std::make_unique<DiagnosticPrinter>(*context);
-  if (!logRemarks(*context, options.remarks, result.remarks))
-    return fail(exitBadUsage,
-                "'" + options.remarks + "' is no regular expression");
+  context = ReportingContext::create(options.remarks, result.remarks);
+  if (!context)
+    return exitBadUsage;
   codegen::prepareContext(*context);
   if (options.from) {
     context->loadAllAvailableDialects();
@@ -502,6 +484,8 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
 } // namespace
 
 CompileResult driver::compile(const CompileOptions &options) {
+  if (options.target == OutputTarget::stablehlo)
+    return exportStableHLO(options);
   return Compilation(options).run();
 }
 

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/MapVector.h"
@@ -56,8 +57,9 @@ static std::string knownDialects(MLIRContext &context) {
   return llvm::join(names, ", ");
 }
 
-/// Reports operations that no dialect has: all names, each at its first place.
-static LogicalResult checkKnownOperations(ModuleOp module) {
+/// Reports operations that no dialect has, as errors or, if they are kept, as
+/// remarks: all names, each at its first place.
+static LogicalResult checkKnownOperations(ModuleOp module, bool keep) {
   llvm::MapVector<StringRef, std::pair<Operation *, int64_t>> unknown;
   module.walk([&](Operation *op) {
     if (op->isRegistered())
@@ -67,13 +69,23 @@ static LogicalResult checkKnownOperations(ModuleOp module) {
       first = op;
   });
   for (auto &[name, use] : unknown) {
+    if (keep) {
+      remark::missed(
+          use.first->getLoc(),
+          remark::RemarkOpts::name("unknown").category("import-keep-unknown"))
+          << remark::add("operation '{0}' is not understood; it is kept as it "
+                         "is and taken to have effects",
+                         name)
+          << remark::metric("count", use.second);
+      continue;
+    }
     InFlightDiagnostic error = use.first->emitError()
                                << "unknown operation '" << name << "'";
     if (use.second > 1)
       error << ", used " << use.second << " times";
     error << "; the input language is " << knownDialects(*module.getContext());
   }
-  return success(unknown.empty());
+  return success(keep || unknown.empty());
 }
 
 /// Turns constants that are kept outside the text into ordinary ones.
@@ -188,7 +200,7 @@ OwningOpRef<ModuleOp> readStableHLO(StringRef text, StringRef name,
   ParserConfig config(&context, /*verifyAfterParse=*/false);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
   context.allowUnregisteredDialects(allowed);
-  if (!module || failed(checkKnownOperations(*module)) ||
+  if (!module || failed(checkKnownOperations(*module, options.keepUnknown)) ||
       (options.staticShapes && failed(checkStaticShapes(*module, whole))) ||
       failed(inlineResources(*module)) || failed(verify(*module)))
     return nullptr;

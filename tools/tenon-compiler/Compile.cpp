@@ -19,7 +19,6 @@ using namespace tenon::tool;
 int tool::runCompile(Arguments arguments, Modules *) {
   driver::CompileOptions options;
   int64_t threads = 0;
-  std::string target = "cpu";
   auto stage = [](std::optional<driver::Stage> &into) {
     return [&into](std::string_view name) -> std::string {
       into = driver::stageFromName(name);
@@ -37,10 +36,19 @@ int tool::runCompile(Arguments arguments, Modules *) {
       "FILE.mlir");
   parser.text("output", options.output, "FILE",
               "where to write, - for standard output (also -o)");
-  parser.custom("target", "cpu", "what to generate code for",
-                [](std::string_view name) -> std::string {
-                  return name == "cpu" ? "" : "expected cpu";
+  parser.custom("target", "TARGET",
+                "cpu (default), or stablehlo: text that XLA compiles",
+                [&](std::string_view name) -> std::string {
+                  if (name != "cpu" && name != "stablehlo")
+                    return "expected cpu or stablehlo";
+                  options.target = name == "cpu"
+                                       ? driver::OutputTarget::cpu
+                                       : driver::OutputTarget::stablehlo;
+                  return "";
                 });
+  parser.flag("generic", options.generic,
+              "with --target=stablehlo: the form that depends least on "
+              "versions");
   parser.text("cpu", options.cpu, "SET",
               "host (with --machine, its own), x86-64-v3, x86-64-v4, "
               "x86-64-v4+avx512bf16");
@@ -79,16 +87,23 @@ int tool::runCompile(Arguments arguments, Modules *) {
   for (const driver::StageDescription &known : driver::stages())
     stages += llvm::formatv("  {0,-10}{1,-16}{2}\n", known.name, known.form,
                             known.summary);
-  parser.notes(stages +
-               "\nexample:\n"
-               "  tenon compile step.mlir -o step.tenon --cpu=x86-64-v3\n");
+  parser.notes(
+      stages +
+      "\nexample:\n"
+      "  tenon compile step.mlir -o step.tenon --cpu=x86-64-v3\n"
+      "  tenon compile step.mlir -o for-xla.mlir --target=stablehlo\n");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;
   options.input = inputs.front();
   options.threads = threads;
+  bool isText = options.target == driver::OutputTarget::stablehlo;
+  if (options.generic && !isText) {
+    llvm::errs() << "error: --generic is for --target=stablehlo\n";
+    return exitBadUsage;
+  }
   if (options.output.empty()) {
-    if (!options.to) {
+    if (!options.to && !isText) {
       llvm::errs() << "error: where to? pass -o OUT.tenon\n";
       return exitBadUsage;
     }

@@ -24,9 +24,15 @@
 
 namespace tenon::driver {
 
+/// What leaves the compiler: a .tenon file for this kind of processor, or
+/// StableHLO text for XLA.
+enum class OutputTarget { cpu, stablehlo };
+
 struct CompileOptions {
   std::string input;  // a file, or - for standard input
   std::string output; // a file, or - for standard output
+  OutputTarget target = OutputTarget::cpu;
+  bool generic = false; // StableHLO in the form that depends least on versions
   /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16; empty for what the text
   /// between stages says, else the machine description, else the host.
   std::string cpu;
@@ -41,7 +47,7 @@ struct CompileOptions {
   std::optional<Stage> from, to; // resume after, stop after
   /// Whose remarks are printed and reported, a regular expression over the
   /// flags of passes. By default only what a user must know.
-  std::string remarks = "import-ignore-shardings";
+  std::string remarks = "import-ignore-shardings|import-keep-unknown";
   /// Take the expectations of a self-checking program into the result.
   bool separateExpectations = false;
   /// Merge operations into groups; nothing for what the text between stages
@@ -64,7 +70,7 @@ struct CompileResult {
   std::string featureSet;
   /// The file, if all stages ran.
   std::vector<std::byte> file;
-  /// The module's text, if `to` stopped the compilation.
+  /// The module's text, if `to` stopped the compilation or the target is text.
   std::string text;
   std::vector<importer::SeparatedExpectation> expectations;
   std::vector<StageReport> stages;

@@ -23,6 +23,10 @@ struct ReadOptions {
   TextLimits limits;
   /// Refuse dynamic shapes. Off for tools that only print a file.
   bool staticShapes = true;
+  /// Keep operations that no dialect has, with a remark of the category
+  /// `import-keep-unknown`, rather than refuse them. Needs a context that
+  /// allows unregistered dialects.
+  bool keepUnknown = false;
 };
 
 /// Adds the dialects that exported text may use.

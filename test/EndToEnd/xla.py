@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Training steps as StableHLO text, compiled and run by XLA's CPU client in jaxlib.
+
+    python xla.py FIRST.mlir SECOND.mlir STEP.json [--devices N]
+
+compiles both texts, runs five steps of each from the start values that STEP.json describes, and prints as JSON
+the losses of both and how many results differ in a bit. A process of its own, because the number of devices is
+fixed when the client starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "models"))
+
+STEPS = 5
+
+
+class XlaStep:
+    """A step as XLA's CPU client compiles it."""
+
+    def __init__(self, text: str, devices: int = 1) -> None:
+        import numpy as np
+        from jax._src import xla_bridge
+        from jax._src.interpreters import mlir as jax_mlir
+        from jaxlib import _jax, xla_client
+        from jaxlib.mlir import ir
+
+        client = xla_bridge.get_backend("cpu")
+        options = xla_client.CompileOptions()
+        if devices > 1:
+            build = options.executable_build_options
+            build.use_spmd_partitioning = True
+            build.use_shardy_partitioner = True
+            build.num_partitions = devices
+            build.allow_spmd_sharding_propagation_to_output = [True]
+            options.num_partitions = devices
+            build.device_assignment = xla_client.DeviceAssignment.create(np.arange(devices)[None])
+        self.devices = client.local_devices()[:devices]
+        with jax_mlir.make_ir_context():
+            module = ir.Module.parse(text)
+            assert module.operation.verify()
+            self.executable = client.compile_and_load(module, _jax.DeviceList(tuple(self.devices)), options)
+        memory = self.executable.get_compiled_memory_stats()
+        self.argument_bytes: int = memory.argument_size_in_bytes
+        # What does not lie in the memory of an argument.
+        self.result_bytes: int = memory.output_size_in_bytes - memory.alias_size_in_bytes
+        self.temporary_bytes: int = memory.temp_size_in_bytes
+        self.hlo: str = self.executable.hlo_modules()[0].to_string()
+
+    def contractions(self) -> int:
+        """Dots and convolutions in the optimised module."""
+        return len(re.findall(r" (?:dot|convolution)\(", self.hlo))
+
+    def call(self, values: list[Any]) -> list[Any]:
+        """Runs the step once, on arrays in the order of @main's arguments, and returns its results."""
+        import jax
+        import numpy as np
+        from jax.sharding import SingleDeviceSharding
+
+        if len(self.devices) == 1:
+            placed = [jax.device_put(value, SingleDeviceSharding(self.devices[0])) for value in values]
+        else:
+            from jax._src.sharding_impls import GSPMDSharding
+
+            shardings = self.executable.get_parameter_shardings()
+            placed = [
+                jax.device_put(value, GSPMDSharding(self.devices, sharding)) for value, sharding in zip(values, shardings, strict=True)
+            ]
+        results = self.executable.execute_sharded(placed).disassemble_into_single_device_arrays()
+        if len(self.devices) == 1:
+            return [np.asarray(shards[0]) for shards in results]
+        return [np.stack([np.asarray(shard) for shard in shards]) for shards in results]
+
+
+def start_values(info: dict) -> list[Any]:
+    """What the recipe of a step says of all its leaves."""
+    import exportlib
+    import jax.numpy as jnp
+
+    return [exportlib.make(leaf["init"], leaf["shape"], jnp.dtype(leaf["dtype"])) for leaf in info["args"]]
+
+
+def run(step: XlaStep, info: dict, steps: int = STEPS) -> tuple[list[Any], list[float]]:
+    """The results after some steps and the losses on the way; donated leaves become the first results."""
+    values = start_values(info)
+    donated = sum(leaf["donated"] for leaf in info["args"])
+    losses: list[float] = []
+    results: list[Any] = []
+    for _ in range(steps):
+        results = step.call([value for value, leaf in zip(values, info["args"], strict=True) if leaf["in_main"]])
+        if len(step.devices) == 1:
+            values[:donated] = results[:donated]
+        losses.append(float(results[donated].ravel()[0]))
+    return results, losses
+
+
+def main() -> int:
+    """Runs both texts and prints what they showed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("first", type=Path)
+    parser.add_argument("second", type=Path)
+    parser.add_argument("info", type=Path)
+    parser.add_argument("--devices", type=int, default=1)
+    arguments = parser.parse_args()
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={arguments.devices}"
+    info = json.loads(arguments.info.read_text())
+    shown = {"losses": [], "temporaries": []}
+    outcomes = []
+    for text in (arguments.first.read_text(), arguments.second.read_text()):
+        step = XlaStep(text, arguments.devices)
+        results, losses = run(step, info)
+        outcomes.append([result.tobytes() for result in results])
+        shown["losses"].append(losses)
+        shown["temporaries"].append(step.temporary_bytes)
+    shown["results"] = len(outcomes[0])
+    shown["differ"] = sum(first != second for first, second in zip(*outcomes, strict=True))
+    print(json.dumps(shown))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
