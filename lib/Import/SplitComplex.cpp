@@ -353,6 +353,15 @@ bool Splitter::splitSource(Operation *op) {
     compare.getResult().replaceAllUsesWith(result);
     return true;
   }
+  if (isa<BitcastConvertOp>(op)) {
+    // As memory holds them: both elements' parts lie side by side.
+    RankedTensorType part = partType(op->getResult(0).getType());
+    Value bits = interleave(partsOf(op->getOperand(0)));
+    if (part.getElementType() != getElementTypeOrSelf(bits.getType()))
+      bits = BitcastConvertOp::create(builder, interleavedType(part), bits);
+    parts[op->getResult(0)] = separate(bits, part);
+    return true;
+  }
   if (isa<ConvertOp, IotaOp>(op)) {
     // The real part is converted or counted; the imaginary part is zero unless
     // it is converted too.

@@ -323,29 +323,40 @@ LogicalResult evaluateConvert(Operation *op, Interpreter &interpreter,
   return success();
 }
 
+/// The bits of all elements, lowest first: where the bits of a part of an
+/// element begin does not depend on how wide the elements around it are.
 LogicalResult evaluateBitcast(Operation *op, Interpreter &,
                               ArrayRef<Tensor> operands, Tensors &results) {
   Tensor result(resultType(op));
-  Type from = operands[0].elementType(), to = result.elementType();
+  const Tensor &operand = operands[0];
+  Type from = partType(operand.elementType());
+  Type to = partType(result.elementType());
   int64_t fromWidth = widthOf(from), toWidth = widthOf(to);
-  if (fromWidth >= toWidth) {
-    int64_t pieces = fromWidth / toWidth;
-    uint64_t mask = toWidth == 64 ? ~uint64_t(0) : (uint64_t(1) << toWidth) - 1;
-    for (int64_t i = 0; i < result.size(); ++i)
-      result.elements[i] =
-          fromBits((bitsOf(operands[0].elements[i / pieces], from) >>
-                    (i % pieces * toWidth)) &
-                       mask,
-                   to);
-  } else {
-    int64_t pieces = toWidth / fromWidth;
-    for (int64_t i = 0; i < result.size(); ++i) {
-      uint64_t bits = 0;
+  int64_t fromParts = isComplex(operand.elementType()) ? 2 : 1;
+  int64_t toParts = isComplex(result.elementType()) ? 2 : 1;
+  auto bitsFrom = [&](int64_t part) {
+    const Element &element = operand.elements[part / fromParts];
+    return bitsOf(part % fromParts ? Element{element.imaginary} : element,
+                  from);
+  };
+  for (int64_t part = 0; part < result.size() * toParts; ++part) {
+    uint64_t bits = 0;
+    if (fromWidth >= toWidth) {
+      int64_t pieces = fromWidth / toWidth;
+      bits = bitsFrom(part / pieces) >> (part % pieces * toWidth);
+    } else {
+      int64_t pieces = toWidth / fromWidth;
       for (int64_t piece = 0; piece < pieces; ++piece)
-        bits |= bitsOf(operands[0].elements[i * pieces + piece], from)
-                << (piece * fromWidth);
-      result.elements[i] = fromBits(bits, to);
+        bits |= bitsFrom(part * pieces + piece) << (piece * fromWidth);
     }
+    if (toWidth < 64)
+      bits &= (uint64_t(1) << toWidth) - 1;
+    Element value = fromBits(bits, to);
+    Element &element = result.elements[part / toParts];
+    if (part % toParts)
+      element.imaginary = value.real;
+    else
+      element = value;
   }
   results.push_back(std::move(result));
   return success();

@@ -44,6 +44,11 @@ bool reference::isFloat(Type type) { return isa<FloatType>(type); }
 
 bool reference::isComplex(Type type) { return isa<ComplexType>(type); }
 
+Type reference::partType(Type type) {
+  auto complex = dyn_cast<ComplexType>(type);
+  return complex ? complex.getElementType() : type;
+}
+
 bool reference::isUnsigned(Type type) {
   return type.isUnsignedInteger() || type.isInteger(1);
 }
@@ -128,8 +133,8 @@ Element reference::fromBits(uint64_t bits, Type type) {
 
 void reference::writeBytes(const Tensor &tensor, std::byte *bytes,
                            int64_t width) {
-  auto complex = dyn_cast<ComplexType>(tensor.elementType());
-  Type part = complex ? complex.getElementType() : tensor.elementType();
+  bool complex = isComplex(tensor.elementType());
+  Type part = partType(tensor.elementType());
   int64_t step = complex ? width / 2 : width;
   for (const Element &element : tensor.elements) {
     uint64_t bits = bitsOf(element, part);
@@ -145,8 +150,8 @@ void reference::writeBytes(const Tensor &tensor, std::byte *bytes,
 
 void reference::readBytes(Tensor &tensor, const std::byte *bytes,
                           int64_t width) {
-  auto complex = dyn_cast<ComplexType>(tensor.elementType());
-  Type part = complex ? complex.getElementType() : tensor.elementType();
+  bool complex = isComplex(tensor.elementType());
+  Type part = partType(tensor.elementType());
   int64_t step = complex ? width / 2 : width;
   for (Element &element : tensor.elements) {
     uint64_t bits = 0;

@@ -30,5 +30,13 @@ func.func @main() {
   check.expect_eq %again, %z : tensor<3xcomplex<f32>>
   %equal = stablehlo.compare EQ, %again, %sum : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xi1>
   check.expect_eq_const %equal, dense<false> : tensor<3xi1>
+  // Bits stay where they are: as they are, of narrower and of wider elements.
+  %same = stablehlo.bitcast_convert %x : (tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
+  check.expect_eq %same, %x : tensor<3xcomplex<f32>>
+  %wide = stablehlo.constant dense<[(2.0, -0.0), (1.0, 32.0)]> : tensor<2xcomplex<f64>>
+  %narrow = stablehlo.bitcast_convert %wide : (tensor<2xcomplex<f64>>) -> tensor<2x2xcomplex<f32>>
+  check.expect_eq_const %narrow, dense<[[(0.0, 2.0), (0.0, -0.0)], [(0.0, 1.875), (0.0, 3.0)]]> : tensor<2x2xcomplex<f32>>
+  %widened = stablehlo.bitcast_convert %narrow : (tensor<2x2xcomplex<f32>>) -> tensor<2xcomplex<f64>>
+  check.expect_eq %widened, %wide : tensor<2xcomplex<f64>>
   return
 }

@@ -66,6 +66,8 @@ bool isInside(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> shape);
 
 bool isFloat(mlir::Type type);
 bool isComplex(mlir::Type type);
+/// The type of the parts of a complex element; any other type as it is.
+mlir::Type partType(mlir::Type type);
 bool isUnsigned(mlir::Type type);
 int64_t widthOf(mlir::Type type);
 
