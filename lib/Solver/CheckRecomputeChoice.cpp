@@ -10,25 +10,35 @@
 #include "tenon/Solver/RecomputeChoice.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace tenon::solver;
 
 namespace {
 using Wide = __int128;
 using Kind = RecomputeCertificate::Kind;
+using Loop = RecomputeProblem::Loop;
+using Row = RecomputeProblem::Loop::Row;
 
-/// The problem's edges sorted both ways, without the solver's graph.
+/// The problem's edges sorted both ways, without the solver's graph. Beside the
+/// nodes there are the saves and loads of variants, beside the values their
+/// copies, numbered after the values.
 struct Tables {
   const RecomputeProblem &problem;
   int32_t nodes;
-  std::vector<std::vector<int32_t>> reads;     // node -> values
-  std::vector<std::vector<int32_t>> produces;  // node -> values
+  int32_t copies;                              // the first copy
+  std::vector<std::vector<int32_t>> reads;     // operation -> values
+  std::vector<std::vector<int32_t>> produces;  // operation -> values
   std::vector<std::vector<int32_t>> consumers; // value -> nodes
   std::vector<int64_t> sizes;                  // of values; views have none
+  std::vector<int32_t> loopOf;                 // node -> loop or -1
+  std::vector<std::vector<int32_t>> variants;  // value -> variants
 
   explicit Tables(const RecomputeProblem &problem)
       : problem(problem), nodes(static_cast<int32_t>(problem.nodes.size())),
-        reads(nodes), produces(nodes), consumers(problem.valueCount()) {
+        copies(problem.valueCount()), reads(problem.operationCount()),
+        produces(problem.operationCount()), consumers(problem.valueCount()),
+        loopOf(nodes, -1), variants(problem.valueCount()) {
     for (int32_t value = 0; value < problem.valueCount(); ++value) {
       produces[problem.producer(value)].push_back(value);
       sizes.push_back(problem.bytes(value));
@@ -49,23 +59,73 @@ struct Tables {
       for (int32_t value : reads[node])
         consumers[value].push_back(node);
     }
+    for (size_t i = 0; i < problem.variants.size(); ++i) {
+      const RecomputeProblem::Variant &variant = problem.variants[i];
+      auto copy = static_cast<int32_t>(copies + i);
+      sizes.push_back(variant.bytes);
+      variants[variant.value].push_back(static_cast<int32_t>(i));
+      reads[problem.saveOf(i)] = produces[problem.loadOf(i)] = {variant.value};
+      reads[problem.loadOf(i)] = produces[problem.saveOf(i)] = {copy};
+    }
+    for (size_t i = 0; i < problem.loops.size(); ++i)
+      loopOf[problem.loops[i].forward] = loopOf[problem.loops[i].backward] =
+          static_cast<int32_t>(i);
   }
 
+  /// Cost of one run with the given row of the node's loop.
+  Wide runCost(int32_t node, const Row &row) const {
+    const Loop &loop = problem.loops[loopOf[node]];
+    return Wide(problem.nodes[node].cost) +
+           (node == loop.forward ? row.forwardCost : row.backwardCost);
+  }
+  /// The cheapest, or dearest, run of a node over all rows.
+  Wide runCost(int32_t node, bool dearest) const {
+    if (loopOf[node] < 0)
+      return problem.nodes[node].cost;
+    const std::vector<Row> &rows = problem.loops[loopOf[node]].rows;
+    Wide result = runCost(node, rows[0]);
+    for (const Row &row : rows)
+      result = dearest ? std::max(result, runCost(node, row))
+                       : std::min(result, runCost(node, row));
+    return result;
+  }
+
+  /// Every node once, each loop in its cheapest row.
   Wide baseCost() const {
     Wide sum = 0;
     for (const RecomputeProblem::Node &node : problem.nodes)
       sum += node.cost;
+    for (const Loop &loop : problem.loops)
+      sum += cheapest(loop);
     return sum;
   }
+  static Wide cheapest(const Loop &loop) {
+    Wide least = loop.rows[0].cost();
+    for (const Row &row : loop.rows)
+      least = std::min(least, Wide(row.cost()));
+    return least;
+  }
 
-  /// Bytes that must be there together when `node` runs.
-  Wide workingSet(int32_t node) const {
+  /// The least that the memory around the first run of `node` costs: `price`
+  /// per byte that must be there together, `scale` times what the row of its
+  /// loop costs beyond the cheapest.
+  Wide workingSet(int32_t node, Wide price, Wide scale) const {
     Wide sum = problem.nodes[node].workspace;
     for (int32_t value : reads[node])
       sum += sizes[value];
     for (int32_t value : produces[node])
       sum += sizes[value];
-    return sum;
+    if (loopOf[node] < 0)
+      return price * sum;
+    const Loop &loop = problem.loops[loopOf[node]];
+    Wide least = -1;
+    for (const Row &row : loop.rows) {
+      Wide bytes = sum + row.residualBytes +
+                   (node == loop.forward ? row.forwardPeak : row.backwardPeak);
+      Wide term = price * bytes + scale * (row.cost() - cheapest(loop));
+      least = least < 0 ? term : std::min(least, term);
+    }
+    return least;
   }
 };
 } // namespace
@@ -86,53 +146,158 @@ static std::string mismatch(const char *what, int64_t claimed, Wide found) {
          number(found);
 }
 
-/// Replays the plan: every node there, first runs by id, inputs computed before
-/// they are read, cost and peak as claimed.
-static std::optional<std::string> checkPlan(const Tables &tables,
-                                            const RecomputeSolution &solution) {
-  const RecomputeProblem &problem = tables.problem;
-  const std::vector<int32_t> &order = solution.order;
-  Wide cost = 0;
-  int32_t fresh = 0;
-  for (size_t position = 0; position < order.size(); ++position) {
-    int32_t node = order[position];
-    std::string where = " at position " + std::to_string(position);
-    if (node < 0 || node >= tables.nodes)
-      return "node " + std::to_string(node) + where + " does not exist";
-    if (node > fresh)
-      return "node " + std::to_string(node) + where + " runs before node " +
-             std::to_string(fresh) + " has run";
-    if (node < fresh && problem.nodes[node].pinned)
-      return "node " + std::to_string(node) + where +
-             " runs again but must run once";
-    fresh += node == fresh;
-    cost += problem.nodes[node].cost;
+namespace {
+/// What the chosen rows make of costs, workspaces and sizes.
+struct Chosen {
+  std::vector<Wide> cost, workspace, bytes;
+
+  Chosen(const Tables &tables, const std::vector<int32_t> &rows)
+      : bytes(tables.sizes.begin(), tables.sizes.end()) {
+    const RecomputeProblem &problem = tables.problem;
+    for (const RecomputeProblem::Node &node : problem.nodes) {
+      cost.push_back(node.cost);
+      workspace.push_back(node.workspace);
+    }
+    for (const RecomputeProblem::Variant &variant : problem.variants)
+      for (int64_t once : {variant.saveCost, variant.loadCost}) {
+        cost.push_back(once);
+        workspace.push_back(0);
+      }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const Loop &loop = problem.loops[i];
+      const Row &row = loop.rows[rows[i]];
+      bytes[loop.residual] += row.residualBytes;
+      cost[loop.forward] += row.forwardCost;
+      cost[loop.backward] += row.backwardCost;
+      workspace[loop.forward] += row.forwardPeak;
+      workspace[loop.backward] += row.backwardPeak;
+    }
   }
-  // Inputs have smaller ids, so every input has been computed before.
+};
+} // namespace
+
+/// Walks the plan forwards: every node there, first runs by id, inputs there in
+/// time, transfers one after the other. Adds to `heldAt`, per position, what
+/// transfers keep in memory there.
+static std::optional<std::string>
+checkSteps(const Tables &tables, const Chosen &chosen,
+           const std::vector<int32_t> &order, Wide &clock,
+           std::vector<std::vector<int32_t>> &heldAt) {
+  const RecomputeProblem &problem = tables.problem;
+  struct Transfer {
+    size_t position;
+    Wide end;
+    int32_t value, copy;
+  };
+  std::vector<Transfer> transfers;
+  std::vector<Wide> starts;
+  // Per value and copy: when a load of it ends, and when the last transfer from
+  // or to it does; per copy, when its save ends.
+  std::vector<Wide> there(tables.sizes.size(), 0), busy(there),
+      saved(problem.variants.size(), -1);
+  Wide engine[2] = {0, 0}; // when it is free: out, in
+  int32_t fresh = 0;
+  clock = 0;
+  for (size_t position = 0; position < order.size(); ++position) {
+    int32_t operation = order[position];
+    std::string where = " at position " + std::to_string(position);
+    if (operation < 0 || operation >= problem.operationCount())
+      return "operation " + std::to_string(operation) + where +
+             " does not exist";
+    bool isNode = operation < tables.nodes;
+    if (isNode && operation > fresh)
+      return "node " + std::to_string(operation) + where +
+             " runs before node " + std::to_string(fresh) + " has run";
+    if (operation < fresh && problem.runsOnce(operation))
+      return "node " + std::to_string(operation) + where +
+             " runs again but must run once";
+    fresh += operation == fresh;
+    // Inputs of nodes have smaller ids, so they have been computed before.
+    for (int32_t value : tables.reads[operation])
+      if (there[value] > clock)
+        return "value " + std::to_string(value) + where +
+               " is read before its load has ended";
+    for (int32_t value : tables.produces[operation])
+      if (busy[value] > clock)
+        return "value " + std::to_string(value) + where +
+               " is computed while a transfer of it goes on";
+    starts.push_back(clock);
+    clock += chosen.cost[operation];
+    for (int32_t value : tables.produces[operation])
+      there[value] = 0;
+    if (isNode)
+      continue;
+    size_t index = (operation - tables.nodes) / 2;
+    const RecomputeProblem::Variant &variant = problem.variants[index];
+    bool load = operation == problem.loadOf(index);
+    if (!load && fresh <= problem.producer(variant.value))
+      return "variant " + std::to_string(index) + where +
+             " is saved before its value is computed";
+    if (load && saved[index] < 0)
+      return "variant " + std::to_string(index) + where +
+             " is loaded before it is saved";
+    Wide end = load ? std::max(clock, saved[index]) : clock;
+    if (variant.transfer > 0)
+      engine[load] = end = std::max(end, engine[load]) + variant.transfer;
+    (load ? there[variant.value] : saved[index]) = end;
+    auto copy = static_cast<int32_t>(tables.copies + index);
+    busy[variant.value] = busy[copy] = end;
+    transfers.push_back({position, end, variant.value, copy});
+  }
   if (fresh != tables.nodes)
     return "node " + std::to_string(fresh) + " never runs";
+  // A transfer keeps both ends until the last operation that starts before its
+  // end.
+  heldAt.assign(order.size(), {});
+  for (const Transfer &transfer : transfers) {
+    auto last = std::lower_bound(starts.begin(), starts.end(), transfer.end);
+    if (last > starts.begin() + transfer.position + 1)
+      for (int32_t held : {transfer.value, transfer.copy})
+        heldAt[last - starts.begin() - 1].push_back(held);
+  }
+  return std::nullopt;
+}
+
+/// Replays the plan: its steps, its cost and its peak.
+static std::optional<std::string> checkPlan(const Tables &tables,
+                                            const RecomputeSolution &solution) {
+  const std::vector<int32_t> &order = solution.order;
+  if (solution.rows.size() != tables.problem.loops.size())
+    return std::to_string(solution.rows.size()) + " rows are chosen for " +
+           std::to_string(tables.problem.loops.size()) + " loops";
+  for (size_t i = 0; i < solution.rows.size(); ++i)
+    if (solution.rows[i] < 0 ||
+        solution.rows[i] >= int32_t(tables.problem.loops[i].rows.size()))
+      return "loop " + std::to_string(i) + " has no row " +
+             std::to_string(solution.rows[i]);
+  Chosen chosen(tables, solution.rows);
+  Wide cost = 0;
+  std::vector<std::vector<int32_t>> heldAt;
+  if (auto error = checkSteps(tables, chosen, order, cost, heldAt))
+    return error;
 
   // Walking backwards, a use not yet seen since the last computation met is the
   // last one: the value is live from its computation up to there.
-  std::vector<char> wanted(problem.valueCount(), 0);
+  std::vector<char> wanted(tables.sizes.size(), 0);
   Wide live = 0, peak = 0;
   for (size_t position = order.size(); position-- > 0;) {
-    int32_t node = order[position];
-    Wide during = live + problem.nodes[node].workspace;
-    for (int32_t value : tables.produces[node])
+    int32_t operation = order[position];
+    Wide during = chosen.workspace[operation];
+    for (const std::vector<int32_t> *used :
+         {&tables.reads[operation], &std::as_const(heldAt[position])})
+      for (int32_t value : *used)
+        if (!wanted[value]) {
+          wanted[value] = 1;
+          live += chosen.bytes[value];
+        }
+    for (int32_t value : tables.produces[operation])
       if (!wanted[value])
-        during += tables.sizes[value];
-    for (int32_t value : tables.reads[node])
-      if (!wanted[value]) {
-        wanted[value] = 1;
-        live += tables.sizes[value];
-        during += tables.sizes[value];
-      }
-    peak = std::max(peak, during);
-    for (int32_t value : tables.produces[node])
+        during += chosen.bytes[value];
+    peak = std::max(peak, live + during);
+    for (int32_t value : tables.produces[operation])
       if (wanted[value]) {
         wanted[value] = 0;
-        live -= tables.sizes[value];
+        live -= chosen.bytes[value];
       }
   }
   if (cost != solution.cost)
@@ -243,6 +408,32 @@ evaluateCut(const Tables &tables, const CutClaim &claim,
   return std::nullopt;
 }
 
+/// The least that having a value at a cut without running its node again costs:
+/// `price` per byte in the cheapest form, `once` times what the row of its loop
+/// or a save adds, `loads` times what a load does, less the time that a load
+/// gives the engine, and the price of that engine's time.
+static Wide leastHold(const Tables &tables, int32_t value, Wide price,
+                      Wide once, Wide loads, Wide transferPrice) {
+  const RecomputeProblem &problem = tables.problem;
+  Wide least = price * tables.sizes[value];
+  for (int32_t index : tables.variants[value]) {
+    const RecomputeProblem::Variant &variant = problem.variants[index];
+    least = std::min(least, price * variant.bytes + once * variant.saveCost +
+                                (loads - transferPrice) * variant.loadCost +
+                                transferPrice * variant.transfer);
+  }
+  int32_t loop = tables.loopOf[problem.producer(value)];
+  if (loop < 0 || problem.loops[loop].residual != value)
+    return least;
+  Wide rows = -1;
+  for (const Row &row : problem.loops[loop].rows) {
+    Wide term = price * (Wide(tables.sizes[value]) + row.residualBytes) +
+                once * (row.cost() - Tables::cheapest(problem.loops[loop]));
+    rows = rows < 0 ? term : std::min(rows, term);
+  }
+  return rows;
+}
+
 /// Evaluates a flow certificate. Sets `proved` to the cost that every plan
 /// within the budget reaches; for Kind::HeldBytes to the held bytes that exceed
 /// the room, or leaves it empty if they do not.
@@ -259,6 +450,11 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
   if (!certificate.later.empty() && certificate.kind != Kind::GivenOrder)
     return std::string("certificate: only cuts of the given order form a "
                        "series");
+  const Wide transferPrice = certificate.transferNumerator;
+  if (transferPrice < 0 || transferPrice > scale ||
+      (transferPrice > 0 && (heldBytes || !certificate.later.empty())))
+    return std::string("certificate: the price of transfers is not between 0 "
+                       "and 1, or not of a single cut");
 
   std::vector<CutClaim> claims = {
       {certificate.cut, tables.nodes - 1, certificate.numerator,
@@ -303,23 +499,35 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
         overhead -= amount;
       }
     }
+    // A row or a save counts once in a series: at the first cut. A load surely
+    // runs in the window that reads its value.
+    const Wide once = heldBytes || i > 0 ? 0 : scale;
     CutLimits limits;
     for (int32_t value = 0; value < problem.valueCount(); ++value) {
       bool needed = false;
       for (int32_t node : tables.consumers[value])
         needed |= after[node] != 0;
-      limits.hold.push_back(Wide(claim.numerator) * tables.sizes[value] +
+      bool loads = !heldBytes && (needed || i + 1 == claims.size());
+      limits.hold.push_back(leastHold(tables, value, claim.numerator, once,
+                                      loads ? scale : 0, transferPrice) +
                             prices[value]);
       limits.read.push_back(needed ? -1 : nextPrices[value]);
     }
-    for (const RecomputeProblem::Node &node : problem.nodes)
-      limits.run.push_back(node.pinned ? -1
+    for (int32_t node = 0; node < tables.nodes; ++node)
+      limits.run.push_back(problem.runsOnce(node) ? -1
                            : heldBytes ? 0
-                                       : scale * node.cost);
+                                       : (scale - transferPrice) *
+                                             tables.runCost(node, false));
     if (auto error = evaluateCut(tables, claim, before, present, limits, flow))
       return error;
-    room = Wide(budget) - tables.workingSet(claim.cut);
-    overhead += flow - claim.numerator * room;
+    room = Wide(budget) - tables.workingSet(claim.cut, 1, 0);
+    overhead += flow + tables.workingSet(claim.cut, claim.numerator, once) -
+                Wide(claim.numerator) * budget;
+    // What the engine can bring back while the nodes that may still be to come
+    // run; reruns and loads give it more time, so they are charged less above.
+    for (int32_t node = 0; transferPrice > 0 && node < tables.nodes; ++node)
+      if (!before[node])
+        overhead -= transferPrice * tables.runCost(node, true);
     prices.swap(nextPrices);
   }
   if (heldBytes) {
@@ -373,7 +581,7 @@ tenon::solver::checkRecompute(const RecomputeProblem &problem,
       if (proof.cut < 0 || proof.cut >= tables.nodes)
         return "certificate: node " + std::to_string(proof.cut) +
                " does not exist";
-      Wide bytes = tables.workingSet(proof.cut);
+      Wide bytes = tables.workingSet(proof.cut, 1, 0);
       if (bytes <= solution.budget)
         return "certificate: node " + std::to_string(proof.cut) + " needs " +
                number(bytes) + ", which fits the budget " +

@@ -10,93 +10,32 @@
 #include "tenon/Solver/RecomputeChoice.h"
 
 #include "RecomputeChain.h"
-#include "RecomputeCut.h"
 #include "RecomputeExact.h"
 #include "RecomputeRebuild.h"
 #include "RecomputeSearch.h"
-#include "RecomputeSeries.h"
+#include "RecomputeSolver.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <tuple>
 
 using namespace tenon::solver;
 
-namespace {
 using Kind = RecomputeCertificate::Kind;
+using Plan = RecomputePlan;
+using Candidate = CutCandidate;
 
-/// A cut node with its network and all lines found so far.
-struct Candidate {
-  std::unique_ptr<CutNetwork> network;
-  std::vector<CutLine> front;
-};
-
-/// A bound and what is needed to rebuild its certificate.
-struct BoundChoice {
-  int64_t bound = 0;
-  int32_t candidate = -1;
-  Price price;
-};
-
-struct Plan {
-  Reruns reruns;
-  int64_t cost = 0;
-  int64_t peak = 0;
-};
-
-class ChoiceSolver {
-public:
-  ChoiceSolver(const RecomputeProblem &problem,
-               const RecomputeOptions &options);
-
-  /// The budget is proved too small; fills `solution`.
-  bool provedInfeasible(int64_t budget, RecomputeSolution &solution);
-  BoundChoice bound(int64_t budget, bool anyOrder);
-  RecomputeCertificate certificate(const BoundChoice &choice, bool anyOrder);
-  /// The best plan found; `hint` is a plan for another budget.
-  std::optional<Plan> plan(int64_t budget, int64_t target, int64_t moves,
-                           const Plan *hint);
-  std::optional<Plan> seedPlan(int64_t budget, std::vector<Reruns> *seeds);
-  /// A bound of several cuts if it is better than the one of `known`.
-  SeriesProof series(int64_t budget, SeriesProof known, int64_t upper) {
-    int tries = std::min(100, 30'000 / (graph.nodes + 1));
-    return improveBySeries(graph, budget, keepAll, std::move(known), upper,
-                           tries);
-  }
-  /// Keeps the `count` candidates with the best bounds at `budget`.
-  void narrow(int64_t budget, size_t count);
-
-  const RecomputeGraph graph;
-  Plan everything;
-  int64_t smallestBudget = 0; // the largest working set
-  int64_t movesUsed = 0;
-
-private:
-  std::vector<Candidate> &candidates(bool anyOrder, int64_t budget);
-  void prune(std::vector<int32_t> &nodes, int64_t budget) const;
-
-  RecomputeOptions options;
-  int32_t loss;
-  int32_t largestWorkingSet = -1;
-  bool anyPinned = false;
-  std::vector<int64_t> keepAll; // bytes at each stage when all is kept
-  std::vector<int32_t> cutNodes;
-  std::vector<Candidate> given, any;
-  int64_t flows;
-};
-} // namespace
-
-ChoiceSolver::ChoiceSolver(const RecomputeProblem &problem,
-                           const RecomputeOptions &options)
+RecomputeSolver::RecomputeSolver(const RecomputeProblem &problem,
+                                 const RecomputeOptions &options)
     : graph(problem), options(options), loss(problem.loss),
       keepAll(graph.nodes + 1, 0), flows(options.flows) {
   for (int32_t value = 0; value < graph.values; ++value) {
     int32_t begin = graph.producer[value];
     std::span<const int32_t> users = graph.users(value);
     int32_t end = users.empty() ? begin : users.back();
-    keepAll[begin] += graph.bytes[value];
-    keepAll[end + 1] -= graph.bytes[value];
+    int64_t bytes = graph.cheapestForm(value, 0, 1).bytes;
+    keepAll[begin] += bytes;
+    keepAll[end + 1] -= bytes;
   }
   for (int32_t node = 1; node < graph.nodes; ++node)
     keepAll[node] += keepAll[node - 1];
@@ -115,7 +54,7 @@ ChoiceSolver::ChoiceSolver(const RecomputeProblem &problem,
 
 /// Thins out the cut nodes on large graphs: the fullest moment, the loss, and
 /// the rest evenly.
-void ChoiceSolver::prune(std::vector<int32_t> &nodes, int64_t budget) const {
+void RecomputeSolver::prune(std::vector<int32_t> &nodes, int64_t budget) const {
   size_t most = std::max<int64_t>(2, 60'000 / std::max(1, graph.nodes));
   if (nodes.size() <= most)
     return;
@@ -134,8 +73,8 @@ void ChoiceSolver::prune(std::vector<int32_t> &nodes, int64_t budget) const {
   nodes = std::move(chosen);
 }
 
-std::vector<Candidate> &ChoiceSolver::candidates(bool anyOrder,
-                                                 int64_t budget) {
+std::vector<Candidate> &RecomputeSolver::candidates(bool anyOrder,
+                                                    int64_t budget) {
   if (cutNodes.empty()) {
     for (int32_t node = 0; node < graph.nodes; ++node)
       if (keepAll[node] > budget)
@@ -150,8 +89,8 @@ std::vector<Candidate> &ChoiceSolver::candidates(bool anyOrder,
   return list;
 }
 
-bool ChoiceSolver::provedInfeasible(int64_t budget,
-                                    RecomputeSolution &solution) {
+bool RecomputeSolver::provedInfeasible(int64_t budget,
+                                       RecomputeSolution &solution) {
   if (graph.nodes == 0)
     return false;
   RecomputeCertificate &proof = solution.certificate;
@@ -182,7 +121,7 @@ bool ChoiceSolver::provedInfeasible(int64_t budget,
   return false;
 }
 
-BoundChoice ChoiceSolver::bound(int64_t budget, bool anyOrder) {
+BoundChoice RecomputeSolver::bound(int64_t budget, bool anyOrder) {
   BoundChoice result;
   result.bound = graph.baseCost;
   if (everything.peak <= budget && !anyOrder)
@@ -203,8 +142,8 @@ BoundChoice ChoiceSolver::bound(int64_t budget, bool anyOrder) {
   return result;
 }
 
-RecomputeCertificate ChoiceSolver::certificate(const BoundChoice &choice,
-                                               bool anyOrder) {
+RecomputeCertificate RecomputeSolver::certificate(const BoundChoice &choice,
+                                                  bool anyOrder) {
   if (choice.candidate < 0)
     return {};
   CutNetwork &network = *(anyOrder ? any : given)[choice.candidate].network;
@@ -216,7 +155,7 @@ RecomputeCertificate ChoiceSolver::certificate(const BoundChoice &choice,
   return result;
 }
 
-void ChoiceSolver::narrow(int64_t budget, size_t count) {
+void RecomputeSolver::narrow(int64_t budget, size_t count) {
   for (bool anyOrder : {false, true}) {
     std::vector<Candidate> &list = candidates(anyOrder, budget);
     if (list.size() <= count)
@@ -238,8 +177,8 @@ void ChoiceSolver::narrow(int64_t budget, size_t count) {
 
 /// Plans rebuilt from the best cuts, with different amounts of memory reserved
 /// for what the cut does not see. Returns the cheapest that fits.
-std::optional<Plan> ChoiceSolver::seedPlan(int64_t budget,
-                                           std::vector<Reruns> *seeds) {
+std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
+                                              std::vector<Reruns> *seeds) {
   std::optional<Plan> best;
   int32_t from = -1;
   int64_t bestBound = -1;
@@ -295,8 +234,8 @@ std::optional<Plan> ChoiceSolver::seedPlan(int64_t budget,
   return best;
 }
 
-std::optional<Plan> ChoiceSolver::plan(int64_t budget, int64_t target,
-                                       int64_t moves, const Plan *hint) {
+std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
+                                          int64_t moves, const Plan *hint) {
   if (everything.peak <= budget)
     return everything;
   std::vector<Reruns> seeds;
@@ -398,16 +337,12 @@ static int64_t effectiveMoves(const RecomputeGraph &graph,
   return int64_t(double(options.moves) * factor * factor);
 }
 
-RecomputeSolution
-tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
-                              const RecomputeOptions &options) {
+RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
+                                            int64_t budget,
+                                            const RecomputeOptions &options) {
   RecomputeSolution solution;
   solution.budget = budget;
-  if (auto error = validateRecomputeProblem(problem)) {
-    solution.message = *error;
-    return solution;
-  }
-  ChoiceSolver solver(problem, options);
+  RecomputeSolver solver(problem, options);
   solution.bound = solution.anyOrderBound = solver.graph.baseCost;
   if (solver.provedInfeasible(budget, solution)) {
     solution.status = RecomputeStatus::Infeasible;
@@ -456,7 +391,7 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
       (!plan || plan->cost > solution.bound)) {
     int64_t states = options.moves;
     std::vector<int32_t> order = searchExactly(
-        solver.graph, budget, plan ? plan->cost : INT64_MAX / 2, states);
+        solver.graph, {}, budget, plan ? plan->cost : INT64_MAX / 2, states);
     solution.movesUsed += options.moves - states;
     if (!order.empty()) {
       RecomputeMeasure found = measure(solver.graph, order);
@@ -475,13 +410,28 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
   return solution;
 }
 
+RecomputeSolution
+tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
+                              const RecomputeOptions &options) {
+  if (auto error = validateRecomputeProblem(problem)) {
+    RecomputeSolution solution;
+    solution.budget = budget;
+    solution.message = *error;
+    return solution;
+  }
+  return problem.hasChoices() ? solveWithChoices(problem, budget, options)
+                              : solvePlain(problem, budget, options);
+}
+
 void tenon::solver::solveRecomputeFrontier(
     const RecomputeProblem &problem, int32_t count,
     const RecomputeOptions &options,
     const std::function<void(const RecomputeSolution &)> &visit) {
   if (count <= 0 || validateRecomputeProblem(problem))
     return;
-  ChoiceSolver solver(problem, options);
+  if (problem.hasChoices())
+    return frontierWithChoices(problem, count, options, visit);
+  RecomputeSolver solver(problem, options);
   const RecomputeGraph &graph = solver.graph;
   int64_t top = solver.everything.peak;
   if (solver.smallestBudget >= top)

@@ -10,17 +10,84 @@
 #include "tenon/Solver/RecomputeChoice.h"
 
 #include <algorithm>
+#include <span>
 
 using namespace tenon::solver;
 
 /// Sums of costs and bytes stay below this, so that no sum can overflow.
 static constexpr int64_t limit = int64_t(1) << 60;
 
+/// What is wrong with variants and loops. Adds what they may cost and need.
+static std::optional<std::string>
+validateChoices(const RecomputeProblem &problem, __int128 &cost,
+                __int128 &bytes) {
+  auto nodes = static_cast<int64_t>(problem.nodes.size());
+  std::vector<char> fixed(problem.valueCount(), 0), inLoop(nodes, 0);
+  for (auto [value, base] : problem.aliases)
+    if (value >= 0 && value < problem.valueCount())
+      fixed[value] = 1;
+  for (size_t i = 0; i < problem.loops.size(); ++i) {
+    const RecomputeProblem::Loop &loop = problem.loops[i];
+    std::string name = "loop " + std::to_string(i);
+    for (int32_t node : {loop.forward, loop.backward})
+      if (node < 0 || node >= nodes || inLoop[node]++)
+        return name + " names node " + std::to_string(node) +
+               ", which does not exist or is in a loop already";
+    if (loop.residual < 0 || loop.residual >= problem.valueCount() ||
+        problem.producer(loop.residual) != loop.forward ||
+        fixed[loop.residual]++)
+      return name + " names value " + std::to_string(loop.residual) +
+             ", which is not an output of node " +
+             std::to_string(loop.forward) + ", or a view";
+    bool read = false;
+    for (auto [value, consumer] : problem.edges) {
+      if (value == loop.residual && consumer != loop.backward)
+        return name + " has a residual that node " + std::to_string(consumer) +
+               " reads as well";
+      read |= value == loop.residual;
+    }
+    for (auto [value, base] : problem.aliases)
+      if (base == loop.residual)
+        return name + " has a residual with a view";
+    if (!read)
+      return name + " has a residual that node " +
+             std::to_string(loop.backward) + " does not read";
+    if (loop.rows.empty())
+      return name + " has no row";
+    for (const RecomputeProblem::Loop::Row &row : loop.rows) {
+      for (int64_t number :
+           {row.residualBytes, row.forwardPeak, row.backwardPeak,
+            row.forwardCost, row.backwardCost})
+        if (number < 0)
+          return name + " has a negative number in a row";
+      cost += __int128(row.forwardCost) + row.backwardCost;
+      bytes += __int128(row.residualBytes) + row.forwardPeak + row.backwardPeak;
+    }
+  }
+  for (size_t i = 0; i < problem.variants.size(); ++i) {
+    const RecomputeProblem::Variant &variant = problem.variants[i];
+    std::string name = "variant " + std::to_string(i);
+    if (variant.value < 0 || variant.value >= problem.valueCount() ||
+        fixed[variant.value])
+      return name + " names value " + std::to_string(variant.value) +
+             ", which does not exist, is a view or a loop's residual";
+    for (int64_t number :
+         {variant.bytes, variant.saveCost, variant.loadCost, variant.transfer})
+      if (number < 0)
+        return name + " has a negative number";
+    cost += __int128(variant.saveCost) + variant.loadCost + variant.transfer;
+    bytes += variant.bytes;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string>
 tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
   auto nodes = static_cast<int64_t>(problem.nodes.size());
-  if (nodes + int64_t(problem.extraOutputs.size()) > INT32_MAX / 4)
-    return std::string("too many nodes and outputs for 32-bit ids");
+  if (nodes + int64_t(problem.extraOutputs.size()) +
+          2 * int64_t(problem.variants.size()) >
+      INT32_MAX / 4)
+    return std::string("too many nodes, outputs and variants for 32-bit ids");
   auto say = [](const char *kind, int64_t id, const std::string &what) {
     return std::string(kind) + " " + std::to_string(id) + " " + what;
   };
@@ -42,6 +109,8 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
       return say("output", nodes + i, "has a negative size");
     bytes += output.bytes;
   }
+  if (auto error = validateChoices(problem, cost, bytes))
+    return error;
   if (cost > limit || bytes > limit)
     return std::string("the sum of all ") + (cost > limit ? "costs" : "sizes") +
            " exceeds 2^60";
@@ -83,6 +152,18 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
   return std::nullopt;
 }
 
+/// Reads one number per place; the first `ids` of them fit in 32 bits.
+static bool readNumbers(LineReader &lines, std::span<int64_t> numbers,
+                        size_t ids) {
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    auto read = lines.integer(0, i < ids ? INT32_MAX : limit);
+    if (!read)
+      return false;
+    numbers[i] = *read;
+  }
+  return true;
+}
+
 std::optional<std::string>
 tenon::solver::parseRecomputeProblem(std::string_view text,
                                      RecomputeProblem &problem) {
@@ -93,9 +174,16 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
   int64_t count = -1;
   if (!lines.next() || !lines.keyword("recompute-problem"))
     return lines.error("expected 'recompute-problem 1'");
-  if (auto version = lines.integer(1, 1); !version || !lines.atEnd())
-    return lines.error("expected version 1");
+  auto version = lines.integer(1, 2);
+  if (!version || !lines.atEnd())
+    return lines.error("expected version 1 or 2");
   while (lines.next()) {
+    if (version < 2)
+      for (const char *field :
+           {"collective", "may-repeat-collectives", "variant", "loop", "row"})
+        if (lines.word() == field)
+          return lines.error("found '" + std::string(field) +
+                             "', expected 'recompute-problem 2' for it");
     if (lines.keyword("nodes")) {
       auto number = lines.integer(0, INT32_MAX / 4);
       if (!number || count >= 0)
@@ -153,6 +241,36 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
       if (!id)
         return lines.error("expected 'pinned NODE'");
       problem.nodes[*id].pinned = true;
+    } else if (lines.keyword("collective")) {
+      auto id = lines.integer(0, count - 1);
+      if (!id)
+        return lines.error("expected 'collective NODE'");
+      problem.nodes[*id].collective = true;
+    } else if (lines.keyword("may-repeat-collectives")) {
+      problem.mayRepeatCollectives = true;
+    } else if (lines.keyword("variant")) {
+      int64_t number[5];
+      if (!readNumbers(lines, number, 1))
+        return lines.error("expected 'variant VALUE BYTES SAVE-COST LOAD-COST "
+                           "TRANSFER'");
+      problem.variants.push_back({static_cast<int32_t>(number[0]), number[1],
+                                  number[2], number[3], number[4]});
+    } else if (lines.keyword("loop")) {
+      int64_t number[3];
+      if (!readNumbers(lines, number, 3))
+        return lines.error("expected 'loop FORWARD BACKWARD RESIDUAL'");
+      problem.loops.push_back({static_cast<int32_t>(number[0]),
+                               static_cast<int32_t>(number[1]),
+                               static_cast<int32_t>(number[2]),
+                               {}});
+    } else if (lines.keyword("row")) {
+      int64_t number[5];
+      if (problem.loops.empty() || !readNumbers(lines, number, 0))
+        return lines.error("expected 'row RESIDUAL-BYTES FORWARD-PEAK "
+                           "BACKWARD-PEAK FORWARD-COST BACKWARD-COST' after a "
+                           "loop");
+      problem.loops.back().rows.push_back(
+          {number[0], number[1], number[2], number[3], number[4]});
     } else if (lines.keyword("edge")) {
       auto from = lines.integer(0, INT32_MAX);
       auto to = from ? lines.integer(0, count - 1) : std::nullopt;
@@ -197,8 +315,13 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
 
 std::string
 tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
-  std::string text = "recompute-problem 1\nnodes " +
-                     std::to_string(problem.nodes.size()) + "\n";
+  bool collectives = problem.mayRepeatCollectives;
+  for (const RecomputeProblem::Node &node : problem.nodes)
+    collectives |= node.collective;
+  std::string text =
+      "recompute-problem " +
+      std::to_string(problem.hasChoices() || collectives ? 2 : 1) + "\nnodes " +
+      std::to_string(problem.nodes.size()) + "\n";
   auto line = [&](const char *field, std::initializer_list<int64_t> numbers) {
     text += field;
     for (int64_t number : numbers)
@@ -215,7 +338,11 @@ tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
       line("workspace", {int64_t(i), node.workspace});
     if (node.pinned)
       line("pinned", {int64_t(i)});
+    if (node.collective)
+      line("collective", {int64_t(i)});
   }
+  if (problem.mayRepeatCollectives)
+    line("may-repeat-collectives", {});
   for (size_t i = 0; i < problem.extraOutputs.size(); ++i)
     line("output",
          {int64_t(problem.nodes.size() + i), problem.extraOutputs[i].producer,
@@ -224,6 +351,15 @@ tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
     line("edge", {value, consumer});
   for (auto [value, base] : problem.aliases)
     line("alias", {value, base});
+  for (const RecomputeProblem::Variant &variant : problem.variants)
+    line("variant", {variant.value, variant.bytes, variant.saveCost,
+                     variant.loadCost, variant.transfer});
+  for (const RecomputeProblem::Loop &loop : problem.loops) {
+    line("loop", {loop.forward, loop.backward, loop.residual});
+    for (const RecomputeProblem::Loop::Row &row : loop.rows)
+      line("row", {row.residualBytes, row.forwardPeak, row.backwardPeak,
+                   row.forwardCost, row.backwardCost});
+  }
   return text;
 }
 
@@ -271,6 +407,8 @@ static void printCertificate(std::string &text, const std::string &prefix,
   if (certificate.kind == Kind::WorkingSet)
     return;
   line("multiplier", {certificate.numerator, certificate.denominator});
+  if (certificate.transferNumerator != 0)
+    line("transfer-price", {certificate.transferNumerator});
   flows(certificate);
   for (const RecomputeCertificate::Cut &cut : certificate.later) {
     line("next-cut", {cut.cut, cut.numerator});
@@ -303,6 +441,9 @@ tenon::solver::printRecomputeSolution(const RecomputeSolution &solution) {
   printCertificate(text, "any-", solution.anyOrderCertificate);
   if (solution.status == RecomputeStatus::Undecided)
     return text;
+  for (size_t loop = 0; loop < solution.rows.size(); ++loop)
+    text += "row " + std::to_string(loop) + " " +
+            std::to_string(solution.rows[loop]) + "\n";
   text += "order\n";
   for (int32_t node : solution.order)
     text += std::to_string(node) + "\n";
@@ -337,8 +478,10 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
   // A series: what follows a next cut belongs to it.
   RecomputeCertificate::Cut *later =
       certificate->later.empty() ? nullptr : &certificate->later.back();
-  auto first = lines.integer(0, field == "multiplier" ? most : ids);
-  auto second = first && field != "cut" ? lines.integer(0, most) : std::nullopt;
+  bool wide = field == "multiplier" || field == "transfer-price";
+  bool alone = field == "cut" || field == "transfer-price";
+  auto first = lines.integer(0, wide ? most : ids);
+  auto second = first && !alone ? lines.integer(0, most) : std::nullopt;
   if (field == "cut") {
     if (!first)
       return lines.error("expected a node id");
@@ -348,6 +491,10 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
       return lines.error("expected two positive integers");
     certificate->numerator = *first;
     certificate->denominator = *second;
+  } else if (field == "transfer-price") {
+    if (!first)
+      return lines.error("expected a price");
+    certificate->transferNumerator = *first;
   } else if (field == "next-cut") {
     if (!second)
       return lines.error("expected a node id and a multiplier");
@@ -416,6 +563,13 @@ tenon::solver::parseRecomputeSolution(std::string_view text,
       }
     if (!known && solved && lines.keyword("order")) {
       order = known = true;
+    } else if (!known && solved && lines.keyword("row")) {
+      known = true;
+      auto loop = lines.integer(solution.rows.size(), solution.rows.size());
+      auto row = loop ? lines.integer(0, INT32_MAX) : std::nullopt;
+      if (!row)
+        return lines.error("expected 'row LOOP ROW', loops in order");
+      solution.rows.push_back(static_cast<int32_t>(*row));
     } else if (!known && lines.keyword("certificate")) {
       known = true;
       if (auto error = parseCertificateLine(lines, solution))

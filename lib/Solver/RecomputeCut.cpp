@@ -46,7 +46,7 @@ CutNetwork::CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder)
       if (after[user]) {
         wanted[value] = 2;
         inNetwork[graph.producer[value]] = 1;
-        needed += graph.bytes[value];
+        needed += graph.cheapestForm(value, 0, 1).bytes;
         break;
       }
   }
@@ -98,8 +98,13 @@ Price CutNetwork::makePrice(double price) const {
   int64_t cost = 1, bytes = 1;
   for (int32_t node : netNodes)
     cost += graph.cost[node];
-  for (int32_t value : netValues)
+  for (int32_t value : netValues) {
     bytes += graph.bytes[value];
+    for (const RecomputeGraph::Form &form : graph.forms[value]) {
+      bytes += form.bytes;
+      cost += form.cost;
+    }
+  }
   constexpr double room = 1e18;
   double scale = room / std::max(double(cost), price * double(bytes));
   scale = std::min(scale, room);
@@ -110,10 +115,21 @@ Price CutNetwork::makePrice(double price) const {
   return result;
 }
 
+RecomputeGraph::Form CutNetwork::formOf(int32_t value, Price price) const {
+  return graph.cheapestForm(value, price.numerator,
+                            freeRecompute ? 0 : price.denominator);
+}
+
+int64_t CutNetwork::holdCapacity(int32_t value, Price price) const {
+  RecomputeGraph::Form form = formOf(value, price);
+  return price.numerator * form.bytes +
+         (freeRecompute ? 0 : price.denominator * form.cost);
+}
+
 CutLine CutNetwork::minimumCut(Price price) {
   int32_t arc = 0;
   for (int32_t value : netValues)
-    network.setCapacity(arc++, price.numerator * graph.bytes[value]);
+    network.setCapacity(arc++, holdCapacity(value, price));
   for (int32_t node : netNodes)
     network.setCapacity(arc++, graph.pinned[node] ? FlowNetwork::unlimited
                                : freeRecompute
@@ -137,16 +153,19 @@ CutLine CutNetwork::minimumCut(Price price) {
   for (size_t i = netNodes.size(); i-- > 0;) {
     int32_t node = netNodes[i];
     bool any = false;
-    int64_t bytes = 0;
+    int64_t bytes = 0, extra = 0;
     for (int32_t value : graph.outputs(node))
       if (wanted[value]) {
         any = true;
-        bytes += graph.bytes[value];
+        RecomputeGraph::Form form = formOf(value, price);
+        bytes += form.bytes;
+        extra += form.cost;
       }
     if (!any)
       continue;
     if (network.reachesSink(static_cast<int32_t>(2 + netValues.size() + i))) {
       line.held += bytes;
+      line.cost += extra;
       continue;
     }
     line.cost += graph.cost[node];

@@ -89,6 +89,8 @@ public:
 
 private:
   void buildArcs();
+  RecomputeGraph::Form formOf(int32_t value, Price price) const;
+  int64_t holdCapacity(int32_t value, Price price) const;
   int64_t flowValue() const;
 
   const RecomputeGraph &graph;

@@ -15,18 +15,26 @@
 
 using namespace tenon::solver;
 
-static constexpr int32_t mostValues = 24;
+using Variant = RecomputeProblem::Variant;
 
-bool tenon::solver::canSearchExactly(const RecomputeGraph &graph) {
-  return graph.values <= mostValues;
+static constexpr size_t mostValues = 24;
+
+bool tenon::solver::canSearchExactly(const RecomputeGraph &graph,
+                                     std::span<const Variant> variants) {
+  for (const Variant &variant : variants)
+    if (variant.transfer > 0)
+      return false;
+  return graph.values + variants.size() <= mostValues;
 }
 
 namespace {
 class ExactSearch {
 public:
-  ExactSearch(const RecomputeGraph &graph, int64_t budget, int64_t below)
-      : graph(graph), budget(budget), below(below), reads(graph.nodes, 0),
-        writes(graph.nodes, 0), toCome(graph.nodes + 1, 0) {
+  ExactSearch(const RecomputeGraph &graph, std::span<const Variant> variants,
+              int64_t budget, int64_t below)
+      : graph(graph), budget(budget), below(below), bytes(graph.bytes),
+        cost(graph.cost), reads(graph.nodes, 0), writes(graph.nodes, 0),
+        toCome(graph.nodes + 1, 0) {
     for (int32_t node = 0; node < graph.nodes; ++node) {
       for (int32_t value : graph.inputs(node))
         reads[node] |= 1u << value;
@@ -35,6 +43,15 @@ public:
         if (!graph.users(value).empty())
           useful |= 1u << value;
       }
+    }
+    // Saves and loads follow the nodes, copies the values.
+    for (const Variant &variant : variants) {
+      uint32_t value = 1u << variant.value, copy = 1u << bytes.size();
+      bytes.push_back(variant.bytes);
+      useful |= value | copy;
+      cost.insert(cost.end(), {variant.saveCost, variant.loadCost});
+      reads.insert(reads.end(), {value, copy});
+      writes.insert(writes.end(), {copy, value});
     }
     for (int32_t node = graph.nodes; node-- > 0;)
       toCome[node] = toCome[node + 1] + graph.cost[node];
@@ -52,17 +69,18 @@ private:
   int64_t bytesOf(uint32_t set) const {
     int64_t sum = 0;
     for (; set != 0; set &= set - 1)
-      sum += graph.bytes[__builtin_ctz(set)];
+      sum += bytes[__builtin_ctz(set)];
     return sum;
   }
   void push(int64_t cost, int32_t done, uint32_t held, Key parent,
             int32_t node);
-  void dropAndRun(int64_t cost, int32_t done, uint32_t held, uint32_t droppable,
+  void dropAndRun(int64_t sum, int32_t done, uint32_t held, uint32_t droppable,
                   int64_t excess, Key parent, int32_t node);
 
   const RecomputeGraph &graph;
   int64_t budget, below;
-  std::vector<uint32_t> reads, writes;
+  std::vector<int64_t> bytes, cost;    // per value and copy, per operation
+  std::vector<uint32_t> reads, writes; // per operation
   std::vector<int64_t> toCome;
   uint32_t useful = 0;
   std::unordered_map<Key, Visit> visits;
@@ -87,19 +105,19 @@ void ExactSearch::push(int64_t cost, int32_t done, uint32_t held, Key parent,
 }
 
 /// Tries every smallest set of droppable values of at least `excess` bytes.
-void ExactSearch::dropAndRun(int64_t cost, int32_t done, uint32_t held,
+void ExactSearch::dropAndRun(int64_t sum, int32_t done, uint32_t held,
                              uint32_t droppable, int64_t excess, Key parent,
                              int32_t node) {
   if (excess <= 0) {
-    push(cost + graph.cost[node], done + (node == done),
+    push(sum + cost[node], done + (node == done),
          (held & ~writes[node]) | (writes[node] & useful), parent, node);
     return;
   }
   while (droppable != 0) {
     uint32_t bit = droppable & -droppable;
     droppable &= ~bit; // later choices leave this one in
-    dropAndRun(cost, done, held & ~bit, droppable, excess - bytesOf(bit),
-               parent, node);
+    dropAndRun(sum, done, held & ~bit, droppable, excess - bytesOf(bit), parent,
+               node);
   }
 }
 
@@ -111,8 +129,8 @@ std::vector<int32_t> ExactSearch::run(int64_t &states) {
     queue.pop();
     auto done = static_cast<int32_t>(key >> 32);
     auto held = static_cast<uint32_t>(key);
-    int64_t cost = visits[key].cost;
-    if (rank > cost + toCome[done])
+    int64_t sum = visits[key].cost;
+    if (rank > sum + toCome[done])
       continue;
     --states;
     if (done == graph.nodes) {
@@ -122,21 +140,25 @@ std::vector<int32_t> ExactSearch::run(int64_t &states) {
       std::reverse(order.begin(), order.end());
       return order;
     }
-    for (int32_t node = 0; node <= done; ++node) {
+    for (int32_t node = 0; node < static_cast<int32_t>(cost.size()); ++node) {
+      if (node > done && node < graph.nodes)
+        continue;
       if ((reads[node] & ~held) != 0 || (node < done && graph.pinned[node]) ||
-          (node < done && (writes[node] & useful & ~held) == 0))
+          (node != done && (writes[node] & useful & ~held) == 0))
         continue;
       uint32_t rest = held & ~writes[node];
-      int64_t excess =
-          bytesOf(rest | writes[node]) + graph.workspace[node] - budget;
-      dropAndRun(cost, done, held, rest & ~reads[node], excess, key, node);
+      int64_t excess = bytesOf(rest | writes[node]) +
+                       (node < graph.nodes ? graph.workspace[node] : 0) -
+                       budget;
+      dropAndRun(sum, done, held, rest & ~reads[node], excess, key, node);
     }
   }
   return {};
 }
 
-std::vector<int32_t> tenon::solver::searchExactly(const RecomputeGraph &graph,
-                                                  int64_t budget, int64_t below,
-                                                  int64_t &states) {
-  return ExactSearch(graph, budget, below).run(states);
+std::vector<int32_t>
+tenon::solver::searchExactly(const RecomputeGraph &graph,
+                             std::span<const Variant> variants, int64_t budget,
+                             int64_t below, int64_t &states) {
+  return ExactSearch(graph, variants, budget, below).run(states);
 }

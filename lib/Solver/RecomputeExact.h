@@ -14,13 +14,16 @@
 
 namespace tenon::solver {
 
-/// Whether the problem is small enough.
-bool canSearchExactly(const RecomputeGraph &graph);
+/// Whether the problem is small enough; transfers are not known here.
+bool canSearchExactly(const RecomputeGraph &graph,
+                      std::span<const RecomputeProblem::Variant> variants = {});
 
-/// The cheapest list of nodes that costs less than `below`; empty if there is
-/// none or `states` were visited first. Counts `states` down.
-std::vector<int32_t> searchExactly(const RecomputeGraph &graph, int64_t budget,
-                                   int64_t below, int64_t &states);
+/// The cheapest list of operations that costs less than `below`; empty if there
+/// is none or `states` were visited first. Counts `states` down.
+std::vector<int32_t>
+searchExactly(const RecomputeGraph &graph,
+              std::span<const RecomputeProblem::Variant> variants,
+              int64_t budget, int64_t below, int64_t &states);
 
 } // namespace tenon::solver
 

@@ -40,7 +40,7 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
   for (const RecomputeProblem::Node &node : problem.nodes) {
     cost.push_back(node.cost);
     workspace.push_back(node.workspace);
-    pinned.push_back(node.pinned);
+    pinned.push_back(problem.runsOnce(int32_t(cost.size()) - 1));
     baseCost += node.cost;
   }
   for (int32_t value = 0; value < values; ++value) {
@@ -50,6 +50,7 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
   }
   for (auto [value, base] : problem.aliases)
     bytes[value] = 0;
+  addForms(problem);
   const std::vector<RecomputeProblem::Edge> edges = withBases(problem);
   for (auto [value, consumer] : edges) {
     ++inputBegin[consumer + 1];
@@ -72,6 +73,45 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
   for (int32_t value = 0; value < values; ++value)
     std::sort(userList.begin() + userBegin[value],
               userList.begin() + userBegin[value + 1]);
+}
+
+void RecomputeGraph::addForms(const RecomputeProblem &problem) {
+  using Loop = RecomputeProblem::Loop;
+  forms.resize(values);
+  for (size_t i = 0; i < problem.variants.size(); ++i) {
+    const RecomputeProblem::Variant &variant = problem.variants[i];
+    std::vector<Form> &list = forms[variant.value];
+    if (list.empty())
+      list.push_back({bytes[variant.value], 0, -1});
+    list.push_back({variant.bytes, variant.saveCost + variant.loadCost,
+                    static_cast<int32_t>(i)});
+  }
+  for (const Loop &loop : problem.loops) {
+    auto least = [&](auto number) {
+      int64_t result = INT64_MAX;
+      for (const Loop::Row &row : loop.rows)
+        result = std::min<int64_t>(result, number(row));
+      return result;
+    };
+    int64_t cheapest = least([](const Loop::Row &row) { return row.cost(); });
+    int64_t residual =
+        least([](const Loop::Row &row) { return row.residualBytes; });
+    baseCost += cheapest;
+    cost[loop.forward] +=
+        least([](const Loop::Row &row) { return row.forwardCost; });
+    cost[loop.backward] +=
+        least([](const Loop::Row &row) { return row.backwardCost; });
+    workspace[loop.forward] += least([&](const Loop::Row &row) {
+      return row.residualBytes - residual + row.forwardPeak;
+    });
+    workspace[loop.backward] += least([&](const Loop::Row &row) {
+      return row.residualBytes - residual + row.backwardPeak;
+    });
+    for (const Loop::Row &row : loop.rows)
+      forms[loop.residual].push_back({bytes[loop.residual] + row.residualBytes,
+                                      row.cost() - cheapest, -1});
+    bytes[loop.residual] += residual;
+  }
 }
 
 int64_t RecomputeGraph::workingSet(int32_t node) const {

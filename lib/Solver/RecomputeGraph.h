@@ -1,7 +1,11 @@
 //===- RecomputeGraph.h - a recomputation problem in flat arrays ----------===//
 //
 // The solver's own view of a RecomputeProblem: adjacency as index ranges, so
-// that the inner loops touch contiguous memory.
+// that the inner loops touch contiguous memory. Of a problem with variants and
+// loops it is the relaxation behind the bounds: every number of a loop is the
+// smallest of its rows, and `forms` says at what cost a value may take fewer or
+// more bytes. Plans are made for problems in which all that is fixed
+// (RecomputeVariants.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +16,7 @@
 
 #include <compare>
 #include <span>
+#include <utility>
 
 namespace tenon::solver {
 
@@ -31,6 +36,14 @@ struct RecomputeGraph {
   std::vector<int32_t> userBegin; // value -> range of userList (nodes, sorted)
   std::vector<int32_t> userList;
 
+  /// A way in which a value can wait, at a cost beyond the cheapest.
+  struct Form {
+    int64_t bytes;
+    int64_t cost;
+    int32_t variant; // or -1
+  };
+  std::vector<std::vector<Form>> forms; // per value; empty: its bytes, free
+
   explicit RecomputeGraph(const RecomputeProblem &problem);
 
   std::span<const int32_t> inputs(int32_t node) const {
@@ -45,8 +58,28 @@ struct RecomputeGraph {
     return {userList.data() + userBegin[value],
             userList.data() + userBegin[value + 1]};
   }
+  /// The cheapest form of a value when a byte costs numerator / denominator;
+  /// the smallest of these.
+  Form cheapestForm(int32_t value, int64_t numerator,
+                    int64_t denominator) const {
+    Form best{bytes[value], 0, -1};
+    bool any = false;
+    for (const Form &form : forms[value]) {
+      auto rank = [&](const Form &one) {
+        return std::pair(numerator * one.bytes + denominator * one.cost,
+                         one.bytes);
+      };
+      if (!any || rank(form) < rank(best))
+        best = form;
+      any = true;
+    }
+    return best;
+  }
   /// Bytes needed together when `node` runs.
   int64_t workingSet(int32_t node) const;
+
+private:
+  void addForms(const RecomputeProblem &problem);
 };
 
 /// `node` runs again in `stage`, that is between the first runs of the nodes

@@ -40,6 +40,14 @@
 // moment is not enough, a series of cuts looks at several (RecomputeSeries.h in
 // lib/Solver derives it); each has its own price and flow.
 //
+// Two things may make room besides dropping and running again. A value may wait
+// as a variant, a compressed copy or one in the host's memory: the plan then
+// lists a save of the copy and later a load, with costs of their own, and
+// copies to the host share an engine that moves one after the other. A loop on
+// the way forward and its partner on the way back may come with a table: each
+// row trades the bytes kept between them for peak and time; a plan names one
+// row per loop.
+//
 // Deterministic: effort is counted in moves of the local search and in flows,
 // never in seconds.
 //
@@ -65,9 +73,10 @@ struct RecomputeProblem {
     int64_t bytes = 0;
     /// Bytes needed only while the node runs.
     int64_t workspace = 0;
-    /// Runs exactly once: side effects, random state without its key,
-    /// collectives unless allowed.
+    /// Runs exactly once: side effects, random state without its key.
     bool pinned = false;
+    /// Runs exactly once unless `mayRepeatCollectives`.
+    bool collective = false;
   };
   /// A further output of a node. Values are numbered: value i is the main
   /// output of node i, value nodes.size() + k is extraOutputs[k].
@@ -89,11 +98,56 @@ struct RecomputeProblem {
     int32_t base = 0;
   };
 
+  /// Another way for a value that is no view to wait. Saving reads the value
+  /// and makes the copy; loading makes the value from the copy. Both are
+  /// operations of the plan (saveOf, loadOf), run any number of times and take
+  /// compute time.
+  ///
+  /// With `transfer` > 0 an engine beside the compute moves the bytes, one copy
+  /// after the other in each direction, in the order of the plan. What a save
+  /// or load reads and makes stays in memory until its transfer ends, and may
+  /// not be computed again before; a load begins to move after its save has
+  /// ended; who reads the loaded value starts after the load has ended. Nothing
+  /// waits: a plan in which a transfer comes too late is not valid.
+  struct Variant {
+    int32_t value = 0;
+    /// Bytes of the copy that count: 0 in the host's memory.
+    int64_t bytes = 0;
+    int64_t saveCost = 0;
+    int64_t loadCost = 0;
+    /// Time of one transfer: bytes moved / bandwidth of the engine.
+    int64_t transfer = 0;
+  };
+
+  /// A loop on the way forward and the one on the way back that reads what it
+  /// stacked. The chosen row adds to the bytes of the value `residual`, which
+  /// only `backward` reads, and to cost and workspace of both nodes.
+  struct Loop {
+    struct Row {
+      int64_t residualBytes = 0;
+      /// Most bytes that one iteration needs beside its inputs and outputs.
+      int64_t forwardPeak = 0;
+      int64_t backwardPeak = 0;
+      int64_t forwardCost = 0;
+      int64_t backwardCost = 0;
+
+      int64_t cost() const { return forwardCost + backwardCost; }
+    };
+    int32_t forward = 0;
+    int32_t backward = 0;
+    /// An output of `forward`.
+    int32_t residual = 0;
+    std::vector<Row> rows;
+  };
+
   std::vector<Node> nodes;
   std::vector<Output> extraOutputs;
   /// Every producer runs before its consumers: producer < consumer.
   std::vector<Edge> edges;
   std::vector<Alias> aliases;
+  std::vector<Variant> variants;
+  std::vector<Loop> loops;
+  bool mayRepeatCollectives = false;
   /// The node that ends the forward part, or -1; a hint, never needed.
   int32_t loss = -1;
   /// Bytes that are always there; no part of budget and peak.
@@ -112,6 +166,18 @@ struct RecomputeProblem {
                ? nodes[value].bytes
                : extraOutputs[value - nodes.size()].bytes;
   }
+  bool runsOnce(int32_t node) const {
+    return nodes[node].pinned ||
+           (nodes[node].collective && !mayRepeatCollectives);
+  }
+  /// Plans list operations: nodes by their ids, then two per variant.
+  int32_t saveOf(size_t variant) const {
+    return static_cast<int32_t>(nodes.size() + 2 * variant);
+  }
+  int32_t loadOf(size_t variant) const { return saveOf(variant) + 1; }
+  int32_t operationCount() const { return saveOf(variants.size()); }
+  /// Variants or loops: there is more to choose than what runs again.
+  bool hasChoices() const { return !variants.empty() || !loops.empty(); }
 };
 
 struct RecomputeOptions {
@@ -168,6 +234,9 @@ struct RecomputeCertificate {
   /// The price of one byte is numerator / denominator.
   int64_t numerator = 0;
   int64_t denominator = 1;
+  /// The price of the time for which the engine moves what was saved before the
+  /// cut back after it, over the denominator; at most 1. Single cuts only.
+  int64_t transferNumerator = 0;
   std::vector<ValueFlow> valueFlows;
   std::vector<EdgeFlow> edgeFlows;
 
@@ -197,8 +266,10 @@ struct RecomputeSolution {
   int64_t anyOrderBound = 0;
   RecomputeCertificate certificate;
   RecomputeCertificate anyOrderCertificate;
-  /// Nodes as they run; empty without a plan.
+  /// Operations as they run; empty without a plan.
   std::vector<int32_t> order;
+  /// The chosen row of each loop; empty without a plan.
+  std::vector<int32_t> rows;
   /// Moves that were spent.
   int64_t movesUsed = 0;
   /// Why there is no plan; lower case, no period.

@@ -47,6 +47,11 @@ RecomputeProblem layered(const LayeredShape &shape, uint64_t seed);
 RecomputeProblem anyGraph(int32_t nodes, double edgeProbability, bool extras,
                           uint64_t seed);
 
+/// anyGraph() with what there is to choose: up to two loops with up to three
+/// rows, up to two variants, collectives.
+RecomputeProblem anyGraphWithChoices(int32_t nodes, double edgeProbability,
+                                     uint64_t seed);
+
 /// A chain of `steps` forward nodes and its way back: backward node i reads the
 /// gradient and the forward value before it.
 RecomputeProblem chain(const std::vector<int64_t> &costs,

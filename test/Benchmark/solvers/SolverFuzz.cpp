@@ -1,6 +1,6 @@
 //===- SolverFuzz.cpp - random problems against brute force ---------------===//
 //
-//   solver-fuzz packing|ordering|recompute FIRST LAST MOST
+//   solver-fuzz packing|ordering|recompute|variants FIRST LAST MOST
 //
 // Solves the problems of seeds FIRST to LAST - 1 with at most MOST buffers,
 // operations or nodes, half of them with everything a problem may hold. Resume
@@ -82,11 +82,9 @@ static Outcome fuzzOrdering(uint64_t seed, int64_t most) {
   return outcome;
 }
 
-static Outcome fuzzRecompute(uint64_t seed, int64_t most) {
-  Random random(seed * 77 + 1);
-  auto nodes = static_cast<int32_t>(random.between(3, most));
-  RecomputeProblem problem = anyGraph(
-      nodes, 0.15 + 0.05 * double(random.between(0, 10)), seed % 2 == 1, seed);
+static Outcome solveAndCompare(const RecomputeProblem &problem,
+                               Random &random) {
+  auto nodes = static_cast<int32_t>(problem.nodes.size());
   RecomputeOptions options;
   options.moves = 20'000;
   int64_t peak = solveRecompute(problem, int64_t(1) << 40, options).peak;
@@ -119,6 +117,20 @@ static Outcome fuzzRecompute(uint64_t seed, int64_t most) {
   return outcome;
 }
 
+static Outcome fuzzRecompute(uint64_t seed, int64_t most) {
+  Random random(seed * 77 + 1);
+  auto nodes = static_cast<int32_t>(random.between(3, most));
+  double density = 0.15 + 0.05 * double(random.between(0, 10));
+  return solveAndCompare(anyGraph(nodes, density, seed % 2 == 1, seed), random);
+}
+
+/// With loops, variants and collectives.
+static Outcome fuzzVariants(uint64_t seed, int64_t most) {
+  Random random(seed * 77 + 1);
+  auto nodes = static_cast<int32_t>(random.between(3, most));
+  double density = 0.15 + 0.05 * double(random.between(0, 10));
+  return solveAndCompare(anyGraphWithChoices(nodes, density, seed), random);
+}
 int main(int argc, char **argv) {
   struct Kind {
     const char *name;
@@ -126,14 +138,16 @@ int main(int argc, char **argv) {
   };
   constexpr Kind kinds[] = {{"packing", fuzzPacking},
                             {"ordering", fuzzOrdering},
-                            {"recompute", fuzzRecompute}};
+                            {"recompute", fuzzRecompute},
+                            {"variants", fuzzVariants}};
   const Kind *kind = nullptr;
   for (const Kind &candidate : kinds)
     if (argc == 5 && std::string(argv[1]) == candidate.name)
       kind = &candidate;
   if (!kind) {
-    std::fprintf(stderr, "usage: solver-fuzz packing|ordering|recompute FIRST "
-                         "LAST MOST\n");
+    std::fprintf(stderr,
+                 "usage: solver-fuzz packing|ordering|recompute|variants FIRST "
+                 "LAST MOST\n");
     return 2;
   }
   uint64_t first = std::strtoull(argv[2], nullptr, 10);

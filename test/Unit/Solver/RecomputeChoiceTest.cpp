@@ -16,6 +16,13 @@
 using namespace tenon::solver;
 using namespace tenon::benchmark;
 
+/// Every third graph plain, with extras, or with loops and variants.
+static RecomputeProblem anyKind(int32_t nodes, double edgeProbability,
+                                uint64_t seed) {
+  return seed % 3 == 2 ? anyGraphWithChoices(nodes, edgeProbability, seed)
+                       : anyGraph(nodes, edgeProbability, seed % 3 == 1, seed);
+}
+
 static RecomputeProblem workedExample() {
   RecomputeProblem problem;
   EXPECT_EQ(parseRecomputeProblem("recompute-problem 1\n"
@@ -69,14 +76,15 @@ TEST(RecomputeChoice, EmptyAndZeroProblems) {
 
 /// bound <= optimum <= plan, infeasible only where nothing exists; how many
 /// plans are optimal.
-static void compareWithBruteForce(bool extras, uint64_t from, uint64_t to,
+static void compareWithBruteForce(int kind, uint64_t from, uint64_t to,
                                   int32_t most) {
   int64_t solved = 0, optimal = 0, missed = 0;
   for (uint64_t seed = from; seed < to; ++seed) {
     Random random(seed * 77 + 1);
     auto nodes = static_cast<int32_t>(random.between(3, most));
-    RecomputeProblem problem = anyGraph(
-        nodes, 0.15 + 0.05 * double(random.between(0, 10)), extras, seed);
+    double density = 0.15 + 0.05 * double(random.between(0, 10));
+    RecomputeProblem problem =
+        anyKind(nodes, density, 3 * seed + static_cast<uint64_t>(kind));
     RecomputeOptions options;
     options.moves = 20'000;
     int64_t peak = solveRecompute(problem, int64_t(1) << 40, options).peak;
@@ -108,33 +116,99 @@ static void compareWithBruteForce(bool extras, uint64_t from, uint64_t to,
 }
 
 TEST(RecomputeChoice, AgainstBruteForce) {
-  compareWithBruteForce(false, 0, 1000, 12);
+  compareWithBruteForce(0, 0, 1000, 12);
 }
 TEST(RecomputeChoice, AgainstBruteForceWithExtras) {
-  compareWithBruteForce(true, 0, 1000, 11);
+  compareWithBruteForce(1, 0, 1000, 11);
+}
+TEST(RecomputeChoice, AgainstBruteForceWithLoopsAndVariants) {
+  compareWithBruteForce(2, 0, 1000, 8);
+}
+
+TEST(RecomputeChoice, VariantsWaitElsewhere) {
+  // Node 0 must not run again and is read first and last; node 2 needs the
+  // memory in between. In the host's memory it makes room: the save takes 1 and
+  // moves for 3 while node 1 runs, the load takes 2 and moves while node 4 does.
+  RecomputeProblem problem;
+  problem.nodes = {{4, 10}, {4, 1}, {4, 8}, {4, 1}, {4, 1}, {4, 1}};
+  problem.nodes[0].pinned = true;
+  problem.edges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {0, 5}};
+  EXPECT_EQ(solveRecompute(problem, 13).status, RecomputeStatus::Infeasible);
+  problem.variants = {{0, 0, 1, 2, 3}};
+  RecomputeSolution solution = solveRecompute(problem, 13);
+  ASSERT_EQ(solution.status, RecomputeStatus::Solved) << solution.message;
+  EXPECT_EQ(solution.cost, 24 + 1 + 2);
+  // 4 of its 10 bytes fit, so a price pays for part of the 3.
+  EXPECT_EQ(solution.bound, 26);
+  EXPECT_EQ(solution.order, (std::vector<int32_t>{0, 6, 1, 2, 3, 7, 4, 5}));
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+  // An engine too slow for the time between.
+  problem.variants[0].transfer = 50;
+  EXPECT_NE(solveRecompute(problem, 13).status, RecomputeStatus::Solved);
+}
+
+TEST(RecomputeChoice, RowsOfALoop) {
+  // A loop stacks 100 bytes, or 20 for 7 more units of time.
+  RecomputeProblem problem;
+  problem.nodes = {{5, 10}, {1, 1}, {5, 1}};
+  problem.extraOutputs = {{0, 0}};
+  problem.edges = {{0, 1}, {1, 2}, {3, 2}};
+  problem.loops = {{0, 2, 3, {{100, 5, 5, 0, 0}, {20, 5, 9, 3, 4}}}};
+  RecomputeSolution roomy = solveRecompute(problem, 200);
+  EXPECT_EQ(roomy.cost, 11);
+  EXPECT_EQ(roomy.peak, 115);
+  EXPECT_EQ(roomy.rows, std::vector<int32_t>{0});
+  RecomputeSolution tight = solveRecompute(problem, 60);
+  ASSERT_EQ(tight.status, RecomputeStatus::Solved);
+  EXPECT_EQ(tight.cost, 18);
+  EXPECT_EQ(tight.bound, 14);
+  EXPECT_EQ(tight.rows, std::vector<int32_t>{1});
+  EXPECT_EQ(checkRecompute(problem, tight), std::nullopt);
+}
+
+TEST(RecomputeChoice, CollectivesRunAgainOnlyIfAllowed) {
+  RecomputeProblem problem = workedExample();
+  problem.nodes[0].collective = problem.nodes[1].collective = true;
+  EXPECT_EQ(solveRecompute(problem, 10).status, RecomputeStatus::Infeasible);
+  problem.mayRepeatCollectives = true;
+  RecomputeSolution solution = solveRecompute(problem, 10);
+  EXPECT_EQ(solution.cost, 12);
+  problem.mayRepeatCollectives = false;
+  EXPECT_NE(checkRecompute(problem, solution), std::nullopt);
 }
 
 /// What a plan costs and needs, by looking at every moment anew; nothing if it
 /// is not valid.
 static std::optional<std::pair<int64_t, int64_t>>
 slowMeasure(const RecomputeProblem &problem,
-            const std::vector<int32_t> &order) {
+            const RecomputeSolution &solution) {
   auto nodes = static_cast<int32_t>(problem.nodes.size());
+  const std::vector<int32_t> &order = solution.order;
   auto size = static_cast<int32_t>(order.size());
-  int32_t fresh = 0;
-  int64_t cost = 0, peak = 0;
-  for (int32_t node : order) {
-    if (node < 0 || node >= nodes || node > fresh ||
-        (node < fresh && problem.nodes[node].pinned))
-      return std::nullopt;
-    fresh += node == fresh;
-    cost += problem.nodes[node].cost;
-  }
-  if (fresh != nodes)
+  if (solution.rows.size() != problem.loops.size())
     return std::nullopt;
-  auto reads = [&](int32_t value, int32_t node) {
+  for (size_t i = 0; i < problem.loops.size(); ++i)
+    if (size_t(solution.rows[i]) >= problem.loops[i].rows.size())
+      return std::nullopt;
+  for (int32_t operation : order)
+    if (operation < 0 || operation >= problem.operationCount())
+      return std::nullopt;
+  /// Which variant an operation saves or loads, and which of the two.
+  auto variantOf = [&](int32_t operation, bool load) {
+    for (size_t i = 0; i < problem.variants.size(); ++i)
+      if (operation == (load ? problem.loadOf(i) : problem.saveOf(i)))
+        return int32_t(i);
+    return -1;
+  };
+  const int32_t values = problem.valueCount();
+  const auto all = values + static_cast<int32_t>(problem.variants.size());
+  auto reads = [&](int32_t value, int32_t operation) {
+    if (int32_t save = variantOf(operation, false); save >= 0)
+      return value == problem.variants[save].value;
+    if (int32_t load = variantOf(operation, true); load >= 0)
+      return value == values + load;
     for (auto [read, consumer] : problem.edges)
-      for (int32_t under = read; under >= 0 && consumer == node;) {
+      for (int32_t under = read; under >= 0 && consumer == operation;) {
         if (under == value)
           return true;
         int32_t view = under;
@@ -145,25 +219,107 @@ slowMeasure(const RecomputeProblem &problem,
       }
     return false;
   };
+  auto makes = [&](int32_t value, int32_t operation) {
+    if (int32_t save = variantOf(operation, false); save >= 0)
+      return value == values + save;
+    if (int32_t load = variantOf(operation, true); load >= 0)
+      return value == problem.variants[load].value;
+    return value < values && problem.producer(value) == operation;
+  };
   auto bytes = [&](int32_t value) {
+    if (value >= values)
+      return problem.variants[value - values].bytes;
     for (auto [viewed, base] : problem.aliases)
       if (viewed == value)
         return int64_t(0);
-    return problem.bytes(value);
+    int64_t sum = problem.bytes(value);
+    for (size_t i = 0; i < problem.loops.size(); ++i)
+      if (problem.loops[i].residual == value)
+        sum += problem.loops[i].rows[solution.rows[i]].residualBytes;
+    return sum;
   };
+  auto numbers = [&](int32_t operation) -> std::pair<int64_t, int64_t> {
+    if (int32_t save = variantOf(operation, false); save >= 0)
+      return {problem.variants[save].saveCost, 0};
+    if (int32_t load = variantOf(operation, true); load >= 0)
+      return {problem.variants[load].loadCost, 0};
+    std::pair<int64_t, int64_t> sum{problem.nodes[operation].cost,
+                                    problem.nodes[operation].workspace};
+    for (size_t i = 0; i < problem.loops.size(); ++i) {
+      const auto &row = problem.loops[i].rows[solution.rows[i]];
+      if (problem.loops[i].forward == operation)
+        sum = {sum.first + row.forwardCost, sum.second + row.forwardPeak};
+      if (problem.loops[i].backward == operation)
+        sum = {sum.first + row.backwardCost, sum.second + row.backwardPeak};
+    }
+    return sum;
+  };
+  std::vector<int64_t> starts(size + 1, 0), ends(size, 0);
   for (int32_t at = 0; at < size; ++at) {
-    int64_t live = problem.nodes[order[at]].workspace;
-    for (int32_t value = 0; value < problem.valueCount(); ++value) {
-      bool there =
-          problem.producer(value) == order[at] || reads(value, order[at]);
+    starts[at + 1] = starts[at] + numbers(order[at]).first;
+    ends[at] = starts[at + 1];
+  }
+  int32_t fresh = 0;
+  for (int32_t at = 0; at < size; ++at) {
+    int32_t operation = order[at];
+    if (operation < nodes) {
+      if (operation > fresh ||
+          (operation < fresh && problem.runsOnce(operation)))
+        return std::nullopt;
+      fresh += operation == fresh;
+    }
+    // Transfers: after all earlier ones the same way, and after the save.
+    int32_t save = variantOf(operation, false);
+    int32_t load = variantOf(operation, true);
+    int32_t variant = std::max(save, load);
+    if (variant >= 0) {
+      int64_t transfer = problem.variants[variant].transfer;
+      for (int32_t before = 0; before < at; ++before) {
+        int32_t other = variantOf(order[before], load >= 0);
+        if (transfer > 0 && other >= 0 && problem.variants[other].transfer > 0)
+          ends[at] = std::max(ends[at], ends[before]);
+      }
+      for (int32_t before = at; load >= 0 && before-- > 0;)
+        if (variantOf(order[before], false) == load) {
+          ends[at] = std::max(ends[at], ends[before]);
+          break;
+        }
+      ends[at] += transfer;
+    }
+    for (int32_t value = 0; value < all; ++value) {
+      int32_t last = -1; // the computation that is read
+      for (int32_t before = 0; before < at; ++before)
+        if (makes(value, order[before]))
+          last = before;
+      if (reads(value, operation) &&
+          (last < 0 ||
+           (variantOf(order[last], true) >= 0 && ends[last] > starts[at])))
+        return std::nullopt;
+      for (int32_t before = 0; before < at && makes(value, operation); ++before)
+        if (order[before] >= nodes && ends[before] > starts[at] &&
+            (makes(value, order[before]) || reads(value, order[before])))
+          return std::nullopt;
+    }
+  }
+  if (fresh != nodes)
+    return std::nullopt;
+  int64_t peak = 0;
+  for (int32_t at = 0; at < size; ++at) {
+    int64_t live = numbers(order[at]).second;
+    for (int32_t value = 0; value < all; ++value) {
+      bool there = makes(value, order[at]) || reads(value, order[at]);
+      // Or under way.
+      for (int32_t before = 0; before < at; ++before)
+        there |= order[before] >= nodes && ends[before] > starts[at] &&
+                 (makes(value, order[before]) || reads(value, order[before]));
       // Or computed before, and read later before it is computed again.
       bool computed = false;
       for (int32_t before = 0; before < at; ++before)
-        computed |= problem.producer(value) == order[before];
+        computed |= makes(value, order[before]);
       for (int32_t later = at + 1; computed && !there && later < size;
            ++later) {
         there = reads(value, order[later]);
-        if (problem.producer(value) == order[later])
+        if (makes(value, order[later]))
           break;
       }
       if (there)
@@ -171,17 +327,19 @@ slowMeasure(const RecomputeProblem &problem,
     }
     peak = std::max(peak, live);
   }
-  return std::pair(cost, peak);
+  return std::pair(starts[size], peak);
 }
 
 /// Changes every number in the text of many solutions, one at a time, and drops
 /// every line; what is accepted must still be true.
 TEST(RecomputeChoice, EveryNumberMutated) {
   int64_t refused = 0, accepted = 0, series = 0, proofs = 0;
-  for (uint64_t seed = 0; seed < 160; ++seed) {
+  for (uint64_t seed = 0; seed < 240; ++seed) {
     Random random(seed);
-    RecomputeProblem problem = anyGraph(
-        static_cast<int32_t>(random.between(6, 11)), 0.3, seed % 2 == 1, seed);
+    bool choices = seed % 3 == 2;
+    RecomputeProblem problem = anyKind(
+        static_cast<int32_t>(random.between(choices ? 4 : 6, choices ? 8 : 11)),
+        0.3, seed);
     RecomputeOptions options;
     options.moves = 5'000;
     int64_t peak = solveRecompute(problem, int64_t(1) << 40, options).peak;
@@ -213,7 +371,7 @@ TEST(RecomputeChoice, EveryNumberMutated) {
       }
       if (changed.status != RecomputeStatus::Solved)
         return;
-      auto found = slowMeasure(problem, changed.order);
+      auto found = slowMeasure(problem, changed);
       ASSERT_TRUE(found) << "seed " << seed << "\n" << text;
       EXPECT_EQ(found->first, changed.cost);
       EXPECT_EQ(found->second, changed.peak);
@@ -254,7 +412,7 @@ TEST(RecomputeChoice, EveryNumberMutated) {
 
 TEST(RecomputeChoice, TextRoundTrip) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
-    RecomputeProblem problem = anyGraph(8, 0.4, true, seed), again;
+    RecomputeProblem problem = anyKind(8, 0.4, seed), again;
     std::string text = printRecomputeProblem(problem);
     ASSERT_EQ(parseRecomputeProblem(text, again), std::nullopt);
     EXPECT_EQ(printRecomputeProblem(again), text);
@@ -278,7 +436,7 @@ TEST(RecomputeChoice, ErrorsNameTheLine) {
   };
   const Case cases[] = {
       {"", "line 0: expected 'recompute-problem 1'"},
-      {"recompute-problem 2\n", "line 1: expected version 1"},
+      {"recompute-problem 3\n", "line 1: expected version 1 or 2"},
       {"recompute-problem 1\nnodes 1\nnode 0 1 1\nnode 0 1 1\n",
        "line 4: node 0 appears twice"},
       {"recompute-problem 1\nnodes 2\nnode 0 1 1\n",
