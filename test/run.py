@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs every test suite and prints one line 'N passed, N failed' at the end.
 
-In order of speed: unit tests, lit tests, Python tests, sanitized unit tests. Each suite's output is shown
-as it comes; its numbers are read from its own summary.
+In order of speed: unit tests, random solver problems, lit tests, Python tests, sanitized unit tests. Each suite's
+output is shown as it comes; its numbers are read from its own summary.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIT = Path("/usr/lib/llvm-22/bin/lit")
+
+# Random problems per solver against brute force, and the most buffers, operations or nodes of one. The seeds are
+# 0 to FUZZ_SEEDS - 1; SolverFuzz resumes at any other.
+FUZZ_SEEDS = 2000
+FUZZ_SIZES = {"packing": 7, "ordering": 7, "recompute": 7, "variants": 7}
 
 
 @dataclass
@@ -70,6 +75,16 @@ def run_unit_tests(build: Path, label: str) -> list[Result]:
     return results
 
 
+def run_fuzz(build: Path) -> list[Result]:
+    """Compares the solvers with brute force; one test per solver."""
+    results = []
+    for kind, most in FUZZ_SIZES.items():
+        command = [str(build / "bin/SolverFuzz"), kind, "0", str(FUZZ_SEEDS), str(most)]
+        _, code, seconds = run(f"fuzz {kind}", command)
+        results.append(Result(f"fuzz {kind}", int(code == 0), int(code != 0), seconds))
+    return results
+
+
 def run_lit(build: Path) -> Result:
     """Runs the lit tests."""
     output, code, seconds = run("lit", [sys.executable, str(LIT), "-sv", str(build / "test")])
@@ -104,6 +119,7 @@ def main() -> int:
     build = arguments.build.resolve()
 
     results = run_unit_tests(build, "unit")
+    results += run_fuzz(build)
     results.append(run_lit(build))
     for folder in ("Layout", "Python", "Conformance", "EndToEnd"):
         if any((ROOT / "test" / folder).glob("test_*.py")):
