@@ -418,7 +418,8 @@ ExitCode Compilation::runStage(Stage stage) {
 
 ExitCode Compilation::writePackage() {
   package::PackageOptions packageOptions{features.spelling().str(),
-                                         features.isa};
+                                         features.isa,
+                                         uint64_t(memoryBudget.value_or(0))};
   auto packaged = package::packageModule(*module, packageOptions);
   auto sharedObject = package::sharedObjectOf(*module);
   // A form that the caller wrote may be wrong; ours may not.
@@ -459,7 +460,10 @@ CompileResult Compilation::run() {
   if (options.to) {
     recordOptions(*module,
                   {result.featureSet, fuse, machineText, memoryBudget});
-    llvm::raw_string_ostream(result.text) << *module << "\n";
+    // Positions go with the text: what is compiled from it names them.
+    llvm::raw_string_ostream stream(result.text);
+    module->print(stream, OpPrintingFlags().enableDebugInfo());
+    stream << "\n";
     return std::move(result);
   }
   result.code = timed("package", [&] { return writePackage(); });

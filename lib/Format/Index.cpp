@@ -47,6 +47,7 @@ public:
     checkNamesOfKernels();
     for (const EntryPoint &entry : index.entryPoints)
       checkBlock(entry.program, 0);
+    checkPlan();
     std::set<std::string_view> entryPoints;
     for (const EntryPoint &entry : index.entryPoints)
       if (!entryPoints.insert(entry.name).second)
@@ -216,6 +217,37 @@ private:
       fail("a conditional has no branch");
     for (const Block &branch : conditional.branches)
       checkBlock(branch, nesting + 1);
+  }
+
+  /// Every number in a plan names something; what it says may be false.
+  void checkPlan() {
+    if (!index.plan)
+      return;
+    const Plan &plan = *index.plan;
+    auto inTexts = [&](uint32_t text) { return text < plan.texts.size(); };
+    auto areValues = [&](const std::vector<int32_t> &values, int32_t least) {
+      return std::ranges::all_of(values, [&](int32_t value) {
+        return value >= least && value < int64_t(plan.values.size());
+      });
+    };
+    auto arePairs = [&](const Handovers &handovers) {
+      return handovers.size() % 2 == 0 && areValues(handovers, 0);
+    };
+    for (const Slice &buffer : plan.buffers)
+      if (!checkSlice(buffer, "a buffer of the plan"))
+        return;
+    for (const PlannedValue &value : plan.values)
+      if (value.buffer >= plan.buffers.size() || !inTexts(value.type) ||
+          !inTexts(value.source))
+        return fail("a value of the plan names what is not there");
+    for (const PlannedOperation &operation : plan.operations)
+      if (!inTexts(operation.source) || !areValues(operation.reads, -1) ||
+          !areValues(operation.writes, -1) || !arePairs(operation.handovers) ||
+          !std::ranges::all_of(operation.regionEnds, arePairs))
+        return fail("an operation of the plan names what is not there");
+    if (!arePairs(plan.end) || !areValues(plan.initial, 0) ||
+        !areValues(plan.results, 0))
+      fail("the plan names what is not there");
   }
 
   const Index &index;

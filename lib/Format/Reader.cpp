@@ -67,6 +67,8 @@ public:
                                 section.bytes(), section.hash_low(),
                                 section.hash_high()});
     });
+    if (const fb::Plan *plan = table.plan())
+      load(*plan, index.plan.emplace());
     return complete;
   }
 
@@ -92,10 +94,11 @@ private:
     return result;
   }
 
-  static std::vector<int64_t>
-  numbers(const flatbuffers::Vector<int64_t> *values) {
-    return values ? std::vector<int64_t>(values->begin(), values->end())
-                  : std::vector<int64_t>();
+  template <typename Number>
+  static std::vector<Number>
+  numbers(const flatbuffers::Vector<Number> *values) {
+    return values ? std::vector<Number>(values->begin(), values->end())
+                  : std::vector<Number>();
   }
 
   Slice slice(const fb::Slice *value) {
@@ -187,6 +190,43 @@ private:
     } else {
       complete = false;
     }
+  }
+
+  void load(const fb::Plan &plan, Plan &result) {
+    result.texts = texts(plan.texts());
+    each(plan.buffers(), [&](const fb::Slice &buffer) {
+      result.buffers.push_back(slice(&buffer));
+    });
+    each(plan.values(), [&](const fb::PlannedValue &value) {
+      PlannedValue &loaded = result.values.emplace_back();
+      loaded = {value.buffer(), value.bytes(),      value.type(),
+                value.source(), value.recomputed(), {}};
+      each(value.lifetimes(), [&](const fb::Lifetime &lifetime) {
+        loaded.lifetimes.push_back({lifetime.begin(), lifetime.end()});
+      });
+    });
+    each(plan.operations(), [&](const fb::PlannedOperation &operation) {
+      PlannedOperation &loaded = result.operations.emplace_back();
+      loaded.begin = operation.begin();
+      loaded.end = operation.end();
+      loaded.source = operation.source();
+      loaded.reads = numbers(operation.reads());
+      loaded.writes = numbers(operation.writes());
+      loaded.handovers = numbers(operation.handovers());
+      each(operation.region_ends(), [&](const fb::Handovers &handovers) {
+        loaded.regionEnds.push_back(numbers(handovers.pairs()));
+      });
+      loaded.node = operation.node();
+      loaded.nanoseconds = operation.nanoseconds();
+      loaded.recomputed = operation.recomputed();
+    });
+    result.end = numbers(plan.end());
+    result.initial = numbers(plan.initial());
+    result.results = numbers(plan.results());
+    result.temporariesBound = plan.temporaries_bound();
+    result.memoryBudget = plan.memory_budget();
+    result.recomputationProblem = text(plan.recomputation_problem());
+    result.recomputationSolution = text(plan.recomputation_solution());
   }
 
   bool complete = true;

@@ -60,6 +60,9 @@ public:
       sections.push_back(fb::CreateSection(
           builder, fb::SectionKind(section.kind), section.offset, section.bytes,
           section.hashLow, section.hashHigh));
+    Offset<fb::Plan> plan;
+    if (index.plan)
+      plan = build(*index.plan);
     auto producer = text(index.producer), name = text(index.name),
          cpu = text(index.cpu);
     auto features = texts(index.cpuFeatures);
@@ -84,6 +87,8 @@ public:
     table.add_certificates(certificateList);
     table.add_sections(sectionList);
     table.add_flops(index.flops);
+    if (index.plan)
+      table.add_plan(plan);
     fb::FinishIndexBuffer(builder, table.Finish());
     return {builder.GetBufferPointer(), builder.GetSize()};
   }
@@ -203,6 +208,48 @@ private:
          isa = text(entry.isa);
     return fb::CreateLibraryCallEntry(builder, type, description, library,
                                       version, isa, entry.workspaceBytes);
+  }
+
+  Offset<fb::PlannedOperation> build(const PlannedOperation &operation) {
+    auto reads = builder.CreateVector(operation.reads),
+         writes = builder.CreateVector(operation.writes),
+         handovers = builder.CreateVector(operation.handovers);
+    std::vector<Offset<fb::Handovers>> ends;
+    for (const Handovers &pairs : operation.regionEnds)
+      ends.push_back(fb::CreateHandovers(builder, builder.CreateVector(pairs)));
+    auto regionEnds = builder.CreateVector(ends);
+    return fb::CreatePlannedOperation(
+        builder, operation.begin, operation.end, operation.source, reads,
+        writes, handovers, regionEnds, operation.node, operation.nanoseconds,
+        operation.recomputed);
+  }
+
+  Offset<fb::Plan> build(const Plan &plan) {
+    std::vector<Offset<fb::PlannedValue>> values;
+    for (const PlannedValue &value : plan.values) {
+      std::vector<fb::Lifetime> lifetimes;
+      for (const Lifetime &lifetime : value.lifetimes)
+        lifetimes.push_back({lifetime.begin, lifetime.end});
+      auto list = builder.CreateVectorOfStructs(lifetimes);
+      values.push_back(
+          fb::CreatePlannedValue(builder, value.buffer, value.bytes, value.type,
+                                 value.source, value.recomputed, list));
+    }
+    std::vector<Offset<fb::PlannedOperation>> operations;
+    for (const PlannedOperation &operation : plan.operations)
+      operations.push_back(build(operation));
+    auto names = texts(plan.texts);
+    auto buffers = slices(plan.buffers);
+    auto valueList = builder.CreateVector(values);
+    auto operationList = builder.CreateVector(operations);
+    auto end = builder.CreateVector(plan.end),
+         initial = builder.CreateVector(plan.initial),
+         results = builder.CreateVector(plan.results);
+    auto problem = text(plan.recomputationProblem),
+         solution = text(plan.recomputationSolution);
+    return fb::CreatePlan(builder, names, buffers, valueList, operationList,
+                          end, initial, results, plan.temporariesBound,
+                          plan.memoryBudget, problem, solution);
   }
 
   flatbuffers::FlatBufferBuilder builder{1 << 16};

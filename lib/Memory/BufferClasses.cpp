@@ -167,6 +167,7 @@ BufferClasses::Id BufferClasses::unite(Id first, Id second) {
 void BufferClasses::live(Value value) {
   std::vector<Interval> &intervals = classes[classOf(value)].intervals;
   Interval interval;
+  interval.value = value;
   Block *block = value.getParentBlock();
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = block->getParentOp();
@@ -183,7 +184,7 @@ void BufferClasses::live(Value value) {
     if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op))
       for (Region &region : op->getRegions()) {
         int64_t copied = 2 * timeOf(region.front().getTerminator()) + 1;
-        intervals.push_back({copied, copied + 1});
+        intervals.push_back({copied, copied + 1, value});
       }
   }
   interval.end = interval.begin + 1;
@@ -203,7 +204,7 @@ void BufferClasses::live(Value value) {
         time = std::max(time, endTimes.lookup(parent));
       } else if (isa<stablehlo::CaseOp, stablehlo::IfOp>(parent)) {
         int64_t begin = 2 * timeOf(&inner->getBlock()->front());
-        intervals.push_back({begin, 2 * time + 1});
+        intervals.push_back({begin, 2 * time + 1, value});
         time = timeOf(parent);
       }
     }
@@ -214,7 +215,7 @@ void BufferClasses::live(Value value) {
 
 void BufferClasses::collect() {
   Block &body = function.getBody().front();
-  int64_t end = 2 * now + 2;
+  int64_t end = endOfStep();
 
   // Arguments.
   for (BlockArgument argument : body.getArguments()) {

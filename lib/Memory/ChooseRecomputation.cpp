@@ -74,7 +74,13 @@ struct ChooseRecomputation
              integer("nanoseconds", solution.cost),
              integer("bound_nanoseconds", solution.bound),
              integer("peak", solution.peak),
-             integer("pinned_bytes", model.pinnedBytes())}));
+             integer("pinned_bytes", model.pinnedBytes()),
+             builder.getNamedAttr(
+                 "problem", builder.getStringAttr(solver::printRecomputeProblem(
+                                model.problem()))),
+             builder.getNamedAttr(
+                 "solution", builder.getStringAttr(
+                                 solver::printRecomputeSolution(solution)))}));
     remark::analysis(main.getLoc(),
                      remark::RemarkOpts::name("Recomputation")
                          .category("memory-choose-recomputation"))

@@ -8,6 +8,8 @@
 
 #include "tenon/Memory/Passes.h"
 
+#include "PlanRecord.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -53,7 +55,7 @@ class ProgramWriter {
 public:
   ProgramWriter(ModuleOp module, func::FuncOp function)
       : module(module), function(function), symbols(module),
-        builder(module.getContext()) {}
+        builder(module.getContext()), record(function) {}
 
   LogicalResult run();
 
@@ -71,16 +73,26 @@ private:
   step::PlaceAttr place(Value value);
   Value slice(Value value) { return slice(place(value), value.getType()); }
   Value slice(step::PlaceAttr place, Type type);
-  void copyTo(Value value, step::PlaceAttr to);
-  void copyResults(ValueRange values, ArrayRef<Attribute> places) {
-    for (auto [value, to] : llvm::zip_equal(values, places))
-      copyTo(value, cast<step::PlaceAttr>(to));
+  /// Copies `value` to a place, where it is `id` from `time` on, which is when
+  /// `origin` begins or ends.
+  void copyTo(Value value, step::PlaceAttr to, PlanRecord::Id id,
+              Operation *origin, int64_t time);
+  void copyResults(ValueRange values, ArrayRef<Attribute> places,
+                   ArrayRef<PlanRecord::Id> ids, Operation *origin,
+                   int64_t time) {
+    for (auto [value, to, id] : llvm::zip_equal(values, places, ids))
+      copyTo(value, cast<step::PlaceAttr>(to), id, origin, time);
+  }
+  SmallVector<PlanRecord::Id> idsOf(ValueRange values) const {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return record.valueOf(value); });
   }
 
   ModuleOp module;
   func::FuncOp function;
   SymbolTable symbols;
   OpBuilder builder;
+  PlanRecord record;
   exec::ProgramOp program;
   llvm::DenseMap<std::pair<Block *, std::pair<Attribute, Type>>, Value> slices;
   llvm::StringMap<std::string> kernels;   // printed body to symbol
@@ -123,12 +135,19 @@ Value ProgramWriter::slice(step::PlaceAttr place, Type type) {
   return op;
 }
 
-void ProgramWriter::copyTo(Value value, step::PlaceAttr to) {
-  if (place(value) == to)
+void ProgramWriter::copyTo(Value value, step::PlaceAttr to, PlanRecord::Id id,
+                           Operation *origin, int64_t time) {
+  PlanRecord::Id fromId = record.valueOf(value);
+  if (place(value) == to) {
+    if (fromId != id)
+      record.handOver(fromId, id);
     return;
+  }
   Value from = slice(value);
-  exec::CopyOp::create(builder, value.getLoc(), from,
-                       slice(to, value.getType()));
+  auto copy = exec::CopyOp::create(builder, value.getLoc(), from,
+                                   slice(to, value.getType()));
+  record.describe(copy, origin, time, time, {fromId, PlanRecord::none},
+                  {PlanRecord::none, id});
 }
 
 LogicalResult ProgramWriter::writeSegments() {
@@ -250,25 +269,35 @@ StringRef ProgramWriter::libraryFor(step::GroupOp group) {
 
 LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
   SmallVector<Value> arguments;
+  SmallVector<PlanRecord::Id> reads, writes;
+  auto pass = [&](Value argument, PlanRecord::Id read, PlanRecord::Id written) {
+    arguments.push_back(argument);
+    reads.push_back(read);
+    writes.push_back(written);
+  };
   for (Value operand : group.getInputs())
-    arguments.push_back(slice(operand));
+    pass(slice(operand), record.valueOf(operand), PlanRecord::none);
   for (Value result : group.getOutputs())
-    arguments.push_back(slice(result));
+    pass(slice(result), PlanRecord::none, record.valueOf(result));
   auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
   if (bytes && bytes.getInt() > 0)
-    arguments.push_back(
+    pass(
         slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
-              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())));
-  exec::LibraryCallOp::create(
+              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())),
+        PlanRecord::none, record.scratchOf(group));
+  auto call = exec::LibraryCallOp::create(
       builder, group.getLoc(),
       FlatSymbolRefAttr::get(builder.getContext(), libraryFor(group)),
       arguments);
+  int64_t time = record.timeOf(group);
+  record.describe(call, group, time, time, reads, writes);
   return success();
 }
 
 LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   if (isCopy(group)) {
-    copyTo(group.getInputs().front(), place(group.getResult(0)));
+    copyTo(group.getInputs().front(), place(group.getResult(0)),
+           record.valueOf(group.getResult(0)), group, record.timeOf(group));
     return success();
   }
   if (group.getKind() == step::GroupKind::library)
@@ -284,6 +313,7 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
     inPlace.push_back(overwritten);
   }
   SmallVector<Value> arguments;
+  SmallVector<PlanRecord::Id> reads, writes;
   int64_t elements = 1;
   auto touch = [&](Value value) {
     elements = std::max(
@@ -292,6 +322,8 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   SmallVector<bool> replacesSome(group.getNumOperands());
   for (auto [index, operand] : llvm::enumerate(group.getInputs())) {
     arguments.push_back(slice(operand));
+    reads.push_back(record.valueOf(operand));
+    writes.push_back(PlanRecord::none);
     bool overwrites = llvm::is_contained(inPlace, int64_t(index));
     bool some = touchesSome(group, index, overwrites);
     replacesSome[index] = some && overwrites;
@@ -302,38 +334,55 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
        llvm::zip_equal(group.getOutputs(), inPlace)) {
     if (overwritten < 0 || !replacesSome[overwritten])
       touch(output);
-    if (overwritten < 0)
-      arguments.push_back(slice(output));
+    if (overwritten >= 0) {
+      writes[overwritten] = record.valueOf(output);
+      continue;
+    }
+    arguments.push_back(slice(output));
+    reads.push_back(PlanRecord::none);
+    writes.push_back(record.valueOf(output));
   }
   auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
-  if (bytes && bytes.getInt() > 0)
+  if (bytes && bytes.getInt() > 0) {
     arguments.push_back(
         slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
               RankedTensorType::get({bytes.getInt()}, builder.getI8Type())));
+    reads.push_back(PlanRecord::none);
+    writes.push_back(record.scratchOf(group));
+  }
   int64_t parts =
       std::clamp<int64_t>(elements / elementsPerPart, 1, maximalParts);
-  exec::LaunchOp::create(
+  auto launch = exec::LaunchOp::create(
       builder, group.getLoc(),
       FlatSymbolRefAttr::get(builder.getContext(), kernelFor(group, inPlace)),
       arguments, builder.getI64IntegerAttr(parts));
+  int64_t time = record.timeOf(group);
+  record.describe(launch, group, time, time, reads, writes);
   return success();
 }
 
 LogicalResult ProgramWriter::writeWhile(stablehlo::WhileOp loop) {
   ArrayRef<Attribute> carried =
       loop->getAttrOfType<ArrayAttr>(step::placesAttrName).getValue();
-  copyResults(loop->getOperands(), carried);
+  SmallVector<PlanRecord::Id> ids = idsOf(loop->getResults());
+  int64_t begin = record.timeOf(loop), end = record.endTimeOf(loop);
+  copyResults(loop->getOperands(), carried, ids, loop, begin);
   Operation *condition = loop.getCond().front().getTerminator();
   Value predicate = slice(condition->getOperand(0));
   auto lowered = exec::WhileOp::create(builder, loop.getLoc(), predicate);
+  record.describe(lowered, loop, begin, end,
+                  record.valueOf(condition->getOperand(0)), PlanRecord::none);
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&lowered.getCondition());
   if (failed(writeBlock(loop.getCond().front())))
     return failure();
+  record.endRegion(lowered);
   builder.createBlock(&lowered.getBody());
   if (failed(writeBlock(loop.getBody().front())))
     return failure();
-  copyResults(loop.getBody().front().getTerminator()->getOperands(), carried);
+  copyResults(loop.getBody().front().getTerminator()->getOperands(), carried,
+              ids, loop, end);
+  record.endRegion(lowered);
   return success();
 }
 
@@ -341,6 +390,8 @@ LogicalResult ProgramWriter::writeBranches(Operation *op) {
   Value selector = slice(op->getOperand(0));
   auto lowered = exec::CaseOp::create(builder, op->getLoc(), selector,
                                       op->getNumRegions());
+  record.describe(lowered, op, record.timeOf(op), record.endTimeOf(op),
+                  record.valueOf(op->getOperand(0)), PlanRecord::none);
   ArrayRef<Attribute> results =
       op->getAttrOfType<ArrayAttr>(step::placesAttrName).getValue();
   OpBuilder::InsertionGuard guard(builder);
@@ -349,7 +400,10 @@ LogicalResult ProgramWriter::writeBranches(Operation *op) {
     builder.createBlock(&to);
     if (failed(writeBlock(from.front())))
       return failure();
-    copyResults(from.front().getTerminator()->getOperands(), results);
+    Operation *yield = from.front().getTerminator();
+    copyResults(yield->getOperands(), results, idsOf(op->getResults()), yield,
+                record.timeOf(yield));
+    record.endRegion(lowered);
   }
   return success();
 }
@@ -396,9 +450,16 @@ LogicalResult ProgramWriter::run() {
   Block &body = function.getBody().front();
   if (failed(writeBlock(body)))
     return failure();
-  copyResults(body.getTerminator()->getOperands(),
-              function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName)
-                  .getValue());
+  Operation *ret = body.getTerminator();
+  SmallVector<PlanRecord::Id> ids;
+  for (unsigned index = 0; index < ret->getNumOperands(); ++index)
+    ids.push_back(record.resultOf(index));
+  copyResults(
+      ret->getOperands(),
+      function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName).getValue(),
+      ids, ret, record.timeOf(ret));
+  record.endRegion(program);
+  record.write(module);
   function.erase();
   module->removeAttr(step::segmentBytesAttrName);
   return success();

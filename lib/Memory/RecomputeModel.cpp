@@ -279,12 +279,15 @@ void RecomputeModel::apply(ArrayRef<int32_t> order) {
 
   PlanWriter writer(block, aliases);
   std::vector<bool> hasRun(nodes.size(), false);
+  Builder attributes(main.getContext());
   for (int32_t node : order) {
-    for (Operation *op : nodes[node])
+    for (Operation *op : nodes[node]) {
+      op->setAttr(step::nodeAttrName, attributes.getI64IntegerAttr(node));
       if (hasRun[node])
         writer.copy(op);
       else
         writer.move(op);
+    }
     hasRun[node] = true;
   }
   // The program's own names, where the step's results still go by them.

@@ -6,6 +6,8 @@
 
 #include "tenon/Package/PackageModule.h"
 
+#include "PackagePlan.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -268,6 +270,14 @@ FailureOr<Package> Packager::run() {
                               " ns, bound " + nanoseconds("bound_nanoseconds") +
                               " ns, recomputing nothing " +
                               nanoseconds("base_nanoseconds") + " ns"});
+  }
+  if (auto plan = module->getAttrOfType<DictionaryAttr>(exec::planAttrName)) {
+    auto packaged = packagePlan(module, plan, segmentIndex);
+    if (failed(packaged))
+      return failure();
+    index.plan = std::move(*packaged);
+    if (index.plan)
+      index.plan->memoryBudget = options.memoryBudget;
   }
   if (auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName))
     index.flops = flops.getValueAsDouble();

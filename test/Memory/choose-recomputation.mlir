@@ -7,10 +7,10 @@
 
 // CHECK: step.recomputation = {base_nanoseconds = 41 : i64, {{.*}}budget = 3072 : i64, nanoseconds = 42 : i64{{.*}}status = "solved"
 // CHECK-LABEL: func.func @main
-// CHECK: %[[A:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64}
+// CHECK: %[[A:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.node = 0 : i64}
 // CHECK: %[[B:.*]] = step.group row(%[[A]])
 // CHECK: %[[C:.*]]:2 = step.group row(%[[B]])
-// CHECK: %[[AGAIN:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.recomputed}
+// CHECK: %[[AGAIN:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.node = 0 : i64, step.recomputed}
 // CHECK: %[[NAME:.*]] = stablehlo.reshape %[[AGAIN]]
 // CHECK: %[[D:.*]] = step.group row(%[[C]]#0, %[[C]]#1, %[[NAME]])
 // CHECK: return %[[D]]

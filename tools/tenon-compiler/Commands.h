@@ -14,6 +14,7 @@ namespace tenon::tool {
 
 int runCompile(Arguments arguments, Modules *modules);
 int runPlan(Arguments arguments, Modules *modules);
+int runVerify(Arguments arguments, Modules *modules);
 
 } // namespace tenon::tool
 

@@ -27,7 +27,7 @@ struct Verb {
 
 constexpr Verb verbs[] = {
     {"compile", runCompile}, {"plan", runPlan},   {"run", runRun},
-    {"inspect", runInspect}, {"bench", runBench},
+    {"inspect", runInspect}, {"bench", runBench}, {"verify", runVerify},
 };
 
 } // namespace

@@ -29,6 +29,7 @@ constexpr Verb verbs[] = {
     {"compile", "turn an exported training step into a .tenon file", nullptr},
     {"run", "run steps of a .tenon file or a module", runRun},
     {"inspect", "print what a module or a .tenon file holds", runInspect},
+    {"verify", "check the plan in a .tenon file", nullptr},
     {"bench", "time steps, or their kernels one by one", runBench},
     {"calibrate", "measure what this machine can do", runCalibrate},
     {"plan", "show what memory budgets cost, write the planner's problems",

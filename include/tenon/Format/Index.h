@@ -220,6 +220,65 @@ struct Certificate {
   bool operator==(const Certificate &) const = default;
 };
 
+/// From `begin` to before `end`; operation t of the plan reads at 2t and writes
+/// at 2t + 1.
+struct Lifetime {
+  int64_t begin = 0, end = 0;
+
+  bool operator==(const Lifetime &) const = default;
+};
+
+/// A value of the step: a piece of storage while it holds what was computed.
+struct PlannedValue {
+  uint32_t buffer = 0; // index into Plan::buffers
+  uint64_t bytes = 0;
+  uint32_t type = 0, source = 0; // indices into Plan::texts
+  bool recomputed = false;       // computed again to save memory
+  std::vector<Lifetime> lifetimes;
+
+  bool operator==(const PlannedValue &) const = default;
+};
+
+/// Values by number, one after the other pairs; the second takes over the place
+/// of the first without an instruction.
+using Handovers = std::vector<int32_t>;
+
+/// What an instruction is in the plan.
+struct PlannedOperation {
+  int64_t begin = 0;                 // when it runs
+  int64_t end = 0;                   // when a loop or conditional ends
+  uint32_t source = 0;               // index into Plan::texts
+  std::vector<int32_t> reads;        // per argument: the value it reads, or -1
+  std::vector<int32_t> writes;       // per argument: the value it writes, or -1
+  Handovers handovers;               // before it
+  std::vector<Handovers> regionEnds; // of a loop (condition, body) or branches
+  int32_t node = -1;                 // in the recomputation problem
+  int64_t nanoseconds = 0;           // predicted, under a budget
+  bool recomputed = false;
+
+  bool operator==(const PlannedOperation &) const = default;
+};
+
+/// What the program `step` means, for whoever checks or shows it. A loop or
+/// conditional has its predicate or selector as its one argument, a copy its
+/// source and its target.
+struct Plan {
+  std::vector<std::string> texts;
+  std::vector<Slice> buffers;
+  std::vector<PlannedValue> values;
+  /// Every instruction before those of its blocks.
+  std::vector<PlannedOperation> operations;
+  Handovers end;                 // at the end of the step
+  std::vector<int32_t> initial;  // values that are there when a step begins
+  std::vector<int32_t> results;  // and when it ends, by number of the result
+  uint64_t temporariesBound = 0; // bytes no placing of the buffers goes below
+  uint64_t memoryBudget = 0;     // of all segments; 0 for none
+  /// As tenon-solve reads them; empty without a budget.
+  std::string recomputationProblem, recomputationSolution;
+
+  bool operator==(const Plan &) const = default;
+};
+
 /// A range of the file; filled by the writer.
 struct Section {
   SectionKind kind = SectionKind::constants;
@@ -246,6 +305,7 @@ struct Index {
   std::vector<Certificate> certificates;
   std::vector<Section> sections; // filled by the writer
   double flops = 0;              // of one step, dots and convolutions
+  std::optional<Plan> plan;
 
   bool operator==(const Index &) const = default;
 };

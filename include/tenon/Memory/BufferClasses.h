@@ -38,6 +38,8 @@ namespace tenon::memory {
 
 struct Interval {
   int64_t begin = 0, end = 0; // half-open
+  /// Whose it is; null for what the step's beginning and end need.
+  mlir::Value value = {};
 };
 
 struct BufferClass {
@@ -73,6 +75,16 @@ public:
   /// Where result `index` of @main must lie at the end: the class of the state
   /// argument it succeeds, or a class of the results segment.
   Id resultClass(unsigned index) const { return resultClasses[index]; }
+  /// When an operation begins, and when a loop or conditional ends; a group
+  /// takes no time.
+  int64_t timeOf(mlir::Operation *op) const { return times.lookup(op); }
+  int64_t endTimeOf(mlir::Operation *op) const {
+    auto end = endTimes.find(op);
+    return end == endTimes.end() || mlir::isa<step::GroupOp>(op) ? timeOf(op)
+                                                                 : end->second;
+  }
+  /// Behind the last interval.
+  int64_t endOfStep() const { return 2 * now + 2; }
 
 private:
   void number(mlir::Block &block);
@@ -85,7 +97,6 @@ private:
   Id create(mlir::Value value);
   Id unite(Id first, Id second);
   void live(mlir::Value value);
-  int64_t timeOf(mlir::Operation *op) const { return times.lookup(op); }
 
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Operation *, int64_t> times;    // when an op begins

@@ -82,7 +82,9 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
     more than a budget of temporaries is live at once, at the least predicted
     time, with the solver of lib/Solver/RecomputeChoice. Groups that run again
     are copied, marked `step.recomputed`, and stand right before their first
-    reader. The module attribute `step.recomputation` holds the plan's status,
+    reader; `step.node` is the node of the problem that an operation belongs to.
+    The module attribute `step.recomputation` holds the problem and the solution
+    with its certificate as `tenon-solve` reads them, the plan's status,
     cost, proved bound and peak; if no plan was found, nothing else changes.
 
     ```mlir
@@ -96,9 +98,12 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
       return %0 : tensor<8xf32>
     }
     // after: everything fits, so nothing is copied
-    module attributes {step.recomputation = {base_nanoseconds = 5 : i64, bound_nanoseconds = 5 : i64, budget = 2305843009213693951 : i64, nanoseconds = 5 : i64, nodes = 1 : i64, peak = 0 : i64, pinned_bytes = 0 : i64, status = "solved"}} {
+    module attributes {step.recomputation = {base_nanoseconds = 5 : i64, bound_nanoseconds = 5 : i64, budget = 2305843009213693951 : i64, nanoseconds = 5 : i64, nodes = 1 : i64, peak = 0 : i64, pinned_bytes = 0 : i64,
+      problem = "recompute-problem 1\0Anodes 1\0Afixed-memory 0\0Anode 0 5 0\0A",
+      solution = "recompute-solution 1\0Abudget 2305843009213693951\0Acost 5\0Apeak 0\0Abound 5\0Acertificate kind base\0Acertificate any-bound 5\0Acertificate any-kind base\0Aorder\0A0\0A",
+      status = "solved"}} {
       func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-        %0 = step.group elementwise(%x) attributes {step.nanoseconds = 5 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+        %0 = step.group elementwise(%x) attributes {step.nanoseconds = 5 : i64, step.node = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
         ^bb0(%a: tensor<8xf32>):
           %1 = stablehlo.tanh %a : tensor<8xf32>
           step.yield %1 : tensor<8xf32>
@@ -204,7 +209,9 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
   let description = [{
     Outlines each distinct group body into a kernel function, each distinct
     library call into a description, and writes the program: launches and calls
-    on slices, copies where a value has to move, loops and branches.
+    on slices, copies where a value has to move, loops and branches. What scheduled
+    form knows of values, lifetimes and buffers stays beside it for whoever checks
+    or shows the plan (docs/Forms.md).
 
     ```mlir
     // before
@@ -216,29 +223,35 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
           attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
         %0 = step.group elementwise(%x) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
         ^bb0(%a: tensor<8xf32>):
-          %b = stablehlo.tanh %a : tensor<8xf32>
+          %b = stablehlo.tanh %a : tensor<8xf32> loc("tanh"("train.py":7:5))
           step.yield %b : tensor<8xf32>
-        }
+        } loc("tanh"("train.py":7:5))
         return %0 : tensor<8xf32>
       }
     }
     // after
-    exec.segment @batch batch bytes 64 alignment 64
-    exec.segment @constants constants bytes 0 alignment 64
-    exec.segment @results results bytes 64 alignment 64
-    exec.segment @state state bytes 0 alignment 64
-    exec.segment @temporaries temporaries bytes 0 alignment 64
-    exec.tensor "x" : tensor<8xf32> at @batch[0] {aliases = ["arg0"], argument = 0 : i64, role = #step.role<batch>}
-    exec.tensor "y" : tensor<8xf32> at @results[0] {aliases = ["result0"], result = 0 : i64}
-    func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<8xf32>
-        attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind elementwise>} {
-      %0 = stablehlo.tanh %a : tensor<8xf32>
-      return %0 : tensor<8xf32>
-    }
-    exec.program @step {
-      %0 = exec.slice @batch[0] : memref<8xf32>
-      %1 = exec.slice @results[0] : memref<8xf32>
-      exec.launch @kernel_0(%0, %1) parts 1 : memref<8xf32>, memref<8xf32>
+    module attributes {exec.plan = {buffers = [array<i64: 1, 0, 32>, array<i64: 2, 0, 32>],
+      initial = array<i64: 0>,
+      results = array<i64: 2>,
+      texts = ["8xf32", "batch x", "tanh train.py:7", "result y"],
+      values = [array<i64: 0, 32, 0, 1, 0, 0, 3>, array<i64: 1, 32, 0, 2, 0, 3, 7>, array<i64: 1, 32, 0, 3, 0, 7, 10>]}} {
+      exec.segment @batch batch bytes 64 alignment 64
+      exec.segment @constants constants bytes 0 alignment 64
+      exec.segment @results results bytes 64 alignment 64
+      exec.segment @state state bytes 0 alignment 64
+      exec.segment @temporaries temporaries bytes 0 alignment 64
+      exec.tensor "x" : tensor<8xf32> at @batch[0] {aliases = ["arg0"], argument = 0 : i64, role = #step.role<batch>}
+      exec.tensor "y" : tensor<8xf32> at @results[0] {aliases = ["result0"], result = 0 : i64}
+      func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<8xf32>
+          attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind elementwise>} {
+        %0 = stablehlo.tanh %a : tensor<8xf32>
+        return %0 : tensor<8xf32>
+      }
+      exec.program @step attributes {exec.region_ends = [array<i64: 1, 2>]} {
+        %0 = exec.slice @batch[0] : memref<8xf32>
+        %1 = exec.slice @results[0] : memref<8xf32>
+        exec.launch @kernel_0(%0, %1) parts 1 {exec.planned = {at = array<i64: 1, 1, 2>, reads = array<i64: 0, -1>, writes = array<i64: -1, 1>}} : memref<8xf32>, memref<8xf32>
+      }
     }
     ```
   }];

@@ -49,6 +49,16 @@ inline constexpr llvm::StringLiteral fallbackAttrName = "exec.fallback";
 inline constexpr llvm::StringLiteral scratchBytesAttrName =
     "exec.scratch_bytes";
 
+/// Module attribute of exec form, dictionary: `buffers`, `values`, `texts`,
+/// `initial` and `results` of the plan the program follows (docs/Forms.md).
+inline constexpr llvm::StringLiteral planAttrName = "exec.plan";
+/// Attribute of instructions, dictionary: when they run in the plan and which
+/// values their slices are.
+inline constexpr llvm::StringLiteral plannedAttrName = "exec.planned";
+/// Attribute of loops, conditionals and the program, an array<i64> per region:
+/// pairs of values of which the second takes over the first's place at its end.
+inline constexpr llvm::StringLiteral regionEndsAttrName = "exec.region_ends";
+
 /// Group and library attribute: the dictionary form of a description.
 inline constexpr llvm::StringLiteral libraryAttrName = "exec.library";
 

@@ -64,6 +64,9 @@ inline constexpr llvm::StringLiteral nanosecondsAttrName = "step.nanoseconds";
 /// Group attribute of scheduled form, unit: computes again what a group before
 /// it computed.
 inline constexpr llvm::StringLiteral recomputedAttrName = "step.recomputed";
+/// Attribute of operations of scheduled form under a budget, i64: their node in
+/// the recomputation problem.
+inline constexpr llvm::StringLiteral nodeAttrName = "step.node";
 /// Group attribute of scheduled form, #step.place: where that memory lies.
 inline constexpr llvm::StringLiteral scratchPlaceAttrName =
     "step.scratch_place";

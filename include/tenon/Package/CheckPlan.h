@@ -1,0 +1,45 @@
+//===- CheckPlan.h - Is the plan in a file true? -------------------------===//
+//
+// Holds a program against the plan that came with it, knowing neither the
+// compiler nor the solvers that made it. In order:
+//
+// 1. The program is run on memory that holds names of values instead of
+//    numbers: whatever an instruction reads must be all of the value the plan
+//    says, whatever it writes replaces what was there, and at the end every
+//    result and every new state lies where users find it. Loops are run until
+//    what is known before them no longer changes, conditionals branch by
+//    branch.
+// 2. Temporaries are only touched within their lifetimes, and the lifetimes of
+//    what shares bytes do not meet (solver::checkOffsetPacking), nor is the
+//    bound on the arena above what a moment needs.
+// 3. All segments together are within the budget.
+// 4. The recomputation plan is what solver::checkRecompute says of its
+//    certificate, and the program runs its nodes in its order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_PACKAGE_CHECKPLAN_H
+#define TENON_PACKAGE_CHECKPLAN_H
+
+#include "tenon/Format/Index.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tenon::package {
+
+/// What was found to be true, a line each, for people.
+using ProvedClaims = std::vector<std::string>;
+/// The first claim that is false; lower case, no period.
+struct FalseClaim {
+  std::string text;
+};
+
+/// Judges `index.plan`, which must be there, against the program `step`. The
+/// index has passed format::whyInvalid().
+std::variant<ProvedClaims, FalseClaim> checkPlan(const format::Index &index);
+
+} // namespace tenon::package
+
+#endif // TENON_PACKAGE_CHECKPLAN_H

@@ -1,0 +1,290 @@
+//===- PlanRecord.cpp - What the exec program means, for its checkers ----===//
+//
+// See PlanRecord.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanRecord.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::memory;
+
+namespace {
+
+/// Names from the outside in, and the innermost position.
+void collectSource(Location location, SmallVector<StringRef> &names,
+                   FileLineColLoc &position) {
+  if (auto named = dyn_cast<NameLoc>(location)) {
+    names.push_back(named.getName());
+    collectSource(named.getChildLoc(), names, position);
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    collectSource(call.getCallee(), names, position);
+  } else if (auto fused = dyn_cast<FusedLoc>(location)) {
+    if (!fused.getLocations().empty())
+      collectSource(fused.getLocations().back(), names, position);
+  } else if (auto file = dyn_cast<FileLineColLoc>(location)) {
+    position = file;
+  }
+}
+
+std::string textOfType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (int64_t extent : tensor.getShape())
+    stream << extent << "x";
+  stream << tensor.getElementType();
+  return text;
+}
+
+/// The value whose storage a view shows; null for what has its own.
+Value viewed(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop =
+        dyn_cast<stablehlo::WhileOp>(value.getParentBlock()->getParentOp());
+    return loop ? loop->getResult(argument.getArgNumber()) : Value();
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<stablehlo::ReshapeOp>(op))
+    return op->getOperand(0);
+  if (isa<stablehlo::OptimizationBarrierOp>(op))
+    return op->getOperand(cast<OpResult>(value).getResultNumber());
+  return Value();
+}
+
+Value storageOf(Value value) {
+  while (Value base = viewed(value))
+    value = base;
+  return value;
+}
+
+/// Where a value comes from: in a group, what computes it.
+Location locationOf(Value value) {
+  if (auto group = value.getDefiningOp<step::GroupOp>()) {
+    Value yielded = group.getBody().front().getTerminator()->getOperand(
+        cast<OpResult>(value).getResultNumber());
+    if (Operation *op = yielded.getDefiningOp())
+      return op->getLoc();
+  }
+  return value.getLoc();
+}
+
+} // namespace
+
+std::string memory::sourceOf(Location location) {
+  SmallVector<StringRef> names;
+  FileLineColLoc position;
+  collectSource(location, names, position);
+  std::string text;
+  for (StringRef name : llvm::reverse(names)) {
+    if (size_t slash = name.find('/');
+        name.starts_with("jit(") && slash != StringRef::npos)
+      name = name.drop_front(slash + 1);
+    text += (text.empty() ? "" : "/") + name.str();
+  }
+  if (position) {
+    // A position in the exported text says nothing by the name of that file.
+    StringRef file = llvm::sys::path::filename(position.getFilename());
+    bool named = file.contains('.') && !file.ends_with(".mlir");
+    text += (text.empty() ? "" : " ") +
+            (named ? file.str() + ":" : std::string("line ")) +
+            std::to_string(position.getLine());
+  }
+  return text;
+}
+
+PlanRecord::PlanRecord(func::FuncOp main)
+    : main(main), buffers(main), builder(main.getContext()) {
+  addValues();
+  addLifetimes();
+}
+
+int64_t PlanRecord::textOf(StringRef text) {
+  // The strings stay with the context.
+  StringRef kept = builder.getStringAttr(text).getValue();
+  return texts.insert({kept, int64_t(texts.size())}).first->second;
+}
+
+PlanRecord::Id PlanRecord::add(BufferClasses::Id buffer, int64_t bytes,
+                               StringRef type, StringRef source) {
+  entries.push_back(
+      {buffers.representative(buffer), bytes, textOf(type), textOf(source)});
+  return Id(entries.size()) - 1;
+}
+
+PlanRecord::Id PlanRecord::valueOf(Value value) const {
+  return ids.lookup(storageOf(value));
+}
+
+void PlanRecord::addValues() {
+  auto addValue = [&](Value value, const Twine &source) {
+    Id id = add(buffers.classOf(value), storedBytes(value.getType()),
+                textOfType(value.getType()), source.str());
+    ids[value] = id;
+    return id;
+  };
+  auto nameOf = [&](StringAttr name, StringRef otherwise, unsigned index) {
+    return name ? name.str() : otherwise.str() + std::to_string(index);
+  };
+  for (BlockArgument argument : main.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto role =
+        main.getArgAttrOfType<step::RoleAttr>(index, step::roleAttrName);
+    initial.push_back(addValue(
+        argument,
+        Twine(role ? step::stringifyRole(role.getValue()) : "argument") + " " +
+            nameOf(main.getArgAttrOfType<StringAttr>(index, step::nameAttrName),
+                   "arg", index)));
+  }
+  main.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool constant = matchPattern(op, m_Constant());
+    for (Value result : op->getResults()) {
+      if (viewed(result))
+        continue;
+      Id id = addValue(result, sourceOf(locationOf(result)));
+      entries[id].recomputed = op->hasAttr(step::recomputedAttrName);
+      if (constant)
+        initial.push_back(id);
+    }
+    return isa<step::GroupOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  Operation *ret = main.getBody().front().getTerminator();
+  for (auto [index, type] : llvm::enumerate(ret->getOperandTypes())) {
+    auto name = main.getResultAttrOfType<StringAttr>(index, step::nameAttrName);
+    results.push_back(add(buffers.resultClass(index), storedBytes(type),
+                          textOfType(type),
+                          "result " + nameOf(name, "result", index)));
+    entries.back().lifetimes.push_back(
+        {2 * buffers.timeOf(ret) + 1, buffers.endOfStep()});
+  }
+  Builder text(main.getContext());
+  for (const ScratchBuffer &buffer : buffers.scratch()) {
+    // Scratch memory is in no class; its place stands on the group.
+    entries.push_back({BufferClasses::Id(-1), buffer.bytes, textOf("scratch"),
+                       textOf(sourceOf(buffer.group->getLoc()))});
+    entries.back().lifetimes.push_back(buffer.interval);
+    scratch[buffer.group] = Id(entries.size()) - 1;
+  }
+}
+
+void PlanRecord::addLifetimes() {
+  for (BufferClasses::Id buffer : buffers.representatives())
+    for (const Interval &interval : buffers[buffer].intervals) {
+      if (!interval.value)
+        continue;
+      SmallVector<Interval, 1> &lifetimes =
+          entries[valueOf(interval.value)].lifetimes;
+      // Intervals of a class are sorted; those of a base and its views touch.
+      if (!lifetimes.empty() && interval.begin <= lifetimes.back().end)
+        lifetimes.back().end = std::max(lifetimes.back().end, interval.end);
+      else
+        lifetimes.push_back(interval);
+    }
+}
+
+void PlanRecord::describe(Operation *instruction, Operation *origin,
+                          int64_t begin, int64_t end, ArrayRef<Id> reads,
+                          ArrayRef<Id> writes) {
+  auto integer = [&](StringRef name, int64_t otherwise) {
+    auto value = origin->getAttrOfType<IntegerAttr>(name);
+    return value ? value.getInt() : otherwise;
+  };
+  SmallVector<NamedAttribute> entry;
+  auto numbers = [&](StringRef name, ArrayRef<int64_t> values) {
+    if (!values.empty())
+      entry.push_back(
+          builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(values)));
+  };
+  int64_t source = textOf(sourceOf(origin->getLoc()));
+  numbers("at", {begin, end, source});
+  numbers("reads", reads);
+  numbers("writes", writes);
+  numbers("handovers", handovers);
+  // The figures of a plan under a budget.
+  if (origin->hasAttr(step::nodeAttrName))
+    numbers("node", {integer(step::nodeAttrName, -1),
+                     integer(step::nanosecondsAttrName, 0),
+                     origin->hasAttr(step::recomputedAttrName)});
+  handovers.clear();
+  instruction->setAttr(exec::plannedAttrName, builder.getDictionaryAttr(entry));
+}
+
+void PlanRecord::endRegion(Operation *parent) {
+  SmallVector<Attribute> regions;
+  if (auto known = parent->getAttrOfType<ArrayAttr>(exec::regionEndsAttrName))
+    regions.assign(known.begin(), known.end());
+  regions.push_back(builder.getDenseI64ArrayAttr(handovers));
+  handovers.clear();
+  parent->setAttr(exec::regionEndsAttrName, builder.getArrayAttr(regions));
+}
+
+void PlanRecord::write(ModuleOp module) {
+  // Buffers: the segment's number and the place of each, which stands on what
+  // lies there.
+  llvm::DenseMap<BufferClasses::Id, int64_t> numbers;
+  SmallVector<Attribute> bufferList, valueList, textList;
+  auto addBuffer = [&](step::PlaceAttr place, int64_t bytes) {
+    bufferList.push_back(builder.getDenseI64ArrayAttr(
+        {int64_t(place.getSegment()), place.getOffset(), bytes}));
+    return int64_t(bufferList.size()) - 1;
+  };
+  auto note = [&](BufferClasses::Id id, Attribute place) {
+    id = buffers.representative(id);
+    if (!numbers.contains(id))
+      numbers[id] = addBuffer(cast<step::PlaceAttr>(place), buffers[id].bytes);
+  };
+  auto noteAll = [&](Attribute places, auto classOf) {
+    for (auto [index, place] : llvm::enumerate(cast<ArrayAttr>(places)))
+      note(classOf(index), place);
+  };
+  noteAll(main->getAttr(step::argumentPlacesAttrName), [&](unsigned index) {
+    return buffers.classOf(main.getArgument(index));
+  });
+  noteAll(main->getAttr(step::resultPlacesAttrName),
+          [&](unsigned index) { return buffers.resultClass(index); });
+  main.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op->getNumResults())
+      noteAll(op->getAttr(step::placesAttrName), [&](unsigned index) {
+        return buffers.classOf(op->getResult(index));
+      });
+    return isa<step::GroupOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  llvm::DenseMap<Id, int64_t> scratchBuffers;
+  for (const ScratchBuffer &buffer : buffers.scratch())
+    scratchBuffers[scratchOf(buffer.group)] =
+        addBuffer(buffer.group->getAttrOfType<step::PlaceAttr>(
+                      step::scratchPlaceAttrName),
+                  buffer.bytes);
+
+  for (auto [id, entry] : llvm::enumerate(entries)) {
+    auto inScratch = scratchBuffers.find(Id(id));
+    SmallVector<int64_t> fields = {
+        inScratch == scratchBuffers.end() ? numbers.lookup(entry.buffer)
+                                          : inScratch->second,
+        entry.bytes, entry.type, entry.source, entry.recomputed};
+    for (const Interval &lifetime : entry.lifetimes)
+      fields.append({lifetime.begin, lifetime.end});
+    valueList.push_back(builder.getDenseI64ArrayAttr(fields));
+  }
+  for (auto &[text, number] : texts)
+    textList.push_back(builder.getStringAttr(text));
+  module->setAttr(
+      exec::planAttrName,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("buffers", builder.getArrayAttr(bufferList)),
+           builder.getNamedAttr("values", builder.getArrayAttr(valueList)),
+           builder.getNamedAttr("texts", builder.getArrayAttr(textList)),
+           builder.getNamedAttr("initial",
+                                builder.getDenseI64ArrayAttr(initial)),
+           builder.getNamedAttr("results",
+                                builder.getDenseI64ArrayAttr(results))}));
+}

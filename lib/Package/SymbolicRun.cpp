@@ -1,0 +1,330 @@
+//===- SymbolicRun.cpp - Runs a step on names of values ------------------===//
+//
+// See SymbolicRun.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SymbolicRun.h"
+
+#include <algorithm>
+
+using namespace tenon;
+using namespace tenon::format;
+using namespace tenon::package;
+
+void SymbolicMemory::cut(std::map<uint64_t, Range> &segment, uint64_t at) {
+  auto next = segment.lower_bound(at);
+  if (next == segment.begin() || (next != segment.end() && next->first == at))
+    return;
+  auto before = std::prev(next);
+  if (before->second.end <= at)
+    return;
+  segment.emplace_hint(next, at, before->second);
+  before->second.end = at;
+}
+
+void SymbolicMemory::set(const Slice &slice, int32_t value) {
+  if (slice.bytes == 0)
+    return;
+  std::map<uint64_t, Range> &segment = ranges[slice.segment];
+  uint64_t end = slice.offset + slice.bytes;
+  cut(segment, slice.offset);
+  cut(segment, end);
+  segment.erase(segment.lower_bound(slice.offset), segment.lower_bound(end));
+  segment[slice.offset] = {end, value};
+}
+
+bool SymbolicMemory::holds(const Slice &slice, int32_t value) const {
+  if (slice.bytes == 0)
+    return true;
+  auto found = ranges[slice.segment].find(slice.offset);
+  return found != ranges[slice.segment].end() &&
+         found->second == Range{slice.offset + slice.bytes, value};
+}
+
+int32_t SymbolicMemory::anyIn(const Slice &slice) const {
+  const std::map<uint64_t, Range> &segment = ranges[slice.segment];
+  auto next = segment.lower_bound(slice.offset);
+  if (next != segment.end() && next->first < slice.offset + slice.bytes)
+    return next->second.value;
+  if (next != segment.begin() && std::prev(next)->second.end > slice.offset)
+    return std::prev(next)->second.value;
+  return -1;
+}
+
+void SymbolicMemory::meet(const SymbolicMemory &other) {
+  for (size_t i = 0; i < ranges.size(); ++i)
+    std::erase_if(ranges[i], [&](const auto &range) {
+      auto found = other.ranges[i].find(range.first);
+      return found == other.ranges[i].end() || found->second != range.second;
+    });
+}
+
+std::string SymbolicRun::nameOf(int32_t value) const {
+  const PlannedValue &described = plan.values[value];
+  return "value " + std::to_string(value) + " (" + plan.texts[described.type] +
+         " of " + plan.texts[described.source] + ")";
+}
+
+std::string SymbolicRun::whereIs(size_t number) const {
+  return "instruction " + std::to_string(number) + " (" +
+         plan.texts[plan.operations[number].source] + ")";
+}
+
+Slice SymbolicRun::sliceOf(int32_t value) const {
+  Slice slice = plan.buffers[plan.values[value].buffer];
+  slice.bytes = plan.values[value].bytes;
+  return slice;
+}
+
+bool SymbolicRun::isIn(const Slice &slice, int32_t value) const {
+  return slice == sliceOf(value) &&
+         slice.bytes <= plan.buffers[plan.values[value].buffer].bytes;
+}
+
+/// Temporaries are only touched while the plan says that they live.
+void SymbolicRun::checkMoment(size_t number, int32_t value, int64_t moment) {
+  const PlannedValue &described = plan.values[value];
+  uint32_t segment = plan.buffers[described.buffer].segment;
+  if (index.segments[segment].kind != SegmentKind::temporaries)
+    return;
+  if (!std::ranges::any_of(described.lifetimes, [&](const Lifetime &lifetime) {
+        return lifetime.begin <= moment && moment < lifetime.end;
+      }))
+    fail(whereIs(number) + " touches " + nameOf(value) + " at moment " +
+         std::to_string(moment) + ", when it is not live");
+}
+
+void SymbolicRun::read(size_t number, const Slice &slice, int32_t value,
+                       int64_t moment) {
+  if (!isIn(slice, value))
+    return fail(whereIs(number) + " reads bytes " +
+                std::to_string(slice.offset) + " + " +
+                std::to_string(slice.bytes) + ", where " + nameOf(value) +
+                " does not lie");
+  checkMoment(number, value, moment);
+  if (memory.holds(slice, value))
+    return;
+  int32_t there = memory.anyIn(slice);
+  fail(whereIs(number) + " reads " + nameOf(value) + ", but " +
+       (there < 0 ? "nothing" : nameOf(there)) + " is there");
+}
+
+void SymbolicRun::handOver(const Handovers &handovers,
+                           const std::string &where) {
+  for (size_t i = 0; i + 1 < handovers.size(); i += 2) {
+    int32_t from = handovers[i], to = handovers[i + 1];
+    if (sliceOf(from) != sliceOf(to))
+      fail(where + ": " + nameOf(to) + " does not lie where " + nameOf(from) +
+           " does");
+    else if (!memory.holds(sliceOf(from), from))
+      fail(where + ": " + nameOf(from) + " is not there to become " +
+           nameOf(to));
+    memory.set(sliceOf(to), to);
+  }
+}
+
+void SymbolicRun::handOver(size_t number, size_t region) {
+  const std::vector<Handovers> &ends = plan.operations[number].regionEnds;
+  if (region < ends.size())
+    handOver(ends[region], "at the end of a block of " + whereIs(number));
+}
+
+void SymbolicRun::checkKernel(size_t number, const Launch &launch) {
+  const PlannedOperation &operation = plan.operations[number];
+  const std::vector<int64_t> &reads = index.kernels[launch.kernel].reads;
+  for (size_t i = 0; i < operation.writes.size(); ++i)
+    if ((std::ranges::find(reads, int64_t(i)) == reads.end()) !=
+        (operation.writes[i] >= 0))
+      fail(whereIs(number) + ": the plan and kernel '" +
+           index.kernels[launch.kernel].symbol +
+           "' disagree on whether argument " + std::to_string(i) +
+           " is written");
+}
+
+/// Reads and writes the arguments of an instruction.
+void SymbolicRun::touch(size_t number, const Arguments &arguments) {
+  const PlannedOperation &operation = plan.operations[number];
+  if (operation.reads.size() != arguments.size() ||
+      operation.writes.size() != arguments.size())
+    return fail(whereIs(number) + " has " + std::to_string(arguments.size()) +
+                " arguments, the plan knows " +
+                std::to_string(operation.reads.size()) + " reads and " +
+                std::to_string(operation.writes.size()) + " writes");
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (operation.reads[i] < 0 && operation.writes[i] < 0)
+      fail(whereIs(number) + ": the plan does not know argument " +
+           std::to_string(i));
+    if (operation.reads[i] >= 0)
+      read(number, arguments[i], operation.reads[i], 2 * operation.begin);
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    int32_t value = operation.writes[i];
+    if (value < 0)
+      continue;
+    const Slice &slice = arguments[i];
+    if (!isIn(slice, value))
+      fail(whereIs(number) + " writes bytes " + std::to_string(slice.offset) +
+           " + " + std::to_string(slice.bytes) + ", where " + nameOf(value) +
+           " does not lie");
+    checkMoment(number, value, 2 * operation.begin + 1);
+    for (size_t j = 0; j < arguments.size(); ++j)
+      if (j != i && arguments[j].segment == slice.segment &&
+          arguments[j].offset < slice.offset + slice.bytes &&
+          slice.offset < arguments[j].offset + arguments[j].bytes)
+        fail(whereIs(number) + " writes " + nameOf(value) +
+             " over another of its arguments");
+    memory.set(slice, value);
+  }
+}
+
+void SymbolicRun::runInstruction(const Instruction &instruction,
+                                 size_t number) {
+  if (const auto *launch = std::get_if<Launch>(&instruction.operation)) {
+    touch(number, launch->arguments);
+    checkKernel(number, *launch);
+  } else if (const auto *call =
+                 std::get_if<LibraryCall>(&instruction.operation)) {
+    touch(number, call->arguments);
+  } else if (const auto *copy = std::get_if<Copy>(&instruction.operation)) {
+    touch(number, {copy->from, copy->to});
+    const PlannedOperation &operation = plan.operations[number];
+    if (error.empty() && (operation.reads[0] < 0 || operation.writes[0] >= 0 ||
+                          operation.reads[1] >= 0 || operation.writes[1] < 0))
+      fail(whereIs(number) + " is a copy, but the plan has it read and write "
+                             "something else");
+  }
+}
+
+/// Until what is known before the condition no longer changes: it only shrinks.
+size_t SymbolicRun::runLoop(const While &loop, size_t number) {
+  const PlannedOperation &operation = plan.operations[number];
+  SymbolicMemory before = memory;
+  while (true) {
+    memory = before;
+    size_t next = runBlock(loop.condition, number + 1);
+    handOver(number, 0);
+    if (operation.reads.size() != 1 || operation.reads[0] < 0)
+      fail(whereIs(number) + ": the plan does not know the predicate");
+    if (!error.empty())
+      return next;
+    read(number, loop.predicate, operation.reads[0], 2 * operation.end);
+    SymbolicMemory after = memory;
+    next = runBlock(loop.body, next);
+    handOver(number, 1);
+    memory.meet(before);
+    if (!error.empty() || memory == before) {
+      memory = after;
+      return next;
+    }
+    before = memory;
+  }
+}
+
+size_t SymbolicRun::runBranches(const Case &branches, size_t number) {
+  const PlannedOperation &operation = plan.operations[number];
+  if (operation.reads.size() != 1 || operation.reads[0] < 0)
+    fail(whereIs(number) + ": the plan does not know the selector");
+  else
+    read(number, branches.selector, operation.reads[0], 2 * operation.begin);
+  SymbolicMemory before = memory, after = memory;
+  size_t next = number + 1;
+  for (size_t i = 0; i < branches.branches.size() && error.empty(); ++i) {
+    memory = before;
+    next = runBlock(branches.branches[i], next);
+    handOver(number, i);
+    if (i == 0)
+      after = memory;
+    else
+      after.meet(memory);
+  }
+  memory = after;
+  return next;
+}
+
+size_t SymbolicRun::runBlock(const Block &block, size_t number) {
+  int64_t time =
+      number < plan.operations.size() ? plan.operations[number].begin : 0;
+  for (const Instruction &instruction : block.instructions) {
+    if (number >= plan.operations.size())
+      fail("the program has more instructions than the plan's " +
+           std::to_string(plan.operations.size()));
+    if (!error.empty())
+      return number;
+    const PlannedOperation &operation = plan.operations[number];
+    if (operation.begin < time || operation.end < operation.begin)
+      fail(whereIs(number) + " runs at time " +
+           std::to_string(operation.begin) + ", before time " +
+           std::to_string(time));
+    time = operation.end;
+    handOver(operation.handovers, "before " + whereIs(number));
+    if (const auto *loop = std::get_if<While>(&instruction.operation)) {
+      number = runLoop(*loop, number);
+    } else if (const auto *branches =
+                   std::get_if<Case>(&instruction.operation)) {
+      number = runBranches(*branches, number);
+    } else {
+      runInstruction(instruction, number);
+      ++number;
+    }
+  }
+  return number;
+}
+
+/// Arguments come first among what is there; the rest are constants.
+void SymbolicRun::begin() {
+  size_t arguments = 0;
+  for (const Tensor &tensor : index.tensors) {
+    if (tensor.argument < 0)
+      continue;
+    ++arguments;
+    if (size_t(tensor.argument) >= plan.initial.size() ||
+        !isIn(tensor.storage, plan.initial[tensor.argument]))
+      fail("the plan has argument '" + tensor.name +
+           "' where users do not put it");
+  }
+  for (size_t i = 0; i < plan.initial.size() && error.empty(); ++i) {
+    int32_t value = plan.initial[i];
+    Slice slice = sliceOf(value);
+    SegmentKind kind = index.segments[slice.segment].kind;
+    if (i >= arguments && kind != SegmentKind::constants)
+      fail(nameOf(value) + " is there from the start, but is neither an "
+                           "argument nor a constant");
+    if (memory.anyIn(slice) >= 0)
+      fail(nameOf(value) + " overlaps " + nameOf(memory.anyIn(slice)) +
+           " when the step begins");
+    memory.set(slice, value);
+  }
+}
+
+/// Results and new state are where users and the next step find them, and what
+/// has no successor is still there.
+void SymbolicRun::finish() {
+  handOver(plan.end, "at the end of the step");
+  for (const Tensor &tensor : index.tensors) {
+    int32_t value = -1;
+    if (tensor.result < 0)
+      value = plan.initial[tensor.argument];
+    else if (size_t(tensor.result) < plan.results.size())
+      value = plan.results[tensor.result];
+    if (value < 0 || !isIn(tensor.storage, value))
+      fail("the plan has result '" + tensor.name +
+           "' where users do not find it");
+    else if (!memory.holds(tensor.storage, value))
+      fail("'" + tensor.name + "' is not there when the step ends");
+  }
+}
+
+std::string SymbolicRun::run() {
+  auto step = std::ranges::find(index.entryPoints, "step", &EntryPoint::name);
+  if (step == index.entryPoints.end())
+    return "there is no program 'step'";
+  begin();
+  size_t ran = runBlock(step->program, 0);
+  if (error.empty() && ran != plan.operations.size())
+    fail("the program has " + std::to_string(ran) + " instructions, the plan " +
+         std::to_string(plan.operations.size()));
+  if (error.empty())
+    finish();
+  return error;
+}

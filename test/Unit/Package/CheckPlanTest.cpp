@@ -1,0 +1,382 @@
+//===- CheckPlanTest.cpp - A damaged plan is refused ----------------------===//
+//
+// Compiles a step under a budget that makes it recompute, damages the program
+// or its plan one entry at a time, packages the result with correct checksums,
+// and expects the checker to name a false claim every time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Package/CheckPlan.h"
+
+#include "tenon/Driver/Compiler.h"
+#include "tenon/Format/Reader.h"
+#include "tenon/Format/Writer.h"
+#include "tenon/Solver/RecomputeChoice.h"
+#include "test/Unit/Format/TemporaryFolder.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::format;
+
+namespace {
+
+constexpr int layers = 12;
+
+/// A chain of square matrix products and hyperbolic tangents, the way back, a
+/// running mean in a loop, and a branch; one parameter, updated in place.
+std::string stepText() {
+  std::string text = R"(
+func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<256x32xf32>)
+    -> (tensor<32x32xf32> {jax.result_info = "result[0]['w']"},
+        tensor<256x32xf32> {jax.result_info = "result[1]"}) {
+  %rate = stablehlo.constant dense<0.1> : tensor<32x32xf32>
+  %half = stablehlo.constant dense<0.5> : tensor<256x32xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+)";
+  std::string wide = "tensor<256x32xf32>", square = "tensor<32x32xf32>";
+  std::string value = "%x";
+  for (int i = 0; i < layers; ++i) {
+    text += llvm::formatv(
+        "  %d{0} = stablehlo.dot_general {1}, %w, contracting_dims = [1] x "
+        "[0] : ({2}, {3}) -> {2}\n"
+        "  %t{0} = stablehlo.tanh %d{0} : {2}\n",
+        i, value, wide, square);
+    value = llvm::formatv("%t{0}", i);
+  }
+  text += llvm::formatv(R"(
+  %l:2 = stablehlo.while(%i = %zero, %a = {0}) : tensor<i32>, {1}
+    cond {{
+      %c = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {{
+      %n = stablehlo.add %i, %one : tensor<i32>
+      %p = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : ({1}, {2}) -> {1}
+      %b = stablehlo.multiply %p, %half : {1}
+      stablehlo.return %n, %b : tensor<i32>, {1}
+    }
+  %s = "stablehlo.case"(%l#0) ({{
+      %u = stablehlo.multiply %l#1, %half : {1}
+      stablehlo.return %u : {1}
+    }, {{
+      %v = stablehlo.add %l#1, %half : {1}
+      stablehlo.return %v : {1}
+    }) : (tensor<i32>) -> {1}
+)",
+                        value, wide, square);
+  std::string gradient = "%s", sum;
+  for (int i = layers - 1; i >= 0; --i) {
+    std::string before = i ? llvm::formatv("%t{0}", i - 1).str() : "%x";
+    text += llvm::formatv(
+        "  %q{0} = stablehlo.multiply %t{0}, {1} : {3}\n"
+        "  %g{0} = stablehlo.dot_general %q{0}, %w, contracting_dims = [1] x "
+        "[1] : ({3}, {4}) -> {3}\n"
+        "  %w{0} = stablehlo.dot_general {2}, %q{0}, contracting_dims = [0] x "
+        "[0] : ({3}, {3}) -> {4}\n",
+        i, gradient, before, wide, square);
+    if (sum.empty())
+      sum = llvm::formatv("%w{0}", i);
+    else {
+      text += llvm::formatv("  %s{0} = stablehlo.add {1}, %w{0} : {2}\n", i,
+                            sum, square);
+      sum = llvm::formatv("%s{0}", i);
+    }
+    gradient = llvm::formatv("%g{0}", i);
+  }
+  text += llvm::formatv("  %step = stablehlo.multiply {0}, %rate : {1}\n"
+                        "  %new = stablehlo.subtract %w, %step : {1}\n"
+                        "  return %new, {2} : {1}, {3}\n}\n",
+                        sum, square, gradient, wide);
+  return text;
+}
+
+/// The file of the step within `budget` bytes.
+std::vector<std::byte> compileStep(std::optional<int64_t> budget) {
+  test::TemporaryFolder folder;
+  test::writeWhole(folder.file("step.mlir"), stepText());
+  driver::CompileOptions options;
+  options.input = folder.file("step.mlir");
+  options.cpu = "x86-64-v3";
+  options.memoryBudget = budget;
+  driver::CompileResult result = driver::compile(options);
+  EXPECT_EQ(result.code, driver::exitOk);
+  return result.file;
+}
+
+uint64_t bytesOf(const Index &index) {
+  uint64_t bytes = 0;
+  for (const Segment &segment : index.segments)
+    bytes += segment.bytes;
+  return bytes;
+}
+
+/// The step under a budget of two thirds of what it takes.
+const Index &planned() {
+  static const Index index = [] {
+    std::string error;
+    auto everything = Reader::fromBytes(compileStep(std::nullopt), error);
+    EXPECT_TRUE(everything) << error;
+    auto reader = Reader::fromBytes(
+        compileStep(bytesOf(everything->index()) * 2 / 3), error);
+    EXPECT_TRUE(reader) << error;
+    return reader->index();
+  }();
+  return index;
+}
+
+/// What is false in a file with this index; empty if nothing is.
+std::string judged(const Index &index) {
+  std::vector<SectionBytes> sections;
+  std::vector<std::byte> zeros;
+  for (const Section &section : index.sections)
+    zeros.resize(std::max<size_t>(zeros.size(), section.bytes));
+  for (const Section &section : index.sections)
+    sections.push_back({section.kind, std::span(zeros).first(section.bytes)});
+  std::string error;
+  auto reader = Reader::fromBytes(write(index, sections), error);
+  if (!reader)
+    return error;
+  auto result = package::checkPlan(reader->index());
+  auto *wrong = std::get_if<package::FalseClaim>(&result);
+  return wrong ? wrong->text : "";
+}
+
+Block &program(Index &index) { return index.entryPoints.front().program; }
+
+std::vector<Slice> *argumentsOf(Instruction &instruction) {
+  if (auto *launch = std::get_if<Launch>(&instruction.operation))
+    return &launch->arguments;
+  if (auto *call = std::get_if<LibraryCall>(&instruction.operation))
+    return &call->arguments;
+  return nullptr;
+}
+
+TEST(CheckPlan, AcceptsWhatTheCompilerWrites) {
+  EXPECT_EQ(judged(planned()), "");
+  auto claims = package::checkPlan(planned());
+  auto *proved = std::get_if<package::ProvedClaims>(&claims);
+  ASSERT_TRUE(proved);
+  EXPECT_EQ(proved->size(), 4u);
+  // The budget has an effect: something runs twice.
+  EXPECT_TRUE(std::ranges::any_of(planned().plan->operations,
+                                  &PlannedOperation::recomputed));
+}
+
+/// Whatever slice of whatever instruction is somewhere else.
+TEST(CheckPlan, RefusesEveryMovedSlice) {
+  size_t count = program(const_cast<Index &>(planned())).instructions.size();
+  int tried = 0;
+  for (size_t i = 0; i < count; ++i)
+    for (size_t argument = 0;; ++argument) {
+      Index damaged = planned();
+      auto *slices = argumentsOf(program(damaged).instructions[i]);
+      if (!slices || argument >= slices->size())
+        break;
+      Slice &slice = (*slices)[argument];
+      slice.offset += slice.offset >= 64 ? -64 : 64;
+      ++tried;
+      EXPECT_NE(judged(damaged), "") << i << " " << argument;
+    }
+  EXPECT_GT(tried, 100);
+}
+
+/// Instructions that are left out or run in another order.
+TEST(CheckPlan, RefusesEveryOtherOrder) {
+  size_t count = program(const_cast<Index &>(planned())).instructions.size();
+  for (size_t i = 0; i < count; ++i) {
+    Index damaged = planned();
+    auto &instructions = program(damaged).instructions;
+    instructions.erase(instructions.begin() + int64_t(i));
+    EXPECT_NE(judged(damaged), "") << "without instruction " << i;
+    if (i + 1 == count)
+      break;
+    damaged = planned();
+    auto &swapped = program(damaged).instructions;
+    std::swap(swapped[i], swapped[i + 1]);
+    if (swapped[i] == swapped[i + 1])
+      continue;
+    EXPECT_NE(judged(damaged), "") << i << " after " << i + 1;
+  }
+}
+
+/// Temporaries that overlap another one, or that are touched when not live.
+TEST(CheckPlan, RefusesEveryMovedBufferAndMissingLifetime) {
+  const Plan &plan = *planned().plan;
+  auto isTemporary = [&](uint32_t buffer) {
+    return planned().segments[plan.buffers[buffer].segment].kind ==
+           SegmentKind::temporaries;
+  };
+  int tried = 0;
+  for (uint32_t buffer = 0; buffer < plan.buffers.size(); ++buffer) {
+    if (!isTemporary(buffer))
+      continue;
+    Index damaged = planned();
+    Slice &place = damaged.plan->buffers[buffer];
+    place.offset += place.offset >= 64 ? -64 : 64;
+    EXPECT_NE(judged(damaged), "") << "buffer " << buffer;
+  }
+  for (size_t value = 0; value < plan.values.size(); ++value) {
+    if (!isTemporary(plan.values[value].buffer))
+      continue;
+    Index damaged = planned();
+    damaged.plan->values[value].lifetimes.clear();
+    EXPECT_NE(judged(damaged), "") << "value " << value;
+    ++tried;
+  }
+  EXPECT_GT(tried, 20);
+}
+
+/// One damage, and what the refusal must speak of.
+struct Damage {
+  const char *name;
+  std::function<void(Index &)> apply;
+  const char *expected;
+};
+
+/// Changes the recomputation plan.
+std::function<void(Index &)>
+inSolution(std::function<void(solver::RecomputeSolution &)> change) {
+  return [change](Index &index) {
+    solver::RecomputeSolution solution;
+    std::string &text = index.plan->recomputationSolution;
+    ASSERT_FALSE(solver::parseRecomputeSolution(text, solution));
+    change(solution);
+    text = solver::printRecomputeSolution(solution);
+  };
+}
+
+PlannedOperation &firstRecomputation(Index &index) {
+  return *std::ranges::find(index.plan->operations, true,
+                            &PlannedOperation::recomputed);
+}
+
+TEST(CheckPlan, RefusesFalseClaims) {
+  const Damage damages[] = {
+      {"a larger arena",
+       [](Index &index) {
+         for (Segment &segment : index.segments)
+           if (segment.kind == SegmentKind::temporaries)
+             segment.bytes += 64;
+       },
+       "arena"},
+      {"a higher bound on the arena",
+       [](Index &index) { index.plan->temporariesBound += 64; }, "bound"},
+      {"a smaller budget",
+       [](Index &index) { index.plan->memoryBudget = bytesOf(index) - 1; },
+       "the budget is"},
+      {"a cheaper plan",
+       inSolution([](solver::RecomputeSolution &s) { --s.cost; }), "cost"},
+      {"a lower peak",
+       inSolution([](solver::RecomputeSolution &s) { --s.peak; }), "peak"},
+      {"a higher bound on the time",
+       inSolution([](solver::RecomputeSolution &s) { s.bound = s.cost + 1; }),
+       "bound"},
+      {"a higher bound for every order",
+       inSolution(
+           [](solver::RecomputeSolution &s) { s.anyOrderBound = s.cost + 1; }),
+       "bound"},
+      {"a budget below the peak",
+       inSolution([](solver::RecomputeSolution &s) { s.budget = s.peak - 1; }),
+       ""},
+      {"another order of nodes", inSolution([](solver::RecomputeSolution &s) {
+         std::swap(s.order[3], s.order[4]);
+       }),
+       "runs before"},
+      {"a node left out",
+       inSolution([](solver::RecomputeSolution &s) { s.order.pop_back(); }),
+       "never runs"},
+      {"no recomputation problem",
+       [](Index &index) { index.plan->recomputationProblem.clear(); },
+       "recomputation"},
+      {"cheaper nodes",
+       [](Index &index) {
+         solver::RecomputeProblem problem;
+         std::string &text = index.plan->recomputationProblem;
+         ASSERT_FALSE(solver::parseRecomputeProblem(text, problem));
+         ++problem.nodes.front().cost;
+         text = solver::printRecomputeProblem(problem);
+       },
+       "cost"},
+      {"a node that must run once",
+       [](Index &index) {
+         solver::RecomputeProblem problem;
+         std::string &text = index.plan->recomputationProblem;
+         ASSERT_FALSE(solver::parseRecomputeProblem(text, problem));
+         problem.nodes[firstRecomputation(index).node].pinned = true;
+         text = solver::printRecomputeProblem(problem);
+       },
+       "must run once"},
+      {"another node", [](Index &index) { ++firstRecomputation(index).node; },
+       "node"},
+      {"a recomputation that is not marked",
+       [](Index &index) { firstRecomputation(index).recomputed = false; },
+       "not marked"},
+      {"an operation at another time",
+       [](Index &index) { index.plan->operations[2].begin = 0; }, "time"},
+      {"another value read",
+       [](Index &index) { index.plan->operations[4].reads.front() = 0; }, ""},
+      {"a kernel that writes what it reads",
+       [](Index &index) {
+         for (Kernel &kernel : index.kernels)
+           kernel.reads.clear();
+       },
+       "disagree"},
+      {"a result somewhere else",
+       [](Index &index) {
+         std::swap(index.plan->results[0], index.plan->results[1]);
+       },
+       "result"},
+      {"state that is not updated",
+       [](Index &index) { index.plan->results[0] = index.plan->initial[0]; },
+       "not there"},
+      {"a value that nobody wrote",
+       [](Index &index) {
+         PlannedOperation &operation = index.plan->operations.back();
+         operation.writes.back() =
+             (operation.writes.back() + 1) % int(index.plan->values.size());
+       },
+       ""},
+      {"an operation the program lacks",
+       [](Index &index) {
+         index.plan->operations.push_back(index.plan->operations.back());
+       },
+       ""},
+  };
+  for (const Damage &damage : damages) {
+    Index damaged = planned();
+    damage.apply(damaged);
+    ASSERT_NE(damaged, planned()) << damage.name;
+    std::string wrong = judged(damaged);
+    EXPECT_NE(wrong, "") << damage.name;
+    EXPECT_NE(wrong.find(damage.expected), std::string::npos)
+        << damage.name << ": " << wrong;
+  }
+}
+
+/// Numbers in the plan that name nothing are damage, never a crash.
+TEST(CheckPlan, NumbersNameSomething) {
+  const std::function<void(Plan &)> changes[] = {
+      [](Plan &plan) { plan.values[3].buffer = 100'000; },
+      [](Plan &plan) { plan.values[3].source = 100'000; },
+      [](Plan &plan) { plan.operations[3].reads[0] = 100'000; },
+      [](Plan &plan) { plan.operations[3].reads[0] = -2; },
+      [](Plan &plan) { plan.operations[3].handovers = {1}; },
+      [](Plan &plan) { plan.results[0] = -1; },
+      [](Plan &plan) { plan.initial.clear(); },
+      [](Plan &plan) { plan.results.clear(); },
+      [](Plan &plan) { plan.operations.clear(); },
+      [](Plan &plan) { plan.values.clear(); },
+      [](Plan &plan) { plan.recomputationSolution = "recompute-solution 9"; },
+  };
+  for (const auto &change : changes) {
+    Index damaged = planned();
+    change(*damaged.plan);
+    EXPECT_NE(judged(damaged), "");
+  }
+}
+
+} // namespace
