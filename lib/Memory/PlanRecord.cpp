@@ -67,15 +67,14 @@ Value storageOf(Value value) {
   return value;
 }
 
-/// Where a value comes from: in a group, what computes it.
-Location locationOf(Value value) {
-  if (auto group = value.getDefiningOp<step::GroupOp>()) {
-    Value yielded = group.getBody().front().getTerminator()->getOperand(
-        cast<OpResult>(value).getResultNumber());
-    if (Operation *op = yielded.getDefiningOp())
-      return op->getLoc();
+/// Where a result of an operation comes from: in a group, what computes it.
+Location locationOf(Operation *op, unsigned result) {
+  if (auto group = dyn_cast<step::GroupOp>(op)) {
+    Value yielded = group.getBody().front().getTerminator()->getOperand(result);
+    if (Operation *writer = yielded.getDefiningOp())
+      return writer->getLoc();
   }
-  return value.getLoc();
+  return op->getLoc();
 }
 
 } // namespace
@@ -86,10 +85,12 @@ std::string memory::sourceOf(Location location) {
   collectSource(location, names, position);
   std::string text;
   for (StringRef name : llvm::reverse(names)) {
-    if (size_t slash = name.find('/');
-        name.starts_with("jit(") && slash != StringRef::npos)
-      name = name.drop_front(slash + 1);
-    text += (text.empty() ? "" : "/") + name.str();
+    // What is compiled is no news; its name comes first or alone.
+    if (name.consume_front("jit("))
+      name = name.split('/').second;
+    name = name.trim('/');
+    if (!name.empty())
+      text += (text.empty() ? "" : "/") + name.str();
   }
   if (position) {
     // A position in the exported text says nothing by the name of that file.
@@ -150,7 +151,9 @@ void PlanRecord::addValues() {
     for (Value result : op->getResults()) {
       if (viewed(result))
         continue;
-      Id id = addValue(result, sourceOf(locationOf(result)));
+      Id id = addValue(
+          result,
+          sourceOf(locationOf(op, cast<OpResult>(result).getResultNumber())));
       entries[id].recomputed = op->hasAttr(step::recomputedAttrName);
       if (constant)
         initial.push_back(id);
@@ -166,11 +169,10 @@ void PlanRecord::addValues() {
     entries.back().lifetimes.push_back(
         {2 * buffers.timeOf(ret) + 1, buffers.endOfStep()});
   }
-  Builder text(main.getContext());
   for (const ScratchBuffer &buffer : buffers.scratch()) {
     // Scratch memory is in no class; its place stands on the group.
     entries.push_back({BufferClasses::Id(-1), buffer.bytes, textOf("scratch"),
-                       textOf(sourceOf(buffer.group->getLoc()))});
+                       textOf(sourceOf(locationOf(buffer.group, 0)))});
     entries.back().lifetimes.push_back(buffer.interval);
     scratch[buffer.group] = Id(entries.size()) - 1;
   }
@@ -204,7 +206,7 @@ void PlanRecord::describe(Operation *instruction, Operation *origin,
       entry.push_back(
           builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(values)));
   };
-  int64_t source = textOf(sourceOf(origin->getLoc()));
+  int64_t source = textOf(sourceOf(locationOf(origin, 0)));
   numbers("at", {begin, end, source});
   numbers("reads", reads);
   numbers("writes", writes);

@@ -25,6 +25,7 @@ public:
   int runReference(const ReferenceRun &run) override;
   int inspect(const std::string &path, const ModuleOptions &module,
               bool json) override;
+  int inspectMemory(const std::string &path, const MemoryView &view) override;
 
 private:
   std::vector<importer::SeparatedExpectation> expectations;

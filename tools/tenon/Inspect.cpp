@@ -1,5 +1,4 @@
-//===- Inspect.cpp - tenon inspect
-//------------------------------------------===//
+//===- Inspect.cpp - tenon inspect ----------------------------------------===//
 //
 // Prints the arguments of a module, or what a .tenon file holds.
 //
@@ -93,12 +92,27 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
               "for a module: which of its functions is the step (main)");
   parser.flag("json", json, "for a module: print the table as JSON");
   parser.flag("kernels", kernels, "for a .tenon file: list its kernels");
+  MemoryView view;
+  parser.flag("memory", view.table,
+              "for a .tenon file: what lies in memory at the peak, and why");
+  parser.number("rows", view.rows, "N",
+                "with --memory: the N largest values (30)");
+  parser.text("memory-picture", view.picture, "FILE.svg",
+              "for a .tenon file: draw the temporaries over time");
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
     return *code;
-  if (files.front().ends_with(".tenon"))
+  bool isFile = files.front().ends_with(".tenon"), showsMemory = view.any();
+  if (isFile && !showsMemory)
     return inspectFile(files.front(), kernels);
+  if (!isFile && showsMemory) {
+    std::fprintf(stderr, "error: --memory and --memory-picture show the plan "
+                         "in a .tenon file; compile the module first\n");
+    return exitBadUsage;
+  }
   if (!modules)
     return callCompiler("inspect", arguments);
+  if (isFile)
+    return modules->inspectMemory(files.front(), view);
   return modules->inspect(files.front(), module, json);
 }

@@ -30,6 +30,15 @@ struct ReferenceRun {
   int64_t steps = 1;
 };
 
+/// How to show what a .tenon file's plan says of memory.
+struct MemoryView {
+  bool table = false;  // the peak, value by value
+  int64_t rows = 30;   // of the table, largest first
+  std::string picture; // an SVG file to write; empty for none
+
+  bool any() const { return table || !picture.empty(); }
+};
+
 /// Every function prints what is wrong.
 class Modules {
 public:
@@ -43,10 +52,12 @@ public:
        int &code) = 0;
   /// Whether everything holds that the module loaded last expects.
   virtual bool checkExpectations(const runtime::Executor &executor) = 0;
-  /// These two return the exit code.
+  /// These return the exit code.
   virtual int runReference(const ReferenceRun &run) = 0;
   virtual int inspect(const std::string &path, const ModuleOptions &module,
                       bool json) = 0;
+  virtual int inspectMemory(const std::string &path,
+                            const MemoryView &view) = 0;
 };
 
 } // namespace tenon::tool

@@ -103,7 +103,7 @@ std::vector<std::byte> compileStep(std::optional<int64_t> budget) {
   options.cpu = "x86-64-v3";
   options.memoryBudget = budget;
   driver::CompileResult result = driver::compile(options);
-  EXPECT_EQ(result.code, driver::exitOk);
+  EXPECT_EQ(result.code, exitOk);
   return result.file;
 }
 
