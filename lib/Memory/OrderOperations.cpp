@@ -9,6 +9,7 @@
 #include "tenon/Memory/Passes.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Solver/DueOrder.h"
 
@@ -113,11 +114,19 @@ void ProgramOrder::overwriteState() {
       continue;
     uint32_t writerIndex = indices.lookup(writer);
     llvm::SetVector<uint32_t> readers;
-    for (Operation *user : argument.getUsers()) {
-      Operation *top = block.findAncestorOpInBlock(*user);
-      if (top && top != ret && top != writer)
+    SmallVector<Value> names = {argument}; // of the old state
+    while (!names.empty())
+      for (OpOperand &use : names.pop_back_val().getUses()) {
+        Operation *user = use.getOwner();
+        Operation *top = block.findAncestorOpInBlock(*user);
+        if (!top || top == ret || top == writer)
+          continue;
         readers.insert(indices.lookup(top));
-    }
+        if (isa<stablehlo::ReshapeOp>(user))
+          names.push_back(user->getResult(0));
+        else if (isa<stablehlo::OptimizationBarrierOp>(user))
+          names.push_back(user->getResult(use.getOperandNumber()));
+      }
     // A reader that needs the new state keeps both alive; nothing to gain.
     if (llvm::any_of(readers, [&](uint32_t reader) {
           return reaches(writerIndex, reader);

@@ -15,11 +15,11 @@ void memory::buildPlanPipeline(OpPassManager &passes,
                                const MemoryOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createOrderOperationsPass());
+  functions.addPass(createSeparateResultsPass());
   if (options.temporariesBudget)
     functions.addPass(
         createChooseRecomputationPass({/*budget=*/*options.temporariesBudget,
                                        /*moves=*/options.recomputeMoves}));
-  functions.addPass(createSeparateResultsPass());
   functions.addPass(
       createPlanOffsetsPass({/*problemFile=*/options.problemFile}));
 }

@@ -28,10 +28,6 @@ using namespace tenon::memory;
 
 namespace {
 
-/// Every buffer starts at a multiple of this many bytes: a cache line, and the
-/// widest vector.
-constexpr int64_t bufferAlignment = 64;
-
 int64_t aligned(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }

@@ -14,6 +14,10 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+#include <map>
 
 using namespace mlir;
 using namespace tenon;
@@ -25,54 +29,76 @@ bool isAlias(Operation *op) {
   return isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op);
 }
 
+/// What is packed for `bytes`.
+int64_t planned(int64_t bytes) {
+  return llvm::alignTo(std::max<int64_t>(bytes, 1), bufferAlignment);
+}
+
 int64_t integerAttribute(Operation *op, StringRef name, int64_t otherwise) {
   auto attribute = op->getAttrOfType<IntegerAttr>(name);
   return attribute ? attribute.getInt() : otherwise;
 }
 
-/// The most bytes that values of a loop's or branch's regions need at once
-/// besides the values outside.
-int64_t bodyBytes(Operation *op) {
-  int64_t most = 0;
-  for (Region &region : op->getRegions())
-    for (Block &block : region) {
-      llvm::DenseMap<Operation *, int64_t> positions;
-      for (Operation &nested : block)
-        positions[&nested] = positions.size();
-      std::vector<int64_t> change(positions.size() + 2, 0);
-      std::vector<int64_t> workspace(positions.size() + 1, 0);
-      for (Operation &nested : block) {
-        int64_t begin = positions[&nested];
-        if (!isa<step::GroupOp>(nested))
-          workspace[begin] = bodyBytes(&nested);
-        else
-          workspace[begin] =
-              integerAttribute(&nested, step::scratchBytesAttrName, 0);
-        if (isAlias(&nested) || matchPattern(&nested, m_Constant()))
-          continue;
-        for (Value result : nested.getResults()) {
-          int64_t end = begin;
-          for (Operation *user : result.getUsers())
-            if (Operation *top = block.findAncestorOpInBlock(*user))
-              end = std::max(end, positions.lookup(top));
-          change[begin] += storedBytes(result.getType());
-          change[end + 1] -= storedBytes(result.getType());
-        }
-      }
-      int64_t live = 0;
-      for (size_t position = 0; position < workspace.size(); ++position) {
-        live += change[position];
-        most = std::max(most, live + workspace[position]);
-      }
-    }
-  return most;
-}
+/// The most bytes of temporaries that are live inside loops or branches only,
+/// at any moment of the operation.
+class InnerBytes {
+public:
+  InnerBytes(Block &block, const BufferClasses &buffers) : buffers(buffers) {
+    auto isOutside = [&](Value value) {
+      outside.insert(buffers.classOf(value));
+    };
+    llvm::for_each(block.getArguments(), isOutside);
+    for (Operation &op : block)
+      llvm::for_each(op.getResults(), isOutside);
+  }
+
+  int64_t most(Operation *op) {
+    std::map<int64_t, int64_t> change; // by time
+    auto add = [&](int64_t bytes, const Interval &interval) {
+      // What is written takes its place while its operands are read.
+      change[interval.begin - 1] += planned(bytes);
+      change[interval.end] -= planned(bytes);
+    };
+    llvm::DenseSet<BufferClasses::Id> seen;
+    auto addClass = [&](Value value) {
+      BufferClasses::Id id = buffers.classOf(value);
+      const BufferClass &buffer = buffers[id];
+      if (outside.contains(id) || !seen.insert(id).second ||
+          buffer.segment != step::Segment::temporaries)
+        return;
+      for (const Interval &interval : buffer.intervals)
+        add(buffer.bytes, interval);
+    };
+    op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
+      if (nested != op)
+        llvm::for_each(nested->getResults(), addClass);
+      if (isa<step::GroupOp>(nested))
+        return WalkResult::skip();
+      for (Region &region : nested->getRegions())
+        for (Block &block : region)
+          llvm::for_each(block.getArguments(), addClass);
+      return WalkResult::advance();
+    });
+    for (const ScratchBuffer &scratch : buffers.scratch())
+      if (op->isProperAncestor(scratch.group))
+        add(scratch.bytes, {scratch.interval.begin + 1, scratch.interval.end});
+    int64_t live = 0, most = 0;
+    for (auto [time, bytes] : change)
+      most = std::max(most, live += bytes);
+    return most;
+  }
+
+private:
+  const BufferClasses &buffers;
+  llvm::DenseSet<BufferClasses::Id> outside; // with a value of the block itself
+};
 
 } // namespace
 
 RecomputeModel::RecomputeModel(func::FuncOp main)
-    : main(main), block(main.getBody().front()) {
+    : block(main.getBody().front()) {
   formNodes();
+  buffers.emplace(main);
   addValues();
 }
 
@@ -98,22 +124,46 @@ int32_t RecomputeModel::nodeToJoin(Operation *op) const {
     if (entry == nodeOf.end() || !isa<step::GroupOp>(writer) ||
         !input.hasOneUse())
       continue;
-    int32_t node = entry->second;
+    Operation *last = nodes[entry->second].back();
     bool othersAreThere = llvm::all_of(group.getInputs(), [&](Value other) {
-      Operation *otherWriter = storageOf(other).getDefiningOp();
-      auto found = otherWriter ? nodeOf.find(otherWriter) : nodeOf.end();
-      return found == nodeOf.end() || found->second <= node;
+      Operation *definition = other.getDefiningOp();
+      return !definition || definition == last ||
+             definition->isBeforeInBlock(last);
     });
     if (!othersAreThere)
       continue;
     for (unsigned result = 0; result < group.getNumResults(); ++result)
       if (mayOverwrite(group, index, result))
-        return node;
+        return entry->second;
   }
   return -1;
 }
 
+/// Puts constants first and reshapes right behind what they are names of, so
+/// that neither says when something can run.
+void RecomputeModel::hoistNames() {
+  Operation *lastConstant = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    if (matchPattern(&op, m_Constant())) {
+      if (lastConstant)
+        op.moveAfter(lastConstant);
+      else
+        op.moveBefore(&block, block.begin());
+      lastConstant = &op;
+    }
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op)) {
+      if (Operation *writer = reshape.getOperand().getDefiningOp())
+        op.moveAfter(writer);
+      else if (lastConstant)
+        op.moveAfter(lastConstant);
+      else
+        op.moveBefore(&block, block.begin());
+    }
+}
+
 void RecomputeModel::formNodes() {
+  hoistNames();
   for (Operation &op : block.without_terminator())
     if (isAlias(&op))
       for (auto [operand, result] :
@@ -121,13 +171,15 @@ void RecomputeModel::formNodes() {
         aliases[result] = operand;
   for (Value value : block.getTerminator()->getOperands())
     leaves.insert(storageOf(value));
-  for (Operation &op : block.without_terminator()) {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (matchPattern(&op, m_Constant()) || isAlias(&op))
       continue;
     int32_t node = nodeToJoin(&op);
     if (node < 0) {
       node = nodes.size();
       nodes.emplace_back();
+    } else {
+      op.moveAfter(nodes[node].back());
     }
     nodes[node].push_back(&op);
     nodeOf[&op] = node;
@@ -149,48 +201,97 @@ SmallVector<Value> RecomputeModel::readsOf(int32_t node) const {
   return reads.takeVector();
 }
 
+int64_t RecomputeModel::bytesOf(Value value) const {
+  return (*buffers)[buffers->classOf(value)].segment ==
+                 step::Segment::temporaries
+             ? planned(storedBytes(value.getType()))
+             : 0;
+}
+
+/// Bytes of results that are written over an operand, which the problem would
+/// count twice while the operation runs.
+int64_t RecomputeModel::overwrittenBytes(Operation *op) const {
+  int64_t bytes = 0;
+  for (Value result : op->getResults())
+    for (Value operand : op->getOperands()) {
+      Operation *writer = storageOf(operand).getDefiningOp();
+      auto entry = writer ? nodeOf.find(writer) : nodeOf.end();
+      if (entry == nodeOf.end() || entry->second == nodeOf.lookup(op) ||
+          buffers->classOf(operand) != buffers->classOf(result))
+        continue;
+      bytes += bytesOf(result);
+      break;
+    }
+  return bytes;
+}
+
 void RecomputeModel::addValues() {
+  InnerBytes inner(block, *buffers);
   llvm::DenseMap<Value, int32_t> numbers;
   SmallVector<std::pair<Value, int32_t>> further; // and who computes it
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node) {
     solver::RecomputeProblem::Node entry;
     Value mainOutput;
+    // Bytes beside the node's operands, as its operations run.
+    int64_t live = 0, most = std::numeric_limits<int64_t>::min(), chained = 0;
     for (Operation *op : nodes[node]) {
       bool isGroup = isa<step::GroupOp>(op);
       entry.pinned |= !isGroup;
       entry.cost += std::max<int64_t>(
           1, integerAttribute(op, step::nanosecondsAttrName, 1));
-      entry.workspace =
-          std::max(entry.workspace,
-                   isGroup ? integerAttribute(op, step::scratchBytesAttrName, 0)
-                           : bodyBytes(op));
+      int64_t scratch = integerAttribute(op, step::scratchBytesAttrName, 0);
+      live -= chained + overwrittenBytes(op);
+      chained = 0;
       for (Value result : op->getResults()) {
+        live += bytesOf(result);
         // The next of a chain overwrites it.
         if (!result.use_empty() &&
             llvm::all_of(result.getUsers(), [&](Operation *user) {
               return llvm::is_contained(nodes[node], user);
-            }))
-          continue;
-        if (!mainOutput) {
+            })) {
+          chained += bytesOf(result);
+        } else if (!mainOutput) {
           mainOutput = result;
           numbers[result] = node;
-          entry.bytes =
-              leaves.contains(result) ? 0 : storedBytes(result.getType());
+          entry.bytes = bytesOf(result);
         } else {
           further.push_back({result, node});
         }
       }
+      most = std::max(most, live + (!isGroup  ? inner.most(op)
+                                    : scratch ? planned(scratch)
+                                              : 0));
+    }
+    // The problem adds what the node leaves behind.
+    entry.workspace = most - entry.bytes;
+    for (auto &[value, producer] : llvm::reverse(further)) {
+      if (producer != node)
+        break;
+      entry.workspace -= bytesOf(value);
     }
     model.nodes.push_back(entry);
   }
+  // What leaves without a place of its own stays until the step returns.
+  llvm::SetVector<Value> leaving;
+  for (Value value : block.getTerminator()->getOperands()) {
+    Operation *writer = storageOf(value).getDefiningOp();
+    if (writer && nodeOf.contains(writer) && bytesOf(value))
+      leaving.insert(storageOf(value));
+  }
+  auto last = int32_t(nodes.size());
+  if (!leaving.empty()) {
+    nodes.emplace_back();
+    model.nodes.emplace_back().pinned = true;
+  }
   for (auto &[value, node] : further) {
     numbers[value] = model.valueCount();
-    model.extraOutputs.push_back(
-        {node, leaves.contains(value) ? 0 : storedBytes(value.getType())});
+    model.extraOutputs.push_back({node, bytesOf(value)});
   }
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node)
     for (Value read : readsOf(node))
       model.edges.push_back({numbers.lookup(read), node});
+  for (Value value : leaving)
+    model.edges.push_back({numbers.lookup(value), last});
 }
 
 int64_t RecomputeModel::pinnedBytes() const {
@@ -279,7 +380,7 @@ void RecomputeModel::apply(ArrayRef<int32_t> order) {
 
   PlanWriter writer(block, aliases);
   std::vector<bool> hasRun(nodes.size(), false);
-  Builder attributes(main.getContext());
+  Builder attributes(block.getParentOp()->getContext());
   for (int32_t node : order) {
     for (Operation *op : nodes[node]) {
       op->setAttr(step::nodeAttrName, attributes.getI64IntegerAttr(node));

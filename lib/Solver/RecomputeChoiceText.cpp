@@ -92,12 +92,14 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
     return std::string(kind) + " " + std::to_string(id) + " " + what;
   };
   __int128 cost = 0, bytes = 0;
+  std::vector<__int128> written(nodes, 0); // by each node
   for (int64_t node = 0; node < nodes; ++node) {
     const RecomputeProblem::Node &data = problem.nodes[node];
-    if (data.cost < 0 || data.bytes < 0 || data.workspace < 0)
+    if (data.cost < 0 || data.bytes < 0)
       return say("node", node, "has a negative cost or size");
     cost += data.cost;
-    bytes += __int128(data.bytes) + data.workspace;
+    bytes += __int128(data.bytes) + std::max<int64_t>(0, data.workspace);
+    written[node] = data.bytes;
   }
   for (size_t i = 0; i < problem.extraOutputs.size(); ++i) {
     const RecomputeProblem::Output &output = problem.extraOutputs[i];
@@ -108,6 +110,7 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
     if (output.bytes < 0)
       return say("output", nodes + i, "has a negative size");
     bytes += output.bytes;
+    written[output.producer] += output.bytes;
   }
   if (auto error = validateChoices(problem, cost, bytes))
     return error;
@@ -149,6 +152,13 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
     if (!std::binary_search(inputs.begin(), inputs.end(), base))
       return name + " names a base that the value's node does not read";
   }
+  for (auto [value, base] : problem.aliases)
+    written[problem.producer(value)] -= problem.bytes(value);
+  for (int64_t node = 0; node < nodes; ++node)
+    if (problem.nodes[node].workspace < -written[node])
+      return say("node", node,
+                 "saves more than it writes: a workspace of " +
+                     std::to_string(problem.nodes[node].workspace));
   return std::nullopt;
 }
 
@@ -232,7 +242,7 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
       problem.extraOutputs.push_back({static_cast<int32_t>(*producer), *bytes});
     } else if (lines.keyword("workspace")) {
       auto id = lines.integer(0, count - 1);
-      auto bytes = id ? lines.integer(0, limit) : std::nullopt;
+      auto bytes = id ? lines.integer(-limit, limit) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'workspace NODE BYTES'");
       problem.nodes[*id].workspace = *bytes;

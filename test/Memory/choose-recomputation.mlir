@@ -80,3 +80,43 @@ module {
     return %b : tensor<16xf32>
   }
 }
+
+// -----
+
+// The last reader of %a writes one of its results over it, and the group before
+// joins the multiplication whose result it overwrites: never more than three
+// values of 1 KiB.
+
+// CHECK: nodes = 3 : i64, {{.*}}peak = 3072 : i64
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: step.recomputed
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
+    %a = step.group row(%x) attributes {step.nanoseconds = 9 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %b = step.group row(%x) attributes {step.nanoseconds = 9 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.sine %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %c:3 = step.group elementwise(%b, %a) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>):
+      %2 = stablehlo.add %0, %1 : tensor<16x16xf32>
+      %3 = stablehlo.multiply %0, %1 : tensor<16x16xf32>
+      %4 = stablehlo.subtract %0, %1 : tensor<16x16xf32>
+      step.yield %2, %3, %4 : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+    }
+    %d = step.group row(%c#0, %c#1, %c#2) attributes {step.nanoseconds = 9 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>, %2: tensor<16x16xf32>):
+      %3 = stablehlo.add %0, %1 : tensor<16x16xf32>
+      %4 = stablehlo.add %3, %2 : tensor<16x16xf32>
+      %5 = stablehlo.constant dense<0.0> : tensor<f32>
+      %6 = stablehlo.reduce(%4 init: %5) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %6 : tensor<16xf32>
+    }
+    return %d : tensor<16xf32>
+  }
+}

@@ -36,6 +36,10 @@
 
 namespace tenon::memory {
 
+/// Every buffer starts at a multiple of this many bytes: a cache line, and the
+/// widest vector.
+constexpr int64_t bufferAlignment = 64;
+
 struct Interval {
   int64_t begin = 0, end = 0; // half-open
   /// Whose it is; null for what the step's beginning and end need.

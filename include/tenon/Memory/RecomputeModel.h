@@ -7,8 +7,10 @@
 // one after the other and share one buffer: an element-wise group that
 // overwrites the result of the group before it adds no bytes, so the two are
 // one choice. Loops, conditionals and what else is no group run exactly once.
-// New state and results of the step take no bytes here: they lie in segments of
-// their own. Reshapes and barriers are other names of what they read.
+// Bytes are counted as they are placed when everything is kept (BufferClasses):
+// a value that is written straight into state or results takes none, and one
+// that is written over an operand is counted once. Reshapes and barriers are
+// other names of what they read.
 //
 //     %d = group library(%x, %w)        one node: the time of both,
 //     %a = group elementwise(%d, %b)    the bytes of %a
@@ -18,6 +20,7 @@
 #ifndef TENON_MEMORY_RECOMPUTEMODEL_H
 #define TENON_MEMORY_RECOMPUTEMODEL_H
 
+#include "tenon/Memory/BufferClasses.h"
 #include "tenon/Solver/RecomputeChoice.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,7 +32,7 @@ namespace tenon::memory {
 
 class RecomputeModel {
 public:
-  /// `main` is in grouped form and ordered; groups carry
+  /// `main` is in grouped form, ordered, with separate results; groups carry
   /// step::nanosecondsAttrName.
   explicit RecomputeModel(mlir::func::FuncOp main);
 
@@ -44,16 +47,20 @@ public:
   void apply(llvm::ArrayRef<int32_t> order);
 
 private:
+  void hoistNames();
   void formNodes();
   void addValues();
   int32_t nodeToJoin(mlir::Operation *op) const;
+  /// What the value takes among the temporaries.
+  int64_t bytesOf(mlir::Value value) const;
+  int64_t overwrittenBytes(mlir::Operation *op) const;
   /// The value of which this one is another name.
   mlir::Value storageOf(mlir::Value value) const;
   /// What the node reads from other nodes, by storage.
   llvm::SmallVector<mlir::Value> readsOf(int32_t node) const;
 
-  mlir::func::FuncOp main;
   mlir::Block &block;
+  std::optional<BufferClasses> buffers; // when everything is kept
   solver::RecomputeProblem model;
   std::vector<llvm::SmallVector<mlir::Operation *, 2>> nodes;
   llvm::DenseMap<mlir::Operation *, int32_t> nodeOf;

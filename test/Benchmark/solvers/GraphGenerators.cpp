@@ -82,6 +82,12 @@ RecomputeProblem tenon::benchmark::anyGraph(int32_t nodes,
           problem.aliases.push_back({node, value});
           break;
         }
+  // An output written over an input; those of views stay as they are.
+  for (int32_t node = 1; extras && problem.aliases.empty() && node < nodes;
+       ++node)
+    if (problem.nodes[node].workspace == 0 && random.chance(0.2))
+      problem.nodes[node].workspace =
+          -random.between(0, problem.nodes[node].bytes);
   return problem;
 }
 

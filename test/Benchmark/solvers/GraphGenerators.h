@@ -43,7 +43,8 @@ struct LayeredShape {
 RecomputeProblem layered(const LayeredShape &shape, uint64_t seed);
 
 /// `nodes` nodes, each pair an edge with `edgeProbability`; small numbers, some
-/// zero; now and then a workspace, a pinned node, a second output, a view.
+/// zero; now and then a workspace, also a negative one, a pinned node, a second
+/// output, a view.
 RecomputeProblem anyGraph(int32_t nodes, double edgeProbability, bool extras,
                           uint64_t seed);
 

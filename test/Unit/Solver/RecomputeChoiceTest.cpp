@@ -62,6 +62,20 @@ TEST(RecomputeChoice, ViewsCountOnce) {
   EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
 }
 
+TEST(RecomputeChoice, AnOutputOverAnInputCountsOnce) {
+  // The second node writes its 4 bytes over the first one's.
+  RecomputeProblem problem;
+  problem.nodes = {{1, 4}, {1, 4, -4}, {1, 1}};
+  problem.edges = {{0, 1}, {1, 2}};
+  RecomputeSolution solution = solveRecompute(problem, 5);
+  EXPECT_EQ(solution.status, RecomputeStatus::Solved);
+  EXPECT_EQ(solution.peak, 5);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+  solution = solveRecompute(problem, 4);
+  EXPECT_EQ(solution.status, RecomputeStatus::Infeasible);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+}
+
 TEST(RecomputeChoice, EmptyAndZeroProblems) {
   RecomputeSolution none = solveRecompute({}, 0);
   EXPECT_EQ(none.status, RecomputeStatus::Solved);
@@ -453,6 +467,8 @@ TEST(RecomputeChoice, ErrorsNameTheLine) {
        "line 5: alias 1 0 names a base that the value's node does not read"},
       {"recompute-problem 1\nnodes 1\nnode 0 1 1\nalias 0 7\n",
        "line 4: expected 'alias VALUE BASE' with values below 1"},
+      {"recompute-problem 1\nnodes 1\nnode 0 1 4\nworkspace 0 -5\n",
+       "line 4: node 0 saves more than it writes: a workspace of -5"},
       {"recompute-problem 1\nnodes 1\nnode 0 -1 1\n",
        "line 3: expected 'node ID COST BYTES' with ID below 1"},
   };
