@@ -7,21 +7,23 @@
 #include "tenon/Analysis/ElementTypes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 
 using namespace mlir;
 using namespace tenon;
 
+/// By its name, which is MLIR's own.
+static std::optional<ElementType> byName(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return elementTypeFromName(text);
+}
+
 std::optional<ElementType> tenon::elementTypeOf(Type type) {
-  if (type.isF16())
-    return ElementType::f16;
-  if (type.isBF16())
-    return ElementType::bf16;
-  if (type.isF32())
-    return ElementType::f32;
-  if (type.isF64())
-    return ElementType::f64;
+  if (isa<FloatType>(type))
+    return byName(type);
   if (auto complex = dyn_cast<ComplexType>(type)) {
     if (complex.getElementType().isF32())
       return ElementType::c64;
@@ -44,7 +46,7 @@ std::optional<ElementType> tenon::elementTypeOf(Type type) {
   case 64:
     return isUnsigned ? ElementType::ui64 : ElementType::i64;
   default:
-    return std::nullopt;
+    return byName(type);
   }
 }
 

@@ -112,7 +112,7 @@ private:
     std::set<int32_t> argumentNumbers, resultNumbers;
     for (const Tensor &tensor : index.tensors) {
       std::string which = "tensor '" + tensor.name + "'";
-      if (tensor.type > ElementType::c128) {
+      if (byteWidth(tensor.type) == 0) {
         fail(which + " has unknown element type " +
              std::to_string(int(tensor.type)));
         return;

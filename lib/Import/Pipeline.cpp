@@ -28,8 +28,10 @@ void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
   roles.roles = options.rolesFile;
   manager.addPass(createInferRolesPass(roles));
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  if (!options.forInterpreter)
+  if (!options.forInterpreter) {
+    functions.addPass(createCarryNarrowTypesPass());
     functions.addPass(createExpandLinearAlgebraPass());
+  }
   DecomposeCHLOPassOptions decomposition;
   decomposition.keepFunctions = options.forInterpreter;
   functions.addPass(createDecomposeCHLOPass(decomposition));

@@ -169,12 +169,16 @@ LogicalResult ProgramWriter::writeSegments() {
   return success();
 }
 
-/// What users see of a tensor: where `complex` is set, its last dimension is
-/// the parts of complex elements.
-static Type userType(Type stored, Attribute complex) {
-  if (!complex)
-    return stored;
+/// What users see of a tensor with these attributes: its last dimension may be
+/// the parts of complex elements, and its bytes may carry narrow ones.
+static Type userType(Type stored, DictionaryAttr attributes) {
   auto tensor = cast<RankedTensorType>(stored);
+  if (!attributes)
+    return stored;
+  if (auto element = attributes.getAs<TypeAttr>(step::elementTypeAttrName))
+    return tensor.clone(element.getValue());
+  if (!attributes.contains(step::complexAttrName))
+    return stored;
   return RankedTensorType::get(tensor.getShape().drop_back(),
                                ComplexType::get(tensor.getElementType()));
 }
@@ -200,8 +204,7 @@ void ProgramWriter::writeTensors() {
         builder, argument.getLoc(),
         name ? name : builder.getStringAttr("arg" + llvm::Twine(index)),
         TypeAttr::get(
-            userType(argument.getType(),
-                     function.getArgAttr(index, step::complexAttrName))),
+            userType(argument.getType(), function.getArgAttrDict(index))),
         segmentOf(place(argument)),
         builder.getI64IntegerAttr(place(argument).getOffset()),
         builder.getI64IntegerAttr(index),
@@ -218,9 +221,8 @@ void ProgramWriter::writeTensors() {
     exec::TensorOp::create(
         builder, function.getLoc(),
         name ? name : builder.getStringAttr("result" + llvm::Twine(index)),
-        TypeAttr::get(
-            userType(function.getResultTypes()[index],
-                     function.getResultAttr(index, step::complexAttrName))),
+        TypeAttr::get(userType(function.getResultTypes()[index],
+                               function.getResultAttrDict(index))),
         segmentOf(place), builder.getI64IntegerAttr(place.getOffset()),
         builder.getI64IntegerAttr(-1), builder.getI64IntegerAttr(index),
         Attribute(),

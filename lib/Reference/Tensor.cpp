@@ -74,12 +74,18 @@ static llvm::APFloat narrowed(double value, FloatType type) {
   return narrow;
 }
 
+/// NaN of formats that have no room for its digits included.
+static double asDouble(const llvm::APFloat &value) {
+  bool isNarrow = llvm::APFloat::getSizeInBits(value.getSemantics()) <= 8;
+  return isNarrow && value.isNaN() ? NAN : value.convertToDouble();
+}
+
 static double roundReal(double value, Type type) {
   if (type.isF64())
     return value;
   if (type.isF32())
     return float(value);
-  return narrowed(value, cast<FloatType>(type)).convertToDouble();
+  return asDouble(narrowed(value, cast<FloatType>(type)));
 }
 
 Element reference::round(Element value, Type type) {
@@ -126,7 +132,7 @@ Element reference::fromBits(uint64_t bits, Type type) {
   if (auto floatType = dyn_cast<FloatType>(type)) {
     llvm::APFloat value(floatType.getFloatSemantics(),
                         llvm::APInt(widthOf(type), bits));
-    return {value.convertToDouble(), 0};
+    return {asDouble(value), 0};
   }
   return integerElement(bits, type);
 }
@@ -136,8 +142,10 @@ void reference::writeBytes(const Tensor &tensor, std::byte *bytes,
   bool complex = isComplex(tensor.elementType());
   Type part = partType(tensor.elementType());
   int64_t step = complex ? width / 2 : width;
+  // Integers of less than a byte are held by their values.
+  bool isValue = isa<IntegerType>(part) && widthOf(part) < 8;
   for (const Element &element : tensor.elements) {
-    uint64_t bits = bitsOf(element, part);
+    uint64_t bits = isValue ? uint64_t(element.integer) : bitsOf(element, part);
     std::memcpy(bytes, &bits, step);
     bytes += step;
     if (!complex)

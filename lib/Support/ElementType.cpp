@@ -18,7 +18,7 @@ struct Spelling {
 };
 
 // In the order of the enumerators.
-constexpr std::array<Spelling, 15> spellings{{
+constexpr std::array<Spelling, 30> spellings{{
     {ElementType::i1, "i1", "BOOL"},
     {ElementType::i8, "i8", "I8"},
     {ElementType::i16, "i16", "I16"},
@@ -34,6 +34,21 @@ constexpr std::array<Spelling, 15> spellings{{
     {ElementType::f64, "f64", "F64"},
     {ElementType::c64, "complex<f32>", "C64"},
     {ElementType::c128, "complex<f64>", "C128"},
+    {ElementType::i2, "i2", "I2"},
+    {ElementType::i4, "i4", "I4"},
+    {ElementType::ui2, "ui2", "U2"},
+    {ElementType::ui4, "ui4", "U4"},
+    {ElementType::f4E2M1FN, "f4E2M1FN", "F4_E2M1"},
+    {ElementType::f6E2M3FN, "f6E2M3FN", "F6_E2M3_BYTES"},
+    {ElementType::f6E3M2FN, "f6E3M2FN", "F6_E3M2_BYTES"},
+    {ElementType::f8E3M4, "f8E3M4", "F8_E3M4"},
+    {ElementType::f8E4M3, "f8E4M3", "F8_E4M3_IEEE"},
+    {ElementType::f8E4M3FN, "f8E4M3FN", "F8_E4M3"},
+    {ElementType::f8E4M3FNUZ, "f8E4M3FNUZ", "F8_E4M3FNUZ"},
+    {ElementType::f8E4M3B11FNUZ, "f8E4M3B11FNUZ", "F8_E4M3B11FNUZ"},
+    {ElementType::f8E5M2, "f8E5M2", "F8_E5M2"},
+    {ElementType::f8E5M2FNUZ, "f8E5M2FNUZ", "F8_E5M2FNUZ"},
+    {ElementType::f8E8M0FNU, "f8E8M0FNU", "F8_E8M0"},
 }};
 
 consteval bool isInOrder() {

@@ -13,7 +13,15 @@ from tenon import errors
 
 _TYPES: dict[str, str] = {
     "F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
-    "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
+    "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool", "C64": "complex64", "C128": "complex128",
+}  # fmt: skip
+# Those that the package ml_dtypes adds to numpy.
+_FURTHER_TYPES: dict[str, str] = {
+    "BF16": "bfloat16", "I2": "int2", "I4": "int4", "U2": "uint2", "U4": "uint4", "F4_E2M1": "float4_e2m1fn",
+    "F6_E2M3_BYTES": "float6_e2m3fn", "F6_E3M2_BYTES": "float6_e3m2fn", "F8_E3M4": "float8_e3m4",
+    "F8_E4M3_IEEE": "float8_e4m3", "F8_E4M3": "float8_e4m3fn", "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E4M3B11FNUZ": "float8_e4m3b11fnuz", "F8_E5M2": "float8_e5m2", "F8_E5M2FNUZ": "float8_e5m2fnuz",
+    "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
 
 
@@ -21,12 +29,12 @@ def dtype_of(name: str) -> np.dtype:
     """The numpy type of a type as safetensors files spell it."""
     if name in _TYPES:
         return np.dtype(_TYPES[name])
-    if name == "BF16":
+    if further := _FURTHER_TYPES.get(name):
         try:
             import ml_dtypes
         except ImportError as error:
-            raise errors.ArgumentError("bfloat16 arrays need the package ml_dtypes") from error
-        return np.dtype(ml_dtypes.bfloat16)
+            raise errors.ArgumentError(f"{further} arrays need the package ml_dtypes") from error
+        return np.dtype(getattr(ml_dtypes, further))
     raise errors.ArgumentError(f"there is no array type for '{name}'")
 
 

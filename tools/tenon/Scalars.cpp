@@ -1,5 +1,4 @@
-//===- Scalars.cpp - One element of a tensor as text
-//-----------------------===//
+//===- Scalars.cpp - One element of a tensor as text ----------------------===//
 //
 // See Scalars.h.
 //
@@ -9,7 +8,9 @@
 
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace tenon;
 
@@ -29,6 +30,43 @@ std::string floatText(T value) {
   return std::string(text, end);
 }
 
+/// How a float of at most 8 bits spends them.
+struct NarrowFloat {
+  /// What patterns say besides numbers.
+  enum Special {
+    none,
+    ieee,         // the largest exponent: infinities and NaN
+    allOnesIsNaN, // the largest magnitude, of either sign
+    negativeZeroIsNaN,
+  };
+  int exponentBits, mantissaBits, bias;
+  Special special;
+};
+
+std::string narrowText(const NarrowFloat &format, uint8_t bits) {
+  int width = format.exponentBits + format.mantissaBits;
+  int magnitude = bits & ((1 << width) - 1);
+  bool negative = bits >> width & 1;
+  int exponent = magnitude >> format.mantissaBits;
+  int mantissa = magnitude & ((1 << format.mantissaBits) - 1);
+  bool largest = exponent == (1 << format.exponentBits) - 1;
+  double value;
+  if ((format.special == NarrowFloat::negativeZeroIsNaN && negative &&
+       magnitude == 0) ||
+      (format.special == NarrowFloat::allOnesIsNaN &&
+       magnitude == (1 << width) - 1) ||
+      (format.special == NarrowFloat::ieee && largest && mantissa != 0))
+    value = std::numeric_limits<double>::quiet_NaN();
+  else if (format.special == NarrowFloat::ieee && largest)
+    value = std::numeric_limits<double>::infinity();
+  else if (exponent == 0)
+    value = std::ldexp(mantissa, 1 - format.bias - format.mantissaBits);
+  else
+    value = std::ldexp(mantissa + (1 << format.mantissaBits),
+                       exponent - format.bias - format.mantissaBits);
+  return floatText(static_cast<float>(negative ? -value : value));
+}
+
 } // namespace
 
 std::string tool::scalarText(ElementType type,
@@ -36,6 +74,8 @@ std::string tool::scalarText(ElementType type,
   switch (type) {
   case ElementType::i1:
     return read<uint8_t>(bytes) ? "1" : "0";
+  case ElementType::i2:
+  case ElementType::i4:
   case ElementType::i8:
     return std::to_string(read<int8_t>(bytes));
   case ElementType::i16:
@@ -44,6 +84,8 @@ std::string tool::scalarText(ElementType type,
     return std::to_string(read<int32_t>(bytes));
   case ElementType::i64:
     return std::to_string(read<int64_t>(bytes));
+  case ElementType::ui2:
+  case ElementType::ui4:
   case ElementType::ui8:
     return std::to_string(read<uint8_t>(bytes));
   case ElementType::ui16:
@@ -69,6 +111,36 @@ std::string tool::scalarText(ElementType type,
     return scalarText(part, bytes) + (imaginary[0] == '-' ? "" : "+") +
            imaginary + "j";
   }
+  case ElementType::f4E2M1FN:
+    return narrowText({2, 1, 1, NarrowFloat::none}, read<uint8_t>(bytes));
+  case ElementType::f6E2M3FN:
+    return narrowText({2, 3, 1, NarrowFloat::none}, read<uint8_t>(bytes));
+  case ElementType::f6E3M2FN:
+    return narrowText({3, 2, 3, NarrowFloat::none}, read<uint8_t>(bytes));
+  case ElementType::f8E3M4:
+    return narrowText({3, 4, 3, NarrowFloat::ieee}, read<uint8_t>(bytes));
+  case ElementType::f8E4M3:
+    return narrowText({4, 3, 7, NarrowFloat::ieee}, read<uint8_t>(bytes));
+  case ElementType::f8E4M3FN:
+    return narrowText({4, 3, 7, NarrowFloat::allOnesIsNaN},
+                      read<uint8_t>(bytes));
+  case ElementType::f8E4M3FNUZ:
+    return narrowText({4, 3, 8, NarrowFloat::negativeZeroIsNaN},
+                      read<uint8_t>(bytes));
+  case ElementType::f8E4M3B11FNUZ:
+    return narrowText({4, 3, 11, NarrowFloat::negativeZeroIsNaN},
+                      read<uint8_t>(bytes));
+  case ElementType::f8E5M2:
+    return narrowText({5, 2, 15, NarrowFloat::ieee}, read<uint8_t>(bytes));
+  case ElementType::f8E5M2FNUZ:
+    return narrowText({5, 2, 16, NarrowFloat::negativeZeroIsNaN},
+                      read<uint8_t>(bytes));
+  case ElementType::f8E8M0FNU:
+    // A power of two, without sign and zero.
+    return read<uint8_t>(bytes) == 0xFF
+               ? "nan"
+               : floatText(static_cast<float>(
+                     std::ldexp(1.0, read<uint8_t>(bytes) - 127)));
   }
   return "?";
 }

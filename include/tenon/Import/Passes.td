@@ -233,6 +233,37 @@ def DecomposeCHLOPass : Pass<"import-decompose-chlo", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def CarryNarrowTypesPass : Pass<"import-carry-narrow-types", "::mlir::func::FuncOp"> {
+  let summary = "floats of 8 bits and less and integers of 2 and 4 bits in bytes";
+  let description = [{
+    Gives tensors of element types without instructions of their own a carrier
+    of bytes: `ui8` with the bits of a float, `i8` or `ui8` with the value of an
+    integer. What moves elements moves bytes; what computes is computed on f32
+    or 8-bit integers and rounded or wrapped once. Reductions of floats keep
+    their running values in f32. Arguments and results are marked with
+    `step.element_type`, the type that users see.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xi4>, %y: tensor<8xi4>) -> tensor<8xi4> {
+      %0 = stablehlo.add %x, %y : tensor<8xi4>
+      return %0 : tensor<8xi4>
+    }
+    // after
+    func.func @main(%x: tensor<8xi8> {step.element_type = i4}, %y: tensor<8xi8> {step.element_type = i4}) -> (tensor<8xi8> {step.element_type = i4}) {
+      %0 = stablehlo.add %x, %y : tensor<8xi8>
+      %c = stablehlo.constant dense<4> : tensor<8xi8>
+      %1 = stablehlo.shift_left %0, %c : tensor<8xi8>
+      %c_0 = stablehlo.constant dense<4> : tensor<8xi8>
+      %2 = stablehlo.shift_right_arithmetic %1, %c_0 : tensor<8xi8>
+      return %2 : tensor<8xi8>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+}
+
 def SplitComplexPass : Pass<"import-split-complex", "::mlir::func::FuncOp"> {
   let summary = "complex tensors as pairs of real ones";
   let description = [{

@@ -31,6 +31,23 @@ enum class ElementType : uint8_t {
   f64 = 12,
   c64 = 13,  // two f32: real, imaginary
   c128 = 14, // two f64
+  // One byte per element from here on: the value of an integer, the bits of a
+  // float in the lowest ones.
+  i2 = 15,
+  i4 = 16,
+  ui2 = 17,
+  ui4 = 18,
+  f4E2M1FN = 19,
+  f6E2M3FN = 20,
+  f6E3M2FN = 21,
+  f8E3M4 = 22,
+  f8E4M3 = 23,
+  f8E4M3FN = 24,
+  f8E4M3FNUZ = 25,
+  f8E4M3B11FNUZ = 26,
+  f8E5M2 = 27,
+  f8E5M2FNUZ = 28,
+  f8E8M0FNU = 29,
 };
 
 /// Bytes one element takes in memory.
@@ -56,15 +73,17 @@ constexpr int64_t byteWidth(ElementType type) {
     return 8;
   case ElementType::c128:
     return 16;
+  default:
+    return type <= ElementType::f8E8M0FNU ? 1 : 0;
   }
-  return 0;
 }
 
 /// The spelling used in StableHLO text: `i1`, `ui32`, `complex<f32>`, ...
 std::string_view name(ElementType type);
 
 /// The spelling used in safetensors headers: `BOOL`, `U32`, `C64`, ... (`C128`
-/// is ours: the format has no name for it.)
+/// is ours: the format has no name for it. So are those of integers of 2 and 4
+/// bits and of most floats below 8; files that pack the latter are not read.)
 std::string_view safetensorsName(ElementType type);
 
 /// Inverse of name() and safetensorsName(); nothing for an unknown spelling.

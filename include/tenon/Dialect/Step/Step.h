@@ -46,6 +46,9 @@ inline constexpr llvm::StringLiteral donatedAttrName = "step.donated";
 /// Argument and result attribute, unit: the last dimension, of extent 2, holds
 /// the parts of complex elements.
 inline constexpr llvm::StringLiteral complexAttrName = "step.complex";
+/// Argument and result attribute, type: the elements that users see; the bytes
+/// here carry them.
+inline constexpr llvm::StringLiteral elementTypeAttrName = "step.element_type";
 
 /// Attribute of operations in scheduled form, array of #step.place: where each
 /// result lies; on a `while`, where each carried value lies.
