@@ -10,6 +10,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -136,18 +137,33 @@ SmallVector<int64_t> tenon::withoutUnits(ArrayRef<int64_t> shape) {
       shape, [](int64_t extent) { return extent != 1; }));
 }
 
+/// The operation's line of the table; null if it has none. Grouping asks this
+/// millions of times, so each thread remembers what it found by type.
+static const OperationTrait *traitOf(Operation *op) {
+  auto find = [&]() -> const OperationTrait * {
+    auto entry = operationTable().find(op->getName().getStringRef());
+    return entry == operationTable().end() ? nullptr : &entry->second;
+  };
+  if (!op->isRegistered())
+    return find();
+  thread_local llvm::DenseMap<TypeID, const OperationTrait *> known;
+  auto [entry, isNew] = known.try_emplace(op->getName().getTypeID());
+  if (isNew)
+    entry->second = find();
+  return entry->second;
+}
+
 OperationClass tenon::classify(Operation *op) {
-  auto entry = operationTable().find(op->getName().getStringRef());
-  if (entry != operationTable().end())
-    return entry->second.operationClass;
+  if (const OperationTrait *trait = traitOf(op))
+    return trait->operationClass;
   if (reducedDimensions(op))
     return OperationClass::reduction;
   return OperationClass::generic;
 }
 
 bool tenon::isExpensive(Operation *op) {
-  auto entry = operationTable().find(op->getName().getStringRef());
-  return entry == operationTable().end() || entry->second.expensive;
+  const OperationTrait *trait = traitOf(op);
+  return !trait || trait->expensive;
 }
 
 bool tenon::isFreeToClone(Operation *op) {

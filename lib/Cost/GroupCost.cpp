@@ -8,8 +8,8 @@
 #include "tenon/Cost/GroupCost.h"
 
 #include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
+#include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -24,92 +24,18 @@ using namespace tenon::cost;
 
 namespace {
 
-/// Simple operations that a division or transcendental function takes as long
-/// as: a polynomial of a dozen steps and its special cases.
-constexpr double expensiveOperation = 16;
-
 /// The share of the multiply-add rate that a library reaches on large calls.
 constexpr double libraryEfficiency = 0.9;
 
 /// Obvious loops, one element at a time, against vectors of sixteen.
 constexpr double fallbackSlowdown = 16;
 
-/// A group that is smaller than this share of the last-level cache finds its
-/// operands there.
-constexpr double cachedShare = 0.5;
-
-double elementsOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? double(tensor.getNumElements()) : 0;
-}
-
-/// Simple operations that computing the results of `op` takes.
-double elementOperations(Operation *op) {
-  switch (classify(op)) {
-  case OperationClass::view:
-  case OperationClass::ungrouped:
-    return 0;
-  case OperationClass::pointwise:
-    return elementsOf(op->getResult(0).getType()) *
-           (isExpensive(op) ? expensiveOperation : 1);
-  case OperationClass::indexMap:
-    return elementsOf(op->getResult(0).getType());
-  case OperationClass::reduction:
-    return elementsOf(op->getOperand(0).getType());
-  case OperationClass::generic:
-    break;
-  }
-  if (contractionFlops(op) > 0)
-    return 0;
-  double elements = 0;
-  for (Type type : op->getOperandTypes())
-    elements = std::max(elements, elementsOf(type));
-  for (Type type : op->getResultTypes())
-    elements = std::max(elements, elementsOf(type));
-  return elements;
-}
-
-/// Bytes of the group's operands, each counted once, and of its results. Of a
-/// table that is only gathered from, or a tensor of which a slice is read or
-/// replaced in place, only the touched elements move.
-double bytesOf(step::GroupOp group) {
-  Block &body = group.getBody().front();
-  double bytes = 0;
-  llvm::SmallPtrSet<Value, 8> seen;
-  for (auto [operand, argument] :
-       llvm::zip_equal(group.getInputs(), body.getArguments())) {
-    if (!seen.insert(operand).second)
-      continue;
-    double whole = double(storedBytes(operand.getType()));
-    double touched = 0;
-    for (OpOperand &use : argument.getUses()) {
-      Operation *user = use.getOwner();
-      if (use.getOperandNumber() == 0 &&
-          isa<stablehlo::GatherOp, stablehlo::DynamicSliceOp,
-              stablehlo::SliceOp>(user))
-        touched += double(storedBytes(user->getResult(0).getType()));
-      else if (use.getOperandNumber() == 0 &&
-               isa<stablehlo::DynamicUpdateSliceOp>(user))
-        touched += 0;
-      else
-        touched = whole;
-    }
-    bytes += std::min(whole, touched);
-  }
-  for (auto [result, value] : llvm::zip_equal(
-           group.getOutputs(), body.getTerminator()->getOperands())) {
-    auto update = value.getDefiningOp<stablehlo::DynamicUpdateSliceOp>();
-    bytes += double(storedBytes(update ? update->getOperand(1).getType()
-                                       : result.getType()));
-  }
-  return bytes;
-}
-
 /// How many cores the group keeps busy.
-int64_t busyCores(step::GroupOp group, const target::Target &target) {
+int64_t busyCores(step::GroupOp group, const KernelWork &work,
+                  const target::Target &target) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   if (!library)
-    return target.cores;
+    return std::clamp<int64_t>(work.units, 1, target.cores);
   auto pieces = library.getAs<IntegerAttr>("pieces");
   return pieces ? std::clamp<int64_t>(pieces.getInt(), 1, target.cores)
                 : target.cores;
@@ -128,30 +54,30 @@ ElementType multipliedType(step::GroupOp group) {
 } // namespace
 
 Cost cost::costOf(step::GroupOp group, const target::Target &target) {
-  Cost cost;
-  for (Operation &op : group.bodyOperations()) {
-    cost.flops += contractionFlops(&op);
-    cost.operations += elementOperations(&op);
-  }
-  cost.bytes = bytesOf(group);
-  int64_t cores = busyCores(group, target);
+  Block &body = group.getBody().front();
+  SmallVector<Operation *> operations;
+  for (Operation &op : group.bodyOperations())
+    operations.push_back(&op);
+  SmallVector<Value> results(body.getTerminator()->getOperands());
+  KernelWork work = workOf(operations, results, [&](Value value) -> Value {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument.getOwner() == &body
+               ? group.getInputs()[argument.getArgNumber()]
+               : value;
+  });
+  int64_t cores = busyCores(group, work, target);
   const target::Rate &multiplyAdd = target.computeRate(multipliedType(group));
   bool isFallback = group.getKind() == step::GroupKind::generic;
-  // One operation per lane where the rate counts a multiplication and an
-  // addition.
-  double compute =
-      cost.flops / (multiplyAdd.of(cores, target.cores) *
-                    (isFallback ? 1 : libraryEfficiency)) +
-      2 * cost.operations / target.compute.f32.of(cores, target.cores);
+  double compute = work.flops / (multiplyAdd.of(cores, target.cores) *
+                                 (isFallback ? 1 : libraryEfficiency)) +
+                   arithmeticSeconds(work.operations, cores, target);
   if (isFallback)
     compute *= fallbackSlowdown;
-  bool isCached = cost.bytes < cachedShare * double(target.caches.last());
-  const target::Rate &bandwidth =
-      isCached ? target.memory.cachedCopy : target.memory.copy;
-  double memory = cost.bytes / bandwidth.of(cores, target.cores);
-  cost.seconds = std::max(compute, memory) + target.overheads.launch +
-                 target.overheads.barrier;
-  return cost;
+  double memory =
+      work.bytes / bandwidthOf(work.bytes, target).of(cores, target.cores);
+  return {work.flops, work.operations, work.bytes,
+          std::max(compute, memory) + target.overheads.launch +
+              target.overheads.barrier};
 }
 
 void cost::annotateTimes(Region &region, const target::Target &target) {

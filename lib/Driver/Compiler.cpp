@@ -394,6 +394,7 @@ ExitCode Compilation::runStage(Stage stage) {
       fusion::FusionOptions fusion;
       fusion.merge = fuse;
       fusion.libraryInstructionSet = libraries::name(features.isa);
+      fusion.machine = machine;
       fusion::buildFusionPipeline(passes, fusion);
       if (options.verifyForms)
         passes.addPass(fusion::createVerifyGroupedFormPass());

@@ -19,6 +19,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -97,8 +98,36 @@ void BlockGrouper::absorbFreeReads() {
   }
 }
 
-std::optional<std::string> BlockGrouper::whyNotMerge(Id first,
-                                                     Id second) const {
+cost::KernelWork BlockGrouper::workOf(Id group) {
+  auto [entry, isNew] = works.try_emplace(group);
+  if (isNew)
+    entry->second = cost::workOf(graph.members(group),
+                                 GroupGraph::resultsOf(graph.members(group)));
+  return entry->second;
+}
+
+/// All three kernels are charged for their bytes at the rate of the one that
+/// moves most: that a value just fits a cache must not decide.
+BlockGrouper::Prediction BlockGrouper::predict(const cost::KernelWork &first,
+                                               const cost::KernelWork &second,
+                                               const cost::KernelWork &both) {
+  const target::Rate &bandwidth = cost::bandwidthOf(
+      std::max({both.bytes, first.bytes, second.bytes}), machine);
+  auto seconds = [&](const cost::KernelWork &work) {
+    return cost::secondsOf(work, bandwidth, machine);
+  };
+  return {seconds(both), seconds(first) + seconds(second)};
+}
+
+/// "12.34 us in one kernel, 23.45 us in two".
+std::string BlockGrouper::predictionText(const Prediction &seconds) {
+  return llvm::formatv("{0:f2} us in one kernel, {1:f2} us in two",
+                       seconds.together * 1e6, seconds.apart * 1e6)
+      .str();
+}
+
+std::optional<std::string> BlockGrouper::whyNotMerge(Id first, Id second,
+                                                     Candidate &candidate) {
   for (Id group : {first, second}) {
     if (!canGroup(group))
       return "one of them is no kernel";
@@ -106,23 +135,33 @@ std::optional<std::string> BlockGrouper::whyNotMerge(Id first,
       return "one of them has a kernel of its own";
   }
   SmallVector<Operation *> members = graph.unionOf(first, second);
+  SmallVector<Value> results = GroupGraph::resultsOf(members);
   std::string reason;
-  if (!templateFor(members, GroupGraph::resultsOf(members), &reason))
+  if (!templateFor(members, results, &reason))
     return reason;
   if (graph.hasDetour(first, second))
     return "something between them needs the one and is needed by the other";
+  candidate.work = cost::workOf(members, results);
+  candidate.seconds = predict(workOf(first), workOf(second), candidate.work);
+  if (candidate.seconds.together > candidate.seconds.apart)
+    return "predicted to take " + predictionText(candidate.seconds);
   return std::nullopt;
 }
 
-bool BlockGrouper::tryMerge(Id first, Id second) {
+void BlockGrouper::tryMerge(Operation *writer, Operation *reader,
+                            double leastSaved) {
+  Id first = graph.groupOf(writer), second = graph.groupOf(reader);
   if (first == second)
-    return true;
+    return;
   if (!graph.isBefore(first, second))
     std::swap(first, second);
-  if (whyNotMerge(first, second))
-    return false;
-  graph.merge(first, second);
-  return true;
+  Candidate candidate;
+  if (whyNotMerge(first, second, candidate) ||
+      candidate.seconds.together + leastSaved > candidate.seconds.apart)
+    return;
+  works.erase(second);
+  works[graph.merge(first, second)] = candidate.work;
+  merges.push_back({writer, reader, candidate.seconds});
 }
 
 SmallVector<Value> BlockGrouper::operandsOf(Operation *op) const {
@@ -165,12 +204,14 @@ void BlockGrouper::mergeAlongValues() {
       largestFirst.push_back({-storedBytes(operand.getType()), index});
     llvm::sort(largestFirst);
     for (auto [negatedBytes, index] : largestFirst)
-      tryMerge(graph.groupOf(operands[index].getDefiningOp()),
-               graph.groupOf(op));
+      tryMerge(operands[index].getDefiningOp(), op);
   }
 }
 
-/// Column reductions that read the same value share the pass over it.
+/// Column reductions that read the same value share the pass over it. That must
+/// save more than a launch: kernels that need nothing of each other can still
+/// be started together after they have been ordered, and until then each is
+/// free to run when it frees most.
 void BlockGrouper::mergeColumnSiblings() {
   llvm::MapVector<Value, SmallVector<Operation *>> readers;
   for (Operation &op : block.without_terminator())
@@ -181,11 +222,13 @@ void BlockGrouper::mergeColumnSiblings() {
               !graph.contains(operand.getDefiningOp()) ||
               graph.groupOf(operand.getDefiningOp()) != graph.groupOf(&op))
             readers[operand].push_back(&op);
+  double launch = machine.overheads.launch + machine.overheads.barrier;
   for (auto &[value, operations] : readers) {
-    if (cast<RankedTensorType>(value.getType()).getNumElements() < 1024)
-      continue;
+    if (double(storedBytes(value.getType())) <
+        launch * machine.memory.copy.oneCore)
+      continue; // reading it costs less than that
     for (Operation *op : ArrayRef(operations).drop_front())
-      tryMerge(graph.groupOf(operations.front()), graph.groupOf(op));
+      tryMerge(operations.front(), op, /*leastSaved=*/2 * launch);
   }
 }
 
@@ -194,7 +237,15 @@ void BlockGrouper::mergeGroups() {
   mergeColumnSiblings();
 }
 
-void BlockGrouper::explain() const {
+void BlockGrouper::explain() {
+  for (const Merge &merge : merges)
+    remark::passed(
+        merge.reader->getLoc(),
+        remark::RemarkOpts::name("Grouped").category("fusion-form-groups"))
+        << remark::add("{0} joins {1}: predicted to take {2}",
+                       merge.reader->getName().getStringRef(),
+                       merge.writer->getName().getStringRef(),
+                       predictionText(merge.seconds));
   llvm::DenseSet<std::pair<Id, Id>> explained;
   for (Id reader : graph.executionOrder())
     for (Operation *op : graph.members(reader)) {
@@ -206,13 +257,16 @@ void BlockGrouper::explain() const {
         if (from == reader || !isGrouped(writer) ||
             !explained.insert({from, reader}).second)
           continue;
-        if (std::optional<std::string> reason = whyNotMerge(from, reader))
+        Candidate candidate;
+        if (std::optional<std::string> reason =
+                whyNotMerge(from, reader, candidate))
           remark::missed(op->getLoc(), remark::RemarkOpts::name("NotGrouped")
                                            .category("fusion-form-groups"))
-              << op->getName().getStringRef() << " reads the result of "
-              << writer->getName().getStringRef() << " from memory ("
-              << std::to_string(storedBytes(operand.getType()))
-              << " bytes): " << *reason;
+              << remark::add("{0} reads the result of {1} from memory ({2} "
+                             "bytes): {3}",
+                             op->getName().getStringRef(),
+                             writer->getName().getStringRef(),
+                             storedBytes(operand.getType()), *reason);
       }
     }
 }

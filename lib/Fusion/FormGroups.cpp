@@ -68,6 +68,8 @@ void cloneFreeReads(Block &block) {
 
 struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
   using FormGroupsPassBase::FormGroupsPassBase;
+  FormGroups(FormGroupsPassOptions options, const target::Target &machine)
+      : FormGroupsPassBase(std::move(options)), machine(machine) {}
 
   void runOnOperation() override { runOnRegion(getOperation().getBody()); }
 
@@ -85,12 +87,12 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
   void formGroups(Block &block) {
     RecomputedOperations recomputed;
     for (int round = 0;; ++round) {
-      BlockGrouper grouper(block, recomputed);
+      BlockGrouper grouper(block, recomputed, machine);
       grouper.absorbFreeReads();
       if (merge)
         grouper.mergeGroups();
       if (merge && recompute && round < mostRecomputeRounds &&
-          recomputeAcrossPeak(block, grouper.groups(), recomputed)) {
+          recomputeAcrossPeak(block, grouper.groups(), recomputed, machine)) {
         cloneFreeReads(block);
         continue;
       }
@@ -100,6 +102,14 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
       return;
     }
   }
+
+  target::Target machine = *target::builtInTarget("x86-64-v3");
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+fusion::createFormGroupsPass(FormGroupsPassOptions options,
+                             const target::Target &machine) {
+  return std::make_unique<FormGroups>(std::move(options), machine);
+}

@@ -21,5 +21,6 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
   functions.addPass(createAlignContractionsPass());
   functions.addPass(createFormLibraryGroupsPass(
       {/*instructionSet=*/options.libraryInstructionSet}));
-  functions.addPass(createFormGroupsPass({/*merge=*/options.merge}));
+  functions.addPass(
+      createFormGroupsPass({/*merge=*/options.merge}, options.machine));
 }

@@ -8,12 +8,15 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
+#include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Solver/MinimumCut.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -33,6 +36,10 @@ constexpr int64_t cheapElement = 1, expensiveElement = 16, movedElement = 8;
 /// Values of less than this part of what is kept, such as scalars and the
 /// statistics of rows, are kept in any case: recomputing them takes a kernel.
 constexpr int64_t negligibleShare = 1000;
+
+/// How much longer the kernels that change may be predicted to take: memory is
+/// what this is for, but it must cost next to nothing.
+constexpr double mostSlowdown = 1.01;
 
 int64_t elementCount(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
@@ -124,8 +131,8 @@ Peak findPeak(Block &block, const GroupGraph &graph,
 class PeakCut {
 public:
   PeakCut(Block &block, const GroupGraph &graph, ArrayRef<GroupGraph::Id> order,
-          unsigned peak)
-      : block(block), graph(graph), order(order), peak(peak) {
+          unsigned peak, const target::Target &machine)
+      : block(block), graph(graph), order(order), peak(peak), machine(machine) {
     for (auto [position, group] : llvm::enumerate(order))
       for (Operation *op : graph.members(group))
         positions[op] = position;
@@ -152,6 +159,11 @@ private:
   bool isThereAnyway(Value value) const;
   void collectCrossing();
   Nodes nodesOf(Value value);
+  /// Predicted seconds of the groups that change, as they are and with what
+  /// they compute again.
+  std::pair<double, double> predict() const;
+  void explain(int64_t saved, std::pair<double, double> seconds,
+               bool done) const;
   void copyFor(GroupGraph::Id group, RecomputedOperations &recomputed);
   Value copyOf(Value value, OpBuilder &builder, IRMapping &copies,
                unsigned reader, RecomputedOperations &recomputed);
@@ -160,6 +172,7 @@ private:
   const GroupGraph &graph;
   ArrayRef<GroupGraph::Id> order;
   unsigned peak;
+  const target::Target &machine;
   llvm::DenseMap<Operation *, unsigned> positions;
   int64_t negligibleBytes = 0;
   llvm::SetVector<Value> crossing; // computed before, read after the peak
@@ -265,6 +278,65 @@ void PeakCut::copyFor(GroupGraph::Id group, RecomputedOperations &recomputed) {
     });
 }
 
+std::pair<double, double> PeakCut::predict() const {
+  double before = 0, after = 0;
+  for (auto [position, group] : llvm::enumerate(order)) {
+    ArrayRef<Operation *> members = graph.members(group);
+    if (llvm::any_of(members, [](Operation *op) {
+          return classify(op) == OperationClass::generic ||
+                 isa<step::GroupOp>(op) || op->getNumRegions() > 1;
+        }))
+      continue;
+    SmallVector<Value> results = GroupGraph::resultsOf(members), left;
+    llvm::SetVector<Operation *> all(members.begin(), members.end());
+    if (position <= peak) {
+      // What only readers behind the peak want is not written any more.
+      for (Value result : results)
+        if (!copied.contains(result) ||
+            llvm::any_of(result.getUsers(), [&](Operation *user) {
+              Operation *top = topLevel(user);
+              return isBefore(top) && graph.groupOf(top) != group;
+            }))
+          left.push_back(result);
+    } else {
+      left = results;
+      for (unsigned i = 0; i < all.size(); ++i)
+        for (Value operand : SmallVector<Value>(all[i]->getOperands()))
+          if (copied.contains(operand))
+            all.insert(operand.getDefiningOp());
+    }
+    if (left.size() == results.size() && all.size() == members.size())
+      continue;
+    SmallVector<Operation *> operations = all.takeVector();
+    llvm::sort(operations, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    cost::KernelWork old = cost::workOf(members, results);
+    cost::KernelWork work = cost::workOf(operations, left);
+    const target::Rate &bandwidth =
+        cost::bandwidthOf(std::max(old.bytes, work.bytes), machine);
+    before += cost::secondsOf(old, bandwidth, machine);
+    after += cost::secondsOf(work, bandwidth, machine);
+  }
+  return {before, after};
+}
+
+void PeakCut::explain(int64_t saved, std::pair<double, double> seconds,
+                      bool done) const {
+  Operation *parent = block.getParentOp();
+  auto options =
+      remark::RemarkOpts::name("Recompute").category("fusion-form-groups");
+  (done ? remark::passed(parent->getLoc(), options)
+        : remark::missed(parent->getLoc(), options))
+      << remark::add("{0} values {1} over the peak, {2} bytes less: the "
+                     "kernels are predicted to take {3:f2} us with that, "
+                     "{4:f2} us without",
+                     copied.size(),
+                     done ? "are computed again rather than kept"
+                          : "stay rather than be computed again",
+                     saved, seconds.second * 1e6, seconds.first * 1e6);
+}
+
 int64_t PeakCut::run(RecomputedOperations &recomputed) {
   collectCrossing();
   // What lies in memory over the peak now: reshapes share their operand's.
@@ -292,6 +364,11 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
   int64_t saved = before - after;
   if (copied.empty() || saved * 50 < before)
     return 0;
+  std::pair<double, double> seconds = predict();
+  bool isWorthIt = seconds.second <= mostSlowdown * seconds.first;
+  explain(saved, seconds, isWorthIt);
+  if (!isWorthIt)
+    return 0;
 
   // In the graph's order, so that everything kept is written before its
   // readers.
@@ -312,7 +389,8 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
 } // namespace
 
 int64_t fusion::recomputeAcrossPeak(Block &block, const GroupGraph &graph,
-                                    RecomputedOperations &recomputed) {
+                                    RecomputedOperations &recomputed,
+                                    const target::Target &machine) {
   SmallVector<GroupGraph::Id> order = graph.executionOrder();
   std::optional<unsigned> tried;
   for (bool recomputableOnly : {false, true}) {
@@ -320,8 +398,8 @@ int64_t fusion::recomputeAcrossPeak(Block &block, const GroupGraph &graph,
     if (tried == peak.position)
       break;
     tried = peak.position;
-    if (int64_t saved =
-            PeakCut(block, graph, order, peak.position).run(recomputed))
+    if (int64_t saved = PeakCut(block, graph, order, peak.position, machine)
+                            .run(recomputed))
       return saved;
   }
   return 0;

@@ -57,13 +57,13 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // Two gradients over the same columns share the pass over their operand.
 
 // CHECK-LABEL: func.func @main
-// CHECK: step.group column(%{{.*}}, %{{.*}}) : (tensor<64x32xf32>, tensor<64x32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
+// CHECK: step.group column(%{{.*}}, %{{.*}}) : (tensor<640x32xf32>, tensor<640x32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
 // CHECK-NOT: step.group
-func.func @main(%dy: tensor<64x32xf32>, %x: tensor<64x32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
+func.func @main(%dy: tensor<640x32xf32>, %x: tensor<640x32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.reduce(%dy init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x32xf32>, tensor<f32>) -> tensor<32xf32>
-  %1 = stablehlo.multiply %dy, %x : tensor<64x32xf32>
-  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x32xf32>, tensor<f32>) -> tensor<32xf32>
+  %0 = stablehlo.reduce(%dy init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<640x32xf32>, tensor<f32>) -> tensor<32xf32>
+  %1 = stablehlo.multiply %dy, %x : tensor<640x32xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<640x32xf32>, tensor<f32>) -> tensor<32xf32>
   return %0, %2 : tensor<32xf32>, tensor<32xf32>
 }
 

@@ -7,6 +7,8 @@
 #ifndef TENON_FUSION_PASSES_H
 #define TENON_FUSION_PASSES_H
 
+#include "tenon/Target/Target.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -20,12 +22,19 @@ namespace tenon::fusion {
 #define GEN_PASS_REGISTRATION
 #include "tenon/Fusion/Passes.h.inc"
 
+/// FormGroups for a machine whose predicted times decide what is merged; as a
+/// pass of its own it takes the built-in x86-64-v3.
+std::unique_ptr<mlir::Pass> createFormGroupsPass(FormGroupsPassOptions options,
+                                                 const target::Target &machine);
+
 struct FusionOptions {
   /// Whether operations are merged at all; off is for testing.
   bool merge = true;
   /// The instruction set library calls are planned for: avx2, avx512,
   /// avx512_bf16.
   std::string libraryInstructionSet = "avx2";
+  /// Whose predicted times decide what is merged.
+  target::Target machine = *target::builtInTarget("x86-64-v3");
 };
 
 /// Step form to grouped form.

@@ -187,12 +187,13 @@ def FormGroupsPass : Pass<"fusion-form-groups", "::mlir::func::FuncOp"> {
   let description = [{
     Operations are merged along the values that flow between them as long as the
     union stays a group some template can emit (docs/Forms.md), no path leaves it
-    and comes back, and the merge saves memory traffic. Reads that cost nothing
-    (broadcasts, iota, constants, slices) are cloned into each reader first, and
-    element-wise values are computed again rather than kept in memory over the
-    peak where little is needed for that (docs/Rationale/Grouping.md). A remark
-    says for each value that stays in memory why its writer and reader
-    were not merged.
+    and comes back, and one kernel is predicted to take no longer than two. Reads
+    that cost nothing (broadcasts, iota, constants, slices) are cloned into each
+    reader first, and element-wise values are computed again rather than kept in
+    memory over the peak where the kernels are predicted to take hardly longer
+    with that (docs/Rationale/Grouping.md). Remarks say with both predictions
+    what was merged and recomputed, and for each value that stays in memory why
+    its writer and reader were not merged.
 
     ```mlir
     // before

@@ -23,6 +23,9 @@
 //     source ══► %p ──2──► ┬─► %t ──2──► sink       cut: keep %p (2 MiB) and
 //                          └─► %s ──2──► sink       recompute the others
 //
+// What comes out is done only if the groups, with and without what they would
+// compute again, are predicted to take no longer than before.
+//
 // No bit changes: a copy is the same operation on the same values.
 //
 //===----------------------------------------------------------------------===//
@@ -31,6 +34,7 @@
 #define TENON_FUSION_RECOMPUTEACROSSPEAK_H
 
 #include "tenon/Fusion/GroupGraph.h"
+#include "tenon/Target/Target.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -50,7 +54,8 @@ struct RecomputedOperations {
 /// saved at that moment; 0, and an unchanged block, if it is less than a
 /// fiftieth.
 int64_t recomputeAcrossPeak(mlir::Block &block, const GroupGraph &graph,
-                            RecomputedOperations &recomputed);
+                            RecomputedOperations &recomputed,
+                            const target::Target &machine);
 
 } // namespace tenon::fusion
 

@@ -6,6 +6,8 @@
 
 #include "RowPlan.h"
 
+#include "tenon/Analysis/OperationClass.h"
+
 using namespace mlir;
 
 namespace tenon::codegen {
@@ -16,15 +18,6 @@ bool reducesSomething(Operation *op) {
 }
 
 namespace {
-
-bool isTranscendental(Operation *op) {
-  return isa<stablehlo::ExponentialOp, stablehlo::ExponentialMinusOneOp,
-             stablehlo::LogOp, stablehlo::LogPlusOneOp, stablehlo::LogisticOp,
-             stablehlo::TanhOp, stablehlo::PowerOp, stablehlo::SineOp,
-             stablehlo::CosineOp, stablehlo::TanOp, stablehlo::CbrtOp,
-             stablehlo::Atan2Op>(op) ||
-         op->getName().getDialectNamespace() == "chlo";
-}
 
 class Planner {
 public:
@@ -91,7 +84,7 @@ private:
       return;
     bool isFull = ArrayRef(withoutUnitExtents(shapeOf(value))) ==
                   ArrayRef(plan->space.extents);
-    if (isFull && isTranscendental(op)) {
+    if (isFull && isExpensive(op)) {
       auto [first, isNew] = firstPass.try_emplace(value, pass);
       if (!isNew && first->second < pass) {
         if (llvm::none_of(plan->kept,

@@ -9,7 +9,7 @@
 //
 // so softmax has three passes (maximum; sum of exponentials; quotients) over a
 // row that stays in the cache. Reduced values are scalars; what only they enter
-// is computed once per row. A value with a transcendental function in it that
+// is computed once per row. A division or a transcendental function that
 // several passes need is computed in the first of them and kept: in a result
 // that is written later anyway, or in a scratch row. A result that overwrites
 // an operand is written in the last pass, when everybody has read it; others in
