@@ -99,6 +99,7 @@ private:
   codegen::FeatureSet features;
   bool fuse = true;
   std::optional<int64_t> memoryBudget;
+  bool replanRecomputation = false;
   target::Target machine;  // what is planned for
   std::string machineText; // its JSON; empty for a built-in one
 };
@@ -202,6 +203,17 @@ ExitCode Compilation::resolveOptions() {
                     recorded->memoryBudget ? "with --memory-budget=" +
                                                  Twine(*recorded->memoryBudget)
                                            : Twine("without a budget")));
+  replanRecomputation = options.replanRecomputation.value_or(
+      recorded && recorded->replanRecomputation);
+  if (recorded && options.from >= Stage::simplify &&
+      replanRecomputation != recorded->replanRecomputation)
+    return fail(
+        exitUserError,
+        contradiction(options,
+                      Twine("--recompute=") +
+                          (replanRecomputation ? "replan" : "keep"),
+                      Twine("with --recompute=") +
+                          (recorded->replanRecomputation ? "replan" : "keep")));
   if (recorded)
     machineText = recorded->machine;
   else if (given)
@@ -383,7 +395,9 @@ ExitCode Compilation::runStage(Stage stage) {
   }
   case Stage::simplify: {
     ExitCode code = runPasses([&](OpPassManager &passes) {
-      simplify::buildSimplifyPipeline(passes, {});
+      simplify::SimplifyOptions simplify;
+      simplify.dropBarriers = replanRecomputation;
+      simplify::buildSimplifyPipeline(passes, simplify);
     });
     if (code == exitOk)
       countWork();
@@ -459,8 +473,8 @@ CompileResult Compilation::run() {
   if (result.code != exitOk)
     return std::move(result);
   if (options.to) {
-    recordOptions(*module,
-                  {result.featureSet, fuse, machineText, memoryBudget});
+    recordOptions(*module, {result.featureSet, fuse, machineText, memoryBudget,
+                            replanRecomputation});
     // Positions go with the text: what is compiled from it names them.
     llvm::raw_string_ostream stream(result.text);
     module->print(stream, OpPrintingFlags().enableDebugInfo());

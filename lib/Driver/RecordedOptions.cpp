@@ -27,6 +27,9 @@ void driver::recordOptions(ModuleOp module, const RecordedOptions &options) {
   if (options.memoryBudget)
     entries.push_back(builder.getNamedAttr(
         "memory_budget", builder.getI64IntegerAttr(*options.memoryBudget)));
+  if (options.replanRecomputation)
+    entries.push_back(
+        builder.getNamedAttr("recompute", builder.getStringAttr("replan")));
   module->setAttr(step::optionsAttrName, builder.getDictionaryAttr(entries));
 }
 
@@ -46,16 +49,21 @@ FailureOr<std::optional<RecordedOptions>> driver::takeOptions(ModuleOp module) {
   auto target = entries.getAs<StringAttr>("target");
   auto machine = entries.getAs<StringAttr>("machine");
   auto budget = entries.getAs<IntegerAttr>("memory_budget");
+  auto recompute = entries.getAs<StringAttr>("recompute");
   if (!featureSet || !fuse || !target)
     return wrong("the strings 'feature_set' and 'target' and the boolean "
                  "'fuse'");
   if (target != "cpu")
     return wrong("the target \"cpu\"");
-  if (entries.size() != 3u + bool(machine) + bool(budget))
+  if (recompute && recompute != "replan")
+    return wrong("'recompute' to be \"replan\" or to be left out");
+  if (entries.size() != 3u + bool(machine) + bool(budget) + bool(recompute))
     return wrong("no more than 'feature_set', 'fuse', 'machine' (a string), "
-                 "'memory_budget' (an integer) and 'target'");
+                 "'memory_budget' (an integer), 'recompute' (a string) and "
+                 "'target'");
   RecordedOptions options{featureSet.str(), fuse.getValue(),
-                          machine ? machine.str() : "", std::nullopt};
+                          machine ? machine.str() : "", std::nullopt,
+                          bool(recompute)};
   if (budget)
     options.memoryBudget = budget.getInt();
   return std::optional(std::move(options));

@@ -24,6 +24,7 @@ struct RecordedOptions {
   /// A machine description as JSON; empty for the feature set's built-in one.
   std::string machine;
   std::optional<int64_t> memoryBudget; // in bytes
+  bool replanRecomputation = false;
 };
 
 /// Leaves the options on a module that is about to be written.

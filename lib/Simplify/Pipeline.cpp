@@ -20,6 +20,8 @@ namespace tenon::simplify {
 void buildSimplifyPipeline(OpPassManager &manager,
                            const SimplifyOptions &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  if (options.dropBarriers)
+    functions.addPass(createDropBarriersPass());
   functions.addPass(createTrimLoopsPass());
   functions.addPass(createApplyRulesPass());
   functions.addPass(createMergeDuplicatesPass());
@@ -36,6 +38,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<bool> hoist{*this, "hoist",
                      llvm::cl::desc("move invariant operations out of loops"),
                      llvm::cl::init(true)};
+  Option<bool> dropBarriers{
+      *this, "drop-barriers",
+      llvm::cl::desc("drop the barriers that keep a user's recomputation"),
+      llvm::cl::init(false)};
 };
 } // namespace
 
@@ -46,6 +52,7 @@ void registerSimplifyPipeline() {
       [](OpPassManager &manager, const PipelineOptions &text) {
         SimplifyOptions options;
         options.hoist = text.hoist;
+        options.dropBarriers = text.dropBarriers;
         buildSimplifyPipeline(manager, options);
       });
 }

@@ -20,6 +20,7 @@ def compile_file(
     roles: str | os.PathLike[str] | dict | None = None,
     report: str | os.PathLike[str] | None = None,
     memory_budget: int | str | None = None,
+    recompute: str = "keep",
     fuse: bool = True,
     compile_threads: int = 0,
 ) -> str:
@@ -29,7 +30,8 @@ def compile_file(
     machine: a machine description; roles: a JSON file that says what each argument is, or its content.
     report: where to write what each stage did and took, as JSON.
     memory_budget: what the step may take in all, in bytes or as text such as `1.6GiB`; what does not fit is computed
-    again, and CompileError with exit code 3 names the smallest budget that can be kept. fuse: merge operations into kernels.
+    again, and CompileError with exit code 3 names the smallest budget that can be kept. recompute: `keep` what the program's
+    own checkpoints recompute, or `replan` it together with the rest. fuse: merge operations into kernels.
     """
     command = [native.tool(), "compile", source, "-o", output, f"--cpu={cpu}", f"--fuse={str(fuse).lower()}"]
     with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:
@@ -39,6 +41,8 @@ def compile_file(
             roles = path
         if memory_budget is not None:
             command.append(f"--memory-budget={memory_budget}")
+        if recompute != "keep":
+            command.append(f"--recompute={recompute}")
         for name, value in (("machine", machine), ("roles", roles), ("report", report)):
             if value is not None:
                 command.append(f"--{name}={os.fspath(value)}")

@@ -84,6 +84,42 @@ def test_stopping_and_resuming(steps: Steps, stage: str, tmp_path: Path) -> None
         succeed(*other)
 
 
+def test_checkpoints_are_kept_or_decided_anew(steps: Steps, tmp_path: Path) -> None:
+    """The program's own recomputation stays, unless asked for anew; without a budget nothing is then recomputed."""
+    step = steps["17_chargpt_remat"]
+    expected = step.outputs(tmp_path)
+    report = tmp_path / "report.json"
+
+    def plan(*options: str) -> dict[str, int]:
+        succeed("compile", step.text, "-o", tmp_path / "anew.tenon", "--verify-forms", "--report", report, *options)
+        assert not differing(step.outputs(tmp_path, program=tmp_path / "anew.tenon"), expected), options
+        return next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")
+
+    kept = plan("--memory-budget=1TiB")
+    anew = plan("--memory-budget=1TiB", "--recompute=replan")
+    assert anew["predicted_nanoseconds"] < kept["predicted_nanoseconds"]
+    assert anew["bytes"] > kept["bytes"]
+    bounded = plan(f"--memory-budget={kept['bytes']}", "--recompute=replan")
+    assert bounded["bytes"] <= kept["bytes"]
+    assert bounded["predicted_nanoseconds"] > anew["predicted_nanoseconds"]
+    assert bounded["bound_nanoseconds"] < kept["predicted_nanoseconds"]
+    assert plan("--memory-budget=1TiB", "--recompute=keep") == {**kept, "seconds": pytest.approx(kept["seconds"], abs=60)}
+
+
+def test_recompute_is_part_of_a_text(steps: Steps, tmp_path: Path) -> None:
+    """Resuming does what was asked for; a contradiction after simplification is refused."""
+    step = steps["17_chargpt_remat"]
+    text = tmp_path / "stopped.mlir"
+    for stage in ("import", "simplify"):
+        succeed("compile", step.text, "--recompute=replan", f"--compile-to={stage}", "-o", text)
+        succeed("compile", text, f"--compile-from={stage}", "-o", tmp_path / f"{stage}.tenon")
+    assert (tmp_path / "import.tenon").read_bytes() == (tmp_path / "simplify.tenon").read_bytes()
+    assert (tmp_path / "import.tenon").read_bytes() != step.compiled.read_bytes()
+    other = ("compile", text, "--compile-from=simplify", "--recompute=keep", "-o", tmp_path / "other.tenon")
+    assert "--recompute=keep contradicts" in refused(1, *other)
+    assert "expected keep or replan" in refused(2, "compile", step.text, "--recompute=less", "-o", tmp_path / "x.tenon")
+
+
 @pytest.mark.parametrize("size", ["", "much", "-1MiB", "1.5GB", "9EiB", "nan"])
 def test_sizes_that_are_none(steps: Steps, size: str, tmp_path: Path) -> None:
     """What is no size is bad usage."""

@@ -67,6 +67,9 @@ int tool::runCompile(Arguments arguments, Modules *) {
                              ? ""
                              : "expected a size such as 1.6GiB, 512MiB or 4096";
                 });
+  parser.choice("recompute", options.replanRecomputation, "keep", "replan",
+                "keep what the program's own checkpoints recompute (default), "
+                "or decide it anew");
   parser.custom("compile-to", "STAGE",
                 "stop after import, simplify, group, plan, lower or codegen",
                 stage(options.to));

@@ -28,6 +28,9 @@ int tool::runPlan(Arguments arguments, Modules *) {
   parser.number("frontier", frontier, "K",
                 "predicted step times under K budgets, from the smallest to "
                 "keeping everything");
+  parser.choice("recompute", options.replanRecomputation, "keep", "replan",
+                "keep what the program's own checkpoints recompute (default), "
+                "or decide it anew");
   parser.text("machine", options.machineFile, "FILE",
               "machine description from tenon calibrate");
   parser.text("dump-problems", options.dumpProblems, "DIR",

@@ -47,6 +47,19 @@ void ArgumentParser::flag(std::string_view name, std::optional<bool> &value,
       {std::string(name), "", std::string(help), takeFlag(value)});
 }
 
+void ArgumentParser::choice(std::string_view name, std::optional<bool> &value,
+                            std::string_view no, std::string_view yes,
+                            std::string_view help) {
+  std::string words[] = {std::string(no), std::string(yes)};
+  custom(name, words[0] + "|" + words[1], help,
+         [&value, no = words[0], yes = words[1]](std::string_view given) {
+           if (given != no && given != yes)
+             return "expected " + no + " or " + yes;
+           value = given == yes;
+           return std::string();
+         });
+}
+
 void ArgumentParser::text(std::string_view name, std::string &value,
                           std::string_view meaning, std::string_view help) {
   custom(name, meaning, help, [&value](std::string_view given) {

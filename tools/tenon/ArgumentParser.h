@@ -31,6 +31,9 @@ public:
   /// As above, nothing where the option is not given.
   void flag(std::string_view name, std::optional<bool> &value,
             std::string_view help);
+  /// One of two words, which mean false and true.
+  void choice(std::string_view name, std::optional<bool> &value,
+              std::string_view no, std::string_view yes, std::string_view help);
   void text(std::string_view name, std::string &value, std::string_view meaning,
             std::string_view help);
   void number(std::string_view name, int64_t &value, std::string_view meaning,

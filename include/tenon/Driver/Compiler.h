@@ -43,6 +43,9 @@ struct CompileOptions {
   /// Bytes that all segments together may take; without a budget nothing is
   /// recomputed for memory.
   std::optional<int64_t> memoryBudget;
+  /// Decide anew what a checkpoint in the program recomputes; nothing for what
+  /// the text between stages says, else false.
+  std::optional<bool> replanRecomputation;
   std::string dumpProblems;      // folder for solver instances; empty for none
   std::optional<Stage> from, to; // resume after, stop after
   /// Whose remarks are printed and reported, a regular expression over the

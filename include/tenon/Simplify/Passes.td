@@ -61,6 +61,34 @@ def MergeDuplicatesPass : Pass<"simplify-merge-duplicates"> {
   }];
 }
 
+def DropBarriersPass : Pass<"simplify-drop-barriers"> {
+  let summary = "forget which values the user recomputes";
+  let description = [{
+    A checkpoint that the user wrote is a second copy of operations behind a
+    barrier, and stays one. This pass takes the barriers away, so that copies
+    merge again and planning under a budget decides what is computed twice. It
+    runs with `--recompute=replan` only.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.tanh %x : tensor<8xf32>
+      %1 = stablehlo.optimization_barrier %x : tensor<8xf32>
+      %2 = stablehlo.tanh %1 : tensor<8xf32>
+      %3 = stablehlo.multiply %0, %2 : tensor<8xf32>
+      return %3 : tensor<8xf32>
+    }
+    // after
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.tanh %x : tensor<8xf32>
+      %1 = stablehlo.tanh %x : tensor<8xf32>
+      %2 = stablehlo.multiply %0, %1 : tensor<8xf32>
+      return %2 : tensor<8xf32>
+    }
+    ```
+  }];
+}
+
 def TrimLoopsPass : Pass<"simplify-trim-loops"> {
   let summary = "loops carry what changes and what is read";
   let description = [{

@@ -15,6 +15,8 @@ namespace tenon::simplify {
 struct SimplifyOptions {
   /// Move invariant operations out of loops; costs memory over the loop.
   bool hoist = true;
+  /// Drop the barriers that keep a user's recomputation.
+  bool dropBarriers = false;
 };
 
 /// Adds the passes of the stage to a pass manager for modules.
