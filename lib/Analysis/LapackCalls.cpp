@@ -45,6 +45,21 @@ static char letterOf(stablehlo::CustomCallOp op, StringRef name) {
   return letter ? char(letter.getValue().getZExtValue()) : ' ';
 }
 
+/// Whether the factors of a decomposition without vectors, which nobody reads,
+/// have the extents that mode S computes.
+static bool hasThinFactors(stablehlo::CustomCallOp op,
+                           const LapackDescription &d, bool isSplit) {
+  if (op->getNumResults() < 4)
+    return false;
+  auto elements = [&](unsigned result) {
+    auto type = dyn_cast<RankedTensorType>(op->getResult(result).getType());
+    return type ? type.getNumElements() / (isSplit ? 2 : 1) : 0;
+  };
+  int64_t k = std::min(d.rows, d.columns);
+  return elements(2) == d.batch * d.rows * k &&
+         elements(3) == d.batch * k * d.columns;
+}
+
 std::optional<LapackDescription>
 tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
   StringRef target = op.getCallTargetName();
@@ -92,6 +107,9 @@ tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
   description.transpose = letterOf(op, "trans_x");
   description.diagonal = letterOf(op, "diag");
   description.mode = letterOf(op, "mode");
+  if (*routine == LapackRoutine::gesdd && description.mode == 'N' &&
+      hasThinFactors(op, description, isSplit))
+    description.mode = 'n';
   whyNot = whyNotSupported(description, Isa::avx2);
   if (!whyNot.empty())
     return std::nullopt;

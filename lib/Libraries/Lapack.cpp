@@ -65,10 +65,12 @@ void toRows(const T *columns, T *rows, int64_t m, int64_t n) {
 }
 
 /// The columns of u and rows of vt that gesdd computes. It leaves them alone in
-/// mode N, where JAX nevertheless has results of full size.
+/// mode N, where JAX nevertheless has results: of full size, or for n of that
+/// of mode S.
 std::pair<int64_t, int64_t> factorExtents(const LapackDescription &d) {
   int64_t k = std::min(d.rows, d.columns);
-  return d.mode == 'S' ? std::pair(k, k) : std::pair(d.rows, d.columns);
+  bool isThin = d.mode == 'S' || d.mode == 'n';
+  return isThin ? std::pair(k, k) : std::pair(d.rows, d.columns);
 }
 
 /// The elements of every operand and result of one matrix of the batch; `real`
@@ -218,10 +220,11 @@ private:
 
   void gesdd(std::span<void *const> arguments) {
     auto [columnsOfU, rowsOfV] = factorExtents(d);
+    char mode = d.mode == 'n' ? 'N' : d.mode;
     int info = 0, unusedInteger = 0;
     T queried{}, none{};
     Real unusedReal{};
-    lapack::gesdd(d.mode, m, n, &none, &unusedReal, &none, &none, int(rowsOfV),
+    lapack::gesdd(mode, m, n, &none, &unusedReal, &none, &none, int(rowsOfV),
                   &queried, -1, &unusedReal, &unusedInteger, info);
     int length = sizeFrom(queried);
     T *a = workspace.take<T>(int64_t(m) * n);
@@ -238,11 +241,11 @@ private:
             : 0);
     for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
       toColumns(at<T>(arguments[0], i, int64_t(m) * n), a, m, n);
-      if (d.mode == 'N') {
+      if (mode == 'N') {
         std::fill_n(u, m * columnsOfU, T());
         std::fill_n(v, rowsOfV * n, T());
       }
-      lapack::gesdd(d.mode, m, n, a, at<Real>(arguments[2], i, k), u, v,
+      lapack::gesdd(mode, m, n, a, at<Real>(arguments[2], i, k), u, v,
                     int(rowsOfV), work, length, reals, integers,
                     *at<int>(arguments[5], i, 1));
       toRows(a, at<T>(arguments[1], i, int64_t(m) * n), m, n);
@@ -405,7 +408,7 @@ std::string tenon::libraries::whyInvalid(const LapackDescription &d) {
     ok &= isOneOf(d.side, "LR") && isOneOf(d.transpose, "NTC") &&
           isOneOf(d.diagonal, "NU");
   if (d.routine == LapackRoutine::gesdd)
-    ok &= isOneOf(d.mode, "NSA");
+    ok &= isOneOf(d.mode, "NnSA");
   if (d.routine == LapackRoutine::syevd)
     ok &= isOneOf(d.mode, "NV");
   return ok ? "" : "a LAPACK call has a letter that the routine does not know";

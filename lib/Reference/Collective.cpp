@@ -280,6 +280,37 @@ LogicalResult evaluateBroadcast(Operation *op, Interpreter &interpreter,
   return success();
 }
 
+LogicalResult evaluateCollectiveReduce(Operation *op, Interpreter &interpreter,
+                                       ArrayRef<Tensor> operands,
+                                       Tensors &results) {
+  auto reduce = cast<stablehlo::CollectiveReduceOp>(op);
+  for (unsigned i = 0; i < op->getNumResults(); ++i)
+    results.push_back(Tensor(resultType(op, i)));
+  auto group = groupWithoutGlobalIds(reduce, interpreter);
+  if (failed(group))
+    return failure();
+  if (group->empty())
+    return success();
+  auto met = meet(op, interpreter, *group, operands);
+  if (failed(met))
+    return failure();
+  for (unsigned i = 0; i < op->getNumResults(); ++i) {
+    int64_t root =
+        reduce.getHasDynamicRoot() ? operands.back().elements[i].integer : 0;
+    if (root < 0 || root >= int64_t(group->size()))
+      return op->emitOpError("has root ")
+             << root << " of a group of " << group->size();
+    if ((*group)[root] != interpreter.process())
+      continue;
+    auto combined = combineAll(interpreter, reduce.getComputation(), met->given,
+                               i, resultType(op, i));
+    if (failed(combined))
+      return failure();
+    results[i] = std::move(*combined);
+  }
+  return success();
+}
+
 LogicalResult evaluatePermute(Operation *op, Interpreter &interpreter,
                               ArrayRef<Tensor> operands, Tensors &results) {
   auto permute = cast<stablehlo::CollectivePermuteOp>(op);
@@ -346,6 +377,12 @@ LogicalResult evaluateRunParallel(Operation *op, Interpreter &interpreter,
     operands = operands.drop_front(function.getNumArguments());
   }
   Devices devices(int64_t(programs->size()), partitions);
+  std::vector<func::FuncOp> feed;
+  auto names = cast<check::RunParallelOp>(op).getInfeed();
+  for (Attribute name : names ? names->getValue() : ArrayRef<Attribute>())
+    feed.push_back(SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        op, cast<FlatSymbolRefAttr>(name).getAttr()));
+  devices.setFeed(std::move(feed));
   std::vector<Tensors> returned(functions.size());
   auto body = [&](int64_t process) -> LogicalResult {
     Interpreter own(interpreter.limits(), &devices, process);
@@ -372,6 +409,7 @@ ArrayRef<Evaluator> reference::collectiveEvaluators() {
       {"stablehlo.all_to_all", evaluateAllToAll},
       {"stablehlo.collective_broadcast", evaluateBroadcast},
       {"stablehlo.collective_permute", evaluatePermute},
+      {"stablehlo.collective_reduce", evaluateCollectiveReduce},
       {"stablehlo.partition_id", evaluatePartitionId},
       {"stablehlo.reduce_scatter", evaluateReduceScatter},
       {"stablehlo.replica_id", evaluateReplicaId},

@@ -88,3 +88,39 @@ FailureOr<std::vector<Tensors>> Devices::exchange(Operation *op,
     }
   return all;
 }
+
+void Devices::send(int64_t channel, int64_t source, int64_t target,
+                   Tensors message) {
+  std::lock_guard<std::mutex> lock(mutex);
+  messages[{channel, source, target}].push_back(std::move(message));
+  // Whoever waits looks again; who waits for others goes on waiting.
+  if (target < int64_t(processes.size()) && processes[target].receives)
+    processes[target].state = State::ready;
+}
+
+FailureOr<Tensors> Devices::receive(Operation *op, int64_t channel,
+                                    int64_t source, int64_t process) {
+  std::unique_lock<std::mutex> lock(mutex);
+  std::deque<Tensors> &waiting = messages[{channel, source, process}];
+  while (waiting.empty()) {
+    if (stuck)
+      return op->emitOpError("waits for a message that nobody sends");
+    processes[process].state = State::waiting;
+    processes[process].receives = true;
+    passOn();
+    waitForTurn(lock, process);
+    processes[process].receives = false;
+  }
+  Tensors message = std::move(waiting.front());
+  waiting.pop_front();
+  return message;
+}
+
+func::FuncOp Devices::nextFeed() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (feed.empty())
+    return nullptr;
+  func::FuncOp function = feed.front();
+  feed.pop_front();
+  return function;
+}

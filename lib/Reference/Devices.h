@@ -15,8 +15,10 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <tuple>
 
 namespace tenon::reference {
 
@@ -41,10 +43,26 @@ public:
                                                  llvm::ArrayRef<int64_t> group,
                                                  Tensors given);
 
+  /// Leaves a message for `target` on a channel.
+  void send(int64_t channel, int64_t source, int64_t target, Tensors message);
+  /// The oldest message from `source` on a channel. Fails, with a diagnostic at
+  /// `op`, if none ever comes.
+  mlir::FailureOr<Tensors> receive(mlir::Operation *op, int64_t channel,
+                                   int64_t source, int64_t process);
+
+  /// The functions whose results feed the devices, in order.
+  void setFeed(std::vector<mlir::func::FuncOp> functions) {
+    feed.assign(functions.begin(), functions.end());
+  }
+  /// Null if there is no more.
+  mlir::func::FuncOp nextFeed();
+
 private:
   enum class State { ready, waiting, ended };
   struct Process {
     State state = State::ready;
+    /// Waits for a message, not for a group.
+    bool receives = false;
     std::vector<Tensors> received;
   };
   /// What the processes of a group have given at one operation.
@@ -59,6 +77,9 @@ private:
   std::vector<Process> processes;
   std::map<std::pair<mlir::Operation *, std::vector<int64_t>>, Meeting>
       meetings;
+  /// By channel, source and target.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Tensors>> messages;
+  std::deque<mlir::func::FuncOp> feed;
   int64_t turn = 0;
   bool stuck = false;
 };

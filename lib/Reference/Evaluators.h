@@ -32,6 +32,9 @@ llvm::ArrayRef<Evaluator> randomEvaluators();
 llvm::ArrayRef<Evaluator> collectiveEvaluators();
 llvm::ArrayRef<Evaluator> callEvaluators();
 llvm::ArrayRef<Evaluator> linearAlgebraEvaluators();
+llvm::ArrayRef<Evaluator> quantizedEvaluators();
+llvm::ArrayRef<Evaluator> channelEvaluators();
+llvm::ArrayRef<Evaluator> shardingEvaluators();
 
 /// Custom calls that are LAPACK routines, see LapackCalls.cpp.
 bool isLapackCall(mlir::Operation *op);

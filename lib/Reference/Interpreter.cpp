@@ -8,6 +8,7 @@
 
 #include "Devices.h"
 #include "Evaluators.h"
+#include "Quantized.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -25,7 +26,8 @@ Evaluate reference::evaluatorFor(StringRef operation) {
          {elementwiseEvaluators(), functionEvaluators(), shapeEvaluators(),
           indexingEvaluators(), reductionEvaluators(), contractionEvaluators(),
           controlEvaluators(), collectiveEvaluators(), callEvaluators(),
-          linearAlgebraEvaluators(), randomEvaluators()})
+          linearAlgebraEvaluators(), randomEvaluators(), quantizedEvaluators(),
+          channelEvaluators(), shardingEvaluators()})
       for (const Evaluator &entry : part)
         all[entry.operation] = entry.evaluate;
     return all;
@@ -99,7 +101,11 @@ LogicalResult Interpreter::evaluate(Operation &op) {
   Tensors operands, results;
   for (Value operand : op.getOperands())
     operands.push_back(values.lookup(operand));
-  if (failed(evaluate(&op, *this, operands, results))) {
+  LogicalResult done =
+      computesOnNumbers(&op)
+          ? evaluateOnNumbers(&op, evaluate, *this, operands, results)
+          : evaluate(&op, *this, operands, results);
+  if (failed(done)) {
     if (reason == Failure::none)
       reason = Failure::other;
     return mlir::failure();

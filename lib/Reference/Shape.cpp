@@ -35,6 +35,7 @@ LogicalResult evaluateConstant(Operation *op, Interpreter &, ArrayRef<Tensor>,
   auto value = fromAttribute(cast<stablehlo::ConstantOp>(op).getValue());
   if (!value)
     return op->emitOpError("holds values the interpreter cannot read");
+  value->type = resultType(op); // quantized where the value is what stores it
   results.push_back(std::move(*value));
   return success();
 }

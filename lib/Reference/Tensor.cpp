@@ -6,6 +6,8 @@
 
 #include "tenon/Reference/Tensor.h"
 
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+
 #include "llvm/ADT/APFloat.h"
 
 #include <cmath>
@@ -50,10 +52,16 @@ Type reference::partType(Type type) {
 }
 
 bool reference::isUnsigned(Type type) {
+  if (auto quantized = dyn_cast<quant::QuantizedType>(type))
+    return !quantized.isSigned();
   return type.isUnsignedInteger() || type.isInteger(1);
 }
 
-int64_t reference::widthOf(Type type) { return type.getIntOrFloatBitWidth(); }
+int64_t reference::widthOf(Type type) {
+  if (auto quantized = dyn_cast<quant::QuantizedType>(type))
+    return quantized.getStorageTypeIntegralWidth();
+  return type.getIntOrFloatBitWidth();
+}
 
 /// A number in a narrow format. Formats without NaN hold minus zero for it, and
 /// their largest numbers for infinities.

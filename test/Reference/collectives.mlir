@@ -2,7 +2,7 @@
 
 // Collectives on simulated devices, in every way of grouping them.
 
-// Two replicas add.
+// Two replicas add: all_reduce_e1.
 func.func private @sum_of_replicas(%x: tensor<2xi64>) -> tensor<2xi64> {
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
@@ -27,6 +27,8 @@ func.func private @sums(%x: tensor<i64>) -> (tensor<i64>, tensor<i64>) {
   return %0, %2 : tensor<i64>, tensor<i64>
 }
 
+// all_gather_e1 reduce_scatter_e1 all_to_all_e1 collective_permute_e1
+// collective_broadcast_e1 replica_id_e1
 func.func private @others(%x: tensor<1x2xi64>) -> (tensor<2x2xi64>, tensor<1x1xi64>, tensor<2x1xi64>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<ui32>) {
   %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}> : (tensor<1x2xi64>) -> tensor<2x2xi64>
   %1 = "stablehlo.reduce_scatter"(%x) <{scatter_dimension = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
@@ -41,7 +43,17 @@ func.func private @others(%x: tensor<1x2xi64>) -> (tensor<2x2xi64>, tensor<1x1xi
   return %0, %1, %2, %3, %4, %5 : tensor<2x2xi64>, tensor<1x1xi64>, tensor<2x1xi64>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<ui32>
 }
 
+// partition_id_e1
+func.func private @place() -> tensor<ui32> {
+  %0 = stablehlo.partition_id : tensor<ui32>
+  return %0 : tensor<ui32>
+}
+
 func.func public @main() {
+  %p:2 = "interpreter.run_parallel"() {programs = [[@place, @place]]} : () -> (tensor<ui32>, tensor<ui32>)
+  check.expect_eq_const %p#0, dense<0> : tensor<ui32>
+  check.expect_eq_const %p#1, dense<1> : tensor<ui32>
+
   %a = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
   %b = stablehlo.constant dense<[5, 7]> : tensor<2xi64>
   %0:2 = "interpreter.run_parallel"(%a, %b) {programs = [[@sum_of_replicas], [@sum_of_replicas]]} : (tensor<2xi64>, tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>)

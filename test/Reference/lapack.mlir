@@ -29,6 +29,12 @@ func.func @main() {
   %again = stablehlo.dot_general %scaled, %s#3, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x2xf64>, tensor<2x2x2xf64>) -> tensor<2x3x2xf64>
   check.expect_almost_eq %again, %m : tensor<2x3x2xf64>
 
+  // Without vectors; their places may have either extents.
+  %values:5 = stablehlo.custom_call @lapack_dgesdd_ffi(%m) {mhlo.backend_config = {mode = 78 : ui8}} : (tensor<2x3x2xf64>) -> (tensor<2x3x2xf64>, tensor<2x2xf64>, tensor<2x3x2xf64>, tensor<2x2x2xf64>, tensor<2xi32>)
+  check.expect_almost_eq %values#1, %s#1 : tensor<2x2xf64>
+  %full:5 = stablehlo.custom_call @lapack_dgesdd_ffi(%m) {mhlo.backend_config = {mode = 78 : ui8}} : (tensor<2x3x2xf64>) -> (tensor<2x3x2xf64>, tensor<2x2xf64>, tensor<2x3x3xf64>, tensor<2x2x2xf64>, tensor<2xi32>)
+  check.expect_almost_eq %full#1, %s#1 : tensor<2x2xf64>
+
   %h = stablehlo.constant dense<[[(2.0, 0.0), (0.0, 1.0)], [(0.0, -1.0), (2.0, 0.0)]]> : tensor<2x2xcomplex<f32>>
   %e:3 = stablehlo.custom_call @lapack_cheevd_ffi(%h) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<2x2xcomplex<f32>>) -> (tensor<2x2xcomplex<f32>>, tensor<2xf32>, tensor<i32>)
   check.expect_almost_eq_const %e#1, dense<[1.0, 3.0]> : tensor<2xf32>

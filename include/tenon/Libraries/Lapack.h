@@ -39,7 +39,8 @@ struct LapackDescription {
   int64_t reflectors = 0;
   /// Letters as LAPACK takes them: which triangle (`L`, `U`), on which side
   /// (`L`, `R`), transposed how (`N`, `T`, `C`), with ones on the diagonal
-  /// (`U`, `N`), what to compute (`N`, `V`, `S`, `A`). A space where a routine
+  /// (`U`, `N`), what to compute (`N`, `V`, `S`, `A`; `n` is N for gesdd with
+  /// factors of the extents of S, filled with zeros). A space where a routine
   /// has no such letter.
   char triangle = ' ', side = ' ', transpose = ' ', diagonal = ' ', mode = ' ';
   /// Calls are not cut.

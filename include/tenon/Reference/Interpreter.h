@@ -82,6 +82,15 @@ public:
   Devices &devices() const { return *meeting; }
   int64_t process() const { return number; }
 
+  /// The values that a future stands for.
+  void promise(mlir::Value future, Tensors values) {
+    futures[future] = std::move(values);
+  }
+  std::optional<Tensors> promised(mlir::Value future) const {
+    auto found = futures.find(future);
+    return found == futures.end() ? std::nullopt : std::optional(found->second);
+  }
+
   /// Reports an operation that has no evaluator.
   mlir::LogicalResult unsupported(mlir::Operation *op);
   void noteDisagreement() { reason = Failure::disagreement; }
@@ -103,6 +112,7 @@ private:
   int64_t evaluated = 0, alive = 0, depth = 0;
   bool accumulating = false;
   llvm::DenseMap<mlir::Value, Tensor> values;
+  llvm::DenseMap<mlir::Value, Tensors> futures;
 };
 
 /// One operation: its operands' values in, its results' values out.

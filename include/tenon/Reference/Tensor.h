@@ -24,8 +24,8 @@ namespace tenon::reference {
 using Complex = std::complex<double>;
 
 /// One element: `real` for floating-point types, with `imaginary` for complex
-/// ones, `integer` for integers and booleans. Unsigned 64-bit values are held
-/// by their bits.
+/// ones, `integer` for integers, booleans and what stores quantized elements.
+/// Unsigned 64-bit values are held by their bits.
 struct Element {
   double real = 0;
   int64_t integer = 0;

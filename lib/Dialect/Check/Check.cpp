@@ -193,6 +193,17 @@ LogicalResult RunParallelOp::verifySymbolUses(SymbolTableCollection &symbols) {
       llvm::append_range(arguments, function.getArgumentTypes());
       llvm::append_range(results, function.getResultTypes());
     }
+  auto feed = getInfeed();
+  for (Attribute attribute : feed ? feed->getValue() : ArrayRef<Attribute>()) {
+    auto name = cast<FlatSymbolRefAttr>(attribute);
+    auto function =
+        symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, name.getAttr());
+    if (!function || function.getNumArguments() != 0 || function.isExternal() ||
+        !function.getBody().hasOneBlock())
+      return emitOpError("is fed by @")
+             << name.getValue()
+             << ", expected a function of one block without arguments";
+  }
   if (!llvm::equal(arguments, getInputs().getTypes()) ||
       !llvm::equal(results, getResultTypes()))
     return emitOpError("has ")

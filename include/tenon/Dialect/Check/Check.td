@@ -96,9 +96,11 @@ def Interpreter_RunParallelOp : Op<Interpreter_Dialect, "run_parallel",
   let description = [{
     `programs` has a row per replica with a function per partition. The inputs
     are the arguments of the functions one after the other, row by row, and the
-    results are theirs in the same order.
+    results are theirs in the same order. `infeed` names functions without
+    arguments: each `infeed` operation gets the results of the next one.
   }];
-  let arguments = (ins Variadic<StableHLO_Value>:$inputs, ArrayAttr:$programs);
+  let arguments = (ins Variadic<StableHLO_Value>:$inputs, ArrayAttr:$programs,
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$infeed);
   let results = (outs Variadic<StableHLO_Value>:$results);
 }
 
