@@ -9,7 +9,9 @@ round-trip tests of the dialect for the rest.
 
 from __future__ import annotations
 
+import importlib
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -254,6 +256,72 @@ def test_jax_collectives() -> None:
 @pytest.mark.parametrize("name", ROUND_TRIPS)
 def test_dialect_tests(name: str) -> None:
     check_text(tenon((TEXTS / f"{name}.mlir").read_text()))
+
+
+# What Tenon's dialects have and this jaxlib has not.
+NEWER_OPERATIONS = {"stablehlo.collective_reduce"}
+
+
+def covered_operations() -> set[str]:
+    """The operations of the round-trip texts: here, in test_dialect_text.py and, for what jaxlib cannot read, by lit."""
+    files = [TEXTS / f"{name}.mlir" for name in [*ROUND_TRIPS, "newest", "quantized"]]
+    files += [TEXTS.parent / dialect / "roundtrip.mlir" for dialect in ("CHLO", "Shardy")]
+    generic = "".join(tenon(path.read_text(), "--mlir-print-op-generic") for path in files)
+    return set(re.findall(r'"((?:stablehlo|chlo|sdy)\.[\w-]+)"\(', generic))
+
+
+def operations_of(module: object) -> set[str]:
+    """The names of the operations in one of jaxlib's generated files."""
+    classes = (getattr(module, name) for name in dir(module))
+    return {found.OPERATION_NAME for found in classes if hasattr(found, "OPERATION_NAME")}
+
+
+@pytest.mark.parametrize(("dialect", "page"), [("stablehlo", "StableHLO"), ("chlo", "CHLO"), ("sdy", "Shardy")])
+def test_every_operation_is_covered(dialect: str, page: str) -> None:
+    """No operation that jaxlib or Tenon knows is left out, and what jaxlib does not know is listed."""
+    generated = importlib.import_module(f"jaxlib.mlir.dialects._{dialect}_ops_gen")
+    theirs = operations_of(generated)
+    text = (REPOSITORY / "docs" / "Reference" / f"{page}.md").read_text()
+    ours = set(re.findall(rf"^### `({dialect}\.[\w-]+)`", text, re.MULTILINE))
+    assert len(theirs) > 10
+    assert theirs - ours == set(), "jaxlib knows them, Tenon does not"
+    newer = {name for name in NEWER_OPERATIONS if name.startswith(dialect)}
+    assert ours - theirs == newer
+    # These only end regions or stand for nothing of their own.
+    assert ours - covered_operations() <= {"stablehlo.return", "sdy.return"}
+
+
+def older_spelling(text: str) -> str:
+    """Inherent attributes of operations without regions as older dumps have them: {...}, not <{...}>."""
+    return re.sub(r"<\{(.*)\}>( : \()", r"{\1}\2", text)
+
+
+@pytest.mark.parametrize("name", ROUND_TRIPS)
+def test_both_spellings_of_attributes(name: str) -> None:
+    """Attributes may stand in either place of the generic form, here and there."""
+    generic = tenon((TEXTS / f"{name}.mlir").read_text(), "--mlir-print-op-generic")
+    older = older_spelling(generic)
+    assert older != generic or "<{" not in generic
+    assert tenon(older, "--mlir-print-op-generic") == generic
+    assert jaxlib_generic(older) == jaxlib_generic(generic)
+
+
+def test_unknown_attributes_survive() -> None:
+    """Attributes of dialects that nobody has defined stay on whatever has them."""
+    text = """
+    module attributes {mhlo.num_partitions = 1 : i32, jax.own = "a", tf.own = [1, 2]} {
+      func.func @main(%x: tensor<2xf32> {jax.own = "b", mhlo.sharding = "{replicated}", tf.aliasing_output = 0 : i32})
+          -> (tensor<2xf32> {jax.result_info = "r", mhlo.own, tf.own = 1.0 : f32}) attributes {mhlo.own = @main, tf.own} {
+        %0 = stablehlo.add %x, %x {jax.own, mhlo.frontend_attributes = {k = "v"}, tf.own = dense<1> : tensor<2xi8>} : tensor<2xf32>
+        %1 = stablehlo.custom_call @own(%0) {mhlo.backend_config = {a = 1 : ui8}, tf.own = i32} : (tensor<2xf32>) -> tensor<2xf32>
+        return %1 : tensor<2xf32>
+      }
+    }
+    """
+    printed = tenon(text)
+    for attribute in re.findall(r"\b(?:jax|mhlo|tf)\.\w+(?: = (?:\"[^\"]*\"|[\w.@\[]+))?", text):
+        assert printed.count(attribute) >= text.count(attribute), attribute
+    check_text(text)
 
 
 def test_large_boolean_constants_are_refused() -> None:
