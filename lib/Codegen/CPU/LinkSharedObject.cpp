@@ -114,7 +114,8 @@ findUndefinedSymbols(ArrayRef<std::unique_ptr<llvm::object::ObjectFile>> files,
         continue;
       if (*flags & SymbolRef::SF_Undefined) {
         undefined.insert(*name);
-      } else if (!defined.try_emplace(*name).second) {
+      } else if (!defined.try_emplace(*name).second &&
+                 !(*flags & SymbolRef::SF_Weak)) {
         emitError() << "kernel symbol '" << *name
                     << "' is defined by two object files, expected one";
         return failure();

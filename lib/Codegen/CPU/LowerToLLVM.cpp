@@ -29,6 +29,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "tenon/Codegen/CPU/KernelFunction.h"
 #include "tenon/Codegen/CPU/Passes.h"
@@ -152,16 +153,95 @@ static void addEntryPoints(ModuleOp module) {
   }
 }
 
+/// Without the instruction, LLVM converts scalars of bf16 on the way (a select
+/// becomes one of f32) by a function of the compiler's runtime library, which
+/// is not there. Defines it: to nearest, ties to even, and what came from bf16
+/// goes back with all its bits.
+static void defineBf16Conversion(ModuleOp module) {
+  bool isNeeded =
+      module
+          .walk([](Operation *op) {
+            return llvm::any_of(op->getResultTypes(),
+                                [](Type type) {
+                                  return getElementTypeOrSelf(type).isBF16();
+                                })
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
+  if (!isNeeded)
+    return;
+  Location loc = module.getLoc();
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  Type word = b.getI32Type();
+  auto function = LLVM::LLVMFuncOp::create(
+      b, loc, "__truncsfbf2",
+      LLVM::LLVMFunctionType::get(b.getBF16Type(), {b.getF32Type()}),
+      LLVM::Linkage::WeakODR);
+  function.setVisibility_(LLVM::Visibility::Hidden);
+  function.setNoUnwind(true);
+  b.setInsertionPointToEnd(function.addEntryBlock(b));
+  auto constant = [&](uint32_t value) -> Value {
+    return LLVM::ConstantOp::create(b, loc, word,
+                                    b.getI32IntegerAttr(int32_t(value)));
+  };
+  Value bits = LLVM::BitcastOp::create(b, loc, word, function.getArgument(0));
+  Value high = LLVM::LShrOp::create(b, loc, bits, constant(16));
+  Value odd = LLVM::AndOp::create(b, loc, high, constant(1));
+  Value bias = LLVM::AddOp::create(b, loc, odd, constant(0x7fff));
+  Value rounded = LLVM::LShrOp::create(
+      b, loc, LLVM::AddOp::create(b, loc, bits, bias), constant(16));
+  Value low = LLVM::AndOp::create(b, loc, bits, constant(0xffff));
+  Value isExact =
+      LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, low, constant(0));
+  Value quiet = LLVM::SelectOp::create(
+      b, loc, isExact, high, LLVM::OrOp::create(b, loc, high, constant(0x40)));
+  Value magnitude = LLVM::AndOp::create(b, loc, bits, constant(0x7fffffff));
+  Value isNaN = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ugt,
+                                     magnitude, constant(0x7f800000));
+  Value result = LLVM::SelectOp::create(b, loc, isNaN, quiet, rounded);
+  result = LLVM::TruncOp::create(b, loc, b.getI16Type(), result);
+  LLVM::ReturnOp::create(
+      b, loc,
+      ValueRange(LLVM::BitcastOp::create(b, loc, b.getBF16Type(), result)));
+}
+
 //===----------------------------------------------------------------------===//
 // The pass order
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Of MLIR's arith-expand what is needed and no more: it would also write
+/// maximum and minimum as comparisons, to which zeros of both signs are equal.
+class ExpandArithmetic
+    : public PassWrapper<ExpandArithmetic, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandArithmetic)
+  explicit ExpandArithmetic(bool bf16) : bf16(bf16) {}
+
+  StringRef getName() const override { return "ExpandArithmetic"; }
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    if (bf16)
+      arith::populateExpandBFloat16Patterns(patterns);
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(
+            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+      signalPassFailure();
+  }
+
+private:
+  bool bf16;
+};
+} // namespace
+
 static void addLoweringPasses(OpPassManager &passes,
                               const FeatureSet &features) {
-  arith::ArithExpandOpsPassOptions expand;
   // Without the instruction, a conversion to bf16 would become a library call.
-  expand.includeBf16 = !features.hasAvx512Bf16();
-  passes.addPass(arith::createArithExpandOpsPass(expand));
+  passes.addPass(std::make_unique<ExpandArithmetic>(!features.hasAvx512Bf16()));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createSCFToControlFlowPass());
@@ -191,6 +271,8 @@ LogicalResult lowerToLLVM(ModuleOp module, const FeatureSet &features) {
   if (failed(passes.run(module)))
     return failure();
   addEntryPoints(module);
+  if (!features.hasAvx512Bf16())
+    defineBf16Conversion(module);
   return success();
 }
 

@@ -166,18 +166,24 @@ Value reducePrecision(const Point &p) {
     result = p.select(p.compare(arith::CmpIPredicate::ule, biased, smallest),
                       sign, result);
   }
-  Value rounded = arith::BitcastOp::create(p.b, p.loc, floats, result);
-  Value isNumber = p.compare(arith::CmpFPredicate::ORD, x, x);
-  return p.select(isNumber, rounded, x);
+  Value magnitude = arith::AndIOp::create(
+      p.b, p.loc, bits, integer(APInt::getSignedMaxValue(width)));
+  Value isNaN =
+      p.compare(arith::CmpIPredicate::ugt, magnitude, integer(infinity));
+  return arith::BitcastOp::create(p.b, p.loc, floats,
+                                  p.select(isNaN, bits, result));
 }
 
-/// The remainder of truncating division, exactly. In f64 a quotient below 2^29
-/// cut to an integer makes `x - q y` exact (24 bits times 29 bits fit), so each
-/// round of the loop takes at least 28 bits off the quotient.
+/// The remainder of truncating division, exactly. Of f32 and narrower types in
+/// f64: a quotient below 2^29 cut to an integer makes `x - q y` exact (24 bits
+/// times 29 bits fit), so each round of the loop takes at least 28 bits off the
+/// quotient. Of f64 by the C library.
 Value floatRemainder(const Point &p) {
   OpBuilder &b = p.b;
   Location loc = p.loc;
   Type floats = p.operands.front().getType();
+  if (getElementTypeOrSelf(floats).isF64())
+    return arith::RemFOp::create(b, loc, p.operands[0], p.operands[1]);
   Type wide = withLanesOf(b.getF64Type(), floats);
   auto number = [&](double value) { return numberOfType(b, loc, wide, value); };
   auto widen = [&](Value v) { return convertFloat(b, loc, v, b.getF64Type()); };

@@ -196,7 +196,8 @@ Value power(const Point &p) {
   if (p.isFloat())
     return p.math(MathFunction::pow);
   // Square and multiply over the bits of the exponent; a negative exponent
-  // gives the integer part of the reciprocal.
+  // gives the integer part of the reciprocal, which of zero is -1, as in
+  // divide.
   Value base = p.operands[0], exponent = p.operands[1];
   Value result = p.number(1), one = p.number(1), zero = p.number(0);
   Value square = base, bits = exponent;
@@ -218,8 +219,10 @@ Value power(const Point &p) {
   Value odd = p.compare(arith::CmpIPredicate::ne,
                         arith::AndIOp::create(p.b, p.loc, exponent, one), zero);
   Value alternating = p.select(odd, p.number(-1), one);
+  Value isZero = p.compare(arith::CmpIPredicate::eq, base, zero);
+  Value others = p.select(isZero, p.number(-1), zero);
   Value reciprocal =
-      p.select(isOne, one, p.select(isMinusOne, alternating, zero));
+      p.select(isOne, one, p.select(isMinusOne, alternating, others));
   return p.select(negative, reciprocal, result);
 }
 
@@ -377,7 +380,7 @@ const llvm::StringMap<Rule> &rules() {
       {"stablehlo.or", {bitwise<OrIOp>, bits}},
       {"stablehlo.popcnt", {unaryInteger<math::CtPopOp>, integers}},
       {"stablehlo.power", {power, numbers}},
-      {"stablehlo.reduce_precision", {reducePrecision, floats}},
+      {"stablehlo.reduce_precision", {reducePrecision, floats, false}},
       {"stablehlo.remainder", {remainder, numbers}},
       {"stablehlo.round_nearest_afz", {roundAwayFromZero, floats}},
       {"stablehlo.round_nearest_even", {unaryFloat<math::RoundEvenOp>, floats}},
