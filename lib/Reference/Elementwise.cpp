@@ -13,6 +13,8 @@
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
+#include "llvm/ADT/APFloat.h"
+
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -182,12 +184,6 @@ LogicalResult onPair(Operation *op, Interpreter &interpreter,
 //===----------------------------------------------------------------------===//
 // Comparisons, selections, conversions
 //===----------------------------------------------------------------------===//
-
-/// The key by which the total order of floating-point values sorts their bits.
-int64_t totalOrderKey(double value) {
-  auto bits = std::bit_cast<int64_t>(value);
-  return bits < 0 ? std::numeric_limits<int64_t>::min() - bits : bits;
-}
 
 template <typename T>
 bool compares(stablehlo::ComparisonDirection direction, T x, T y) {
@@ -407,24 +403,29 @@ LogicalResult evaluateNextAfter(Operation *op, Interpreter &,
 }
 
 /// Keeps `mantissaBits` digits and the exponents of `exponentBits`, rounding to
-/// even; what is too large becomes infinite, what is too small zero.
+/// even; what is too large becomes infinite, what is too small for fewer bits
+/// of exponent zero.
 LogicalResult evaluateReducePrecision(Operation *op, Interpreter &,
                                       ArrayRef<Tensor> operands,
                                       Tensors &results) {
   auto reduce = cast<stablehlo::ReducePrecisionOp>(op);
   int mantissaBits = reduce.getMantissaBits();
   int bias = (1 << (reduce.getExponentBits() - 1)) - 1;
+  auto type = cast<FloatType>(operands[0].elementType());
+  int smallest = llvm::APFloat::semanticsMinExponent(type.getFloatSemantics());
+  // With as many bits of exponent nothing leaves the range below.
+  bool narrower = 1 - bias > smallest;
   Tensor result(resultType(op));
   for (int64_t i = 0; i < result.size(); ++i) {
     double x = operands[0].elements[i].real;
     if (std::isfinite(x) && x != 0) {
-      int exponent;
-      std::frexp(x, &exponent);
-      double unit = std::ldexp(1.0, exponent - 1 - mantissaBits);
+      // Subnormal numbers have fewer digits, which are rounded in their place.
+      int exponent = std::max(std::ilogb(x), smallest);
+      double unit = std::ldexp(1.0, exponent - mantissaBits);
       double rounded = std::nearbyint(x / unit) * unit;
       if (std::fabs(rounded) >= std::ldexp(1.0, bias + 1))
         rounded = std::copysign(INFINITY, x);
-      else if (std::fabs(rounded) < std::ldexp(1.0, 1 - bias))
+      else if (narrower && std::fabs(rounded) < std::ldexp(1.0, 1 - bias))
         rounded = std::copysign(0.0, x);
       x = rounded;
     }

@@ -14,6 +14,9 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <bit>
+#include <limits>
+
 namespace tenon::reference {
 
 struct Evaluator {
@@ -35,6 +38,13 @@ llvm::ArrayRef<Evaluator> linearAlgebraEvaluators();
 llvm::ArrayRef<Evaluator> quantizedEvaluators();
 llvm::ArrayRef<Evaluator> channelEvaluators();
 llvm::ArrayRef<Evaluator> shardingEvaluators();
+
+/// The key by which the total order of floating-point values sorts their bits:
+/// below zero the larger magnitudes come first, and -0 comes before 0.
+inline int64_t totalOrderKey(double value) {
+  auto bits = std::bit_cast<int64_t>(value);
+  return bits < 0 ? bits ^ std::numeric_limits<int64_t>::max() : bits;
+}
 
 /// Custom calls that are LAPACK routines, see LapackCalls.cpp.
 bool isLapackCall(mlir::Operation *op);

@@ -11,7 +11,6 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -218,9 +217,8 @@ LogicalResult evaluateTopK(Operation *op, Interpreter &,
     std::iota(order.begin(), order.end(), 0);
     auto larger = [&](int64_t x, int64_t y) {
       Element a = elementAt(x), b = elementAt(y);
-      if (isFloat(type)) // NaN counts as largest
-        return std::isnan(b.real) ? false
-                                  : std::isnan(a.real) || a.real > b.real;
+      if (isFloat(type)) // as the compiled code and XLA's
+        return totalOrderKey(a.real) > totalOrderKey(b.real);
       return isUnsigned(type) ? uint64_t(a.integer) > uint64_t(b.integer)
                               : a.integer > b.integer;
     };

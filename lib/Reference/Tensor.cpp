@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/APFloat.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -128,7 +129,36 @@ Element reference::integerElement(int64_t value, Type type) {
   return round({0, value}, type);
 }
 
+/// Digits of the fraction of an IEEE type, whose NaN have every bit of the
+/// exponent set; nothing for other types.
+static std::optional<int> fractionOf(FloatType type) {
+  if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type))
+    return std::nullopt;
+  return llvm::APFloat::semanticsPrecision(type.getFloatSemantics()) - 1;
+}
+
+/// A NaN keeps the bits that fit, also those that arithmetic would change.
+static double nanFromBits(uint64_t bits, int width, int fraction) {
+  uint64_t sign = (bits >> (width - 1)) << 63;
+  uint64_t payload = bits & ((uint64_t(1) << fraction) - 1);
+  return std::bit_cast<double>(sign | uint64_t(0x7ff) << 52 |
+                               payload << (52 - fraction));
+}
+
+static uint64_t bitsOfNaN(double value, int width, int fraction) {
+  auto bits = std::bit_cast<uint64_t>(value);
+  uint64_t payload = (bits & ((uint64_t(1) << 52) - 1)) >> (52 - fraction);
+  if (payload == 0)
+    payload = uint64_t(1) << (fraction - 1);
+  uint64_t exponent = (uint64_t(1) << (width - 1 - fraction)) - 1;
+  return (bits >> 63) << (width - 1) | exponent << fraction | payload;
+}
+
 uint64_t reference::bitsOf(Element value, Type type) {
+  auto ieee = dyn_cast<FloatType>(type);
+  if (ieee && std::isnan(value.real))
+    if (auto fraction = fractionOf(ieee))
+      return bitsOfNaN(value.real, int(widthOf(type)), *fraction);
   if (auto floatType = dyn_cast<FloatType>(type))
     return narrowed(value.real, floatType).bitcastToAPInt().getZExtValue();
   int64_t width = widthOf(type);
@@ -140,6 +170,9 @@ Element reference::fromBits(uint64_t bits, Type type) {
   if (auto floatType = dyn_cast<FloatType>(type)) {
     llvm::APFloat value(floatType.getFloatSemantics(),
                         llvm::APInt(widthOf(type), bits));
+    auto fraction = fractionOf(floatType);
+    if (value.isNaN() && fraction)
+      return {nanFromBits(bits, int(widthOf(type)), *fraction), 0};
     return {asDouble(value), 0};
   }
   return integerElement(bits, type);
