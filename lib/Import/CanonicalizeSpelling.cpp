@@ -291,6 +291,32 @@ struct MapOnTensors : OpRewritePattern<MapOp> {
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Conditionals
+//===----------------------------------------------------------------------===//
+
+/// The same branches by number: 0 if the predicate holds, else 1.
+struct IfAsCase : OpRewritePattern<IfOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(IfOp op,
+                                PatternRewriter &rewriter) const override {
+    auto index = RankedTensorType::get({}, rewriter.getI32Type());
+    Value otherwise = NotOp::create(rewriter, op.getLoc(), op.getPred());
+    Value number = ConvertOp::create(rewriter, op.getLoc(), index, otherwise);
+    auto replacement =
+        CaseOp::create(rewriter, op.getLoc(), op.getResultTypes(), number, 2);
+    rewriter.inlineRegionBefore(op.getTrueBranch(),
+                                replacement.getBranches()[0],
+                                replacement.getBranches()[0].end());
+    rewriter.inlineRegionBefore(op.getFalseBranch(),
+                                replacement.getBranches()[1],
+                                replacement.getBranches()[1].end());
+    replacement->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.replaceOp(op, replacement);
+    return success();
+  }
+};
+
 class CanonicalizeSpelling
     : public tenon::importer::impl::CanonicalizeSpellingPassBase<
           CanonicalizeSpelling> {
@@ -302,7 +328,7 @@ class CanonicalizeSpelling
             ConvertBeforeProducts<DotGeneralOp>, ConvertToSameType,
             NameCompareType, GetOfTuple, LeadingBroadcast, GeneralDot,
             StaticReshape, StaticBroadcast, StaticIota, StaticSlice, StaticPad,
-            StaticGather, KnownDimensionSize, MapOnTensors>(context);
+            StaticGather, KnownDimensionSize, MapOnTensors, IfAsCase>(context);
     patterns = std::move(set);
     return success();
   }

@@ -162,3 +162,27 @@ func.func @float_sums_of_integers(%x: tensor<2x3xi16>, %y: tensor<3x2xi16>) -> t
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x3xi16>, tensor<3x2xi16>) -> tensor<2x2xf16>
   return %0 : tensor<2x2xf16>
 }
+
+// -----
+
+// A conditional is a case: 0 if the predicate holds, else 1.
+
+// CHECK-LABEL: func.func @conditional
+// CHECK-SAME: (%[[P:.*]]: tensor<i1>, %[[X:.*]]: tensor<4xf32>)
+// CHECK: %[[N:.*]] = stablehlo.not %[[P]]
+// CHECK: %[[I:.*]] = stablehlo.convert %[[N]] : (tensor<i1>) -> tensor<i32>
+// CHECK: %[[C:.*]] = "stablehlo.case"(%[[I]]) ({
+// CHECK-NEXT: stablehlo.negate
+// CHECK: }, {
+// CHECK-NEXT: stablehlo.abs
+// CHECK: return %[[C]]
+func.func @conditional(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.if"(%p) ({
+    %1 = stablehlo.negate %x : tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }, {
+    %1 = stablehlo.abs %x : tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
