@@ -78,6 +78,11 @@ public:
   /// Rounds to a type, or to f32 for 16-bit types while a reducer runs.
   Element roundTo(Element value, mlir::Type type) const;
 
+  /// Makes a value from outside known to the regions that are evaluated.
+  void define(mlir::Value value, const Tensor &tensor) {
+    values[value] = tensor;
+  }
+
   const InterpreterLimits &limits() const { return bounds; }
   Devices &devices() const { return *meeting; }
   int64_t process() const { return number; }
