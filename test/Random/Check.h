@@ -1,0 +1,38 @@
+//===- Check.h - Interpreted and compiled results of a module ------------===//
+//
+// Compiles and runs a module without arguments, walks its operations with the
+// interpreter on what the compiled code computed, and holds both to the table
+// of error bounds.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TEST_RANDOM_CHECK_H
+#define TENON_TEST_RANDOM_CHECK_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon::random {
+
+struct CheckOptions {
+  std::string cpu; // as for tenon compile; empty for the host
+  bool fuse = true;
+  unsigned threads = 1;
+};
+
+/// What was compared.
+struct CheckResult {
+  /// Why nothing could be compared; empty if it was.
+  std::string failure;
+  /// One line per operation whose results differ, most three.
+  std::vector<std::string> differences;
+  int64_t equal = 0, bounded = 0, unjudged = 0; // results by exactness
+};
+
+/// `path` is a file of StableHLO text.
+CheckResult checkModule(const std::string &path, const CheckOptions &options);
+
+} // namespace tenon::random
+
+#endif // TENON_TEST_RANDOM_CHECK_H

@@ -1,0 +1,180 @@
+//===- main.cpp - Random programs, interpreted and compiled --------------===//
+//
+//   TenonRandom generate FIRST COUNT           prints a module
+//   TenonRandom check FILE [--cpu=C] [--fuse=false]
+//   TenonRandom run FIRST LAST [--keep=FOLDER]
+//
+// `run` checks programs FIRST to LAST - 1 in modules of 200, each in a process
+// of its own, with the feature set and grouping that the module's number says.
+// Programs that fail are checked alone, reduced with tenon-reduce, and kept.
+// Exits with 1 if any fails. Resume with the next number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "Program.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace tenon::random;
+using llvm::StringRef;
+
+namespace {
+
+constexpr uint64_t programsPerModule = 200;
+constexpr unsigned secondsPerModule = 600;
+
+int usage() {
+  llvm::errs() << "usage:\n"
+                  "  TenonRandom generate FIRST COUNT\n"
+                  "  TenonRandom check FILE [--cpu=C] [--fuse=false]\n"
+                  "  TenonRandom run FIRST LAST [--keep=FOLDER]\n";
+  return 2;
+}
+
+int check(const std::string &file, const CheckOptions &options) {
+  CheckResult result = checkModule(file, options);
+  if (!result.failure.empty()) {
+    llvm::outs() << file << ": " << result.failure << "\n";
+    return 1;
+  }
+  for (const std::string &difference : result.differences)
+    llvm::outs() << difference << "\n";
+  llvm::outs() << result.equal << " equal, " << result.bounded << " bounded, "
+               << result.unjudged << " unjudged results, "
+               << result.differences.size() << " differences\n";
+  return result.differences.empty() ? 0 : 1;
+}
+
+class Runner {
+public:
+  Runner(std::string self, std::string folder)
+      : self(std::move(self)), folder(std::move(folder)) {}
+
+  int run(uint64_t first, uint64_t last) {
+    uint64_t failed = 0;
+    for (uint64_t at = first; at < last; at += programsPerModule) {
+      uint64_t count = std::min(programsPerModule, last - at);
+      if (passes(at, count))
+        continue;
+      uint64_t alone = 0;
+      for (uint64_t number = at; number < at + count; ++number)
+        if (!passes(number, 1, at)) {
+          ++alone;
+          keep(number, 1, at);
+        }
+      if (alone == 0)
+        keep(at, count, at); // only together
+      failed += std::max<uint64_t>(alone, 1);
+    }
+    llvm::outs() << "programs " << first << " to " << last - 1 << ": " << failed
+                 << " failed\n";
+    return failed ? 1 : 0;
+  }
+
+private:
+  std::string fileOf(uint64_t first, uint64_t count) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, "programs-" + std::to_string(first) +
+                                      (count == 1 ? "" : "-module") + ".mlir");
+    return path.str().str();
+  }
+
+  /// The settings depend on the number of the module a program is in.
+  std::vector<std::string> commandFor(const std::string &file,
+                                      uint64_t module) const {
+    static constexpr std::array<StringRef, 4> cpus = {"host", "x86-64-v3",
+                                                      "host", "x86-64-v4"};
+    uint64_t number = module / programsPerModule;
+    std::vector<std::string> command = {self, "check", file,
+                                        "--cpu=" + cpus[number % 4].str()};
+    if (number % 5 == 4)
+      command.push_back("--fuse=false");
+    return command;
+  }
+
+  bool passes(uint64_t first, uint64_t count, uint64_t module) {
+    std::string file = fileOf(first, count);
+    std::error_code error;
+    llvm::raw_fd_ostream out(file, error);
+    if (error) {
+      llvm::errs() << "error: cannot write '" << file << "'\n";
+      exit(1);
+    }
+    out << randomModule(first, count);
+    out.close();
+    std::vector<std::string> command = commandFor(file, module);
+    std::vector<StringRef> arguments(command.begin(), command.end());
+    int code = llvm::sys::ExecuteAndWait(self, arguments, std::nullopt, {},
+                                         secondsPerModule);
+    if (code == 0)
+      llvm::sys::fs::remove(file);
+    return code == 0;
+  }
+  bool passes(uint64_t first, uint64_t count) {
+    return passes(first, count, first);
+  }
+
+  /// Reduces a module that fails and says where it is.
+  void keep(uint64_t first, uint64_t count, uint64_t module) {
+    std::string file = fileOf(first, count);
+    std::string reduced = file.substr(0, file.size() - 5) + ".reduced.mlir";
+    std::vector<std::string> command = commandFor("{}", module);
+    std::string reducer =
+        (llvm::sys::path::parent_path(self) + "/tenon-reduce").str();
+    std::string test =
+        "--test=! (" + llvm::join(command, " ") + ") >/dev/null 2>&1";
+    int code = llvm::sys::ExecuteAndWait(
+        reducer, {reducer, file, test, "-o", reduced}, std::nullopt, {}, 600);
+    llvm::outs() << "failed: " << (code == 0 ? reduced : file) << " with";
+    for (const std::string &word : llvm::ArrayRef(command).drop_front(3))
+      llvm::outs() << " " << word;
+    llvm::outs() << "\n";
+  }
+
+  std::string self, folder;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  std::vector<std::string> words;
+  CheckOptions options;
+  std::string folder = ".";
+  for (int i = 1; i < argc; ++i) {
+    StringRef word = argv[i];
+    if (word.consume_front("--cpu="))
+      options.cpu = word.str();
+    else if (word.consume_front("--keep="))
+      folder = word.str();
+    else if (word == "--fuse=false")
+      options.fuse = false;
+    else if (word.starts_with("--"))
+      return usage();
+    else
+      words.push_back(word.str());
+  }
+  uint64_t first = 0, second = 0;
+  if (words.size() == 2 && words[0] == "check")
+    return check(words[1], options);
+  if (words.size() != 3 || StringRef(words[1]).getAsInteger(10, first) ||
+      StringRef(words[2]).getAsInteger(10, second))
+    return usage();
+  if (words[0] == "generate") {
+    llvm::outs() << randomModule(first, second);
+    return 0;
+  }
+  if (words[0] != "run" || llvm::sys::fs::create_directories(folder))
+    return usage();
+  std::string self = llvm::sys::fs::getMainExecutable(argv[0], (void *)usage);
+  return Runner(self, folder).run(first, second);
+}
