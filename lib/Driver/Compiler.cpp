@@ -36,7 +36,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -265,7 +264,7 @@ ExitCode Compilation::read() {
   codegen::prepareContext(*context);
   if (options.from) {
     context->loadAllAvailableDialects();
-    module = parseSourceFile<ModuleOp>(options.input, context.get());
+    module = importer::readFormFile(options.input, *context);
   } else {
     module = importer::readStableHLOFile(options.input, *context);
   }

@@ -154,11 +154,13 @@ private:
   /// `%name`, `%name:results` or `%name#result`: the parser allocates a slot
   /// for every result number below the one it reads.
   void value() {
-    ++at;
+    size_t name = at++;
     while (isWord(peek()) || peek() == '-')
       ++at;
     if (peek() != '#' && peek() != ':')
       return;
+    bool isUse = peek() == '#';
+    StringRef named = slice(name, at);
     size_t start = at + 1;
     if (start >= text.size() || !isDigit(text[start]))
       return;
@@ -167,8 +169,18 @@ private:
       ++at;
     int64_t count = 0;
     if (slice(start, at).getAsInteger(10, count) || count > limits.results)
-      report(start, formatv("result number {0}, at most {1} are read",
-                            slice(start, at), limits.results));
+      return report(start, formatv("result number {0}, at most {1} are read",
+                                   slice(start, at), limits.results));
+    if (!isUse)
+      return;
+    int64_t &largest = resultNumbers[named];
+    allResults += std::max<int64_t>(count - largest, 0);
+    largest = std::max(largest, count);
+    int64_t most = std::max<int64_t>(limits.results, int64_t(text.size()));
+    if (allResults > most)
+      report(start, formatv("result numbers that add up to {0}, at most {1} "
+                            "are read",
+                            allResults, most));
   }
 
   /// A bare word: an operation, a keyword or the head of a type.
@@ -324,6 +336,9 @@ private:
   int64_t operations = 0;
   SmallVector<char, 64> brackets;
   StringMap<AliasCost> aliases;
+  /// The largest result number used of each name, and their sum.
+  StringMap<int64_t> resultNumbers;
+  int64_t allResults = 0;
   /// The alias whose definition is being read; empty inside the module.
   StringRef defined;
   std::optional<TextFault> fault;

@@ -23,6 +23,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -171,30 +172,34 @@ LogicalResult checkStaticShapes(ModuleOp module, Location whole) {
   return failure(walk.wasInterrupted());
 }
 
+/// Makes `text` the source to parse, within the limits.
+static LogicalResult addBounded(llvm::SourceMgr &sources, StringRef text,
+                                StringRef name, MLIRContext &context,
+                                const TextLimits &limits) {
+  auto whole = FileLineColLoc::get(&context, name, 1, 1);
+  if (text.starts_with("ML\xefR"))
+    return emitError(whole) << "holds bytecode; export the step as text, with "
+                               "as_text()";
+  auto buffer =
+      llvm::WritableMemoryBuffer::getNewUninitMemBuffer(text.size(), name);
+  if (!buffer)
+    return emitError(whole)
+           << "cannot hold " << text.size() << " bytes of text";
+  std::copy(text.begin(), text.end(), buffer->getBufferStart());
+  if (std::optional<TextFault> fault = boundText(buffer->getBuffer(), limits))
+    return emitError(locate(context, name, text, fault->offset))
+           << fault->message;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  return success();
+}
+
 OwningOpRef<ModuleOp> readStableHLO(StringRef text, StringRef name,
                                     MLIRContext &context,
                                     const ReadOptions &options) {
   auto whole = FileLineColLoc::get(&context, name, 1, 1);
-  if (text.starts_with("ML\xefR")) {
-    emitError(whole) << "holds bytecode; export the step as text, with "
-                        "as_text()";
-    return nullptr;
-  }
-  auto buffer =
-      llvm::WritableMemoryBuffer::getNewUninitMemBuffer(text.size(), name);
-  if (!buffer) {
-    emitError(whole) << "cannot hold " << text.size() << " bytes of text";
-    return nullptr;
-  }
-  std::copy(text.begin(), text.end(), buffer->getBufferStart());
-  if (std::optional<TextFault> fault =
-          boundText(buffer->getBuffer(), options.limits)) {
-    emitError(locate(context, name, text, fault->offset)) << fault->message;
-    return nullptr;
-  }
-
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  if (failed(addBounded(sources, text, name, context, options.limits)))
+    return nullptr;
   bool allowed = context.allowsUnregisteredDialects();
   context.allowUnregisteredDialects(true);
   ParserConfig config(&context, /*verifyAfterParse=*/false);
@@ -207,17 +212,36 @@ OwningOpRef<ModuleOp> readStableHLO(StringRef text, StringRef name,
   return module;
 }
 
+/// Null after a diagnostic.
+static std::unique_ptr<llvm::MemoryBuffer> openText(StringRef path,
+                                                    MLIRContext &context) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (buffer)
+    return std::move(*buffer);
+  emitError(UnknownLoc::get(&context))
+      << "cannot read '" << path << "': " << buffer.getError().message();
+  return nullptr;
+}
+
+static StringRef nameOf(StringRef path) {
+  return path == "-" ? StringRef("<stdin>") : path;
+}
+
 OwningOpRef<ModuleOp> readStableHLOFile(StringRef path, MLIRContext &context,
                                         const ReadOptions &options) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!buffer) {
-    emitError(UnknownLoc::get(&context))
-        << "cannot read '" << path << "': " << buffer.getError().message();
+  auto buffer = openText(path, context);
+  if (!buffer)
     return nullptr;
-  }
-  return readStableHLO((*buffer)->getBuffer(),
-                       path == "-" ? StringRef("<stdin>") : path, context,
-                       options);
+  return readStableHLO(buffer->getBuffer(), nameOf(path), context, options);
+}
+
+OwningOpRef<ModuleOp> readFormFile(StringRef path, MLIRContext &context) {
+  auto buffer = openText(path, context);
+  llvm::SourceMgr sources;
+  if (!buffer || failed(addBounded(sources, buffer->getBuffer(), nameOf(path),
+                                   context, TextLimits())))
+    return nullptr;
+  return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
 }
 
 } // namespace tenon::importer

@@ -10,6 +10,7 @@
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Support/CheckedArithmetic.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -82,7 +83,24 @@ class VerifyStepForm
         refuse(op) << "step form holds tensors of static shape, found a result "
                       "of type "
                    << type;
+      else if (!isa<tenon::stablehlo::ConstantOp>(op))
+        checkSize(op, tensor);
     }
+  }
+
+  /// Sums over all tensors of a program have to fit in 63 bits. Constants are
+  /// held as one element if they repeat it, and may be simplified away.
+  void checkSize(Operation *op, RankedTensorType type) {
+    constexpr int64_t most = int64_t(1) << 40;
+    Type element = type.getElementType();
+    if (!element.isIntOrFloat())
+      return;
+    auto bytes = tenon::mulChecked(
+        type.getNumElements(),
+        int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)));
+    if (!bytes || *bytes > most)
+      refuse(op) << "step form holds tensors of at most " << most
+                 << " bytes, found the type " << type;
   }
 
   template <typename Attr>
@@ -98,6 +116,9 @@ class VerifyStepForm
     llvm::StringMap<unsigned> names;
     llvm::DenseMap<int64_t, unsigned> successors;
     for (unsigned index = 0; index < main.getNumArguments(); ++index) {
+      if (auto type =
+              dyn_cast<RankedTensorType>(main.getArgumentTypes()[index]))
+        checkSize(main, type);
       DictionaryAttr attributes = main.getArgAttrDict(index);
       auto role = require<RoleAttr>(main, attributes, tenon::step::roleAttrName,
                                     "argument", index);

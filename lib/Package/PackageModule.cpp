@@ -102,6 +102,12 @@ LogicalResult Packager::addConstant(exec::ConstantOp op) {
     return op.emitOpError("holds a constant whose bytes are elided");
   auto type = cast<RankedTensorType>(value.getType());
   uint64_t bytes = storedBytes(type), offset = op.getOffset();
+  // A constant that repeats one element may be larger than any text.
+  constexpr uint64_t most = uint64_t(1) << 32;
+  if (offset + bytes > most)
+    return op.emitOpError("needs constants of ")
+           << offset + bytes << " bytes, at most " << most
+           << " are written; compute it in the step";
   if (package.constants.size() < offset + bytes)
     package.constants.resize(offset + bytes);
   std::byte *to = package.constants.data() + offset;

@@ -65,3 +65,14 @@ func.func private @other() {
 // expected-error@+1 {{step form holds a public function @main}}
 module {
 }
+
+// -----
+
+// A terabyte is the most.
+func.func @main(%x: tensor<1048576x1048576xi8> {step.role = #step.role<batch>, step.role_reason = "", step.name = "x", step.aliases = []}) {
+  // expected-error@+1 {{step form holds tensors of at most 1099511627776 bytes, found the type 'tensor<1048576x1048577xi8>'}}
+  %0 = stablehlo.iota dim = 0 : tensor<1048576x1048577xi8>
+  // What repeats one element takes no memory before it is needed.
+  %1 = stablehlo.constant dense<1> : tensor<1048576x1048577xi8>
+  return
+}

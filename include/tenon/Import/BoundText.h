@@ -32,7 +32,8 @@ struct TextLimits {
   int64_t operations = 10'000'000;
   /// Digits of one number outside a string.
   int64_t digits = 1024;
-  /// Results of one operation.
+  /// Number of one result, and, if the text has not as many bytes itself, the
+  /// largest numbers of all names together: the parser makes room for each.
   int64_t results = 1'000'000;
   /// Uses of aliases a type or attribute alias expands to.
   int64_t aliasSize = 1'000'000;
@@ -45,8 +46,8 @@ struct TextFault {
 };
 
 /// Scans `text` and reports the first thing beyond `limits`. Time is linear in
-/// the text; memory in the number of aliases. Malformed text is no fault here:
-/// the parser reports it.
+/// the text; memory in the number of aliases and of names with results.
+/// Malformed text is no fault here: the parser reports it.
 ///
 /// Boolean constants written as one byte per element
 /// (`dense<"0x0001..."> : tensor<200xi1>`) are recoded in place to the bits

@@ -45,6 +45,11 @@ mlir::OwningOpRef<mlir::ModuleOp>
 readStableHLOFile(llvm::StringRef path, mlir::MLIRContext &context,
                   const ReadOptions &options = {});
 
+/// Reads and parses a text between stages: bounded as program text, then parsed
+/// and verified with the dialects of `context`.
+mlir::OwningOpRef<mlir::ModuleOp> readFormFile(llvm::StringRef path,
+                                               mlir::MLIRContext &context);
+
 /// Reports every dynamic shape in `module`, naming the argument of @main it
 /// belongs to where there is one, at `whole` where the location says no place.
 llvm::LogicalResult checkStaticShapes(mlir::ModuleOp module,

@@ -95,6 +95,15 @@ TEST(BoundText, Numbers) {
             "result number 4294967295, at most 1000000 are read");
 }
 
+TEST(BoundText, ResultNumbersTogether) {
+  EXPECT_EQ(scan("%x#600000 %y#400000 %x#500000"), "");
+  EXPECT_EQ(scan("%x#600000 %y#400001"),
+            "result numbers that add up to 1000001, at most 1000000 are read");
+  // A text that is longer can hold operations with as many results.
+  std::string blanks(1000001, ' ');
+  EXPECT_EQ(scan("%x#600000 %y#400001" + blanks), "");
+}
+
 TEST(BoundText, Aliases) {
   auto chain = [](int length) {
     std::string text = "#a0 = 1\n";
