@@ -79,9 +79,17 @@ private:
 
   template <typename Vector, typename Function>
   void each(const Vector *vector, Function function) {
-    if (vector)
-      for (const auto *element : *vector)
-        function(*element);
+    if (!vector)
+      return;
+    // The verifier aligns a vector's length, and tables, but no slices in it.
+    if constexpr (std::is_same_v<Vector,
+                                 flatbuffers::Vector<const fb::Slice *>>)
+      if (reinterpret_cast<uintptr_t>(vector->Data()) % alignof(fb::Slice)) {
+        complete = false;
+        return;
+      }
+    for (const auto *element : *vector)
+      function(*element);
   }
 
   static std::vector<std::string>
@@ -94,11 +102,15 @@ private:
     return result;
   }
 
+  /// Copied as bytes: the verifier aligns a vector's length, not its elements.
   template <typename Number>
   static std::vector<Number>
   numbers(const flatbuffers::Vector<Number> *values) {
-    return values ? std::vector<Number>(values->begin(), values->end())
-                  : std::vector<Number>();
+    std::vector<Number> result(values ? values->size() : 0);
+    if (!result.empty())
+      std::memcpy(result.data(), values->Data(),
+                  result.size() * sizeof(Number));
+    return result;
   }
 
   Slice slice(const fb::Slice *value) {
