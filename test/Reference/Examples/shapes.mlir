@@ -114,6 +114,52 @@ func.func private @sort_e1() {
   return
 }
 
+// Operations of the dynamic family are static where every extent is known.
+func.func private @dynamic_broadcast_in_dim_e1() {
+  %x = stablehlo.constant dense<[[1], [2]]> : tensor<2x1xi32>
+  %shape = stablehlo.constant dense<[2, 3, 2]> : tensor<3xi64>
+  %0 = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [2, 1] : (tensor<2x1xi32>, tensor<3xi64>) -> tensor<2x3x2xi32>
+  check.expect_eq_const %0, dense<[[[1, 2], [1, 2], [1, 2]], [[1, 2], [1, 2], [1, 2]]]> : tensor<2x3x2xi32>
+  return
+}
+func.func private @dynamic_gather_e1() {
+  %x = stablehlo.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi32>
+  %i = stablehlo.constant dense<[[2], [0]]> : tensor<2x1xi64>
+  %sizes = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+  %0 = "stablehlo.dynamic_gather"(%x, %i, %sizes) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<3x2xi32>, tensor<2x1xi64>, tensor<2xi64>) -> tensor<2x2xi32>
+  check.expect_eq_const %0, dense<[[5, 6], [1, 2]]> : tensor<2x2xi32>
+  return
+}
+func.func private @dynamic_iota_e1() {
+  %shape = stablehlo.constant dense<[3, 2]> : tensor<2xi64>
+  %0 = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<2xi64>) -> tensor<3x2xi64>
+  check.expect_eq_const %0, dense<[[0, 0], [1, 1], [2, 2]]> : tensor<3x2xi64>
+  return
+}
+func.func private @dynamic_pad_e1() {
+  %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %z = stablehlo.constant dense<9> : tensor<i32>
+  %low = stablehlo.constant dense<[1]> : tensor<1xi64>
+  %high = stablehlo.constant dense<[2]> : tensor<1xi64>
+  %between = stablehlo.constant dense<[1]> : tensor<1xi64>
+  %0 = stablehlo.dynamic_pad %x, %z, %low, %high, %between : (tensor<2xi32>, tensor<i32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<6xi32>
+  check.expect_eq_const %0, dense<[9, 1, 9, 2, 9, 9]> : tensor<6xi32>
+  return
+}
+func.func private @dynamic_reshape_e1() {
+  %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi64>
+  %shape = stablehlo.constant dense<[3, 2]> : tensor<2xi64>
+  %0 = stablehlo.dynamic_reshape %x, %shape : (tensor<2x3xi64>, tensor<2xi64>) -> tensor<3x2xi64>
+  check.expect_eq_const %0, dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi64>
+  return
+}
+func.func private @get_dimension_size_e1() {
+  %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi64>
+  %0 = stablehlo.get_dimension_size %x, dim = 1 : (tensor<2x3xi64>) -> tensor<i32>
+  check.expect_eq_const %0, dense<3> : tensor<i32>
+  return
+}
+
 func.func @main() {
   func.call @constant_e1() : () -> ()
   func.call @iota_e1() : () -> ()
@@ -130,5 +176,11 @@ func.func @main() {
   func.call @gather_e1() : () -> ()
   func.call @scatter_e1() : () -> ()
   func.call @sort_e1() : () -> ()
+  func.call @dynamic_broadcast_in_dim_e1() : () -> ()
+  func.call @dynamic_gather_e1() : () -> ()
+  func.call @dynamic_iota_e1() : () -> ()
+  func.call @dynamic_pad_e1() : () -> ()
+  func.call @dynamic_reshape_e1() : () -> ()
+  func.call @get_dimension_size_e1() : () -> ()
   return
 }
