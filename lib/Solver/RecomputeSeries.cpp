@@ -347,7 +347,8 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
   // Beyond these the integers of a series would be too coarse.
   if (graph.baseCost > int64_t(1e15) || bytes > int64_t(1e15))
     return known;
-  constexpr int rounds = 120;
+  // Steps are cheap on small graphs.
+  const int rounds = std::clamp(50'000 / (graph.nodes + 1), 120, 500);
   Cuts cuts;
   int64_t bound = known.bound;
   auto attempt = [&](Cuts candidate) {
