@@ -40,7 +40,9 @@ constexpr size_t mostDivedBodies = 1'500'000;
 constexpr size_t mostBodiesToFirstFit = 5000;
 constexpr size_t mostBodiesToPair = 500;
 /// Without a limit from the caller: so many visits of a waiting body in all.
+/// Whether a capacity suffices is worth more than a slightly smaller arena.
 constexpr int64_t defaultVisits = 600'000'000;
+constexpr int64_t defaultVisitsToCapacity = 1'200'000'000;
 
 class ComponentSolver {
 public:
@@ -276,7 +278,7 @@ OffsetPackingSolution solveOffsetPacking(const OffsetPackingProblem &problem,
     }
   int64_t granted = options.nodes;
   if (granted == OffsetPackingOptions::automatic)
-    granted = defaultVisits /
+    granted = (problem.capacity ? defaultVisitsToCapacity : defaultVisits) /
               std::max<int64_t>(1, static_cast<int64_t>(model.bodies.size()));
   int64_t nodes = std::max<int64_t>(granted, 0);
   for (const std::vector<int32_t> &bodies : splitBodies(model)) {

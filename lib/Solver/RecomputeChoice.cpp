@@ -33,7 +33,7 @@ RecomputeSolver::RecomputeSolver(const RecomputeProblem &problem,
     int32_t begin = graph.producer[value];
     std::span<const int32_t> users = graph.users(value);
     int32_t end = users.empty() ? begin : users.back();
-    int64_t bytes = graph.cheapestForm(value, 0, 1).bytes;
+    int64_t bytes = graph.freeBytes(value);
     keepAll[begin] += bytes;
     keepAll[end + 1] -= bytes;
   }
@@ -133,6 +133,8 @@ BoundChoice RecomputeSolver::bound(int64_t budget, bool anyOrder) {
     CutNetwork::Best best =
         list[i].network->bestBound(budget, list[i].front, allowance);
     flows -= before - allowance;
+    if (list[i].network->anyTransfer())
+      list[i].network->priceTransfers(budget, best);
     if (best.bound > result.bound) {
       result.bound = best.bound;
       result.candidate = static_cast<int32_t>(i);
@@ -152,6 +154,7 @@ RecomputeCertificate RecomputeSolver::certificate(const BoundChoice &choice,
       network.certificate(anyOrder ? Kind::AnyOrder : Kind::GivenOrder);
   result.numerator = choice.price.numerator;
   result.denominator = choice.price.denominator;
+  result.transferNumerator = choice.price.transfer;
   return result;
 }
 

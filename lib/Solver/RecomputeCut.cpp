@@ -33,6 +33,8 @@ CutNetwork::CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder)
     std::fill(before.begin(), before.begin() + cut, 1);
     std::fill(after.begin() + cut + 1, after.end(), 1);
   }
+  for (int32_t node = 0; node < graph.nodes; ++node)
+    timeAfter += before[node] ? 0 : graph.mostCost[node];
   present.assign(graph.values, 0);
   for (int32_t value : graph.inputs(cut))
     present[value] = 1;
@@ -46,7 +48,7 @@ CutNetwork::CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder)
       if (after[user]) {
         wanted[value] = 2;
         inNetwork[graph.producer[value]] = 1;
-        needed += graph.cheapestForm(value, 0, 1).bytes;
+        needed += graph.freeBytes(value);
         break;
       }
   }
@@ -94,7 +96,7 @@ void CutNetwork::buildArcs() {
   network.build();
 }
 
-Price CutNetwork::makePrice(double price) const {
+Price CutNetwork::makePrice(double price, double transfer) const {
   int64_t cost = 1, bytes = 1;
   for (int32_t node : netNodes)
     cost += graph.cost[node];
@@ -102,7 +104,7 @@ Price CutNetwork::makePrice(double price) const {
     bytes += graph.bytes[value];
     for (const RecomputeGraph::Form &form : graph.forms[value]) {
       bytes += form.bytes;
-      cost += form.cost;
+      cost += form.cost + form.loadCost + form.transfer;
     }
   }
   constexpr double room = 1e18;
@@ -112,29 +114,45 @@ Price CutNetwork::makePrice(double price) const {
   result.denominator = std::max<int64_t>(1, int64_t(scale));
   double numerator = price * double(result.denominator);
   result.numerator = int64_t(std::min(numerator, room / double(bytes)));
+  result.transfer = std::min(result.denominator,
+                             int64_t(transfer * double(result.denominator)));
   return result;
 }
 
-RecomputeGraph::Form CutNetwork::formOf(int32_t value, Price price) const {
-  return graph.cheapestForm(value, price.numerator,
-                            freeRecompute ? 0 : price.denominator);
+bool CutNetwork::anyTransfer() const {
+  for (int32_t value : netValues)
+    for (const RecomputeGraph::Form &form : graph.forms[value])
+      if (form.transfer > 0)
+        return true;
+  return false;
 }
 
-int64_t CutNetwork::holdCapacity(int32_t value, Price price) const {
-  RecomputeGraph::Form form = formOf(value, price);
-  return price.numerator * form.bytes +
-         (freeRecompute ? 0 : price.denominator * form.cost);
+/// What holding a value in this form costs at these prices.
+int64_t CutNetwork::formCost(const RecomputeGraph::Form &form,
+                             Price price) const {
+  if (freeRecompute)
+    return price.numerator * form.bytes;
+  return price.numerator * form.bytes + price.denominator * form.cost +
+         (price.denominator - price.transfer) * form.loadCost +
+         price.transfer * form.transfer;
+}
+
+RecomputeGraph::Form CutNetwork::formOf(int32_t value, Price price) const {
+  return graph.cheapestForm(value, [&](const RecomputeGraph::Form &form) {
+    return formCost(form, price);
+  });
 }
 
 CutLine CutNetwork::minimumCut(Price price) {
   int32_t arc = 0;
   for (int32_t value : netValues)
-    network.setCapacity(arc++, holdCapacity(value, price));
+    network.setCapacity(arc++, formCost(formOf(value, price), price));
   for (int32_t node : netNodes)
     network.setCapacity(arc++, graph.pinned[node] ? FlowNetwork::unlimited
                                : freeRecompute
                                    ? 0
-                                   : price.denominator * graph.cost[node]);
+                                   : (price.denominator - price.transfer) *
+                                         graph.cost[node]);
   for (size_t i = 0; i < edges.size(); ++i)
     network.setCapacity(arc++, FlowNetwork::unlimited);
   for (char one : isNeeded)
@@ -159,7 +177,7 @@ CutLine CutNetwork::minimumCut(Price price) {
         any = true;
         RecomputeGraph::Form form = formOf(value, price);
         bytes += form.bytes;
-        extra += form.cost;
+        extra += form.cost + form.loadCost;
       }
     if (!any)
       continue;
@@ -201,7 +219,8 @@ int64_t CutNetwork::flowValue() const {
 }
 
 int64_t CutNetwork::boundOf(Price price, int64_t flow, int64_t budget) const {
-  __int128 overhead = flow - __int128(price.numerator) * room(budget);
+  __int128 overhead = flow - __int128(price.numerator) * room(budget) -
+                      __int128(price.transfer) * timeAfter;
   if (overhead <= 0)
     return graph.baseCost;
   return graph.baseCost +
@@ -286,6 +305,23 @@ CutNetwork::Best CutNetwork::bestBound(int64_t budget,
       [](int64_t held, const CutLine &a) { return held < a.held; });
   best.feasible = static_cast<int32_t>(place - front.begin()) - 1;
   return best;
+}
+
+void CutNetwork::priceTransfers(int64_t budget, Best &best) {
+  // Without a price on bytes yet: one at which holding everything costs a
+  // little.
+  double start = std::max(best.price.value(), 0.1 * double(graph.baseCost + 1) /
+                                                  double(needed + 1));
+  for (double transfer : {0.25, 0.5, 1.0})
+    for (double factor : {1.0, 2.0, 4.0, 16.0}) {
+      Price price = makePrice(start * factor, transfer);
+      minimumCut(price);
+      int64_t bound = boundOf(price, flowValue(), budget);
+      if (bound > best.bound) {
+        best.bound = bound;
+        best.price = price;
+      }
+    }
 }
 
 int64_t CutNetwork::unavoidableBytes() {

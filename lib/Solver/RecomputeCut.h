@@ -31,6 +31,8 @@ namespace tenon::solver {
 struct Price {
   int64_t numerator = 0;
   int64_t denominator = 1;
+  /// Of the transfer engine's time, at most the denominator.
+  int64_t transfer = 0;
   double value() const { return double(numerator) / double(denominator); }
 };
 
@@ -58,15 +60,19 @@ public:
   /// Bytes of all needed values: they fit when this is at most the room.
   int64_t neededBytes() const { return needed; }
 
-  /// A price near `price` whose products fit.
-  Price makePrice(double price) const;
+  /// A price near `price` whose products fit; the engine's time costs
+  /// `transfer`, at most 1.
+  Price makePrice(double price, double transfer = 0) const;
+  /// Any load is of a value that needs the engine.
+  bool anyTransfer() const;
 
   /// The minimum cut for a price, the one with fewest bytes held.
   CutLine minimumCut(Price price);
 
   /// For the last minimumCut(): its flow as a certificate.
   RecomputeCertificate certificate(RecomputeCertificate::Kind kind) const;
-  /// base + max(0, ceil(flow - price * room)).
+  /// base + max(0, ceil(flow - price * room)), less what the engine does free
+  /// of charge.
   int64_t boundOf(Price price, int64_t flow, int64_t budget) const;
 
   /// The largest bound over all prices, by intersecting the lines of the front
@@ -79,6 +85,8 @@ public:
     bool impossible = false;
   };
   Best bestBound(int64_t budget, std::vector<CutLine> &front, int64_t &flows);
+  /// Tries to raise `best` by a price on transfers.
+  void priceTransfers(int64_t budget, Best &best);
 
   /// Bytes that must be held however cheap recomputation is.
   int64_t unavoidableBytes();
@@ -90,13 +98,14 @@ public:
 private:
   void buildArcs();
   RecomputeGraph::Form formOf(int32_t value, Price price) const;
-  int64_t holdCapacity(int32_t value, Price price) const;
+  int64_t formCost(const RecomputeGraph::Form &form, Price price) const;
   int64_t flowValue() const;
 
   const RecomputeGraph &graph;
   int32_t cut;
   int64_t working = 0;
   int64_t needed = 0;
+  int64_t timeAfter = 0; // at most, of the first runs from the cut on
   // Vertex 0 is the source, 1 the sink, then values, then nodes.
   std::vector<int32_t> netValues, netNodes;
   std::vector<char> isNeeded; // per netValues

@@ -78,13 +78,13 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
 void RecomputeGraph::addForms(const RecomputeProblem &problem) {
   using Loop = RecomputeProblem::Loop;
   forms.resize(values);
-  for (size_t i = 0; i < problem.variants.size(); ++i) {
-    const RecomputeProblem::Variant &variant = problem.variants[i];
+  mostCost = cost;
+  for (const RecomputeProblem::Variant &variant : problem.variants) {
     std::vector<Form> &list = forms[variant.value];
     if (list.empty())
-      list.push_back({bytes[variant.value], 0, -1});
-    list.push_back({variant.bytes, variant.saveCost + variant.loadCost,
-                    static_cast<int32_t>(i)});
+      list.push_back({bytes[variant.value], 0});
+    list.push_back(
+        {variant.bytes, variant.saveCost, variant.loadCost, variant.transfer});
   }
   for (const Loop &loop : problem.loops) {
     auto least = [&](auto number) {
@@ -108,8 +108,15 @@ void RecomputeGraph::addForms(const RecomputeProblem &problem) {
       return row.residualBytes - residual + row.backwardPeak;
     });
     for (const Loop::Row &row : loop.rows)
-      forms[loop.residual].push_back({bytes[loop.residual] + row.residualBytes,
-                                      row.cost() - cheapest, -1});
+      forms[loop.residual].push_back(
+          {bytes[loop.residual] + row.residualBytes, row.cost() - cheapest});
+    int64_t forward = 0, backward = 0;
+    for (const Loop::Row &row : loop.rows) {
+      forward = std::max(forward, row.forwardCost);
+      backward = std::max(backward, row.backwardCost);
+    }
+    mostCost[loop.forward] += forward;
+    mostCost[loop.backward] += backward;
     bytes[loop.residual] += residual;
   }
 }

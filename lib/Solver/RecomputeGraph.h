@@ -25,6 +25,7 @@ struct RecomputeGraph {
   int32_t values = 0;
   int64_t baseCost = 0;
   std::vector<int64_t> cost;       // per node
+  std::vector<int64_t> mostCost;   // per node, in the dearest row of its loop
   std::vector<int64_t> workspace;  // per node
   std::vector<char> pinned;        // per node
   std::vector<int64_t> bytes;      // per value
@@ -36,11 +37,13 @@ struct RecomputeGraph {
   std::vector<int32_t> userBegin; // value -> range of userList (nodes, sorted)
   std::vector<int32_t> userList;
 
-  /// A way in which a value can wait, at a cost beyond the cheapest.
+  /// A way in which a value can wait: at a cost before, and one after that the
+  /// transfer engine may use; the engine's time.
   struct Form {
     int64_t bytes;
     int64_t cost;
-    int32_t variant; // or -1
+    int64_t loadCost = 0;
+    int64_t transfer = 0;
   };
   std::vector<std::vector<Form>> forms; // per value; empty: its bytes, free
 
@@ -58,22 +61,27 @@ struct RecomputeGraph {
     return {userList.data() + userBegin[value],
             userList.data() + userBegin[value + 1]};
   }
-  /// The cheapest form of a value when a byte costs numerator / denominator;
-  /// the smallest of these.
-  Form cheapestForm(int32_t value, int64_t numerator,
-                    int64_t denominator) const {
-    Form best{bytes[value], 0, -1};
+  /// The form that is cheapest by `cost`; the smallest of these.
+  template <typename Cost>
+  Form cheapestForm(int32_t value, Cost cost) const {
+    Form best{bytes[value], 0};
     bool any = false;
     for (const Form &form : forms[value]) {
-      auto rank = [&](const Form &one) {
-        return std::pair(numerator * one.bytes + denominator * one.cost,
-                         one.bytes);
-      };
-      if (!any || rank(form) < rank(best))
+      if (!any ||
+          std::pair(cost(form), form.bytes) < std::pair(cost(best), best.bytes))
         best = form;
       any = true;
     }
     return best;
+  }
+  /// The fewest bytes that the value takes at no cost, the engine's time
+  /// included.
+  int64_t freeBytes(int32_t value) const {
+    return cheapestForm(value,
+                        [](const Form &form) {
+                          return form.cost + form.loadCost + form.transfer;
+                        })
+        .bytes;
   }
   /// Bytes needed together when `node` runs.
   int64_t workingSet(int32_t node) const;

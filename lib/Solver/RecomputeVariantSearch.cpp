@@ -50,18 +50,46 @@ RecomputeSolver::suggestions(const RecomputeProblem &problem,
   return result;
 }
 
+/// Drops the waits with the slowest transfers, by the bytes they free, until
+/// the others are in time.
+static void keepInTime(const RecomputeProblem &problem,
+                       RecomputeChoices &choices) {
+  if (fixChoices(problem, choices))
+    return;
+  using Wait = RecomputeChoices::Wait;
+  std::vector<Wait> waits = choices.waits;
+  auto rank = [&](const Wait &wait) {
+    const auto &variant = problem.variants[wait.variant];
+    return std::pair(double(variant.transfer) /
+                         double(problem.bytes(variant.value) + 1),
+                     wait);
+  };
+  std::sort(waits.begin(), waits.end(),
+            [&](const Wait &a, const Wait &b) { return rank(a) < rank(b); });
+  size_t low = 0, high = waits.size();
+  while (low + 1 < high) {
+    size_t middle = (low + high) / 2;
+    choices.waits.assign(waits.begin(), waits.begin() + middle);
+    (fixChoices(problem, choices) ? low : high) = middle;
+  }
+  choices.waits.assign(waits.begin(), waits.begin() + low);
+}
+
 namespace {
 /// Chooses rows and waits, and what runs again beside them.
 class VariantSearch {
 public:
+  using Wait = RecomputeChoices::Wait;
+
   VariantSearch(const RecomputeProblem &problem, int64_t budget,
                 const RecomputeOptions &options)
       : problem(problem), budget(budget), options(options) {}
 
   /// Solves with these choices within `moves`; true if that is the best so far.
   bool attempt(const RecomputeChoices &choices, int64_t moves);
-  /// Changes rows and drops waits one at a time, while tries are left.
-  void improve(int tries, int64_t moves);
+  /// Changes rows, drops waits and adds some of `pool` one at a time, while
+  /// tries are left.
+  void improve(const std::vector<Wait> &pool, int tries, int64_t moves);
   /// Tries all there is, if that is little.
   void exhaust(int64_t states);
 
@@ -105,7 +133,8 @@ bool VariantSearch::attempt(const RecomputeChoices &choices, int64_t moves) {
   return true;
 }
 
-void VariantSearch::improve(int tries, int64_t moves) {
+void VariantSearch::improve(const std::vector<Wait> &pool, int tries,
+                            int64_t moves) {
   bool improved = best.status == RecomputeStatus::Solved;
   while (improved) {
     improved = false;
@@ -122,6 +151,18 @@ void VariantSearch::improve(int tries, int64_t moves) {
       if (wait >= next.waits.size() || tries-- <= 0)
         continue;
       next.waits.erase(next.waits.begin() + wait);
+      improved |= attempt(next, moves);
+    }
+    for (const Wait &wait : pool) {
+      RecomputeChoices next = chosen;
+      bool waits = std::any_of(next.waits.begin(), next.waits.end(),
+                               [&](const Wait &other) {
+                                 return problem.variants[other.variant].value ==
+                                        problem.variants[wait.variant].value;
+                               });
+      if (waits || tries-- <= 0)
+        continue;
+      next.waits.push_back(wait);
       improved |= attempt(next, moves);
     }
     improved &= tries > 0;
@@ -187,9 +228,15 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
     suggestions.resize(tries + 1);
   auto each = static_cast<int64_t>(suggestions.size() + tries);
   VariantSearch search(problem, budget, options);
-  for (const RecomputeChoices &choices : suggestions)
+  std::vector<RecomputeChoices::Wait> pool;
+  for (RecomputeChoices &choices : suggestions) {
+    pool.insert(pool.end(), choices.waits.begin(), choices.waits.end());
+    keepInTime(problem, choices);
     search.attempt(choices, options.moves / (2 * each));
-  search.improve(tries, options.moves / (2 * each));
+  }
+  std::sort(pool.begin(), pool.end());
+  pool.erase(std::unique(pool.begin(), pool.end()), pool.end());
+  search.improve(pool, tries, options.moves / (2 * each));
   if (search.best.status == RecomputeStatus::Solved &&
       search.best.cost > solution.bound)
     search.attempt(RecomputeChoices(search.chosen), options.moves / 2);

@@ -161,6 +161,22 @@ TEST(RecomputeChoice, VariantsWaitElsewhere) {
   EXPECT_NE(solveRecompute(problem, 13).status, RecomputeStatus::Solved);
 }
 
+TEST(RecomputeChoice, TheEngineHasItsLimit) {
+  // Neither node 0 nor 1 fits beside node 2. Waiting in the host's memory is
+  // free, but two loads of 6 do not fit into the 8 units that follow; with half
+  // a unit per unit of its time the engine's limit is part of the bound.
+  RecomputeProblem problem;
+  problem.nodes = {{8, 10}, {8, 10}, {4, 20}, {2, 1}, {2, 1}, {0, 1}};
+  problem.edges = {{2, 3}, {3, 4}, {4, 5}, {0, 5}, {1, 5}};
+  problem.variants = {{0, 0, 0, 0, 6}, {1, 0, 0, 0, 6}};
+  RecomputeSolution solution = solveRecompute(problem, 22);
+  ASSERT_EQ(solution.status, RecomputeStatus::Solved) << solution.message;
+  EXPECT_GE(solution.cost, 24 + 8); // one of the two runs again
+  EXPECT_GE(solution.bound, 24 + 2);
+  EXPECT_GT(solution.certificate.transferNumerator, 0);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+}
+
 TEST(RecomputeChoice, RowsOfALoop) {
   // A loop stacks 100 bytes, or 20 for 7 more units of time.
   RecomputeProblem problem;

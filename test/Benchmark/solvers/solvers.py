@@ -1,0 +1,250 @@
+"""Prints one table for all solvers, and writes it into docs/Benchmarks/Solvers.md.
+
+    python solvers.py --build build/dev [--instances DIR] [--peer DIR/minimalloc] [--write]
+
+DIR holds `offset-packing/NAME.CAPACITY.csv` and `recompute/NAME.recompute`; without it only generated problems are
+solved. Each row: instance, the peer's result and time, ours, our bound, the gap between the two, and the ratio of the
+times. Every solution is checked. A peer that is a program runs on one thread in turn with ours, best of `--runs`
+wall times of the whole process; on changed copies of its instances it is stopped after 20 times our time (at least
+1 s, at most 60 s; 10 s where we find no plan), which gives `>` a ratio instead of one. About eight minutes on two idle
+cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import platform
+import re
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import packing_instances
+import training_graphs
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/Benchmarks/Solvers.md"
+BEGIN, END = "<!-- table of test/Benchmark/solvers/solvers.py -->", "<!-- end of the table -->"
+
+# Costs of the best plans of a commercial solver with 12 threads in 24 hours, by GiB; -1: infeasible.
+BEST_KNOWN = {
+    "unet-b11": {5: 209265, 6: 199613, 7: 196567, 8: 194811, 9: 193700, 10: 192809},
+    "vgg16-b176": {5: -1, 6: -1, 7: -1, 8: 255828, 9: 251383, 10: 250600},
+}
+# Smallest arenas that were known for the instances that are open.
+BEST_ARENAS = {"D": 1_030_144, "J": 1_035_264}
+# Layers, width, edge probability, decay, seed.
+LAYERED = ["10 10 0.03 1.0 101", "10 10 0.03 1.0 102", "20 5 0.03 1.0 101", "16 16 0.02 1.0 101",
+           "25 10 0.02 0.9 101", "25 8 0.10 0.3 101", "25 8 0.10 0.3 102", "10 10 0.07 0.5 101",
+           "10 10 0.07 0.5 102", "100 10 0.05 0.5 101"]  # fmt: skip
+FRONTIERS = ["residual 8", "residual 16", "inception 8", "inception 16", "transformer 40", "transformer 416",
+             "transformer 4166"]  # fmt: skip
+
+
+@dataclass
+class Row:
+    instance: str
+    peer: str = ""
+    peer_seconds: str = ""
+    ours: str = ""
+    seconds: float = 0
+    bound: str = ""
+    gap: str = ""
+    ratio: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"| {self.instance} | {self.peer} | {self.peer_seconds} | {self.ours} | {self.seconds:.3f} "
+            f"| {self.bound} | {self.gap} | {self.ratio} |"
+        )
+
+
+def percent(ours: int, bound: int) -> str:
+    return f"{100 * (ours - bound) / max(1, bound):.3f} %"
+
+
+class Bench:
+    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+        self.arguments, self.folder = arguments, folder
+        self.programs = arguments.build.resolve() / "bin"
+        self.problem, self.plan, self.claims = folder / "problem", folder / "plan", folder / "claims"
+        self.ratios: dict[str, list[float]] = {}
+
+    def solve(self, command: list[str], runs: int) -> tuple[float, dict[str, object], int]:
+        """Wall seconds, the report, and the most KiB that any run so far has used; the solution is checked."""
+        best = math.inf
+        for _ in range(runs):
+            start = time.perf_counter()
+            done = subprocess.run(
+                [str(self.programs / "tenon-solve"), *command, "-o", str(self.plan), "--json"],
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            best = min(best, time.perf_counter() - start)
+        if done.returncode not in (0, 3):
+            raise RuntimeError(done.stderr)
+        packing = command[0] == "offset-packing"
+        if done.returncode == 0 or not packing:
+            check = ["check", command[1], str(self.plan), *([str(self.claims)] if packing else [])]
+            subprocess.run([str(self.programs / "tenon-solve"), *check], check=True, stdout=subprocess.DEVNULL)
+        return best, json.loads(done.stdout), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+    def pack(self, problem: Path, capacity: int | None, runs: int) -> tuple[float, dict[str, object], int]:
+        limit = [] if capacity is None else [f"--capacity={capacity}"]
+        return self.solve(["offset-packing", str(problem), f"--claims={self.claims}", *limit], runs)
+
+    def run_peer(self, problem: Path, capacity: int, runs: int, limit: float) -> tuple[float, bool]:
+        command = [self.arguments.peer, f"--capacity={capacity}", f"--input={problem}",
+                   f"--output={self.folder / 'peer.csv'}", f"--timeout={math.ceil(limit)}s"]  # fmt: skip
+        best = math.inf
+        for _ in range(runs):
+            start = time.perf_counter()
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            if done.returncode != 0:
+                return limit, False
+            best = min(best, time.perf_counter() - start)
+        return best, True
+
+    def packing_peers(self) -> Iterator[Row]:
+        for kind in ("original", "mirrored", "cut"):
+            for path in sorted((self.arguments.instances / "offset-packing").glob("?.*.csv")):
+                capacity, buffers = int(path.name.split(".")[1]), packing_instances.read(path)
+                copies = {kind: packing_instances.mirror(buffers) if kind == "mirrored" else buffers}
+                if kind == "cut":
+                    copies = {f"cut {seed}": packing_instances.cut(buffers, seed) for seed in range(1, 6)}
+                for label, copy in copies.items():
+                    packing_instances.write(self.problem, copy)
+                    runs = self.arguments.runs if kind == "original" else 1
+                    seconds, report, _ = self.pack(self.problem, capacity, runs)
+                    found = report["status"] == "solved"
+                    limit = 60.0 if kind == "original" else min(60.0, max(1.0, 20 * seconds)) if found else 10.0
+                    peer, peer_found = self.run_peer(self.problem, capacity, runs, limit)
+                    ratio = peer / (seconds if found else 60.0)
+                    self.ratios.setdefault(kind, []).append(ratio)
+                    more = "" if peer_found else ">"
+                    yield Row(
+                        f"packing {path.name[0]} {label}, {len(copy)} buffers",
+                        "fits" if peer_found else "time-out", f"{more}{peer:.2f}", "fits" if found else "no plan",
+                        seconds, str(report["bound"]), "", f"{more if found else ''}{ratio:.1f}",
+                    )  # fmt: skip
+
+    def smallest_arenas(self) -> Iterator[Row]:
+        for path in sorted((self.arguments.instances / "offset-packing").glob("?.*.csv")):
+            seconds, report, _ = self.pack(path, None, 1)
+            arena, bound = int(str(report["arena"])), int(str(report["bound"]))
+            known = BEST_ARENAS.get(path.name[0], "")
+            yield Row(f"smallest arena {path.name[0]}", f"{known}", "", f"{arena}", seconds, f"{bound}",
+                      percent(arena, bound))  # fmt: skip
+
+    def packing_graphs(self) -> Iterator[Row]:
+        graphs = [(kind, size, seed) for kind in sorted(training_graphs.KINDS)
+                  for size, seeds in ((1_000, 3), (10_000, 3), (100_000, 1)) for seed in range(1, seeds + 1)]  # fmt: skip
+        graphs += [("transformer", 15_625 * 2**i, 1) for i in range(7)]
+        last = 0.0
+        for kind, size, seed in graphs:
+            with self.problem.open("w", encoding="ascii") as stream:
+                training_graphs.generate(kind, size, seed).write(stream)
+            seconds, report, kib = self.pack(self.problem, None, 1 if size < 15_625 else self.arguments.runs)
+            arena, bound = int(str(report["arena"])), int(str(report["bound"]))
+            scale = size % 15_625 == 0 and size > 15_625
+            times = f"{seconds / last:.2f} times the half, {kib // 1024} MiB" if scale else ""
+            last = seconds
+            yield Row(f"packing {kind}, {size} buffers, seed {seed}", "", "", f"{arena}", seconds, f"{bound}",
+                      percent(arena, bound), times)  # fmt: skip
+
+    def text_of(self, program: str, *arguments: str) -> str:
+        return subprocess.run([str(self.programs / program), *arguments], check=True, capture_output=True, text=True).stdout
+
+    def orderings(self) -> Iterator[Row]:
+        lines = [line for line in self.text_of("OrderingBenchmark", "table", "201", "203").splitlines() if line.startswith("| ")]
+        for line in lines[1:]:
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            peers, ours = [float(cell.removesuffix(" %")) for cell in cells[4:-4]], cells[-4]
+            gap, _, proof = ours.partition(" %")
+            proof = " (searched: none is smaller)" if "smallest" in proof else ""
+            yield Row(
+                f"ordering {cells[0]}, {cells[1]}, {cells[2]} operations", f"bound + {min(peers):.2f} %", "",
+                f"bound + {gap} %{proof}", float(cells[-1]), cells[-2], f"{gap} %",
+            )  # fmt: skip
+        for line in self.text_of("OrderingBenchmark", "scale", "100000").splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            yield Row(f"ordering {cells[0]}, {cells[1]}", "", "", f"bound + {cells[3]}", float(cells[2].split()[0]), "", cells[3])
+
+    def recomputations(self) -> Iterator[Row]:
+        for name, budgets in BEST_KNOWN.items() if self.arguments.instances else ():
+            problem = self.arguments.instances / "recompute" / f"{name}.recompute"
+            fixed = int(re.search(r"^fixed-memory (\d+)", problem.read_text(encoding="ascii"), re.MULTILINE)[1])  # type: ignore[index]
+            for gib, known in budgets.items():
+                seconds, report, _ = self.solve(["recompute", str(problem), f"--budget={gib * 2**20 - fixed}"], 1)
+                infeasible = report["status"] == "infeasible"
+                ours, bound = int(str(report.get("cost", 0))), int(str(report.get("bound", 0)))
+                yield Row(
+                    f"recompute {name}, {gib} GiB", "infeasible" if known < 0 else f"{known}", "24 h",
+                    "infeasible (proved)" if infeasible else f"{ours}", seconds,
+                    "" if infeasible else f"{bound}", "" if infeasible else percent(ours, bound),
+                )  # fmt: skip
+        for shape in LAYERED:
+            for line in self.text_of("RecomputeBenchmark", "share", *shape.split()).splitlines():
+                found = re.match(r"(layered .*): ([\d.]+) s, (?:gap ([\d.]+) %|(no plan))", line)
+                if not found:
+                    raise RuntimeError(line)
+                yield Row(f"recompute {found[1]} of the peak", "", "", "plan" if found[3] else "no plan", float(found[2]),
+                          "", f"{found[3]} %" if found[3] else "")  # fmt: skip
+        for kind in FRONTIERS:
+            line = self.text_of("RecomputeBenchmark", "frontier", *kind.split(), "20").strip()
+            found = re.match(r".*: (\d+) nodes, 20 budgets, ([\d.]+) s, gap median ([\d.]+) %.* at most ([\d.]+) %", line)
+            if not found:
+                raise RuntimeError(line)
+            yield Row(f"recompute {kind}, {found[1]} nodes, 20 budgets", "", "", "plans", float(found[2]), "",
+                      f"median {found[3]} %, from 30 % of the peak {found[4]} %")  # fmt: skip
+
+    def rows(self) -> Iterator[Row]:
+        if self.arguments.instances and self.arguments.peer:
+            yield from self.packing_peers()
+        if self.arguments.instances:
+            yield from self.smallest_arenas()
+        yield from self.packing_graphs()
+        yield from self.orderings()
+        yield from self.recomputations()
+
+
+def machine() -> str:
+    names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="ascii"), re.MULTILINE)
+    return f"{names[0] if names else platform.machine()}, {len(names)} cores, {platform.platform()}; one thread"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="One table for all solvers.")
+    parser.add_argument("--build", type=Path, default=Path("build/dev"), help="build folder")
+    parser.add_argument("--instances", type=Path, help="folder of the shared instances")
+    parser.add_argument("--peer", type=Path, help="the minimalloc program")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
+    arguments = parser.parse_args()
+    lines = [machine(), "", "| instance | peer | peer s | ours | ours s | bound | gap | ratio |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
+    print("\n".join(lines), flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        bench = Bench(arguments, Path(name))
+        for row in bench.rows():
+            lines.append(str(row))
+            print(row, flush=True)
+    lines.append("")
+    for kind, ratios in bench.ratios.items():
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        low = sum(ratio < 10 for ratio in ratios)
+        sums = f"geometric mean of the ratios {mean:.0f}, smallest {min(ratios):.1f}, below 10 on {low} of {len(ratios)}"
+        lines.append(f"Packing, {kind}: {sums}.")
+        print(lines[-1])
+    if arguments.write:
+        text = PAGE.read_text(encoding="utf-8")
+        before, after = text.split(BEGIN)[0], text.split(END)[1]
+        PAGE.write_text(f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
