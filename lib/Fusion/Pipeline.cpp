@@ -23,4 +23,7 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
       {/*instructionSet=*/options.libraryInstructionSet}));
   functions.addPass(
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));
+  if (options.merge)
+    functions.addPass(createFuseEpiloguesPass(
+        {/*instructionSet=*/options.libraryInstructionSet}, options.machine));
 }

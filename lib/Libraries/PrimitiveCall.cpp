@@ -135,7 +135,15 @@ std::string
 tenon::libraries::whyNotSupported(const MatmulDescription &description,
                                   Isa isa) {
   std::string error;
-  Call::create(description, isa, error);
+  auto call = Call::create(description, isa, error);
+  if (!call || description.epilogue == Epilogue::none)
+    return error;
+  MatmulDescription plain = description;
+  plain.epilogue = Epilogue::none;
+  auto without = Call::create(plain, isa, error);
+  if (!without || without->implementation() != call->implementation())
+    return "with the epilogue oneDNN runs other code (" +
+           call->implementation() + "), which may add in another order";
   return error;
 }
 

@@ -27,6 +27,11 @@ namespace tenon::fusion {
 std::unique_ptr<mlir::Pass> createFormGroupsPass(FormGroupsPassOptions options,
                                                  const target::Target &machine);
 
+/// As above.
+std::unique_ptr<mlir::Pass>
+createFuseEpiloguesPass(FuseEpiloguesPassOptions options,
+                        const target::Target &machine);
+
 struct FusionOptions {
   /// Whether operations are merged at all; off is for testing.
   bool merge = true;

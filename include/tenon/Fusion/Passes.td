@@ -224,6 +224,60 @@ def FormGroupsPass : Pass<"fusion-form-groups", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::step::StepDialect"];
 }
 
+def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "let the library add a bias";
+  let description = [{
+    A group that does nothing but add a bias to a matrix multiplication becomes
+    the call's epilogue, if the library offers one with the bits of the separate
+    addition and that is predicted to take less time. An addition that is part
+    of a larger group stays there: the group reads the product anyway.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<64x16xf32> {
+      %d = step.group library(%x, %w) attributes {exec.library = {
+          batch = [], call = "matmul", epilogue = "none", k = 32 : i64,
+          lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64, pieces = 1 : i64,
+          result = "f32", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
+          rhs = "f32", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64
+        }} : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32> {
+      ^bb0(%l: tensor<64x32xf32>, %r: tensor<32x16xf32>):
+        %0 = stablehlo.dot_general %l, %r, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+        step.yield %0 : tensor<64x16xf32>
+      }
+      %s = step.group elementwise(%d, %b) : (tensor<64x16xf32>, tensor<16xf32>) -> tensor<64x16xf32> {
+      ^bb0(%p: tensor<64x16xf32>, %c: tensor<16xf32>):
+        %0 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<16xf32>) -> tensor<64x16xf32>
+        %1 = stablehlo.add %p, %0 : tensor<64x16xf32>
+        step.yield %1 : tensor<64x16xf32>
+      }
+      return %s : tensor<64x16xf32>
+    }
+    // after
+    func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<64x16xf32> {
+      %s = step.group library(%x, %w, %b) attributes {exec.library = {
+          batch = [], call = "matmul", epilogue = "bias", k = 32 : i64,
+          lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64, pieces = 1 : i64,
+          result = "f32", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
+          rhs = "f32", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64
+        }} : (tensor<64x32xf32>, tensor<32x16xf32>, tensor<16xf32>) -> tensor<64x16xf32> {
+      ^bb0(%l: tensor<64x32xf32>, %r: tensor<32x16xf32>, %c: tensor<16xf32>):
+        %0 = stablehlo.dot_general %l, %r, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+        %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<16xf32>) -> tensor<64x16xf32>
+        %2 = stablehlo.add %0, %1 : tensor<64x16xf32>
+        step.yield %2 : tensor<64x16xf32>
+      }
+      return %s : tensor<64x16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"instructionSet", "instruction-set", "std::string", "\"avx2\"",
+           "the library's instruction set: avx2, avx512 or avx512_bf16">,
+  ];
+  let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
+}
+
 def VerifyGroupedFormPass : Pass<"verify-grouped-form", "::mlir::ModuleOp"> {
   let summary = "check the contract of grouped form";
   let description = [{

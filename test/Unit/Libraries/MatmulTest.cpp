@@ -218,10 +218,17 @@ TEST(Matmul, FourBatchDimensions) {
 }
 
 TEST(Matmul, BiasHasTheBitsOfASeparateAddition) {
-  for (int64_t k : {8, 300, 1500})
+  // Odd shapes, and some of projections in attention.
+  for (auto [m, n, k] : {std::array<int64_t, 3>{40, 72, 8},
+                         {40, 72, 300},
+                         {40, 72, 1500},
+                         {1, 40, 300},
+                         {256, 384, 128},
+                         {65, 576, 192},
+                         {32, 1024, 256}})
     for (int64_t pieces : {1, 2})
       for (bool transposeRhs : {false, true}) {
-        auto d = transposed(plain(40, 72, k), false, transposeRhs);
+        auto d = transposed(plain(m, n, k), false, transposeRhs);
         d.pieces = pieces;
         d.epilogue = Epilogue::bias;
         ASSERT_EQ(whyNotSupported(d, testIsa()), "");

@@ -1,0 +1,220 @@
+//===- FuseEpilogues.cpp - Let the library add a bias
+//----------------------===//
+//
+// Runs after groups were formed: where an addition found something better to do
+// it is in a larger group by now, and only those are left that would be a pass
+// over memory of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "tenon/Cost/GroupCost.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tenon::fusion {
+#define GEN_PASS_DEF_FUSEEPILOGUESPASS
+#include "tenon/Fusion/Passes.h.inc"
+} // namespace tenon::fusion
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+using libraries::MatmulDescription;
+
+namespace {
+
+/// A group that only adds a value per innermost index to another value.
+struct BiasAddition {
+  stablehlo::AddOp add;
+  stablehlo::BroadcastInDimOp broadcast;
+  Value product, bias; // operands of the group
+  int64_t columns = 1; // values of the bias
+};
+
+std::optional<BiasAddition> biasAddition(step::GroupOp group) {
+  if (group.getKind() != step::GroupKind::elementwise ||
+      group.getInputs().size() != 2 || group.getNumResults() != 1)
+    return std::nullopt;
+  SmallVector<Operation *> operations;
+  for (Operation &op : group.bodyOperations())
+    operations.push_back(&op);
+  if (operations.size() != 2)
+    return std::nullopt;
+  BiasAddition found;
+  found.broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(operations[0]);
+  found.add = dyn_cast<stablehlo::AddOp>(operations[1]);
+  if (!found.broadcast || !found.add)
+    return std::nullopt;
+  Value broadcast = found.broadcast.getResult();
+  Value other =
+      found.add.getLhs() == broadcast ? found.add.getRhs() : found.add.getLhs();
+  auto product = dyn_cast<BlockArgument>(other);
+  auto bias = dyn_cast<BlockArgument>(found.broadcast.getOperand());
+  if (!product || !bias || product == bias)
+    return std::nullopt;
+  found.product = group.getInputs()[product.getArgNumber()];
+  found.bias = group.getInputs()[bias.getArgNumber()];
+  // The bias has the last dimensions of the result.
+  ArrayRef<int64_t> kept = cast<RankedTensorType>(bias.getType()).getShape();
+  ArrayRef<int64_t> whole =
+      cast<RankedTensorType>(found.add.getType()).getShape();
+  if (kept.empty() || whole.take_back(kept.size()) != kept)
+    return std::nullopt;
+  for (auto [i, dim] :
+       llvm::enumerate(found.broadcast.getBroadcastDimensions()))
+    if (dim != int64_t(whole.size() - kept.size() + i))
+      return std::nullopt;
+  for (int64_t extent : kept)
+    found.columns *= extent;
+  return found;
+}
+
+/// Whether column j of the product is what lies at offsets j, n + j, 2 n + j,
+/// ... of the result.
+bool writesRowsOf(const MatmulDescription &matmul, int64_t columns) {
+  return matmul.n == columns && matmul.resultStrideN == 1 &&
+         (matmul.m == 1 || matmul.resultStrideM % columns == 0) &&
+         llvm::all_of(matmul.batch, [&](const auto &dimension) {
+           return dimension.resultStride % columns == 0;
+         });
+}
+
+struct FuseEpilogues
+    : public fusion::impl::FuseEpiloguesPassBase<FuseEpilogues> {
+  using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
+  FuseEpilogues(FuseEpiloguesPassOptions options, const target::Target &machine)
+      : FuseEpiloguesPassBase(std::move(options)), machine(machine) {}
+
+  void runOnOperation() override {
+    auto isa = libraries::isaFromName(instructionSet);
+    if (!isa) {
+      getOperation().emitError()
+          << "unknown library instruction set '" << instructionSet
+          << "', expected avx2, avx512 or avx512_bf16";
+      return signalPassFailure();
+    }
+    SmallVector<step::GroupOp> groups;
+    getOperation().walk([&](step::GroupOp group) { groups.push_back(group); });
+    for (step::GroupOp group : groups)
+      if (auto addition = biasAddition(group))
+        fuse(group, *addition, *isa);
+  }
+
+private:
+  void decline(step::GroupOp group, const Twine &reason) {
+    remark::missed(
+        group.getLoc(),
+        remark::RemarkOpts::name("Epilogue").category("fusion-fuse-epilogues"))
+        << remark::reason("{0}", reason.str());
+  }
+
+  void fuse(step::GroupOp addition, BiasAddition parts, libraries::Isa isa) {
+    // Reshapes between the two are other views of the same bytes.
+    Value product = parts.product;
+    while (auto reshape = product.getDefiningOp<stablehlo::ReshapeOp>()) {
+      if (!product.hasOneUse())
+        break;
+      product = reshape.getOperand();
+    }
+    auto call = product.getDefiningOp<step::GroupOp>();
+    if (!call || call.getKind() != step::GroupKind::library ||
+        call->getBlock() != addition->getBlock())
+      return;
+    if (!product.hasOneUse())
+      return decline(addition, "the product is read without the bias as well");
+    std::string wrong;
+    auto description = exec::fromAttribute(
+        call->getAttrOfType<DictionaryAttr>(exec::libraryAttrName), wrong);
+    auto *matmul =
+        description ? std::get_if<MatmulDescription>(&*description) : nullptr;
+    if (!matmul || matmul->epilogue != libraries::Epilogue::none)
+      return;
+    if (!writesRowsOf(*matmul, parts.columns))
+      return decline(addition, "the bias is not one value per column of the "
+                               "product as it lies in memory");
+    matmul->epilogue = libraries::Epilogue::bias;
+    wrong = libraries::whyNotSupported(*matmul, isa);
+    if (!wrong.empty())
+      return decline(addition, wrong);
+
+    step::GroupOp fused = makeGroup(call, addition, parts);
+    fused->setAttr(exec::libraryAttrName,
+                   exec::toAttribute(&getContext(), *description));
+    double together = cost::costOf(fused, machine).seconds;
+    double apart = cost::costOf(call, machine).seconds +
+                   cost::costOf(addition, machine).seconds;
+    std::string prediction =
+        llvm::formatv("predicted to take {0:f2} us in one call, {1:f2} us in a "
+                      "call and a kernel",
+                      together * 1e6, apart * 1e6)
+            .str();
+    if (together >= apart) {
+      fused.erase();
+      return decline(addition, prediction);
+    }
+    addition.getResult(0).replaceAllUsesWith(fused.getResult(0));
+    addition.erase();
+    for (Operation *unread = parts.product.getDefiningOp(); unread;) {
+      Operation *next =
+          unread == call ? nullptr : unread->getOperand(0).getDefiningOp();
+      unread->erase();
+      unread = next;
+    }
+    remark::passed(
+        fused.getLoc(),
+        remark::RemarkOpts::name("Epilogue").category("fusion-fuse-epilogues"))
+        << remark::add("the library adds the bias: {0}", prediction);
+  }
+
+  /// The call's group with the addition in it, where the addition is.
+  step::GroupOp makeGroup(step::GroupOp call, step::GroupOp addition,
+                          BiasAddition parts) {
+    OpBuilder builder(addition);
+    SmallVector<Value> operands(call.getInputs());
+    operands.push_back(parts.bias);
+    auto fused = step::GroupOp::create(
+        builder,
+        FusedLoc::get(&getContext(), {call.getLoc(), addition.getLoc()}),
+        addition.getResultTypes(), operands, step::GroupKind::library);
+    Block *body = builder.createBlock(&fused.getBody());
+    IRMapping mapping;
+    for (auto [operand, argument] : llvm::zip_equal(
+             call.getInputs(), call.getBody().front().getArguments()))
+      mapping.map(argument,
+                  body->addArgument(operand.getType(), argument.getLoc()));
+    Value bias =
+        body->addArgument(parts.bias.getType(), parts.broadcast.getLoc());
+    for (Operation &op : call.bodyOperations())
+      builder.clone(op, mapping);
+    Value product =
+        mapping.lookup(call.getBody().front().getTerminator()->getOperand(0));
+    if (product.getType() != parts.add.getType())
+      product = stablehlo::ReshapeOp::create(builder, call.getLoc(),
+                                             parts.add.getType(), product);
+    bool productFirst = parts.add.getRhs() == parts.broadcast.getResult();
+    mapping.map(parts.broadcast.getOperand(), bias);
+    mapping.map(productFirst ? parts.add.getLhs() : parts.add.getRhs(),
+                product);
+    builder.clone(*parts.broadcast, mapping);
+    Operation *sum = builder.clone(*parts.add, mapping);
+    step::YieldOp::create(builder, addition.getLoc(), sum->getResults());
+    return fused;
+  }
+
+  target::Target machine = *target::builtInTarget("x86-64-v3");
+};
+
+} // namespace
+
+std::unique_ptr<Pass>
+fusion::createFuseEpiloguesPass(FuseEpiloguesPassOptions options,
+                                const target::Target &machine) {
+  return std::make_unique<FuseEpilogues>(std::move(options), machine);
+}
