@@ -17,9 +17,9 @@ apt_packages=(
   liblld-22-dev libclang-rt-22-dev libzstd-dev zlib1g-dev
   cmake ninja-build ccache g++
   libdnnl-dev libflatbuffers-dev flatbuffers-compiler libxxhash-dev
-  nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev libgomp1
+  nlohmann-json3-dev libgtest-dev libgmock-dev libgomp1
   liblapack-dev
-  python3 python3-venv python3-dev
+  python3 python3-venv
 )
 
 install_apt_packages() {
