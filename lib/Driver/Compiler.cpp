@@ -6,7 +6,9 @@
 
 #include "tenon/Driver/Compiler.h"
 
+#include "BatchFit.h"
 #include "ExportStableHLO.h"
+#include "NoPlan.h"
 #include "PlanUnderBudget.h"
 #include "RecordedOptions.h"
 #include "ReportingContext.h"
@@ -60,6 +62,7 @@ public:
 
   CompileResult run();
   ExitCode planFrontier(int64_t count, llvm::raw_ostream &out);
+  ExitCode measureMemory(StepMemory &memory);
 
 private:
   /// Runs the stages up to and including `last`, or what `options` say.
@@ -329,28 +332,12 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   std::optional<PlannedStep> planned = planner.within(budget);
   if (!planned) {
     std::optional<PlannedStep> smallest = planner.smallest();
-    if (smallest && smallest->bytes <= budget)
-      planned = std::move(smallest);
-    int64_t bound = everything->bytes - everything->temporaries;
-    if (!planned && budget < bound)
+    if (!smallest)
+      return exitInternal;
+    if (smallest->bytes > budget)
       return fail(exitNoPlan,
-                  "no plan within " + printBytes(budget) +
-                      ": infeasible (proved), since state, batch, results and "
-                      "constants alone take " +
-                      printBytes(bound) +
-                      "; the smallest budget that was "
-                      "planned is " +
-                      std::to_string(smallest->bytes) + " bytes (" +
-                      printBytes(smallest->bytes) + ")");
-    if (!planned)
-      return fail(exitNoPlan,
-                  "no plan within " + printBytes(budget) +
-                      ": not found (not proved infeasible); the smallest "
-                      "budget that was planned is " +
-                      std::to_string(smallest->bytes) + " bytes (" +
-                      printBytes(smallest->bytes) + "), and none is below " +
-                      printBytes(bound) +
-                      ", which state, batch, results and constants take");
+                  whyNoPlan(budget, boundOf(*module, *everything), *smallest));
+    planned = std::move(smallest);
   }
   module = std::move(planned->module);
   details["budget"] = budget;
@@ -359,6 +346,8 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   details["temporaries"] = planned->temporaries;
   details["temporaries_bound"] = planned->temporariesBound;
   details["live_peak"] = planned->livePeak;
+  details["excluded_bytes"] = excludedBytes(*module).first;
+  details["value_bytes"] = excludedBytes(*module).second;
   details["predicted_nanoseconds"] = planned->nanoseconds;
   details["predicted_nanoseconds_keeping_everything"] =
       planned->baseNanoseconds;
@@ -369,12 +358,13 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   result.planSummary =
       llvm::formatv(
           "planned    {0} of {1} (keeping everything: {2}); recomputes {3:f1} "
-          "% more work, at most {4:f2} % above the least for these kernels in "
-          "this order (proved)",
+          "% more work, at most {4:f2} % of the whole and {5} of the extra "
+          "above the least for these kernels in this order (proved)",
           printBytes(planned->bytes), printBytes(budget),
           printBytes(everything->bytes),
           percentAbove(planned->nanoseconds, planned->baseNanoseconds),
-          percentAbove(planned->nanoseconds, planned->boundNanoseconds))
+          percentAbove(planned->nanoseconds, planned->boundNanoseconds),
+          gapOfExtra(*planned))
           .str();
   return exitOk;
 }
@@ -491,11 +481,46 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   if (auto main = module->lookupSymbol<func::FuncOp>("main"))
     cost::annotateTimes(main.getBody(), machine);
   memory::MemoryOptions memory;
-  std::vector<FrontierPoint> points =
-      BudgetPlanner(*module, memory).frontier(count);
+  BudgetPlanner planner(*module, memory);
+  std::vector<FrontierPoint> points = planner.frontier(count);
   if (points.empty())
     return exitInternal;
   printFrontier(points, out);
+  std::optional<PlannedStep> everything = planner.keepEverything();
+  if (!everything)
+    return exitInternal;
+  out << "smallest budget " << points.front().bytes << " bytes ("
+      << printBytes(points.front().bytes) << "), every plan needs "
+      << printBytes(boundOf(*module, *everything).bytes) << " (proved)\n";
+  printExclusions(*everything->module, out);
+  return exitOk;
+}
+
+/// What the step needs with everything kept, and at least.
+ExitCode Compilation::measureMemory(StepMemory &memory) {
+  if (ExitCode code = runStages(Stage::group); code != exitOk)
+    return code;
+  codegen::annotateScratch(*module, features);
+  memory.input = options.input;
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return exitInternal;
+  cost::annotateTimes(main.getBody(), machine);
+  for (BlockArgument argument : main.getArguments()) {
+    auto role = main.getArgAttrOfType<step::RoleAttr>(argument.getArgNumber(),
+                                                      step::roleAttrName);
+    if (!role || !step::isState(role.getValue()))
+      memory.batchShapes.push_back(
+          cast<RankedTensorType>(argument.getType()).getShape().vec());
+  }
+  memory::MemoryOptions plain;
+  BudgetPlanner planner(*module, plain);
+  std::optional<PlannedStep> everything = planner.keepEverything();
+  std::optional<PlannedStep> least = planner.smallest();
+  if (!everything || !least)
+    return exitInternal;
+  memory.everything = everything->bytes;
+  memory.least = least->bytes;
   return exitOk;
 }
 
@@ -510,6 +535,22 @@ CompileResult driver::compile(const CompileOptions &options) {
 ExitCode driver::planFrontier(const CompileOptions &options, int64_t count,
                               llvm::raw_ostream &out) {
   return Compilation(options).planFrontier(count, out);
+}
+
+ExitCode driver::planBatches(const CompileOptions &options,
+                             const std::string &other, llvm::raw_ostream &out) {
+  CompileOptions otherOptions = options;
+  otherOptions.input = other;
+  StepMemory first, second;
+  if (ExitCode code = Compilation(options).measureMemory(first))
+    return code;
+  if (ExitCode code = Compilation(otherOptions).measureMemory(second))
+    return code;
+  std::string error;
+  if (printBatchFit(first, second, options.memoryBudget, out, error))
+    return exitOk;
+  llvm::errs() << "error: " << error << "\n";
+  return exitUserError;
 }
 
 /// Writes a file so that `path` is the old or the whole new one.

@@ -8,6 +8,8 @@
 
 #include "tenon/Memory/Passes.h"
 
+#include "PlanRecord.h"
+
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/RecomputeModel.h"
 
@@ -63,6 +65,19 @@ struct ChooseRecomputation
     auto integer = [&](StringRef name, int64_t value) {
       return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
     };
+    SmallVector<Attribute> exclusions;
+    for (const RecomputeModel::Exclusion &excluded : model.exclusions()) {
+      Operation *op = excluded.operation;
+      exclusions.push_back(builder.getDictionaryAttr(
+          {integer("bytes", excluded.bytes),
+           builder.getNamedAttr("reason",
+                                builder.getStringAttr(excluded.reason)),
+           builder.getNamedAttr(
+               "source", builder.getStringAttr(sourceOf(op->getLoc())))}));
+      remark::missed(op->getLoc(), remark::RemarkOpts::name("NotRecomputable")
+                                       .category("memory-choose-recomputation"))
+          << excluded.reason.str() << remark::metric("Bytes", excluded.bytes);
+    }
     main->getParentOp()->setAttr(
         step::recomputationAttrName,
         builder.getDictionaryAttr(
@@ -75,6 +90,9 @@ struct ChooseRecomputation
              integer("bound_nanoseconds", solution.bound),
              integer("peak", solution.peak),
              integer("pinned_bytes", model.pinnedBytes()),
+             integer("value_bytes", model.valueBytes()),
+             builder.getNamedAttr("exclusions",
+                                  builder.getArrayAttr(exclusions)),
              builder.getNamedAttr(
                  "problem", builder.getStringAttr(solver::printRecomputeProblem(
                                 model.problem()))),

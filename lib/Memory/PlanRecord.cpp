@@ -36,7 +36,9 @@ void collectSource(Location location, SmallVector<StringRef> &names,
   }
 }
 
-std::string textOfType(Type type) {
+} // namespace
+
+std::string memory::typeText(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -45,6 +47,8 @@ std::string textOfType(Type type) {
   stream << tensor.getElementType();
   return text;
 }
+
+namespace {
 
 /// The value whose storage a view shows; null for what has its own.
 Value viewed(Value value) {
@@ -103,6 +107,12 @@ std::string memory::sourceOf(Location location) {
   return text;
 }
 
+std::string memory::sourceOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  return sourceOf(op ? locationOf(op, cast<OpResult>(value).getResultNumber())
+                     : value.getLoc());
+}
+
 PlanRecord::PlanRecord(func::FuncOp main)
     : main(main), buffers(main), builder(main.getContext()) {
   addValues();
@@ -129,7 +139,7 @@ PlanRecord::Id PlanRecord::valueOf(Value value) const {
 void PlanRecord::addValues() {
   auto addValue = [&](Value value, const Twine &source) {
     Id id = add(buffers.classOf(value), storedBytes(value.getType()),
-                textOfType(value.getType()), source.str());
+                typeText(value.getType()), source.str());
     ids[value] = id;
     return id;
   };
@@ -151,9 +161,7 @@ void PlanRecord::addValues() {
     for (Value result : op->getResults()) {
       if (viewed(result))
         continue;
-      Id id = addValue(
-          result,
-          sourceOf(locationOf(op, cast<OpResult>(result).getResultNumber())));
+      Id id = addValue(result, sourceOf(result));
       entries[id].recomputed = op->hasAttr(step::recomputedAttrName);
       if (constant)
         initial.push_back(id);
@@ -164,7 +172,7 @@ void PlanRecord::addValues() {
   for (auto [index, type] : llvm::enumerate(ret->getOperandTypes())) {
     auto name = main.getResultAttrOfType<StringAttr>(index, step::nameAttrName);
     results.push_back(add(buffers.resultClass(index), storedBytes(type),
-                          textOfType(type),
+                          typeText(type),
                           "result " + nameOf(name, "result", index)));
     entries.back().lifetimes.push_back(
         {2 * buffers.timeOf(ret) + 1, buffers.endOfStep()});

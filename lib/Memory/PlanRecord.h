@@ -77,6 +77,10 @@ private:
 
 /// What a user knows an operation by: its name there, its file and line.
 std::string sourceOf(mlir::Location location);
+/// The same for what computes a value, inside a group.
+std::string sourceOf(mlir::Value value);
+/// `8x64xf32`
+std::string typeText(mlir::Type type);
 
 } // namespace tenon::memory
 

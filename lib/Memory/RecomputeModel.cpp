@@ -294,6 +294,31 @@ void RecomputeModel::addValues() {
     model.edges.push_back({numbers.lookup(value), last});
 }
 
+int64_t RecomputeModel::valueBytes() const {
+  int64_t bytes = 0;
+  for (int32_t value = 0; value < model.valueCount(); ++value)
+    bytes += model.bytes(value);
+  return bytes;
+}
+
+std::vector<RecomputeModel::Exclusion> RecomputeModel::exclusions() const {
+  std::vector<int64_t> bytes(model.nodes.size(), 0);
+  for (int32_t value = 0; value < model.valueCount(); ++value)
+    bytes[model.producer(value)] += model.bytes(value);
+  std::vector<Exclusion> excluded;
+  for (auto [node, operations] : llvm::enumerate(nodes)) {
+    if (!model.nodes[node].pinned || bytes[node] == 0 || operations.empty())
+      continue;
+    Operation *op = operations.front();
+    StringRef reason = isa<stablehlo::WhileOp>(op) ? "a loop runs once"
+                       : isa<stablehlo::CaseOp, stablehlo::IfOp>(op)
+                           ? "a conditional runs once"
+                           : "it is no group";
+    excluded.push_back({op, bytes[node], reason});
+  }
+  return excluded;
+}
+
 int64_t RecomputeModel::pinnedBytes() const {
   int64_t bytes = 0;
   for (int32_t value = 0; value < model.valueCount(); ++value)

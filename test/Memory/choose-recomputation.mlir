@@ -5,7 +5,7 @@
 // of them fit, so %a is dropped after %b has read it and computed again through
 // another name of it.
 
-// CHECK: step.recomputation = {base_nanoseconds = 41 : i64, {{.*}}budget = 3072 : i64, nanoseconds = 42 : i64{{.*}}status = "solved"
+// CHECK: step.recomputation = {base_nanoseconds = 41 : i64, {{.*}}budget = 3072 : i64, {{.*}}nanoseconds = 42 : i64{{.*}}status = "solved"
 // CHECK-LABEL: func.func @main
 // CHECK: %[[A:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.node = 0 : i64}
 // CHECK: %[[B:.*]] = step.group row(%[[A]])

@@ -70,6 +70,10 @@ int tool::runCompile(Arguments arguments, Modules *) {
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
                 "keep what the program's own checkpoints recompute (default), "
                 "or decide it anew");
+  std::string also;
+  parser.text("also", also, "FILE.mlir",
+              "with --memory-budget: the same step exported with another batch "
+              "size; prints the largest batch that would fit");
   parser.custom("compile-to", "STAGE",
                 "stop after import, simplify, group, plan, lower or codegen",
                 stage(options.to));
@@ -112,5 +116,16 @@ int tool::runCompile(Arguments arguments, Modules *) {
     }
     options.output = "-";
   }
-  return driver::compileToFile(options, llvm::outs());
+  if (also.empty())
+    return driver::compileToFile(options, llvm::outs());
+  if (!options.memoryBudget) {
+    llvm::errs() << "error: --also needs --memory-budget=SIZE; tenon plan "
+                    "--also does without\n";
+    return exitBadUsage;
+  }
+  driver::ExitCode code = driver::compileToFile(options, llvm::outs());
+  if (code != exitOk && code != exitNoPlan)
+    return code;
+  driver::ExitCode fitted = driver::planBatches(options, also, llvm::outs());
+  return fitted == exitOk ? code : fitted;
 }

@@ -11,6 +11,7 @@
 #include "tools/tenon/ArgumentParser.h"
 
 #include "tenon/Driver/Compiler.h"
+#include "tenon/Support/Bytes.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,6 +32,17 @@ int tool::runPlan(Arguments arguments, Modules *) {
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
                 "keep what the program's own checkpoints recompute (default), "
                 "or decide it anew");
+  std::string also;
+  parser.text("also", also, "FILE.mlir",
+              "the same step exported with another batch size: what both need, "
+              "and what batch fits --memory-budget");
+  parser.custom("memory-budget", "SIZE", "with --also: what the step may take",
+                [&](std::string_view text) -> std::string {
+                  options.memoryBudget = parseBytes(text);
+                  return options.memoryBudget
+                             ? ""
+                             : "expected a size such as 1.6GiB, 512MiB or 4096";
+                });
   parser.text("machine", options.machineFile, "FILE",
               "machine description from tenon calibrate");
   parser.text("dump-problems", options.dumpProblems, "DIR",
@@ -51,13 +63,21 @@ int tool::runPlan(Arguments arguments, Modules *) {
                  << " is out of range, expected 1 to 1000\n";
     return exitBadUsage;
   }
+  if (options.memoryBudget && also.empty()) {
+    llvm::errs() << "error: --memory-budget needs --also=FILE.mlir here; "
+                    "tenon compile plans for a budget\n";
+    return exitBadUsage;
+  }
+  if (!also.empty())
+    if (auto code = driver::planBatches(options, also, llvm::outs()))
+      return code;
   if (frontier)
     if (auto code = driver::planFrontier(options, frontier, llvm::outs()))
       return code;
   if (options.dumpProblems.empty()) {
-    if (frontier)
+    if (frontier || !also.empty())
       return exitOk;
-    llvm::errs() << "error: what for? pass --frontier=K or "
+    llvm::errs() << "error: what for? pass --frontier=K, --also=FILE.mlir or "
                     "--dump-problems=DIR\n";
     return exitBadUsage;
   }

@@ -94,6 +94,12 @@ CompileResult compile(const CompileOptions &options);
 ExitCode planFrontier(const CompileOptions &options, int64_t count,
                       llvm::raw_ostream &out);
 
+/// Plans options.input and `other`, an export of the same step with another
+/// batch size, and prints what both need and the largest batch that would fit
+/// options.memoryBudget, if that is given.
+ExitCode planBatches(const CompileOptions &options, const std::string &other,
+                     llvm::raw_ostream &out);
+
 /// compile(), then writes the output and the report; returns the exit code.
 ExitCode compileToFile(const CompileOptions &options,
                        llvm::raw_ostream &progress);

@@ -85,7 +85,8 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
     reader; `step.node` is the node of the problem that an operation belongs to.
     The module attribute `step.recomputation` holds the problem and the solution
     with its certificate as `tenon-solve` reads them, the plan's status,
-    cost, proved bound and peak; if no plan was found, nothing else changes.
+    cost, proved bound and peak, and what nothing may run again with the reason;
+    if no plan was found, nothing else changes.
 
     ```mlir
     // before: predicted times on the groups
@@ -98,7 +99,7 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
       return %0 : tensor<8xf32>
     }
     // after: everything fits, so nothing is copied
-    module attributes {step.recomputation = {base_nanoseconds = 5 : i64, bound_nanoseconds = 5 : i64, budget = 2305843009213693951 : i64, nanoseconds = 5 : i64, nodes = 1 : i64, peak = 0 : i64, pinned_bytes = 0 : i64,
+    module attributes {step.recomputation = {base_nanoseconds = 5 : i64, bound_nanoseconds = 5 : i64, budget = 2305843009213693951 : i64, nanoseconds = 5 : i64, nodes = 1 : i64, peak = 0 : i64, pinned_bytes = 0 : i64, value_bytes = 0 : i64, exclusions = [],
       problem = "recompute-problem 1\0Anodes 1\0Afixed-memory 0\0Anode 0 5 0\0A",
       solution = "recompute-solution 1\0Abudget 2305843009213693951\0Acost 5\0Apeak 0\0Abound 5\0Acertificate kind base\0Acertificate any-bound 5\0Acertificate any-kind base\0Aorder\0A0\0A",
       status = "solved"}} {

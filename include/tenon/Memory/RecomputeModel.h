@@ -40,6 +40,16 @@ public:
   const solver::RecomputeProblem &problem() const { return model; }
   /// Bytes of values whose operation cannot be run again.
   int64_t pinnedBytes() const;
+  /// Bytes of all values, each once.
+  int64_t valueBytes() const;
+  /// An operation that cannot be run again, and the bytes of its values.
+  struct Exclusion {
+    mlir::Operation *operation;
+    int64_t bytes;
+    llvm::StringRef reason;
+  };
+  /// Those with bytes, in order.
+  std::vector<Exclusion> exclusions() const;
 
   /// Puts the operations into the order of a plan, with copies marked
   /// step::recomputedAttrName where a node is repeated. The model is stale

@@ -1,0 +1,83 @@
+"""What a budget that cannot be kept is answered, what is left out of recomputation, and what batch would fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Step, Steps, refused, succeed
+
+# What nothing may compute again: at most so much of a step's values. Loops still run once, so steps made of them are
+# not listed.
+MOST_EXCLUDED = 0.05
+UNROLLED = ("01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "09_unet_ddpm", "10_vit_tiny", "11_moe")
+
+
+def refusal(step: Step, scratch: Path, budget: int) -> str:
+    """Why there is no plan within a budget; nothing is written."""
+    message = refused(3, "compile", step.located, "-o", scratch / "none.tenon", f"--memory-budget={budget}")
+    assert not (scratch / "none.tenon").exists()
+    return message
+
+
+def number(pattern: str, text: str) -> int:
+    """The number a message gives."""
+    found = re.search(pattern, text)
+    assert found, text
+    return int(found[1])
+
+
+@pytest.mark.parametrize("name", ["04_chargpt", "01_mlp"])
+def test_three_answers(steps: Steps, name: str, tmp_path: Path) -> None:
+    """Infeasible with what cannot shrink; not found with the best bound; and the smallest budget, which is one."""
+    step = steps[name]
+    hopeless = refusal(step, tmp_path, 1024)
+    assert "infeasible (proved)" in hopeless and "state" in hopeless
+    assert re.search(r"that '[^']*\.py:\d+' needs at once \((reads|writes) \d", hopeless), hopeless
+    least = number(r"smallest budget that was planned is (\d+) bytes", hopeless)
+    succeed("compile", step.located, "-o", tmp_path / "least.tenon", f"--memory-budget={least}")
+    assert "of the extra above the least" in succeed("verify", tmp_path / "least.tenon")
+    between = refusal(step, tmp_path, least - least // 100)
+    assert number(r"smallest budget that was planned is (\d+) bytes", between) == least
+    if "infeasible" not in between:
+        assert "not found (not proved infeasible); every plan needs" in between
+
+
+@pytest.mark.parametrize("name", UNROLLED)
+def test_exclusions_are_few(models: Steps, name: str, tmp_path: Path) -> None:
+    """Nearly every value may be computed again."""
+    report = tmp_path / "report.json"
+    step = models[name]
+    succeed("compile", step.text, "-o", tmp_path / "x.tenon", "--memory-budget=1TiB", "--report", report)
+    plan = next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")
+    assert plan["excluded_bytes"] <= MOST_EXCLUDED * plan["value_bytes"]
+
+
+def test_exclusions_are_listed(steps: Steps) -> None:
+    """A step made of loops says which of them run once, where, and why."""
+    text = succeed("plan", steps["14_while_fori"].located, "--frontier=1")
+    assert re.search(r"not recomputable: .* of values, \d+\.\d\d %", text)
+    assert re.search(r"a loop runs once: .*\.py:\d+", text)
+    assert re.search(r"smallest budget \d+ bytes \(.*\), every plan needs .* \(proved\)", text)
+
+
+def test_other_batch_sizes(steps: Steps, tmp_path: Path) -> None:
+    """Two exports forecast the largest batch; the forecast for a third is near what it takes."""
+    texts = {}
+    for batch in (2, 4, 8):
+        other = Steps(tmp_path / str(batch))
+        other.export("01_mlp", batch=batch)
+        texts[batch] = other.folder / "01_mlp.mlir"
+    table = succeed("plan", texts[8], f"--also={texts[2]}")
+    assert [line.split()[0] for line in table.splitlines()] == ["batch", "8", "2", "each"]
+    report = tmp_path / "report.json"
+    succeed("compile", texts[4], "-o", tmp_path / "x.tenon", "--memory-budget=1TiB", "--report", report)
+    needed = next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")["bytes"]
+    fits = succeed("plan", texts[8], f"--also={texts[2]}", f"--memory-budget={needed}")
+    assert abs(number(r": (\d+) keeping everything", fits) - 4) <= 1, fits
+    # Also when nothing fits, beside the refusal.
+    assert "--also needs --memory-budget" in refused(2, "compile", texts[8], f"--also={texts[2]}", "-o", tmp_path / "x")
+    assert "not one step" in refused(1, "plan", texts[8], f"--also={steps['04_chargpt'].text}")
+    assert "no argument differs" in refused(1, "plan", texts[8], f"--also={texts[8]}")
