@@ -1,0 +1,58 @@
+"""Random training-like programs, and the traps of recomputing, under memory budgets: the same bits, never above."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import random_steps
+from conftest import BUILD
+
+PACK = 20
+
+
+@pytest.mark.parametrize("first", range(0, 200, PACK))
+def test_random_programs(first: int, tmp_path: Path) -> None:
+    """The first of the committed range; random_steps.py runs all of it."""
+    module = random_steps.pack(list(range(first, first + PACK)))
+    outcome = random_steps.Runner(BUILD, tmp_path).under_budget(module, random_steps.share_of(first))
+    assert outcome.used <= outcome.budget
+    assert not outcome.differing
+
+
+# What each trap is made of. Between the layers in question stand dense ones, whose values there is no room for.
+TRAPS = {
+    "random numbers: the same key, the same bits": ("dropout", "dense", "dropout", "dense", "dropout", "dense"),
+    "values that are returned as well": ("kept", "dense", "kept", "dense", "kept", "dense"),
+    "other names of a value are not counted twice": ("views", "dense", "views", "dense", "views", "dense"),
+    "copies stay copies": ("softmax", "dense", "softmax", "dense", "normalize", "dense"),
+    "loops of zero trips and more": ("loop", "dense", "dense", "loop", "dense", "dense"),
+    "one of two branches": ("branch", "dense", "dense", "branch", "dense", "dense"),
+    "a layer that is used twice": ("shared", "dense", "shared", "dense", "dense", "dense"),
+    "running statistics are updated once": ("statistics", "dense", "statistics", "dense", "statistics", "dense"),
+    "an update overwrites what a copy still reads": ("residual", "dense", "residual", "dense", "residual", "dense"),
+}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+@pytest.mark.parametrize("trap", TRAPS)
+def test_traps(trap: str, share: float, tmp_path: Path) -> None:
+    """At the smallest budget exactly and above it, with recomputation."""
+    module = random_steps.pack(list(range(7_000_000, 7_000_006)), TRAPS[trap])
+    outcome = random_steps.Runner(BUILD, tmp_path).under_budget(module, share)
+    assert outcome.used <= outcome.budget < outcome.everything
+    assert outcome.recomputed > 0
+    assert not outcome.differing
+
+
+def test_a_damaged_bit_is_seen(tmp_path: Path) -> None:
+    """The comparison can fail: another start value gives other bits."""
+    runner = random_steps.Runner(BUILD, tmp_path)
+    module = random_steps.pack([1, 2])
+    assert not runner.under_budget(module, 1.0).differing
+    before = runner.outputs(tmp_path / "plain.tenon")
+    value, numbers = module.arguments[0]
+    module.arguments[0] = (value, numbers + 1)
+    assert not runner.under_budget(module, 1.0).differing
+    after = runner.outputs(tmp_path / "plain.tenon")
+    assert any(before[name].tobytes() != after[name].tobytes() for name in before)
