@@ -347,6 +347,7 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   details["temporaries_bound"] = planned->temporariesBound;
   details["live_peak"] = planned->livePeak;
   details["excluded_bytes"] = excludedBytes(*module).first;
+  details["exclusions"] = exclusionsJSON(*module);
   details["value_bytes"] = excludedBytes(*module).second;
   details["predicted_nanoseconds"] = planned->nanoseconds;
   details["predicted_nanoseconds_keeping_everything"] =

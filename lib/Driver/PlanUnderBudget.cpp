@@ -194,18 +194,30 @@ std::pair<int64_t, int64_t> driver::excludedBytes(ModuleOp planned) {
   return {integer("pinned_bytes"), integer("value_bytes")};
 }
 
+static ArrayAttr exclusionsOf(ModuleOp planned) {
+  auto figures =
+      planned->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
+  auto list = figures ? figures.getAs<ArrayAttr>("exclusions") : ArrayAttr();
+  return list ? list : ArrayAttr::get(planned.getContext(), {});
+}
+
+llvm::json::Array driver::exclusionsJSON(ModuleOp planned) {
+  llvm::json::Array list;
+  for (auto entry : exclusionsOf(planned).getAsRange<DictionaryAttr>())
+    list.push_back(llvm::json::Object{
+        {"bytes", entry.getAs<IntegerAttr>("bytes").getInt()},
+        {"reason", entry.getAs<StringAttr>("reason").getValue()},
+        {"source", entry.getAs<StringAttr>("source").getValue()}});
+  return list;
+}
+
 void driver::printExclusions(ModuleOp planned, llvm::raw_ostream &out) {
   auto [excluded, all] = excludedBytes(planned);
   out << llvm::formatv("not recomputable: {0} of {1} of values, {2:f2} %\n",
                        printBytes(excluded), printBytes(all),
                        100.0 * double(excluded) /
                            double(std::max<int64_t>(all, 1)));
-  auto figures =
-      planned->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
-  auto list = figures ? figures.getAs<ArrayAttr>("exclusions") : ArrayAttr();
-  if (!list)
-    return;
-  for (auto entry : list.getAsRange<DictionaryAttr>())
+  for (auto entry : exclusionsOf(planned).getAsRange<DictionaryAttr>())
     out << llvm::formatv("{0,12} {1}: {2}\n",
                          printBytes(entry.getAs<IntegerAttr>("bytes").getInt()),
                          entry.getAs<StringAttr>("reason").getValue(),

@@ -18,6 +18,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/JSON.h"
 
 #include <optional>
 #include <vector>
@@ -58,6 +59,8 @@ void printFrontier(llvm::ArrayRef<FrontierPoint> points,
 void printExclusions(mlir::ModuleOp planned, llvm::raw_ostream &out);
 /// Bytes of values that nothing may compute again, and of all values.
 std::pair<int64_t, int64_t> excludedBytes(mlir::ModuleOp planned);
+/// The same lines for the report.
+llvm::json::Array exclusionsJSON(mlir::ModuleOp planned);
 
 class BudgetPlanner {
 public:

@@ -55,8 +55,14 @@ def test_exclusions_are_few(models: Steps, name: str, tmp_path: Path) -> None:
     assert plan["excluded_bytes"] <= MOST_EXCLUDED * plan["value_bytes"]
 
 
-def test_exclusions_are_listed(steps: Steps) -> None:
+def test_exclusions_are_listed(steps: Steps, tmp_path: Path) -> None:
     """A step made of loops says which of them run once, where, and why."""
+    report = tmp_path / "report.json"
+    located = steps["14_while_fori"].located
+    succeed("compile", located, "-o", tmp_path / "x.tenon", "--memory-budget=1TiB", "--report", report)
+    plan = next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")
+    assert sum(entry["bytes"] for entry in plan["exclusions"]) == plan["excluded_bytes"] > 0
+    assert all(entry["reason"] and entry["source"] for entry in plan["exclusions"])
     text = succeed("plan", steps["14_while_fori"].located, "--frontier=1")
     assert re.search(r"not recomputable: .* of values, \d+\.\d\d %", text)
     assert re.search(r"a loop runs once: .*\.py:\d+", text)
