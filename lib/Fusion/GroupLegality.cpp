@@ -106,6 +106,10 @@ std::optional<GroupShape> Candidate::elementwise() {
   for (Value result : results)
     if (shapeOf(result) != ArrayRef<int64_t>(shape.space))
       return decline("results of different shapes");
+  // What is copied to its readers cannot be taken away from them again.
+  bool isAlone = llvm::count_if(operations, [](Operation *op) {
+                   return !isFreeToClone(op);
+                 }) <= 1;
   for (Operation *op : operations) {
     OperationClass operationClass = classify(op);
     if (operationClass == OperationClass::view) {
@@ -129,7 +133,7 @@ std::optional<GroupShape> Candidate::elementwise() {
           !isa<stablehlo::PadOp, stablehlo::ConcatenateOp>(op))
         return decline("computed values would be recomputed for each reader");
     }
-    if (isa<stablehlo::TransposeOp>(op) && operations.size() > 1) {
+    if (isa<stablehlo::TransposeOp>(op) && !isAlone) {
       auto permutation = cast<stablehlo::TransposeOp>(op).getPermutation();
       if (permutation.back() != int64_t(permutation.size()) - 1)
         return decline("a transpose of the innermost dimension");
@@ -242,6 +246,15 @@ std::optional<GroupShape> Candidate::run() {
   }
   if (!dimensions)
     return elementwise();
+  // Reductions of single elements are emitted element by element.
+  ArrayRef<int64_t> reducedExtents =
+      dimensions->trailing
+          ? ArrayRef<int64_t>(space).drop_front(dimensions->leading)
+          : ArrayRef<int64_t>(space).take_front(dimensions->leading);
+  if (elements(reducedExtents) == 1 && llvm::any_of(results, [&](Value result) {
+        return shapeOf(result) != shapeOf(results.front());
+      }))
+    return decline("a reduction of single elements beside another shape");
   return dimensions->trailing ? row(space, dimensions->leading)
                               : column(space, dimensions->leading);
 }

@@ -532,15 +532,22 @@ static bool isAllowed(double found, const Allowed &allowed, FloatType type) {
   return found >= allowed.least && found <= allowed.most;
 }
 
+bool reference::allows(const Enclosure &enclosure, int64_t index,
+                       const Element &found) {
+  FloatType type = partOf(enclosure.type.getElementType());
+  return isAllowed(found.real, enclosure.real[index], type) &&
+         (enclosure.imaginary.empty() ||
+          isAllowed(found.imaginary, enclosure.imaginary[index], type));
+}
+
 std::optional<std::string> reference::firstOutside(const Tensor &found,
                                                    const Enclosure &allowed) {
   FloatType type = partOf(found.elementType());
   bool complex = isComplex(found.elementType());
   for (int64_t i = 0; i < found.size(); ++i) {
-    bool real = isAllowed(found.elements[i].real, allowed.real[i], type);
-    if (real && (!complex || isAllowed(found.elements[i].imaginary,
-                                       allowed.imaginary[i], type)))
+    if (allows(allowed, i, found.elements[i]))
       continue;
+    bool real = isAllowed(found.elements[i].real, allowed.real[i], type);
     const Allowed &range = real ? allowed.imaginary[i] : allowed.real[i];
     std::string text;
     llvm::raw_string_ostream stream(text);

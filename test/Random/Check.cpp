@@ -149,16 +149,20 @@ Checker::outside(Operation &op, const reference::Tensor &found, unsigned index,
         range.least = std::min(range.least, 0.0L);
       range.minusZero.reset();
     }
-    return reference::firstOutside(found, enclosure);
+    return enclosure;
   };
   reference::Tensors zeros;
   for (const reference::Tensor &operand : operands)
     zeros.push_back(flushed(operand));
   auto others = reference::enclose(&op, zeros);
-  if (!orZero(allowed[index]) ||
-      (succeeded(others) && !orZero((*others)[index])))
-    return std::nullopt;
-  return message;
+  if (failed(others))
+    return message;
+  reference::Enclosure exact = orZero(allowed[index]);
+  reference::Enclosure ofZeros = orZero((*others)[index]);
+  for (int64_t i = 0; i < found.size(); ++i)
+    if (reference::allows(ofZeros, i, found.elements[i]))
+      exact.real[i].anything = true;
+  return reference::firstOutside(found, exact);
 }
 
 FailureOr<reference::Tensors>

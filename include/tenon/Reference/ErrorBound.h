@@ -49,6 +49,9 @@ struct Enclosure {
 mlir::FailureOr<std::vector<Enclosure>>
 enclose(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 
+/// Whether element `index` may be `found`.
+bool allows(const Enclosure &enclosure, int64_t index, const Element &found);
+
 /// The first element of `found` that is not allowed, with what is.
 std::optional<std::string> firstOutside(const Tensor &found,
                                         const Enclosure &allowed);

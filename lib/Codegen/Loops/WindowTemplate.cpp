@@ -239,8 +239,9 @@ void ReduceWindow::emitPoint(const Indices &output) {
           IndexExpression place = output[dim] * window.stride +
                                   offset[dim] * window.windowDilation -
                                   window.low;
-          k.points.require(guard, place,
-                           (shape[dim] - 1) * window.baseDilation + 1);
+          // Nothing lies inside a dimension of no extent.
+          int64_t dilated = (shape[dim] - 1) * window.baseDilation + 1;
+          k.points.require(guard, place, std::max<int64_t>(dilated, 0));
           if (window.baseDilation > 1)
             k.points.requireZero(guard,
                                  k.algebra.mod(place, window.baseDilation));
