@@ -11,7 +11,7 @@ import lit.formats
 config.name = "Tenon"  # noqa: F821
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir", ".test"]  # noqa: F821
-config.excludes = ["Unit", "EndToEnd", "Python", "Benchmark", "Layout", "Conformance", "Inputs"]  # noqa: F821
+config.excludes = ["Unit", "EndToEnd", "Python", "Benchmark", "Layout", "Conformance", "Fuzz", "Inputs"]  # noqa: F821
 config.test_source_root = os.path.dirname(__file__)  # noqa: F821
 config.test_exec_root = os.path.join(config.tenon_build, "test")  # noqa: F821
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs every test suite and prints one line 'N passed, N failed' at the end.
 
-In order of speed: unit tests, random solver problems, lit tests, Python tests, sanitized unit tests. Each suite's
-output is shown as it comes; its numbers are read from its own summary.
+In order of speed: unit tests, random solver problems, lit tests, readers with damaged input, Python tests, sanitized
+unit tests. Each suite's output is shown as it comes; its numbers are read from its own summary.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LIT = Path("/usr/lib/llvm-22/bin/lit")
 
 # Random problems per solver against brute force, and the most buffers, operations or nodes of one. The seeds are
-# 0 to FUZZ_SEEDS - 1; SolverFuzz resumes at any other.
-FUZZ_SEEDS = 2000
-FUZZ_SIZES = {"packing": 7, "ordering": 7, "recompute": 7, "variants": 7}
+# 0 to PROBLEM_SEEDS - 1; SolverFuzz resumes at any other.
+PROBLEM_SEEDS = 2000
+PROBLEM_SIZES = {"packing": 7, "ordering": 7, "recompute": 7, "variants": 7}
 
 
 @dataclass
@@ -75,13 +76,13 @@ def run_unit_tests(build: Path, label: str) -> list[Result]:
     return results
 
 
-def run_fuzz(build: Path) -> list[Result]:
+def run_random_problems(build: Path) -> list[Result]:
     """Compares the solvers with brute force; one test per solver."""
     results = []
-    for kind, most in FUZZ_SIZES.items():
-        command = [str(build / "bin/SolverFuzz"), kind, "0", str(FUZZ_SEEDS), str(most)]
-        _, code, seconds = run(f"fuzz {kind}", command)
-        results.append(Result(f"fuzz {kind}", int(code == 0), int(code != 0), seconds))
+    for kind, most in PROBLEM_SIZES.items():
+        command = [str(build / "bin/SolverFuzz"), kind, "0", str(PROBLEM_SEEDS), str(most)]
+        _, code, seconds = run(f"random {kind}", command)
+        results.append(Result(f"random {kind}", int(code == 0), int(code != 0), seconds))
     return results
 
 
@@ -93,6 +94,26 @@ def run_lit(build: Path) -> Result:
     if code != 0 and failed == 0:
         failed = 1
     return Result("lit", passed, failed, seconds)
+
+
+# How often each reader is given other bytes.
+FUZZ_RUNS = {"StableHLO": 3000}
+FUZZ_RUNS_OF_OTHERS = 20000
+
+
+def run_readers(build: Path, label: str) -> list[Result]:
+    """Runs the programs of test/Fuzz, always the same inputs."""
+    results = []
+    for program in sorted(build.glob("bin/TenonFuzz*")):
+        reader = program.name.removeprefix("TenonFuzz")
+        with tempfile.TemporaryDirectory() as found:
+            runs = FUZZ_RUNS.get(reader, FUZZ_RUNS_OF_OTHERS)
+            limits = ["-seed=1", f"-runs={runs}", "-timeout=5", "-rss_limit_mb=1024", "-verbosity=0", "-print_funcs=0"]
+            limits += ["-max_len=65536", f"-artifact_prefix={found}/"]
+            corpus = str(ROOT / "test/Fuzz/Corpus" / reader)
+            _, code, seconds = run(f"{label} {program.name}", [str(program), *limits, found, corpus])
+        results.append(Result(f"{label} {program.name}", int(code == 0), int(code != 0), seconds))
+    return results
 
 
 def run_pytest(build: Path, folder: str) -> Result:
@@ -119,13 +140,15 @@ def main() -> int:
     build = arguments.build.resolve()
 
     results = run_unit_tests(build, "unit")
-    results += run_fuzz(build)
+    results += run_random_problems(build)
     results.append(run_lit(build))
+    results += run_readers(build, "fuzz")
     for folder in ("Layout", "Python", "Conformance", "EndToEnd"):
         if any((ROOT / "test" / folder).glob("test_*.py")):
             results.append(run_pytest(build, folder))
     if arguments.sanitized:
         results += run_unit_tests(arguments.sanitized.resolve(), "sanitized")
+        results += run_readers(arguments.sanitized.resolve(), "sanitized")
 
     print("\n== summary")
     for result in results:

@@ -123,9 +123,9 @@ int tool::runCompile(Arguments arguments, Modules *) {
                     "--also does without\n";
     return exitBadUsage;
   }
-  driver::ExitCode code = driver::compileToFile(options, llvm::outs());
+  ExitCode code = driver::compileToFile(options, llvm::outs());
   if (code != exitOk && code != exitNoPlan)
     return code;
-  driver::ExitCode fitted = driver::planBatches(options, also, llvm::outs());
+  ExitCode fitted = driver::planBatches(options, also, llvm::outs());
   return fitted == exitOk ? code : fitted;
 }
