@@ -230,6 +230,11 @@ private:
         return value >= least && value < int64_t(plan.values.size());
       });
     };
+    // Far more than any program has, and far from overflowing.
+    constexpr int64_t latest = int64_t(1) << 48;
+    auto isSpan = [](int64_t begin, int64_t end) {
+      return 0 <= begin && begin <= end && end <= latest;
+    };
     auto arePairs = [&](const Handovers &handovers) {
       return handovers.size() % 2 == 0 && areValues(handovers, 0);
     };
@@ -240,11 +245,22 @@ private:
       if (value.buffer >= plan.buffers.size() || !inTexts(value.type) ||
           !inTexts(value.source))
         return fail("a value of the plan names what is not there");
+    for (const PlannedValue &value : plan.values)
+      for (const Lifetime &lifetime : value.lifetimes)
+        if (!isSpan(lifetime.begin, lifetime.end))
+          return fail("a value of the plan lives from " +
+                      std::to_string(lifetime.begin) + " to " +
+                      std::to_string(lifetime.end));
     for (const PlannedOperation &operation : plan.operations)
       if (!inTexts(operation.source) || !areValues(operation.reads, -1) ||
           !areValues(operation.writes, -1) || !arePairs(operation.handovers) ||
           !std::ranges::all_of(operation.regionEnds, arePairs))
         return fail("an operation of the plan names what is not there");
+    for (const PlannedOperation &operation : plan.operations)
+      if (!isSpan(operation.begin, operation.end))
+        return fail("an operation of the plan runs from " +
+                    std::to_string(operation.begin) + " to " +
+                    std::to_string(operation.end));
     if (!arePairs(plan.end) || !areValues(plan.initial, 0) ||
         !areValues(plan.results, 0))
       fail("the plan names what is not there");

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Step, Steps, refused, succeed
+from conftest import Step, Steps, refused, run, succeed
 
 # What nothing may compute again: at most so much of a step's values. Loops still run once, so steps made of them are
 # not listed.
@@ -83,7 +83,11 @@ def test_other_batch_sizes(steps: Steps, tmp_path: Path) -> None:
     needed = next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")["bytes"]
     fits = succeed("plan", texts[8], f"--also={texts[2]}", f"--memory-budget={needed}")
     assert abs(number(r": (\d+) keeping everything", fits) - 4) <= 1, fits
+    compiled = ("compile", texts[8], f"--also={texts[2]}", "-o", tmp_path / "x.tenon")
+    assert "largest batch within 1.00 GiB" in succeed(*compiled, "--memory-budget=1GiB")
     # Also when nothing fits, beside the refusal.
+    nothing = run(*compiled, "--memory-budget=1KiB")
+    assert nothing.code == 3 and "none keeping everything, none recomputing" in nothing.out
     assert "--also needs --memory-budget" in refused(2, "compile", texts[8], f"--also={texts[2]}", "-o", tmp_path / "x")
     assert "not one step" in refused(1, "plan", texts[8], f"--also={steps['04_chargpt'].text}")
     assert "no argument differs" in refused(1, "plan", texts[8], f"--also={texts[8]}")
