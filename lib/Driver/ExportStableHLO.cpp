@@ -10,9 +10,16 @@
 
 #include "ReportingContext.h"
 
+#include "tenon/Codegen/StableHLO/PlanForXla.h"
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
+#include "tenon/Import/Passes.h"
 #include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Support/Bytes.h"
+#include "tenon/Target/Target.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
@@ -46,6 +53,8 @@ public:
 
   CompileResult run() {
     result.code = timed("read", [&] { return read(); });
+    if (result.code == exitOk)
+      result.code = timed("plan", [&] { return plan(); });
     if (result.code == exitOk)
       result.code = timed("write", [&] { return write(); });
     return std::move(result);
@@ -84,6 +93,76 @@ private:
     module->walk([&](Operation *) { ++operations; });
     details["operations"] = operations;
     return exitOk;
+  }
+
+  /// Under a budget, what is recomputed so that XLA should stay within it.
+  ExitCode plan() {
+    if (!options.memoryBudget)
+      return exitOk;
+    for (StringRef name : {"mhlo.num_partitions", "mhlo.num_replicas"})
+      if (auto count = (*module)->getAttrOfType<IntegerAttr>(name);
+          count && count.getInt() > 1)
+        return fail(exitUserError,
+                    "--memory-budget is for programs for one device, found '" +
+                        name + "' of " + Twine(count.getInt()) +
+                        "; what a device holds is decided by XLA later");
+    PassManager passes(context.get());
+    passes.addPass(importer::createInlineFunctionsPass());
+    OwningOpRef<ModuleOp> flat = module->clone();
+    if (failed(passes.run(*flat)))
+      return exitUserError;
+    auto main = flat->lookupSymbol<func::FuncOp>("main");
+    codegen::XlaSignature signature = codegen::signatureBytes(main);
+    int64_t given = signature.arguments + signature.results;
+    int64_t asked = *options.memoryBudget - given;
+    if (asked < 0)
+      return fail(exitNoPlan, "no plan within " +
+                                  printBytes(*options.memoryBudget) +
+                                  ": infeasible (proved), since arguments and "
+                                  "results alone take " +
+                                  printBytes(given));
+    int64_t before = codegen::predictedTemporaries(main);
+    std::optional<codegen::XlaPlan> plan;
+    if (before > codegen::withRoomToSpare(asked)) {
+      plan = codegen::planForXla(*flat, asked,
+                                 *target::builtInTarget("x86-64-v3"));
+      if (!plan)
+        return fail(exitInternal, "the recomputation problem is not well "
+                                  "formed");
+      module = std::move(plan->module);
+    }
+    if (!plan) {
+      plan.emplace();
+      plan->temporaries = before;
+    }
+    report(asked, before, *plan);
+    return exitOk;
+  }
+
+  void report(int64_t asked, int64_t before, const codegen::XlaPlan &plan) {
+    details["budget"] = *options.memoryBudget;
+    details["temporaries_asked"] = asked;
+    details["temporaries_predicted"] = plan.temporaries;
+    details["temporaries_predicted_as_it_came"] = before;
+    details["recomputed_dots"] = plan.dots;
+    details["recomputed_convolutions"] = plan.convolutions;
+    details["recomputed_fusions"] = plan.clusters;
+    details["ties"] = plan.ties;
+    details["predicted_nanoseconds"] = plan.nanoseconds;
+    details["predicted_nanoseconds_as_it_came"] = plan.baseNanoseconds;
+    result.planSummary =
+        llvm::formatv("planned    XLA's temporaries {0} (predicted) of {1}, as "
+                      "it came {2}; runs {3} dots, {4} convolutions and {5} "
+                      "other fusions again",
+                      printBytes(plan.temporaries), printBytes(asked),
+                      printBytes(before), plan.dots, plan.convolutions,
+                      plan.clusters - plan.dots - plan.convolutions)
+            .str();
+    if (plan.temporaries > asked)
+      llvm::errs() << "warning: XLA is predicted to need "
+                   << printBytes(plan.temporaries)
+                   << " of temporaries, the budget leaves " << printBytes(asked)
+                   << "; this is the least that was found\n";
   }
 
   ExitCode write() {

@@ -9,7 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import compare
+import numpy as np
 import pytest
+import replay64
 import xla
 from conftest import NAMES, Steps, refused, run, succeed
 from jax._src.interpreters import mlir as jax_mlir
@@ -105,6 +108,9 @@ def test_unknown_operations_stay(tmp_path: Path) -> None:
     for attribute in ("future.flag = 3", "jax.buffer_donor = true", 'mhlo.memory_kind = "device"', "seed = 7",
                       'jax.result_info = "result[0]"', 'mhlo.layout_mode = "default"', 'a = "b"'):  # fmt: skip
         assert attribute in text
+    # A plan neither repeats nor moves them, nor does it drop those whose results nobody reads.
+    text = exported(tmp_path / "in.mlir", tmp_path, "--memory-budget=60")
+    assert re.findall(r'"(\w+\.\w+)"\(', text) == re.findall(r'"(\w+\.\w+)"\(', UNKNOWN)
     assert "unknown operation 'future.scramble', used 2 times" in refused(1, "compile", tmp_path / "in.mlir", "-o", tmp_path / "x")
 
 
@@ -128,3 +134,125 @@ def test_native_options_are_refused(tmp_path: Path, option: str) -> None:
     said = refused(2, "compile", tmp_path / "in.mlir", "--target=stablehlo", option, "-o", tmp_path / "out.mlir")
     assert option.partition("=")[0] in said
     refused(2, "compile", tmp_path / "in.mlir", "--generic", "-o", tmp_path / "out.tenon")
+
+
+def planned(source: Path, scratch: Path, budget: int) -> tuple[str, dict]:
+    """The text that leaves under a budget, and what the report says of the plan."""
+    report = scratch / "report.json"
+    text = exported(source, scratch, f"--memory-budget={budget}", "--report", report)
+    stages = json.loads(report.read_text())["stages"]
+    return text, next(stage for stage in stages if stage["stage"] == "plan")
+
+
+def check_numbers(name: str, info: dict, text: str, original: xla.XlaStep, changed: xla.XlaStep) -> None:
+    """The first loss is the original's and the state after five steps is as near to the exact one as the original's."""
+    (expected, losses), (found, found_losses) = xla.run(original, info), xla.run(changed, info)
+    assert abs(found_losses[0] - losses[0]) <= compare.tolerance(name) * abs(losses[0])
+    truth, _ = replay64.run(replay64.widened(text), info, True, xla.STEPS)
+    leaves = [leaf["path"] for leaf in info["args"] if leaf["donated"]]
+    for path, exact, first, second in zip(leaves, truth, expected, found, strict=False):
+        if not np.issubdtype(np.asarray(exact).dtype, np.floating):
+            assert np.array_equal(first, second), path
+        elif first.tobytes() != second.tobytes() and not path.endswith(compare.ZERO_GRADIENT.get(name, ())):
+            its, ours = (compare.trimmed_rms(np.asarray(value, np.float64) - exact) for value in (first, second))
+            assert ours <= 3 * its + 1e-12, (path, ours, its)
+
+
+# At most so many temporaries, as a share of the original's, when .6 are asked for. Models that are not listed keep what
+# this does not reach yet (docs/Benchmarks/XlaOutput.md); their numbers are checked all the same.
+REACHED = {"03_resnet18": 0.72, "07_llama_bf16": 0.72}
+
+
+@pytest.mark.parametrize("name", ["03_resnet18", "07_llama_bf16"])
+def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
+    """XLA keeps what runs again, needs less memory, and computes the same numbers."""
+    source = models.folder / f"{name}.mlir"
+    original = xla.XlaStep(source.read_text())
+    asked = 6 * original.temporary_bytes // 10
+    text, plan = planned(source, tmp_path, original.argument_bytes + original.result_bytes + asked)
+    assert abs(plan["temporaries_asked"] - asked) < 8192  # XLA rounds small arguments up
+    assert generic_form(text) != generic_form(source.read_text()), "under a budget the output is the input"
+    assert plan["ties"] > 0
+    changed = xla.XlaStep(text)
+    again = plan["recomputed_dots"] + plan["recomputed_convolutions"]
+    assert changed.contractions() >= original.contractions() + again
+    print(
+        f"{name}: temporaries {original.temporary_bytes}, asked {asked}, predicted {plan['temporaries_predicted']}, "
+        f"actual {changed.temporary_bytes} ({changed.temporary_bytes / original.temporary_bytes:.3f})"
+    )
+    assert changed.temporary_bytes <= REACHED.get(name, 1) * original.temporary_bytes
+    check_numbers(name, json.loads((models.folder / f"{name}.json").read_text()), source.read_text(), original, changed)
+
+
+def test_smaller_budgets_recompute_more(models: Steps, tmp_path: Path) -> None:
+    """The signature stays as it is, and each smaller budget gives fewer temporaries for more work."""
+    source = models.folder / "04_chargpt.mlir"
+    original = xla.XlaStep(source.read_text())
+    temporaries, work = [original.temporary_bytes], [0]
+    for tenths in (8, 6, 4):
+        budget = original.argument_bytes + original.result_bytes + tenths * original.temporary_bytes // 10
+        text, plan = planned(source, tmp_path, budget)
+        assert signature_of(text) == signature_of(source.read_text())
+        assert "mhlo.sharding" not in text
+        temporaries.append(xla.XlaStep(text).temporary_bytes)
+        work.append(plan["predicted_nanoseconds"])
+    assert temporaries[3] < temporaries[2] < temporaries[1] < temporaries[0]
+    assert work[3] > work[2] >= work[1]
+    assert plan["recomputed_dots"] > 0
+
+
+def signature_of(text: str) -> list[str]:
+    """Arguments, results and their attributes, each as jaxlib prints it."""
+    with jax_mlir.make_ir_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        main = ir.SymbolTable(module.operation)["main"]
+        return [str(main.attributes[key]) for key in ("function_type", "arg_attrs", "res_attrs")]
+
+
+def test_fits_as_it_is(models: Steps, tmp_path: Path) -> None:
+    """A budget with room to spare changes nothing."""
+    source = models.folder / "04_chargpt.mlir"
+    text, plan = planned(source, tmp_path, 2**30)
+    assert generic_form(text) == generic_form(source.read_text())
+    assert plan["ties"] == plan["recomputed_fusions"] == 0
+
+
+def test_budgets_that_cannot_be(models: Steps, sharded: Steps, tmp_path: Path) -> None:
+    """Less than arguments and results is proved impossible; programs for several devices are not planned."""
+    said = refused(3, "compile", models.folder / "04_chargpt.mlir", "--target=stablehlo", "--memory-budget=1MiB", "-o", tmp_path / "x")
+    assert "infeasible (proved)" in said
+    source = sharded.folder / "15_chargpt_sharded.mlir"
+    said = refused(1, "compile", source, "--target=stablehlo", "--memory-budget=1GiB", "-o", tmp_path / "x")
+    assert "mhlo.num_partitions" in said and "8" in said
+
+
+# A tie has to keep every bit: these are the ones that arithmetic would lose.
+BITS = """
+module {{
+  func.func public @main(%x: tensor<4x3x{type}>, %late: tensor<2x{type}>) -> tensor<4x3x{type}> {{
+    %0 = stablehlo.slice %late [0:1] : (tensor<2x{type}>) -> tensor<1x{type}>
+    %1 = stablehlo.reshape %0 : (tensor<1x{type}>) -> tensor<{type}>
+    %2 = stablehlo.bitcast_convert %1 : (tensor<{type}>) -> tensor<i{width}>
+    %3 = stablehlo.convert %2 : (tensor<i{width}>) -> tensor<i32>
+    %4:2 = stablehlo.optimization_barrier %x, %3 : tensor<4x3x{type}>, tensor<i32>
+    %5 = stablehlo.dynamic_slice %4#0, %4#1, %4#1, sizes = [1, 1] : (tensor<4x3x{type}>, tensor<i32>, tensor<i32>) -> tensor<1x1x{type}>
+    %6 = stablehlo.dynamic_update_slice %4#0, %5, %4#1, %4#1
+      : (tensor<4x3x{type}>, tensor<1x1x{type}>, tensor<i32>, tensor<i32>) -> tensor<4x3x{type}>
+    return %6 : tensor<4x3x{type}>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("kind", "width"), [("f32", 32), ("f16", 16), ("f64", 64)])
+def test_a_tie_changes_no_bit(kind: str, width: int) -> None:
+    """NaN with a payload, -0.0, infinities and denormals pass, whatever the late value is."""
+    bits = np.dtype(f"u{width // 8}")
+    real = np.dtype(f"f{width // 8}")
+    words = [np.array(1 << (width - 1), bits), np.array(1, bits), np.array((1 << (width - 1)) - 5, bits)]
+    words += [np.array(value, real).view(bits) for value in (np.inf, -np.inf, 1.5, -2.0, 0.0, np.nan)]
+    x = np.resize(np.array(words, bits), (4, 3)).view(real)
+    step = xla.XlaStep(BITS.format(type=kind, width=width))
+    for late in (0.0, -0.0, np.nan, np.inf, 1e-3, -7.0):
+        (found,) = step.call([x, np.array([late, 1.0], real)])
+        assert found.view(bits).tolist() == x.view(bits).tolist()

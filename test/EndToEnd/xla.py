@@ -61,22 +61,30 @@ class XlaStep:
         """Dots and convolutions in the optimised module."""
         return len(re.findall(r" (?:dot|convolution)\(", self.hlo))
 
-    def call(self, values: list[Any]) -> list[Any]:
-        """Runs the step once, on arrays in the order of @main's arguments, and returns its results."""
+    def place(self, values: list[Any]) -> list[Any]:
+        """Copies arrays, in the order of @main's arguments, to the devices. A run may overwrite them."""
         import jax
-        import numpy as np
         from jax.sharding import SingleDeviceSharding
 
         if len(self.devices) == 1:
-            placed = [jax.device_put(value, SingleDeviceSharding(self.devices[0])) for value in values]
-        else:
-            from jax._src.sharding_impls import GSPMDSharding
+            return [jax.device_put(value, SingleDeviceSharding(self.devices[0])) for value in values]
+        from jax._src.sharding_impls import GSPMDSharding
 
-            shardings = self.executable.get_parameter_shardings()
-            placed = [
-                jax.device_put(value, GSPMDSharding(self.devices, sharding)) for value, sharding in zip(values, shardings, strict=True)
-            ]
+        shardings = self.executable.get_parameter_shardings()
+        return [jax.device_put(value, GSPMDSharding(self.devices, sharding)) for value, sharding in zip(values, shardings, strict=True)]
+
+    def run_placed(self, placed: list[Any]) -> list[list[Any]]:
+        """Runs the step once and waits; for every result its parts on the devices."""
         results = self.executable.execute_sharded(placed).disassemble_into_single_device_arrays()
+        for shards in results:
+            shards[0].block_until_ready()
+        return results
+
+    def call(self, values: list[Any]) -> list[Any]:
+        """Runs the step once, on arrays in the order of @main's arguments, and returns its results."""
+        import numpy as np
+
+        results = self.run_placed(self.place(values))
         if len(self.devices) == 1:
             return [np.asarray(shards[0]) for shards in results]
         return [np.stack([np.asarray(shard) for shard in shards]) for shards in results]

@@ -1,0 +1,270 @@
+//===- XlaMemory.cpp - The temporaries XLA will need, predicted -----------===//
+//
+// See XlaMemory.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/StableHLO/XlaMemory.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/BitVector.h"
+
+#include <deque>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::codegen;
+
+static int64_t bytesOf(Value value) {
+  return isa<RankedTensorType>(value.getType()) ? storedBytes(value.getType())
+                                                : 0;
+}
+
+SmallVector<int32_t> codegen::aliasedArguments(func::FuncOp main) {
+  SmallVector<int32_t> arguments(main.getNumResults(), -1);
+  for (unsigned index = 0; index < main.getNumArguments(); ++index)
+    if (auto result =
+            main.getArgAttrOfType<IntegerAttr>(index, "tf.aliasing_output");
+        result && result.getInt() >= 0 &&
+        result.getInt() < int64_t(main.getNumResults()))
+      arguments[result.getInt()] = int32_t(index);
+  return arguments;
+}
+
+XlaSignature codegen::signatureBytes(func::FuncOp main) {
+  XlaSignature bytes;
+  for (BlockArgument argument : main.getArguments())
+    bytes.arguments += bytesOf(argument);
+  Operation *end = main.getBody().front().getTerminator();
+  for (auto [result, argument] :
+       llvm::zip_equal(end->getOperands(), aliasedArguments(main)))
+    if (argument < 0)
+      bytes.results += bytesOf(result);
+  return bytes;
+}
+
+int64_t codegen::regionBytes(Operation *op) {
+  // The regions of reductions and the like compute single elements.
+  if (!isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+    return 0;
+  int64_t most = 0;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      most = std::max(
+          most, predictXla(block, XlaClusters(block, Barriers::names), nullptr)
+                    .temporaries);
+  return most;
+}
+
+namespace {
+
+class Playback {
+public:
+  Playback(Block &block, const XlaClusters &clusters, func::FuncOp main)
+      : block(block), clusters(clusters), all(clusters.clusters()), main(main) {
+  }
+
+  XlaPrediction run() {
+    findReaders();
+    findResults();
+    if (main)
+      copyArguments();
+    for (const XlaCluster &cluster : all)
+      live += earlyBytes(cluster.root());
+    prediction.temporaries = live;
+    play();
+    return std::move(prediction);
+  }
+
+private:
+  /// A piece of memory and how many clusters have still to read it.
+  struct Buffer {
+    int64_t bytes = 0;
+    int32_t readers = 0;
+    bool isFree = false; // given back when nobody reads it any more
+  };
+
+  void findReaders() {
+    readers.resize(all.size());
+    waiting.assign(all.size(), 0);
+    for (auto [index, cluster] : llvm::enumerate(all)) {
+      llvm::SmallDenseSet<int32_t> writers;
+      for (Value read : cluster.reads) {
+        ++readCount[read];
+        if (auto writer = clusters.writerOf(read))
+          writers.insert(*writer);
+      }
+      waiting[index] = writers.size();
+    }
+    // In program order, as users are listed.
+    for (auto [index, cluster] : llvm::enumerate(all)) {
+      llvm::SmallDenseSet<int32_t> seen;
+      for (Value read : cluster.reads)
+        if (auto writer = clusters.writerOf(read);
+            writer && seen.insert(*writer).second)
+          readers[*writer].push_back(int32_t(index));
+    }
+  }
+
+  /// What is returned has memory of its own, the caller's.
+  void findResults() {
+    for (Value value : block.getTerminator()->getOperands()) {
+      Value storage = clusters.storageOf(value);
+      if (main)
+        results.insert(storage);
+      else
+        ++readCount[storage]; // carried values live to the end of the body
+    }
+  }
+
+  void copyArguments() {
+    Operation *end = block.getTerminator();
+    for (auto [index, argument] : llvm::enumerate(aliasedArguments(main))) {
+      if (argument < 0)
+        continue;
+      BlockArgument value = block.getArgument(argument);
+      auto writer = clusters.writerOf(end->getOperand(index));
+      if (!writer || !readCount.lookup(value))
+        continue;
+      llvm::BitVector before = ancestors(*writer);
+      bool mayBeOverwritten = false;
+      for (auto [reader, cluster] : llvm::enumerate(all))
+        mayBeOverwritten |=
+            !before.test(reader) && llvm::is_contained(cluster.reads, value);
+      if (!mayBeOverwritten)
+        continue;
+      buffers.push_back({bytesOf(value), readCount.lookup(value), false});
+      bufferOf[value] = buffers.size() - 1;
+      live += bytesOf(value);
+    }
+  }
+
+  /// The cluster and all it needs.
+  llvm::BitVector ancestors(int32_t of) const {
+    llvm::BitVector found(all.size());
+    SmallVector<int32_t> pending = {of};
+    found.set(of);
+    while (!pending.empty())
+      for (Value read : all[pending.pop_back_val()].reads)
+        if (auto writer = clusters.writerOf(read);
+            writer && !found.test(*writer)) {
+          found.set(*writer);
+          pending.push_back(*writer);
+        }
+    return found;
+  }
+
+  /// Which operand's memory a result may lie in, if nobody else reads that.
+  std::optional<unsigned> overwrites(Operation *root, unsigned result) const {
+    if (isa<stablehlo::DynamicUpdateSliceOp>(root))
+      return 0;
+    if (isa<stablehlo::WhileOp, stablehlo::ScatterOp, stablehlo::SortOp>(
+            root) &&
+        result < root->getNumOperands())
+      return result;
+    return std::nullopt;
+  }
+
+  /// What XLA computes at the start for an operation: a gradient of windows
+  /// finds the places of the largest elements by numbering all of them.
+  static int64_t earlyBytes(Operation *root) {
+    if (!isa<stablehlo::SelectAndScatterOp>(root))
+      return 0;
+    auto type = cast<RankedTensorType>(root->getOperand(0).getType());
+    return type.getRank() * type.getNumElements() * int64_t(sizeof(int32_t));
+  }
+
+  void play() {
+    std::deque<int32_t> ready;
+    for (auto [index, count] : llvm::enumerate(waiting))
+      if (!count)
+        ready.push_back(int32_t(index));
+    while (!ready.empty()) {
+      int32_t index = ready.front();
+      ready.pop_front();
+      step(index);
+      prediction.order.push_back(index);
+      for (int32_t reader : readers[index])
+        if (!--waiting[reader])
+          ready.push_back(reader);
+    }
+  }
+
+  void step(int32_t index) {
+    const XlaCluster &cluster = all[index];
+    Operation *root = cluster.root();
+    bool isElementwise = isFusible(root);
+    SmallVector<int32_t> dying;
+    for (Value read : cluster.reads) {
+      auto entry = bufferOf.find(read);
+      if (entry != bufferOf.end() && !--buffers[entry->second].readers)
+        dying.push_back(entry->second);
+    }
+    for (auto [number, result] : llvm::enumerate(root->getResults())) {
+      if (results.contains(result))
+        continue;
+      int64_t bytes = bytesOf(result);
+      int32_t readersLeft = readCount.lookup(result);
+      int32_t reused = -1;
+      if (auto operand = overwrites(root, number)) {
+        Value storage = clusters.storageOf(root->getOperand(*operand));
+        auto entry = bufferOf.find(storage);
+        if (entry == bufferOf.end()) {
+          if (!main && isa<BlockArgument>(storage))
+            continue; // a carried value's memory, none of ours
+        } else if (llvm::is_contained(dying, entry->second)) {
+          reused = entry->second;
+        }
+      }
+      if (reused < 0 && isElementwise)
+        for (int32_t candidate : dying)
+          if (buffers[candidate].bytes == bytes)
+            reused = candidate;
+      if (reused >= 0) {
+        buffers[reused].readers += readersLeft;
+        llvm::erase(dying, reused);
+        bufferOf[result] = reused;
+        if (!buffers[reused].readers)
+          dying.push_back(reused);
+        continue;
+      }
+      buffers.push_back({bytes, readersLeft, false});
+      bufferOf[result] = buffers.size() - 1;
+      live += bytes;
+      if (!readersLeft)
+        dying.push_back(buffers.size() - 1);
+    }
+    if (int64_t now = live + regionBytes(root); now > prediction.temporaries) {
+      prediction.temporaries = now;
+      prediction.peak = index;
+    }
+    live -= earlyBytes(root);
+    for (int32_t buffer : dying)
+      if (!std::exchange(buffers[buffer].isFree, true))
+        live -= buffers[buffer].bytes;
+  }
+
+  Block &block;
+  const XlaClusters &clusters;
+  ArrayRef<XlaCluster> all;
+  func::FuncOp main;
+  std::vector<SmallVector<int32_t>> readers;
+  std::vector<int32_t> waiting; // writers that have not run
+  llvm::DenseMap<Value, int32_t> readCount;
+  llvm::DenseSet<Value> results;
+  llvm::DenseMap<Value, int32_t> bufferOf;
+  std::vector<Buffer> buffers;
+  int64_t live = 0;
+  XlaPrediction prediction;
+};
+
+} // namespace
+
+XlaPrediction codegen::predictXla(Block &block, const XlaClusters &clusters,
+                                  func::FuncOp main) {
+  return Playback(block, clusters, main).run();
+}
