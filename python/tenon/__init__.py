@@ -1,6 +1,6 @@
 """Tenon compiles whole training steps ahead of time and runs them.
 
-`tenon.jax.compile` turns a JAX step into one that is called the same way; `tenon.load` runs a `.tenon` file that
+`tenon.jax.compile` turns a JAX step into one that is called the same way, `tenon.jax.optimize` into one that stays in JAX; `tenon.load` runs a `.tenon` file that
 `tenon compile` has written; `tenon.compile_file` runs that compiler.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tenon.compiler import compile_file
+from tenon.compiler import compile_file, optimize_file
 from tenon.errors import (
     ArgumentError,
     CompileError,
@@ -40,6 +40,7 @@ __all__ = [
     "aligned",
     "compile_file",
     "load",
+    "optimize_file",
 ]
 
 

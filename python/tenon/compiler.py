@@ -48,7 +48,42 @@ def compile_file(
                 command.append(f"--{name}={os.fspath(value)}")
         if compile_threads:
             command.append(f"--threads={compile_threads}")
-        process = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace")
+        return _run(command)
+
+
+def optimize_file(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    memory_budget: int | str | None = None,
+    generic: bool = False,
+    report: str | os.PathLike[str] | None = None,
+) -> str:
+    """Writes an exported module back as StableHLO for XLA and returns the compiler's remarks.
+
+    memory_budget: what arguments, results that are written over none of them, and XLA's temporaries may take together, in
+    bytes or as text such as `1.6GiB`. generic: write the form that depends least on versions. report: where to write what
+    each stage did and took, as JSON.
+    """
+    command = [
+        native.tool(),
+        "compile",
+        source,
+        "-o",
+        output,
+        "--target=stablehlo",
+        f"--generic={str(generic).lower()}",
+    ]
+    if memory_budget is not None:
+        command.append(f"--memory-budget={memory_budget}")
+    if report is not None:
+        command.append(f"--report={os.fspath(report)}")
+    return _run(command)
+
+
+def _run(command: list[str | os.PathLike[str]]) -> str:
+    """Runs the tool and returns what it said on standard error."""
+    process = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace")
     if process.returncode != 0:
         said = process.stderr.strip()
         if process.returncode < 0:

@@ -1,4 +1,4 @@
-"""Compiles JAX training steps ahead of time.
+"""Compiles JAX training steps ahead of time, or plans them for XLA.
 
     step = tenon.jax.compile(train_step, state, x, y)
     for x, y in batches:
@@ -23,6 +23,9 @@ from tenon import errors
 from tenon.compiler import compile_file
 from tenon.program import Program, load
 from tenon.tensors import Tensor, describe
+from tenon.xla import OptimizedStep, optimize
+
+__all__ = ["CompiledStep", "OptimizedStep", "compile", "optimize"]
 
 
 def compile(
