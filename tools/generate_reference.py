@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "Reference"
+OTHERS = ["Support.md"]  # tools/generate_support.py
 LLVM = Path("/usr/lib/llvm-22")
 # In the order of the stages.
 STAGES = {
@@ -64,7 +65,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     check = parser.parse_args().check
     texts = pages()
-    existing = {path.name: path.read_text() for path in PAGES.glob("*")} if PAGES.exists() else {}
+    existing = {path.name: path.read_text() for path in PAGES.glob("*") if path.name not in OTHERS}
     stale = sorted(name for name in texts.keys() | existing.keys() if texts.get(name) != existing.get(name))
     if check:
         for name in stale:

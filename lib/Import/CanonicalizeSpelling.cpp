@@ -122,6 +122,24 @@ struct GeneralDot : OpRewritePattern<DotOp> {
   }
 };
 
+/// A number that is not complex is its real part.
+template <typename Op>
+struct PartOfReal : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getOperand().getType() != op.getType())
+      return failure();
+    if (std::is_same_v<Op, RealOp>) {
+      rewriter.replaceOp(op, op.getOperand());
+      return success();
+    }
+    rewriter.replaceOpWithNewOp<ConstantOp>(
+        op, cast<ElementsAttr>(rewriter.getZeroAttr(op.getType())));
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // The dynamic family, where every extent is known
 //===----------------------------------------------------------------------===//
@@ -252,9 +270,18 @@ struct MapOnTensors : OpRewritePattern<MapOp> {
   LogicalResult matchAndRewrite(MapOp op,
                                 PatternRewriter &rewriter) const override {
     Block &body = op.getComputation().front();
+    auto isElementwise = [](Operation &inner) {
+      if (!isa<BitcastConvertOp>(inner))
+        return inner.hasTrait<OpTrait::Elementwise>() ||
+               isa<ConstantOp, SelectOp, ClampOp>(inner);
+      Type from = getElementTypeOrSelf(inner.getOperand(0));
+      Type to = getElementTypeOrSelf(inner.getResult(0));
+      return from == to ||
+             (from.isIntOrFloat() && to.isIntOrFloat() &&
+              from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth());
+    };
     for (Operation &inner : body.without_terminator())
-      if (!inner.hasTrait<OpTrait::Elementwise>() &&
-          !isa<ConstantOp, SelectOp, ClampOp>(inner))
+      if (!isElementwise(inner))
         return rewriter.notifyMatchFailure(&inner, "not element-wise");
     auto shape = cast<RankedTensorType>(op.getType()).getShape();
     auto onTensor = [&](Type type) {
@@ -326,9 +353,10 @@ class CanonicalizeSpelling
     populateEmptyTensors(set);
     set.add<ConvertBeforeProducts<ConvolutionOp>,
             ConvertBeforeProducts<DotGeneralOp>, ConvertToSameType,
-            NameCompareType, GetOfTuple, LeadingBroadcast, GeneralDot,
-            StaticReshape, StaticBroadcast, StaticIota, StaticSlice, StaticPad,
-            StaticGather, KnownDimensionSize, MapOnTensors, IfAsCase>(context);
+            NameCompareType, PartOfReal<RealOp>, PartOfReal<ImagOp>, GetOfTuple,
+            LeadingBroadcast, GeneralDot, StaticReshape, StaticBroadcast,
+            StaticIota, StaticSlice, StaticPad, StaticGather,
+            KnownDimensionSize, MapOnTensors, IfAsCase>(context);
     patterns = std::move(set);
     return success();
   }

@@ -236,12 +236,16 @@ Parts acoshParts(const Math &m, Operands z) {
           m.mul(atan2(m, below.imaginary, above.real), 2.0)};
 }
 /// log1p(4 a / ((1 - a)^2 + b^2)) / 4, and half the angle of (1 + z) / (1 - z).
+/// The former of |a|, because near -1 the logarithm's operand would lose
+/// digits.
 Parts arcTanh(const Math &m, Parts z) {
   auto [a, b] = z;
-  Value left = m.sub(m.constant(1), a);
+  Value size = m.abs(a);
+  Value left = m.sub(m.constant(1), size);
   Value distance = m.add(square(m, left), square(m, b));
-  Value real = m.mul(m.log1p(m.div(m.mul(a, 4.0), distance)), 0.25);
-  Value cosine = m.sub(m.mul(left, m.add(a, 1.0)), square(m, b));
+  Value real = m.mul(m.log1p(m.div(m.mul(size, 4.0), distance)), 0.25);
+  real = m.mul(real, m.unary<SignOp>(a));
+  Value cosine = m.sub(m.mul(left, m.add(size, 1.0)), square(m, b));
   return {real, m.mul(atan2(m, m.mul(b, 2.0), cosine), 0.5)};
 }
 Parts atanhParts(const Math &m, Operands z) { return arcTanh(m, z[0]); }

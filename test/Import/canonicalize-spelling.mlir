@@ -165,24 +165,25 @@ func.func @float_sums_of_integers(%x: tensor<2x3xi16>, %y: tensor<3x2xi16>) -> t
 
 // -----
 
-// A conditional is a case: 0 if the predicate holds, else 1.
+// Two branches: the first one if the predicate holds. Numbers are their real
+// parts.
 
-// CHECK-LABEL: func.func @conditional
-// CHECK-SAME: (%[[P:.*]]: tensor<i1>, %[[X:.*]]: tensor<4xf32>)
-// CHECK: %[[N:.*]] = stablehlo.not %[[P]]
-// CHECK: %[[I:.*]] = stablehlo.convert %[[N]] : (tensor<i1>) -> tensor<i32>
-// CHECK: %[[C:.*]] = "stablehlo.case"(%[[I]]) ({
-// CHECK-NEXT: stablehlo.negate
-// CHECK: }, {
-// CHECK-NEXT: stablehlo.abs
-// CHECK: return %[[C]]
-func.func @conditional(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-LABEL: func.func @branches
+// CHECK: %[[ZERO:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
+// CHECK: %[[NOT:.*]] = stablehlo.not %arg0 : tensor<i1>
+// CHECK: %[[INDEX:.*]] = stablehlo.convert %[[NOT]] : (tensor<i1>) -> tensor<i32>
+// CHECK: %[[CASE:.*]] = "stablehlo.case"(%[[INDEX]]) ({
+// CHECK-NEXT: stablehlo.return %arg1
+// CHECK-NEXT: }, {
+// CHECK-NEXT: stablehlo.return %[[ZERO]]
+// CHECK: return %[[CASE]]
+func.func @branches(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "stablehlo.if"(%p) ({
-    %1 = stablehlo.negate %x : tensor<4xf32>
+    %1 = stablehlo.real %x : (tensor<4xf32>) -> tensor<4xf32>
     stablehlo.return %1 : tensor<4xf32>
   }, {
-    %1 = stablehlo.abs %x : tensor<4xf32>
-    stablehlo.return %1 : tensor<4xf32>
+    %2 = stablehlo.imag %x : (tensor<4xf32>) -> tensor<4xf32>
+    stablehlo.return %2 : tensor<4xf32>
   }) : (tensor<i1>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

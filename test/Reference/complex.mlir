@@ -30,6 +30,10 @@ func.func @main() {
   check.expect_eq %again, %z : tensor<3xcomplex<f32>>
   %equal = stablehlo.compare EQ, %again, %sum : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xi1>
   check.expect_eq_const %equal, dense<false> : tensor<3xi1>
+  // Above a pole, where a logarithm's operand is nearly zero.
+  %near = stablehlo.constant dense<[(0.01, 1.05), (0.01, -1.05)]> : tensor<2xcomplex<f32>>
+  %arc = chlo.atan %near : tensor<2xcomplex<f32>> -> tensor<2xcomplex<f32>>
+  check.expect_almost_eq_const %arc, dense<[(1.4745374623665415, 1.8469872511301808), (1.4745374623665415, -1.8469872511301808)]> : tensor<2xcomplex<f32>> {tolerance = 4.0e-7 : f64}
   // Bits stay where they are: as they are, of narrower and of wider elements.
   %same = stablehlo.bitcast_convert %x : (tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
   check.expect_eq %same, %x : tensor<3xcomplex<f32>>

@@ -10,6 +10,7 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Check/Check.h"
+#include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/Compiler.h"
 #include "tenon/Format/Safetensors.h"
@@ -96,11 +97,18 @@ int loadArguments(func::FuncOp main, const std::string &path,
   return exitOk;
 }
 
-/// Whether a module runs functions on simulated devices, which import would
-/// take for a step of its own.
+/// Whether a module runs on simulated devices, each of which import would take
+/// for the only one.
 bool runsDevices(ModuleOp module) {
+  auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+  bool hasMany = partitions && partitions.getInt() > 1;
   return module
-      .walk([](check::RunParallelOp) { return WalkResult::interrupt(); })
+      .walk([&](Operation *op) {
+        return isa<check::RunParallelOp>(op) ||
+                       (hasMany && isa<sdy::ManualComputationOp>(op))
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 

@@ -343,7 +343,7 @@ def CanonicalizeSpellingPass
     its result in one operation, a broadcast or transpose that only moves unit
     dimensions is a `reshape`, `compare` names its type, operations of the
     dynamic family whose extents are constants are static, tensors without
-    elements are constants, and conversions to the same type, deprecated
+    elements are constants, `if` is a `case`, and conversions to the same type, deprecated
     operations, tuples and unread operations are gone.
 
     ```mlir

@@ -10,7 +10,8 @@ func.func private @sum_of_squares(%x: tensor<2xf32>) -> tensor<f32> {
   return %1 : tensor<f32>
 }
 func.func private @case_e1() {
-  %i = stablehlo.constant dense<-3> : tensor<i32>
+  %known = stablehlo.constant dense<-3> : tensor<i32>
+  %i = stablehlo.optimization_barrier %known : tensor<i32>
   %x = stablehlo.constant dense<[5, 6]> : tensor<2xi64>
   %y = stablehlo.constant dense<[7, 8]> : tensor<2xi64>
   // An index that is no branch takes the last one.
@@ -23,7 +24,8 @@ func.func private @case_e1() {
   return
 }
 func.func private @if_e1() {
-  %p = stablehlo.constant dense<false> : tensor<i1>
+  %known = stablehlo.constant dense<false> : tensor<i1>
+  %p = stablehlo.optimization_barrier %known : tensor<i1>
   %x = stablehlo.constant dense<[5, 6]> : tensor<2xi64>
   %y = stablehlo.constant dense<[7, 8]> : tensor<2xi64>
   %0 = "stablehlo.if"(%p) ({

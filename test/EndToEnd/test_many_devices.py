@@ -1,0 +1,55 @@
+"""A program for eight devices, interpreted on simulated ones, gives what JAX gives on eight CPU devices."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import compare
+import numpy as np
+from conftest import HERE, Steps, succeed
+from safetensors.numpy import load_file, save_file
+
+NAME = "16_shard_map_mlp"
+
+# In a process of its own, because the number of devices is fixed when JAX starts.
+PEER = f"""
+import sys
+sys.path.insert(0, sys.argv[1])
+import jax, steps
+from safetensors.numpy import load_file, save_file
+build = steps.BUILD["{NAME}"](**steps.SMALL["{NAME}"])
+leaves, tree = jax.tree_util.tree_flatten(build["args"])
+given = load_file(sys.argv[2])
+assert len(jax.devices()) == 8 and len(leaves) == len(given)
+results = jax.jit(build["step"])(*jax.tree_util.tree_unflatten(tree, [given["arg%d" % i] for i in range(len(leaves))]))
+flat = jax.tree_util.tree_leaves(results)
+save_file({{"result%d" % i: jax.device_get(value) for i, value in enumerate(flat)}}, sys.argv[3])
+"""
+
+
+def test_shard_map(tmp_path: Path) -> None:
+    """Two steps: what one gives, the next one takes."""
+    steps = Steps(tmp_path)
+    steps.export(NAME)
+    info = json.loads((tmp_path / f"{NAME}.json").read_text())
+    values = compare.start_values(info)
+    inputs, found, expected = (tmp_path / f"{part}.safetensors" for part in ("inputs", "found", "expected"))
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    text = (tmp_path / f"{NAME}.mlir").read_text()
+    assert "sdy.manual_computation" in text and "mhlo.num_partitions = 8" in text
+    for _ in range(2):
+        save_file(values, inputs)
+        peer = [sys.executable, "-c", PEER, str(HERE / "models"), str(inputs), str(expected)]
+        subprocess.run(peer, check=True, env=environment, capture_output=True)
+        succeed("run", tmp_path / f"{NAME}.mlir", "--reference", "--inputs", inputs, "--outputs", found)
+        ours, theirs = load_file(found), load_file(expected)
+        assert ours.keys() == theirs.keys()
+        for name, wanted in theirs.items():
+            np.testing.assert_allclose(ours[name], wanted, rtol=2e-6, atol=1e-7, err_msg=name)
+        for i in range(4):  # the state, in the order of the arguments
+            assert not np.array_equal(theirs[f"result{i}"], values[f"arg{i}"])
+            values[f"arg{i}"] = theirs[f"result{i}"]
