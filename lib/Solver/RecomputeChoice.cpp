@@ -342,7 +342,8 @@ static int64_t effectiveMoves(const RecomputeGraph &graph,
 
 RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
                                             int64_t budget,
-                                            const RecomputeOptions &options) {
+                                            const RecomputeOptions &options,
+                                            bool onlyPlan) {
   RecomputeSolution solution;
   solution.budget = budget;
   RecomputeSolver solver(problem, options);
@@ -353,16 +354,18 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   }
   if (solver.everything.peak > budget) {
     BoundChoice given = solver.bound(budget, false);
-    BoundChoice any = solver.bound(budget, true);
     solution.bound = given.bound;
     solution.certificate = solver.certificate(given, false);
-    solution.anyOrderBound = any.bound;
-    solution.anyOrderCertificate = solver.certificate(any, true);
+    if (!onlyPlan) {
+      BoundChoice any = solver.bound(budget, true);
+      solution.anyOrderBound = any.bound;
+      solution.anyOrderCertificate = solver.certificate(any, true);
+    }
   }
   std::optional<Plan> plan = solver.plan(
       budget, solution.bound, effectiveMoves(solver.graph, options), nullptr);
   solution.movesUsed = solver.movesUsed;
-  if (solver.everything.peak > budget &&
+  if (!onlyPlan && solver.everything.peak > budget &&
       (!plan || plan->cost > solution.bound)) {
     // Without a plan the steps aim a little above what is known.
     int64_t upper =

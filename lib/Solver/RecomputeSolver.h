@@ -84,9 +84,11 @@ private:
   std::vector<CutCandidate> given, any;
   int64_t flows;
 };
-/// Solves a valid problem without variants and loops.
+/// Solves a valid problem without variants and loops; only for its plan, the
+/// dearer bounds are left out.
 RecomputeSolution solvePlain(const RecomputeProblem &problem, int64_t budget,
-                             const RecomputeOptions &options);
+                             const RecomputeOptions &options,
+                             bool onlyPlan = false);
 
 /// Solves a valid problem with them: the bound comes from the relaxation, the
 /// plan from choices that the bound's price suggests.

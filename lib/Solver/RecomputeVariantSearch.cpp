@@ -50,23 +50,22 @@ RecomputeSolver::suggestions(const RecomputeProblem &problem,
   return result;
 }
 
-/// Drops the waits with the slowest transfers, by the bytes they free, until
+/// Sorts the waits by transfer per byte they free and drops the last ones until
 /// the others are in time.
 static void keepInTime(const RecomputeProblem &problem,
                        RecomputeChoices &choices) {
-  if (fixChoices(problem, choices))
-    return;
   using Wait = RecomputeChoices::Wait;
-  std::vector<Wait> waits = choices.waits;
   auto rank = [&](const Wait &wait) {
     const auto &variant = problem.variants[wait.variant];
     return std::pair(double(variant.transfer) /
                          double(problem.bytes(variant.value) + 1),
                      wait);
   };
+  std::vector<Wait> waits = choices.waits;
   std::sort(waits.begin(), waits.end(),
             [&](const Wait &a, const Wait &b) { return rank(a) < rank(b); });
-  size_t low = 0, high = waits.size();
+  // Of no waits and one more than all, the first is in time, the last is not.
+  size_t low = 0, high = waits.size() + 1;
   while (low + 1 < high) {
     size_t middle = (low + high) / 2;
     choices.waits.assign(waits.begin(), waits.begin() + middle);
@@ -111,7 +110,7 @@ bool VariantSearch::attempt(const RecomputeChoices &choices, int64_t moves) {
   RecomputeOptions less = options;
   less.moves = moves;
   less.flows = options.flows / 8;
-  RecomputeSolution found = solvePlain(fixed->problem, budget, less);
+  RecomputeSolution found = solvePlain(fixed->problem, budget, less, true);
   best.movesUsed += found.movesUsed;
   if (found.status != RecomputeStatus::Solved)
     return false;
@@ -232,7 +231,13 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
   for (RecomputeChoices &choices : suggestions) {
     pool.insert(pool.end(), choices.waits.begin(), choices.waits.end());
     keepInTime(problem, choices);
-    search.attempt(choices, options.moves / (2 * each));
+    // Many transfers end too late to make room where it is needed: fewer, too.
+    for (int part = 0; part < 3; ++part) {
+      search.attempt(choices, options.moves / (4 * each));
+      if (choices.waits.size() < 4)
+        break;
+      choices.waits.resize(choices.waits.size() / 2);
+    }
   }
   std::sort(pool.begin(), pool.end());
   pool.erase(std::unique(pool.begin(), pool.end()), pool.end());
