@@ -14,6 +14,8 @@ using namespace tenon;
 void fusion::buildFusionPipeline(OpPassManager &passes,
                                  const FusionOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
+  if (options.merge)
+    functions.addPass(createRecomputeAcrossLoopsPass());
   functions.addPass(createSplitReductionsPass());
   functions.addPass(
       createWidenDotsPass({/*instructionSet=*/options.libraryInstructionSet}));

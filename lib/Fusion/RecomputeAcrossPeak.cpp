@@ -11,6 +11,7 @@
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/RecomputePrice.h"
 #include "tenon/Solver/MinimumCut.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,13 +27,6 @@ using namespace tenon::fusion;
 
 namespace {
 
-/// What a minimum cut weighs is in sixteenths of a byte kept, so that
-/// arithmetic has a price below it.
-constexpr int64_t unitsPerByte = 16;
-/// Computing one element again, in those units. A division or a transcendental
-/// function is worth a quarter of the f32 it makes.
-constexpr int64_t cheapElement = 1, expensiveElement = 16, movedElement = 8;
-
 /// Values of less than this part of what is kept, such as scalars and the
 /// statistics of rows, are kept in any case: recomputing them takes a kernel.
 constexpr int64_t negligibleShare = 1000;
@@ -40,43 +34,6 @@ constexpr int64_t negligibleShare = 1000;
 /// How much longer the kernels that change may be predicted to take: memory is
 /// what this is for, but it must cost next to nothing.
 constexpr double mostSlowdown = 1.01;
-
-int64_t elementCount(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
-/// Where `value` really lies: reshapes are other views of the same bytes.
-Value storageOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (classify(op) != OperationClass::view)
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
-/// What computing the operation's result again costs; nothing if it must not
-/// be.
-std::optional<int64_t> recomputePrice(Operation *op) {
-  if (op->getNumResults() != 1)
-    return std::nullopt;
-  int64_t elements = elementCount(op->getResult(0));
-  if (isFreeToClone(op))
-    return 0;
-  switch (classify(op)) {
-  case OperationClass::pointwise:
-    return elements * (isExpensive(op) ? expensiveElement : cheapElement);
-  case OperationClass::indexMap:
-    return elements * movedElement;
-  case OperationClass::view:
-    return 0;
-  case OperationClass::reduction:
-  case OperationClass::generic:
-  case OperationClass::ungrouped:
-    return std::nullopt;
-  }
-  return std::nullopt;
-}
 
 struct Peak {
   int64_t bytes = 0;

@@ -9,6 +9,90 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::func::FuncOp"> {
+  let summary = "stack fewer values between a forward and a backward loop";
+  let description = [{
+    Of the values that every round of a loop stacks for the rounds of another
+    one, those that follow element by element from others are computed again in
+    the round that reads them. A minimum cut chooses which are stacked.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %start = stablehlo.constant dense<0.0> : tensor<3x8xf32>
+      %0:4 = stablehlo.while(%i = %zero, %v = %x, %a = %start, %b = %start) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %s = stablehlo.sine %v : tensor<8xf32>
+        %d = stablehlo.multiply %s, %s : tensor<8xf32>
+        %s1 = stablehlo.reshape %s : (tensor<8xf32>) -> tensor<1x8xf32>
+        %d1 = stablehlo.reshape %d : (tensor<8xf32>) -> tensor<1x8xf32>
+        %as = stablehlo.dynamic_update_slice %a, %s1, %i, %zero : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+        %bs = stablehlo.dynamic_update_slice %b, %d1, %i, %zero : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+        %n = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %n, %s, %as, %bs : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+      }
+      %1:2 = stablehlo.while(%i = %zero, %g = %0#1) : tensor<i32>, tensor<8xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %r = stablehlo.dynamic_slice %0#2, %i, %zero, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+        %t = stablehlo.dynamic_slice %0#3, %i, %zero, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+        %u = stablehlo.add %r, %t : tensor<1x8xf32>
+        %w = stablehlo.reshape %u : (tensor<1x8xf32>) -> tensor<8xf32>
+        %h = stablehlo.multiply %g, %w : tensor<8xf32>
+        %n = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %n, %h : tensor<i32>, tensor<8xf32>
+      }
+      return %1#1 : tensor<8xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %c_0 = stablehlo.constant dense<1> : tensor<i32>
+      %c_1 = stablehlo.constant dense<3> : tensor<i32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<3x8xf32>
+      %0:3 = stablehlo.while(%iterArg = %c, %iterArg_2 = %arg0, %iterArg_3 = %cst) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      cond {
+        %2 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %2 = stablehlo.sine %iterArg_2 : tensor<8xf32>
+        %3 = stablehlo.reshape %2 : (tensor<8xf32>) -> tensor<1x8xf32>
+        %4 = stablehlo.dynamic_update_slice %iterArg_3, %3, %iterArg, %c : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+        %5 = stablehlo.add %iterArg, %c_0 : tensor<i32>
+        stablehlo.return %5, %2, %4 : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      }
+      %1:2 = stablehlo.while(%iterArg = %c, %iterArg_2 = %0#1) : tensor<i32>, tensor<8xf32>
+      cond {
+        %2 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %c_3 = stablehlo.constant dense<0> : tensor<i32>
+        %2 = stablehlo.dynamic_slice %0#2, %iterArg, %c_3, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+        %3 = stablehlo.reshape %2 : (tensor<1x8xf32>) -> tensor<8xf32>
+        %4 = stablehlo.reshape %3 : (tensor<8xf32>) -> tensor<1x8xf32>
+        %5 = stablehlo.multiply %3, %3 : tensor<8xf32>
+        %6 = stablehlo.reshape %5 : (tensor<8xf32>) -> tensor<1x8xf32>
+        %7 = stablehlo.add %4, %6 : tensor<1x8xf32>
+        %8 = stablehlo.reshape %7 : (tensor<1x8xf32>) -> tensor<8xf32>
+        %9 = stablehlo.multiply %iterArg_2, %8 : tensor<8xf32>
+        %10 = stablehlo.add %iterArg, %c_0 : tensor<i32>
+        stablehlo.return %10, %9 : tensor<i32>, tensor<8xf32>
+      }
+      return %1#1 : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"> {
   let summary = "write long reductions out as two stages";
   let description = [{

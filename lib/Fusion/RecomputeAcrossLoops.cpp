@@ -1,0 +1,345 @@
+//===- RecomputeAcrossLoops.cpp - Stack fewer values between two loops ---===//
+//
+// A scan over layers stacks what its rounds compute for the rounds of a
+// backward loop: for each value that the framework's rules want again, one
+// slice per layer. Round by round, element-wise operations make most of these
+// values from a few others, so those few are stacked and the rest is computed
+// again in the backward round. The choice is the minimum cut of
+// RecomputeAcrossPeak.h on the body of the forward loop: a value that is
+// available in the backward round was stacked (its bytes), or follows from
+// available operands (the price of its arithmetic); the layer's parameters and
+// the counter are there anyway.
+//
+// Both loops run the same known number of times and use each index once, so
+// that what is read at an index is what the round of that index wrote. A value
+// that no stack holds yet gets one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "tenon/Analysis/CountedLoop.h"
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Fusion/RebuildLoop.h"
+#include "tenon/Fusion/RecomputePrice.h"
+#include "tenon/Solver/MinimumCut.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tenon::fusion {
+#define GEN_PASS_DEF_RECOMPUTEACROSSLOOPSPASS
+#include "tenon/Fusion/Passes.h.inc"
+} // namespace tenon::fusion
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::stablehlo;
+using fusion::storageOf;
+
+namespace {
+
+/// Slices of less than this part of what a round stacks are stacked in any
+/// case: computing them again takes a kernel.
+constexpr int64_t negligibleShare = 1000;
+
+int64_t bytesOf(Value value) { return storedBytes(value.getType()); }
+
+/// A forward loop and the backward loop that reads its stacks.
+class LoopPair {
+public:
+  static std::optional<LoopPair> find(WhileOp loop);
+
+  /// The bytes saved; 0, and nothing changed, if they are few.
+  int64_t run();
+
+private:
+  struct Nodes {
+    solver::CutGraph::Node computed, available;
+  };
+  /// A stack and where the backward loop reads it.
+  struct Residual {
+    CountedLoop::Stack stack;
+    SmallVector<DynamicSliceOp> readers;
+  };
+
+  LoopPair(const CountedLoop &forward) : forward(forward) {}
+  bool collect();
+  bool isInRound(Value value) const {
+    return value.getParentBlock() == &forward.body();
+  }
+  /// Whether the backward round has the value whatever is chosen.
+  bool isThereAnyway(Value value) const;
+  Nodes nodesOf(Value value);
+  Value inBackwardRound(Value value, OpBuilder &builder);
+  /// Where the slices of a value lie that is to be stacked.
+  unsigned stackFor(Value value);
+
+  CountedLoop forward;
+  WhileOp backward;
+  Value index; // of the backward round
+  SmallVector<Residual> residuals;
+  int64_t negligibleBytes = 0;
+  solver::CutGraph network;
+  llvm::MapVector<Value, Nodes> nodes;
+  llvm::DenseSet<Value> copied;
+  llvm::DenseMap<Value, Value> available;   // in the backward round
+  llvm::MapVector<Value, unsigned> stackOf; // by storage, number of a result
+  SmallVector<Value> added;                 // values with a stack of their own
+  SmallVector<Value> starts;                // what these stacks start as
+  /// Reads of stacks that are still to be made.
+  SmallVector<std::pair<DynamicSliceOp, unsigned>> reads;
+};
+
+std::optional<LoopPair> LoopPair::find(WhileOp loop) {
+  std::optional<CountedLoop> counted = CountedLoop::recognize(loop);
+  if (!counted)
+    return std::nullopt;
+  LoopPair pair(*counted);
+  if (!pair.collect())
+    return std::nullopt;
+  return pair;
+}
+
+/// Finds the stacks that only one loop reads, each round at one index.
+bool LoopPair::collect() {
+  WhileOp loop = forward.loop();
+  for (const CountedLoop::Stack &stack : forward.stacks()) {
+    if (!forward.isCounter(stack.index()))
+      continue;
+    Residual residual{stack, {}};
+    for (Operation *user : loop->getResult(stack.position).getUsers()) {
+      auto slice = dyn_cast<DynamicSliceOp>(user);
+      auto reader = dyn_cast<WhileOp>(user->getParentOp());
+      if (!slice || !takesOneOfFirst(slice) || !reader ||
+          reader->getBlock() != loop->getBlock() || reader == loop ||
+          slice->getBlock() != &reader.getBody().front()) {
+        residual.readers.clear();
+        break;
+      }
+      if (!backward) {
+        std::optional<CountedLoop> counted = CountedLoop::recognize(reader);
+        Value start = slice.getStartIndices().front();
+        if (!counted || counted->trips() != forward.trips() ||
+            !counted->visitsEachOnce(start) ||
+            start.getType() != forward.counter().getType())
+          return false;
+        backward = reader;
+        index = start;
+      }
+      if (reader != backward || slice.getStartIndices().front() != index) {
+        residual.readers.clear();
+        break;
+      }
+      residual.readers.push_back(slice);
+    }
+    if (!residual.readers.empty())
+      residuals.push_back(std::move(residual));
+  }
+  return !residuals.empty();
+}
+
+bool LoopPair::isThereAnyway(Value value) const {
+  if (value == forward.counter())
+    return true;
+  // Parameters, batch and constants; other values would be kept longer.
+  return !isInRound(value) &&
+         (isa<BlockArgument>(value) || matchPattern(value, m_Constant()));
+}
+
+/// Adds a value and, if it may be computed again, what that needs.
+LoopPair::Nodes LoopPair::nodesOf(Value root) {
+  SmallVector<Value> stack;
+  auto add = [&](Value value) -> Nodes {
+    auto [entry, isNew] = nodes.insert({value, Nodes{}});
+    if (isNew) {
+      entry->second = {network.addNode(), network.addNode()};
+      int64_t bytes = bytesOf(value);
+      // What the loop captures is kept once for all rounds.
+      if (!isInRound(value))
+        bytes = llvm::divideCeil(bytes, forward.trips());
+      bool free = isThereAnyway(value) || bytes <= negligibleBytes;
+      network.addEdge(entry->second.computed, entry->second.available,
+                      free ? 0 : bytes * fusion::unitsPerByte);
+      stack.push_back(value);
+    }
+    return entry->second;
+  };
+  Nodes result = add(root);
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    Nodes current = nodes.find(value)->second;
+    Operation *op = value.getDefiningOp();
+    std::optional<int64_t> price;
+    if (op && isInRound(value))
+      price = fusion::recomputePrice(op);
+    network.addEdge(network.source(), current.computed,
+                    price ? *price : solver::CutGraph::unlimited);
+    if (price)
+      for (Value operand : op->getOperands())
+        network.addEdge(add(operand).available, current.computed,
+                        solver::CutGraph::unlimited);
+  }
+  return result;
+}
+
+unsigned LoopPair::stackFor(Value value) {
+  Value storage = storageOf(value);
+  auto [entry, isNew] =
+      stackOf.insert({storage, forward.loop()->getNumResults() + added.size()});
+  if (!isNew)
+    return entry->second;
+  SmallVector<int64_t> shape = {forward.trips()};
+  auto type = cast<RankedTensorType>(storage.getType());
+  llvm::append_range(shape, type.getShape());
+  OpBuilder builder(forward.loop());
+  added.push_back(storage);
+  starts.push_back(ConstantOp::create(
+      builder, value.getLoc(),
+      cast<DenseElementsAttr>(builder.getZeroAttr(
+          RankedTensorType::get(shape, type.getElementType())))));
+  return entry->second;
+}
+
+/// A value of the forward round in the backward round of the same index.
+Value LoopPair::inBackwardRound(Value value, OpBuilder &builder) {
+  if (value == forward.counter())
+    return index;
+  if (!isInRound(value))
+    return value;
+  if (Value known = available.lookup(value))
+    return known;
+  Value result;
+  Operation *op = value.getDefiningOp();
+  if (copied.contains(value)) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(inBackwardRound(operand, builder));
+    Operation *copy = builder.clone(*op);
+    copy->setOperands(operands);
+    result = copy->getResult(0);
+  } else {
+    unsigned number = stackFor(value),
+             results = forward.loop()->getNumResults();
+    // Until the loop carries a new one, what it starts as stands for it.
+    Value stacked = number < results ? forward.loop()->getResult(number)
+                                     : starts[number - results];
+    SmallVector<int64_t> part(
+        cast<RankedTensorType>(stacked.getType()).getShape());
+    part.front() = 1;
+    auto zero = ConstantOp::create(
+        builder, value.getLoc(),
+        cast<DenseElementsAttr>(builder.getZeroAttr(index.getType())));
+    SmallVector<Value> place(part.size(), zero);
+    place.front() = index;
+    auto read =
+        DynamicSliceOp::create(builder, value.getLoc(), stacked, place, part);
+    reads.push_back({read, number});
+    result = read;
+    if (result.getType() != value.getType())
+      result =
+          ReshapeOp::create(builder, value.getLoc(), value.getType(), result);
+  }
+  available[value] = result;
+  return result;
+}
+
+int64_t LoopPair::run() {
+  WhileOp loop = forward.loop();
+  llvm::DenseSet<Value> stored;
+  int64_t before = 0;
+  for (const Residual &residual : residuals)
+    if (stored.insert(storageOf(residual.stack.update())).second)
+      before += bytesOf(residual.stack.update());
+  negligibleBytes = before / negligibleShare;
+  for (const Residual &residual : residuals)
+    network.addEdge(nodesOf(residual.stack.update()).available, network.sink(),
+                    solver::CutGraph::unlimited);
+  solver::CutGraph::Cut cut = network.minimumCut();
+  stored.clear();
+  int64_t after = 0;
+  for (auto &[value, node] : nodes) {
+    if (!cut.sinkSide[node.available])
+      continue;
+    if (cut.sinkSide[node.computed])
+      copied.insert(value);
+    else if (isInRound(value) && !isThereAnyway(value) &&
+             stored.insert(storageOf(value)).second)
+      after += bytesOf(value);
+  }
+  int64_t saved = before - after;
+  if (copied.empty() || saved * 50 < before)
+    return 0;
+
+  // Stacks that hold the very value stay; the others are read no more.
+  for (const Residual &residual : residuals)
+    stackOf.insert(
+        {storageOf(residual.stack.update()), residual.stack.position});
+  Operation *first = residuals.front().readers.front();
+  for (const Residual &residual : residuals)
+    for (DynamicSliceOp reader : residual.readers)
+      if (reader->isBeforeInBlock(first))
+        first = reader;
+  OpBuilder builder(first);
+  for (const Residual &residual : residuals) {
+    Value value = inBackwardRound(residual.stack.update(), builder);
+    for (DynamicSliceOp reader : residual.readers)
+      reader->replaceAllUsesWith(ValueRange(value));
+  }
+  for (const Residual &residual : residuals)
+    for (DynamicSliceOp reader : residual.readers)
+      reader.erase();
+  llvm::BitVector dropped(loop->getNumOperands());
+  for (const Residual &residual : residuals)
+    if (loop->getResult(residual.stack.position).use_empty())
+      dropped.set(residual.stack.position);
+  unsigned firstNew = loop->getNumOperands() - dropped.count();
+  unsigned oldResults = loop->getNumResults();
+  Value counter = forward.counter();
+  WhileOp rebuilt = fusion::rebuildLoop(
+      loop, dropped, starts, [&](ValueRange carried, OpBuilder &inside) {
+        SmallVector<Value> following;
+        for (auto [value, stack] : llvm::zip_equal(added, carried)) {
+          SmallVector<int64_t> shape = {1};
+          auto type = cast<RankedTensorType>(value.getType());
+          llvm::append_range(shape, type.getShape());
+          auto slice = ReshapeOp::create(
+              inside, value.getLoc(),
+              RankedTensorType::get(shape, type.getElementType()), value);
+          auto zero = ConstantOp::create(
+              inside, value.getLoc(),
+              cast<DenseElementsAttr>(inside.getZeroAttr(counter.getType())));
+          SmallVector<Value> place(shape.size(), zero);
+          place.front() = counter;
+          following.push_back(DynamicUpdateSliceOp::create(
+              inside, value.getLoc(), stack, slice, place));
+        }
+        return following;
+      });
+  for (auto [read, number] : reads)
+    if (number >= oldResults)
+      read->setOperand(0, rebuilt->getResult(firstNew + number - oldResults));
+  loop->erase();
+  return saved * forward.trips();
+}
+
+struct RecomputeAcrossLoops
+    : public fusion::impl::RecomputeAcrossLoopsPassBase<RecomputeAcrossLoops> {
+  using RecomputeAcrossLoopsPassBase::RecomputeAcrossLoopsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<WhileOp> loops;
+    getOperation().walk([&](WhileOp loop) { loops.push_back(loop); });
+    for (WhileOp loop : loops) {
+      Location location = loop.getLoc();
+      if (std::optional<LoopPair> pair = LoopPair::find(loop))
+        if (int64_t saved = pair->run())
+          remark::passed(location, remark::RemarkOpts::name("Saved").category(
+                                       "fusion-recompute-across-loops"))
+              << remark::metric("Bytes", saved);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,146 @@
+// RUN: tenon-opt %s --split-input-file --fusion-recompute-across-loops | FileCheck %s
+
+// Both values that are read again follow from the product, which no stack holds
+// yet: it is stacked instead of them, and read at the index of the round that
+// computed it.
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[FORWARD:.*]]:3 = stablehlo.while
+// CHECK-SAME: tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>
+// CHECK: %[[DOT:.*]] = stablehlo.dot_general
+// CHECK: stablehlo.tanh %[[DOT]]
+// CHECK: %[[SLICE:.*]] = stablehlo.reshape %[[DOT]] : (tensor<8x8xf32>) -> tensor<1x8x8xf32>
+// CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[SLICE]], %iterArg
+// CHECK: stablehlo.while
+// CHECK: %[[AT:.*]] = stablehlo.subtract
+// CHECK: %[[READ:.*]] = stablehlo.dynamic_slice %[[FORWARD]]#2, %[[AT]]
+// CHECK: %[[AGAIN:.*]] = stablehlo.reshape %[[READ]]
+// CHECK: %[[TANH:.*]] = stablehlo.tanh %[[AGAIN]]
+// CHECK: stablehlo.multiply %[[TANH]], %[[TANH]]
+func.func @main(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %start = stablehlo.constant dense<0.0> : tensor<3x8x8xf32>
+  %0:4 = stablehlo.while(%i = %zero, %v = %x, %a = %start, %b = %start) : tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>, tensor<3x8x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %p = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %t = stablehlo.tanh %p : tensor<8x8xf32>
+    %q = stablehlo.multiply %t, %t : tensor<8x8xf32>
+    %c = stablehlo.cosine %p : tensor<8x8xf32>
+    %q1 = stablehlo.reshape %q : (tensor<8x8xf32>) -> tensor<1x8x8xf32>
+    %c1 = stablehlo.reshape %c : (tensor<8x8xf32>) -> tensor<1x8x8xf32>
+    %as = stablehlo.dynamic_update_slice %a, %q1, %i, %zero, %zero : (tensor<3x8x8xf32>, tensor<1x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x8xf32>
+    %bs = stablehlo.dynamic_update_slice %b, %c1, %i, %zero, %zero : (tensor<3x8x8xf32>, tensor<1x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %t, %as, %bs : tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>, tensor<3x8x8xf32>
+  }
+  %1:2 = stablehlo.while(%i = %zero, %g = %0#1) : tensor<i32>, tensor<8x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %at = stablehlo.subtract %two, %i : tensor<i32>
+    %r = stablehlo.dynamic_slice %0#2, %at, %zero, %zero, sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %s = stablehlo.dynamic_slice %0#3, %at, %zero, %zero, sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %u = stablehlo.add %r, %s : tensor<1x8x8xf32>
+    %u1 = stablehlo.reshape %u : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+    %h = stablehlo.multiply %g, %u1 : tensor<8x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %h : tensor<i32>, tensor<8x8xf32>
+  }
+  return %1#1 : tensor<8x8xf32>
+}
+
+// -----
+
+// The second loop reads two rounds later, so what it reads is not what its round
+// would compute; the loops stay as they are.
+
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.while
+// CHECK-SAME: tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+// CHECK: stablehlo.while
+// CHECK-NOT: stablehlo.sine
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %start = stablehlo.constant dense<0.0> : tensor<3x8xf32>
+  %0:4 = stablehlo.while(%i = %zero, %v = %x, %a = %start, %b = %start) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %s = stablehlo.sine %v : tensor<8xf32>
+    %d = stablehlo.multiply %s, %s : tensor<8xf32>
+    %s1 = stablehlo.reshape %s : (tensor<8xf32>) -> tensor<1x8xf32>
+    %d1 = stablehlo.reshape %d : (tensor<8xf32>) -> tensor<1x8xf32>
+    %as = stablehlo.dynamic_update_slice %a, %s1, %i, %zero : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+    %bs = stablehlo.dynamic_update_slice %b, %d1, %i, %zero : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %s, %as, %bs : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+  }
+  %1:2 = stablehlo.while(%i = %zero, %g = %0#1) : tensor<i32>, tensor<8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %at = stablehlo.add %two, %i : tensor<i32>
+    %r = stablehlo.dynamic_slice %0#2, %at, %zero, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+    %t = stablehlo.dynamic_slice %0#3, %at, %zero, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+    %u = stablehlo.add %r, %t : tensor<1x8xf32>
+    %w = stablehlo.reshape %u : (tensor<1x8xf32>) -> tensor<8xf32>
+    %h = stablehlo.multiply %g, %w : tensor<8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %h : tensor<i32>, tensor<8xf32>
+  }
+  return %1#1 : tensor<8xf32>
+}
+
+// -----
+
+// A forward loop that never runs leaves its stacks as they start.
+
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.while
+// CHECK-SAME: tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %start = stablehlo.constant dense<0.0> : tensor<3x8xf32>
+  %0:4 = stablehlo.while(%i = %zero, %v = %x, %a = %start, %b = %start) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %s = stablehlo.cosine %v : tensor<8xf32>
+    %d = stablehlo.multiply %s, %s : tensor<8xf32>
+    %s1 = stablehlo.reshape %s : (tensor<8xf32>) -> tensor<1x8xf32>
+    %d1 = stablehlo.reshape %d : (tensor<8xf32>) -> tensor<1x8xf32>
+    %as = stablehlo.dynamic_update_slice %a, %s1, %i, %zero : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+    %bs = stablehlo.dynamic_update_slice %b, %d1, %i, %zero : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %s, %as, %bs : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+  }
+  %1:2 = stablehlo.while(%i = %zero, %g = %0#1) : tensor<i32>, tensor<8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %r = stablehlo.dynamic_slice %0#2, %i, %zero, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+    %t = stablehlo.dynamic_slice %0#3, %i, %zero, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+    %u = stablehlo.add %r, %t : tensor<1x8xf32>
+    %w = stablehlo.reshape %u : (tensor<1x8xf32>) -> tensor<8xf32>
+    %h = stablehlo.multiply %g, %w : tensor<8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %h : tensor<i32>, tensor<8xf32>
+  }
+  return %1#1 : tensor<8xf32>
+}
