@@ -14,8 +14,10 @@ using namespace tenon;
 void fusion::buildFusionPipeline(OpPassManager &passes,
                                  const FusionOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
-  if (options.merge)
+  if (options.merge) {
     functions.addPass(createRecomputeAcrossLoopsPass());
+    functions.addPass(createUpdateInLoopsPass());
+  }
   functions.addPass(createSplitReductionsPass());
   functions.addPass(
       createWidenDotsPass({/*instructionSet=*/options.libraryInstructionSet}));

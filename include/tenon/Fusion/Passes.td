@@ -93,6 +93,61 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def UpdateInLoopsPass : Pass<"fusion-update-in-loops", "::mlir::func::FuncOp"> {
+  let summary = "update each layer in the round that computes its gradient";
+  let description = [{
+    Where a loop stacks gradients that only an element-wise update of state reads,
+    each round updates its own slice of the state instead, in place, and nothing
+    is stacked. Scalars that the update needs are computed before the loop; what
+    depends on all gradients, such as their norm, keeps the update behind it.
+
+    ```mlir
+    // before
+    func.func @main(%p: tensor<3x8xf32> {step.role = #step.role<parameter>, step.successor = 0 : i64}, %x: tensor<8xf32> {step.role = #step.role<batch>}) -> tensor<3x8xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %start = stablehlo.constant dense<0.0> : tensor<3x8xf32>
+      %0:3 = stablehlo.while(%i = %zero, %v = %x, %a = %start) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %g = stablehlo.sine %v : tensor<8xf32>
+        %g1 = stablehlo.reshape %g : (tensor<8xf32>) -> tensor<1x8xf32>
+        %as = stablehlo.dynamic_update_slice %a, %g1, %i, %zero : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+        %n = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %n, %g, %as : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      }
+      %1 = stablehlo.subtract %p, %0#2 : tensor<3x8xf32>
+      return %1 : tensor<3x8xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<3x8xf32> {step.role = #step.role<parameter>, step.successor = 0 : i64}, %arg1: tensor<8xf32> {step.role = #step.role<batch>}) -> tensor<3x8xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %c_0 = stablehlo.constant dense<1> : tensor<i32>
+      %c_1 = stablehlo.constant dense<3> : tensor<i32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<3x8xf32>
+      %0:3 = stablehlo.while(%iterArg = %c, %iterArg_2 = %arg1, %iterArg_3 = %arg0) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      cond {
+        %1 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %1 = stablehlo.sine %iterArg_2 : tensor<8xf32>
+        %2 = stablehlo.reshape %1 : (tensor<8xf32>) -> tensor<1x8xf32>
+        %3 = stablehlo.add %iterArg, %c_0 : tensor<i32>
+        %4 = stablehlo.dynamic_slice %iterArg_3, %iterArg, %c, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+        %5 = stablehlo.subtract %4, %2 : tensor<1x8xf32>
+        %6 = stablehlo.dynamic_update_slice %iterArg_3, %5, %iterArg, %c : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+        stablehlo.return %3, %1, %6 : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      }
+      return %0#2 : tensor<3x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"> {
   let summary = "write long reductions out as two stages";
   let description = [{
