@@ -378,7 +378,8 @@ FailureOr<std::vector<Enclosure>> encloseSum(Operation *op,
       double terms = (*counts)[index].elements[i].real + double(extra);
       if ((*counts)[index].elements[i].real < window) {
         enclosure.real.push_back({0, 0, true});
-        enclosure.imaginary.push_back({0, 0, true});
+        if (isComplex(element))
+          enclosure.imaginary.push_back({0, 0, true});
         continue;
       }
       if (isComplex(element)) {
