@@ -122,12 +122,12 @@ LogicalResult evaluateRngBitGenerator(Operation *op, Interpreter &,
   bool isThreefry =
       generator.getRngAlgorithm() == stablehlo::RngAlgorithm::THREE_FRY;
   // Two words, or for PHILOX three: key, low and high half of the counter.
-  if (widthOf(state.elementType()) != 64 || isFloat(state.elementType()) ||
+  if (!state.elementType().isInteger(64) ||
       (state.size() != 2 && (isThreefry || state.size() != 3)))
     return op->emitOpError() << "has a state of type " << state.type
                              << ", expected two 64-bit integers";
   Type element = bits.elementType();
-  if (isFloat(element) || widthOf(element) < 8)
+  if (!isa<IntegerType>(element) || widthOf(element) < 8)
     return op->emitOpError()
            << "makes no elements of type " << element
            << " in the interpreter, expected integers of 8 to 64 bits";
