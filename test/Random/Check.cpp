@@ -322,7 +322,7 @@ CheckResult random::checkModule(const std::string &path,
   compile.verifyForms = true;
   compile.threads = options.threads;
   driver::CompileResult compiled = driver::compile(compile);
-  if (compiled.code != driver::exitOk)
+  if (compiled.code != exitOk)
     return fail("compilation ends with exit code " + Twine(compiled.code));
   runtime::ExecutorOptions running;
   running.threads = options.threads;

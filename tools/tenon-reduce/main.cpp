@@ -56,7 +56,7 @@ namespace {
 
 int fail(const Twine &message) {
   llvm::errs() << "error: " << message << "\n";
-  return driver::exitUserError;
+  return exitUserError;
 }
 
 int64_t countOperations(ModuleOp module) {
@@ -153,7 +153,7 @@ int main(int argc, char **argv) {
     options.staticShapes = false;
     module = importer::readStableHLOFile(input, context, options);
     if (!module)
-      return driver::exitUserError;
+      return exitUserError;
   }
   llvm::SmallString<128> candidate;
   if (llvm::sys::fs::createTemporaryFile("tenon-reduce", "mlir", candidate))
@@ -177,5 +177,5 @@ int main(int argc, char **argv) {
   file->keep();
   llvm::errs() << llvm::formatv("{0} to {1} operations in {2} runs\n", before,
                                 countOperations(search.module()), search.runs);
-  return driver::exitOk;
+  return exitOk;
 }
