@@ -160,10 +160,10 @@ def check_numbers(name: str, info: dict, text: str, original: xla.XlaStep, chang
 
 # At most so many temporaries, as a share of the original's, when .6 are asked for. Models that are not listed keep what
 # this does not reach yet (docs/Benchmarks/XlaOutput.md); their numbers are checked all the same.
-REACHED = {"03_resnet18": 0.72, "07_llama_bf16": 0.72}
+REACHED = {"03_resnet18": 0.72, "04_chargpt": 0.72, "07_llama_bf16": 0.72, "11_moe": 0.72}
 
 
-@pytest.mark.parametrize("name", ["03_resnet18", "07_llama_bf16"])
+@pytest.mark.parametrize("name", ["03_resnet18", "04_chargpt", "07_llama_bf16", "11_moe"])
 def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     """XLA keeps what runs again, needs less memory, and computes the same numbers."""
     source = models.folder / f"{name}.mlir"

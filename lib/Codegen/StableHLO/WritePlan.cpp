@@ -24,7 +24,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -289,10 +289,19 @@ private:
     for (auto [value, name] : llvm::zip_equal(operandsOf[op], names))
       mapping.map(value, name);
     Operation *version = builder.clone(*op, mapping);
-    written.dots += again && isa<stablehlo::DotGeneralOp>(op);
-    written.convolutions += again && isa<stablehlo::ConvolutionOp>(op);
+    if (again) {
+      copies.insert(version);
+      count(version, 1);
+    }
     known.push_back({std::move(names), version});
     return rename(op, version);
+  }
+
+  void count(Operation *copy, int64_t change) {
+    if (isa<stablehlo::DotGeneralOp>(copy))
+      written.dots += change;
+    if (isa<stablehlo::ConvolutionOp>(copy))
+      written.convolutions += change;
   }
 
   Operation *rename(Operation *op, Operation *version) {
@@ -318,6 +327,16 @@ private:
       op->dropAllUses();
       op->erase();
     }
+    // XLA drops what nobody reads, so it is no part of the plan.
+    SmallVector<Operation *> kept;
+    for (Operation &op : block.without_terminator())
+      kept.push_back(&op);
+    for (Operation *op : llvm::reverse(kept))
+      if (op->use_empty() && isMemoryEffectFree(op)) {
+        if (copies.contains(op))
+          count(op, -1);
+        op->erase();
+      }
   }
 
   /// Operations between a returned value and memory, last first.
@@ -350,6 +369,7 @@ private:
   llvm::DenseMap<Operation *,
                  SmallVector<std::pair<SmallVector<Value>, Operation *>, 1>>
       versions;
+  llvm::DenseSet<Operation *> copies;
   Value late; // latest result that others may wait for
   int32_t lateTime = -1;
   WrittenPlan written;
