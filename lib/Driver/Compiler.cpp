@@ -12,6 +12,7 @@
 #include "PlanUnderBudget.h"
 #include "RecordedOptions.h"
 #include "ReportingContext.h"
+#include "StageLog.h"
 
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
@@ -42,8 +43,6 @@
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <chrono>
-
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
@@ -56,9 +55,10 @@ void driver::registerDialects(DialectRegistry &registry) {
 
 namespace {
 
-class Compilation {
+class Compilation : StageLog {
 public:
-  explicit Compilation(const CompileOptions &options) : options(options) {}
+  explicit Compilation(const CompileOptions &options)
+      : StageLog(result.stages), options(options) {}
 
   CompileResult run();
   ExitCode planFrontier(int64_t count, llvm::raw_ostream &out);
@@ -77,25 +77,9 @@ private:
   ExitCode planUnderBudget(const memory::MemoryOptions &memory, int64_t budget);
   ExitCode codegen();
   ExitCode writePackage();
-  ExitCode fail(ExitCode code, const Twine &message) {
-    llvm::errs() << "error: " << message << "\n";
-    return code;
-  }
-
-  /// Runs `work` and records what it took.
-  ExitCode timed(StringRef name, llvm::function_ref<ExitCode()> work) {
-    auto start = std::chrono::steady_clock::now();
-    ExitCode code = work();
-    std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
-    result.stages.push_back({name.str(), seconds.count(), std::move(details)});
-    details = llvm::json::Object();
-    return code;
-  }
 
   const CompileOptions &options;
   CompileResult result;
-  llvm::json::Object details; // of the stage that is running
   std::unique_ptr<ReportingContext> context;
   OwningOpRef<ModuleOp> module;
   codegen::FeatureSet features;

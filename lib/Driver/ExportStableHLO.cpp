@@ -9,6 +9,7 @@
 #include "ExportStableHLO.h"
 
 #include "ReportingContext.h"
+#include "StageLog.h"
 
 #include "tenon/Codegen/StableHLO/PlanForXla.h"
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
@@ -21,8 +22,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <chrono>
 
 using namespace mlir;
 using namespace tenon;
@@ -47,9 +46,10 @@ StringRef nativeOption(const CompileOptions &options) {
   return "";
 }
 
-class Export {
+class Export : StageLog {
 public:
-  explicit Export(const CompileOptions &options) : options(options) {}
+  explicit Export(const CompileOptions &options)
+      : StageLog(result.stages), options(options) {}
 
   CompileResult run() {
     result.code = timed("read", [&] { return read(); });
@@ -61,21 +61,6 @@ public:
   }
 
 private:
-  ExitCode fail(ExitCode code, const Twine &message) {
-    llvm::errs() << "error: " << message << "\n";
-    return code;
-  }
-
-  ExitCode timed(StringRef name, llvm::function_ref<ExitCode()> work) {
-    auto start = std::chrono::steady_clock::now();
-    ExitCode code = work();
-    std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
-    result.stages.push_back({name.str(), seconds.count(), std::move(details)});
-    details = llvm::json::Object();
-    return code;
-  }
-
   ExitCode read() {
     if (StringRef option = nativeOption(options); !option.empty())
       return fail(exitBadUsage, option + " is for the target cpu; XLA decides "
@@ -175,7 +160,6 @@ private:
 
   const CompileOptions &options;
   CompileResult result;
-  llvm::json::Object details; // of what is running
   std::unique_ptr<ReportingContext> context;
   OwningOpRef<ModuleOp> module;
 };

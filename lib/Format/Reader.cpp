@@ -79,17 +79,21 @@ private:
 
   template <typename Vector, typename Function>
   void each(const Vector *vector, Function function) {
-    if (!vector)
-      return;
-    // The verifier aligns a vector's length, and tables, but no slices in it.
-    if constexpr (std::is_same_v<Vector,
-                                 flatbuffers::Vector<const fb::Slice *>>)
-      if (reinterpret_cast<uintptr_t>(vector->Data()) % alignof(fb::Slice)) {
-        complete = false;
-        return;
-      }
-    for (const auto *element : *vector)
-      function(*element);
+    if (vector)
+      for (const auto *element : *vector)
+        function(*element);
+  }
+
+  /// The verifier aligns a vector's length, and tables, but no structs in it.
+  template <typename Struct, typename Function>
+  void each(const flatbuffers::Vector<const Struct *> *vector,
+            Function function) {
+    if (vector &&
+        reinterpret_cast<uintptr_t>(vector->Data()) % alignof(Struct) != 0)
+      complete = false;
+    else if (vector)
+      for (const Struct *element : *vector)
+        function(*element);
   }
 
   static std::vector<std::string>

@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon-compiler/Commands.h"
+#include "tools/tenon-compiler/PlanningOptions.h"
 #include "tools/tenon/ArgumentParser.h"
 
 #include "tenon/Driver/Compiler.h"
-#include "tenon/Support/Bytes.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -49,27 +49,9 @@ int tool::runCompile(Arguments arguments, Modules *) {
   parser.flag("generic", options.generic,
               "with --target=stablehlo: the form that depends least on "
               "versions");
-  parser.text("cpu", options.cpu, "SET",
-              "host (with --machine, its own), x86-64-v3, x86-64-v4, "
-              "x86-64-v4+avx512bf16");
-  parser.text("machine", options.machineFile, "FILE",
-              "machine description from tenon calibrate");
-  parser.text("roles", options.rolesFile, "FILE",
-              "JSON that says what each argument is");
-  parser.text("function", options.function, "NAME",
-              "which function of the module is the step (main)");
-  parser.custom("memory-budget", "SIZE",
-                "what the step may take in all, such as 1.6GiB; what does not "
-                "fit is recomputed",
-                [&](std::string_view text) -> std::string {
-                  options.memoryBudget = parseBytes(text);
-                  return options.memoryBudget
-                             ? ""
-                             : "expected a size such as 1.6GiB, 512MiB or 4096";
-                });
-  parser.choice("recompute", options.replanRecomputation, "keep", "replan",
-                "keep what the program's own checkpoints recompute (default), "
-                "or decide it anew");
+  takePlanningOptions(parser, options,
+                      "what the step may take in all, such as 1.6GiB; what "
+                      "does not fit is recomputed");
   std::string also;
   parser.text("also", also, "FILE.mlir",
               "with --memory-budget: the same step exported with another batch "

@@ -8,10 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon-compiler/Commands.h"
+#include "tools/tenon-compiler/PlanningOptions.h"
 #include "tools/tenon/ArgumentParser.h"
 
 #include "tenon/Driver/Compiler.h"
-#include "tenon/Support/Bytes.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,30 +29,13 @@ int tool::runPlan(Arguments arguments, Modules *) {
   parser.number("frontier", frontier, "K",
                 "predicted step times under K budgets, from the smallest to "
                 "keeping everything");
-  parser.choice("recompute", options.replanRecomputation, "keep", "replan",
-                "keep what the program's own checkpoints recompute (default), "
-                "or decide it anew");
   std::string also;
   parser.text("also", also, "FILE.mlir",
               "the same step exported with another batch size: what both need, "
               "and what batch fits --memory-budget");
-  parser.custom("memory-budget", "SIZE", "with --also: what the step may take",
-                [&](std::string_view text) -> std::string {
-                  options.memoryBudget = parseBytes(text);
-                  return options.memoryBudget
-                             ? ""
-                             : "expected a size such as 1.6GiB, 512MiB or 4096";
-                });
-  parser.text("machine", options.machineFile, "FILE",
-              "machine description from tenon calibrate");
   parser.text("dump-problems", options.dumpProblems, "DIR",
               "folder for the problems, as tenon-solve reads them");
-  parser.text("roles", options.rolesFile, "FILE",
-              "JSON that says what each argument is");
-  parser.text("function", options.function, "NAME",
-              "which function of the module is the step (main)");
-  parser.text("cpu", options.cpu, "SET",
-              "host, x86-64-v3, x86-64-v4 or x86-64-v4+avx512bf16");
+  takePlanningOptions(parser, options, "with --also: what the step may take");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;

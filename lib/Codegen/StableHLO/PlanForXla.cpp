@@ -21,8 +21,7 @@ static constexpr int mostRounds = 6;
 
 int64_t codegen::predictedTemporaries(func::FuncOp main) {
   Block &block = main.getBody().front();
-  return predictXla(block, XlaClusters(block, Barriers::names), main)
-      .temporaries;
+  return predictTemporaries(block, XlaClusters(block, Barriers::names), main);
 }
 
 /// One plan with at most `live` bytes of live values in the problem's order.

@@ -175,6 +175,18 @@ std::optional<int32_t> XlaClusters::writerOf(Value value) const {
   return entry == clusterOf.end() ? std::nullopt : std::optional(entry->second);
 }
 
+llvm::BitVector XlaClusters::ancestors(int32_t cluster) const {
+  llvm::BitVector found(all.size());
+  SmallVector<int32_t> pending = {cluster};
+  while (!pending.empty())
+    for (Value read : all[pending.pop_back_val()].reads)
+      if (auto writer = writerOf(read); writer && !found.test(*writer)) {
+        found.set(*writer);
+        pending.push_back(*writer);
+      }
+  return found;
+}
+
 void XlaClusters::addCluster(Operation *root) {
   XlaCluster cluster;
   cluster.mayRepeat = canRepeat(root);

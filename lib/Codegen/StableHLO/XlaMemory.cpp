@@ -55,8 +55,8 @@ int64_t codegen::regionBytes(Operation *op) {
   for (Region &region : op->getRegions())
     for (Block &block : region)
       most = std::max(
-          most, predictXla(block, XlaClusters(block, Barriers::names), nullptr)
-                    .temporaries);
+          most, predictTemporaries(block, XlaClusters(block, Barriers::names),
+                                   nullptr));
   return most;
 }
 
@@ -68,16 +68,16 @@ public:
       : block(block), clusters(clusters), all(clusters.clusters()), main(main) {
   }
 
-  XlaPrediction run() {
+  int64_t run() {
     findReaders();
     findResults();
     if (main)
       copyArguments();
     for (const XlaCluster &cluster : all)
       live += earlyBytes(cluster.root());
-    prediction.temporaries = live;
+    most = live;
     play();
-    return std::move(prediction);
+    return most;
   }
 
 private:
@@ -130,7 +130,7 @@ private:
       auto writer = clusters.writerOf(end->getOperand(index));
       if (!writer || !readCount.lookup(value))
         continue;
-      llvm::BitVector before = ancestors(*writer);
+      llvm::BitVector before = clusters.ancestors(*writer);
       bool mayBeOverwritten = false;
       for (auto [reader, cluster] : llvm::enumerate(all))
         mayBeOverwritten |=
@@ -141,21 +141,6 @@ private:
       bufferOf[value] = buffers.size() - 1;
       live += bytesOf(value);
     }
-  }
-
-  /// The cluster and all it needs.
-  llvm::BitVector ancestors(int32_t of) const {
-    llvm::BitVector found(all.size());
-    SmallVector<int32_t> pending = {of};
-    found.set(of);
-    while (!pending.empty())
-      for (Value read : all[pending.pop_back_val()].reads)
-        if (auto writer = clusters.writerOf(read);
-            writer && !found.test(*writer)) {
-          found.set(*writer);
-          pending.push_back(*writer);
-        }
-    return found;
   }
 
   /// Which operand's memory a result may lie in, if nobody else reads that.
@@ -187,7 +172,6 @@ private:
       int32_t index = ready.front();
       ready.pop_front();
       step(index);
-      prediction.order.push_back(index);
       for (int32_t reader : readers[index])
         if (!--waiting[reader])
           ready.push_back(reader);
@@ -238,10 +222,7 @@ private:
       if (!readersLeft)
         dying.push_back(buffers.size() - 1);
     }
-    if (int64_t now = live + regionBytes(root); now > prediction.temporaries) {
-      prediction.temporaries = now;
-      prediction.peak = index;
-    }
+    most = std::max(most, live + regionBytes(root));
     live -= earlyBytes(root);
     for (int32_t buffer : dying)
       if (!std::exchange(buffers[buffer].isFree, true))
@@ -258,13 +239,12 @@ private:
   llvm::DenseSet<Value> results;
   llvm::DenseMap<Value, int32_t> bufferOf;
   std::vector<Buffer> buffers;
-  int64_t live = 0;
-  XlaPrediction prediction;
+  int64_t live = 0, most = 0;
 };
 
 } // namespace
 
-XlaPrediction codegen::predictXla(Block &block, const XlaClusters &clusters,
-                                  func::FuncOp main) {
+int64_t codegen::predictTemporaries(Block &block, const XlaClusters &clusters,
+                                    func::FuncOp main) {
   return Playback(block, clusters, main).run();
 }

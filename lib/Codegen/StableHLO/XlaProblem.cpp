@@ -55,19 +55,6 @@ void XlaProblem::keepEffectsInOrder() {
   }
 }
 
-llvm::BitVector XlaProblem::ancestors(int32_t cluster) const {
-  llvm::BitVector found(all.size());
-  SmallVector<int32_t> pending = {cluster};
-  while (!pending.empty())
-    for (Value read : all[pending.pop_back_val()].reads)
-      if (auto writer = clusters.writerOf(read);
-          writer && !found.test(*writer)) {
-        found.set(*writer);
-        pending.push_back(*writer);
-      }
-  return found;
-}
-
 /// Clusters that read a value, and in place of those that only give it another
 /// form, a transposed one for example, the readers of that form.
 SmallVector<int32_t> XlaProblem::computing(
@@ -99,11 +86,11 @@ void XlaProblem::findOverwritten(func::FuncOp main) {
     auto writer = clusters.writerOf(block.getTerminator()->getOperand(index));
     if (!writer)
       continue;
-    llvm::BitVector before = ancestors(*writer);
+    llvm::BitVector before = clusters.ancestors(*writer);
     OverwrittenArgument found;
     for (int32_t reader : computing(readersOf, block.getArgument(argument)))
       if (reader != *writer && !before.test(reader) &&
-          !ancestors(reader).test(*writer))
+          !clusters.ancestors(reader).test(*writer))
         found.readers.push_back(reader);
     if (found.readers.empty())
       continue;
@@ -128,7 +115,7 @@ void XlaProblem::findOverwritten(func::FuncOp main) {
     // All who read it wait, unless one of the others needs them.
     ArrayRef<int32_t> waiting = readersOf[found.gradient];
     bool possible = llvm::none_of(found.readers, [&](int32_t reader) {
-      llvm::BitVector needed = ancestors(reader);
+      llvm::BitVector needed = clusters.ancestors(reader);
       return llvm::is_contained(waiting, reader) ||
              llvm::any_of(waiting,
                           [&](int32_t other) { return needed.test(other); });

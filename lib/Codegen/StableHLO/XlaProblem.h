@@ -44,7 +44,6 @@ public:
 private:
   void keepEffectsInOrder();
   void findOverwritten(mlir::func::FuncOp main);
-  llvm::BitVector ancestors(int32_t cluster) const;
   llvm::SmallVector<int32_t> computing(
       const llvm::DenseMap<mlir::Value, llvm::SmallVector<int32_t>> &readersOf,
       mlir::Value value) const;

@@ -24,6 +24,7 @@
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -60,6 +61,8 @@ public:
   mlir::Value storageOf(mlir::Value value) const;
   /// The cluster that writes a value; nothing for arguments and constants.
   std::optional<int32_t> writerOf(mlir::Value value) const;
+  /// A bit per cluster: the given one and all it needs.
+  llvm::BitVector ancestors(int32_t cluster) const;
 
 private:
   bool isView(mlir::Operation *op) const;

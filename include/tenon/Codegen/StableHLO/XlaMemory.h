@@ -31,18 +31,11 @@ XlaSignature signatureBytes(mlir::func::FuncOp main);
 /// The index of the argument that a result is written over, by result; -1.
 llvm::SmallVector<int32_t> aliasedArguments(mlir::func::FuncOp main);
 
-struct XlaPrediction {
-  int64_t temporaries = 0; // bytes at the peak
-  /// The clusters in the order XLA is expected to run them, and the one that
-  /// runs at the peak.
-  std::vector<int32_t> order;
-  int32_t peak = -1;
-};
-
-/// Predicts for the block that `clusters` were made of. `main` is the function
-/// whose body it is, or null for the body of a loop.
-XlaPrediction predictXla(mlir::Block &block, const XlaClusters &clusters,
-                         mlir::func::FuncOp main);
+/// The bytes of temporaries at the peak when XLA runs the block that `clusters`
+/// were made of. `main` is the function whose body it is, or null for the body
+/// of a loop.
+int64_t predictTemporaries(mlir::Block &block, const XlaClusters &clusters,
+                           mlir::func::FuncOp main);
 
 /// The most bytes the regions of an operation need at once besides what they
 /// are given.
