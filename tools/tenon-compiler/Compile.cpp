@@ -54,8 +54,8 @@ int tool::runCompile(Arguments arguments, Modules *) {
                       "does not fit is recomputed");
   std::string also;
   parser.text("also", also, "FILE.mlir",
-              "with --memory-budget: the same step exported with another batch "
-              "size; prints the largest batch that would fit");
+              "with --memory-budget: the step with another batch size; says "
+              "which would fit");
   parser.custom("compile-to", "STAGE",
                 "stop after import, simplify, group, plan, lower or codegen",
                 stage(options.to));

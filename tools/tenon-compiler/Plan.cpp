@@ -30,9 +30,9 @@ int tool::runPlan(Arguments arguments, Modules *) {
                 "predicted step times under K budgets, from the smallest to "
                 "keeping everything");
   std::string also;
-  parser.text("also", also, "FILE.mlir",
-              "the same step exported with another batch size: what both need, "
-              "and what batch fits --memory-budget");
+  parser.text(
+      "also", also, "FILE.mlir",
+      "the step with another batch size; says which fits --memory-budget");
   parser.text("dump-problems", options.dumpProblems, "DIR",
               "folder for the problems, as tenon-solve reads them");
   takePlanningOptions(parser, options, "with --also: what the step may take");
