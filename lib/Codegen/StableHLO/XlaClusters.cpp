@@ -178,6 +178,7 @@ std::optional<int32_t> XlaClusters::writerOf(Value value) const {
 llvm::BitVector XlaClusters::ancestors(int32_t cluster) const {
   llvm::BitVector found(all.size());
   SmallVector<int32_t> pending = {cluster};
+  found.set(cluster);
   while (!pending.empty())
     for (Value read : all[pending.pop_back_val()].reads)
       if (auto writer = writerOf(read); writer && !found.test(*writer)) {

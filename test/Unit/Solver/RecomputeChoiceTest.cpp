@@ -142,7 +142,8 @@ TEST(RecomputeChoice, AgainstBruteForceWithLoopsAndVariants) {
 TEST(RecomputeChoice, VariantsWaitElsewhere) {
   // Node 0 must not run again and is read first and last; node 2 needs the
   // memory in between. In the host's memory it makes room: the save takes 1 and
-  // moves for 3 while node 1 runs, the load takes 2 and moves while node 4 does.
+  // moves for 3 while node 1 runs, the load takes 2 and moves while node 4
+  // does.
   RecomputeProblem problem;
   problem.nodes = {{4, 10}, {4, 1}, {4, 8}, {4, 1}, {4, 1}, {4, 1}};
   problem.nodes[0].pinned = true;

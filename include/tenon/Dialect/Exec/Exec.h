@@ -62,10 +62,9 @@ inline constexpr llvm::StringLiteral regionEndsAttrName = "exec.region_ends";
 /// Group and library attribute: the dictionary form of a description.
 inline constexpr llvm::StringLiteral libraryAttrName = "exec.library";
 
-using LibraryDescription =
-    std::variant<libraries::MatmulDescription,
-                 libraries::ConvolutionDescription,
-                 libraries::LapackDescription>;
+using LibraryDescription = std::variant<libraries::MatmulDescription,
+                                        libraries::ConvolutionDescription,
+                                        libraries::LapackDescription>;
 
 /// The readable dictionary a description is stored as in IR, and back; nothing
 /// if the dictionary is not one (a message goes to `error`).
