@@ -5,10 +5,8 @@
 // slice per layer. Round by round, element-wise operations make most of these
 // values from a few others, so those few are stacked and the rest is computed
 // again in the backward round. The choice is the minimum cut of
-// RecomputeAcrossPeak.h on the body of the forward loop: a value that is
-// available in the backward round was stacked (its bytes), or follows from
-// available operands (the price of its arithmetic); the layer's parameters and
-// the counter are there anyway.
+// RecomputationCut.h on the body of the forward loop; the layer's parameters
+// and the counter are there anyway.
 //
 // Both loops run the same known number of times and use each index once, so
 // that what is read at an index is what the round of that index wrote. A value
@@ -21,8 +19,7 @@
 #include "tenon/Analysis/CountedLoop.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Fusion/RebuildLoop.h"
-#include "tenon/Fusion/RecomputePrice.h"
-#include "tenon/Solver/MinimumCut.h"
+#include "tenon/Fusion/RecomputationCut.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
@@ -40,12 +37,6 @@ using fusion::storageOf;
 
 namespace {
 
-/// Slices of less than this part of what a round stacks are stacked in any
-/// case: computing them again takes a kernel.
-constexpr int64_t negligibleShare = 1000;
-
-int64_t bytesOf(Value value) { return storedBytes(value.getType()); }
-
 /// A forward loop and the backward loop that reads its stacks.
 class LoopPair {
 public:
@@ -55,9 +46,6 @@ public:
   int64_t run();
 
 private:
-  struct Nodes {
-    solver::CutGraph::Node computed, available;
-  };
   /// A stack and where the backward loop reads it.
   struct Residual {
     CountedLoop::Stack stack;
@@ -71,7 +59,7 @@ private:
   }
   /// Whether the backward round has the value whatever is chosen.
   bool isThereAnyway(Value value) const;
-  Nodes nodesOf(Value value);
+  int64_t bytesOf(Value value) const;
   Value inBackwardRound(Value value, OpBuilder &builder);
   /// Where the slices of a value lie that is to be stacked.
   unsigned stackFor(Value value);
@@ -80,9 +68,6 @@ private:
   WhileOp backward;
   Value index; // of the backward round
   SmallVector<Residual> residuals;
-  int64_t negligibleBytes = 0;
-  solver::CutGraph network;
-  llvm::MapVector<Value, Nodes> nodes;
   llvm::DenseSet<Value> copied;
   llvm::DenseMap<Value, Value> available;   // in the backward round
   llvm::MapVector<Value, unsigned> stackOf; // by storage, number of a result
@@ -148,40 +133,12 @@ bool LoopPair::isThereAnyway(Value value) const {
          (isa<BlockArgument>(value) || matchPattern(value, m_Constant()));
 }
 
-/// Adds a value and, if it may be computed again, what that needs.
-LoopPair::Nodes LoopPair::nodesOf(Value root) {
-  SmallVector<Value> stack;
-  auto add = [&](Value value) -> Nodes {
-    auto [entry, isNew] = nodes.insert({value, Nodes{}});
-    if (isNew) {
-      entry->second = {network.addNode(), network.addNode()};
-      int64_t bytes = bytesOf(value);
-      // What the loop captures is kept once for all rounds.
-      if (!isInRound(value))
-        bytes = llvm::divideCeil(bytes, forward.trips());
-      bool free = isThereAnyway(value) || bytes <= negligibleBytes;
-      network.addEdge(entry->second.computed, entry->second.available,
-                      free ? 0 : bytes * fusion::unitsPerByte);
-      stack.push_back(value);
-    }
-    return entry->second;
-  };
-  Nodes result = add(root);
-  while (!stack.empty()) {
-    Value value = stack.pop_back_val();
-    Nodes current = nodes.find(value)->second;
-    Operation *op = value.getDefiningOp();
-    std::optional<int64_t> price;
-    if (op && isInRound(value))
-      price = fusion::recomputePrice(op);
-    network.addEdge(network.source(), current.computed,
-                    price ? *price : solver::CutGraph::unlimited);
-    if (price)
-      for (Value operand : op->getOperands())
-        network.addEdge(add(operand).available, current.computed,
-                        solver::CutGraph::unlimited);
-  }
-  return result;
+/// What keeping a value takes in each round.
+int64_t LoopPair::bytesOf(Value value) const {
+  int64_t bytes = storedBytes(value.getType());
+  // What the loop captures is kept once for all rounds.
+  return isInRound(value) ? bytes
+                          : int64_t(llvm::divideCeil(bytes, forward.trips()));
 }
 
 unsigned LoopPair::stackFor(Value value) {
@@ -247,30 +204,17 @@ Value LoopPair::inBackwardRound(Value value, OpBuilder &builder) {
 
 int64_t LoopPair::run() {
   WhileOp loop = forward.loop();
-  llvm::DenseSet<Value> stored;
-  int64_t before = 0;
+  SmallVector<Value> wanted;
   for (const Residual &residual : residuals)
-    if (stored.insert(storageOf(residual.stack.update())).second)
-      before += bytesOf(residual.stack.update());
-  negligibleBytes = before / negligibleShare;
-  for (const Residual &residual : residuals)
-    network.addEdge(nodesOf(residual.stack.update()).available, network.sink(),
-                    solver::CutGraph::unlimited);
-  solver::CutGraph::Cut cut = network.minimumCut();
-  stored.clear();
-  int64_t after = 0;
-  for (auto &[value, node] : nodes) {
-    if (!cut.sinkSide[node.available])
-      continue;
-    if (cut.sinkSide[node.computed])
-      copied.insert(value);
-    else if (isInRound(value) && !isThereAnyway(value) &&
-             stored.insert(storageOf(value)).second)
-      after += bytesOf(value);
-  }
-  int64_t saved = before - after;
-  if (copied.empty() || saved * 50 < before)
+    wanted.push_back(residual.stack.update());
+  std::optional<fusion::RecomputationChoice> choice =
+      fusion::chooseRecomputation(
+          wanted, {[&](Value value) { return isInRound(value); },
+                   [&](Value value) { return isThereAnyway(value); },
+                   [&](Value value) { return bytesOf(value); }});
+  if (!choice)
     return 0;
+  copied = std::move(choice->copied);
 
   // Stacks that hold the very value stay; the others are read no more.
   for (const Residual &residual : residuals)
@@ -321,7 +265,7 @@ int64_t LoopPair::run() {
     if (number >= oldResults)
       read->setOperand(0, rebuilt->getResult(firstNew + number - oldResults));
   loop->erase();
-  return saved * forward.trips();
+  return choice->saved * forward.trips();
 }
 
 struct RecomputeAcrossLoops

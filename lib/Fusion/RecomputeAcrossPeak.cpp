@@ -11,8 +11,7 @@
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
-#include "tenon/Fusion/RecomputePrice.h"
-#include "tenon/Solver/MinimumCut.h"
+#include "tenon/Fusion/RecomputationCut.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -26,10 +25,6 @@ using namespace tenon;
 using namespace tenon::fusion;
 
 namespace {
-
-/// Values of less than this part of what is kept, such as scalars and the
-/// statistics of rows, are kept in any case: recomputing them takes a kernel.
-constexpr int64_t negligibleShare = 1000;
 
 /// How much longer the kernels that change may be predicted to take: memory is
 /// what this is for, but it must cost next to nothing.
@@ -99,10 +94,6 @@ public:
   int64_t run(RecomputedOperations &recomputed);
 
 private:
-  struct Nodes {
-    solver::CutGraph::Node computed, available;
-  };
-
   bool isBefore(Operation *op) const {
     auto entry = positions.find(op);
     return entry != positions.end() && entry->second <= peak;
@@ -115,7 +106,6 @@ private:
   /// Whether the value is in memory after the peak whatever is chosen.
   bool isThereAnyway(Value value) const;
   void collectCrossing();
-  Nodes nodesOf(Value value);
   /// Predicted seconds of the groups that change, as they are and with what
   /// they compute again.
   std::pair<double, double> predict() const;
@@ -131,11 +121,8 @@ private:
   unsigned peak;
   const target::Target &machine;
   llvm::DenseMap<Operation *, unsigned> positions;
-  int64_t negligibleBytes = 0;
   llvm::SetVector<Value> crossing; // computed before, read after the peak
-  solver::CutGraph network;
-  llvm::MapVector<Value, Nodes> nodes;
-  llvm::DenseSet<Value> copied; // computed again rather than kept
+  llvm::DenseSet<Value> copied;    // computed again rather than kept
 };
 
 bool PeakCut::isReadAfter(Value value) const {
@@ -161,46 +148,6 @@ void PeakCut::collectCrossing() {
       for (Value result : op.getResults())
         if (isReadAfter(result) && !isThereAnyway(result))
           crossing.insert(result);
-}
-
-/// Adds a value and, if it may be computed again, what that needs.
-PeakCut::Nodes PeakCut::nodesOf(Value root) {
-  auto add = [&](Value value) -> std::pair<Nodes, bool> {
-    auto entry = nodes.find(value);
-    if (entry != nodes.end())
-      return {entry->second, false};
-    Nodes made = {network.addNode(), network.addNode()};
-    nodes.insert({value, made});
-    bool free =
-        isThereAnyway(value) || storedBytes(value.getType()) <= negligibleBytes;
-    network.addEdge(made.computed, made.available,
-                    free ? 0 : storedBytes(value.getType()) * unitsPerByte);
-    return {made, true};
-  };
-  auto [result, isNew] = add(root);
-  SmallVector<Value> stack;
-  if (isNew)
-    stack.push_back(root);
-  while (!stack.empty()) {
-    Value value = stack.pop_back_val();
-    Nodes current = nodes.find(value)->second;
-    Operation *op = value.getDefiningOp();
-    std::optional<int64_t> price;
-    if (op && op->getBlock() == &block)
-      price = recomputePrice(op);
-    network.addEdge(network.source(), current.computed,
-                    price ? *price : solver::CutGraph::unlimited);
-    if (!price)
-      continue;
-    for (Value operand : op->getOperands()) {
-      auto [needed, isNewOperand] = add(operand);
-      network.addEdge(needed.available, current.computed,
-                      solver::CutGraph::unlimited);
-      if (isNewOperand)
-        stack.push_back(operand);
-    }
-  }
-  return result;
 }
 
 /// The value as the reader may use it: kept, or computed again at `builder`.
@@ -296,31 +243,15 @@ void PeakCut::explain(int64_t saved, std::pair<double, double> seconds,
 
 int64_t PeakCut::run(RecomputedOperations &recomputed) {
   collectCrossing();
-  // What lies in memory over the peak now: reshapes share their operand's.
-  llvm::DenseSet<Value> stored;
-  int64_t before = 0;
-  for (Value value : crossing)
-    if (stored.insert(storageOf(value)).second)
-      before += storedBytes(value.getType());
-  negligibleBytes = before / negligibleShare;
-  for (Value value : crossing)
-    network.addEdge(nodesOf(value).available, network.sink(),
-                    solver::CutGraph::unlimited);
-  solver::CutGraph::Cut cut = network.minimumCut();
-
-  stored.clear();
-  int64_t after = 0;
-  for (auto &[value, node] : nodes) {
-    if (!cut.sinkSide[node.available])
-      continue;
-    if (cut.sinkSide[node.computed])
-      copied.insert(value);
-    else if (!isThereAnyway(value) && stored.insert(storageOf(value)).second)
-      after += storedBytes(value.getType());
-  }
-  int64_t saved = before - after;
-  if (copied.empty() || saved * 50 < before)
+  std::optional<RecomputationChoice> choice = chooseRecomputation(
+      crossing.getArrayRef(),
+      {[&](Value value) { return value.getParentBlock() == &block; },
+       [&](Value value) { return isThereAnyway(value); },
+       [](Value value) { return storedBytes(value.getType()); }});
+  if (!choice)
     return 0;
+  copied = std::move(choice->copied);
+  int64_t saved = choice->saved;
   std::pair<double, double> seconds = predict();
   bool isWorthIt = seconds.second <= mostSlowdown * seconds.first;
   explain(saved, seconds, isWorthIt);
