@@ -330,9 +330,10 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   details["temporaries"] = planned->temporaries;
   details["temporaries_bound"] = planned->temporariesBound;
   details["live_peak"] = planned->livePeak;
-  details["excluded_bytes"] = excludedBytes(*module).first;
+  auto [excluded, all] = excludedBytes(*module);
+  details["excluded_bytes"] = excluded;
+  details["value_bytes"] = all;
   details["exclusions"] = exclusionsJSON(*module);
-  details["value_bytes"] = excludedBytes(*module).second;
   details["predicted_nanoseconds"] = planned->nanoseconds;
   details["predicted_nanoseconds_keeping_everything"] =
       planned->baseNanoseconds;

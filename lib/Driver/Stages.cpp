@@ -1,5 +1,4 @@
-//===- Stages.cpp - The stages of a compilation
-//----------------------------===//
+//===- Stages.cpp - The stages of a compilation ---------------------------===//
 //
 // See Stages.h.
 //

@@ -1,5 +1,4 @@
-//===- Reader.cpp - Reads and checks .tenon files
-//--------------------------===//
+//===- Reader.cpp - Reads and checks .tenon files -------------------------===//
 //
 // Header, hash, FlatBuffers verifier, copy into plain structs, whyInvalid: in
 // this order, each only after the one before it has passed.

@@ -1,5 +1,4 @@
-//===- FuseEpilogues.cpp - Let the library add a bias
-//----------------------===//
+//===- FuseEpilogues.cpp - Let the library add a bias ---------------------===//
 //
 // Runs after groups were formed: where an addition found something better to do
 // it is in a larger group by now, and only those are left that would be a pass

@@ -1,5 +1,4 @@
-//===- ArgumentTable.cpp - The signature of a step, for people
-//-------------===//
+//===- ArgumentTable.cpp - The signature of a step, for people ------------===//
 //
 // Columns are as wide as their longest cell, except names, which break the line
 // of nothing but themselves.

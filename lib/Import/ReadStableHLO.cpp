@@ -1,5 +1,4 @@
-//===- ReadStableHLO.cpp - Program text to a module
-//------------------------===//
+//===- ReadStableHLO.cpp - Program text to a module -----------------------===//
 //
 // Text goes through the bounding scan, then through MLIR's parser with
 // verification off, then through the checks that verifiers rely on, and only

@@ -1,5 +1,4 @@
-//===- Contraction.cpp - dot_general and convolution
-//-----------------------===//
+//===- Contraction.cpp - dot_general and convolution ----------------------===//
 //
 // Sums of products in row-major order of the contracted indices, accumulated in
 // f32 for f32 and narrower types, in f64 for f64, wrapping for integers; of

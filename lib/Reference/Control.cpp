@@ -1,5 +1,4 @@
-//===- Control.cpp - Loops and conditionals
-//--------------------------------===//
+//===- Control.cpp - Loops and conditionals -------------------------------===//
 //
 // while, case, if, map: regions that see the values around them.
 //

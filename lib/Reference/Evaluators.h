@@ -1,5 +1,4 @@
-//===- Evaluators.h - Tables of evaluators, one per subject
-//----------------===//
+//===- Evaluators.h - Tables of evaluators, one per subject ---------------===//
 //
 // Each file of this folder contributes a table from operation names to
 // evaluators; Interpreter.cpp joins them.

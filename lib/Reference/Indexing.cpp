@@ -1,5 +1,4 @@
-//===- Indexing.cpp - gather, scatter, sort, top_k
-//-------------------------===//
+//===- Indexing.cpp - gather, scatter, sort, top_k ------------------------===//
 //
 // Operations whose indices are data.
 //

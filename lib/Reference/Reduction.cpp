@@ -1,5 +1,4 @@
-//===- Reduction.cpp - Operations that combine elements
-//--------------------===//
+//===- Reduction.cpp - Operations that combine elements -------------------===//
 //
 // reduce, reduce_window, select_and_scatter: elements are combined in row-major
 // order by the operation's region.

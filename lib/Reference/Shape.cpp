@@ -1,5 +1,4 @@
-//===- Shape.cpp - Operations that move elements
-//---------------------------===//
+//===- Shape.cpp - Operations that move elements --------------------------===//
 //
 // Constants, broadcasts, transposes, slices, pads and the like: each element of
 // the result comes from one element of an operand.

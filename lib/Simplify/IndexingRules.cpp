@@ -1,5 +1,4 @@
-//===- IndexingRules.cpp - Indices that are known
-//--------------------------===//
+//===- IndexingRules.cpp - Indices that are known -------------------------===//
 //
 // Exporters guard every index (negative ones count from the end, those out of
 // range read NaN) and express every access as a gather or scatter. Where ranges

@@ -1,5 +1,4 @@
-//===- MergeDuplicates.cpp - Equal operations are one
-//----------------------===//
+//===- MergeDuplicates.cpp - Equal operations are one ---------------------===//
 //
 // MLIR's elimination of common subexpressions, which leaves barriers alone
 // because they are not free of effects, and the regions of reducers closed

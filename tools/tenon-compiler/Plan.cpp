@@ -1,5 +1,4 @@
-//===- Plan.cpp - tenon plan
-//------------------------------------------------===//
+//===- Plan.cpp - tenon plan ----------------------------------------------===//
 //
 // Plans a step without compiling it: under a row of budgets, to see what memory
 // costs, or to write down the problems the solvers were given, so that

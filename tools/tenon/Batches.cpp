@@ -1,5 +1,4 @@
-//===- Batches.cpp - Where a run's batches come from
-//-----------------------===//
+//===- Batches.cpp - Where a run's batches come from ----------------------===//
 //
 // See Batches.h.
 //

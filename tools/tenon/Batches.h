@@ -1,5 +1,4 @@
-//===- Batches.h - Where a run's batches come from
-//-------------------------===//
+//===- Batches.h - Where a run's batches come from ------------------------===//
 //
 // A folder with one safetensors file per step, in the order of their names, or
 // one file whose tensors have a leading step dimension. Both wrap at the end.

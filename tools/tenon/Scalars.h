@@ -1,5 +1,4 @@
-//===- Scalars.h - One element of a tensor as text
-//-------------------------===//
+//===- Scalars.h - One element of a tensor as text ------------------------===//
 //
 // Prints the value of a scalar result, shortest text that gives it back.
 //

@@ -1,5 +1,4 @@
-//===- Stages.h - The stages of a compilation
-//------------------------------===//
+//===- Stages.h - The stages of a compilation -----------------------------===//
 //
 // The one table that knows the order of the stages, their names and what each
 // leaves behind. `--compile-to`, `--compile-from`, `--help` and the report are

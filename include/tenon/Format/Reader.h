@@ -1,5 +1,4 @@
-//===- Reader.h - Reads and checks .tenon files
-//----------------------------===//
+//===- Reader.h - Reads and checks .tenon files ---------------------------===//
 //
 // Opens a `.tenon` file from disk or memory. Nothing in it is trusted: lengths
 // are checked against the file, hashes before what they cover is looked at, and

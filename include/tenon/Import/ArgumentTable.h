@@ -1,5 +1,4 @@
-//===- ArgumentTable.h - The signature of a step, for people
-//---------------===//
+//===- ArgumentTable.h - The signature of a step, for people --------------===//
 //
 // What import found out about every argument of @main, as a table for
 // `tenon inspect` and as rows for programs. Reads the attributes of step form.

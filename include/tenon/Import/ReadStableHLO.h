@@ -1,5 +1,4 @@
-//===- ReadStableHLO.h - Program text to a module
-//--------------------------===//
+//===- ReadStableHLO.h - Program text to a module -------------------------===//
 //
 // Reads StableHLO text as exporters write it: bounds it, parses it, and checks
 // what every later stage takes for granted (known operations, static shapes,

@@ -1,5 +1,4 @@
-//===- OperationOrdering.h - the order with the smallest peak
-//--------------===//
+//===- OperationOrdering.h - the order with the smallest peak -------------===//
 //
 // Operations may run in any order that respects their data, their control
 // edges and the sequence of side effects. The order decides how many bytes are

@@ -1,5 +1,4 @@
-//===- ExitCode.h - What a command exits with
-//------------------------------===//
+//===- ExitCode.h - What a command exits with -----------------------------===//
 //
 // Part of the interface of `tenon`; the driver decides on most of them.
 //

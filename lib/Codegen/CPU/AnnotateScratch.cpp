@@ -1,5 +1,4 @@
-//===- AnnotateScratch.cpp - Scratch memory of groups
-//----------------------===//
+//===- AnnotateScratch.cpp - Scratch memory of groups ---------------------===//
 //
 // See AnnotateScratch.h. A kernel's need follows from its function, so each
 // group is outlined for a moment.

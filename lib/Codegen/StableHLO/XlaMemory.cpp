@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::codegen;
 
-static int64_t bytesOf(Value value) {
+int64_t codegen::bytesOf(Value value) {
   return isa<RankedTensorType>(value.getType()) ? storedBytes(value.getType())
                                                 : 0;
 }

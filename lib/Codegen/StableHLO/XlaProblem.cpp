@@ -19,11 +19,6 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::codegen;
 
-static int64_t bytesOf(Value value) {
-  return isa<RankedTensorType>(value.getType()) ? storedBytes(value.getType())
-                                                : 0;
-}
-
 XlaProblem::XlaProblem(func::FuncOp main, const XlaClusters &clusters,
                        const target::Target &machine)
     : clusters(clusters), all(clusters.clusters()), after(all.size()) {

@@ -1,5 +1,4 @@
-//===- ArgumentTableTest.cpp - The signature for people
-//----------------------===//
+//===- ArgumentTableTest.cpp - The signature for people -------------------===//
 //
 // Rows, JSON and the printed table of a small step after import.
 //

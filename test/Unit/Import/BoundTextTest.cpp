@@ -1,5 +1,4 @@
-//===- BoundTextTest.cpp - Limits on program text
-//--------------------------===//
+//===- BoundTextTest.cpp - Limits on program text -------------------------===//
 //
 // Each limit at n and at n + 1, and the recoding of boolean constants.
 //

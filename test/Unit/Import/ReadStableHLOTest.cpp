@@ -1,5 +1,4 @@
-//===- ReadStableHLOTest.cpp - Program text to a module
-//---------------------===//
+//===- ReadStableHLOTest.cpp - Program text to a module -------------------===//
 //
 // What is read, what is refused and with which words, and that damaged text is
 // an error and never a crash.

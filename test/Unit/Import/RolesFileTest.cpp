@@ -1,5 +1,4 @@
-//===- RolesFileTest.cpp - The file of --roles
-//-------------------------------===//
+//===- RolesFileTest.cpp - The file of --roles ----------------------------===//
 //
 // What the file may say, and the words for what it may not.
 //

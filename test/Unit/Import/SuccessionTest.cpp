@@ -1,5 +1,4 @@
-//===- SuccessionTest.cpp - Which result becomes which argument
-//-------------===//
+//===- SuccessionTest.cpp - Which result becomes which argument -----------===//
 //
 // Signatures as exporters write them, among them those where donation, names
 // and positions disagree.

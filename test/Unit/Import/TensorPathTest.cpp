@@ -1,5 +1,4 @@
-//===- TensorPathTest.cpp - Paths of tensors
-//--------------------------------===//
+//===- TensorPathTest.cpp - Paths of tensors ------------------------------===//
 //
 // Paths as JAX and PyTorch write them, split and joined.
 //

@@ -37,6 +37,9 @@ llvm::SmallVector<int32_t> aliasedArguments(mlir::func::FuncOp main);
 int64_t predictTemporaries(mlir::Block &block, const XlaClusters &clusters,
                            mlir::func::FuncOp main);
 
+/// The bytes of a value's elements; 0 for what is no tensor.
+int64_t bytesOf(mlir::Value value);
+
 /// The most bytes the regions of an operation need at once besides what they
 /// are given.
 int64_t regionBytes(mlir::Operation *op);
