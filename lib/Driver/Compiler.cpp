@@ -12,6 +12,7 @@
 #include "PlanUnderBudget.h"
 #include "RecordedOptions.h"
 #include "ReportingContext.h"
+#include "ResolveOptions.h"
 #include "StageLog.h"
 
 #include "tenon/Analysis/OperationCount.h"
@@ -20,12 +21,8 @@
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Cost/GroupCost.h"
-#include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Exec/Exec.h"
-#include "tenon/Dialect/Shardy/Shardy.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
-#include "tenon/Format/AtomicFile.h"
 #include "tenon/Format/Writer.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Pipeline.h"
@@ -34,9 +31,7 @@
 #include "tenon/Package/ObjectForm.h"
 #include "tenon/Simplify/Pipeline.h"
 #include "tenon/Support/Bytes.h"
-#include "tenon/Target/Target.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
@@ -67,7 +62,6 @@ public:
 private:
   /// Runs the stages up to and including `last`, or what `options` say.
   ExitCode runStages(std::optional<Stage> last);
-  ExitCode resolveOptions();
   ExitCode read();
   ExitCode runStage(Stage stage);
   ExitCode runPasses(llvm::function_ref<void(OpPassManager &)> build);
@@ -82,132 +76,8 @@ private:
   CompileResult result;
   std::unique_ptr<ReportingContext> context;
   OwningOpRef<ModuleOp> module;
-  codegen::FeatureSet features;
-  bool fuse = true;
-  std::optional<int64_t> memoryBudget;
-  bool replanRecomputation = false;
-  target::Target machine;  // what is planned for
-  std::string machineText; // its JSON; empty for a built-in one
+  ResolvedOptions resolved;
 };
-
-/// What a text was written for, against an option that says something else.
-static std::string contradiction(const CompileOptions &options,
-                                 const Twine &option, const Twine &recorded) {
-  return (option + " contradicts '" + options.input + "', which was written " +
-          recorded + "; leave the option out, or compile the exported module")
-      .str();
-}
-
-ExitCode Compilation::resolveOptions() {
-  StringRef ofImport = !options.rolesFile.empty()   ? "--roles"
-                       : options.function != "main" ? "--function"
-                                                    : "";
-  if (options.from && !ofImport.empty())
-    return fail(exitBadUsage, ofImport +
-                                  " is read by the stage import, which "
-                                  "--compile-from=" +
-                                  nameOf(*options.from) + " leaves out");
-  auto taken = takeOptions(*module);
-  if (failed(taken))
-    return exitUserError;
-  std::optional<RecordedOptions> recorded = *taken;
-  std::string error;
-  std::optional<target::Target> given, described;
-  if (!options.machineFile.empty()) {
-    given = target::readTarget(options.machineFile, error);
-    if (!given)
-      return fail(exitUserError, error);
-  }
-  if (recorded) {
-    described =
-        recorded->machine.empty()
-            ? target::builtInTarget(recorded->featureSet)
-            : target::fromJson(recorded->machine,
-                               "'machine' in '" + options.input + "'", error);
-    if (!described)
-      return fail(exitUserError, error.empty()
-                                     ? "unknown feature set '" +
-                                           recorded->featureSet + "' in '" +
-                                           options.input + "'"
-                                     : error);
-    if (given && *given != *described)
-      return fail(exitUserError,
-                  contradiction(options, "--machine=" + options.machineFile,
-                                "for " + described->name));
-  } else {
-    described = given;
-  }
-
-  // What is described need not be the machine that compiles.
-  std::string cpu = options.cpu;
-  if (cpu.empty() && recorded)
-    cpu = recorded->featureSet;
-  else if ((cpu.empty() || cpu == "host") && given)
-    cpu = given->featureSet;
-  else if (cpu.empty())
-    cpu = "host";
-  auto parsed = codegen::FeatureSet::parse(cpu);
-  if (!parsed)
-    return fail(cpu == "host" ? exitUserError : exitBadUsage,
-                cpu == "host"
-                    ? Twine("this processor lacks AVX2 and FMA; pass --cpu to "
-                            "compile for another one")
-                    : "unknown feature set '" + Twine(cpu) +
-                          "', expected host, x86-64-v3, x86-64-v4 or "
-                          "x86-64-v4+avx512bf16");
-  features = *parsed;
-  result.featureSet = features.spelling().str();
-  if (recorded && result.featureSet != recorded->featureSet)
-    return fail(
-        exitUserError,
-        contradiction(
-            options,
-            "--cpu=" + cpu +
-                (cpu == "host" ? " (here " + result.featureSet + ")" : ""),
-            "for " + recorded->featureSet));
-  if (described && target::featureSetRank(result.featureSet) >
-                       target::featureSetRank(described->featureSet))
-    return fail(exitUserError, "--cpu=" + Twine(result.featureSet) +
-                                   " does not run on the machine of '" +
-                                   options.machineFile + "', which has " +
-                                   described->featureSet);
-  fuse = options.fuse.value_or(!recorded || recorded->fuse);
-  if (recorded && fuse != recorded->fuse)
-    return fail(exitUserError,
-                contradiction(options,
-                              Twine("--fuse=") + (fuse ? "true" : "false"),
-                              Twine("with --fuse=") +
-                                  (recorded->fuse ? "true" : "false")));
-  memoryBudget = options.memoryBudget;
-  if (recorded && !memoryBudget)
-    memoryBudget = recorded->memoryBudget;
-  if (recorded && options.from >= Stage::plan &&
-      memoryBudget != recorded->memoryBudget)
-    return fail(exitUserError,
-                contradiction(
-                    options, "--memory-budget=" + Twine(*memoryBudget),
-                    recorded->memoryBudget ? "with --memory-budget=" +
-                                                 Twine(*recorded->memoryBudget)
-                                           : Twine("without a budget")));
-  replanRecomputation = options.replanRecomputation.value_or(
-      recorded && recorded->replanRecomputation);
-  if (recorded && options.from >= Stage::simplify &&
-      replanRecomputation != recorded->replanRecomputation)
-    return fail(
-        exitUserError,
-        contradiction(options,
-                      Twine("--recompute=") +
-                          (replanRecomputation ? "replan" : "keep"),
-                      Twine("with --recompute=") +
-                          (recorded->replanRecomputation ? "replan" : "keep")));
-  if (recorded)
-    machineText = recorded->machine;
-  else if (given)
-    machineText = target::toJson(*given);
-  machine = described ? std::move(*described)
-                      : *target::builtInTarget(result.featureSet);
-  return exitOk;
-}
 
 /// Leaves the FLOPs of a step on the module, for the file and its benchmarks.
 void Compilation::countWork() {
@@ -233,8 +103,8 @@ void Compilation::predictCost() {
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main || main.isDeclaration())
     return;
-  cost::StepCost step = cost::predictStep(main.getBody(), machine);
-  details["machine"] = machine.name;
+  cost::StepCost step = cost::predictStep(main.getBody(), resolved.machine);
+  details["machine"] = resolved.machine.name;
   details["predicted_seconds"] = step.total.seconds;
   details["predicted_bytes"] = step.total.bytes;
   llvm::json::Object kinds;
@@ -278,7 +148,7 @@ ExitCode Compilation::codegen() {
   unsigned threads = options.threads
                          ? options.threads
                          : llvm::hardware_concurrency().compute_thread_count();
-  auto emitted = codegen::emitKernels(*module, features, threads);
+  auto emitted = codegen::emitKernels(*module, resolved.features, threads);
   if (failed(emitted))
     return exitUnsupported;
   details["kernels"] = int64_t(emitted->symbols.size());
@@ -294,12 +164,12 @@ ExitCode Compilation::codegen() {
 }
 
 ExitCode Compilation::plan() {
-  codegen::annotateScratch(*module, features);
+  codegen::annotateScratch(*module, resolved.features);
   memory::MemoryOptions memory;
   if (!options.dumpProblems.empty())
     memory.problemFile = options.dumpProblems + "/offset-packing.csv";
-  if (memoryBudget)
-    return planUnderBudget(memory, *memoryBudget);
+  if (resolved.memoryBudget)
+    return planUnderBudget(memory, *resolved.memoryBudget);
   return runPasses([&](OpPassManager &passes) {
     memory::buildPlanPipeline(passes, memory);
   });
@@ -308,7 +178,7 @@ ExitCode Compilation::plan() {
 ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
                                       int64_t budget) {
   if (auto main = module->lookupSymbol<func::FuncOp>("main"))
-    cost::annotateTimes(main.getBody(), machine);
+    cost::annotateTimes(main.getBody(), resolved.machine);
   BudgetPlanner planner(*module, memory);
   std::optional<PlannedStep> everything = planner.keepEverything();
   if (!everything)
@@ -371,7 +241,7 @@ ExitCode Compilation::runStage(Stage stage) {
   case Stage::simplify: {
     ExitCode code = runPasses([&](OpPassManager &passes) {
       simplify::SimplifyOptions simplify;
-      simplify.dropBarriers = replanRecomputation;
+      simplify.dropBarriers = resolved.replanRecomputation;
       simplify::buildSimplifyPipeline(passes, simplify);
     });
     if (code == exitOk)
@@ -381,9 +251,9 @@ ExitCode Compilation::runStage(Stage stage) {
   case Stage::group: {
     ExitCode code = runPasses([&](OpPassManager &passes) {
       fusion::FusionOptions fusion;
-      fusion.merge = fuse;
-      fusion.libraryInstructionSet = libraries::name(features.isa);
-      fusion.machine = machine;
+      fusion.merge = resolved.fuse;
+      fusion.libraryInstructionSet = libraries::name(resolved.features.isa);
+      fusion.machine = resolved.machine;
       fusion::buildFusionPipeline(passes, fusion);
       if (options.verifyForms)
         passes.addPass(fusion::createVerifyGroupedFormPass());
@@ -407,9 +277,9 @@ ExitCode Compilation::runStage(Stage stage) {
 }
 
 ExitCode Compilation::writePackage() {
-  package::PackageOptions packageOptions{features.spelling().str(),
-                                         features.isa,
-                                         uint64_t(memoryBudget.value_or(0))};
+  package::PackageOptions packageOptions{
+      resolved.featureSet, resolved.features.isa,
+      uint64_t(resolved.memoryBudget.value_or(0))};
   auto packaged = package::packageModule(*module, packageOptions);
   auto sharedObject = package::sharedObjectOf(*module);
   // A form that the caller wrote may be wrong; ours may not.
@@ -429,8 +299,10 @@ ExitCode Compilation::writePackage() {
 
 ExitCode Compilation::runStages(std::optional<Stage> last) {
   ExitCode code = timed("read", [&] { return read(); });
-  if (code == exitOk)
-    code = resolveOptions();
+  if (code == exitOk) {
+    code = resolveOptions(options, *module, resolved);
+    result.featureSet = resolved.featureSet;
+  }
   for (const StageDescription &description : stages()) {
     if (code != exitOk)
       return code;
@@ -448,8 +320,9 @@ CompileResult Compilation::run() {
   if (result.code != exitOk)
     return std::move(result);
   if (options.to) {
-    recordOptions(*module, {result.featureSet, fuse, machineText, memoryBudget,
-                            replanRecomputation});
+    recordOptions(*module,
+                  {resolved.featureSet, resolved.fuse, resolved.machineText,
+                   resolved.memoryBudget, resolved.replanRecomputation});
     // Positions go with the text: what is compiled from it names them.
     llvm::raw_string_ostream stream(result.text);
     module->print(stream, OpPrintingFlags().enableDebugInfo());
@@ -463,9 +336,9 @@ CompileResult Compilation::run() {
 ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   if (ExitCode code = runStages(Stage::group); code != exitOk)
     return code;
-  codegen::annotateScratch(*module, features);
+  codegen::annotateScratch(*module, resolved.features);
   if (auto main = module->lookupSymbol<func::FuncOp>("main"))
-    cost::annotateTimes(main.getBody(), machine);
+    cost::annotateTimes(main.getBody(), resolved.machine);
   memory::MemoryOptions memory;
   BudgetPlanner planner(*module, memory);
   std::vector<FrontierPoint> points = planner.frontier(count);
@@ -486,12 +359,12 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
 ExitCode Compilation::measureMemory(StepMemory &memory) {
   if (ExitCode code = runStages(Stage::group); code != exitOk)
     return code;
-  codegen::annotateScratch(*module, features);
+  codegen::annotateScratch(*module, resolved.features);
   memory.input = options.input;
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main)
     return exitInternal;
-  cost::annotateTimes(main.getBody(), machine);
+  cost::annotateTimes(main.getBody(), resolved.machine);
   for (BlockArgument argument : main.getArguments()) {
     auto role = main.getArgAttrOfType<step::RoleAttr>(argument.getArgNumber(),
                                                       step::roleAttrName);
@@ -537,69 +410,4 @@ ExitCode driver::planBatches(const CompileOptions &options,
     return exitOk;
   llvm::errs() << "error: " << error << "\n";
   return exitUserError;
-}
-
-/// Writes a file so that `path` is the old or the whole new one.
-static bool writeFile(const std::string &path, std::span<const std::byte> bytes,
-                      std::string &error) {
-  auto file = format::AtomicFile::create(path, error);
-  return file && file->append(bytes, error) && file->commit(error);
-}
-
-static bool writeReport(const CompileOptions &options,
-                        const CompileResult &result) {
-  llvm::json::Array stages;
-  double total = 0;
-  for (const StageReport &stage : result.stages) {
-    llvm::json::Object entry = stage.details;
-    entry["stage"] = stage.name;
-    entry["seconds"] = stage.seconds;
-    total += stage.seconds;
-    stages.push_back(std::move(entry));
-  }
-  llvm::json::Object report{{"report_version", 1},
-                            {"input", options.input},
-                            {"cpu", result.featureSet},
-                            {"exit_code", int64_t(result.code)},
-                            {"seconds", total},
-                            {"stages", std::move(stages)},
-                            {"remarks", llvm::json::Array(result.remarks)}};
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
-  std::string error;
-  if (writeFile(options.reportFile, std::as_bytes(std::span(text)), error))
-    return true;
-  llvm::errs() << "error: " << error << "\n";
-  return false;
-}
-
-ExitCode driver::compileToFile(const CompileOptions &options,
-                               llvm::raw_ostream &progress) {
-  CompileResult result = compile(options);
-  if (!options.reportFile.empty() && !writeReport(options, result))
-    return exitUserError;
-  if (result.code != exitOk)
-    return result.code;
-  std::span<const std::byte> bytes =
-      result.file.empty() ? std::as_bytes(std::span(result.text))
-                          : std::span<const std::byte>(result.file);
-  if (options.output == "-") {
-    llvm::outs() << llvm::StringRef(
-        reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    return exitOk;
-  }
-  std::string error;
-  if (!writeFile(options.output, bytes, error)) {
-    llvm::errs() << "error: " << error << "\n";
-    return exitUserError;
-  }
-  if (!result.planSummary.empty())
-    progress << result.planSummary << "\n";
-  double total = 0;
-  for (const StageReport &stage : result.stages)
-    total += stage.seconds;
-  progress << llvm::formatv("compiled   {0:f2} s -> {1}, {2:f1} KB\n", total,
-                            options.output, bytes.size() / 1024.0);
-  return exitOk;
 }

@@ -1,0 +1,190 @@
+//===- ResolveOptions.cpp - What a compilation is for ---------------------===//
+//
+// See ResolveOptions.h. One function per option.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ResolveOptions.h"
+
+#include "RecordedOptions.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+namespace {
+
+class Resolution {
+public:
+  Resolution(const CompileOptions &options, ResolvedOptions &resolved)
+      : options(options), resolved(resolved) {}
+
+  ExitCode run(ModuleOp module);
+
+private:
+  ExitCode refuseImportOptions();
+  ExitCode resolveMachine();
+  ExitCode resolveFeatures();
+  ExitCode resolveFusion();
+  ExitCode resolveBudget();
+  ExitCode resolveReplanning();
+
+  ExitCode fail(ExitCode code, const Twine &message) {
+    llvm::errs() << "error: " << message << "\n";
+    return code;
+  }
+
+  /// An option that says something else than what the text was written for.
+  ExitCode contradiction(const Twine &option, const Twine &recorded) {
+    return fail(exitUserError,
+                option + " contradicts '" + options.input +
+                    "', which was written " + recorded +
+                    "; leave the option out, or compile the exported module");
+  }
+
+  const CompileOptions &options;
+  ResolvedOptions &resolved;
+  std::optional<RecordedOptions> recorded; // in the text of an earlier stage
+  std::optional<target::Target> given;     // by --machine
+  std::optional<target::Target> described; // by either
+};
+
+} // namespace
+
+ExitCode Resolution::refuseImportOptions() {
+  StringRef ofImport = !options.rolesFile.empty()   ? "--roles"
+                       : options.function != "main" ? "--function"
+                                                    : "";
+  if (!options.from || ofImport.empty())
+    return exitOk;
+  return fail(exitBadUsage,
+              ofImport + " is read by the stage import, which --compile-from=" +
+                  nameOf(*options.from) + " leaves out");
+}
+
+ExitCode Resolution::resolveMachine() {
+  std::string error;
+  if (!options.machineFile.empty()) {
+    given = target::readTarget(options.machineFile, error);
+    if (!given)
+      return fail(exitUserError, error);
+    resolved.machineText = target::toJson(*given);
+  }
+  if (!recorded) {
+    described = given;
+    return exitOk;
+  }
+  resolved.machineText = recorded->machine;
+  described =
+      recorded->machine.empty()
+          ? target::builtInTarget(recorded->featureSet)
+          : target::fromJson(recorded->machine,
+                             "'machine' in '" + options.input + "'", error);
+  if (!described)
+    return fail(exitUserError,
+                error.empty() ? "unknown feature set '" + recorded->featureSet +
+                                    "' in '" + options.input + "'"
+                              : error);
+  if (given && *given != *described)
+    return contradiction("--machine=" + options.machineFile,
+                         "for " + described->name);
+  return exitOk;
+}
+
+ExitCode Resolution::resolveFeatures() {
+  // What is described need not be the machine that compiles.
+  std::string cpu = options.cpu;
+  if (cpu.empty() && recorded)
+    cpu = recorded->featureSet;
+  else if ((cpu.empty() || cpu == "host") && given)
+    cpu = given->featureSet;
+  else if (cpu.empty())
+    cpu = "host";
+  auto parsed = codegen::FeatureSet::parse(cpu);
+  if (!parsed && cpu == "host")
+    return fail(exitUserError, "this processor lacks AVX2 and FMA; pass --cpu "
+                               "to compile for another one");
+  if (!parsed)
+    return fail(exitBadUsage, "unknown feature set '" + Twine(cpu) +
+                                  "', expected host, x86-64-v3, x86-64-v4 or "
+                                  "x86-64-v4+avx512bf16");
+  resolved.features = *parsed;
+  resolved.featureSet = parsed->spelling().str();
+  if (recorded && resolved.featureSet != recorded->featureSet)
+    return contradiction(
+        "--cpu=" + cpu +
+            (cpu == "host" ? " (here " + resolved.featureSet + ")" : ""),
+        "for " + recorded->featureSet);
+  if (described && target::featureSetRank(resolved.featureSet) >
+                       target::featureSetRank(described->featureSet))
+    return fail(exitUserError, "--cpu=" + resolved.featureSet +
+                                   " does not run on the machine of '" +
+                                   options.machineFile + "', which has " +
+                                   described->featureSet);
+  resolved.machine = described ? std::move(*described)
+                               : *target::builtInTarget(resolved.featureSet);
+  return exitOk;
+}
+
+ExitCode Resolution::resolveFusion() {
+  auto spelling = [](bool fuse) {
+    return std::string("--fuse=") + (fuse ? "true" : "false");
+  };
+  resolved.fuse = options.fuse.value_or(!recorded || recorded->fuse);
+  if (recorded && resolved.fuse != recorded->fuse)
+    return contradiction(spelling(resolved.fuse),
+                         "with " + spelling(recorded->fuse));
+  return exitOk;
+}
+
+ExitCode Resolution::resolveBudget() {
+  auto spelling = [](int64_t budget) {
+    return "--memory-budget=" + std::to_string(budget);
+  };
+  resolved.memoryBudget = options.memoryBudget;
+  if (recorded && !resolved.memoryBudget)
+    resolved.memoryBudget = recorded->memoryBudget;
+  if (recorded && options.from >= Stage::plan &&
+      resolved.memoryBudget != recorded->memoryBudget)
+    return contradiction(spelling(*resolved.memoryBudget),
+                         recorded->memoryBudget
+                             ? "with " + spelling(*recorded->memoryBudget)
+                             : "without a budget");
+  return exitOk;
+}
+
+ExitCode Resolution::resolveReplanning() {
+  auto spelling = [](bool replan) {
+    return std::string("--recompute=") + (replan ? "replan" : "keep");
+  };
+  resolved.replanRecomputation = options.replanRecomputation.value_or(
+      recorded && recorded->replanRecomputation);
+  if (recorded && options.from >= Stage::simplify &&
+      resolved.replanRecomputation != recorded->replanRecomputation)
+    return contradiction(spelling(resolved.replanRecomputation),
+                         "with " + spelling(recorded->replanRecomputation));
+  return exitOk;
+}
+
+ExitCode Resolution::run(ModuleOp module) {
+  if (ExitCode code = refuseImportOptions())
+    return code;
+  auto taken = takeOptions(module);
+  if (failed(taken))
+    return exitUserError;
+  recorded = *taken;
+  for (auto resolve :
+       {&Resolution::resolveMachine, &Resolution::resolveFeatures,
+        &Resolution::resolveFusion, &Resolution::resolveBudget,
+        &Resolution::resolveReplanning})
+    if (ExitCode code = (this->*resolve)())
+      return code;
+  return exitOk;
+}
+
+ExitCode driver::resolveOptions(const CompileOptions &options, ModuleOp module,
+                                ResolvedOptions &resolved) {
+  return Resolution(options, resolved).run(module);
+}
