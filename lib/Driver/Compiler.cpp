@@ -65,6 +65,7 @@ private:
   ExitCode read();
   ExitCode runStage(Stage stage);
   ExitCode runPasses(llvm::function_ref<void(OpPassManager &)> build);
+  ExitCode blame() const;
   void countWork();
   void predictCost();
   ExitCode plan();
@@ -77,6 +78,7 @@ private:
   std::unique_ptr<ReportingContext> context;
   OwningOpRef<ModuleOp> module;
   ResolvedOptions resolved;
+  Stage running = Stage::import;
 };
 
 /// Leaves the FLOPs of a step on the module, for the file and its benchmarks.
@@ -133,6 +135,13 @@ ExitCode Compilation::read() {
   return exitOk;
 }
 
+/// Whose fault it is that a stage failed. Import judges the program; what it
+/// let through, every later stage has to take, unless a user edited the text.
+ExitCode Compilation::blame() const {
+  return running == Stage::import || options.from ? exitUserError
+                                                  : exitInternal;
+}
+
 ExitCode
 Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
   PassManager passes(context.get());
@@ -140,8 +149,7 @@ Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
   build(passes);
   if (succeeded(passes.run(*module)))
     return exitOk;
-  return importer::isRefusedAsUnsupported(*module) ? exitUnsupported
-                                                   : exitUserError;
+  return importer::isRefusedAsUnsupported(*module) ? exitUnsupported : blame();
 }
 
 ExitCode Compilation::codegen() {
@@ -308,7 +316,8 @@ ExitCode Compilation::runStages(std::optional<Stage> last) {
       return code;
     if (options.from && description.stage <= *options.from)
       continue;
-    code = timed(description.name, [&] { return runStage(description.stage); });
+    running = description.stage;
+    code = timed(description.name, [&] { return runStage(running); });
     if (last == description.stage)
       return code;
   }

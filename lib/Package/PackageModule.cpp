@@ -223,7 +223,7 @@ FailureOr<format::Block> Packager::blockOf(Region &region) {
 
 FailureOr<Package> Packager::run() {
   format::Index &index = package.index;
-  index.producer = "Tenon 0.1.0";
+  index.producer = "Tenon " TENON_VERSION;
   index.name = module.getSymName().value_or("step").str();
   index.cpu = options.cpu;
   index.cpuFeatures = cpuFeaturesOf(options.libraryIsa);

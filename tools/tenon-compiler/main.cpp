@@ -7,6 +7,7 @@
 
 #include "tools/tenon-compiler/Commands.h"
 #include "tools/tenon-compiler/CompiledModules.h"
+#include "tools/tenon-compiler/InternalError.h"
 
 #include "tenon/Support/ExitCode.h"
 
@@ -34,11 +35,16 @@ constexpr Verb verbs[] = {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  reportCrashes(argc, argv);
   std::vector<std::string_view> arguments(argv + 1, argv + argc);
   CompiledModules modules;
   for (const Verb &verb : verbs)
-    if (!arguments.empty() && arguments[0] == verb.name)
-      return verb.run(Arguments(arguments).subspan(1), &modules);
+    if (!arguments.empty() && arguments[0] == verb.name) {
+      int code = verb.run(Arguments(arguments).subspan(1), &modules);
+      if (code == exitInternal)
+        reportInternalError();
+      return code;
+    }
   llvm::errs() << "error: tenon-compiler is started by tenon; tenon --help "
                   "lists its verbs\n";
   return exitBadUsage;
