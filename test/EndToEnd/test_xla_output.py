@@ -163,19 +163,7 @@ def check_numbers(name: str, info: dict, text: str, original: xla.XlaStep, chang
 REACHED = {"03_resnet18": 0.72, "04_chargpt": 0.72, "07_llama_bf16": 0.72, "11_moe": 0.72}
 
 
-# XLA still finds one of 04's 13 repeated dots equal to the first run, and two of 11's 21.
-UNDONE = pytest.mark.xfail(strict=True, reason="XLA undoes a repeated dot", raises=AssertionError)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "03_resnet18",
-        "07_llama_bf16",
-        pytest.param("04_chargpt", marks=UNDONE),
-        pytest.param("11_moe", marks=UNDONE),
-    ],
-)
+@pytest.mark.parametrize("name", ["03_resnet18", "04_chargpt", "07_llama_bf16", "11_moe"])
 def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     """XLA keeps what runs again, needs less memory, and computes the same numbers."""
     source = models.folder / f"{name}.mlir"

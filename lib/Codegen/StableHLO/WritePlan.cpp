@@ -105,20 +105,17 @@ private:
       current[lent.value] = lent.name;
     Operation *root = nullptr;
     for (Operation *op : cluster.operations)
-      root = emit(op, again);
+      root = emit(op);
     if (lent.value)
       current[lent.value] = usual;
     runs[node] = position;
 
     for (Value result : root->getResults())
       times[result] = position;
-    if (again) {
-      ++written.clusters;
-    } else {
+    if (!again)
       for (auto [before, after] :
            llvm::zip_equal(cluster.root()->getResults(), root->getResults()))
         first[before] = after;
-    }
     if (isa<stablehlo::OptimizationBarrierOp>(root)) {
       tieBehindBarrier(cluster.root());
       return;
@@ -278,7 +275,7 @@ private:
   /// Writes an operation at the end, with the newest names of what it reads.
   /// The program's own operation is used first, then copies; one with the same
   /// names is not written twice.
-  Operation *emit(Operation *op, bool again = false) {
+  Operation *emit(Operation *op) {
     SmallVector<Value> names = llvm::map_to_vector(
         operandsOf[op], [&](Value value) { return newest(value); });
     auto &known = versions[op];
@@ -289,19 +286,26 @@ private:
     for (auto [value, name] : llvm::zip_equal(operandsOf[op], names))
       mapping.map(value, name);
     Operation *version = builder.clone(*op, mapping);
-    if (again) {
-      copies.insert(version);
-      count(version, 1);
-    }
     known.push_back({std::move(names), version});
     return rename(op, version);
   }
 
-  void count(Operation *copy, int64_t change) {
-    if (isa<stablehlo::DotGeneralOp>(copy))
-      written.dots += change;
-    if (isa<stablehlo::ConvolutionOp>(copy))
-      written.convolutions += change;
+  /// What runs more often than in the program.
+  void countCopies(const llvm::DenseSet<Operation *> &unread) {
+    for (const XlaCluster &cluster : clusters.clusters()) {
+      int64_t copies = llvm::count_if(versions.lookup(cluster.root()),
+                                      [&](auto &version) {
+                                        return !unread.contains(version.second);
+                                      }) -
+                       1;
+      if (copies <= 0)
+        continue;
+      written.clusters += copies;
+      if (isDotInXla(cluster.root()))
+        written.dots += copies;
+      if (isa<stablehlo::ConvolutionOp>(cluster.root()))
+        written.convolutions += copies;
+    }
   }
 
   Operation *rename(Operation *op, Operation *version) {
@@ -323,20 +327,26 @@ private:
         emit(op);
       end->setOperand(unsigned(number), newest(value));
     }
+    countCopies(dropUnread());
     for (Operation *op : llvm::reverse(originals)) {
       op->dropAllUses();
       op->erase();
     }
-    // XLA drops what nobody reads, so it is no part of the plan.
-    SmallVector<Operation *> kept;
+  }
+
+  /// XLA drops what nobody reads, so it is no part of the plan.
+  llvm::DenseSet<Operation *> dropUnread() {
+    llvm::DenseSet<Operation *> unread;
+    SmallVector<Operation *> all;
     for (Operation &op : block.without_terminator())
-      kept.push_back(&op);
-    for (Operation *op : llvm::reverse(kept))
-      if (op->use_empty() && isMemoryEffectFree(op)) {
-        if (copies.contains(op))
-          count(op, -1);
+      all.push_back(&op);
+    llvm::DenseSet<Operation *> before(originals.begin(), originals.end());
+    for (Operation *op : llvm::reverse(all))
+      if (!before.contains(op) && op->use_empty() && isMemoryEffectFree(op)) {
+        unread.insert(op);
         op->erase();
       }
+    return unread;
   }
 
   /// Operations between a returned value and memory, last first.
@@ -369,7 +379,6 @@ private:
   llvm::DenseMap<Operation *,
                  SmallVector<std::pair<SmallVector<Value>, Operation *>, 1>>
       versions;
-  llvm::DenseSet<Operation *> copies;
   Value late; // latest result that others may wait for
   int32_t lateTime = -1;
   WrittenPlan written;

@@ -31,6 +31,21 @@ bool codegen::isFusible(Operation *op) {
   }
 }
 
+bool codegen::isDotInXla(Operation *op) {
+  auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
+  if (!dot)
+    return false;
+  auto left = cast<RankedTensorType>(dot.getLhs().getType());
+  stablehlo::DotDimensionNumbersAttr dimensions = dot.getDotDimensionNumbers();
+  int64_t batches = 1, summed = 1;
+  for (int64_t dimension : dimensions.getLhsBatchingDimensions())
+    batches *= left.getDimSize(dimension);
+  for (int64_t dimension : dimensions.getLhsContractingDimensions())
+    summed *= left.getDimSize(dimension);
+  return summed != 1 &&
+         cast<RankedTensorType>(dot.getType()).getNumElements() != batches;
+}
+
 /// A matrix that dots read the other way round.
 static bool isReadTransposed(Operation *op) {
   return isa<stablehlo::TransposeOp>(op) &&

@@ -81,6 +81,10 @@ private:
 /// Whether XLA takes the operation into the fusion of a reader.
 bool isFusible(mlir::Operation *op);
 
+/// Whether an operation is a dot that XLA runs as one. What sums nothing, or
+/// gives one element per batch, becomes multiplications and sums.
+bool isDotInXla(mlir::Operation *op);
+
 } // namespace tenon::codegen
 
 #endif // TENON_CODEGEN_STABLEHLO_XLACLUSTERS_H
