@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -31,19 +32,25 @@ bool codegen::canBeWaitedFor(Value value) {
          width == 32 || width == 64;
 }
 
+/// The first element of a tensor as a scalar.
+static Value firstElement(OpBuilder &builder, Location location, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.getRank())
+    return value;
+  Type element = type.getElementType();
+  SmallVector<int64_t> zeros(type.getRank(), 0), ones(type.getRank(), 1);
+  Value first = stablehlo::SliceOp::create(
+      builder, location, RankedTensorType::get(ones, element), value,
+      builder.getDenseI64ArrayAttr(zeros), builder.getDenseI64ArrayAttr(ones),
+      builder.getDenseI64ArrayAttr(ones));
+  return stablehlo::ReshapeOp::create(
+      builder, location, RankedTensorType::get({}, element), first);
+}
+
 /// The bits of the first element of a tensor as a number.
 static Value position(OpBuilder &builder, Location location, Value late) {
-  auto type = cast<RankedTensorType>(late.getType());
-  Type element = type.getElementType();
-  if (type.getRank()) {
-    SmallVector<int64_t> zeros(type.getRank(), 0), ones(type.getRank(), 1);
-    Value first = stablehlo::SliceOp::create(
-        builder, location, RankedTensorType::get(ones, element), late,
-        builder.getDenseI64ArrayAttr(zeros), builder.getDenseI64ArrayAttr(ones),
-        builder.getDenseI64ArrayAttr(ones));
-    late = stablehlo::ReshapeOp::create(
-        builder, location, RankedTensorType::get({}, element), first);
-  }
+  Type element = cast<RankedTensorType>(late.getType()).getElementType();
+  late = firstElement(builder, location, late);
   if (auto real = dyn_cast<FloatType>(element)) {
     element = builder.getIntegerType(real.getWidth());
     late = stablehlo::BitcastConvertOp::create(
@@ -81,4 +88,32 @@ Value codegen::tie(OpBuilder &builder, Location location, Value value,
       value, indices, builder.getDenseI64ArrayAttr(ones));
   return stablehlo::DynamicUpdateSliceOp::create(builder, location, value,
                                                  element, indices);
+}
+
+bool codegen::isTieableConstant(Value value) {
+  SplatElementsAttr number;
+  return matchPattern(value, m_Constant(&number)) &&
+         number.getElementType().isIntOrFloat();
+}
+
+Value codegen::tieConstant(OpBuilder &builder, Location location,
+                           Value constant, Value late) {
+  auto type = cast<RankedTensorType>(constant.getType());
+  Type element = type.getElementType();
+  SplatElementsAttr number;
+  matchPattern(constant, m_Constant(&number));
+  auto first = number.getSplatValue<TypedAttr>();
+  TypedAttr other = first == builder.getZeroAttr(element)
+                        ? builder.getOneAttr(element)
+                        : builder.getZeroAttr(element);
+  auto pair = DenseElementsAttr::get(RankedTensorType::get({2}, element),
+                                     {Attribute(first), Attribute(other)});
+  Value both = stablehlo::ConstantOp::create(
+      builder, location, cast<ElementsAttr>(Attribute(pair)));
+  Value scalar =
+      firstElement(builder, location, tie(builder, location, both, late));
+  return type.getRank() ? Value(stablehlo::BroadcastInDimOp::create(
+                              builder, location, type, scalar,
+                              builder.getDenseI64ArrayAttr({})))
+                        : scalar;
 }

@@ -105,7 +105,8 @@ private:
       current[lent.value] = lent.name;
     Operation *root = nullptr;
     for (Operation *op : cluster.operations)
-      root = emit(op);
+      if (!lent.value || op != lent.value.getDefiningOp())
+        root = emit(op);
     if (lent.value)
       current[lent.value] = usual;
     runs[node] = position;
@@ -178,6 +179,8 @@ private:
   Lent tieCopy(const XlaCluster &cluster, int32_t lastRun) {
     if (!late)
       return {};
+    if (cluster.reads.empty())
+      return tieMade(cluster);
     Value chosen;
     bool isKept = false;
     for (Value read : cluster.reads) {
@@ -205,6 +208,18 @@ private:
     if (!isKept)
       return {chosen, name};
     current[chosen] = name;
+    return {};
+  }
+
+  /// What is made of nothing but constants waits with one of them.
+  Lent tieMade(const XlaCluster &cluster) {
+    for (Operation *op : cluster.operations)
+      if (op->getNumResults() == 1 && isTieableConstant(op->getResult(0))) {
+        Value constant = op->getResult(0);
+        ++written.ties;
+        return {constant,
+                tieConstant(builder, constant.getLoc(), constant, late)};
+      }
     return {};
   }
 

@@ -65,9 +65,6 @@ bool XlaClusters::isView(Operation *op) const {
 static bool takesIn(Operation *op, OpOperand &operand) {
   if (isa<stablehlo::DynamicUpdateSliceOp>(op))
     return operand.getOperandNumber() != 0;
-  if (isa<stablehlo::ScatterOp>(op)) // zeros to add to
-    return operand.getOperandNumber() == 0 && operand.get().getDefiningOp() &&
-           isFreeToClone(operand.get().getDefiningOp());
   return isFusible(op) || isa<stablehlo::ReduceOp>(op);
 }
 

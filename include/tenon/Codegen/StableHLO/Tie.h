@@ -33,6 +33,15 @@ bool canBeWaitedFor(mlir::Value value);
 mlir::Value tie(mlir::OpBuilder &builder, mlir::Location location,
                 mlir::Value value, mlir::Value late);
 
+/// Whether a value is a constant that can be made to wait: a number, alone or
+/// repeated.
+bool isTieableConstant(mlir::Value value);
+
+/// The same constant, not known to be one before `late` is there: the first of
+/// two different numbers that are tied together.
+mlir::Value tieConstant(mlir::OpBuilder &builder, mlir::Location location,
+                        mlir::Value constant, mlir::Value late);
+
 } // namespace tenon::codegen
 
 #endif // TENON_CODEGEN_STABLEHLO_TIE_H
