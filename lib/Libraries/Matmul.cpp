@@ -258,6 +258,11 @@ struct Offsets {
   int64_t lhs = 0, rhs = 0, bias = 0, result = 0;
 };
 
+/// Whether instructions that add two products at a time have one left over.
+bool hasOddPairs(const MatmulDescription &d) {
+  return d.lhsType == ElementType::bf16 && d.k % 2 != 0;
+}
+
 /// Builds the pieces of one call.
 class MatmulBuilder {
 public:
@@ -270,6 +275,12 @@ public:
 
 private:
   bool build(const MatmulDescription &piece);
+  /// Whether the code built takes terms in pairs and fills up an odd number of
+  /// them with the last lhs factor times 0.
+  bool spoilsInfinities(const MatmulDescription &piece) const {
+    return hasOddPairs(piece) &&
+           implementationOf(description).starts_with("gemm");
+  }
   bool appendStep(Task &task, const MatmulDescription &piece, Offsets offsets,
                   std::optional<Operand> packedLhs);
   bool appendPacked(Task &task, const MatmulDescription &piece,
@@ -307,6 +318,11 @@ bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &piece,
                                std::optional<Operand> packedLhs) {
   if (!build(piece))
     return false;
+  if (spoilsInfinities(piece)) {
+    error = "oneDNN's code here multiplies the last of an odd number of bf16 "
+            "terms by 0 as well, which turns an infinity into a not-a-number";
+    return false;
+  }
   if (call.code.empty())
     call.code = implementationOf(description);
   bool bias = piece.epilogue != Epilogue::none;
@@ -326,8 +342,8 @@ bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &piece,
 }
 
 /// Rows of a column-major lhs that are cut out of it are not dense, and for
-/// bf16 the library would then keep the whole result in f32. Instead some rows
-/// at a time are copied into a small buffer.
+/// bf16 the library would then keep the whole result in f32, or spoil it.
+/// Instead some rows at a time are copied into a small buffer.
 bool MatmulBuilder::appendPacked(Task &task, const MatmulDescription &piece,
                                  Offsets offsets) {
   constexpr int64_t bufferBytes = 1 << 19;
@@ -376,35 +392,24 @@ bool MatmulBuilder::append(Task &task, const MatmulDescription &piece,
                            Offsets offsets) {
   if (!build(piece))
     return false;
-  bool packs = piece.lhsType == ElementType::bf16 && piece.batch.empty() &&
-               piece.lhsStrideK != 1 && piece.k > 1 && piece.m > 1 &&
-               implementationOf(description).starts_with("gemm") &&
-               scratchpadBytes(description) > (1 << 20);
+  bool packs =
+      piece.lhsType == ElementType::bf16 && piece.batch.empty() &&
+      piece.lhsStrideK != 1 && piece.k > 1 && piece.m > 1 &&
+      implementationOf(description).starts_with("gemm") &&
+      (scratchpadBytes(description) > (1 << 20) || spoilsInfinities(piece));
   return packs ? appendPacked(task, piece, offsets)
                : appendStep(task, piece, offsets, std::nullopt);
 }
 
-} // namespace
-
-std::unique_ptr<PrimitiveCall>
-tenon::libraries::createCall(const MatmulDescription &description,
-                             const Engine &engine, Isa isa,
-                             std::string &error) {
-  error = typesNotSupported(description);
-  if (!error.empty())
-    return nullptr;
-  Canonical canonical = canonicalize(description);
-  const MatmulDescription &whole = canonical.d;
-  for (const BatchDimension &dimension : whole.batch)
-    if (!dimension.lhsStride && !dimension.rhsStride) {
-      error = "no operand varies along a batch dimension";
-      return nullptr;
-    }
-
+/// The call in pieces; null and the reason if the library has none of them.
+std::unique_ptr<PrimitiveCall> cutCall(const MatmulDescription &description,
+                                       const Canonical &canonical,
+                                       const Cut &cut, const Engine &engine,
+                                       std::string &error) {
   auto call =
       std::make_unique<PrimitiveCall>(engine, argumentBytes(description));
+  const MatmulDescription &whole = canonical.d;
   MatmulBuilder builder(*call, engine, canonical.swapped, error);
-  Cut cut = chooseCut(whole);
   Phase &phase = call->work.emplace_back();
   for (int64_t begin = 0; begin < cut.extent; begin += cut.run) {
     int64_t length = std::min(cut.run, cut.extent - begin);
@@ -435,6 +440,37 @@ tenon::libraries::createCall(const MatmulDescription &description,
       return nullptr;
   }
   return call;
+}
+
+} // namespace
+
+std::unique_ptr<PrimitiveCall>
+tenon::libraries::createCall(const MatmulDescription &description,
+                             const Engine &engine, Isa isa,
+                             std::string &error) {
+  error = typesNotSupported(description);
+  if (!error.empty())
+    return nullptr;
+  Canonical canonical = canonicalize(description);
+  const MatmulDescription &whole = canonical.d;
+  for (const BatchDimension &dimension : whole.batch)
+    if (!dimension.lhsStride && !dimension.rhsStride) {
+      error = "no operand varies along a batch dimension";
+      return nullptr;
+    }
+
+  std::vector<Cut> cuts{chooseCut(whole)};
+  // Pieces that are dense need not be refused.
+  if (hasOddPairs(whole)) {
+    cuts.push_back(makeCut(Cut::rows, whole.m, rowGranularity, whole.pieces));
+    cuts.push_back(makeCut(Cut::rows, whole.m, whole.m, 1));
+  }
+  for (const Cut &cut : cuts)
+    if (auto call = cutCall(description, canonical, cut, engine, error)) {
+      error.clear();
+      return call;
+    }
+  return nullptr;
 }
 
 int64_t

@@ -356,9 +356,12 @@ FailureOr<std::vector<Enclosure>> encloseSum(Operation *op,
                                              ArrayRef<Tensor> operands) {
   WideCopy wide(op);
   auto exact = wide.evaluate(operands);
-  // A complex factor's parts go into both parts of the product.
+  // A complex factor's parts go into both parts of the product. Their sum is
+  // finite as they are: times 0 it is 0.
   auto magnitudes = wide.evaluate(changed(op, operands, [](Element x) {
-    return Element{std::fabs(finite(x.real)) + std::fabs(finite(x.imaginary))};
+    return Element{
+        std::min(std::fabs(finite(x.real)) + std::fabs(finite(x.imaginary)),
+                 std::numeric_limits<double>::max())};
   }));
   auto counts =
       wide.evaluate(changed(op, operands, [](Element) { return Element{1}; }));

@@ -2,12 +2,13 @@
 //
 //   TenonRandom generate FIRST COUNT           prints a module
 //   TenonRandom check FILE [--cpu=C] [--fuse=false]
-//   TenonRandom run FIRST LAST [--keep=FOLDER]
+//   TenonRandom run FIRST LAST [--keep=FOLDER] [--results=FILE]
 //
 // `run` checks programs FIRST to LAST - 1 in modules of 200, each in a process
 // of its own, with the feature set and grouping that the module's number says.
 // Programs that fail are checked alone, reduced with tenon-reduce, and kept.
-// Exits with 1 if any fails. Resume with the next number.
+// Exits with 1 if any fails. Each module's outcome is a line of FILE; modules
+// that are there already are not run again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/LineIterator.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
@@ -36,7 +39,8 @@ int usage() {
   llvm::errs() << "usage:\n"
                   "  TenonRandom generate FIRST COUNT\n"
                   "  TenonRandom check FILE [--cpu=C] [--fuse=false]\n"
-                  "  TenonRandom run FIRST LAST [--keep=FOLDER]\n";
+                  "  TenonRandom run FIRST LAST [--keep=FOLDER] "
+                  "[--results=FILE]\n";
   return 2;
 }
 
@@ -56,24 +60,18 @@ int check(const std::string &file, const CheckOptions &options) {
 
 class Runner {
 public:
-  Runner(std::string self, std::string folder)
-      : self(std::move(self)), folder(std::move(folder)) {}
+  Runner(std::string self, std::string folder, std::string results)
+      : self(std::move(self)), folder(std::move(folder)),
+        results(std::move(results)) {}
 
   int run(uint64_t first, uint64_t last) {
     uint64_t failed = 0;
     for (uint64_t at = first; at < last; at += programsPerModule) {
       uint64_t count = std::min(programsPerModule, last - at);
-      if (passes(at, count))
-        continue;
-      uint64_t alone = 0;
-      for (uint64_t number = at; number < at + count; ++number)
-        if (!passes(number, 1, at)) {
-          ++alone;
-          keep(number, 1, at);
-        }
-      if (alone == 0)
-        keep(at, count, at); // only together
-      failed += std::max<uint64_t>(alone, 1);
+      std::optional<uint64_t> known = recorded(at, count);
+      if (!known)
+        record(at, count, *(known = failing(at, count)));
+      failed += *known;
     }
     llvm::outs() << "programs " << first << " to " << last - 1 << ": " << failed
                  << " failed\n";
@@ -81,6 +79,51 @@ public:
   }
 
 private:
+  /// How many programs of a module fail; 1 if they do only together.
+  uint64_t failing(uint64_t first, uint64_t count) {
+    if (passes(first, count))
+      return 0;
+    uint64_t alone = 0;
+    for (uint64_t number = first; number < first + count; ++number)
+      if (!passes(number, 1, first)) {
+        ++alone;
+        keep(number, 1, first);
+      }
+    if (alone == 0)
+      keep(first, count, first);
+    return std::max<uint64_t>(alone, 1);
+  }
+
+  static std::string lineOf(uint64_t first, uint64_t count) {
+    return "programs " + std::to_string(first) + " to " +
+           std::to_string(first + count - 1) + ": ";
+  }
+
+  /// What the file of results says of a module.
+  std::optional<uint64_t> recorded(uint64_t first, uint64_t count) const {
+    auto file = llvm::MemoryBuffer::getFile(results, /*IsText=*/true);
+    if (results.empty() || !file)
+      return std::nullopt;
+    for (llvm::line_iterator line(**file); !line.is_at_eof(); ++line) {
+      StringRef rest = *line;
+      uint64_t failed;
+      if (rest.consume_front(lineOf(first, count)) &&
+          !rest.split(' ').first.getAsInteger(10, failed))
+        return failed;
+    }
+    return std::nullopt;
+  }
+
+  void record(uint64_t first, uint64_t count, uint64_t failed) const {
+    if (results.empty())
+      return;
+    std::error_code error;
+    llvm::raw_fd_ostream out(results, error, llvm::sys::fs::OF_Append);
+    out << lineOf(first, count) << failed << " failed\n";
+    if (error)
+      llvm::errs() << "error: cannot write '" << results << "'\n";
+  }
+
   std::string fileOf(uint64_t first, uint64_t count) {
     llvm::SmallString<128> path(folder);
     llvm::sys::path::append(path, "programs-" + std::to_string(first) +
@@ -140,7 +183,7 @@ private:
     llvm::outs() << "\n";
   }
 
-  std::string self, folder;
+  std::string self, folder, results;
 };
 
 } // namespace
@@ -149,13 +192,15 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   std::vector<std::string> words;
   CheckOptions options;
-  std::string folder = ".";
+  std::string folder = ".", results;
   for (int i = 1; i < argc; ++i) {
     StringRef word = argv[i];
     if (word.consume_front("--cpu="))
       options.cpu = word.str();
     else if (word.consume_front("--keep="))
       folder = word.str();
+    else if (word.consume_front("--results="))
+      results = word.str();
     else if (word == "--fuse=false")
       options.fuse = false;
     else if (word.starts_with("--"))
@@ -176,5 +221,5 @@ int main(int argc, char **argv) {
   if (words[0] != "run" || llvm::sys::fs::create_directories(folder))
     return usage();
   std::string self = llvm::sys::fs::getMainExecutable(argv[0], (void *)usage);
-  return Runner(self, folder).run(first, second);
+  return Runner(self, folder, results).run(first, second);
 }

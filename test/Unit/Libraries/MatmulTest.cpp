@@ -267,6 +267,47 @@ TEST(Matmul, BrainFloat) {
       }
 }
 
+// With an odd number of terms, an infinite last factor gives infinities, or the
+// library is not asked. Code that takes terms in pairs makes them NaN.
+TEST(Matmul, BrainFloatInfinityLast) {
+  if (!hasBf16())
+    GTEST_SKIP() << "oneDNN has no bf16 on this instruction set";
+  unsigned computed = 0;
+  for (int64_t k : {1, 15, 257})
+    for (int form = 0; form < 4; ++form)
+      for (int64_t pieces : {1, 2}) {
+        auto d = transposed(plain(64, 128, k, ElementType::bf16), form & 1,
+                            form & 2);
+        d.resultType = ElementType::f32;
+        d.pieces = pieces;
+        std::string error;
+        auto call = Call::create(d, testIsa(), error);
+        if (!call) {
+          EXPECT_NE(error.find("odd number"), std::string::npos) << error;
+          continue;
+        }
+        ++computed;
+        std::vector<GuardedMemory> memories;
+        std::vector<void *> arguments;
+        for (int64_t i = 0; i < call->argumentCount(); ++i)
+          memories.emplace_back(call->argumentBytes(i));
+        for (GuardedMemory &memory : memories)
+          arguments.push_back(memory.data());
+        for (int64_t i = 0; i < d.m * k; ++i)
+          memories[0].set(i, ElementType::bf16, 1);
+        for (int64_t i = 0; i < d.n * k; ++i)
+          memories[1].set(i, ElementType::bf16, 1);
+        memories[0].set(3 * d.lhsStrideM + (k - 1) * d.lhsStrideK,
+                        ElementType::bf16, INFINITY);
+        EXPECT_TRUE(tenon::test::runCall(*call, arguments, 1));
+        for (int64_t i = 0; i < d.m * d.n; ++i)
+          ASSERT_EQ(memories[2].floats()[i], i / d.n == 3 ? INFINITY : float(k))
+              << call->implementation() << " at " << i << ", k " << k
+              << ", form " << form << ", pieces " << pieces;
+      }
+  EXPECT_GT(computed, 16u);
+}
+
 // Operands that are copied in parts before they are used.
 TEST(Matmul, BrainFloatOfManyTransposedRows) {
   if (!hasBf16())
