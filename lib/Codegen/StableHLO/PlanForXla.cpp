@@ -8,6 +8,7 @@
 
 #include "tenon/Codegen/StableHLO/PlanForXla.h"
 
+#include "ExpandPools.h"
 #include "WritePlan.h"
 #include "XlaProblem.h"
 
@@ -30,6 +31,7 @@ static std::optional<XlaPlan> planOnce(ModuleOp module, int64_t live,
   XlaPlan plan;
   plan.module = module.clone();
   auto main = plan.module->lookupSymbol<func::FuncOp>("main");
+  expandPools(main);
   XlaClusters clusters(main.getBody().front(), Barriers::wait);
   XlaProblem problem(main, clusters, machine);
   solver::RecomputeOptions options;
