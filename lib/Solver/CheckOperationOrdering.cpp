@@ -1,15 +1,15 @@
 //===- CheckOperationOrdering.cpp - judge an order and its bound ----------===//
 //
 // Replays the order with its own bookkeeping and recomputes the bytes that must
-// be live when the certificate's operation runs. Shares no code with the
-// solver.
+// be live when the first operation of the certificate's frontier runs. Shares
+// no code with the solver.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Solver/OperationOrdering.h"
 
 #include <algorithm>
-#include <map>
+#include <variant>
 
 using namespace tenon::solver;
 
@@ -31,32 +31,48 @@ predecessors(const OrderingProblem &problem) {
   return before;
 }
 
-/// Bytes live in every order while `operation` runs.
-static int64_t mustLive(const OrderingProblem &problem, int32_t operation) {
+/// Bytes live in every order while the first operation of the frontier runs;
+/// or which operation of it depends on another.
+static std::variant<int64_t, int32_t>
+forcedBytes(const OrderingProblem &problem,
+            const std::vector<std::vector<int32_t>> &before,
+            const std::vector<int32_t> &frontier) {
   auto count = static_cast<int32_t>(problem.operations.size());
-  std::vector<std::vector<int32_t>> before = predecessors(problem);
-  std::vector<char> ran(count, 0), waits(count, 0);
-  ran[operation] = waits[operation] = 1;
-  for (int32_t i = operation; i >= 0; --i)
-    if (ran[i])
-      for (int32_t other : before[i])
-        ran[other] = 1;
-  for (int32_t i = operation + 1; i < count; ++i)
-    for (int32_t other : before[i])
+  // What has not run before the first of the frontier. Ids are a valid order.
+  std::vector<char> inFrontier(count, 0), waits(count, 0);
+  for (int32_t operation : frontier)
+    inFrontier[operation] = waits[operation] = 1;
+  for (int32_t i = 0; i < count; ++i)
+    for (int32_t other : before[i]) {
+      if (waits[other] && inFrontier[i])
+        return i;
       waits[i] |= waits[other];
-  std::vector<char> live(problem.valueCount(), 0);
+    }
+  // What stays live once it was there.
+  std::vector<char> needed(problem.valueCount(), 0);
   for (auto [value, user] : problem.uses)
-    live[value] |= ran[problem.producer(value)] && waits[user];
+    needed[value] |= waits[user];
   for (int32_t value : problem.kept)
-    live[value] |= ran[problem.producer(value)];
-  int64_t sum = problem.operations[operation].workspace;
-  for (int32_t value = 0; value < problem.valueCount(); ++value)
-    if (live[value] || problem.producer(value) == operation)
-      sum += problem.bytes(value);
-  for (auto [where, operand, result] : problem.inPlace)
-    if (where == operation)
-      sum -= std::min(problem.bytes(operand), problem.bytes(result));
-  return sum;
+    needed[value] = 1;
+  int64_t least = INT64_MAX;
+  for (int32_t first : frontier) {
+    std::vector<char> ran(count, 0);
+    ran[first] = 1;
+    for (int32_t i = first; i >= 0; --i)
+      if (ran[i])
+        for (int32_t other : before[i])
+          ran[other] = 1;
+    int64_t sum = problem.operations[first].workspace;
+    for (int32_t value = 0; value < problem.valueCount(); ++value)
+      if (int32_t producer = problem.producer(value);
+          producer == first || (ran[producer] && needed[value]))
+        sum += problem.bytes(value);
+    for (auto [operation, operand, result] : problem.inPlace)
+      if (operation == first)
+        sum -= std::min(problem.bytes(operand), problem.bytes(result));
+    least = std::min(least, sum);
+  }
+  return least;
 }
 
 std::optional<std::string>
@@ -113,12 +129,21 @@ tenon::solver::checkOrdering(const OrderingProblem &problem,
   if (peak != solution.peak)
     return "peak " + std::to_string(solution.peak) + " is claimed, found " +
            std::to_string(peak);
-  int32_t witness = solution.certificate.operation;
-  if (witness < -1 || witness >= count)
-    return "certificate: operation " + std::to_string(witness) +
-           " does not exist";
-  int64_t proved = witness < 0 ? 0 : mustLive(problem, witness);
-  if (solution.bound > proved)
+  for (int32_t operation : solution.certificate.frontier)
+    if (operation < 0 || operation >= count)
+      return "certificate: operation " + std::to_string(operation) +
+             " does not exist";
+  if (solution.certificate.frontier.empty()) {
+    if (solution.bound > 0)
+      return "bound " + std::to_string(solution.bound) +
+             " is claimed without a certificate";
+    return std::nullopt;
+  }
+  auto forced = forcedBytes(problem, before, solution.certificate.frontier);
+  if (const int32_t *operation = std::get_if<int32_t>(&forced))
+    return "certificate: operation " + std::to_string(*operation) +
+           " depends on another one of the frontier";
+  if (int64_t proved = std::get<int64_t>(forced); solution.bound > proved)
     return "bound " + std::to_string(solution.bound) +
            " is claimed, the certificate proves " + std::to_string(proved);
   return std::nullopt;

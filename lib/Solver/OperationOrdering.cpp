@@ -2,13 +2,14 @@
 //
 // Takes the best of several whole orders, solves windows around the peak
 // exactly by dynamic programming over the sets of operations that have run, and
-// computes the bytes that every order must hold. If both do not meet, a search
-// looks for a smaller peak or shows that there is none.
+// computes the bytes that every order must hold (OrderingBound.h). If both do
+// not meet, a search looks for a smaller peak or shows that there is none.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Solver/OperationOrdering.h"
 
+#include "OrderingBound.h"
 #include "OrderingExact.h"
 #include "OrderingGraph.h"
 
@@ -17,61 +18,6 @@
 using namespace tenon::solver;
 
 static constexpr int32_t mostOperationsToSearch = 4'000;
-
-namespace {
-/// The must-live bound, one operation at a time.
-class MustLive {
-public:
-  explicit MustLive(const OrderingGraph &graph)
-      : graph(graph), ran(graph.operations, 0), waits(graph.operations, 0),
-        counted(graph.values, 0) {}
-
-  int64_t at(int32_t operation);
-  /// Operations and edges visited so far.
-  int64_t work = 0;
-
-private:
-  const OrderingGraph &graph;
-  std::vector<int32_t> ran, waits, counted; // stamps
-  std::vector<int32_t> queue;
-  int32_t clock = 0;
-};
-} // namespace
-
-int64_t MustLive::at(int32_t operation) {
-  ++clock;
-  auto reach = [&](const Ranges &next, std::vector<int32_t> &stamp) {
-    queue.assign(1, operation);
-    stamp[operation] = clock;
-    for (size_t i = 0; i < queue.size(); ++i)
-      for (int32_t other : next[queue[i]]) {
-        ++work;
-        if (stamp[other] == clock)
-          continue;
-        stamp[other] = clock;
-        queue.push_back(other);
-      }
-  };
-  reach(graph.after, waits);
-  reach(graph.before, ran);
-  work += static_cast<int64_t>(queue.size());
-  int64_t sum = graph.workspace[operation];
-  for (int32_t first : queue)
-    for (int32_t value : graph.results[first]) {
-      bool live = first == operation || graph.kept[value];
-      for (int32_t user : graph.users[value]) {
-        ++work;
-        if (live)
-          break;
-        live = waits[user] == clock;
-      }
-      if (live)
-        sum += graph.bytes[value];
-    }
-  for (const OrderingGraph::Pair &pair : graph.inPlace[operation])
-    sum -= pair.shared;
-  return sum;
-}
 
 /// The best order of order[from, from + count) with everything else in place,
 /// by dynamic programming over the sets of operations that have run. Returns
@@ -176,6 +122,24 @@ static bool solveWindow(const OrderingGraph &graph, std::vector<int32_t> &order,
   return true;
 }
 
+/// Raises the bound by the frontier that forces the most, the peak at best.
+static void raiseByFrontiers(const OrderingGraph &graph, int64_t work,
+                             OrderingSolution &solution) {
+  if (graph.operations > mostOperationsToSearch)
+    return;
+  int64_t most = solution.peak;
+  for (int64_t wanted = most; solution.bound < most && work > 0;
+       wanted = most - (most - solution.bound) / 2) {
+    Frontier frontier = findFrontier(graph, wanted, work);
+    if (frontier.operations.empty()) {
+      most = wanted - 1;
+      continue;
+    }
+    solution.bound = frontier.bytes;
+    solution.certificate.frontier = std::move(frontier.operations);
+  }
+}
+
 OrderingSolution tenon::solver::solveOrdering(const OrderingProblem &problem,
                                               const OrderingOptions &options) {
   OrderingSolution solution;
@@ -196,9 +160,9 @@ OrderingSolution tenon::solver::solveOrdering(const OrderingProblem &problem,
   MustLive mustLive(graph);
   auto raise = [&](int32_t operation) {
     int64_t bytes = mustLive.at(operation);
-    if (solution.certificate.operation < 0 || bytes > solution.bound) {
+    if (solution.certificate.frontier.empty() || bytes > solution.bound) {
       solution.bound = bytes;
-      solution.certificate.operation = operation;
+      solution.certificate.frontier = {operation};
     }
   };
   // The fullest operations of an order, spread out.
@@ -274,6 +238,7 @@ OrderingSolution tenon::solver::solveOrdering(const OrderingProblem &problem,
   }
   if (solution.peak > solution.bound)
     raiseAlong(solution.order, options.boundWork);
+  raiseByFrontiers(graph, options.boundWork, solution);
 
   // Search below the best peak until nothing is there, or the effort is spent.
   int64_t looks =

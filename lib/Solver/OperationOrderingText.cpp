@@ -227,28 +227,32 @@ tenon::solver::parseOrderingSolution(std::string_view text,
   if (!lines.next() || !lines.keyword("ordering-solution") ||
       !lines.integer(1, 1) || !lines.atEnd())
     return lines.error("expected 'ordering-solution 1'");
-  std::optional<int64_t> peak, bound, witness;
-  bool order = false;
+  std::optional<int64_t> peak, bound;
+  bool certificate = false, order = false;
   while (!order && lines.next()) {
     if (lines.keyword("peak"))
       peak = peak ? std::nullopt : lines.integer(INT64_MIN, INT64_MAX);
     else if (lines.keyword("bound"))
       bound = bound ? std::nullopt : lines.integer(INT64_MIN, INT64_MAX);
-    else if (lines.keyword("certificate"))
-      witness = witness ? std::nullopt : lines.integer(-1, INT32_MAX);
-    else if (lines.keyword("order"))
+    else if (!certificate && lines.keyword("certificate")) {
+      certificate = true;
+      while (auto operation = lines.integer(0, INT32_MAX))
+        solution.certificate.frontier.push_back(
+            static_cast<int32_t>(*operation));
+      if (!lines.atEnd())
+        return lines.error("expected operation ids");
+    } else if (lines.keyword("order"))
       order = true;
     else
       return lines.error("unknown field '" + lines.word() + "'");
     if (!lines.atEnd())
       return lines.error("expected one integer");
   }
-  if (!peak || !bound || !witness || !order)
+  if (!peak || !bound || !certificate || !order)
     return lines.error(
         "expected the lines 'peak', 'bound', 'certificate' and 'order'");
   solution.peak = *peak;
   solution.bound = *bound;
-  solution.certificate.operation = static_cast<int32_t>(*witness);
   while (lines.next())
     while (!lines.atEnd()) {
       auto operation = lines.integer(0, INT32_MAX);
@@ -262,10 +266,12 @@ tenon::solver::parseOrderingSolution(std::string_view text,
 
 std::string
 tenon::solver::printOrderingSolution(const OrderingSolution &solution) {
-  std::string text =
-      "ordering-solution 1\npeak " + std::to_string(solution.peak) +
-      "\nbound " + std::to_string(solution.bound) + "\ncertificate " +
-      std::to_string(solution.certificate.operation) + "\norder\n";
+  std::string text = "ordering-solution 1\npeak " +
+                     std::to_string(solution.peak) + "\nbound " +
+                     std::to_string(solution.bound) + "\ncertificate";
+  for (int32_t operation : solution.certificate.frontier)
+    text += " " + std::to_string(operation);
+  text += "\norder\n";
   for (int32_t operation : solution.order)
     text += std::to_string(operation) + "\n";
   return text;

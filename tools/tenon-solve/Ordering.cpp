@@ -42,11 +42,14 @@ int runOrdering(Arguments arguments) {
     return exitError;
   auto peak = static_cast<long long>(solution.peak);
   auto bound = static_cast<long long>(solution.bound);
+  std::string frontier;
+  for (int32_t operation : solution.certificate.frontier)
+    frontier += (frontier.empty() ? "" : ", ") + std::to_string(operation);
   if (json)
     std::printf("{\"status\": \"solved\", \"peak\": %lld, \"bound\": %lld, "
-                "\"certificate\": %d, \"searched-bound\": %lld, "
+                "\"certificate\": [%s], \"searched-bound\": %lld, "
                 "\"method\": %s}\n",
-                peak, bound, solution.certificate.operation,
+                peak, bound, frontier.c_str(),
                 static_cast<long long>(solution.searchedBound),
                 quoteJson(solution.method).c_str());
   else

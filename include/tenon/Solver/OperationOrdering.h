@@ -21,6 +21,16 @@
 // latter are live, whatever the order. Here at b: a's 6 and its own 1 make 7:
 // the second order is proved smallest. The certificate is that operation.
 //
+// One operation says little where values wait for operations that may run at
+// any time, as they do for the gradients of weights. But one of those runs
+// first. Say x (5 bytes) makes y (5), y makes z (0), u (9) reads x and z, v (9)
+// reads y and z, and their results are read at once. When u runs before v, y is
+// live, since v reads it; when v runs before u, x is. So 5 + 5 + 9 = 19 bytes
+// are live when the first of the two runs, although each alone proves 14. A
+// certificate is such a frontier: operations of which none depends on another.
+// When the first of them runs, all that it depends on has run, and nothing that
+// depends on any of them has. The smallest sum over the frontier is the bound.
+//
 // In-place pairs: if an operation is the last reader of an operand, a named
 // result may take the operand's place; together they then count as the larger
 // of both while it runs. Values that are kept stay until the end.
@@ -100,16 +110,17 @@ struct OrderingOptions {
   int32_t windowSize = 12;
   /// Windows solved, in all.
   int32_t windows = 400;
-  /// Work for the bound, in visited operations and edges.
+  /// Work for the bound, in visited operations and edges: for single operations
+  /// and, unless the problem is large, once more for frontiers.
   int64_t boundWork = 60'000'000;
   /// Work for the search below the best peak, in operations looked at.
   int64_t searchLooks = 10'000'000;
 };
 
 struct OrderingCertificate {
-  /// When this operation runs, `bound` bytes are live in every order; -1 for an
-  /// empty problem.
-  int32_t operation = -1;
+  /// None depends on another; while the first of them runs, whichever it is,
+  /// at least `bound` bytes are live. Empty for an empty problem.
+  std::vector<int32_t> frontier;
 };
 
 struct OrderingSolution {
