@@ -64,6 +64,10 @@ private:
         return false;
       places *= extents[d];
     }
+    // A few operations per place: windows as large as an image are left alone.
+    constexpr int64_t mostPlaces = 64;
+    if (places > mostPlaces)
+      return false;
     return !op.getPadding() ||
            llvm::all_of(op.getPadding()->getValues<int64_t>(),
                         [](int64_t elements) { return elements == 0; });

@@ -15,7 +15,8 @@
 namespace tenon::codegen {
 
 /// Rewrites every stablehlo.select_and_scatter that compares and adds, and
-/// whose windows lie beside each other and cover the operand.
+/// whose windows lie beside each other, cover the operand and have at most 64
+/// elements.
 void expandPools(mlir::func::FuncOp main);
 
 } // namespace tenon::codegen
