@@ -228,6 +228,25 @@ struct StaticPad : OpRewritePattern<DynamicPadOp> {
   }
 };
 
+struct StaticConvolution : OpRewritePattern<DynamicConvOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicConvOp op,
+                                PatternRewriter &rewriter) const override {
+    auto padding = constantVector(op.getPadding());
+    if (!padding || !isStatic(op))
+      return failure();
+    auto shape = cast<RankedTensorType>(op.getPadding().getType()).getShape();
+    auto type = RankedTensorType::get(shape, rewriter.getI64Type());
+    rewriter.replaceOpWithNewOp<ConvolutionOp>(
+        op, op.getType(), op.getLhs(), op.getRhs(), op.getWindowStridesAttr(),
+        DenseIntElementsAttr::get(type, *padding), op.getLhsDilationAttr(),
+        op.getRhsDilationAttr(), op.getWindowReversalAttr(),
+        op.getDimensionNumbersAttr(), op.getFeatureGroupCountAttr(),
+        op.getBatchGroupCountAttr(), op.getPrecisionConfigAttr());
+    return success();
+  }
+};
+
 struct StaticGather : OpRewritePattern<DynamicGatherOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DynamicGatherOp op,
@@ -355,7 +374,7 @@ class CanonicalizeSpelling
             ConvertBeforeProducts<DotGeneralOp>, ConvertToSameType,
             NameCompareType, PartOfReal<RealOp>, PartOfReal<ImagOp>, GetOfTuple,
             LeadingBroadcast, GeneralDot, StaticReshape, StaticBroadcast,
-            StaticIota, StaticSlice, StaticPad, StaticGather,
+            StaticIota, StaticSlice, StaticPad, StaticConvolution, StaticGather,
             KnownDimensionSize, MapOnTensors, IfAsCase>(context);
     patterns = std::move(set);
     return success();

@@ -264,6 +264,20 @@ Parts maximumParts(const Math &m, Operands z) {
 Parts minimumParts(const Math &m, Operands z) {
   return select(m, isLess(m, z[1], z[0]), z[1], z[0]);
 }
+/// Bounds may be one number for all elements.
+Parts clampParts(const Math &m, Operands z) {
+  auto spread = [&](Parts bound) -> Parts {
+    if (bound.real.getType() == m.type)
+      return bound;
+    auto one = [&](Value part) -> Value {
+      return BroadcastInDimOp::create(m.builder, m.type, part,
+                                      ArrayRef<int64_t>());
+    };
+    return {one(bound.real), one(bound.imaginary)};
+  };
+  Parts raised = maximumParts(m, {z[1], spread(z[0])});
+  return minimumParts(m, {raised, spread(z[2])});
+}
 
 } // namespace
 
@@ -297,6 +311,7 @@ ComplexFunction complexFunction(StringRef operation) {
       {"chlo.tan", tangentParts},
       {"stablehlo.add", addParts},
       {"stablehlo.cbrt", cbrtParts},
+      {"stablehlo.clamp", clampParts},
       {"stablehlo.cosine", cosineParts},
       {"stablehlo.divide", divideParts},
       {"stablehlo.exponential", exponentialParts},

@@ -22,6 +22,7 @@ void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
   InlineFunctionsPassOptions inlining;
   inlining.entry = options.entry;
   manager.addPass(createInlineFunctionsPass(inlining));
+  manager.addPass(createExpandRngPass());
   if (options.separateExpectations)
     manager.addPass(createSeparateExpectationsPass());
   InferRolesPassOptions roles;
@@ -29,6 +30,7 @@ void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
   manager.addPass(createInferRolesPass(roles));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (!options.forInterpreter) {
+    functions.addPass(createExpandBranchesPass());
     functions.addPass(createCarryNarrowTypesPass());
     functions.addPass(createExpandLinearAlgebraPass());
   }

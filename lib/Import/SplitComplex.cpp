@@ -479,6 +479,8 @@ LogicalResult Splitter::run() {
                           builder.getUnitAttr());
   splitFunctionArguments(body);
   splitBlock(body);
+  if (!ok)
+    return failure();
   for (Operation *op : llvm::reverse(replaced)) {
     op->dropAllUses();
     op->erase();
@@ -489,7 +491,7 @@ LogicalResult Splitter::run() {
     });
   function.setType(builder.getFunctionType(
       body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
-  return success(ok);
+  return success();
 }
 
 struct SplitComplex

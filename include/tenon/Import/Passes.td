@@ -104,6 +104,41 @@ def InlineFunctionsPass : Pass<"import-inline-functions", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExpandRngPass : Pass<"import-expand-rng", "::mlir::ModuleOp"> {
+  let summary = "random numbers as functions of their place";
+  let description = [{
+    Replaces `rng`, which draws numbers nobody names a state for, by bits of
+    THREE_FRY, whose key is the operation's number in the module, and what makes
+    numbers of them. Every execution draws the same; a warning says so.
+
+    ```mlir
+    // before
+    func.func @main(%a: tensor<ui32>, %b: tensor<ui32>) -> tensor<3xui32> {
+      %shape = stablehlo.constant dense<3> : tensor<1xi64>
+      %0 = stablehlo.rng %a, %b, %shape, distribution = UNIFORM : (tensor<ui32>, tensor<ui32>, tensor<1xi64>) -> tensor<3xui32>
+      return %0 : tensor<3xui32>
+    }
+    // after
+    func.func @main(%arg0: tensor<ui32>, %arg1: tensor<ui32>) -> tensor<3xui32> {
+      %c = stablehlo.constant dense<3> : tensor<1xi64>
+      %c_0 = stablehlo.constant dense<0> : tensor<2xui64>
+      %output_state, %output = stablehlo.rng_bit_generator %c_0, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+      %0 = stablehlo.broadcast_in_dim %arg0, dims = [] : (tensor<ui32>) -> tensor<3xui32>
+      %1 = stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<ui32>) -> tensor<3xui32>
+      %2 = stablehlo.subtract %1, %0 : tensor<3xui32>
+      %c_1 = stablehlo.constant dense<1> : tensor<3xui32>
+      %3 = stablehlo.maximum %2, %c_1 : tensor<3xui32>
+      %4 = stablehlo.remainder %output, %3 : tensor<3xui32>
+      %5 = stablehlo.add %0, %4 : tensor<3xui32>
+      %6 = stablehlo.convert %5 : tensor<3xui32>
+      return %6 : tensor<3xui32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::chlo::CHLODialect",
+                           "::tenon::stablehlo::StableHLODialect"];
+}
+
 def SeparateExpectationsPass
     : Pass<"import-separate-expectations", "::mlir::ModuleOp"> {
   let summary = "return what a self-checking program compares";
@@ -173,6 +208,46 @@ def InferRolesPass : Pass<"import-infer-roles", "::mlir::ModuleOp"> {
            "JSON file that states roles and successors">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
+}
+
+def ExpandBranchesPass
+    : Pass<"import-expand-branches", "::mlir::func::FuncOp"> {
+  let summary = "selections instead of branches in reducers and comparators";
+  let description = [{
+    Regions that work on single elements hold a straight line of element-wise
+    operations afterwards: `if` and `case` in them become selections. Loops and
+    operations on many elements are refused there, all of them.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<9xf32>, %z: tensor<f32>) -> tensor<f32> {
+      %0 = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 0>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %less = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %c = "stablehlo.if"(%less) ({
+          %d = stablehlo.multiply %a, %b : tensor<f32>
+          stablehlo.return %d : tensor<f32>
+        }, {
+          stablehlo.return %a : tensor<f32>
+        }) : (tensor<i1>) -> tensor<f32>
+        stablehlo.return %c : tensor<f32>
+      }) : (tensor<9xf32>, tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+    // after
+    func.func @main(%x: tensor<9xf32>, %z: tensor<f32>) -> tensor<f32> {
+      %0 = stablehlo.reduce(%x init: %z) across dimensions = [0] : (tensor<9xf32>, tensor<f32>) -> tensor<f32>
+       reducer(%a: tensor<f32>, %b: tensor<f32>)  {
+        %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %2 = stablehlo.multiply %a, %b : tensor<f32>
+        %3 = stablehlo.select %1, %2, %a : tensor<i1>, tensor<f32>
+        stablehlo.return %3 : tensor<f32>
+      }
+      return %0 : tensor<f32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
 def ExpandLinearAlgebraPass

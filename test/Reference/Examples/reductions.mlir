@@ -51,6 +51,14 @@ func.func private @convolution_e1() {
   check.expect_eq_const %0, dense<[[[[-2], [0], [2]], [[14], [23], [26]]]]> : tensor<1x2x3x1xi32>
   return
 }
+func.func private @dynamic_conv_e1() {
+  %x = stablehlo.constant dense<[[[[1], [2], [3]], [[4], [5], [6]], [[7], [8], [9]]]]> : tensor<1x3x3x1xi32>
+  %k = stablehlo.constant dense<[[[[1]], [[2]]], [[[0]], [[-1]]]]> : tensor<2x2x1x1xi32>
+  %padding = stablehlo.constant dense<[[0, 1], [1, 0]]> : tensor<2x2xi32>
+  %0 = "stablehlo.dynamic_conv"(%x, %k, %padding) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, window_strides = array<i64: 2, 1>}> : (tensor<1x3x3x1xi32>, tensor<2x2x1x1xi32>, tensor<2x2xi32>) -> tensor<1x2x3x1xi32>
+  check.expect_eq_const %0, dense<[[[[-2], [0], [2]], [[14], [23], [26]]]]> : tensor<1x2x3x1xi32>
+  return
+}
 func.func private @batch_norm_inference_e1() {
   %x = stablehlo.constant dense<[[1.0, 2.0], [3.0, 6.0]]> : tensor<2x2xf64>
   %scale = stablehlo.constant dense<[2.0, 1.0]> : tensor<2xf64>
@@ -110,6 +118,7 @@ func.func @main() {
   func.call @select_and_scatter_e1() : () -> ()
   func.call @dot_general_e1() : () -> ()
   func.call @convolution_e1() : () -> ()
+  func.call @dynamic_conv_e1() : () -> ()
   func.call @batch_norm_inference_e1() : () -> ()
   func.call @batch_norm_training_e1() : () -> ()
   func.call @batch_norm_grad_e1() : () -> ()

@@ -150,10 +150,12 @@ def StableHLO_RngBitGeneratorOp : StableHLO_Op<"rng_bit_generator", [Pure]> {
 }
 
 def StableHLO_RngOp : StableHLO_Op<"rng"> {
-  let summary = "random numbers from the machine's generator";
+  let summary = "random numbers without a state";
   let description = [{
-    Numbers between `a` and `b`, or with mean `a` and standard deviation `b`.
-    Each execution draws anew, so that two such operations are never one.
+    Numbers from `a` up to and without `b`, or with mean `a` and standard
+    deviation `b`. Which ones is left open; here they depend on the operation's
+    place in the module alone (`--import-expand-rng`), so that two such
+    operations are never one.
   }];
   let arguments = (ins StableHLO_Tensor:$a, StableHLO_Tensor:$b, StableHLO_DimensionTensor:$shape,
                        StableHLO_RngDistributionAttr:$rng_distribution);
