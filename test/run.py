@@ -17,6 +17,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "Fuzz"))
+
+import large_inputs
+
 ROOT = Path(__file__).resolve().parent.parent
 LIT = Path("/usr/lib/llvm-22/bin/lit")
 
@@ -99,20 +103,25 @@ def run_lit(build: Path) -> Result:
 # How often each reader is given other bytes.
 FUZZ_RUNS = {"StableHLO": 3000}
 FUZZ_RUNS_OF_OTHERS = 20000
+FUZZ_RUNS_OF_LARGE_INPUTS = 40
 
 
 def run_readers(build: Path, label: str) -> list[Result]:
-    """Runs the programs of test/Fuzz, always the same inputs."""
+    """Runs the programs of test/Fuzz, always the same inputs: small ones, and some of 1 MiB."""
     results = []
     for program in sorted(build.glob("bin/TenonFuzz*")):
         reader = program.name.removeprefix("TenonFuzz")
-        with tempfile.TemporaryDirectory() as found:
-            runs = FUZZ_RUNS.get(reader, FUZZ_RUNS_OF_OTHERS)
-            limits = ["-seed=1", f"-runs={runs}", "-timeout=5", "-rss_limit_mb=1024", "-verbosity=0", "-print_funcs=0"]
-            limits += ["-max_len=65536", f"-artifact_prefix={found}/"]
-            corpus = str(ROOT / "test/Fuzz/Corpus" / reader)
-            _, code, seconds = run(f"{label} {program.name}", [str(program), *limits, found, corpus])
-        results.append(Result(f"{label} {program.name}", int(code == 0), int(code != 0), seconds))
+        for large in (False, True):
+            name = f"{label} {program.name}{' large' if large else ''}"
+            with tempfile.TemporaryDirectory() as found, tempfile.TemporaryDirectory() as made:
+                runs = FUZZ_RUNS_OF_LARGE_INPUTS if large else FUZZ_RUNS.get(reader, FUZZ_RUNS_OF_OTHERS)
+                limits = ["-seed=1", f"-runs={runs}", "-timeout=5", "-rss_limit_mb=1024", "-verbosity=0", "-print_funcs=0"]
+                limits += [f"-max_len={1 << 20 if large else 65536}", "-len_control=0" if large else "-len_control=100"]
+                if large:
+                    large_inputs.write_inputs(reader, Path(made))
+                corpus = made if large else str(ROOT / "test/Fuzz/Corpus" / reader)
+                _, code, seconds = run(name, [str(program), *limits, f"-artifact_prefix={found}/", found, corpus])
+            results.append(Result(name, int(code == 0), int(code != 0), seconds))
     return results
 
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import agreement
 import jax
 import numpy as np
 from jax._src.internal_test_util import test_harnesses
@@ -59,6 +61,27 @@ def as_arrays(values: object) -> dict[str, np.ndarray]:
             leaf = jax.random.key_data(leaf)
         arrays[str(index)] = np.ascontiguousarray(np.asarray(leaf)).reshape(np.shape(leaf))
     return arrays
+
+
+def sum_terms(program: Program) -> dict[str, agreement.Terms]:
+    """How many terms the results of a sum have, and how large they are together: the sums of ones and of the
+    arguments' absolute values."""
+    step = jax.jit(program.harness.dyn_fun, keep_unused=True)
+
+    def evaluate(change: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
+        def changed(leaf: object) -> object:
+            array = np.asarray(leaf)
+            # Integers are factors of a product, and elsewhere indices.
+            is_term = agreement.is_inexact(array.dtype) or (program.group == "dot_general" and array.dtype.kind in "iu")
+            return change(array).astype(array.dtype) if is_term else leaf
+
+        arguments = program.harness.dyn_args_maker(np.random.RandomState(program.slice + 1))
+        results = as_arrays(step(*jax.tree.map(changed, arguments)))
+        return {f"result{i}": agreement.wide(a).real for i, a in results.items()}
+
+    counts = evaluate(np.ones_like)
+    magnitudes = evaluate(lambda x: np.abs(x.real) + np.abs(x.imag) if np.iscomplexobj(x) else np.abs(x))
+    return {name: agreement.Terms(counts[name], magnitudes[name]) for name in counts}
 
 
 def export(program: Program, folder: Path) -> dict:
