@@ -51,6 +51,7 @@ struct ChooseRecomputation
     RecomputeModel model(main);
     solver::RecomputeOptions options;
     options.moves = moves;
+    options.nearEnough = 0.02;
     solver::RecomputeSolution solution =
         solver::solveRecompute(model.problem(), budget, options);
     if (solution.status == solver::RecomputeStatus::Invalid) {

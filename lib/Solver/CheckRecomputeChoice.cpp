@@ -346,6 +346,11 @@ struct CutClaim {
 struct CutLimits {
   std::vector<Wide> hold, read, run;
 };
+/// A node that is known to run again after the cut, or not to.
+struct KnownNode {
+  int32_t node;
+  bool again;
+};
 } // namespace
 
 /// Checks that the flow of one cut respects its limits and is conserved, and
@@ -543,6 +548,101 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
   return std::nullopt;
 }
 
+/// One case of a certificate: the bound of its flow, given what is known.
+static std::optional<std::string>
+evaluateCase(const Tables &tables, int64_t budget, int32_t cut,
+             const RecomputeCertificate::Case &claim,
+             const std::vector<KnownNode> &known, Wide &proved) {
+  const RecomputeProblem &problem = tables.problem;
+  const Wide scale = claim.denominator;
+  if (scale <= 0 || claim.numerator < 0)
+    return std::string("certificate: the multiplier of a case is negative or "
+                       "not a number");
+  std::vector<char> before, after, present(problem.valueCount(), 0);
+  markSides(tables, cut, false, before, after);
+  for (int32_t value : tables.reads[cut])
+    present[value] = 1;
+  // Who runs again after the cut reads there.
+  for (auto [node, again] : known)
+    if (again)
+      after[node] = 1;
+  CutLimits limits;
+  for (int32_t value = 0; value < problem.valueCount(); ++value) {
+    bool needed = false;
+    for (int32_t node : tables.consumers[value])
+      needed |= after[node] != 0;
+    limits.hold.push_back(
+        leastHold(tables, value, claim.numerator, scale, scale, 0));
+    limits.read.push_back(needed ? -1 : 0);
+  }
+  for (int32_t node = 0; node < tables.nodes; ++node)
+    limits.run.push_back(
+        problem.runsOnce(node) ? -1 : scale * tables.runCost(node, false));
+  // Who is known to run again pays whatever reads it; who is known not to run
+  // again is as good as pinned.
+  Wide overhead = 0, flow = 0;
+  for (auto [node, again] : known) {
+    overhead += again ? limits.run[node] : 0;
+    limits.run[node] = again ? 0 : -1;
+  }
+  CutClaim flows = {cut, tables.nodes - 1, claim.numerator, claim.valueFlows,
+                    claim.edgeFlows};
+  if (auto error = evaluateCut(tables, flows, before, present, limits, flow))
+    return error;
+  overhead += flow + tables.workingSet(cut, claim.numerator, scale) -
+              Wide(claim.numerator) * budget;
+  proved = tables.baseCost();
+  if (overhead > 0)
+    proved += (overhead + scale - 1) / scale;
+  return std::nullopt;
+}
+
+/// Evaluates a certificate with cases: they must leave nothing out, and the
+/// smallest of their bounds is what is proved.
+static std::optional<std::string>
+evaluateCases(const Tables &tables, int64_t budget,
+              const RecomputeCertificate &certificate, Wide &proved) {
+  const int32_t cut = certificate.cut;
+  if (certificate.kind != Kind::GivenOrder || !certificate.later.empty() ||
+      certificate.transferNumerator != 0)
+    return std::string("certificate: only a single cut of the given order has "
+                       "cases");
+  if (cut < 0 || cut >= tables.nodes)
+    return "certificate: cut node " + std::to_string(cut) + " does not exist";
+  // The way down to the present case, and of each node on it, whether its
+  // second case has begun.
+  std::vector<KnownNode> known;
+  bool done = false, any = false;
+  for (const RecomputeCertificate::Case &one : certificate.cases) {
+    if (done)
+      return std::string("certificate: cases follow the last one");
+    if (one.split >= 0) {
+      if (one.split >= cut || tables.problem.runsOnce(one.split))
+        return "certificate: node " + std::to_string(one.split) +
+               " cannot run again after the cut";
+      for (auto [node, again] : known)
+        if (node == one.split)
+          return "certificate: node " + std::to_string(node) +
+                 " is split in a case of its own";
+      known.push_back({one.split, true});
+      continue;
+    }
+    Wide least = 0;
+    if (auto error = evaluateCase(tables, budget, cut, one, known, least))
+      return error;
+    proved = any ? std::min(proved, least) : least;
+    any = true;
+    while (!known.empty() && !known.back().again)
+      known.pop_back();
+    done = known.empty();
+    if (!done)
+      known.back().again = false;
+  }
+  if (!done)
+    return std::string("certificate: a case is missing");
+  return std::nullopt;
+}
+
 /// A claimed lower bound against what its certificate proves.
 static std::optional<std::string>
 checkBound(const Tables &tables, int64_t budget, bool anyOrder, int64_t bound,
@@ -551,8 +651,11 @@ checkBound(const Tables &tables, int64_t budget, bool anyOrder, int64_t bound,
   if (certificate.kind != Kind::Base) {
     if (certificate.kind != (anyOrder ? Kind::AnyOrder : Kind::GivenOrder))
       return std::string("certificate: of a kind that proves no such bound");
-    if (auto error =
-            evaluateFlow(tables, budget, anyOrder, certificate, proved))
+    auto error =
+        certificate.cases.empty()
+            ? evaluateFlow(tables, budget, anyOrder, certificate, proved)
+            : evaluateCases(tables, budget, certificate, proved);
+    if (error)
       return error;
   }
   if (bound > proved)

@@ -158,6 +158,24 @@ RecomputeCertificate RecomputeSolver::certificate(const BoundChoice &choice,
   return result;
 }
 
+SeriesProof RecomputeSolver::cases(int64_t budget, SeriesProof known,
+                                   int64_t upper) {
+  std::vector<std::pair<int64_t, int32_t>> ranked;
+  for (Candidate &candidate : candidates(false, budget)) {
+    int64_t allowance = 16;
+    ranked.push_back(
+        {-candidate.network->bestBound(budget, candidate.front, allowance)
+              .bound,
+         candidate.network->cutNode()});
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<int32_t> cuts;
+  for (size_t i = 0; i < ranked.size() && i < 4; ++i)
+    cuts.push_back(ranked[i].second);
+  int64_t most = std::clamp<int64_t>(800'000 / (graph.nodes + 1), 0, 8'000);
+  return improveByCases(graph, budget, cuts, std::move(known), upper, most);
+}
+
 void RecomputeSolver::narrow(int64_t budget, size_t count) {
   for (bool anyOrder : {false, true}) {
     std::vector<Candidate> &list = candidates(anyOrder, budget);
@@ -238,7 +256,8 @@ std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
 }
 
 std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
-                                          int64_t moves, const Plan *hint) {
+                                          int64_t moves, uint64_t firstSeed,
+                                          const Plan *hint) {
   if (everything.peak <= budget)
     return everything;
   std::vector<Reruns> seeds;
@@ -255,7 +274,7 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
   // Seeds that do not fit are made to, value by value: the cut as it is, and
   // keeping everything.
   for (const Reruns &seed : {seeds.front(), everything.reruns}) {
-    PlanSearch search(graph, budget, options.seed);
+    PlanSearch search(graph, budget, firstSeed);
     search.load(seed);
     movesUsed += search.relieve(moves / 8, 64);
     if (!search.feasible())
@@ -292,7 +311,7 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
   constexpr Round rounds[] = {
       {0.4, 4e-4, 4}, {0.3, 3e-4, 3}, {0.15, 1e-4, 2}, {0.15, 5e-5, 1}};
   double scale = double(graph.baseCost) + 1;
-  uint64_t seed = options.seed;
+  uint64_t seed = firstSeed;
   double weight =
       std::max(4.0 * double(target - graph.baseCost), 0.02 * scale) /
       double(budget + 1);
@@ -362,9 +381,11 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
       solution.anyOrderCertificate = solver.certificate(any, true);
     }
   }
-  std::optional<Plan> plan = solver.plan(
-      budget, solution.bound, effectiveMoves(solver.graph, options), nullptr);
-  solution.movesUsed = solver.movesUsed;
+  // A plan of a short search says how much more the bounds can gain, and better
+  // bounds say whether a long one is worth it.
+  const int64_t moves = effectiveMoves(solver.graph, options);
+  std::optional<Plan> plan = solver.plan(budget, solution.bound, moves / 16,
+                                         options.seed + 1, nullptr);
   if (!onlyPlan && solver.everything.peak > budget &&
       (!plan || plan->cost > solution.bound)) {
     // Without a plan the steps aim a little above what is known.
@@ -372,9 +393,22 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
         plan ? plan->cost : solution.bound + 1 + solver.graph.baseCost / 50;
     SeriesProof proof = solver.series(
         budget, {solution.bound, std::move(solution.certificate)}, upper);
+    if (proof.bound < upper)
+      proof = solver.cases(budget, std::move(proof), upper);
     solution.bound = proof.bound;
     solution.certificate = std::move(proof.certificate);
   }
+  int64_t extra = solution.bound - solver.graph.baseCost;
+  int64_t target =
+      solution.bound + int64_t(options.nearEnough * double(extra)) +
+      int64_t(options.nearEnough * 0.01 * double(solver.graph.baseCost));
+  if (!plan || plan->cost > target) {
+    std::optional<Plan> other =
+        solver.plan(budget, target, moves, options.seed, nullptr);
+    if (other && (!plan || other->cost < plan->cost))
+      plan = std::move(other);
+  }
+  solution.movesUsed = solver.movesUsed;
   if (plan) {
     solution.order = orderOf(solver.graph.nodes, plan->reruns);
     solution.cost = plan->cost;
@@ -454,7 +488,7 @@ void tenon::solver::solveRecomputeFrontier(
   for (int i = 0; count > 1 && i < 14 && high - low > top / 2000; ++i) {
     int64_t middle = i == 0 ? low : low + (high - low) / 2;
     std::optional<Plan> plan =
-        solver.plan(middle, graph.baseCost, moves / 4, nullptr);
+        solver.plan(middle, graph.baseCost, moves / 4, options.seed, nullptr);
     if (plan) {
       smallest = std::move(*plan);
       high = std::min(middle, smallest.peak);
@@ -483,7 +517,8 @@ void tenon::solver::solveRecomputeFrontier(
     }
     const Plan &hint = points.empty() ? smallest : points.back().plan;
     // The hint fits, so there is a plan.
-    point.plan = *solver.plan(point.budget, point.given.bound, moves, &hint);
+    point.plan = *solver.plan(point.budget, point.given.bound, moves,
+                              options.seed, &hint);
     points.push_back(std::move(point));
   }
   // A plan that is no dearer and smaller than the one before it replaces it.

@@ -416,6 +416,15 @@ static void printCertificate(std::string &text, const std::string &prefix,
   line("cut", {certificate.cut});
   if (certificate.kind == Kind::WorkingSet)
     return;
+  for (const RecomputeCertificate::Case &one : certificate.cases) {
+    if (one.split >= 0)
+      line("split", {one.split});
+    else
+      line("case", {one.numerator, one.denominator});
+    flows(one);
+  }
+  if (!certificate.cases.empty())
+    return;
   line("multiplier", {certificate.numerator, certificate.denominator});
   if (certificate.transferNumerator != 0)
     line("transfer-price", {certificate.transferNumerator});
@@ -485,22 +494,38 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
       }
     return lines.error("unknown kind of certificate '" + lines.word() + "'");
   }
-  // A series: what follows a next cut belongs to it.
+  // What follows a next cut, or a case, belongs to it.
   RecomputeCertificate::Cut *later =
       certificate->later.empty() ? nullptr : &certificate->later.back();
-  bool wide = field == "multiplier" || field == "transfer-price";
-  bool alone = field == "cut" || field == "transfer-price";
+  auto &valueFlows = later ? later->valueFlows
+                     : certificate->cases.empty()
+                         ? certificate->valueFlows
+                         : certificate->cases.back().valueFlows;
+  auto &edgeFlows = later ? later->edgeFlows
+                    : certificate->cases.empty()
+                        ? certificate->edgeFlows
+                        : certificate->cases.back().edgeFlows;
+  bool wide =
+      field == "multiplier" || field == "case" || field == "transfer-price";
+  bool alone = field == "cut" || field == "split" || field == "transfer-price";
   auto first = lines.integer(0, wide ? most : ids);
   auto second = first && !alone ? lines.integer(0, most) : std::nullopt;
   if (field == "cut") {
     if (!first)
       return lines.error("expected a node id");
     certificate->cut = static_cast<int32_t>(*first);
-  } else if (field == "multiplier") {
+  } else if (field == "multiplier" || field == "case") {
     if (!second || *second == 0)
       return lines.error("expected two positive integers");
-    certificate->numerator = *first;
-    certificate->denominator = *second;
+    if (field == "case")
+      certificate->cases.push_back({-1, *first, *second, {}, {}});
+    else
+      std::tie(certificate->numerator, certificate->denominator) =
+          std::pair(*first, *second);
+  } else if (field == "split") {
+    if (!first)
+      return lines.error("expected a node id");
+    certificate->cases.emplace_back().split = static_cast<int32_t>(*first);
   } else if (field == "transfer-price") {
     if (!first)
       return lines.error("expected a price");
@@ -514,17 +539,14 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
   } else if (field == "value" || (field == "price" && later)) {
     if (!second)
       return lines.error("expected a value id and an amount");
-    (field == "price" ? later->prices
-     : later          ? later->valueFlows
-                      : certificate->valueFlows)
+    (field == "price" ? later->prices : valueFlows)
         .push_back({static_cast<int32_t>(*first), *second});
   } else if (field == "edge") {
     auto amount = second ? lines.integer(0, most) : std::nullopt;
     if (!amount || *second > ids)
       return lines.error("expected a value id, a node id and a flow");
-    (later ? later->edgeFlows : certificate->edgeFlows)
-        .push_back({static_cast<int32_t>(*first), static_cast<int32_t>(*second),
-                    *amount});
+    edgeFlows.push_back(
+        {static_cast<int32_t>(*first), static_cast<int32_t>(*second), *amount});
   } else {
     return lines.error("unknown certificate field '" + field + "'");
   }

@@ -9,6 +9,7 @@
 #ifndef TENON_LIB_SOLVER_RECOMPUTESOLVER_H
 #define TENON_LIB_SOLVER_RECOMPUTESOLVER_H
 
+#include "RecomputeCases.h"
 #include "RecomputeCut.h"
 #include "RecomputeSeries.h"
 #include "RecomputeVariants.h"
@@ -49,7 +50,8 @@ public:
   RecomputeCertificate certificate(const BoundChoice &choice, bool anyOrder);
   /// The best plan found; `hint` is a plan for another budget.
   std::optional<RecomputePlan> plan(int64_t budget, int64_t target,
-                                    int64_t moves, const RecomputePlan *hint);
+                                    int64_t moves, uint64_t firstSeed,
+                                    const RecomputePlan *hint);
   std::optional<RecomputePlan> seedPlan(int64_t budget,
                                         std::vector<Reruns> *seeds);
   /// A bound of several cuts if it is better than the one of `known`.
@@ -58,6 +60,8 @@ public:
     return improveBySeries(graph, budget, keepAll, std::move(known), upper,
                            tries);
   }
+  /// A bound that tells cases apart, if it is better than the one of `known`.
+  SeriesProof cases(int64_t budget, SeriesProof known, int64_t upper);
   /// Rows and waits that prices around the one of `choice` suggest, without
   /// repetitions; the first has no waits and the cheapest rows.
   std::vector<RecomputeChoices> suggestions(const RecomputeProblem &problem,

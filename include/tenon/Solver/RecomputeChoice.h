@@ -38,7 +38,9 @@
 // Any flow that respects the capacities proves its bound (weak duality), so a
 // wrong certificate can only claim less than the truth, never more. Where one
 // moment is not enough, a series of cuts looks at several (RecomputeSeries.h in
-// lib/Solver derives it); each has its own price and flow.
+// lib/Solver derives it); each has its own price and flow. Where a few large
+// values decide, cases are told apart: one of them runs again, or it does not
+// (RecomputeCases.h).
 //
 // Two things may make room besides dropping and running again. A value may wait
 // as a variant, a compressed copy or one in the host's memory: the plan then
@@ -187,6 +189,9 @@ struct RecomputeOptions {
   /// Most minimum cuts computed for one bound.
   int64_t flows = 4'000;
   uint64_t seed = 1;
+  /// The search for a cheaper plan ends once one is above the bound by at most
+  /// this share of the bound's extra cost, plus 1 % of this share of the whole.
+  double nearEnough = 0;
 };
 
 enum class RecomputeStatus {
@@ -253,6 +258,21 @@ struct RecomputeCertificate {
     std::vector<EdgeFlow> edgeFlows;
   };
   std::vector<Cut> later;
+
+  /// The single cut of GivenOrder, case by case; then price and flows above
+  /// are not used. A case either names a node in `split`, and all that follows
+  /// from its running again after the cut comes next, then all that follows
+  /// from its not doing so; or it has a price and a flow of its own. A node
+  /// that runs again pays its cost and needs its inputs, one that does not
+  /// absorbs any flow. The smallest bound of all cases is the bound.
+  struct Case {
+    int32_t split = -1;
+    int64_t numerator = 0;
+    int64_t denominator = 1;
+    std::vector<ValueFlow> valueFlows;
+    std::vector<EdgeFlow> edgeFlows;
+  };
+  std::vector<Case> cases;
 };
 
 struct RecomputeSolution {

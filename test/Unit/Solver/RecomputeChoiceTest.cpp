@@ -51,6 +51,36 @@ TEST(RecomputeChoice, WorkedExample) {
   EXPECT_EQ(checkRecompute(problem, tight), std::nullopt);
 }
 
+TEST(RecomputeChoice, CasesCloseWhatAPriceCannot) {
+  // Six values of 10 bytes wait when node 7 reads the first of them, and 55 fit:
+  // a price drops half of a value, a plan a whole one, node 1 being the cheapest
+  // that is read later.
+  RecomputeProblem problem;
+  for (int64_t cost : {40, 44, 48, 52, 56, 60})
+    problem.nodes.push_back({cost, 10});
+  problem.nodes.push_back({1, 0});
+  for (int32_t value = 0; value < 6; ++value) {
+    problem.nodes.push_back({1, 0});
+    problem.edges.push_back({value, 7 + value});
+  }
+  RecomputeSolution solution = solveRecompute(problem, 55);
+  ASSERT_EQ(solution.status, RecomputeStatus::Solved);
+  EXPECT_EQ(solution.cost, 307 + 44);
+  EXPECT_EQ(solution.bound, solution.cost);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+  // A price alone proves half of that.
+  ASSERT_FALSE(solution.certificate.cases.empty());
+  RecomputeSolution missing = solution;
+  missing.certificate.cases.pop_back();
+  EXPECT_EQ(checkRecompute(problem, missing), "certificate: a case is missing");
+  missing = solution;
+  missing.certificate.cases.push_back({});
+  EXPECT_EQ(checkRecompute(problem, missing),
+            "certificate: cases follow the last one");
+  ++solution.bound;
+  EXPECT_NE(checkRecompute(problem, solution), std::nullopt);
+}
+
 TEST(RecomputeChoice, ViewsCountOnce) {
   // Node 1 is a view of node 0; node 2 reads the view, so node 0 is live.
   RecomputeProblem problem;
@@ -364,7 +394,7 @@ slowMeasure(const RecomputeProblem &problem,
 /// Changes every number in the text of many solutions, one at a time, and drops
 /// every line; what is accepted must still be true.
 TEST(RecomputeChoice, EveryNumberMutated) {
-  int64_t refused = 0, accepted = 0, series = 0, proofs = 0;
+  int64_t refused = 0, accepted = 0, series = 0, cases = 0, proofs = 0;
   for (uint64_t seed = 0; seed < 240; ++seed) {
     Random random(seed);
     bool choices = seed % 3 == 2;
@@ -377,6 +407,7 @@ TEST(RecomputeChoice, EveryNumberMutated) {
     int64_t budget = peak * random.between(40, 95) / 100;
     const RecomputeSolution solution = solveRecompute(problem, budget, options);
     series += !solution.certificate.later.empty();
+    cases += !solution.certificate.cases.empty();
     proofs += solution.status == RecomputeStatus::Infeasible;
     std::map<int64_t, int64_t> cheapest; // by budget
     auto judge = [&](const std::string &text) {
@@ -438,6 +469,7 @@ TEST(RecomputeChoice, EveryNumberMutated) {
   EXPECT_GT(refused, 10000);
   EXPECT_GT(accepted, 500);
   EXPECT_GT(series, 3);
+  EXPECT_GT(cases, 3);
   EXPECT_GT(proofs, 3);
 }
 
