@@ -147,6 +147,9 @@ double cost::elementOperations(Operation *op) {
   }
   if (contractionFlops(op) > 0)
     return 0;
+  // In place, as bytesOf() counts it.
+  if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op))
+    return elementsOf(update.getUpdate().getType());
   double elements = 0;
   for (Type type : op->getOperandTypes())
     elements = std::max(elements, elementsOf(type));

@@ -93,6 +93,22 @@ TEST_F(GroupCosts, TheFallbackIsSlow) {
                    2.0 * 16 * 10000 / 100e9 + overhead);
 }
 
+TEST_F(GroupCosts, AnUpdateInPlaceCostsItsPart) {
+  // 16 * 1,000 at 50 G/s, though the stack has a hundred times as many.
+  StepCost step = predictStep(parse(R"(
+    func.func @main(%x: tensor<100x1000xf32>, %y: tensor<1x1000xf32>, %i: tensor<i32>) -> tensor<100x1000xf32> {
+      %r = step.group generic(%x, %y, %i) : (tensor<100x1000xf32>, tensor<1x1000xf32>, tensor<i32>) -> tensor<100x1000xf32> {
+      ^bb0(%a: tensor<100x1000xf32>, %b: tensor<1x1000xf32>, %c: tensor<i32>):
+        %0 = stablehlo.dynamic_update_slice %a, %b, %c, %c : (tensor<100x1000xf32>, tensor<1x1000xf32>, tensor<i32>, tensor<i32>) -> tensor<100x1000xf32>
+        step.yield %0 : tensor<100x1000xf32>
+      }
+      return %r : tensor<100x1000xf32>
+    })"),
+                              machine());
+  EXPECT_EQ(step.total.operations, 1000);
+  EXPECT_DOUBLE_EQ(step.total.seconds, 2.0 * 16 * 1000 / 100e9 + overhead);
+}
+
 /// A library group of f32 or bf16 [256,256] products cut into `pieces`.
 std::string product(llvm::StringRef type, int pieces) {
   return llvm::formatv(R"(
