@@ -244,24 +244,30 @@ double tenon::sumOverRuns(Region &region,
                           llvm::function_ref<double(Operation *)> amount,
                           llvm::function_ref<void(Operation *)> unknown) {
   double sum = 0;
-  for (Operation &op : region.getOps()) {
-    sum += amount(&op);
-    if (isa<stablehlo::WhileOp>(op)) {
-      double inside = 0;
-      for (Region &inner : op.getRegions())
-        inside += sumOverRuns(inner, amount, unknown);
-      auto trips = tripCount(&op);
-      if (!trips)
-        unknown(&op);
-      sum += inside * double(trips.value_or(1));
-    } else if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
-      double most = 0;
-      for (Region &inner : op.getRegions())
-        most = std::max(most, sumOverRuns(inner, amount, unknown));
-      sum += most;
-    } else if (isa<step::GroupOp>(op)) {
-      sum += sumOverRuns(op.getRegion(0), amount, unknown);
-    }
+  for (Operation &op : region.getOps())
+    sum += sumOverRuns(&op, amount, unknown);
+  return sum;
+}
+
+double tenon::sumOverRuns(Operation *op,
+                          llvm::function_ref<double(Operation *)> amount,
+                          llvm::function_ref<void(Operation *)> unknown) {
+  double sum = amount(op);
+  if (isa<stablehlo::WhileOp>(op)) {
+    double inside = 0;
+    for (Region &inner : op->getRegions())
+      inside += sumOverRuns(inner, amount, unknown);
+    auto trips = tripCount(op);
+    if (!trips)
+      unknown(op);
+    sum += inside * double(trips.value_or(1));
+  } else if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+    double most = 0;
+    for (Region &inner : op->getRegions())
+      most = std::max(most, sumOverRuns(inner, amount, unknown));
+    sum += most;
+  } else if (isa<step::GroupOp>(op)) {
+    sum += sumOverRuns(op->getRegion(0), amount, unknown);
   }
   return sum;
 }

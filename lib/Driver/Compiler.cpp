@@ -65,6 +65,13 @@ private:
   ExitCode read();
   ExitCode runStage(Stage stage);
   ExitCode runPasses(llvm::function_ref<void(OpPassManager &)> build);
+  ExitCode runPasses(ModuleOp on,
+                     llvm::function_ref<void(OpPassManager &)> build);
+  ExitCode group();
+  ExitCode group(ModuleOp module, int64_t loopLevel);
+  void addAlternative(OwningOpRef<ModuleOp> grouped);
+  ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
+  ExitCode chooseAlternative();
   ExitCode blame() const;
   void countWork();
   void predictCost();
@@ -77,9 +84,20 @@ private:
   CompileResult result;
   std::unique_ptr<ReportingContext> context;
   OwningOpRef<ModuleOp> module;
+  /// The step grouped at rising levels of recomputation between loops, with
+  /// times and scratch sizes; the first is as `module`. Filled while planning
+  /// for budgets.
+  std::vector<OwningOpRef<ModuleOp>> alternatives;
+  bool plansForBudgets = false;
   ResolvedOptions resolved;
   Stage running = Stage::import;
 };
+
+/// Views of what the vector owns.
+static SmallVector<ModuleOp> views(ArrayRef<OwningOpRef<ModuleOp>> modules) {
+  return llvm::map_to_vector(
+      modules, [](const OwningOpRef<ModuleOp> &module) { return *module; });
+}
 
 /// Leaves the FLOPs of a step on the module, for the file and its benchmarks.
 void Compilation::countWork() {
@@ -144,12 +162,100 @@ ExitCode Compilation::blame() const {
 
 ExitCode
 Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
+  return runPasses(*module, build);
+}
+
+ExitCode
+Compilation::runPasses(ModuleOp on,
+                       llvm::function_ref<void(OpPassManager &)> build) {
   PassManager passes(context.get());
   passes.enableVerifier(options.verifyForms);
   build(passes);
-  if (succeeded(passes.run(*module)))
+  if (succeeded(passes.run(on)))
     return exitOk;
-  return importer::isRefusedAsUnsupported(*module) ? exitUnsupported : blame();
+  return importer::isRefusedAsUnsupported(on) ? exitUnsupported : blame();
+}
+
+ExitCode Compilation::group(ModuleOp on, int64_t loopLevel) {
+  return runPasses(on, [&](OpPassManager &passes) {
+    fusion::FusionOptions fusion;
+    fusion.merge = resolved.fuse;
+    fusion.libraryInstructionSet = libraries::name(resolved.features.isa);
+    fusion.machine = resolved.machine;
+    fusion.loopLevel = loopLevel;
+    fusion::buildFusionPipeline(passes, fusion);
+    if (options.verifyForms)
+      passes.addPass(fusion::createVerifyGroupedFormPass());
+  });
+}
+
+ExitCode Compilation::group() {
+  bool hasBudget = plansForBudgets || resolved.memoryBudget;
+  OwningOpRef<ModuleOp> step;
+  if (hasBudget)
+    step = module->clone();
+  ExitCode code = group(*module, /*loopLevel=*/0);
+  if (code == exitOk && hasBudget)
+    code = groupAlternatives(std::move(step));
+  if (code == exitOk && !plansForBudgets && alternatives.size() > 1)
+    code = chooseAlternative();
+  if (code == exitOk)
+    predictCost();
+  return code;
+}
+
+void Compilation::addAlternative(OwningOpRef<ModuleOp> grouped) {
+  codegen::annotateScratch(*grouped, resolved.features);
+  if (auto main = grouped->lookupSymbol<func::FuncOp>("main"))
+    cost::annotateTimes(main.getBody(), resolved.machine);
+  alternatives.push_back(std::move(grouped));
+}
+
+/// Groups the step again at higher levels, if its loops then stack less.
+ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
+  auto savings = [](ModuleOp grouped) {
+    auto main = grouped.lookupSymbol<func::FuncOp>("main");
+    return main ? main->getAttr(step::loopSavingsAttrName) : Attribute();
+  };
+  addAlternative(module->clone());
+  if (!savings(*module))
+    return exitOk;
+  for (int64_t level = 1; level <= fusion::mostLoopLevel; ++level) {
+    OwningOpRef<ModuleOp> grouped = step->clone();
+    if (ExitCode code = group(*grouped, level); code != exitOk)
+      return code;
+    if (savings(*grouped) != savings(*alternatives.back()))
+      addAlternative(std::move(grouped));
+  }
+  return exitOk;
+}
+
+/// Goes on with the alternative that has the quickest plan within the budget,
+/// or if none has, with the one that needs least.
+ExitCode Compilation::chooseAlternative() {
+  memory::MemoryOptions memory;
+  AlternativePlanner planner(views(alternatives), memory);
+  std::optional<PlannedStep> everything = planner.keepEverything();
+  std::optional<PlannedStep> chosen = planner.within(*resolved.memoryBudget);
+  if (!chosen)
+    chosen = planner.smallest();
+  if (!everything || !chosen)
+    return exitInternal;
+  details["loop_alternatives"] = int64_t(alternatives.size());
+  details["loop_alternative"] = int64_t(chosen->alternative);
+  if (chosen->alternative == 0)
+    return exitOk;
+  module = std::move(alternatives[chosen->alternative]);
+  Builder builder(context.get());
+  (*module)->setAttr(
+      step::keepingEverythingAttrName,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("bytes",
+                                builder.getI64IntegerAttr(everything->bytes)),
+           builder.getNamedAttr(
+               "nanoseconds",
+               builder.getI64IntegerAttr(everything->baseNanoseconds))}));
+  return exitOk;
 }
 
 ExitCode Compilation::codegen() {
@@ -201,10 +307,19 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
                   whyNoPlan(budget, boundOf(*module, *everything), *smallest));
     planned = std::move(smallest);
   }
+  // Where loops compute values again, the step that does not is the measure.
+  int64_t mostBytes = everything->bytes;
+  int64_t leastNanoseconds = planned->baseNanoseconds;
+  if (auto figures = (*module)->getAttrOfType<DictionaryAttr>(
+          step::keepingEverythingAttrName)) {
+    mostBytes = figures.getAs<IntegerAttr>("bytes").getInt();
+    leastNanoseconds = figures.getAs<IntegerAttr>("nanoseconds").getInt();
+  }
   module = std::move(planned->module);
+  (*module)->removeAttr(step::keepingEverythingAttrName);
   details["budget"] = budget;
   details["bytes"] = planned->bytes;
-  details["bytes_keeping_everything"] = everything->bytes;
+  details["bytes_keeping_everything"] = mostBytes;
   details["temporaries"] = planned->temporaries;
   details["temporaries_bound"] = planned->temporariesBound;
   details["live_peak"] = planned->livePeak;
@@ -213,8 +328,7 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   details["value_bytes"] = all;
   details["exclusions"] = exclusionsJSON(*module);
   details["predicted_nanoseconds"] = planned->nanoseconds;
-  details["predicted_nanoseconds_keeping_everything"] =
-      planned->baseNanoseconds;
+  details["predicted_nanoseconds_keeping_everything"] = leastNanoseconds;
   details["bound_nanoseconds"] = planned->boundNanoseconds;
   auto percentAbove = [](int64_t value, int64_t base) {
     return base ? 100.0 * double(value - base) / double(base) : 0.0;
@@ -224,9 +338,8 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
           "planned    {0} of {1} (keeping everything: {2}); recomputes {3:f1} "
           "% more work, at most {4:f2} % of the whole and {5} of the extra "
           "above the least for these kernels in this order (proved)",
-          printBytes(planned->bytes), printBytes(budget),
-          printBytes(everything->bytes),
-          percentAbove(planned->nanoseconds, planned->baseNanoseconds),
+          printBytes(planned->bytes), printBytes(budget), printBytes(mostBytes),
+          percentAbove(planned->nanoseconds, leastNanoseconds),
           percentAbove(planned->nanoseconds, planned->boundNanoseconds),
           gapOfExtra(*planned))
           .str();
@@ -256,20 +369,8 @@ ExitCode Compilation::runStage(Stage stage) {
       countWork();
     return code;
   }
-  case Stage::group: {
-    ExitCode code = runPasses([&](OpPassManager &passes) {
-      fusion::FusionOptions fusion;
-      fusion.merge = resolved.fuse;
-      fusion.libraryInstructionSet = libraries::name(resolved.features.isa);
-      fusion.machine = resolved.machine;
-      fusion::buildFusionPipeline(passes, fusion);
-      if (options.verifyForms)
-        passes.addPass(fusion::createVerifyGroupedFormPass());
-    });
-    if (code == exitOk)
-      predictCost();
-    return code;
-  }
+  case Stage::group:
+    return group();
   case Stage::plan:
     return plan();
   case Stage::lower:
@@ -343,13 +444,13 @@ CompileResult Compilation::run() {
 }
 
 ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
+  plansForBudgets = true;
   if (ExitCode code = runStages(Stage::group); code != exitOk)
     return code;
-  codegen::annotateScratch(*module, resolved.features);
-  if (auto main = module->lookupSymbol<func::FuncOp>("main"))
-    cost::annotateTimes(main.getBody(), resolved.machine);
+  if (alternatives.empty()) // a grouped module was read
+    addAlternative(module->clone());
   memory::MemoryOptions memory;
-  BudgetPlanner planner(*module, memory);
+  AlternativePlanner planner(views(alternatives), memory);
   std::vector<FrontierPoint> points = planner.frontier(count);
   if (points.empty())
     return exitInternal;
@@ -357,23 +458,27 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   std::optional<PlannedStep> everything = planner.keepEverything();
   if (!everything)
     return exitInternal;
+  int64_t bound = std::numeric_limits<int64_t>::max();
+  for (const OwningOpRef<ModuleOp> &alternative : alternatives)
+    bound = std::min(bound, boundOf(*alternative, *everything).bytes);
   out << "smallest budget " << points.front().bytes << " bytes ("
       << printBytes(points.front().bytes) << "), every plan needs "
-      << printBytes(boundOf(*module, *everything).bytes) << " (proved)\n";
+      << printBytes(bound) << " (proved)\n";
   printExclusions(*everything->module, out);
   return exitOk;
 }
 
 /// What the step needs with everything kept, and at least.
 ExitCode Compilation::measureMemory(StepMemory &memory) {
+  plansForBudgets = true;
   if (ExitCode code = runStages(Stage::group); code != exitOk)
     return code;
-  codegen::annotateScratch(*module, resolved.features);
+  if (alternatives.empty()) // a grouped module was read
+    addAlternative(module->clone());
   memory.input = options.input;
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main)
     return exitInternal;
-  cost::annotateTimes(main.getBody(), resolved.machine);
   for (BlockArgument argument : main.getArguments()) {
     auto role = main.getArgAttrOfType<step::RoleAttr>(argument.getArgNumber(),
                                                       step::roleAttrName);
@@ -382,7 +487,7 @@ ExitCode Compilation::measureMemory(StepMemory &memory) {
           cast<RankedTensorType>(argument.getType()).getShape().vec());
   }
   memory::MemoryOptions plain;
-  BudgetPlanner planner(*module, plain);
+  AlternativePlanner planner(views(alternatives), plain);
   std::optional<PlannedStep> everything = planner.keepEverything();
   std::optional<PlannedStep> least = planner.smallest();
   if (!everything || !least)

@@ -17,16 +17,31 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
+bool BudgetPlanner::order() {
+  if (ordered)
+    return true;
+  OwningOpRef<ModuleOp> module = grouped.clone();
+  PassManager passes(grouped.getContext());
+  passes.enableVerifier(false);
+  memory::buildOrderPipeline(passes, /*hasBudget=*/true);
+  if (failed(passes.run(*module)))
+    return false;
+  ordered = std::move(module);
+  return true;
+}
+
 std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes,
                                                int64_t moves) {
+  if (!order())
+    return std::nullopt;
   PlannedStep result;
-  result.module = grouped.clone();
+  result.module = ordered->clone();
   memory::MemoryOptions withBudget = options;
   withBudget.temporariesBudget = liveBytes;
   withBudget.recomputeMoves = moves;
   PassManager passes(grouped.getContext());
   passes.enableVerifier(false);
-  memory::buildPlanPipeline(passes, withBudget);
+  memory::buildPlacePipeline(passes, withBudget);
   if (failed(passes.run(*result.module)))
     return std::nullopt;
   auto plan = (*result.module)
@@ -112,7 +127,56 @@ std::optional<PlannedStep> BudgetPlanner::smallest() {
   return best;
 }
 
-std::vector<FrontierPoint> BudgetPlanner::frontier(int64_t count) {
+AlternativePlanner::AlternativePlanner(ArrayRef<ModuleOp> grouped,
+                                       const memory::MemoryOptions &options) {
+  for (ModuleOp module : grouped)
+    planners.emplace_back(module, options);
+}
+
+std::optional<PlannedStep> AlternativePlanner::best(
+    llvm::function_ref<std::optional<PlannedStep>(BudgetPlanner &)> find,
+    llvm::function_ref<bool(const PlanFigures &, const PlanFigures &)>
+        isBetter) {
+  if (!everything && !keepEverything())
+    return std::nullopt;
+  std::optional<PlannedStep> result;
+  for (auto [index, planner] : llvm::enumerate(planners)) {
+    std::optional<PlannedStep> plan = find(planner);
+    if (!plan || (result && !isBetter(*plan, *result)))
+      continue;
+    result = std::move(plan);
+    result->alternative = index;
+    // What is computed again between loops is more work, too.
+    result->baseNanoseconds = everything->baseNanoseconds;
+  }
+  return result;
+}
+
+std::optional<PlannedStep> AlternativePlanner::keepEverything() {
+  std::optional<PlannedStep> plan = planners.front().keepEverything();
+  if (plan)
+    everything = *plan;
+  return plan;
+}
+
+std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
+  std::optional<PlannedStep> plan = keepEverything();
+  if (!plan || plan->bytes <= budget)
+    return plan;
+  return best([&](BudgetPlanner &planner) { return planner.within(budget); },
+              [](const PlanFigures &a, const PlanFigures &b) {
+                return a.nanoseconds < b.nanoseconds;
+              });
+}
+
+std::optional<PlannedStep> AlternativePlanner::smallest() {
+  return best([](BudgetPlanner &planner) { return planner.smallest(); },
+              [](const PlanFigures &a, const PlanFigures &b) {
+                return a.bytes < b.bytes;
+              });
+}
+
+std::vector<FrontierPoint> AlternativePlanner::frontier(int64_t count) {
   std::optional<PlannedStep> least = smallest();
   std::vector<FrontierPoint> points;
   if (!least)

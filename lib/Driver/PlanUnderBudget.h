@@ -40,6 +40,7 @@ struct PlanFigures {
 
 struct PlannedStep : PlanFigures {
   mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
+  size_t alternative = 0;                   // whose plan it is
 };
 
 struct FrontierPoint : PlanFigures {
@@ -74,21 +75,50 @@ public:
   std::optional<PlannedStep> within(int64_t budget);
   /// The plan with the fewest bytes that is found.
   std::optional<PlannedStep> smallest();
-  /// Plans for `count` budgets, evenly spaced from the smallest with a plan to
-  /// keeping everything; bytes never fall and times never rise along them.
-  /// Empty after an error was reported.
-  std::vector<FrontierPoint> frontier(int64_t count);
 
 private:
   static constexpr int mostRounds = 4;
   /// For one plan among many, when looking for the smallest budget.
   static constexpr int64_t fewMoves = 20'000;
 
+  /// Does what no budget changes, once.
+  bool order();
   /// Plans with at most `liveBytes` of temporaries as the solver counts them.
   std::optional<PlannedStep> plan(int64_t liveBytes, int64_t moves);
 
   mlir::ModuleOp grouped;
+  mlir::OwningOpRef<mlir::ModuleOp> ordered; // once order() ran
   const memory::MemoryOptions &options;
+  std::optional<PlanFigures> everything; // of keepEverything(), once it ran
+};
+
+/// Plans for several groupings of one step, of which the first keeps most
+/// between its loops and takes least time.
+class AlternativePlanner {
+public:
+  AlternativePlanner(llvm::ArrayRef<mlir::ModuleOp> grouped,
+                     const memory::MemoryOptions &options);
+
+  /// The plan of the first that keeps everything; nothing after an error was
+  /// reported.
+  std::optional<PlannedStep> keepEverything();
+  /// The quickest plan within `budget` bytes, if one is found.
+  std::optional<PlannedStep> within(int64_t budget);
+  /// The plan with the fewest bytes that is found.
+  std::optional<PlannedStep> smallest();
+  /// Plans for `count` budgets, evenly spaced from the smallest with a plan to
+  /// keeping everything; bytes never fall and times never rise along them.
+  /// Empty after an error was reported.
+  std::vector<FrontierPoint> frontier(int64_t count);
+
+private:
+  /// Runs `find` on each and takes the result for which `isBetter`.
+  std::optional<PlannedStep>
+  best(llvm::function_ref<std::optional<PlannedStep>(BudgetPlanner &)> find,
+       llvm::function_ref<bool(const PlanFigures &, const PlanFigures &)>
+           isBetter);
+
+  std::vector<BudgetPlanner> planners;
   std::optional<PlanFigures> everything; // of keepEverything(), once it ran
 };
 

@@ -15,7 +15,7 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
                                  const FusionOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   if (options.merge) {
-    functions.addPass(createRecomputeAcrossLoopsPass());
+    functions.addPass(createRecomputeAcrossLoopsPass({/*level=*/options.loopLevel}));
     functions.addPass(createUpdateInLoopsPass());
   }
   functions.addPass(createSplitReductionsPass());

@@ -74,7 +74,7 @@ RecomputationCut::Nodes RecomputationCut::nodesOf(Value root) {
     Operation *op = value.getDefiningOp();
     std::optional<int64_t> price;
     if (op && scope.isInside(value))
-      price = fusion::recomputePrice(op);
+      price = scope.priceOf(op);
     network.addEdge(network.source(), current.computed,
                     price ? *price : solver::CutGraph::unlimited);
     if (price)

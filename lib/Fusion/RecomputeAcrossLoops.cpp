@@ -8,6 +8,11 @@
 // RecomputationCut.h on the body of the forward loop; the layer's parameters
 // and the counter are there anyway.
 //
+// Under a memory budget the stage is run at several levels: each makes what is
+// computed again four times cheaper against a byte kept, so that contractions
+// and reductions follow, the short ones first. What is stacked at one level
+// need not be stacked at the next.
+//
 // Both loops run the same known number of times and use each index once, so
 // that what is read at an index is what the round of that index wrote. A value
 // that no stack holds yet gets one.
@@ -18,6 +23,9 @@
 
 #include "tenon/Analysis/CountedLoop.h"
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Analysis/OperationCount.h"
+#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/RebuildLoop.h"
 #include "tenon/Fusion/RecomputationCut.h"
 
@@ -43,7 +51,7 @@ public:
   static std::optional<LoopPair> find(WhileOp loop);
 
   /// The bytes saved; 0, and nothing changed, if they are few.
-  int64_t run();
+  int64_t run(int64_t level);
 
 private:
   /// A stack and where the backward loop reads it.
@@ -53,7 +61,10 @@ private:
   };
 
   LoopPair(const CountedLoop &forward) : forward(forward) {}
+  bool choosePartner();
   bool collect();
+  SmallVector<DynamicSliceOp> readsOf(const CountedLoop::Stack &stack,
+                                      WhileOp reader) const;
   bool isInRound(Value value) const {
     return value.getParentBlock() == &forward.body();
   }
@@ -82,45 +93,78 @@ std::optional<LoopPair> LoopPair::find(WhileOp loop) {
   if (!counted)
     return std::nullopt;
   LoopPair pair(*counted);
-  if (!pair.collect())
+  if (!pair.choosePartner() || !pair.collect())
     return std::nullopt;
   return pair;
 }
 
-/// Finds the stacks that only one loop reads, each round at one index.
-bool LoopPair::collect() {
+/// Where a loop reads one slice of the stack in each round.
+SmallVector<DynamicSliceOp> LoopPair::readsOf(const CountedLoop::Stack &stack,
+                                              WhileOp reader) const {
+  SmallVector<DynamicSliceOp> reads;
+  for (Operation *user : forward.loop()->getResult(stack.position).getUsers()) {
+    auto slice = dyn_cast<DynamicSliceOp>(user);
+    if (slice && slice->getBlock() == &reader.getBody().front() &&
+        takesOneOfFirst(slice))
+      reads.push_back(slice);
+  }
+  return reads;
+}
+
+/// The loop that reads most bytes of this one's stacks. Another layer's forward
+/// loop may read one, too.
+bool LoopPair::choosePartner() {
   WhileOp loop = forward.loop();
+  llvm::MapVector<Operation *, int64_t> bytes; // by reader
+  for (const CountedLoop::Stack &stack : forward.stacks()) {
+    Value result = loop->getResult(stack.position);
+    llvm::SmallSetVector<Operation *, 4> readers;
+    for (Operation *user : result.getUsers())
+      if (auto reader = dyn_cast<WhileOp>(user->getParentOp()))
+        if (reader != loop && reader->getBlock() == loop->getBlock())
+          readers.insert(reader);
+    for (Operation *reader : readers)
+      bytes[reader] += storedBytes(result.getType());
+  }
+  int64_t most = 0;
+  for (auto [reader, read] : bytes)
+    if (read > most) {
+      most = read;
+      backward = cast<WhileOp>(reader);
+    }
+  return backward != nullptr;
+}
+
+/// Finds the stacks that the partner reads, each round at one index.
+bool LoopPair::collect() {
+  std::optional<CountedLoop> counted = CountedLoop::recognize(backward);
+  if (!counted || counted->trips() != forward.trips())
+    return false;
   for (const CountedLoop::Stack &stack : forward.stacks()) {
     if (!forward.isCounter(stack.index()))
       continue;
-    Residual residual{stack, {}};
-    for (Operation *user : loop->getResult(stack.position).getUsers()) {
-      auto slice = dyn_cast<DynamicSliceOp>(user);
-      auto reader = dyn_cast<WhileOp>(user->getParentOp());
-      if (!slice || !takesOneOfFirst(slice) || !reader ||
-          reader->getBlock() != loop->getBlock() || reader == loop ||
-          slice->getBlock() != &reader.getBody().front()) {
-        residual.readers.clear();
-        break;
-      }
-      if (!backward) {
-        std::optional<CountedLoop> counted = CountedLoop::recognize(reader);
-        Value start = slice.getStartIndices().front();
-        if (!counted || counted->trips() != forward.trips() ||
-            !counted->visitsEachOnce(start) ||
-            start.getType() != forward.counter().getType())
-          return false;
-        backward = reader;
-        index = start;
-      }
-      if (reader != backward || slice.getStartIndices().front() != index) {
-        residual.readers.clear();
-        break;
-      }
-      residual.readers.push_back(slice);
+    SmallVector<DynamicSliceOp> readers = readsOf(stack, backward);
+    if (readers.empty())
+      continue;
+    Value start = readers.front().getStartIndices().front();
+    if (!index) {
+      if (!counted->visitsEachOnce(start) ||
+          start.getType() != forward.counter().getType())
+        return false;
+      index = start;
     }
-    if (!residual.readers.empty())
-      residuals.push_back(std::move(residual));
+    bool inOrder = llvm::all_of(readers, [&](DynamicSliceOp reader) {
+      return reader.getStartIndices().front() == index;
+    });
+    // What the partner's own nested operations read cannot be replaced.
+    bool readElsewhere =
+        llvm::any_of(forward.loop()->getResult(stack.position).getUsers(),
+                     [&](Operation *user) {
+                       return backward->isProperAncestor(user) &&
+                              !llvm::is_contained(readers, user);
+                     });
+    if (inOrder && !readElsewhere)
+      residuals.push_back({stack, std::move(readers)});
   }
   return !residuals.empty();
 }
@@ -202,7 +246,25 @@ Value LoopPair::inBackwardRound(Value value, OpBuilder &builder) {
   return result;
 }
 
-int64_t LoopPair::run() {
+/// What a floating-point operation of a contraction costs, in sixteenths of a
+/// byte kept; a transcendental function costs a byte.
+constexpr int64_t pricePerFlop = 1;
+
+/// recomputePrice() at a level above 0.
+std::optional<int64_t> priceAtLevel(Operation *op, int64_t level) {
+  std::optional<int64_t> price = fusion::recomputePrice(op);
+  if (double flops = contractionFlops(op); flops > 0 && !price)
+    price = int64_t(flops) * pricePerFlop;
+  else if (classify(op) == OperationClass::reduction &&
+           op->getNumResults() == 1)
+    price =
+        cast<RankedTensorType>(op->getOperand(0).getType()).getNumElements();
+  if (price)
+    *price >>= 2 * level;
+  return price;
+}
+
+int64_t LoopPair::run(int64_t level) {
   WhileOp loop = forward.loop();
   SmallVector<Value> wanted;
   for (const Residual &residual : residuals)
@@ -211,7 +273,11 @@ int64_t LoopPair::run() {
       fusion::chooseRecomputation(
           wanted, {[&](Value value) { return isInRound(value); },
                    [&](Value value) { return isThereAnyway(value); },
-                   [&](Value value) { return bytesOf(value); }});
+                   [&](Value value) { return bytesOf(value); },
+                   [&](Operation *op) {
+                     return level ? priceAtLevel(op, level)
+                                  : fusion::recomputePrice(op);
+                   }});
   if (!choice)
     return 0;
   copied = std::move(choice->copied);
@@ -273,16 +339,24 @@ struct RecomputeAcrossLoops
   using RecomputeAcrossLoopsPassBase::RecomputeAcrossLoopsPassBase;
 
   void runOnOperation() override {
+    SmallVector<int64_t> savings; // of each pair
     SmallVector<WhileOp> loops;
     getOperation().walk([&](WhileOp loop) { loops.push_back(loop); });
     for (WhileOp loop : loops) {
       Location location = loop.getLoc();
-      if (std::optional<LoopPair> pair = LoopPair::find(loop))
-        if (int64_t saved = pair->run())
+      if (std::optional<LoopPair> pair = LoopPair::find(loop)) {
+        int64_t saved = pair->run(level);
+        savings.push_back(saved);
+        if (saved)
           remark::passed(location, remark::RemarkOpts::name("Saved").category(
                                        "fusion-recompute-across-loops"))
               << remark::metric("Bytes", saved);
+      }
     }
+    if (!savings.empty())
+      getOperation()->setAttr(
+          step::loopSavingsAttrName,
+          Builder(&getContext()).getDenseI64ArrayAttr(savings));
   }
 };
 

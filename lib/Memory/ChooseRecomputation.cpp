@@ -48,7 +48,7 @@ struct ChooseRecomputation
     func::FuncOp main = getOperation();
     if (main.isDeclaration())
       return;
-    RecomputeModel model(main);
+    RecomputeModel model(main.getBody().front());
     solver::RecomputeOptions options;
     options.moves = moves;
     options.nearEnough = 0.02;
@@ -62,6 +62,8 @@ struct ChooseRecomputation
     int64_t base = 0;
     for (const solver::RecomputeProblem::Node &node : model.problem().nodes)
       base += node.cost;
+    for (const solver::RecomputeProblem::Loop &loop : model.problem().loops)
+      base += loop.leastCost();
     Builder builder(&getContext());
     auto integer = [&](StringRef name, int64_t value) {
       return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
@@ -110,7 +112,7 @@ struct ChooseRecomputation
         << remark::metric("Nanoseconds", solution.cost)
         << remark::metric("BoundNanoseconds", solution.bound);
     if (solution.status == solver::RecomputeStatus::Solved)
-      model.apply(solution.order);
+      model.apply(solution.order, solution.rows);
   }
 };
 

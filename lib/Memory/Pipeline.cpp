@@ -11,17 +11,29 @@
 using namespace mlir;
 using namespace tenon;
 
-void memory::buildPlanPipeline(OpPassManager &passes,
-                               const MemoryOptions &options) {
+void memory::buildOrderPipeline(OpPassManager &passes, bool hasBudget) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createOrderOperationsPass());
   functions.addPass(createSeparateResultsPass());
+  if (hasBudget)
+    functions.addPass(createTabulateLoopsPass());
+}
+
+void memory::buildPlacePipeline(OpPassManager &passes,
+                                const MemoryOptions &options) {
+  OpPassManager &functions = passes.nest<func::FuncOp>();
   if (options.temporariesBudget)
     functions.addPass(
         createChooseRecomputationPass({/*budget=*/*options.temporariesBudget,
                                        /*moves=*/options.recomputeMoves}));
   functions.addPass(
       createPlanOffsetsPass({/*problemFile=*/options.problemFile}));
+}
+
+void memory::buildPlanPipeline(OpPassManager &passes,
+                               const MemoryOptions &options) {
+  buildOrderPipeline(passes, options.temporariesBudget.has_value());
+  buildPlacePipeline(passes, options);
 }
 
 void memory::buildLowerPipeline(OpPassManager &passes) {

@@ -6,6 +6,8 @@
 
 #include "tenon/Memory/RecomputeModel.h"
 
+#include "LoopTable.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -39,18 +41,21 @@ int64_t integerAttribute(Operation *op, StringRef name, int64_t otherwise) {
   return attribute ? attribute.getInt() : otherwise;
 }
 
+void addClasses(Block &block, const BufferClasses &buffers,
+                llvm::DenseSet<BufferClasses::Id> &classes) {
+  auto add = [&](Value value) { classes.insert(buffers.classOf(value)); };
+  llvm::for_each(block.getArguments(), add);
+  for (Operation &op : block)
+    llvm::for_each(op.getResults(), add);
+}
+
 /// The most bytes of temporaries that are live inside loops or branches only,
 /// at any moment of the operation.
 class InnerBytes {
 public:
-  InnerBytes(Block &block, const BufferClasses &buffers) : buffers(buffers) {
-    auto isOutside = [&](Value value) {
-      outside.insert(buffers.classOf(value));
-    };
-    llvm::for_each(block.getArguments(), isOutside);
-    for (Operation &op : block)
-      llvm::for_each(op.getResults(), isOutside);
-  }
+  InnerBytes(const BufferClasses &buffers,
+             llvm::DenseSet<BufferClasses::Id> outside)
+      : buffers(buffers), outside(std::move(outside)) {}
 
   int64_t most(Operation *op) {
     std::map<int64_t, int64_t> change; // by time
@@ -90,16 +95,34 @@ public:
 
 private:
   const BufferClasses &buffers;
-  llvm::DenseSet<BufferClasses::Id> outside; // with a value of the block itself
+  llvm::DenseSet<BufferClasses::Id> outside; // what lives elsewhere as well
 };
 
 } // namespace
 
-RecomputeModel::RecomputeModel(func::FuncOp main)
-    : block(main.getBody().front()) {
+RecomputeModel::RecomputeModel(Block &block, Extent) : block(block) {
   formNodes();
-  buffers.emplace(main);
+}
+
+RecomputeModel::RecomputeModel(Block &block)
+    : RecomputeModel(block, Extent::nodesOnly) {
+  Operation *parent = block.getParentOp();
+  auto main = dyn_cast<func::FuncOp>(parent);
+  buffers.emplace(main ? main : parent->getParentOfType<func::FuncOp>());
+  if (!isMain())
+    for (BlockArgument argument : block.getArguments())
+      outside.insert(buffers->classOf(argument));
+  for (; !isa<func::FuncOp>(parent); parent = parent->getParentOp())
+    addClasses(*parent->getBlock(), *buffers, outside);
   addValues();
+}
+
+bool RecomputeModel::isMain() const {
+  return isa<func::FuncOp>(block.getParentOp());
+}
+
+int64_t RecomputeModel::bytesInside() const {
+  return InnerBytes(*buffers, outside).most(block.getParentOp());
 }
 
 Value RecomputeModel::storageOf(Value value) const {
@@ -183,6 +206,9 @@ void RecomputeModel::formNodes() {
     }
     nodes[node].push_back(&op);
     nodeOf[&op] = node;
+    // Rows belong to two nodes; a loop of its own has an empty one behind it.
+    if (op.hasAttr(step::loopRowsAttrName))
+      nodes.emplace_back();
   }
 }
 
@@ -202,8 +228,9 @@ SmallVector<Value> RecomputeModel::readsOf(int32_t node) const {
 }
 
 int64_t RecomputeModel::bytesOf(Value value) const {
-  return (*buffers)[buffers->classOf(value)].segment ==
-                 step::Segment::temporaries
+  BufferClasses::Id id = buffers->classOf(value);
+  return (*buffers)[id].segment == step::Segment::temporaries &&
+                 !outside.contains(id)
              ? planned(storedBytes(value.getType()))
              : 0;
 }
@@ -226,19 +253,26 @@ int64_t RecomputeModel::overwrittenBytes(Operation *op) const {
 }
 
 void RecomputeModel::addValues() {
-  InnerBytes inner(block, *buffers);
+  llvm::DenseSet<BufferClasses::Id> here = outside;
+  addClasses(block, *buffers, here);
+  InnerBytes inner(*buffers, std::move(here));
   llvm::DenseMap<Value, int32_t> numbers;
   SmallVector<std::pair<Value, int32_t>> further; // and who computes it
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node) {
     solver::RecomputeProblem::Node entry;
+    if (nodes[node].empty()) {
+      entry.pinned = true;
+      model.nodes.push_back(entry);
+      continue;
+    }
     Value mainOutput;
     // Bytes beside the node's operands, as its operations run.
     int64_t live = 0, most = std::numeric_limits<int64_t>::min(), chained = 0;
     for (Operation *op : nodes[node]) {
       bool isGroup = isa<step::GroupOp>(op);
+      bool hasRows = op->hasAttr(step::loopRowsAttrName);
       entry.pinned |= !isGroup;
-      entry.cost += std::max<int64_t>(
-          1, integerAttribute(op, step::nanosecondsAttrName, 1));
+      entry.cost += hasRows ? 0 : nanosecondsOf(op);
       int64_t scratch = integerAttribute(op, step::scratchBytesAttrName, 0);
       live -= chained + overwrittenBytes(op);
       chained = 0;
@@ -258,9 +292,10 @@ void RecomputeModel::addValues() {
           further.push_back({result, node});
         }
       }
-      most = std::max(most, live + (!isGroup  ? inner.most(op)
-                                    : scratch ? planned(scratch)
-                                              : 0));
+      most = std::max(most, live + (hasRows    ? 0
+                                    : !isGroup ? inner.most(op)
+                                    : scratch  ? planned(scratch)
+                                               : 0));
     }
     // The problem adds what the node leaves behind.
     entry.workspace = most - entry.bytes;
@@ -287,11 +322,28 @@ void RecomputeModel::addValues() {
     numbers[value] = model.valueCount();
     model.extraOutputs.push_back({node, bytesOf(value)});
   }
+  addLoops();
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node)
     for (Value read : readsOf(node))
       model.edges.push_back({numbers.lookup(read), node});
   for (Value value : leaving)
     model.edges.push_back({numbers.lookup(value), last});
+}
+
+void RecomputeModel::addLoops() {
+  for (auto [node, operations] : llvm::enumerate(nodes)) {
+    if (operations.empty() ||
+        !operations.front()->hasAttr(step::loopRowsAttrName))
+      continue;
+    auto &loop = model.loops.emplace_back();
+    loop.forward = int32_t(node);
+    loop.backward = loop.forward + 1;
+    loop.residual = model.valueCount();
+    model.extraOutputs.push_back({loop.forward, 0});
+    model.edges.push_back({loop.residual, loop.backward});
+    for (const LoopRow &row : readLoopRows(operations.front()))
+      loop.rows.push_back({0, row.bytes, 0, row.nanoseconds, 0});
+  }
 }
 
 int64_t RecomputeModel::valueBytes() const {
@@ -392,7 +444,23 @@ private:
 
 } // namespace
 
-void RecomputeModel::apply(ArrayRef<int32_t> order) {
+void RecomputeModel::applyPlan(Block &block, ArrayRef<int32_t> order,
+                               ArrayRef<int32_t> rows) {
+  RecomputeModel(block, Extent::nodesOnly).apply(order, rows);
+}
+
+void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
+  for (const auto &operations : nodes) {
+    if (operations.empty() ||
+        !operations.front()->hasAttr(step::loopRowsAttrName))
+      continue;
+    auto loop = cast<stablehlo::WhileOp>(operations.front());
+    LoopRow row = readLoopRows(loop)[rows.front()];
+    rows = rows.drop_front();
+    loop->removeAttr(step::loopRowsAttrName);
+    if (!row.order.empty())
+      applyPlan(loop.getBody().front(), row.order, row.rows);
+  }
   SmallVector<Operation *> constants, names;
   for (Operation &op : block.without_terminator()) {
     if (matchPattern(&op, m_Constant()))
@@ -407,8 +475,13 @@ void RecomputeModel::apply(ArrayRef<int32_t> order) {
   std::vector<bool> hasRun(nodes.size(), false);
   Builder attributes(block.getParentOp()->getContext());
   for (int32_t node : order) {
+    // What holds values that leave has no operations, nor a place in `nodes` if
+    // only these were formed.
+    if (size_t(node) >= nodes.size())
+      continue;
     for (Operation *op : nodes[node]) {
-      op->setAttr(step::nodeAttrName, attributes.getI64IntegerAttr(node));
+      if (isMain())
+        op->setAttr(step::nodeAttrName, attributes.getI64IntegerAttr(node));
       if (hasRun[node])
         writer.copy(op);
       else

@@ -185,6 +185,8 @@ static std::string checkRecomputation(const Index &index,
   int64_t base = 0;
   for (const solver::RecomputeProblem::Node &node : problem.nodes)
     base += node.cost;
+  for (const solver::RecomputeProblem::Loop &loop : problem.loops)
+    base += loop.leastCost();
   int64_t gap = solution.cost - solution.bound;
   proved.push_back(
       "recomputation  " +

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import Step, Steps, differing, refused, succeed
 
-NAMES = ("04_chargpt", "10_vit_tiny")
+NAMES = ("04_chargpt", "08_lstm", "10_vit_tiny", "12_chargpt_accum")
 
 
 @pytest.fixture(params=NAMES)

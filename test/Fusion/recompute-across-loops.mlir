@@ -1,4 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --fusion-recompute-across-loops | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --fusion-recompute-across-loops=level=1 | FileCheck %s --check-prefix=LEVEL1
 
 // Both values that are read again follow from the product, which no stack holds
 // yet: it is stacked instead of them, and read at the index of the round that
@@ -143,4 +144,84 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
     stablehlo.return %n, %h : tensor<i32>, tensor<8xf32>
   }
   return %1#1 : tensor<8xf32>
+}
+
+// -----
+
+// Two loops read what the first one stacks; the partner is the one that reads
+// most. For next to nothing, no product is computed again; a level higher it is,
+// from the slice of the weights and the value that is stacked anyway.
+
+// CHECK-LABEL: func.func @layers
+// CHECK-SAME: step.loop_savings = array<i64: 0>
+// CHECK: stablehlo.while
+// CHECK-SAME: tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>, tensor<3x8x8xf32>
+// CHECK-COUNT-1: stablehlo.dot_general
+// CHECK-NOT: stablehlo.dot_general
+
+// LEVEL1-LABEL: func.func @layers
+// LEVEL1-SAME: step.loop_savings = array<i64: 768>
+// LEVEL1: %[[FORWARD:.*]]:3 = stablehlo.while
+// LEVEL1-SAME: tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>
+// LEVEL1: stablehlo.dot_general
+// LEVEL1: stablehlo.while
+// LEVEL1-NOT: stablehlo.dot_general
+// LEVEL1: stablehlo.while
+// LEVEL1: %[[AT:.*]] = stablehlo.subtract
+// LEVEL1: %[[READ:.*]] = stablehlo.dynamic_slice %[[FORWARD]]#2, %[[AT]]
+// LEVEL1: %[[X:.*]] = stablehlo.reshape %[[READ]]
+// LEVEL1: %[[PART:.*]] = stablehlo.dynamic_slice %arg1, %[[AT]]
+// LEVEL1: %[[W:.*]] = stablehlo.reshape %[[PART]]
+// LEVEL1: %[[DOT:.*]] = stablehlo.dot_general %[[X]], %[[W]]
+// LEVEL1: stablehlo.tanh %[[DOT]]
+func.func @layers(%x: tensor<8x8xf32>, %w: tensor<3x8x8xf32>) -> tensor<8x8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %start = stablehlo.constant dense<0.0> : tensor<3x8x8xf32>
+  %0:4 = stablehlo.while(%i = %zero, %v = %x, %a = %start, %b = %start) : tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>, tensor<3x8x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %ws = stablehlo.dynamic_slice %w, %i, %zero, %zero, sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %wi = stablehlo.reshape %ws : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+    %p = stablehlo.dot_general %v, %wi, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %s = stablehlo.tanh %p : tensor<8x8xf32>
+    %v1 = stablehlo.reshape %v : (tensor<8x8xf32>) -> tensor<1x8x8xf32>
+    %s1 = stablehlo.reshape %s : (tensor<8x8xf32>) -> tensor<1x8x8xf32>
+    %as = stablehlo.dynamic_update_slice %a, %v1, %i, %zero, %zero : (tensor<3x8x8xf32>, tensor<1x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x8xf32>
+    %bs = stablehlo.dynamic_update_slice %b, %s1, %i, %zero, %zero : (tensor<3x8x8xf32>, tensor<1x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x8xf32>
+    %y = stablehlo.add %v, %s : tensor<8x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %y, %as, %bs : tensor<i32>, tensor<8x8xf32>, tensor<3x8x8xf32>, tensor<3x8x8xf32>
+  }
+  // Another forward loop, which is no partner.
+  %1:2 = stablehlo.while(%i = %zero, %v = %0#1) : tensor<i32>, tensor<8x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %r = stablehlo.dynamic_slice %0#2, %i, %zero, %zero, sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %r1 = stablehlo.reshape %r : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+    %y = stablehlo.add %v, %r1 : tensor<8x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %y : tensor<i32>, tensor<8x8xf32>
+  }
+  %2:2 = stablehlo.while(%i = %zero, %g = %1#1) : tensor<i32>, tensor<8x8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %k = stablehlo.subtract %two, %i : tensor<i32>
+    %r = stablehlo.dynamic_slice %0#2, %k, %zero, %zero, sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %t = stablehlo.dynamic_slice %0#3, %k, %zero, %zero, sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %u = stablehlo.add %r, %t : tensor<1x8x8xf32>
+    %u1 = stablehlo.reshape %u : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+    %h = stablehlo.multiply %g, %u1 : tensor<8x8xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %h : tensor<i32>, tensor<8x8xf32>
+  }
+  return %2#1 : tensor<8x8xf32>
 }

@@ -46,6 +46,11 @@ double sumOverRuns(
     mlir::Region &region, llvm::function_ref<double(mlir::Operation *)> amount,
     llvm::function_ref<void(mlir::Operation *)> unknown =
         [](mlir::Operation *) {});
+/// The same for one operation.
+double sumOverRuns(
+    mlir::Operation *op, llvm::function_ref<double(mlir::Operation *)> amount,
+    llvm::function_ref<void(mlir::Operation *)> unknown =
+        [](mlir::Operation *) {});
 
 struct OperationCount {
   double flops = 0; // of dots and convolutions, loops multiplied out

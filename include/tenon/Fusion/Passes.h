@@ -40,7 +40,12 @@ struct FusionOptions {
   std::string libraryInstructionSet = "avx2";
   /// Whose predicted times decide what is merged.
   target::Target machine = *target::builtInTarget("x86-64-v3");
+  /// How much is computed again between loops rather than stacked: 0 for what
+  /// costs next to nothing, up to mostLoopLevel for all there is.
+  int64_t loopLevel = 0;
 };
+
+constexpr int64_t mostLoopLevel = 5;
 
 /// Step form to grouped form.
 void buildFusionPipeline(mlir::OpPassManager &passes,

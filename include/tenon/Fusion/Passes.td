@@ -14,7 +14,10 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
   let description = [{
     Of the values that every round of a loop stacks for the rounds of another
     one, those that follow element by element from others are computed again in
-    the round that reads them. A minimum cut chooses which are stacked.
+    the round that reads them. A minimum cut chooses which are stacked. At higher
+    levels, for a memory budget, contractions and reductions are computed again,
+    too. `step.loop_savings` on the function says how many bytes each pair of
+    loops stacks less.
 
     ```mlir
     // before
@@ -53,7 +56,7 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
       return %1#1 : tensor<8xf32>
     }
     // after
-    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> attributes {step.loop_savings = array<i64: 96>} {
       %c = stablehlo.constant dense<0> : tensor<i32>
       %c_0 = stablehlo.constant dense<1> : tensor<i32>
       %c_1 = stablehlo.constant dense<3> : tensor<i32>
@@ -90,6 +93,11 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
     }
     ```
   }];
+  let options = [
+    Option<"level", "level", "int64_t", "0",
+           "0 for what costs next to nothing; each level more makes computing "
+           "again four times cheaper against bytes, contractions included">,
+  ];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 

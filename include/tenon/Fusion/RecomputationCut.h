@@ -35,6 +35,9 @@ struct RecomputationScope {
   llvm::function_ref<bool(mlir::Value)> isThereAnyway;
   /// The bytes that keeping the value takes.
   llvm::function_ref<int64_t(mlir::Value)> bytesOf;
+  /// What computing again costs.
+  llvm::function_ref<std::optional<int64_t>(mlir::Operation *)> priceOf =
+      recomputePrice;
 };
 
 struct RecomputationChoice {

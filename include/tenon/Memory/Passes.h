@@ -32,6 +32,12 @@ struct MemoryOptions {
   int64_t recomputeMoves = 200'000;
 };
 
+/// The part of the stage `plan` that does not depend on the budget: the order,
+/// separate results, and the ways to run each loop if there is one.
+void buildOrderPipeline(mlir::OpPassManager &passes, bool hasBudget);
+/// What follows: recomputation and places.
+void buildPlacePipeline(mlir::OpPassManager &passes,
+                        const MemoryOptions &options);
 /// Grouped form to scheduled form.
 void buildPlanPipeline(mlir::OpPassManager &passes,
                        const MemoryOptions &options);

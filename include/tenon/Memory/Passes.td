@@ -75,6 +75,117 @@ def OrderOperationsPass : Pass<"memory-order-operations", "::mlir::func::FuncOp"
   }];
 }
 
+def TabulateLoopsPass : Pass<"memory-tabulate-loops", "::mlir::func::FuncOp"> {
+  let summary = "list plans of each loop's body";
+  let description = [{
+    Solves the recomputation problem of each loop's body for several budgets,
+    inner loops first, and leaves the plans on the loop: what each needs inside
+    the loop, how long all rounds take, and the order of the body's nodes. The
+    first row is the body as it stands. A loop whose body cannot do with less
+    gets no table. `memory-choose-recomputation` chooses a row and removes the
+    table.
+
+    ```mlir
+    // before: predicted times on the groups; %a is read by the second group
+    // and the last, and cheap
+    func.func @main(%x: tensor<16x16xf32>, %n: tensor<i32>) -> tensor<16x16xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<16x16xf32> cond {
+        %0 = step.group elementwise(%i, %n) attributes {step.nanoseconds = 1 : i64} : (tensor<i32>, tensor<i32>) -> tensor<i1> {
+        ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+          %1 = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          step.yield %1 : tensor<i1>
+        }
+        stablehlo.return %0 : tensor<i1>
+      } do {
+        %next = step.group elementwise(%i) attributes {step.nanoseconds = 1 : i64} : (tensor<i32>) -> tensor<i32> {
+        ^bb0(%p: tensor<i32>):
+          %one = stablehlo.constant dense<1> : tensor<i32>
+          %1 = stablehlo.add %p, %one : tensor<i32>
+          step.yield %1 : tensor<i32>
+        }
+        %a = step.group row(%c) attributes {step.nanoseconds = 2 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+        ^bb0(%p: tensor<16x16xf32>):
+          %1 = stablehlo.tanh %p : tensor<16x16xf32>
+          step.yield %1 : tensor<16x16xf32>
+        }
+        %b = step.group row(%a) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+        ^bb0(%p: tensor<16x16xf32>):
+          %1 = stablehlo.exponential %p : tensor<16x16xf32>
+          step.yield %1 : tensor<16x16xf32>
+        }
+        %d:2 = step.group row(%b) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+        ^bb0(%p: tensor<16x16xf32>):
+          %1 = stablehlo.exponential %p : tensor<16x16xf32>
+          %2 = stablehlo.tanh %p : tensor<16x16xf32>
+          step.yield %1, %2 : tensor<16x16xf32>, tensor<16x16xf32>
+        }
+        %e = step.group elementwise(%c, %a, %d#0, %d#1) attributes {step.nanoseconds = 20 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+        ^bb0(%o: tensor<16x16xf32>, %p: tensor<16x16xf32>, %q: tensor<16x16xf32>, %s: tensor<16x16xf32>):
+          %1 = stablehlo.add %p, %q : tensor<16x16xf32>
+          %2 = stablehlo.add %1, %s : tensor<16x16xf32>
+          %3 = stablehlo.add %2, %o : tensor<16x16xf32>
+          step.yield %3 : tensor<16x16xf32>
+        }
+        stablehlo.return %next, %e : tensor<i32>, tensor<16x16xf32>
+      }
+      return %r#1 : tensor<16x16xf32>
+    }
+    // after
+    func.func @main(%x: tensor<16x16xf32>, %n: tensor<i32>) -> tensor<16x16xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<16x16xf32> attributes {
+        step.loop_rows = [{bytes = 4160 : i64, nanoseconds = 44 : i64, order = array<i32>, rows = array<i32>},
+                          {bytes = 3136 : i64, nanoseconds = 46 : i64, order = array<i32: 0, 1, 2, 3, 1, 4>, rows = array<i32>} ]} cond {
+        %0 = step.group elementwise(%i, %n) attributes {step.nanoseconds = 1 : i64} : (tensor<i32>, tensor<i32>) -> tensor<i1> {
+        ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+          %1 = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          step.yield %1 : tensor<i1>
+        }
+        stablehlo.return %0 : tensor<i1>
+      } do {
+        %next = step.group elementwise(%i) attributes {step.nanoseconds = 1 : i64} : (tensor<i32>) -> tensor<i32> {
+        ^bb0(%p: tensor<i32>):
+          %one = stablehlo.constant dense<1> : tensor<i32>
+          %1 = stablehlo.add %p, %one : tensor<i32>
+          step.yield %1 : tensor<i32>
+        }
+        %a = step.group row(%c) attributes {step.nanoseconds = 2 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+        ^bb0(%p: tensor<16x16xf32>):
+          %1 = stablehlo.tanh %p : tensor<16x16xf32>
+          step.yield %1 : tensor<16x16xf32>
+        }
+        %b = step.group row(%a) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+        ^bb0(%p: tensor<16x16xf32>):
+          %1 = stablehlo.exponential %p : tensor<16x16xf32>
+          step.yield %1 : tensor<16x16xf32>
+        }
+        %d:2 = step.group row(%b) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+        ^bb0(%p: tensor<16x16xf32>):
+          %1 = stablehlo.exponential %p : tensor<16x16xf32>
+          %2 = stablehlo.tanh %p : tensor<16x16xf32>
+          step.yield %1, %2 : tensor<16x16xf32>, tensor<16x16xf32>
+        }
+        %e = step.group elementwise(%c, %a, %d#0, %d#1) attributes {step.nanoseconds = 20 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+        ^bb0(%o: tensor<16x16xf32>, %p: tensor<16x16xf32>, %q: tensor<16x16xf32>, %s: tensor<16x16xf32>):
+          %1 = stablehlo.add %p, %q : tensor<16x16xf32>
+          %2 = stablehlo.add %1, %s : tensor<16x16xf32>
+          %3 = stablehlo.add %2, %o : tensor<16x16xf32>
+          step.yield %3 : tensor<16x16xf32>
+        }
+        stablehlo.return %next, %e : tensor<i32>, tensor<16x16xf32>
+      }
+      return %r#1 : tensor<16x16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"rows", "rows", "int32_t", "8", "how many budgets to try for a body">,
+    Option<"moves", "moves", "int64_t", "20000", "effort of the solver for each">,
+  ];
+  let dependentDialects = ["::tenon::step::StepDialect"];
+}
+
 def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func::FuncOp"> {
   let summary = "compute values again that do not fit in memory";
   let description = [{

@@ -6,7 +6,10 @@
 // A node of the problem is a group with its predicted time, or several that run
 // one after the other and share one buffer: an element-wise group that
 // overwrites the result of the group before it adds no bytes, so the two are
-// one choice. Loops, conditionals and what else is no group run exactly once.
+// one choice. Loops, conditionals and what else is no group run exactly once; a
+// loop with step::loopRowsAttrName is run in one of these ways, each with its
+// own peak and time (TabulateLoops.cpp). The block may be the body of a loop:
+// what the loop carries or captures then has its place outside.
 // Bytes are counted as they are placed when everything is kept (BufferClasses):
 // a value that is written straight into state or results takes none, and one
 // that is written over an operand is counted once. Reshapes and barriers are
@@ -32,9 +35,10 @@ namespace tenon::memory {
 
 class RecomputeModel {
 public:
-  /// `main` is in grouped form, ordered, with separate results; groups carry
+  /// `block` is that of @main, or the body of a loop in it; @main is in grouped
+  /// form, ordered, with separate results; groups carry
   /// step::nanosecondsAttrName.
-  explicit RecomputeModel(mlir::func::FuncOp main);
+  explicit RecomputeModel(mlir::Block &block);
 
   /// Costs in nanoseconds, sizes in bytes.
   const solver::RecomputeProblem &problem() const { return model; }
@@ -51,15 +55,29 @@ public:
   /// Those with bytes, in order.
   std::vector<Exclusion> exclusions() const;
 
+  /// The most bytes that are live at once inside the loop whose body the block
+  /// is, and nowhere outside.
+  int64_t bytesInside() const;
+
   /// Puts the operations into the order of a plan, with copies marked
-  /// step::recomputedAttrName where a node is repeated. The model is stale
-  /// afterwards.
-  void apply(llvm::ArrayRef<int32_t> order);
+  /// step::recomputedAttrName where a node is repeated, and runs loop i of the
+  /// problem as its row rows[i] says. The model is stale afterwards.
+  void apply(llvm::ArrayRef<int32_t> order, llvm::ArrayRef<int32_t> rows);
+
+  /// The same for a block of which only the plan is known, the body of a loop.
+  static void applyPlan(mlir::Block &block, llvm::ArrayRef<int32_t> order,
+                        llvm::ArrayRef<int32_t> rows);
 
 private:
+  enum class Extent { nodesOnly };
+  RecomputeModel(mlir::Block &block, Extent);
+
+  bool isMain() const;
   void hoistNames();
   void formNodes();
   void addValues();
+  /// Gives the nodes that are loops their rows.
+  void addLoops();
   int32_t nodeToJoin(mlir::Operation *op) const;
   /// What the value takes among the temporaries.
   int64_t bytesOf(mlir::Value value) const;
@@ -71,6 +89,8 @@ private:
 
   mlir::Block &block;
   std::optional<BufferClasses> buffers; // when everything is kept
+  /// Those with a value of an enclosing block, or that the loop carries.
+  llvm::DenseSet<BufferClasses::Id> outside;
   solver::RecomputeProblem model;
   std::vector<llvm::SmallVector<mlir::Operation *, 2>> nodes;
   llvm::DenseMap<mlir::Operation *, int32_t> nodeOf;

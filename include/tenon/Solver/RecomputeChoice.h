@@ -141,6 +141,14 @@ struct RecomputeProblem {
     /// An output of `forward`.
     int32_t residual = 0;
     std::vector<Row> rows;
+
+    /// Of the cheapest row.
+    int64_t leastCost() const {
+      int64_t least = rows.empty() ? 0 : rows.front().cost();
+      for (const Row &row : rows)
+        least = row.cost() < least ? row.cost() : least;
+      return least;
+    }
   };
 
   std::vector<Node> nodes;

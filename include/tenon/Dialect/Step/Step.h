@@ -70,6 +70,15 @@ inline constexpr llvm::StringLiteral recomputedAttrName = "step.recomputed";
 /// Attribute of operations of scheduled form under a budget, i64: their node in
 /// the recomputation problem.
 inline constexpr llvm::StringLiteral nodeAttrName = "step.node";
+/// On @main: bytes that each pair of loops stacks less than it was written to.
+inline constexpr llvm::StringLiteral loopSavingsAttrName = "step.loop_savings";
+/// On a grouped module whose loops compute values again for a budget: {bytes,
+/// nanoseconds} of the plan that keeps everything.
+inline constexpr llvm::StringLiteral keepingEverythingAttrName =
+    "step.keeping_everything";
+/// On a loop before what to recompute is chosen: the ways to run its body, each
+/// {bytes, nanoseconds, order, rows} (lib/Memory/LoopTable.h).
+inline constexpr llvm::StringLiteral loopRowsAttrName = "step.loop_rows";
 /// Group attribute of scheduled form, #step.place: where that memory lies.
 inline constexpr llvm::StringLiteral scratchPlaceAttrName =
     "step.scratch_place";
