@@ -29,7 +29,7 @@ STEPS = 3
 # A program of a pack gets one of these layers at a time.
 LAYERS = (
     "dense", "relu", "residual", "dropout", "center", "normalize", "shared", "statistics", "views", "softmax", "loop",
-    "branch", "kept",
+    "branch", "kept", "scan", "microbatches",
 )  # fmt: skip
 
 
@@ -118,6 +118,47 @@ class Module:
     def reshape(self, x: Value, shape: tuple[int, ...]) -> Value:
         """Another view."""
         return self.emit(f"reshape {x.name} : ({x.type}) -> {{type}}", shape)
+
+    def slice_at(self, stack: Value, index: Value) -> Value:
+        """What a stack holds at an index."""
+        zeros = [self.constant(0, (), "i32") for _ in stack.shape[1:]]
+        shape = (1, *stack.shape[1:])
+        part = self.emit(
+            f"dynamic_slice {', '.join(v.name for v in (stack, index, *zeros))}, sizes = [{', '.join(map(str, shape))}] : "
+            f"({', '.join(v.type for v in (stack, index, *zeros))}) -> {{type}}",
+            shape,
+        )
+        return self.reshape(part, stack.shape[1:])
+
+    def put_at(self, stack: Value, index: Value, value: Value) -> Value:
+        """The stack with a value at an index."""
+        operands = (stack, self.reshape(value, (1, *value.shape)), index, *(self.constant(0, (), "i32") for _ in value.shape))
+        return self.emit(
+            f"dynamic_update_slice {', '.join(v.name for v in operands)} : ({', '.join(v.type for v in operands)}) -> {{type}}",
+            stack.shape,
+        )
+
+    def rounds(self, trips: int, starts: list[Value], body: Callable[[Value, list[Value]], list[Value]]) -> list[Value]:
+        """A loop that counts from 0 to `trips`; `body` gets the counter and what is carried, and returns what goes on."""
+        starts = [self.constant(0, (), "i32"), *starts]
+        self.count += 1
+        n, outside, self.lines = self.count, self.lines, []
+        carried = [Value(f"%i{n}_{i}", start.shape, start.element) for i, start in enumerate(starts)]
+        following = body(carried[0], carried[1:])
+        one = self.constant(1, (), "i32")
+        following = [self.emit(f"add {carried[0].name}, {one.name} : {{type}}", (), "i32"), *following]
+        inside, self.lines = self.lines, outside
+        types = ", ".join(start.type for start in starts)
+        bound = ", ".join(f"{name.name} = {start.name}" for name, start in zip(carried, starts, strict=True))
+        self.lines.append(
+            f"%v{n}:{len(starts)} = stablehlo.while({bound}) : {types} cond {{\n"
+            f"      %l{n} = stablehlo.constant dense<{trips}> : tensor<i32>\n"
+            f"      %c{n} = stablehlo.compare LT, {carried[0].name}, %l{n} : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+            f"      stablehlo.return %c{n} : tensor<i1>\n    }} do {{\n      "
+            + "\n      ".join(inside)
+            + f"\n      stablehlo.return {', '.join(value.name for value in following)} : {types}\n    }}"
+        )
+        return [Value(f"%v{n}#{i}", start.shape, start.element) for i, start in enumerate(starts)][1:]
 
     def positive(self, x: Value, yes: Value) -> Value:
         """`yes` where x > 0, else 0."""
@@ -372,6 +413,69 @@ class Program:
         )
         self.back.append(lambda gradient: gradient)
         return m.binary("add", x, Value(f"%v{n}#1", x.shape))
+
+    def scan(self, x: Value) -> Value:
+        """Equal layers in a loop that stacks what the loop of the way back reads."""
+        m, trips = self.m, int(self.random.integers(2, 6))
+        weights = self.parameter(trips, x.shape[1], x.shape[1])
+        wide = bool(self.random.random() < 0.5)  # stacks what follows from other stacks, too
+        stack = m.constant(0.0, (trips, *x.shape))
+
+        def forward(index: Value, carried: list[Value]) -> list[Value]:
+            y, *stacks = carried
+            product = m.dot(y, m.slice_at(weights, index))
+            activated = m.unary("tanh", product)
+            slope = m.binary("subtract", m.constant(1.0, x.shape), m.binary("multiply", activated, activated))
+            kept = [y, activated, slope] if wide else [y, slope]
+            return [m.binary("add", y, activated), *(m.put_at(s, index, v) for s, v in zip(stacks, kept, strict=True))]
+
+        y, *stacks = m.rounds(trips, [x, *([stack] * (3 if wide else 2))], forward)
+
+        def back(gradient: Value) -> Value:
+            def backward(counter: Value, carried: list[Value]) -> list[Value]:
+                outer, sums = carried
+                last = m.constant(trips - 1, (), "i32")
+                index = m.emit(f"subtract {last.name}, {counter.name} : {{type}}", (), "i32")
+                kept = [m.slice_at(s, index) for s in stacks]
+                inner = m.binary("multiply", outer, kept[-1])
+                if wide:
+                    inner = m.binary("add", inner, m.scale(kept[1], 1e-2))
+                weight = m.slice_at(weights, index)
+                sums = m.put_at(sums, index, m.dot(kept[0], inner, 0, 0))
+                return [m.binary("add", outer, m.dot(inner, weight, 1, 1)), sums]
+
+            outer, sums = m.rounds(trips, [gradient, m.constant(0.0, weights.shape)], backward)
+            self.accumulate(weights, sums)
+            return outer
+
+        self.back.append(back)
+        return y
+
+    def microbatches(self, x: Value) -> Value:
+        """A loop whose rounds go forward and back through some layers of their own and add up gradients."""
+        m, trips, width = self.m, int(self.random.integers(2, 5)), x.shape[1]
+        batch = m.argument(self.uniform(trips, *x.shape))
+        weights = [self.parameter(width, width) for _ in range(int(self.random.integers(2, 5)))]
+
+        def body(index: Value, sums: list[Value]) -> list[Value]:
+            inputs = [m.binary("add", x, m.slice_at(batch, index))]
+            outputs: list[Value] = []
+            for weight in weights:
+                outputs.append(m.unary("tanh", m.dot(inputs[-1], weight)))
+                inputs.append(m.scale(outputs[-1], 1.5))
+            gradient, gradients = m.scale(inputs[-1], 2.0), []
+            for weight, entry, y in reversed(list(zip(weights, inputs, outputs, strict=False))):
+                slope = m.binary("subtract", m.constant(1.0, y.shape), m.binary("multiply", y, y))
+                gradient = m.binary("multiply", gradient, slope)
+                gradients.append(m.dot(entry, gradient, 0, 0))
+                gradient = m.dot(gradient, weight, 1, 1)
+            return [m.binary("add", known, new) for known, new in zip(sums, reversed(gradients), strict=True)]
+
+        zero = m.constant(0.0, (width, width))
+        for weight, total in zip(weights, m.rounds(trips, [zero] * len(weights), body), strict=True):
+            self.accumulate(weight, total)
+        self.back.append(lambda gradient: gradient)
+        return m.scale(x, 0.75)
 
     def branch(self, x: Value) -> Value:
         """One of two branches, chosen by an argument; the derivative is the same."""

@@ -27,6 +27,8 @@ TRAPS = {
     "other names of a value are not counted twice": ("views", "dense", "views", "dense", "views", "dense"),
     "copies stay copies": ("softmax", "dense", "softmax", "dense", "normalize", "dense"),
     "loops of zero trips and more": ("loop", "dense", "dense", "loop", "dense", "dense"),
+    "a pair of loops with stacks between them": ("scan", "dense", "scan", "dense", "dense", "dense"),
+    "a loop that goes forward and back in each round": ("microbatches", "dense", "microbatches", "dense", "dense", "dense"),
     "one of two branches": ("branch", "dense", "dense", "branch", "dense", "dense"),
     "a layer that is used twice": ("shared", "dense", "shared", "dense", "dense", "dense"),
     "running statistics are updated once": ("statistics", "dense", "statistics", "dense", "statistics", "dense"),
