@@ -27,6 +27,7 @@
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Memory/OffloadPlan.h"
 #include "tenon/Memory/Passes.h"
 #include "tenon/Package/ObjectForm.h"
 #include "tenon/Simplify/Pipeline.h"
@@ -57,6 +58,7 @@ public:
 
   CompileResult run();
   ExitCode planFrontier(int64_t count, llvm::raw_ostream &out);
+  ExitCode planOffload(int64_t count, llvm::raw_ostream &out);
   ExitCode measureMemory(StepMemory &memory);
 
 private:
@@ -468,6 +470,48 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   return exitOk;
 }
 
+ExitCode Compilation::planOffload(int64_t count, llvm::raw_ostream &out) {
+  if (ExitCode code = runStages(Stage::group); code != exitOk)
+    return code;
+  if (machine.hostLink == 0)
+    return fail(exitUserError,
+                "the machine '" + machine.name +
+                    "' has no link to a host's memory; describe one with "
+                    "--machine=FILE.json and gigabytes_per_second.host_link");
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return exitInternal;
+  codegen::annotateScratch(*module, features);
+  cost::annotateTimes(main.getBody(), machine);
+  ExitCode code = runPasses([](OpPassManager &passes) {
+    memory::buildOrderPipeline(passes, /*hasBudget=*/true);
+  });
+  if (code != exitOk)
+    return code;
+  std::string error;
+  auto points = memory::planOffload(
+      main, {machine.hostLink, machine.overheads.launch}, count, error);
+  if (!points)
+    return fail(exitInternal, "a plan with offload is wrong: " + error);
+  out << " temporaries   waits   moved bytes  runs again  predicted ms     "
+         "bound ms  more work  without link\n";
+  for (const memory::OffloadPoint &point : *points) {
+    std::string without =
+        point.timeWithout
+            ? llvm::formatv("{0:f3} ms", *point.timeWithout / 1e6).str()
+            : "no plan found";
+    out << llvm::formatv(
+        "{0,12} {1,7} {2,13} {3,11} {4,13:f3} {5,12:f3} {6,8:f2} %  {7}\n",
+        printBytes(point.budget), point.copies, printBytes(point.copiedBytes),
+        point.repeated, point.time / 1e6, point.timeBound / 1e6,
+        100.0 * double(point.time - point.baseTime) /
+            double(std::max<int64_t>(point.baseTime, 1)),
+        without);
+  }
+  out << "offload is planned and priced; nothing executes it yet\n";
+  return exitOk;
+}
+
 /// What the step needs with everything kept, and at least.
 ExitCode Compilation::measureMemory(StepMemory &memory) {
   plansForBudgets = true;
@@ -508,6 +552,11 @@ CompileResult driver::compile(const CompileOptions &options) {
 ExitCode driver::planFrontier(const CompileOptions &options, int64_t count,
                               llvm::raw_ostream &out) {
   return Compilation(options).planFrontier(count, out);
+}
+
+ExitCode driver::planOffload(const CompileOptions &options, int64_t count,
+                             llvm::raw_ostream &out) {
+  return Compilation(options).planOffload(count, out);
 }
 
 ExitCode driver::planBatches(const CompileOptions &options,

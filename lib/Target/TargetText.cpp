@@ -49,6 +49,7 @@ void visitFields(TargetType &target, Visitor &&visit) {
   rate("gigabytes_per_second", "copy", target.memory.copy);
   rate("gigabytes_per_second", "read", target.memory.read);
   rate("gigabytes_per_second", "cached_copy", target.memory.cachedCopy);
+  visit.optional({"gigabytes_per_second", "host_link"}, target.hostLink, 1e9);
   visit.positive({"overhead_microseconds", "launch"}, target.overheads.launch,
                  1e-6);
   visit.positive({"overhead_microseconds", "barrier"}, target.overheads.barrier,
@@ -83,6 +84,10 @@ struct Writing {
     digits.precision(4);
     digits << value / unit;
     at(path) = std::stod(digits.str());
+  }
+  void optional(Path path, double value, double unit) {
+    if (value > 0)
+      positive(path, value, unit);
   }
 };
 
@@ -154,6 +159,15 @@ struct Reading {
       return fail(path, value->dump(), "a positive number");
     into = number * unit;
   }
+  void optional(Path path, double &into, double unit) {
+    const Json *place = &root;
+    for (const char *key : path)
+      if (!place->is_object() || !place->contains(key))
+        return;
+      else
+        place = &(*place)[key];
+    positive(path, into, unit);
+  }
 
   /// A misspelt field would otherwise be ignored in silence.
   void rejectUnknown(const Json &object, const std::string &prefix) {
@@ -164,7 +178,7 @@ struct Reading {
       else if (std::ranges::find(known, path) == known.end() && fault.empty())
         fault = "field '" + path +
                 "': found an unknown field, expected only "
-                "those that tenon calibrate writes";
+                "those of a machine description";
     }
   }
 };

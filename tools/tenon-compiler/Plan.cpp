@@ -28,6 +28,10 @@ int tool::runPlan(Arguments arguments, Modules *) {
   parser.number("frontier", frontier, "K",
                 "predicted step times under K budgets, from the smallest to "
                 "keeping everything");
+  int64_t offload = 0;
+  parser.number("offload", offload, "K",
+                "predicted step times if values may wait in the host's memory, "
+                "for K sizes of temporaries; --machine has to have a link");
   std::string also;
   parser.text(
       "also", also, "FILE.mlir",
@@ -40,11 +44,13 @@ int tool::runPlan(Arguments arguments, Modules *) {
     return *code;
   options.input = inputs.front();
   options.to = driver::Stage::plan;
-  if (frontier > 1000) {
-    llvm::errs() << "error: --frontier=" << frontier
-                 << " is out of range, expected 1 to 1000\n";
-    return exitBadUsage;
-  }
+  for (auto [name, count] :
+       {std::pair("--frontier=", frontier), std::pair("--offload=", offload)})
+    if (count > 1000) {
+      llvm::errs() << "error: " << name << count
+                   << " is out of range, expected 1 to 1000\n";
+      return exitBadUsage;
+    }
   if (options.memoryBudget && also.empty()) {
     llvm::errs() << "error: --memory-budget needs --also=FILE.mlir here; "
                     "tenon compile plans for a budget\n";
@@ -56,11 +62,14 @@ int tool::runPlan(Arguments arguments, Modules *) {
   if (frontier)
     if (auto code = driver::planFrontier(options, frontier, llvm::outs()))
       return code;
+  if (offload)
+    if (auto code = driver::planOffload(options, offload, llvm::outs()))
+      return code;
   if (options.dumpProblems.empty()) {
-    if (frontier || !also.empty())
+    if (frontier || offload || !also.empty())
       return exitOk;
-    llvm::errs() << "error: what for? pass --frontier=K, --also=FILE.mlir or "
-                    "--dump-problems=DIR\n";
+    llvm::errs() << "error: what for? pass --frontier=K, --offload=K, "
+                    "--also=FILE.mlir or --dump-problems=DIR\n";
     return exitBadUsage;
   }
   if (std::error_code code =

@@ -94,6 +94,12 @@ CompileResult compile(const CompileOptions &options);
 ExitCode planFrontier(const CompileOptions &options, int64_t count,
                       llvm::raw_ostream &out);
 
+/// Plans options.input for a machine with a link to a host's memory, where
+/// values may wait, and prints what that costs under `count` sizes of
+/// temporaries.
+ExitCode planOffload(const CompileOptions &options, int64_t count,
+                     llvm::raw_ostream &out);
+
 /// Plans options.input and `other`, an export of the same step with another
 /// batch size, and prints what both need and the largest batch that would fit
 /// options.memoryBudget, if that is given.

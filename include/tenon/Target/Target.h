@@ -79,6 +79,9 @@ struct Target {
   ComputeRates compute;
   MemoryRates memory;
   Overheads overheads;
+  /// Bytes/s between the device's memory and the host's, each way; 0 if the
+  /// device has no memory of its own.
+  double hostLink = 0;
 
   /// FLOP/s of multiply-add on operands of `type`; f32's for every other type.
   const Rate &computeRate(ElementType type) const;

@@ -44,6 +44,20 @@ TEST(Target, TextGoesBothWays) {
   }
 }
 
+TEST(Target, ALinkToAHostMayBeLeftOut) {
+  Target target = *builtInTarget("x86-64-v3");
+  EXPECT_EQ(toJson(target).find("host_link"), std::string::npos);
+  target.hostLink = 12e9;
+  std::string error, text = toJson(target);
+  auto read = fromJson(text, "m.json", error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(read->hostLink, 12e9);
+  EXPECT_EQ(errorOf(text.replace(text.find("\"host_link\": 12.0"), 17,
+                                 "\"host_link\": -1")),
+            "m.json: field 'gigabytes_per_second.host_link': found -1, "
+            "expected a positive number");
+}
+
 TEST(Target, RatesAreWrittenWithFourDigits) {
   Target target = *builtInTarget("x86-64-v3");
   target.compute.f32.oneCore = 123.456789e9;

@@ -1,0 +1,54 @@
+//===- OffloadPlan.h - What waiting in the host's memory would save ------===//
+//
+// On a device with memory of its own, a value may wait in the host's memory
+// instead of being computed again. The recomputation problem gets a variant for
+// each value that is large enough: no bytes while it waits, and the time of two
+// transfers over the link, beside the computation. Such plans are priced and
+// proved like all others; nothing executes them yet, so no step is compiled
+// with one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_MEMORY_OFFLOADPLAN_H
+#define TENON_MEMORY_OFFLOADPLAN_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon::memory {
+
+/// The way to the host's memory and back.
+struct HostLink {
+  double bytesPerSecond = 0; // in each direction
+  double seconds = 0;        // of computing to start a transfer
+};
+
+/// Times in nanoseconds, sizes in bytes of temporaries as RecomputeModel counts
+/// them.
+struct OffloadPoint {
+  int64_t budget = 0;
+  int64_t baseTime = 0;  // everything kept
+  int64_t time = 0;      // the best plan found
+  int64_t timeBound = 0; // no plan takes less, for these kernels in this order
+  int64_t copies = 0;    // values that wait, each time
+  int64_t copiedBytes = 0;
+  int64_t repeated = 0; // nodes that run again
+  /// Without the link, if a plan was found.
+  std::optional<int64_t> timeWithout;
+};
+
+/// Plans for `count` budgets, evenly spaced from the smallest with a plan to
+/// keeping everything. `main` is in grouped form, ordered, with times; it is
+/// left as it is but for the order of names. Nothing with `error` filled in if
+/// the checker refuses a plan.
+std::optional<std::vector<OffloadPoint>> planOffload(mlir::func::FuncOp main,
+                                                     const HostLink &link,
+                                                     int32_t count,
+                                                     std::string &error);
+
+} // namespace tenon::memory
+
+#endif // TENON_MEMORY_OFFLOADPLAN_H
