@@ -473,16 +473,16 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
 ExitCode Compilation::planOffload(int64_t count, llvm::raw_ostream &out) {
   if (ExitCode code = runStages(Stage::group); code != exitOk)
     return code;
-  if (machine.hostLink == 0)
+  if (resolved.machine.hostLink == 0)
     return fail(exitUserError,
-                "the machine '" + machine.name +
+                "the machine '" + resolved.machine.name +
                     "' has no link to a host's memory; describe one with "
                     "--machine=FILE.json and gigabytes_per_second.host_link");
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main)
     return exitInternal;
-  codegen::annotateScratch(*module, features);
-  cost::annotateTimes(main.getBody(), machine);
+  codegen::annotateScratch(*module, resolved.features);
+  cost::annotateTimes(main.getBody(), resolved.machine);
   ExitCode code = runPasses([](OpPassManager &passes) {
     memory::buildOrderPipeline(passes, /*hasBudget=*/true);
   });
@@ -490,7 +490,8 @@ ExitCode Compilation::planOffload(int64_t count, llvm::raw_ostream &out) {
     return code;
   std::string error;
   auto points = memory::planOffload(
-      main, {machine.hostLink, machine.overheads.launch}, count, error);
+      main, {resolved.machine.hostLink, resolved.machine.overheads.launch},
+      count, error);
   if (!points)
     return fail(exitInternal, "a plan with offload is wrong: " + error);
   out << " temporaries   waits   moved bytes  runs again  predicted ms     "
