@@ -398,13 +398,14 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     solution.bound = proof.bound;
     solution.certificate = std::move(proof.certificate);
   }
-  int64_t extra = solution.bound - solver.graph.baseCost;
-  int64_t target =
-      solution.bound + int64_t(options.nearEnough * double(extra)) +
-      int64_t(options.nearEnough * 0.01 * double(solver.graph.baseCost));
-  if (!plan || plan->cost > target) {
+  const auto near = int64_t(options.nearEnough *
+                            (double(solution.bound - solver.graph.baseCost) +
+                             0.01 * double(solver.graph.baseCost)));
+  if (!plan || plan->cost > solution.bound + near) {
+    bool isClose = plan && plan->cost <= solution.bound + 3 * near;
     std::optional<Plan> other =
-        solver.plan(budget, target, moves, options.seed, nullptr);
+        solver.plan(budget, solution.bound + near, isClose ? moves / 4 : moves,
+                    options.seed, nullptr);
     if (other && (!plan || other->cost < plan->cost))
       plan = std::move(other);
   }

@@ -160,16 +160,43 @@ void PlanSearch::setOver(int32_t stage) {
   over[stage] = now;
 }
 
-void PlanSearch::addThrough(const Interval &interval, int64_t bytes) {
-  int32_t first = interval.begin + 1, last = interval.end;
-  if (first >= last)
-    return;
+/// Moves the bytes that span stages from one list of intervals to another; only
+/// where they differ.
+void PlanSearch::moveThrough(const std::vector<Interval> &from,
+                             const std::vector<Interval> &to, int64_t bytes) {
+  edges.clear();
+  auto add = [&](const std::vector<Interval> &intervals, int64_t amount) {
+    for (const Interval &interval : intervals)
+      if (interval.begin + 1 < interval.end) {
+        edges.push_back({interval.begin + 1, amount});
+        edges.push_back({interval.end, -amount});
+      }
+  };
+  add(from, -bytes);
+  add(to, bytes);
+  std::sort(edges.begin(), edges.end());
+  int64_t now = 0;
+  for (size_t i = 0; i + 1 < edges.size(); ++i) {
+    now += edges[i].second;
+    if (now != 0 && edges[i].first < edges[i + 1].first)
+      addThrough(edges[i].first, edges[i + 1].first, now);
+  }
+}
+
+/// Adds to the stages [first, last).
+void PlanSearch::addThrough(int32_t first, int32_t last, int64_t bytes) {
   int64_t oldPrevious = first > 0 ? over[first - 1] : 0, previous = oldPrevious;
   int64_t rises = 0;
   for (int32_t stage = first; stage < last; ++stage) {
     int64_t old = over[stage];
     int64_t now = through[stage] += bytes;
-    now = std::max<int64_t>(0, now + local[stage] - budget);
+    now += local[stage] - budget;
+    // Mostly there is room before and after.
+    if (now <= 0 && old == 0) {
+      previous = oldPrevious = 0;
+      continue;
+    }
+    now = std::max<int64_t>(0, now);
     rises += std::max<int64_t>(0, now - previous) -
              std::max<int64_t>(0, old - oldPrevious);
     currentArea += now - old;
@@ -224,20 +251,20 @@ void PlanSearch::refresh(int32_t value) {
     changedOld[changedCount++] = now;
   }
   int64_t bytes = graph.bytes[value];
-  auto differ = [&](const std::vector<Interval> &mine,
-                    const std::vector<Interval> &other, int64_t sign) {
+  auto mark = [&](const std::vector<Interval> &mine,
+                  const std::vector<Interval> &other) {
     for (const Interval &interval : mine) {
       if (std::find(other.begin(), other.end(), interval) != other.end())
         continue;
       markStage(interval.begin);
       if (interval.end >= 0)
         markStage(interval.end);
-      if (bytes != 0)
-        addThrough(interval, sign * bytes);
     }
   };
-  differ(now, scratch, -1);
-  differ(scratch, now, 1);
+  mark(now, scratch);
+  mark(scratch, now);
+  if (bytes != 0)
+    moveThrough(now, scratch, bytes);
   now = scratch;
 }
 
@@ -358,14 +385,8 @@ void PlanSearch::undo() {
     int64_t bytes = graph.bytes[value];
     std::vector<Interval> &now = held[value];
     const std::vector<Interval> &old = changedOld[i];
-    if (bytes != 0) {
-      for (const Interval &interval : now)
-        if (std::find(old.begin(), old.end(), interval) == old.end())
-          addThrough(interval, -bytes);
-      for (const Interval &interval : old)
-        if (std::find(now.begin(), now.end(), interval) == now.end())
-          addThrough(interval, bytes);
-    }
+    if (bytes != 0)
+      moveThrough(now, old, bytes);
     now = old;
   }
 }

@@ -81,7 +81,9 @@ private:
   void touch(int32_t value);
   void settle();
   void refresh(int32_t value);
-  void addThrough(const Interval &interval, int64_t bytes);
+  void moveThrough(const std::vector<Interval> &from,
+                   const std::vector<Interval> &to, int64_t bytes);
+  void addThrough(int32_t first, int32_t last, int64_t bytes);
   void markStage(int32_t stage);
   void evaluateStages();
   int64_t evaluateStage(int32_t stage);
@@ -126,6 +128,7 @@ private:
   int32_t touchClock = 0, changeClock = 0, stageClock = 0;
   int64_t oldCost = 0;
   std::vector<Interval> scratch;
+  std::vector<std::pair<int32_t, int64_t>> edges; // of differing intervals
   std::vector<int32_t> uses;
   std::vector<int64_t> added, freed;
 
