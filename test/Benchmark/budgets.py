@@ -117,7 +117,7 @@ class Results:
 
     def __init__(self, path: Path, build: Path) -> None:
         self.path = path
-        self.compiler = hashlib.sha256((build / "bin/tenon").read_bytes()).hexdigest()[:16]
+        self.compiler = hashlib.sha256((build / "bin/tenon-compiler").read_bytes()).hexdigest()[:16]
         lines = path.read_text().splitlines() if path.exists() else []
         entries = [entry for entry in map(json.loads, lines) if entry["compiler"] == self.compiler]
         self.entries = {(entry["name"], entry["share"]): entry for entry in entries}
