@@ -36,9 +36,7 @@ def times(table: str) -> list[tuple[float, float, float | None, int]]:
 def test_a_faster_link_costs_less(steps: Steps, tmp_path: Path) -> None:
     """Never above recomputing alone nor below the bound; with a fast link values wait at nearly no cost."""
     step = steps["04_chargpt"]
-    tables = {
-        link: times(succeed("plan", step.text, "--offload=4", f"--machine={machine(tmp_path, link)}")) for link in (0.01, 1000.0)
-    }
+    tables = {link: times(succeed("plan", step.text, "--offload=4", f"--machine={machine(tmp_path, link)}")) for link in (0.01, 1000.0)}
     for table in tables.values():
         assert len(table) == 4
         for time, bound, without, _ in table:
