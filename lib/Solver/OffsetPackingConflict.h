@@ -17,9 +17,22 @@ namespace tenon::solver::packing {
 
 class ConflictSet {
 public:
-  void resize(int32_t sections) { words.assign((sections + 63) / 64, 0); }
-  void clear() { std::fill(words.begin(), words.end(), 0); }
-  void fill() { std::fill(words.begin(), words.end(), ~uint64_t(0)); }
+  /// Makes it empty.
+  void resize(int32_t sections) {
+    words.assign((sections + 63) / 64, 0);
+    full = false;
+  }
+  void clear() {
+    std::fill(words.begin(), words.end(), 0);
+    full = false;
+  }
+  /// All sections.
+  void fill() {
+    std::fill(words.begin(), words.end(), ~uint64_t(0));
+    full = true;
+  }
+  /// Whether it was filled, so that nothing can be added.
+  bool isFull() const { return full; }
 
   void add(int32_t begin, int32_t end) {
     for (int32_t word = begin / 64; word <= (end - 1) / 64; ++word)
@@ -51,6 +64,7 @@ private:
   }
 
   std::vector<uint64_t> words;
+  bool full = false;
 };
 
 } // namespace tenon::solver::packing

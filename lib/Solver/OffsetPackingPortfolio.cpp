@@ -7,6 +7,7 @@
 #include "OffsetPackingPortfolio.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 
 namespace tenon::solver::packing {
@@ -20,6 +21,14 @@ static constexpr std::string_view orders[] = {
 };
 static constexpr int64_t numOrders = std::size(orders);
 
+/// Where sizes repeat, so do heights: what lies a little lower lies there for a
+/// reason. Where they do not, differences in height are accidents.
+static constexpr SearchTaste exact = {};
+static constexpr SearchTaste tolerant[] = {
+    {0.03, 0.03}, {0.04, 0.0625}, {0.016, 0.0625}, {0.002, 0.002}};
+/// One pass over the orders out of so many is of the other kind.
+static constexpr int64_t otherPass = 4;
+
 /// Nodes of the first searches, per body: room to place each once and to go
 /// back a little.
 static constexpr int64_t firstNodesPerBody = 2;
@@ -29,10 +38,32 @@ static constexpr int64_t roundsPerBudget = 4 * numOrders;
 /// weights take turns.
 static constexpr double blameWeights[] = {1, 4};
 
+/// Whether of the larger half of the bodies every other one has a size of its
+/// own.
+static bool sizesDiffer(const Model &model) {
+  std::vector<int64_t> sizes;
+  for (const Body &body : model.bodies)
+    sizes.push_back(body.height);
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  sizes.resize((sizes.size() + 1) / 2);
+  size_t alone = 0;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    alone += (i == 0 || sizes[i - 1] != sizes[i]) &&
+             (i + 1 == sizes.size() || sizes[i + 1] != sizes[i]);
+  return 2 * alone >= sizes.size();
+}
+
 Portfolio::Portfolio(const Model &model, const SortKeys &keys,
                      int64_t largestCapacity)
     : model(model), keys(keys), search(makeSearch(model, largestCapacity)),
-      blame(model.bodies.size(), 0) {}
+      blame(model.bodies.size(), 0), mostlyTolerant(sizesDiffer(model)) {}
+
+SearchTaste Portfolio::nextTaste() const {
+  int64_t pass = round / numOrders;
+  if (mostlyTolerant == (pass % otherPass == otherPass - 1))
+    return exact;
+  return tolerant[(round + pass) % static_cast<int64_t>(std::size(tolerant))];
+}
 
 std::vector<int32_t> Portfolio::nextOrder() {
   std::vector<int32_t> order = keys.sorted(orders[round % numOrders]);
@@ -69,7 +100,7 @@ SearchOutcome Portfolio::run(int64_t capacity, int64_t &nodes, Bases &bases) {
     int64_t granted = std::min(nodes, static_cast<int64_t>(budget));
     int64_t left = granted;
     SearchOutcome outcome =
-        search->run(capacity, nextOrder(), left, bases, blame);
+        search->run(capacity, nextOrder(), nextTaste(), left, bases, blame);
     nodes -= granted - left;
     if (outcome != SearchOutcome::Stopped)
       return outcome;

@@ -5,7 +5,9 @@
 // and again, growing slowly. What could not be placed in earlier searches is
 // moved forward in later ones: each failure blames the bodies that waited for
 // the same bytes, and the share of blame is added to the place in the order.
-// Internal to lib/Solver.
+// Where few sizes repeat, most searches take an order at its word for bodies
+// that could rest at nearly the same height (SearchTaste). Internal to
+// lib/Solver.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,11 +31,13 @@ public:
 
 private:
   std::vector<int32_t> nextOrder();
+  SearchTaste nextTaste() const;
 
   const Model &model;
   const SortKeys &keys;
   std::unique_ptr<Search> search;
   std::vector<int64_t> blame;
+  bool mostlyTolerant;
   int64_t round = 0;
 };
 

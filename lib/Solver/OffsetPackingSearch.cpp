@@ -25,7 +25,7 @@ public:
   SearchOf(const Model &model, int64_t unit) : model(model), unit(unit) {}
 
   SearchOutcome run(int64_t capacity, const std::vector<int32_t> &order,
-                    int64_t &nodes, Bases &bases,
+                    const SearchTaste &taste, int64_t &nodes, Bases &bases,
                     std::vector<int64_t> &blame) override;
 
 private:
@@ -56,7 +56,7 @@ private:
   SearchOutcome searchPart(size_t first, size_t count);
   SearchOutcome descend(size_t first, size_t count, size_t chosen);
   bool settle(size_t index, size_t first, size_t count);
-  void sortFirstByFullest(size_t first, size_t count);
+  size_t choose(size_t first, size_t count, T below) const;
   bool isHatless(size_t index, size_t first, size_t count) const;
   bool settleStuck(size_t first, size_t count, int32_t &changedBegin,
                    int32_t &changedEnd);
@@ -80,7 +80,6 @@ private:
   std::vector<Waiting> stack; ///< the lists of the open nodes
   size_t stackSize = 0;       ///< entries in use; the rest is room
   std::vector<Waiting> lifted;
-  std::vector<std::pair<T, Waiting>> ties;
   std::vector<T> sums;         ///< per section, of `fits`
   std::vector<T> waitingBytes; ///< per section, of all unplaced items
   /// Sections that the last failure depends on.
@@ -89,6 +88,8 @@ private:
   std::vector<uint64_t> openConflicts;
   T capacity = 0;
   T roundedCapacity = 0; ///< for sums of rounded sizes
+  T nearlyEqual = 0;     ///< bases no further apart count as equal
+  T fullnessStep = 1;    ///< so do sections with waiting bytes alike
   int64_t nodesLeft = 0;
   std::vector<int64_t> *blame = nullptr;
 };
@@ -132,6 +133,8 @@ void SearchOf<T>::unplaceAll(size_t first, size_t count) {
 /// The failure depends on where this item can be, hence on what is around it.
 template <typename T>
 void SearchOf<T>::addConflictsAround(size_t index, size_t first, size_t count) {
+  if (conflict.isFull())
+    return;
   const Item &item = items[stack[index].rank];
   addConflict(item);
   if (!stack[index].stuck)
@@ -298,31 +301,39 @@ void SearchOf<T>::mergeLifted(size_t first, size_t kept) {
   }
 }
 
-/// Among the items that can lie lowest, those first in whose fullest section
-/// the most bytes wait.
+/// Among the items that can rest nearly lowest, and below `below`: the one in
+/// whose fullest section the most bytes wait, then the first in rank. The end
+/// of the list if there is none. Any item may be chosen: either nothing that
+/// waits lies under it in the plan, and it rests where it would now, or it is
+/// stuck.
 template <typename T>
-void SearchOf<T>::sortFirstByFullest(size_t first, size_t count) {
-  size_t begin = first, last = first + count;
-  while (begin < last && stack[begin].stuck)
-    ++begin;
-  if (begin == last)
-    return;
-  size_t end = begin;
-  ties.clear();
-  for (; end < last && stack[end].least == stack[begin].least; ++end) {
-    const Item &item = items[stack[end].rank];
+size_t SearchOf<T>::choose(size_t first, size_t count, T below) const {
+  size_t last = first + count, best = last;
+  T highest = 0, most = 0;
+  for (size_t i = first; i < last; ++i) {
+    const Waiting &waiting = stack[i];
+    if (waiting.stuck)
+      continue;
+    // From the first on that is not stuck, hence the lowest of these.
+    if (best == last)
+      highest = std::min<T>(static_cast<T>(waiting.least + nearlyEqual),
+                            static_cast<T>(below - 1));
+    if (waiting.least > highest)
+      break;
     T fullest = 0;
-    for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
-      for (int32_t s = pieces[p].begin; s < pieces[p].end; ++s)
-        fullest = std::max(fullest, waitingBytes[s]);
-    ties.push_back({fullest, stack[end]});
+    const Item &item = items[waiting.rank];
+    if (rules.fullestFirst)
+      for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
+        for (int32_t s = pieces[p].begin; s < pieces[p].end; ++s)
+          fullest = std::max(fullest, waitingBytes[s]);
+    fullest = static_cast<T>(fullest / fullnessStep);
+    if (best == last || fullest > most ||
+        (fullest == most && waiting.rank < stack[best].rank)) {
+      best = i;
+      most = fullest;
+    }
   }
-  std::sort(ties.begin(), ties.end(), [](const auto &a, const auto &b) {
-    return a.first != b.first ? a.first > b.first
-                              : a.second.rank < b.second.rank;
-  });
-  for (size_t i = begin; i < end; ++i)
-    stack[i] = ties[i - begin].second;
+  return best;
 }
 
 template <typename T>
@@ -337,8 +348,8 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
       smallestTop = top;
       smallest = i;
     }
-  if (rules.fullestFirst)
-    sortFirstByFullest(first, count);
+  // Dominance: what rests no lower would lie above a hole that an item fits.
+  T below = rules.dominance ? smallestTop : std::numeric_limits<T>::max();
   // What the failures of the alternatives so far depend on.
   size_t open = openConflicts.size(), words = conflict.size();
   openConflicts.resize(open + words, 0);
@@ -349,16 +360,9 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
     return SearchOutcome::Exhausted;
   };
   int32_t smallestRank = stack[smallest].rank;
-  for (size_t i = first; i < first + count;) {
+  for (size_t i; (i = choose(first, count, below)) < first + count;) {
     const Waiting waiting = stack[i];
-    if (waiting.stuck) {
-      ++i;
-      continue;
-    }
     const Item &item = items[waiting.rank];
-    // Dominance: it would lie above a hole that another item fits.
-    if (rules.dominance && waiting.legal >= smallestTop)
-      break;
     if (!(rules.twins && item.twin >= 0 && !placed[item.twin])) {
       SearchOutcome outcome = descend(first, count, i);
       if (outcome != SearchOutcome::Exhausted) {
@@ -370,20 +374,17 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
       addConflict(item);
       remember();
     }
-    // From here on it is passed over: bases grow along a sequence.
+    // From here on it is passed over: something has to come under it.
     stack[i].stuck = true;
     if (!rules.stuck) {
       if (rules.hatless && isHatless(i, first, count))
         break;
-      ++i;
       continue;
     }
     if (!settle(i, first, count))
       return fail();
-    if (stack[i].least == waiting.least) {
-      ++i;
+    if (stack[i].least == waiting.least)
       continue;
-    }
     size_t place = i;
     for (; place + 1 < first + count && before(stack[place + 1], stack[place]);
          ++place)
@@ -393,9 +394,14 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
   }
   conflict.clear();
   const Item &lowest = items[smallestRank];
-  for (size_t j = first; j < first + count; ++j)
-    if (lift(items[stack[j].rank], lowest))
-      addConflict(items[stack[j].rank]);
+  for (size_t j = first; j < first + count; ++j) {
+    if (!lift(items[stack[j].rank], lowest))
+      continue;
+    addConflict(items[stack[j].rank]);
+    // What would have to come under it is not followed any further.
+    if (stack[j].stuck || stack[j].legal < smallestTop)
+      conflict.fill();
+  }
   addConflict(lowest);
   return fail();
 }
@@ -433,10 +439,11 @@ SearchOutcome SearchOf<T>::descend(size_t first, size_t count, size_t chosen) {
         continue;
       T distance = lift(item, items[from->rank]);
       T top = static_cast<T>(drop.legal + distance);
+      // It need not rise for it: what came under it may be well below.
+      keep->stuck &= distance == 0;
       if (distance != 0 && top > from->legal) {
         keep->legal = alignUp(items[from->rank], top);
         keep->least = std::max(keep->least, keep->legal);
-        keep->stuck = false;
         lifted.push_back(*keep);
         changedBegin = std::min(changedBegin, from->begin);
         changedEnd = std::max(changedEnd, from->end);
@@ -504,12 +511,17 @@ SearchOutcome SearchOf<T>::splitAndSearch(size_t first, size_t count,
 }
 
 template <typename T>
-SearchOutcome SearchOf<T>::run(int64_t wanted,
-                               const std::vector<int32_t> &order,
-                               int64_t &nodes, Bases &result,
-                               std::vector<int64_t> &blameOfBody) {
+SearchOutcome
+SearchOf<T>::run(int64_t wanted, const std::vector<int32_t> &order,
+                 const SearchTaste &taste, int64_t &nodes, Bases &result,
+                 std::vector<int64_t> &blameOfBody) {
   blame = &blameOfBody;
   capacity = static_cast<T>(wanted / unit);
+  auto share = [&](double part) {
+    return static_cast<T>(part * static_cast<double>(capacity));
+  };
+  nearlyEqual = share(taste.nearlyEqual);
+  fullnessStep = static_cast<T>(1 + share(taste.fullnessStep));
   setUp(order);
   int64_t slack = 0;
   for (const Slot &slot : model.slots)

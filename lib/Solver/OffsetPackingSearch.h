@@ -4,12 +4,13 @@
 // capacity, within a budget of nodes, taking them in a given order. Internal to
 // lib/Solver.
 //
-// A plan whose offsets cannot be lowered can be rebuilt bottom up: sort the
-// bodies by base and drop each on the skyline of those before it; each comes to
-// rest where it was. So it is enough to search over sequences with growing
-// bases, and a partial plan is fully described by the lowest legal base of each
-// unplaced body. What cuts the search is written at each rule in
-// OffsetPackingSearch.cpp.
+// A plan whose offsets cannot be lowered can be rebuilt bottom up: drop each
+// body on the skyline once all that lie under it are placed; it comes to rest
+// where it was. So a partial plan is fully described by the lowest legal base
+// of each unplaced body, and whichever body is looked at, there are two cases:
+// nothing that is unplaced lies under it, and it rests where it would now; or
+// something does, and it waits for that. What cuts the search is written at
+// each rule in OffsetPackingSearch.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +41,17 @@ struct SearchRules {
   bool fullestFirst = true; ///< equally low bodies: by what waits beside them
 };
 
+/// Which of several bodies is placed first; no taste loses a plan. Two parts
+/// that were cut a little differently seldom end at the same height, and then a
+/// difference of no importance would overrule the order.
+struct SearchTaste {
+  /// Resting places count as equally low if they differ by no more than this
+  /// share of the capacity.
+  double nearlyEqual = 0;
+  /// Sections count as equally full likewise.
+  double fullnessStep = 0;
+};
+
 class Search {
 public:
   virtual ~Search() = default;
@@ -50,8 +62,8 @@ public:
   /// On Found, `bases` holds the plan. `blame`, one entry per body, grows for
   /// the bodies that waited for the same bytes when they did not fit.
   virtual SearchOutcome run(int64_t capacity, const std::vector<int32_t> &order,
-                            int64_t &nodes, Bases &bases,
-                            std::vector<int64_t> &blame) = 0;
+                            const SearchTaste &taste, int64_t &nodes,
+                            Bases &bases, std::vector<int64_t> &blame) = 0;
 
   SearchRules rules;
 };

@@ -25,14 +25,15 @@ static constexpr RuleSwitch switches[] = {
 };
 
 static SearchOutcome search(const Model &model, int64_t capacity,
-                            const SearchRules &rules, const char *letters) {
+                            const SearchRules &rules, const char *letters,
+                            const SearchTaste &taste = {}) {
   auto search = makeSearch(model, capacity);
   search->rules = rules;
   int64_t nodes = 300'000;
   Bases bases;
   std::vector<int64_t> blame(model.bodies.size(), 0);
   SearchOutcome outcome = search->run(capacity, SortKeys(model).sorted(letters),
-                                      nodes, bases, blame);
+                                      taste, nodes, bases, blame);
   if (outcome == SearchOutcome::Found)
     EXPECT_LE(arenaOf(model, bases), capacity);
   return outcome;
@@ -66,6 +67,10 @@ TEST(OffsetPackingSearch, RulesOnlySaveWork) {
         continue;
       ++(truth == SearchOutcome::Found ? feasible : infeasible);
       EXPECT_EQ(search(model, capacity, SearchRules(), "TLV"), truth);
+      for (SearchTaste taste : {SearchTaste{0.2, 0}, SearchTaste{0.5, 0.3}}) {
+        EXPECT_EQ(search(model, capacity, SearchRules(), "EB", taste), truth);
+        EXPECT_EQ(search(model, capacity, none, "AL", taste), truth);
+      }
       for (RuleSwitch rule : switches) {
         SearchRules without;
         without.*rule = false;
