@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <numeric>
 #include <queue>
 
 namespace tenon::solver::packing {
@@ -91,16 +90,32 @@ std::vector<int32_t> SortKeys::sorted(std::string_view letters,
                            smallerFirst ? letter - 'a' + 'A' : letter)),
                        smallerFirst});
   }
+  // The first column decides nearly always, so it lies beside the index: a look
+  // at the table of keys would leave the cache.
+  struct Entry {
+    int64_t first;
+    int32_t index;
+  };
+  std::vector<Entry> entries(count);
+  for (int32_t i = 0; i < count; ++i) {
+    int64_t first = key(i, columns.front().key);
+    entries[i] = {columns.front().smallerFirst ? -first : first, i};
+    if (!urgency.empty())
+      entries[i].first = urgency[i];
+  }
+  std::sort(
+      entries.begin(), entries.end(), [&](const Entry &a, const Entry &b) {
+        if (a.first != b.first)
+          return a.first > b.first;
+        for (auto [which, smallerFirst] : columns)
+          if (int64_t left = key(a.index, which), right = key(b.index, which);
+              left != right)
+            return smallerFirst ? left < right : left > right;
+        return a.index < b.index;
+      });
   std::vector<int32_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    if (!urgency.empty() && urgency[a] != urgency[b])
-      return urgency[a] > urgency[b];
-    for (auto [which, smallerFirst] : columns)
-      if (int64_t left = key(a, which), right = key(b, which); left != right)
-        return smallerFirst ? left < right : left > right;
-    return a < b;
-  });
+  for (int32_t i = 0; i < count; ++i)
+    order[i] = entries[i].index;
   return order;
 }
 
