@@ -9,6 +9,7 @@
 
 #include "tenon/Format/AtomicFile.h"
 #include "tenon/Support/CheckedArithmetic.h"
+#include "tenon/Support/JsonShape.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -24,6 +25,8 @@
 using namespace tenon;
 using namespace tenon::format;
 using Json = nlohmann::ordered_json;
+// The ordered one looks through all keys for each.
+using ReadJson = nlohmann::json;
 
 namespace {
 
@@ -42,35 +45,24 @@ bool readAt(int file, uint64_t offset, std::span<std::byte> into) {
 
 /// Parses the header; nothing with a message in `error` if it is no JSON, nests
 /// deeper than the format does, or names a key twice.
-std::optional<Json> parseHeader(std::string_view text, std::string &error) {
-  std::vector<std::set<std::string>> keys(3);
-  std::string fault;
-  auto watch = [&](int depth, Json::parse_event_t event, Json &value) {
-    if (depth > 3)
-      fault = "its header nests too deep";
-    else if (event == Json::parse_event_t::object_start && depth < 3)
-      keys[size_t(depth)].clear();
-    else if (event == Json::parse_event_t::key && depth >= 1 &&
-             !keys[size_t(depth - 1)]
-                  .insert(value.get_ref<const std::string &>())
-                  .second)
-      fault =
-          "its header has '" + value.get_ref<const std::string &>() + "' twice";
-    return fault.empty();
-  };
-  Json header = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (fault.empty() && (header.is_discarded() || !header.is_object()))
-    fault = "its header is no JSON object";
-  if (!fault.empty()) {
-    error = fault;
+std::optional<ReadJson> parseHeader(std::string_view text, std::string &error) {
+  JsonShape shape(text, 3);
+  if (shape.isDeep || shape.isTwice) {
+    error = shape.isDeep ? "its header nests too deep"
+                         : "its header has '" + shape.twice + "' twice";
+    return std::nullopt;
+  }
+  ReadJson header = ReadJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (header.is_discarded() || !header.is_object()) {
+    error = "its header is no JSON object";
     return std::nullopt;
   }
   return header;
 }
 
 /// One entry of the header; false with a message in `error` if it is malformed.
-bool parseTensor(const std::string &name, const Json &entry, uint64_t dataBytes,
-                 StoredTensor &tensor, std::string &error) {
+bool parseTensor(const std::string &name, const ReadJson &entry,
+                 uint64_t dataBytes, StoredTensor &tensor, std::string &error) {
   auto fail = [&](const std::string &what) {
     error = "tensor '" + name + "' " + what;
     return false;
@@ -84,7 +76,7 @@ bool parseTensor(const std::string &name, const Json &entry, uint64_t dataBytes,
   tensor.typeName = entry["dtype"].get<std::string>();
   tensor.type = elementTypeFromSafetensorsName(tensor.typeName);
   std::optional<int64_t> elements = 1;
-  for (const Json &extent : entry["shape"]) {
+  for (const ReadJson &extent : entry["shape"]) {
     if (!extent.is_number_unsigned() ||
         extent.get<uint64_t>() > uint64_t(INT64_MAX))
       return fail("has an extent that is no size");
@@ -92,7 +84,7 @@ bool parseTensor(const std::string &name, const Json &entry, uint64_t dataBytes,
     elements =
         elements ? mulChecked(*elements, tensor.shape.back()) : std::nullopt;
   }
-  const Json &range = entry["data_offsets"];
+  const ReadJson &range = entry["data_offsets"];
   if (!range[0].is_number_unsigned() || !range[1].is_number_unsigned())
     return fail("has offsets that are no sizes");
   uint64_t begin = range[0].get<uint64_t>(), end = range[1].get<uint64_t>();

@@ -8,6 +8,8 @@
 
 #include "tenon/Target/Target.h"
 
+#include "tenon/Support/JsonShape.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -20,6 +22,8 @@
 using namespace tenon;
 using namespace tenon::target;
 using Json = nlohmann::ordered_json;
+// The ordered one looks through all keys for each.
+using ReadJson = nlohmann::json;
 
 namespace {
 
@@ -93,7 +97,7 @@ struct Writing {
 
 /// Takes fields out of a JSON object; the first fault stays.
 struct Reading {
-  const Json &root;
+  const ReadJson &root;
   std::string fault;
   std::vector<std::string> known = {};
 
@@ -103,9 +107,9 @@ struct Reading {
               expected;
   }
   /// Null after a fault.
-  const Json *at(Path path, const std::string &expected) {
+  const ReadJson *at(Path path, const std::string &expected) {
     known.push_back(spell(path));
-    const Json *place = &root;
+    const ReadJson *place = &root;
     for (const char *key : path) {
       if (!place->is_object() || !place->contains(key)) {
         fail(path, place->is_object() ? "nothing" : place->dump(), expected);
@@ -117,7 +121,7 @@ struct Reading {
   }
 
   void text(Path path, std::string &into) {
-    const Json *value = at(path, "a string");
+    const ReadJson *value = at(path, "a string");
     if (!value)
       return;
     if (!value->is_string())
@@ -128,7 +132,7 @@ struct Reading {
     std::string expected;
     for (std::string_view name : featureSets())
       expected += (expected.empty() ? "one of " : ", ") + std::string(name);
-    const Json *value = at(path, expected);
+    const ReadJson *value = at(path, expected);
     if (!value)
       return;
     if (!value->is_string() || !featureSetRank(value->get<std::string>()))
@@ -138,7 +142,7 @@ struct Reading {
   void count(Path path, int64_t &into, int64_t low, int64_t high) {
     std::string expected = "a whole number from " + std::to_string(low) +
                            " to " + std::to_string(high);
-    const Json *value = at(path, expected);
+    const ReadJson *value = at(path, expected);
     if (!value)
       return;
     // Values above the signed range are stored unsigned and rejected here too.
@@ -151,7 +155,7 @@ struct Reading {
     into = value->get<int64_t>();
   }
   void positive(Path path, double &into, double unit) {
-    const Json *value = at(path, "a positive number");
+    const ReadJson *value = at(path, "a positive number");
     if (!value)
       return;
     double number = value->is_number() ? value->get<double>() : 0;
@@ -170,7 +174,7 @@ struct Reading {
   }
 
   /// A misspelt field would otherwise be ignored in silence.
-  void rejectUnknown(const Json &object, const std::string &prefix) {
+  void rejectUnknown(const ReadJson &object, const std::string &prefix) {
     for (auto &[key, value] : object.items()) {
       std::string path = prefix + key;
       if (value.is_object())
@@ -199,16 +203,11 @@ std::optional<Target> target::fromJson(std::string_view text,
     error = std::string(file) + ": " + what;
     return std::nullopt;
   };
-  // Deeper than any field; the parser itself recurses only for what it keeps.
-  bool deep = false;
-  auto watch = [&](int depth, Json::parse_event_t, Json &) {
-    deep |= depth > 4;
-    return !deep;
-  };
-  Json root = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (deep)
+  // Deeper than any field.
+  if (JsonShape(text, 4).isDeep)
     return fail("found objects nested deeper than 4, expected a machine "
                 "description");
+  ReadJson root = ReadJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded() || !root.is_object())
     return fail("found no JSON object, expected a machine description as "
                 "tenon calibrate writes it");
