@@ -43,8 +43,8 @@ def test_traps(trap: str, share: float, tmp_path: Path) -> None:
     module = random_steps.pack(list(range(7_000_000, 7_000_006)), TRAPS[trap])
     outcome = random_steps.Runner(BUILD, tmp_path).under_budget(module, share)
     assert outcome.used <= outcome.budget < outcome.everything
-    # A pair of loops may make room by stacking less, which repeats nothing of the step's block.
-    assert outcome.recomputed > 0 or "scan" in TRAPS[trap]
+    # Loops may make room by stacking less or within a round, which repeats nothing of the step's own block.
+    assert outcome.recomputed > 0 or {"scan", "microbatches"} & set(TRAPS[trap])
     assert not outcome.differing
 
 
