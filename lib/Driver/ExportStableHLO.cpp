@@ -13,8 +13,10 @@
 
 #include "tenon/Codegen/StableHLO/PlanForXla.h"
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
+#include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Simplify/Passes.h"
 #include "tenon/Support/Bytes.h"
 #include "tenon/Target/Target.h"
 
@@ -109,6 +111,8 @@ private:
     int64_t before = codegen::predictedTemporaries(main);
     std::optional<codegen::XlaPlan> plan;
     if (before > codegen::withRoomToSpare(asked)) {
+      if (failed(stackFewer(*flat)))
+        return exitInternal;
       plan = codegen::planForXla(*flat, asked,
                                  *target::builtInTarget("x86-64-v3"));
       if (!plan)
@@ -122,6 +126,17 @@ private:
     }
     report(asked, before, *plan);
     return exitOk;
+  }
+
+  /// Between the loops of a scan's two directions, what follows from what is
+  /// there is computed again; XLA would stack all of it. Loops have to carry
+  /// nothing but what changes for that.
+  LogicalResult stackFewer(ModuleOp flat) {
+    PassManager passes(context.get());
+    passes.addNestedPass<func::FuncOp>(simplify::createTrimLoopsPass());
+    passes.addNestedPass<func::FuncOp>(
+        fusion::createRecomputeAcrossLoopsPass());
+    return passes.run(flat);
   }
 
   void report(int64_t asked, int64_t before, const codegen::XlaPlan &plan) {

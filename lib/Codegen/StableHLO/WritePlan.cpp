@@ -129,10 +129,13 @@ private:
     }
   }
 
-  /// The type under which contractions read a value. XLA makes matrices of what
-  /// dots without batches read, and would compute a second form of the value
-  /// for a tie of another type.
-  static Type typeForContractions(Value value) {
+  /// The type under which a value is tied. Where contractions read the value,
+  /// the one under which they do: XLA makes matrices of what dots without
+  /// batches read, and would compute a second form of the value for a tie of
+  /// another type. For what a convolution wrote a single dimension: XLA would
+  /// take a tie of more into some of the readers, and copy the value for the
+  /// others.
+  static Type typeOfTie(Value value) {
     auto asRead = [](Value name, Operation *op) -> Type {
       if (isa<stablehlo::ConvolutionOp>(op))
         return name.getType();
@@ -147,15 +150,21 @@ private:
       return RankedTensorType::get({type.getNumElements() / columns, columns},
                                    type.getElementType());
     };
-    for (Operation *user : value.getUsers()) {
-      if (Type type = asRead(value, user))
-        return type;
-      if (isa<stablehlo::ReshapeOp>(user))
-        for (Operation *reader : user->getUsers())
-          if (Type type = asRead(user->getResult(0), reader))
-            return type;
+    SmallVector<Value> names = {value};
+    while (!names.empty()) {
+      Value name = names.pop_back_val();
+      for (Operation *user : name.getUsers()) {
+        if (Type type = asRead(name, user))
+          return type;
+        if (isa<stablehlo::ReshapeOp>(user))
+          names.push_back(user->getResult(0));
+      }
     }
-    return value.getType();
+    auto type = cast<RankedTensorType>(value.getType());
+    return value.getDefiningOp<stablehlo::ConvolutionOp>()
+               ? RankedTensorType::get({type.getNumElements()},
+                                       type.getElementType())
+               : type;
   }
 
   Value reshaped(Value value, Type type) {
@@ -168,7 +177,7 @@ private:
   Value tied(Value value, Value until, int32_t time) {
     Value name = newest(value);
     Type type = name.getType();
-    name = reshaped(name, typeForContractions(value));
+    name = reshaped(name, typeOfTie(value));
     name = reshaped(tie(builder, value.getLoc(), name, until), type);
     times[name] = time;
     ++written.ties;
