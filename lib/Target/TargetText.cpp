@@ -164,7 +164,7 @@ struct Reading {
     into = number * unit;
   }
   void optional(Path path, double &into, double unit) {
-    const Json *place = &root;
+    const ReadJson *place = &root;
     for (const char *key : path)
       if (!place->is_object() || !place->contains(key))
         return;
