@@ -6,9 +6,10 @@ with all floating-point values in float64 (R). An implementation's error on a te
 largest deviations, max(16, 0.1 %), left out on both sides; Tenon's may be twice JAX's plus 1e-6 rms(R) for
 95 % of a model's tensors, and eight times plus 1e-5 rms(R) for all.
 
-    python compare.py FOLDER NAME... [--build BUILD] [--threads N]
+    python compare.py FOLDER NAME... [--build BUILD] [--threads N] [--interpreted]
 
-FOLDER holds NAME.mlir and NAME.json as models/generate.py writes them.
+FOLDER holds NAME.mlir and NAME.json as models/generate.py writes them. --interpreted judges one step of the reference
+interpreter instead, by the same rule; with the sizes of generate.py --small that takes seconds to a minute per step.
 """
 
 from __future__ import annotations
@@ -95,17 +96,17 @@ def needs_locations(info: dict) -> bool:
 
 
 def run_tenon(
-    build: Path, folder: Path, name: str, info: dict, scratch: Path, threads: int, options: tuple[str, ...] = ()
+    build: Path, source: Path, info: dict, scratch: Path, steps: int, how: list[str], options: tuple[str, ...] = ()
 ) -> tuple[list[float], dict[str, np.ndarray]]:
-    """Compiles and runs five steps; returns the losses and the last step's results."""
-    source = folder / (f"{name}.loc.mlir" if needs_locations(info) else f"{name}.mlir")
-    compiled = scratch / f"{name}.tenon"
-    tenon(build, "compile", str(source), "-o", str(compiled), *options)
+    """Runs some steps, compiled or with `--reference` in `how`; returns the losses and the last step's results."""
+    program = source
+    if "--reference" not in how:
+        program = scratch / f"{source.stem}.tenon"
+        tenon(build, "compile", str(source), "-o", str(program), *options)
     save_file(start_values(info), str(scratch / "inputs.safetensors"))
     tenon(
-        build, "run", str(compiled), "--inputs", str(scratch / "inputs.safetensors"), "--steps", str(STEPS),
-        "--threads", str(threads), "--metrics", str(scratch / "metrics.csv"),
-        "--outputs", str(scratch / "outputs.safetensors"),
+        build, "run", str(program), "--inputs", str(scratch / "inputs.safetensors"), "--steps", str(steps),
+        *how, "--metrics", str(scratch / "metrics.csv"), "--outputs", str(scratch / "outputs.safetensors"),
     )  # fmt: skip
     lines = (scratch / "metrics.csv").read_text().splitlines()
     losses = [float(line.split(",")[-1]) for line in lines[1:]]
@@ -119,15 +120,24 @@ def trimmed_rms(difference: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(kept)))) if len(kept) else 0.0
 
 
-def compare(build: Path, folder: Path, name: str, threads: int = 2, options: tuple[str, ...] = ()) -> Comparison:
+def source_of(folder: Path, name: str, info: dict) -> Path:
+    """The text that Tenon is given."""
+    return folder / (f"{name}.loc.mlir" if needs_locations(info) else f"{name}.mlir")
+
+
+def compare(
+    build: Path, folder: Path, name: str, threads: int = 2, options: tuple[str, ...] = (), interpreted: bool = False
+) -> Comparison:
     """Runs Tenon, JAX and the float64 replay and compares them."""
     info = json.loads((folder / f"{name}.json").read_text())
     result = Comparison(name)
+    steps, how = (1, ["--reference"]) if interpreted else (STEPS, ["--threads", str(threads)])
     with tempfile.TemporaryDirectory() as scratch:
-        result.losses, outputs = run_tenon(build, folder, name, info, Path(scratch), threads, options)
+        source = source_of(folder, name, info)
+        result.losses, outputs = run_tenon(build, source, info, Path(scratch), steps, how, options)
     text = model_text(folder, name)
-    truth, _ = replay64.run(replay64.widened(text), info, True, STEPS)
-    jax_state, result.expected = replay64.run(text, info, False, STEPS)
+    truth, _ = replay64.run(replay64.widened(text), info, True, steps)
+    jax_state, result.expected = replay64.run(text, info, False, steps)
     result.first_loss = result.losses[0]
     result.first_error = abs(result.losses[0] - result.expected[0]) / max(abs(result.expected[0]), 1e-30)
 
@@ -168,11 +178,14 @@ def main() -> int:
     parser.add_argument("names", nargs="+")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--interpreted", action="store_true")
     arguments = parser.parse_args()
     failed = 0
     for name in arguments.names:
         try:
-            result = compare(arguments.build, arguments.folder, name, arguments.threads)
+            result = compare(
+                arguments.build, arguments.folder, name, arguments.threads, interpreted=arguments.interpreted
+            )
         except RuntimeError as error:
             print(f"{name:26} FAILED {error}", flush=True)
             failed += 1
