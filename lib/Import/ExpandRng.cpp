@@ -8,8 +8,7 @@
 //
 //   UNIFORM, floating point:  a + u (b - a); a where that rounds to b
 //   UNIFORM, integers:        a + bits mod (b - a)
-//   NORMAL:                   a + b sqrt(2) erf_inv(2 u - 1 + half a step of
-//   it)
+//   NORMAL:                   a + b sqrt(2) erf_inv(2 u - 1 + half a step)
 //
 //===----------------------------------------------------------------------===//
 
