@@ -85,6 +85,7 @@ private:
     bool isFull = ArrayRef(withoutUnitExtents(shapeOf(value))) ==
                   ArrayRef(plan->space.extents);
     if (isFull && isExpensive(op)) {
+      lastPass[value] = pass;
       auto [first, isNew] = firstPass.try_emplace(value, pass);
       if (!isNew && first->second < pass) {
         if (llvm::none_of(plan->kept,
@@ -113,7 +114,7 @@ private:
       for (auto [i, result] : llvm::enumerate(source.results()))
         if (kept.result < 0 && plan->isFull[i] && !taken[i] &&
             elementOf(result) == elementOf(kept.value) &&
-            depth(result) > kept.pass) {
+            depth(result) >= lastPass.lookup(kept.value)) {
           kept.result = i;
           taken[i] = true;
         }
@@ -129,7 +130,9 @@ private:
   const KernelSource &source;
   std::optional<RowPlan> plan;
   llvm::DenseMap<Operation *, unsigned> depths;
-  llvm::DenseMap<Value, unsigned> firstPass;
+  /// In which passes an expensive value is needed. A result that holds it
+  /// meanwhile must not be written before the last.
+  llvm::DenseMap<Value, unsigned> firstPass, lastPass;
   llvm::DenseSet<Value> seen;
 };
 

@@ -281,6 +281,41 @@ TEST(EmitReduce, KeepsExponentialsInScratchMemory) {
   }
 }
 
+TEST(EmitReduce, KeepsAValueUntilItsLastReader) {
+  // The quotient is needed in all three passes; the first result, which is
+  // written in the second, is no place to keep it.
+  EmittedKernel kernel(R"(
+    func.func private @kernel(%x: tensor<5x20xf32>, %y: tensor<5x20xf32>) -> (tensor<5x20xf32>, tensor<5x20xf32>) {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.divide %x, %y : tensor<5x20xf32>
+      %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<5x20xf32>, tensor<f32>) -> tensor<5xf32>
+      %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<5xf32>) -> tensor<5x20xf32>
+      %3 = stablehlo.subtract %0, %2 : tensor<5x20xf32>
+      %4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<5x20xf32>, tensor<f32>) -> tensor<5xf32>
+      %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<5xf32>) -> tensor<5x20xf32>
+      %6 = stablehlo.multiply %0, %5 : tensor<5x20xf32>
+      return %3, %6 : tensor<5x20xf32>, tensor<5x20xf32>
+    })");
+  Array<float> x = someNumbers(100), y = someNumbers(100, 1, 2, 7);
+  Array<float> centered(100), scaled(100), es(100), ec(100);
+  for (int i = 0; i < 5; ++i) {
+    float quotients[20], *c = &ec[i * 20];
+    for (int j = 0; j < 20; ++j)
+      quotients[j] = x[i * 20 + j] / y[i * 20 + j];
+    float sum = treeSum(quotients, 20);
+    for (int j = 0; j < 20; ++j)
+      c[j] = quotients[j] - sum;
+    float rest = treeSum(c, 20);
+    for (int j = 0; j < 20; ++j)
+      es[i * 20 + j] = quotients[j] * rest;
+  }
+  for (int64_t parts : {1, 3}) {
+    kernel.run({x.data(), y.data(), centered.data(), scaled.data()}, parts);
+    expectSameBits(centered, ec);
+    expectSameBits(scaled, es);
+  }
+}
+
 TEST(EmitReduce, OverwritesAnOperandRowByRow) {
   std::string text = R"(
     func.func private @kernel(%x: tensor<9x70xf32>, %g: tensor<70xf32>) -> tensor<9x70xf32> attributes {exec.in_place = array<i64: PLACE>} {
