@@ -266,12 +266,13 @@ static ArrayAttr exclusionsOf(ModuleOp planned) {
 }
 
 llvm::json::Array driver::exclusionsJSON(ModuleOp planned) {
+  // Copies: the report is written when the module is gone.
   llvm::json::Array list;
   for (auto entry : exclusionsOf(planned).getAsRange<DictionaryAttr>())
     list.push_back(llvm::json::Object{
         {"bytes", entry.getAs<IntegerAttr>("bytes").getInt()},
-        {"reason", entry.getAs<StringAttr>("reason").getValue()},
-        {"source", entry.getAs<StringAttr>("source").getValue()}});
+        {"reason", entry.getAs<StringAttr>("reason").str()},
+        {"source", entry.getAs<StringAttr>("source").str()}});
   return list;
 }
 

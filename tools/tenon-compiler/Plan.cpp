@@ -30,8 +30,8 @@ int tool::runPlan(Arguments arguments, Modules *) {
                 "keeping everything");
   int64_t offload = 0;
   parser.number("offload", offload, "K",
-                "predicted step times if values may wait in the host's memory, "
-                "for K sizes of temporaries; --machine has to have a link");
+                "the same, if values may wait in the memory of a host; needs "
+                "--machine with a link");
   std::string also;
   parser.text(
       "also", also, "FILE.mlir",
