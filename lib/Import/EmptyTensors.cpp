@@ -33,13 +33,15 @@ Value spread(PatternRewriter &rewriter, Location loc, Type type, Value scalar) {
                                   ArrayRef<int64_t>());
 }
 
-/// Nothing is computed where there is no element.
+/// Nothing is computed where there is no element, nor is one repeated.
 struct EmptyResult : RewritePattern {
   explicit EmptyResult(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/4, context) {}
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (op->getNumResults() == 0 || isa<ConstantOp>(op) ||
+    auto constant = dyn_cast<ConstantOp>(op);
+    bool isDone = constant && !constant.getValue().isSplat();
+    if (op->getNumResults() == 0 || isDone ||
         !isa<StableHLODialect, chlo::CHLODialect>(op->getDialect()) ||
         !isMemoryEffectFree(op) ||
         !llvm::all_of(op->getResultTypes(), [](Type t) {

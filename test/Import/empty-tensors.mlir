@@ -12,6 +12,18 @@ func.func @empty_results(%x: tensor<5x3xf32>) -> tensor<2x0xf32> {
 
 // -----
 
+// One element repeated no times is no element.
+
+// CHECK-LABEL: func.func @repeated
+// CHECK-NEXT: %[[C:.*]] = stablehlo.constant dense<> : tensor<2x0xf32>
+// CHECK-NEXT: return %[[C]]
+func.func @repeated() -> tensor<2x0xf32> {
+  %0 = stablehlo.constant dense<1.0> : tensor<2x0xf32>
+  return %0 : tensor<2x0xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @reduced
 // CHECK: %[[R:.*]] = stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<f32>) -> tensor<3xf32>
 // CHECK: return %[[R]]
