@@ -31,30 +31,43 @@ Value zeros(ImplicitLocOpBuilder &builder, RankedTensorType type) {
                    type, builder.getZeroAttr(type.getElementType()))));
 }
 
+SmallVector<Value>
+buildLoop(ImplicitLocOpBuilder &builder, ValueRange starts,
+          llvm::function_ref<Value(ValueRange)> condition,
+          llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+  SmallVector<Type> types(starts.getTypes());
+  SmallVector<Location> locations(types.size(), builder.getLoc());
+  auto loop = WhileOp::create(builder, types, starts);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *test = builder.createBlock(&loop.getCond(), {}, types, locations);
+  ReturnOp::create(builder, condition(test->getArguments()));
+  Block *round = builder.createBlock(&loop.getBody(), {}, types, locations);
+  ReturnOp::create(builder, body(round->getArguments()));
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
 SmallVector<Value> buildCountedLoop(
     ImplicitLocOpBuilder &builder, int64_t rounds, ValueRange starts,
     llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  if (rounds == 0)
+    return starts;
   SmallVector<Value> operands{scalarConstant(builder, 0)};
   llvm::append_range(operands, starts);
-  SmallVector<Type> types(ValueRange(operands).getTypes());
-  SmallVector<Location> locations(types.size(), builder.getLoc());
-  auto loop = WhileOp::create(builder, types, operands);
-
-  OpBuilder::InsertionGuard guard(builder);
-  Block *condition = builder.createBlock(&loop.getCond(), {}, types, locations);
-  Value test = CompareOp::create(
-      builder, condition->getArgument(0), scalarConstant(builder, rounds),
-      ComparisonDirection::LT, ComparisonType::SIGNED);
-  ReturnOp::create(builder, test);
-
-  Block *block = builder.createBlock(&loop.getBody(), {}, types, locations);
-  Value round = block->getArgument(0);
-  SmallVector<Value> carried = body(round, block->getArguments().drop_front());
-  SmallVector<Value> next{
-      AddOp::create(builder, round, scalarConstant(builder, 1))};
-  llvm::append_range(next, carried);
-  ReturnOp::create(builder, next);
-  return llvm::to_vector_of<Value>(loop.getResults().drop_front());
+  SmallVector<Value> results = buildLoop(
+      builder, operands,
+      [&](ValueRange carried) -> Value {
+        return CompareOp::create(
+            builder, carried[0], scalarConstant(builder, rounds),
+            ComparisonDirection::LT, ComparisonType::SIGNED);
+      },
+      [&](ValueRange carried) {
+        SmallVector<Value> next = body(carried[0], carried.drop_front());
+        next.insert(next.begin(), AddOp::create(builder, carried[0],
+                                                scalarConstant(builder, 1)));
+        return next;
+      });
+  results.erase(results.begin());
+  return results;
 }
 
 /// The start of the slice at `index` of `dimension`.
@@ -87,6 +100,19 @@ Value updateAt(ImplicitLocOpBuilder &builder, Value tensor, int64_t dimension,
       builder, tensor, box, startAt(builder, type.getRank(), dimension, index));
 }
 
+SmallVector<Value> cloneBody(ImplicitLocOpBuilder &builder, Region &region,
+                             ValueRange arguments) {
+  Block &block = region.front();
+  IRMapping mapping;
+  mapping.map(block.getArguments(), arguments);
+  for (Operation &op : block.without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<Value> results;
+  for (Value value : block.getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(value));
+  return results;
+}
+
 void expandScan(chlo::ScanOp op) {
   ImplicitLocOpBuilder builder(op.getLoc(), op);
   auto dimension = int64_t(op.getDimension());
@@ -111,14 +137,8 @@ void expandScan(chlo::ScanOp op) {
         for (Value input : op.getInputs())
           arguments.push_back(sliceAt(builder, input, dimension, index));
         llvm::append_range(arguments, carried.take_front(carries));
-        Block &body = op.getBody().front();
-        IRMapping mapping;
-        mapping.map(body.getArguments(), arguments);
-        for (Operation &inner : body.without_terminator())
-          builder.clone(inner, mapping);
-        SmallVector<Value> computed;
-        for (Value value : body.getTerminator()->getOperands())
-          computed.push_back(mapping.lookupOrDefault(value));
+        SmallVector<Value> computed =
+            cloneBody(builder, op.getBody(), arguments);
         size_t outputs = op.getOutputs().size();
         SmallVector<Value> next(ArrayRef(computed).drop_front(outputs));
         for (size_t i = 0; i < outputs; ++i)

@@ -4,15 +4,18 @@
 // kernel: a straight line of element-wise operations. Branches become
 // selections between what all of them compute, which is allowed because nothing
 // in such a region has an effect. What no straight line can say, loops and
-// operations on many elements, is reported, all of it, as unsupported.
+// operations on many elements, has become a loop before
+// (ExpandElementLoops.cpp); where it has not, it is reported, all of it, as
+// unsupported.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Dialect/StableHLO/ElementRegions.h"
+#include "ElementCode.h"
+
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/Pipeline.h"
 
-#include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -68,20 +71,6 @@ void selectInstead(CaseOp op) {
   }
   op.replaceAllUsesWith(chosen);
   op.erase();
-}
-
-/// Whether an operation says the same about single elements.
-bool isOnElements(Operation *op) {
-  bool known =
-      op->hasTrait<OpTrait::Elementwise>() ||
-      isa<tenon::chlo::CHLODialect>(op->getDialect()) ||
-      isa<ConstantOp, SelectOp, ClampOp, BitcastConvertOp, ReshapeOp,
-          BroadcastInDimOp, TransposeOp, OptimizationBarrierOp, ReturnOp>(op);
-  return known && llvm::all_of(op->getResultTypes(), [](Type type) {
-           auto tensor = dyn_cast<RankedTensorType>(type);
-           return tensor && tensor.hasStaticShape() &&
-                  tensor.getNumElements() == 1;
-         });
 }
 
 struct ExpandBranches

@@ -210,6 +210,71 @@ def InferRolesPass : Pass<"import-infer-roles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::step::StepDialect"];
 }
 
+def ExpandElementLoopsPass
+    : Pass<"import-expand-element-loops", "::mlir::func::FuncOp"> {
+  let summary = "loops over elements where regions on them hold loops";
+  let description = [{
+    A region that works on single elements can only hold a straight line of
+    operations and branches. Where there is more in it, a loop or an operation on
+    many elements, the owner of the region becomes a loop over its elements with
+    the region's operations in it. Elements are combined in row-major order, and
+    a region is only run on the elements that the owner would give it.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({
+      ^bb0(%a: tensor<f32>):
+        %one = stablehlo.constant dense<1.0> : tensor<f32>
+        %1 = stablehlo.while(%k = %a) : tensor<f32>
+        cond {
+          %p = stablehlo.compare LT, %k, %one : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %p : tensor<i1>
+        } do {
+          %d = stablehlo.add %k, %k : tensor<f32>
+          stablehlo.return %d : tensor<f32>
+        }
+        stablehlo.return %1 : tensor<f32>
+      }) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.reshape %arg0 : (tensor<4xf32>) -> tensor<4xf32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %1:2 = stablehlo.while(%iterArg = %c, %iterArg_0 = %cst) : tensor<i32>, tensor<4xf32>
+      cond {
+        %c_1 = stablehlo.constant dense<4> : tensor<i32>
+        %2 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %c_1 = stablehlo.constant dense<0> : tensor<i32>
+        %2 = stablehlo.dynamic_slice %0, %iterArg, sizes = [1] : (tensor<4xf32>, tensor<i32>) -> tensor<1xf32>
+        %3 = stablehlo.reshape %2 : (tensor<1xf32>) -> tensor<f32>
+        %cst_2 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+        %4 = stablehlo.while(%iterArg_5 = %3) : tensor<f32>
+        cond {
+          %8 = stablehlo.compare LT, %iterArg_5, %cst_2 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %8 : tensor<i1>
+        } do {
+          %8 = stablehlo.add %iterArg_5, %iterArg_5 : tensor<f32>
+          stablehlo.return %8 : tensor<f32>
+        }
+        %5 = stablehlo.reshape %4 : (tensor<f32>) -> tensor<1xf32>
+        %c_3 = stablehlo.constant dense<0> : tensor<i32>
+        %6 = stablehlo.dynamic_update_slice %iterArg_0, %5, %iterArg : (tensor<4xf32>, tensor<1xf32>, tensor<i32>) -> tensor<4xf32>
+        %c_4 = stablehlo.constant dense<1> : tensor<i32>
+        %7 = stablehlo.add %iterArg, %c_4 : tensor<i32>
+        stablehlo.return %7, %6 : tensor<i32>, tensor<4xf32>
+      }
+      return %1#1 : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def ExpandBranchesPass
     : Pass<"import-expand-branches", "::mlir::func::FuncOp"> {
   let summary = "selections instead of branches in reducers and comparators";
