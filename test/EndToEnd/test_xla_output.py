@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -163,14 +164,12 @@ def check_numbers(name: str, info: dict, text: str, original: xla.XlaStep, chang
 REACHED = {"02_cnn": 0.8, "03_resnet18": 0.72, "04_chargpt": 0.72, "07_llama_bf16": 0.72, "11_moe": 0.72}
 
 
-# In one of 159 tensors, a first moment of 128 numbers, the error is 3.4 times the original's: 1.3e-9 for 0.4e-9.
-LESS_EXACT = pytest.mark.xfail(strict=True, reason="XLA sums a planned step in another order, a little worse")
+# In one of 159 tensors, a first moment of 128 numbers, the error is 3.4 times the original's, 1.3e-9 for 0.4e-9: under a
+# plan XLA sums in another order.
+LESS_EXACT = ("04_chargpt",)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["02_cnn", "03_resnet18", pytest.param("04_chargpt", marks=LESS_EXACT), "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "11_moe"],
-)
+@pytest.mark.parametrize("name", ["02_cnn", "03_resnet18", "04_chargpt", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "11_moe"])
 def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     """XLA keeps what runs again, needs less memory, and computes the same numbers."""
     source = models.folder / f"{name}.mlir"
@@ -188,7 +187,9 @@ def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
         f"actual {changed.temporary_bytes} ({changed.temporary_bytes / original.temporary_bytes:.3f})"
     )
     assert changed.temporary_bytes <= REACHED.get(name, 1) * original.temporary_bytes
-    check_numbers(name, json.loads((models.folder / f"{name}.json").read_text()), source.read_text(), original, changed)
+    info = json.loads((models.folder / f"{name}.json").read_text())
+    with pytest.raises(AssertionError, match="LayerNorm_0") if name in LESS_EXACT else contextlib.nullcontext():
+        check_numbers(name, info, source.read_text(), original, changed)
 
 
 def test_smaller_budgets_recompute_more(models: Steps, tmp_path: Path) -> None:
