@@ -2,22 +2,75 @@
 //
 // The compiler engineer's tool: reads a module, runs the passes named on the
 // command line, and writes the module. It knows every dialect, pass and stage
-// pipeline of Tenon beside MLIR's own clean-ups.
+// pipeline of Tenon beside MLIR's own clean-ups, and bounds a text before it is
+// parsed as the compiler does.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Driver/Compiler.h"
 #include "tenon/Driver/RegisterPasses.h"
+#include "tenon/Import/BoundText.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tenon;
+
+/// The text, within the limits; null after an error.
+static std::unique_ptr<llvm::MemoryBuffer>
+bounded(std::unique_ptr<llvm::MemoryBuffer> input) {
+  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
+      input->getBufferSize(), input->getBufferIdentifier());
+  if (!buffer) {
+    llvm::errs() << "error: cannot hold " << input->getBufferSize()
+                 << " bytes of text\n";
+    return nullptr;
+  }
+  llvm::copy(input->getBuffer(), buffer->getBufferStart());
+  if (auto fault = importer::boundText(buffer->getBuffer())) {
+    llvm::SourceMgr sources;
+    auto place =
+        llvm::SMLoc::getFromPointer(input->getBufferStart() + fault->offset);
+    sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
+    sources.PrintMessage(place, llvm::SourceMgr::DK_Error, fault->message);
+    return nullptr;
+  }
+  return buffer;
+}
+
+static LogicalResult run(int argc, char **argv, DialectRegistry &registry) {
+  auto [inputName, outputName] = registerAndParseCLIOptions(
+      argc, argv, "Tenon's pass driver: modules in, modules out\n", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return MlirOptMain(argc, argv, inputName, outputName, registry);
+  std::string error;
+  auto input = openInputFile(inputName, &error);
+  auto output = input ? openOutputFile(outputName, &error) : nullptr;
+  if (!output) {
+    llvm::errs() << "error: " << error << "\n";
+    return failure();
+  }
+  auto text = bounded(std::move(input));
+  if (!text ||
+      failed(MlirOptMain(output->os(), std::move(text), registry, config)))
+    return failure();
+  output->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  tenon::driver::registerDialects(registry);
-  mlir::registerTransformsPasses();
+  llvm::InitLLVM init(argc, argv);
+  DialectRegistry registry;
+  driver::registerDialects(registry);
+  registerTransformsPasses();
   tenon::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "Tenon's pass driver: modules in, modules out\n", registry));
+  return asMainReturnCode(run(argc, argv, registry));
 }
