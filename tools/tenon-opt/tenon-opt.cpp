@@ -15,6 +15,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -22,6 +23,11 @@
 
 using namespace mlir;
 using namespace tenon;
+
+static llvm::cl::opt<bool>
+    isBounded("bound-text", llvm::cl::init(true),
+              llvm::cl::desc("refuse texts beyond the limits before they are "
+                             "parsed; off to see what the parser itself says"));
 
 /// The text, within the limits; null after an error.
 static std::unique_ptr<llvm::MemoryBuffer>
@@ -58,9 +64,10 @@ static LogicalResult run(int argc, char **argv, DialectRegistry &registry) {
     llvm::errs() << "error: " << error << "\n";
     return failure();
   }
-  auto text = bounded(std::move(input));
-  if (!text ||
-      failed(MlirOptMain(output->os(), std::move(text), registry, config)))
+  if (isBounded)
+    input = bounded(std::move(input));
+  if (!input ||
+      failed(MlirOptMain(output->os(), std::move(input), registry, config)))
     return failure();
   output->keep();
   return success();

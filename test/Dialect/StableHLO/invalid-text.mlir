@@ -1,7 +1,7 @@
 // Texts that are no operation: each is refused where it goes wrong, with what
 // was expected.
 
-// RUN: tenon-opt %s --split-input-file --verify-diagnostics
+// RUN: tenon-opt --bound-text=false %s --split-input-file --verify-diagnostics
 
 func.func @too_few_types(%a: tensor<4xf32>) {
   // expected-error @+1 {{expected 2 operand types and 1 result type, found 1 and 1}}
