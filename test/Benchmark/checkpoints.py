@@ -114,8 +114,9 @@ class Plans:
 
 def timed(plans: Plans, policy: str, name: str, files: tuple[Path, Path], rounds: int, seconds: float) -> Times:
     """All three alternating in every round."""
-    import compare
-    import steps
+    import steps  # before compare, which puts a folder with another steps.py first
+
+    import compare  # isort: skip
     from safetensors.numpy import save_file
 
     info = json.loads((plans.folder / policy / f"{name}.json").read_text())
