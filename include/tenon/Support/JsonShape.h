@@ -21,16 +21,16 @@ namespace tenon {
 /// Reads a text without keeping it.
 class JsonShape : public nlohmann::json_sax<nlohmann::json> {
 public:
-  /// Stops at the first bracket within `deepest` others, and at a key that its
-  /// object has already.
+  /// Stops at the first bracket within `deepest` others, and where the text is
+  /// no JSON, but not at a key that its object has already: what is deep may
+  /// come behind it.
   JsonShape(std::string_view text, size_t deepest) : deepest(deepest) {
-    isText = nlohmann::json::sax_parse(text, this);
+    nlohmann::json::sax_parse(text, this);
   }
 
-  bool isText = false; // that is JSON, and neither of these
   bool isDeep = false;
   bool isTwice = false;
-  std::string twice; // the key
+  std::string twice; // the first such key
 
   // What the library calls.
   bool null() override { return true; }
@@ -45,11 +45,11 @@ public:
   bool start_array(std::size_t) override { return open(); }
   bool end_array() override { return close(); }
   bool key(string_t &name) override {
-    if (keys.back().insert(name).second)
-      return true;
-    isTwice = true;
-    twice = name;
-    return false;
+    if (!keys.back().insert(name).second && !isTwice) {
+      isTwice = true;
+      twice = name;
+    }
+    return true;
   }
   bool parse_error(std::size_t, const std::string &,
                    const nlohmann::json::exception &) override {

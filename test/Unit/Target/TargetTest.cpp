@@ -108,6 +108,9 @@ TEST(Target, TextThatIsNoDescriptionIsRefused) {
   for (int i = 0; i < 100; ++i)
     deep += "\"a\":{";
   EXPECT_NE(errorOf(deep).find("nested deeper"), std::string::npos);
+  // Also behind a field that is there twice.
+  std::string twice = R"({"x": 1, "x": )" + deep + "}";
+  EXPECT_NE(errorOf(twice).find("nested deeper"), std::string::npos);
   // Every prefix is an error, none a crash.
   std::string text = toJson(*builtInTarget("x86-64-v3"));
   for (size_t length = 0; length + 2 < text.size(); length += 7)
