@@ -59,11 +59,7 @@ struct ChooseRecomputation
                        << solution.message;
       return signalPassFailure();
     }
-    int64_t base = 0;
-    for (const solver::RecomputeProblem::Node &node : model.problem().nodes)
-      base += node.cost;
-    for (const solver::RecomputeProblem::Loop &loop : model.problem().loops)
-      base += loop.leastCost();
+    int64_t base = model.problem().baseCost();
     Builder builder(&getContext());
     auto integer = [&](StringRef name, int64_t value) {
       return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));

@@ -51,11 +51,7 @@ memory::planOffload(func::FuncOp main, const HostLink &link, int32_t count,
   const solver::RecomputeProblem &without = model.problem();
   solver::RecomputeProblem problem = without;
   addVariants(problem, model.valueBytes(), link);
-  int64_t base = 0;
-  for (const solver::RecomputeProblem::Node &node : problem.nodes)
-    base += node.cost;
-  for (const solver::RecomputeProblem::Loop &loop : problem.loops)
-    base += loop.leastCost();
+  int64_t base = problem.baseCost();
 
   solver::RecomputeOptions effort;
   effort.moves = moves;

@@ -182,11 +182,7 @@ static std::string checkRecomputation(const Index &index,
     return "recomputation: " + *wrong;
   if (std::string wrong = checkOrder(plan, solution.order); !wrong.empty())
     return wrong;
-  int64_t base = 0;
-  for (const solver::RecomputeProblem::Node &node : problem.nodes)
-    base += node.cost;
-  for (const solver::RecomputeProblem::Loop &loop : problem.loops)
-    base += loop.leastCost();
+  int64_t base = problem.baseCost();
   int64_t gap = solution.cost - solution.bound;
   proved.push_back(
       "recomputation  " +

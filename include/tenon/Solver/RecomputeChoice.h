@@ -164,6 +164,15 @@ struct RecomputeProblem {
   /// Bytes that are always there; no part of budget and peak.
   int64_t fixedMemory = 0;
 
+  /// Of everything run once, each loop as its cheapest row.
+  int64_t baseCost() const {
+    int64_t cost = 0;
+    for (const Node &node : nodes)
+      cost += node.cost;
+    for (const Loop &loop : loops)
+      cost += loop.leastCost();
+    return cost;
+  }
   int32_t valueCount() const {
     return static_cast<int32_t>(nodes.size() + extraOutputs.size());
   }
