@@ -71,6 +71,7 @@ private:
                      llvm::function_ref<void(OpPassManager &)> build);
   ExitCode group();
   ExitCode group(ModuleOp module, int64_t loopLevel);
+  void annotate(ModuleOp grouped);
   void addAlternative(OwningOpRef<ModuleOp> grouped);
   ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
   ExitCode chooseAlternative();
@@ -206,10 +207,15 @@ ExitCode Compilation::group() {
   return code;
 }
 
-void Compilation::addAlternative(OwningOpRef<ModuleOp> grouped) {
-  codegen::annotateScratch(*grouped, resolved.features);
-  if (auto main = grouped->lookupSymbol<func::FuncOp>("main"))
+/// Leaves on the groups what plans for budgets need to know of them.
+void Compilation::annotate(ModuleOp grouped) {
+  codegen::annotateScratch(grouped, resolved.features);
+  if (auto main = grouped.lookupSymbol<func::FuncOp>("main"))
     cost::annotateTimes(main.getBody(), resolved.machine);
+}
+
+void Compilation::addAlternative(OwningOpRef<ModuleOp> grouped) {
+  annotate(*grouped);
   alternatives.push_back(std::move(grouped));
 }
 
@@ -280,12 +286,12 @@ ExitCode Compilation::codegen() {
 }
 
 ExitCode Compilation::plan() {
-  codegen::annotateScratch(*module, resolved.features);
   memory::MemoryOptions memory;
   if (!options.dumpProblems.empty())
     memory.problemFile = options.dumpProblems + "/offset-packing.csv";
   if (resolved.memoryBudget)
     return planUnderBudget(memory, *resolved.memoryBudget);
+  codegen::annotateScratch(*module, resolved.features);
   return runPasses([&](OpPassManager &passes) {
     memory::buildPlanPipeline(passes, memory);
   });
@@ -293,8 +299,7 @@ ExitCode Compilation::plan() {
 
 ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
                                       int64_t budget) {
-  if (auto main = module->lookupSymbol<func::FuncOp>("main"))
-    cost::annotateTimes(main.getBody(), resolved.machine);
+  annotate(*module);
   BudgetPlanner planner(*module, memory);
   std::optional<PlannedStep> everything = planner.keepEverything();
   if (!everything)
@@ -481,8 +486,7 @@ ExitCode Compilation::planOffload(int64_t count, llvm::raw_ostream &out) {
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main)
     return exitInternal;
-  codegen::annotateScratch(*module, resolved.features);
-  cost::annotateTimes(main.getBody(), resolved.machine);
+  annotate(*module);
   ExitCode code = runPasses([](OpPassManager &passes) {
     memory::buildOrderPipeline(passes, /*hasBudget=*/true);
   });

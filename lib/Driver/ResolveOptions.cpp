@@ -7,8 +7,7 @@
 #include "ResolveOptions.h"
 
 #include "RecordedOptions.h"
-
-#include "llvm/Support/raw_ostream.h"
+#include "StageLog.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -30,11 +29,6 @@ private:
   ExitCode resolveFusion();
   ExitCode resolveBudget();
   ExitCode resolveReplanning();
-
-  ExitCode fail(ExitCode code, const Twine &message) {
-    llvm::errs() << "error: " << message << "\n";
-    return code;
-  }
 
   /// An option that says something else than what the text was written for.
   ExitCode contradiction(const Twine &option, const Twine &recorded) {

@@ -17,6 +17,12 @@
 
 namespace tenon::driver {
 
+/// Prints an error and returns its code.
+inline ExitCode fail(ExitCode code, const llvm::Twine &message) {
+  llvm::errs() << "error: " << message << "\n";
+  return code;
+}
+
 /// Base of whatever runs stages.
 class StageLog {
 protected:
@@ -31,12 +37,6 @@ protected:
         std::chrono::steady_clock::now() - start;
     log.push_back({name.str(), seconds.count(), std::move(details)});
     details = llvm::json::Object();
-    return code;
-  }
-
-  /// Prints an error and returns its code.
-  ExitCode fail(ExitCode code, const llvm::Twine &message) {
-    llvm::errs() << "error: " << message << "\n";
     return code;
   }
 
