@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CountedLoop.h"
 #include "ElementCode.h"
 
 #include "tenon/Import/Passes.h"
@@ -58,13 +59,9 @@ void selectInstead(CaseOp op) {
     branches.push_back(inlined(branch, op));
   ImplicitLocOpBuilder builder(op.getLoc(), op);
   SmallVector<Value> chosen = branches.pop_back_val();
-  auto type = cast<RankedTensorType>(op.getIndex().getType());
   for (int64_t i = int64_t(branches.size()) - 1; i >= 0; --i) {
-    Value number = ConstantOp::create(
-        builder, cast<ElementsAttr>(DenseElementsAttr::get(
-                     type, builder.getI32IntegerAttr(int32_t(i)))));
     Value isIt =
-        CompareOp::create(builder, op.getIndex(), number,
+        CompareOp::create(builder, op.getIndex(), scalarConstant(builder, i),
                           ComparisonDirection::EQ, ComparisonType::SIGNED);
     for (auto [value, other] : llvm::zip_equal(chosen, branches[i]))
       value = SelectOp::create(builder, isIt, other, value);
