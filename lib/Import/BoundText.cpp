@@ -351,4 +351,22 @@ std::optional<TextFault> boundText(MutableArrayRef<char> text,
   return Scanner(text, limits).run();
 }
 
+std::unique_ptr<llvm::MemoryBuffer> boundedCopy(StringRef text, StringRef name,
+                                                TextFault &fault,
+                                                const TextLimits &limits) {
+  auto buffer =
+      llvm::WritableMemoryBuffer::getNewUninitMemBuffer(text.size(), name);
+  if (!buffer) {
+    fault = {0,
+             "cannot hold " + std::to_string(text.size()) + " bytes of text"};
+    return nullptr;
+  }
+  llvm::copy(text, buffer->getBufferStart());
+  if (std::optional<TextFault> found = boundText(buffer->getBuffer(), limits)) {
+    fault = std::move(*found);
+    return nullptr;
+  }
+  return buffer;
+}
+
 } // namespace tenon::importer

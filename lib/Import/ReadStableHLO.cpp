@@ -179,15 +179,11 @@ static LogicalResult addBounded(llvm::SourceMgr &sources, StringRef text,
   if (text.starts_with("ML\xefR"))
     return emitError(whole) << "holds bytecode; export the step as text, with "
                                "as_text()";
-  auto buffer =
-      llvm::WritableMemoryBuffer::getNewUninitMemBuffer(text.size(), name);
+  TextFault fault;
+  auto buffer = boundedCopy(text, name, fault, limits);
   if (!buffer)
-    return emitError(whole)
-           << "cannot hold " << text.size() << " bytes of text";
-  std::copy(text.begin(), text.end(), buffer->getBufferStart());
-  if (std::optional<TextFault> fault = boundText(buffer->getBuffer(), limits))
-    return emitError(locate(context, name, text, fault->offset))
-           << fault->message;
+    return emitError(locate(context, name, text, fault.offset))
+           << fault.message;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   return success();
 }

@@ -32,21 +32,15 @@ static llvm::cl::opt<bool>
 /// The text, within the limits; null after an error.
 static std::unique_ptr<llvm::MemoryBuffer>
 bounded(std::unique_ptr<llvm::MemoryBuffer> input) {
-  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
-      input->getBufferSize(), input->getBufferIdentifier());
+  importer::TextFault fault;
+  auto buffer = importer::boundedCopy(input->getBuffer(),
+                                      input->getBufferIdentifier(), fault);
   if (!buffer) {
-    llvm::errs() << "error: cannot hold " << input->getBufferSize()
-                 << " bytes of text\n";
-    return nullptr;
-  }
-  llvm::copy(input->getBuffer(), buffer->getBufferStart());
-  if (auto fault = importer::boundText(buffer->getBuffer())) {
     llvm::SourceMgr sources;
     auto place =
-        llvm::SMLoc::getFromPointer(input->getBufferStart() + fault->offset);
+        llvm::SMLoc::getFromPointer(input->getBufferStart() + fault.offset);
     sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
-    sources.PrintMessage(place, llvm::SourceMgr::DK_Error, fault->message);
-    return nullptr;
+    sources.PrintMessage(place, llvm::SourceMgr::DK_Error, fault.message);
   }
   return buffer;
 }

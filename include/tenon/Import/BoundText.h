@@ -14,8 +14,10 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -55,6 +57,14 @@ struct TextFault {
 /// right.
 std::optional<TextFault> boundText(llvm::MutableArrayRef<char> text,
                                    const TextLimits &limits = {});
+
+/// A copy of `text`, called `name`, that the parser may be given: scanned and
+/// recoded by boundText(). Null with `fault` filled in if it is not within the
+/// limits, or there is no room for it.
+std::unique_ptr<llvm::MemoryBuffer> boundedCopy(llvm::StringRef text,
+                                                llvm::StringRef name,
+                                                TextFault &fault,
+                                                const TextLimits &limits = {});
 
 } // namespace tenon::importer
 
