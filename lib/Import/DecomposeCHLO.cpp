@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CountedLoop.h"
+#include "DecomposeCHLO.h"
 #include "ElementMath.h"
 
 #include "tenon/Import/Passes.h"

@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CountedLoop.h"
 #include "ElementCode.h"
 
 #include "tenon/Import/Passes.h"
 
+#include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CountedLoop.h"
-
 #include "tenon/Import/Passes.h"
 
+#include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Remarks.h"

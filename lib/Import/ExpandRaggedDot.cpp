@@ -15,7 +15,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CountedLoop.h"
+#include "DecomposeCHLO.h"
+
+#include "tenon/Dialect/StableHLO/BuildLoop.h"
 
 using namespace mlir;
 using namespace tenon::stablehlo;

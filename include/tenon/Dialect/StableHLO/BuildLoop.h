@@ -1,20 +1,19 @@
-//===- CountedLoop.h - Loops over a known number of rounds ----------------===//
+//===- BuildLoop.h - Builds loops over tensors ----------------------------===//
 //
-// Builds the loops that expansions of large operations share: most have a
-// counter from zero to a constant, all have values carried from round to round.
+// Most loops that passes build have a counter from zero to a constant; all
+// carry values from round to round.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_IMPORT_COUNTEDLOOP_H
-#define TENON_LIB_IMPORT_COUNTEDLOOP_H
+#ifndef TENON_DIALECT_STABLEHLO_BUILDLOOP_H
+#define TENON_DIALECT_STABLEHLO_BUILDLOOP_H
 
-#include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-namespace tenon::importer {
+namespace tenon::stablehlo {
 
 /// Runs `body` on the carried values for as long as `condition`, a scalar i1,
 /// holds for them. Returns the last ones.
@@ -55,14 +54,6 @@ llvm::SmallVector<mlir::Value> cloneBody(mlir::ImplicitLocOpBuilder &builder,
                                          mlir::Region &region,
                                          mlir::ValueRange arguments);
 
-/// Replaces a scan by a loop over its dimension.
-void expandScan(chlo::ScanOp op);
+} // namespace tenon::stablehlo
 
-/// Replaces a product of groups by a loop over the groups, each round computing
-/// one group's product and keeping what belongs to the group. Every element of
-/// the result has the bits of the plain product it comes from.
-void expandRaggedDot(chlo::RaggedDotOp op);
-
-} // namespace tenon::importer
-
-#endif // TENON_LIB_IMPORT_COUNTEDLOOP_H
+#endif // TENON_DIALECT_STABLEHLO_BUILDLOOP_H
