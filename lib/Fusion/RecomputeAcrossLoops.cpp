@@ -21,11 +21,11 @@
 
 #include "tenon/Fusion/Passes.h"
 
-#include "tenon/Analysis/CountedLoop.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/LoopPair.h"
 #include "tenon/Fusion/RebuildLoop.h"
 #include "tenon/Fusion/RecomputationCut.h"
 
@@ -41,30 +41,22 @@ namespace tenon::fusion {
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::stablehlo;
+using fusion::LoopPair;
 using fusion::storageOf;
 
 namespace {
 
-/// A forward loop and the backward loop that reads its stacks.
-class LoopPair {
+/// What one pair of loops stacks, and the change to it.
+class StackChoice {
 public:
-  static std::optional<LoopPair> find(WhileOp loop);
+  explicit StackChoice(LoopPair pair)
+      : forward(pair.forward), index(pair.index),
+        residuals(std::move(pair.residuals)) {}
 
   /// The bytes saved; 0, and nothing changed, if they are few.
   int64_t run(int64_t level);
 
 private:
-  /// A stack and where the backward loop reads it.
-  struct Residual {
-    CountedLoop::Stack stack;
-    SmallVector<DynamicSliceOp> readers;
-  };
-
-  LoopPair(const CountedLoop &forward) : forward(forward) {}
-  bool choosePartner();
-  bool collect();
-  SmallVector<DynamicSliceOp> readsOf(const CountedLoop::Stack &stack,
-                                      WhileOp reader) const;
   bool isInRound(Value value) const {
     return value.getParentBlock() == &forward.body();
   }
@@ -76,9 +68,8 @@ private:
   unsigned stackFor(Value value);
 
   CountedLoop forward;
-  WhileOp backward;
   Value index; // of the backward round
-  SmallVector<Residual> residuals;
+  SmallVector<LoopPair::Residual> residuals;
   llvm::DenseSet<Value> copied;
   llvm::DenseMap<Value, Value> available;   // in the backward round
   llvm::MapVector<Value, unsigned> stackOf; // by storage, number of a result
@@ -88,88 +79,7 @@ private:
   SmallVector<std::pair<DynamicSliceOp, unsigned>> reads;
 };
 
-std::optional<LoopPair> LoopPair::find(WhileOp loop) {
-  std::optional<CountedLoop> counted = CountedLoop::recognize(loop);
-  if (!counted)
-    return std::nullopt;
-  LoopPair pair(*counted);
-  if (!pair.choosePartner() || !pair.collect())
-    return std::nullopt;
-  return pair;
-}
-
-/// Where a loop reads one slice of the stack in each round.
-SmallVector<DynamicSliceOp> LoopPair::readsOf(const CountedLoop::Stack &stack,
-                                              WhileOp reader) const {
-  SmallVector<DynamicSliceOp> reads;
-  for (Operation *user : forward.loop()->getResult(stack.position).getUsers()) {
-    auto slice = dyn_cast<DynamicSliceOp>(user);
-    if (slice && slice->getBlock() == &reader.getBody().front() &&
-        takesOneOfFirst(slice))
-      reads.push_back(slice);
-  }
-  return reads;
-}
-
-/// The loop that reads most bytes of this one's stacks. Another layer's forward
-/// loop may read one, too.
-bool LoopPair::choosePartner() {
-  WhileOp loop = forward.loop();
-  llvm::MapVector<Operation *, int64_t> bytes; // by reader
-  for (const CountedLoop::Stack &stack : forward.stacks()) {
-    Value result = loop->getResult(stack.position);
-    llvm::SmallSetVector<Operation *, 4> readers;
-    for (Operation *user : result.getUsers())
-      if (auto reader = dyn_cast<WhileOp>(user->getParentOp()))
-        if (reader != loop && reader->getBlock() == loop->getBlock())
-          readers.insert(reader);
-    for (Operation *reader : readers)
-      bytes[reader] += storedBytes(result.getType());
-  }
-  int64_t most = 0;
-  for (auto [reader, read] : bytes)
-    if (read > most) {
-      most = read;
-      backward = cast<WhileOp>(reader);
-    }
-  return backward != nullptr;
-}
-
-/// Finds the stacks that the partner reads, each round at one index.
-bool LoopPair::collect() {
-  std::optional<CountedLoop> counted = CountedLoop::recognize(backward);
-  if (!counted || counted->trips() != forward.trips())
-    return false;
-  for (const CountedLoop::Stack &stack : forward.stacks()) {
-    if (!forward.isCounter(stack.index()))
-      continue;
-    SmallVector<DynamicSliceOp> readers = readsOf(stack, backward);
-    if (readers.empty())
-      continue;
-    Value start = readers.front().getStartIndices().front();
-    if (!index) {
-      if (!counted->visitsEachOnce(start) ||
-          start.getType() != forward.counter().getType())
-        return false;
-      index = start;
-    }
-    bool inOrder = llvm::all_of(readers, [&](DynamicSliceOp reader) {
-      return reader.getStartIndices().front() == index;
-    });
-    // What the partner's own nested operations read cannot be replaced.
-    bool readElsewhere =
-        llvm::any_of(forward.loop()->getResult(stack.position).getUsers(),
-                     [&](Operation *user) {
-                       return backward->isProperAncestor(user) &&
-                              !llvm::is_contained(readers, user);
-                     });
-    if (inOrder && !readElsewhere)
-      residuals.push_back({stack, std::move(readers)});
-  }
-  return !residuals.empty();
-}
-
-bool LoopPair::isThereAnyway(Value value) const {
+bool StackChoice::isThereAnyway(Value value) const {
   if (value == forward.counter())
     return true;
   // Parameters, batch and constants; other values would be kept longer.
@@ -178,14 +88,14 @@ bool LoopPair::isThereAnyway(Value value) const {
 }
 
 /// What keeping a value takes in each round.
-int64_t LoopPair::bytesOf(Value value) const {
+int64_t StackChoice::bytesOf(Value value) const {
   int64_t bytes = storedBytes(value.getType());
   // What the loop captures is kept once for all rounds.
   return isInRound(value) ? bytes
                           : int64_t(llvm::divideCeil(bytes, forward.trips()));
 }
 
-unsigned LoopPair::stackFor(Value value) {
+unsigned StackChoice::stackFor(Value value) {
   Value storage = storageOf(value);
   auto [entry, isNew] =
       stackOf.insert({storage, forward.loop()->getNumResults() + added.size()});
@@ -204,7 +114,7 @@ unsigned LoopPair::stackFor(Value value) {
 }
 
 /// A value of the forward round in the backward round of the same index.
-Value LoopPair::inBackwardRound(Value value, OpBuilder &builder) {
+Value StackChoice::inBackwardRound(Value value, OpBuilder &builder) {
   if (value == forward.counter())
     return index;
   if (!isInRound(value))
@@ -264,10 +174,10 @@ std::optional<int64_t> priceAtLevel(Operation *op, int64_t level) {
   return price;
 }
 
-int64_t LoopPair::run(int64_t level) {
+int64_t StackChoice::run(int64_t level) {
   WhileOp loop = forward.loop();
   SmallVector<Value> wanted;
-  for (const Residual &residual : residuals)
+  for (const LoopPair::Residual &residual : residuals)
     wanted.push_back(residual.stack.update());
   std::optional<fusion::RecomputationChoice> choice =
       fusion::chooseRecomputation(
@@ -283,25 +193,25 @@ int64_t LoopPair::run(int64_t level) {
   copied = std::move(choice->copied);
 
   // Stacks that hold the very value stay; the others are read no more.
-  for (const Residual &residual : residuals)
+  for (const LoopPair::Residual &residual : residuals)
     stackOf.insert(
         {storageOf(residual.stack.update()), residual.stack.position});
   Operation *first = residuals.front().readers.front();
-  for (const Residual &residual : residuals)
+  for (const LoopPair::Residual &residual : residuals)
     for (DynamicSliceOp reader : residual.readers)
       if (reader->isBeforeInBlock(first))
         first = reader;
   OpBuilder builder(first);
-  for (const Residual &residual : residuals) {
+  for (const LoopPair::Residual &residual : residuals) {
     Value value = inBackwardRound(residual.stack.update(), builder);
     for (DynamicSliceOp reader : residual.readers)
       reader->replaceAllUsesWith(ValueRange(value));
   }
-  for (const Residual &residual : residuals)
+  for (const LoopPair::Residual &residual : residuals)
     for (DynamicSliceOp reader : residual.readers)
       reader.erase();
   llvm::BitVector dropped(loop->getNumOperands());
-  for (const Residual &residual : residuals)
+  for (const LoopPair::Residual &residual : residuals)
     if (loop->getResult(residual.stack.position).use_empty())
       dropped.set(residual.stack.position);
   unsigned firstNew = loop->getNumOperands() - dropped.count();
@@ -345,7 +255,7 @@ struct RecomputeAcrossLoops
     for (WhileOp loop : loops) {
       Location location = loop.getLoc();
       if (std::optional<LoopPair> pair = LoopPair::find(loop)) {
-        int64_t saved = pair->run(level);
+        int64_t saved = StackChoice(*std::move(pair)).run(level);
         savings.push_back(saved);
         if (saved)
           remark::passed(location, remark::RemarkOpts::name("Saved").category(
