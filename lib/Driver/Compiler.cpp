@@ -51,6 +51,12 @@ void driver::registerDialects(DialectRegistry &registry) {
 
 namespace {
 
+/// How the stage `group` treats pairs of loops.
+struct LoopChoice {
+  int64_t level = 0;
+  bool segments = false;
+};
+
 class Compilation : StageLog {
 public:
   explicit Compilation(const CompileOptions &options)
@@ -70,7 +76,7 @@ private:
   ExitCode runPasses(ModuleOp on,
                      llvm::function_ref<void(OpPassManager &)> build);
   ExitCode group();
-  ExitCode group(ModuleOp module, int64_t loopLevel);
+  ExitCode group(ModuleOp module, LoopChoice loops);
   void annotate(ModuleOp grouped);
   void addAlternative(OwningOpRef<ModuleOp> grouped);
   ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
@@ -87,9 +93,9 @@ private:
   CompileResult result;
   std::unique_ptr<ReportingContext> context;
   OwningOpRef<ModuleOp> module;
-  /// The step grouped at rising levels of recomputation between loops, with
-  /// times and scratch sizes; the first is as `module`. Filled while planning
-  /// for budgets.
+  /// The step grouped with different recomputation between loops, with times
+  /// and scratch sizes; the first is as `module`. Filled while planning for
+  /// budgets.
   std::vector<OwningOpRef<ModuleOp>> alternatives;
   bool plansForBudgets = false;
   ResolvedOptions resolved;
@@ -179,13 +185,14 @@ Compilation::runPasses(ModuleOp on,
   return importer::isRefusedAsUnsupported(on) ? exitUnsupported : blame();
 }
 
-ExitCode Compilation::group(ModuleOp on, int64_t loopLevel) {
+ExitCode Compilation::group(ModuleOp on, LoopChoice loops) {
   return runPasses(on, [&](OpPassManager &passes) {
     fusion::FusionOptions fusion;
     fusion.merge = resolved.fuse;
     fusion.libraryInstructionSet = libraries::name(resolved.features.isa);
     fusion.machine = resolved.machine;
-    fusion.loopLevel = loopLevel;
+    fusion.loopLevel = loops.level;
+    fusion.segmentLoops = loops.segments;
     fusion::buildFusionPipeline(passes, fusion);
     if (options.verifyForms)
       passes.addPass(fusion::createVerifyGroupedFormPass());
@@ -197,7 +204,7 @@ ExitCode Compilation::group() {
   OwningOpRef<ModuleOp> step;
   if (hasBudget)
     step = module->clone();
-  ExitCode code = group(*module, /*loopLevel=*/0);
+  ExitCode code = group(*module, LoopChoice());
   if (code == exitOk && hasBudget)
     code = groupAlternatives(std::move(step));
   if (code == exitOk && !plansForBudgets && alternatives.size() > 1)
@@ -219,20 +226,35 @@ void Compilation::addAlternative(OwningOpRef<ModuleOp> grouped) {
   alternatives.push_back(std::move(grouped));
 }
 
-/// Groups the step again at higher levels, if its loops then stack less.
+/// Groups the step again at higher levels, if its loops then stack less, and
+/// with the pairs of the lowest and the highest of them cut into segments.
 ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
-  auto savings = [](ModuleOp grouped) {
+  auto savings = [](ModuleOp grouped, StringRef of) {
     auto main = grouped.lookupSymbol<func::FuncOp>("main");
-    return main ? main->getAttr(step::loopSavingsAttrName) : Attribute();
+    return main ? main->getAttr(of) : Attribute();
   };
   addAlternative(module->clone());
-  if (!savings(*module))
+  if (!savings(*module, step::loopSavingsAttrName))
     return exitOk;
+  SmallVector<int64_t> levels = {0};
   for (int64_t level = 1; level <= fusion::mostLoopLevel; ++level) {
     OwningOpRef<ModuleOp> grouped = step->clone();
-    if (ExitCode code = group(*grouped, level); code != exitOk)
+    if (ExitCode code = group(*grouped, {level}); code != exitOk)
       return code;
-    if (savings(*grouped) != savings(*alternatives.back()))
+    if (savings(*grouped, step::loopSavingsAttrName) ==
+        savings(*alternatives.back(), step::loopSavingsAttrName))
+      continue;
+    addAlternative(std::move(grouped));
+    levels.push_back(level);
+  }
+  if (levels.size() > 2)
+    levels.erase(levels.begin() + 1, levels.end() - 1);
+  for (int64_t level : levels) {
+    OwningOpRef<ModuleOp> grouped = step->clone();
+    if (ExitCode code = group(*grouped, {level, /*segments=*/true});
+        code != exitOk)
+      return code;
+    if (savings(*grouped, step::segmentSavingsAttrName))
       addAlternative(std::move(grouped));
   }
   return exitOk;

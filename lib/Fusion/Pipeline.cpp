@@ -17,6 +17,8 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
   if (options.merge) {
     functions.addPass(createRecomputeAcrossLoopsPass({/*level=*/options.loopLevel}));
     functions.addPass(createUpdateInLoopsPass());
+    if (options.segmentLoops)
+      functions.addPass(createSegmentLoopsPass());
   }
   functions.addPass(createSplitReductionsPass());
   functions.addPass(

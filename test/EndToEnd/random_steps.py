@@ -26,7 +26,7 @@ from safetensors.numpy import load_file, save_file
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STEPS = 3
-# A program of a pack gets one of these layers at a time.
+# A program of a pack gets one of these layers at a time; others would change what a seed stands for.
 LAYERS = (
     "dense", "relu", "residual", "dropout", "center", "normalize", "shared", "statistics", "views", "softmax", "loop",
     "branch", "kept", "scan", "microbatches",
@@ -446,6 +446,40 @@ class Program:
 
             outer, sums = m.rounds(trips, [gradient, m.constant(0.0, weights.shape)], backward)
             self.accumulate(weights, sums)
+            return outer
+
+        self.back.append(back)
+        return y
+
+    def recurrent(self, x: Value) -> Value:
+        """One layer in every round of a loop, often enough that the rounds can be cut into segments."""
+        m, trips = self.m, int(self.random.choice((4, 6, 9, 12, 16)))
+        weight = self.parameter(x.shape[1], x.shape[1])
+        upwards = bool(self.random.random() < 0.3)  # the loop of the way back need not go backwards
+        stack = m.constant(0.0, (trips, *x.shape))
+
+        def forward(index: Value, carried: list[Value]) -> list[Value]:
+            y, *stacks = carried
+            activated = m.unary("tanh", m.dot(y, weight))
+            slope = m.binary("subtract", m.constant(1.0, x.shape), m.binary("multiply", activated, activated))
+            kept = [y, slope, m.unary("sine", activated), m.unary("cosine", m.binary("add", y, slope))]
+            return [m.binary("add", y, activated), *(m.put_at(s, index, v) for s, v in zip(stacks, kept, strict=True))]
+
+        y, *stacks = m.rounds(trips, [x, *([stack] * 4)], forward)
+
+        def back(gradient: Value) -> Value:
+            def backward(counter: Value, carried: list[Value]) -> list[Value]:
+                outer, total = carried
+                index = counter
+                if not upwards:
+                    index = m.emit(f"subtract {m.constant(trips - 1, (), 'i32').name}, {counter.name} : {{type}}", (), "i32")
+                before, slope, sine, cosine = (m.slice_at(s, index) for s in stacks)
+                inner = m.binary("add", m.binary("multiply", outer, slope), m.scale(m.binary("multiply", sine, cosine), 1e-2))
+                total = m.binary("add", total, m.dot(before, inner, 0, 0))
+                return [m.binary("add", outer, m.dot(inner, weight, 1, 1)), total]
+
+            outer, total = m.rounds(trips, [gradient, m.constant(0.0, weight.shape)], backward)
+            self.accumulate(weight, total)
             return outer
 
         self.back.append(back)

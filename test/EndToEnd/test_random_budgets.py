@@ -28,6 +28,7 @@ TRAPS = {
     "copies stay copies": ("softmax", "dense", "softmax", "dense", "normalize", "dense"),
     "loops of zero trips and more": ("loop", "dense", "dense", "loop", "dense", "dense"),
     "a pair of loops with stacks between them": ("scan", "dense", "scan", "dense", "dense", "dense"),
+    "rounds of a pair cut into segments": ("recurrent", "dense", "recurrent", "dense"),
     "a loop that goes forward and back in each round": ("microbatches", "dense", "microbatches", "dense", "dense", "dense"),
     "one of two branches": ("branch", "dense", "dense", "branch", "dense", "dense"),
     "a layer that is used twice": ("shared", "dense", "shared", "dense", "dense", "dense"),
@@ -44,8 +45,18 @@ def test_traps(trap: str, share: float, tmp_path: Path) -> None:
     outcome = random_steps.Runner(BUILD, tmp_path).under_budget(module, share)
     assert outcome.used <= outcome.budget < outcome.everything
     # Loops may make room by stacking less or within a round, which repeats nothing of the step's own block.
-    assert outcome.recomputed > 0 or {"scan", "microbatches"} & set(TRAPS[trap])
+    assert outcome.recomputed > 0 or {"scan", "recurrent", "microbatches"} & set(TRAPS[trap])
     assert not outcome.differing
+
+
+def test_rounds_are_cut_into_segments(tmp_path: Path) -> None:
+    """At their smallest budget recurrent layers keep what they carry once per segment, whichever way they go back."""
+    runner = random_steps.Runner(BUILD, tmp_path)
+    outcome = runner.under_budget(random_steps.pack(list(range(7_000_000, 7_000_008)), ("recurrent", "recurrent")), 0.0)
+    assert not outcome.differing
+    grouped = tmp_path / "grouped.mlir"
+    runner.succeed("compile", tmp_path / "step.mlir", "-o", grouped, f"--memory-budget={outcome.budget}", "--compile-to=group")
+    assert "step.segment_savings" in grouped.read_text()
 
 
 def test_a_damaged_bit_is_seen(tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ struct FusionOptions {
   /// How much is computed again between loops rather than stacked: 0 for what
   /// costs next to nothing, up to mostLoopLevel for all there is.
   int64_t loopLevel = 0;
+  /// Whether pairs of loops keep what is carried once per segment of rounds.
+  bool segmentLoops = false;
 };
 
 constexpr int64_t mostLoopLevel = 5;

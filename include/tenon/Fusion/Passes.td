@@ -156,6 +156,130 @@ def UpdateInLoopsPass : Pass<"fusion-update-in-loops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def SegmentLoopsPass : Pass<"fusion-segment-loops", "::mlir::func::FuncOp"> {
+  let summary = "stack what a forward loop carries once per segment of its rounds";
+  let description = [{
+    For a memory budget. A forward loop whose stacks a backward loop reads keeps
+    only what it carries, at the start of each of T/s segments of s rounds. The
+    backward loop runs over segments: each runs the rounds of the forward loop
+    again, stacking the slices of this segment, and then its backward rounds.
+    s is the divisor of T for which least is stacked; pairs that would stack
+    hardly less stay. `step.segment_savings` on the function says how many bytes
+    each pair stacks less.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %last = stablehlo.constant dense<11> : tensor<i32>
+      %twelve = stablehlo.constant dense<12> : tensor<i32>
+      %start = stablehlo.constant dense<0.0> : tensor<12x8xf32>
+      %0:3 = stablehlo.while(%i = %zero, %v = %x, %a = %start) : tensor<i32>, tensor<8xf32>, tensor<12x8xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %twelve, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %s = stablehlo.sine %v : tensor<8xf32>
+        %c = stablehlo.cosine %v : tensor<8xf32>
+        %c1 = stablehlo.reshape %c : (tensor<8xf32>) -> tensor<1x8xf32>
+        %as = stablehlo.dynamic_update_slice %a, %c1, %i, %zero : (tensor<12x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<12x8xf32>
+        %n = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %n, %s, %as : tensor<i32>, tensor<8xf32>, tensor<12x8xf32>
+      }
+      %1:2 = stablehlo.while(%i = %zero, %g = %0#1) : tensor<i32>, tensor<8xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %twelve, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %at = stablehlo.subtract %last, %i : tensor<i32>
+        %r = stablehlo.dynamic_slice %0#2, %at, %zero, sizes = [1, 8] : (tensor<12x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+        %w = stablehlo.reshape %r : (tensor<1x8xf32>) -> tensor<8xf32>
+        %h = stablehlo.multiply %g, %w : tensor<8xf32>
+        %n = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %n, %h : tensor<i32>, tensor<8xf32>
+      }
+      return %1#1 : tensor<8xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> attributes {step.segment_savings = array<i64: 128>} {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %c_0 = stablehlo.constant dense<1> : tensor<i32>
+      %c_1 = stablehlo.constant dense<12> : tensor<i32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<5x8xf32>
+      %0:3 = stablehlo.while(%iterArg = %c, %iterArg_3 = %arg0, %iterArg_4 = %cst) : tensor<i32>, tensor<8xf32>, tensor<5x8xf32>
+      cond {
+        %2 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %2 = stablehlo.sine %iterArg_3 : tensor<8xf32>
+        %3 = stablehlo.add %iterArg, %c_0 : tensor<i32>
+        %c_5 = stablehlo.constant dense<2> : tensor<i32>
+        %4 = stablehlo.add %iterArg, %c_5 : tensor<i32>
+        %c_6 = stablehlo.constant dense<3> : tensor<i32>
+        %5 = stablehlo.divide %4, %c_6 : tensor<i32>
+        %6 = stablehlo.reshape %iterArg_3 : (tensor<8xf32>) -> tensor<1x8xf32>
+        %c_7 = stablehlo.constant dense<0> : tensor<i32>
+        %7 = stablehlo.dynamic_update_slice %iterArg_4, %6, %5, %c_7 : (tensor<5x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<5x8xf32>
+        stablehlo.return %3, %2, %7 : tensor<i32>, tensor<8xf32>, tensor<5x8xf32>
+      }
+      %c_2 = stablehlo.constant dense<0> : tensor<i32>
+      %1:2 = stablehlo.while(%iterArg = %c_2, %iterArg_3 = %0#1) : tensor<i32>, tensor<8xf32>
+      cond {
+        %c_4 = stablehlo.constant dense<4> : tensor<i32>
+        %2 = stablehlo.compare LT, %iterArg, %c_4, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %c_4 = stablehlo.constant dense<3> : tensor<i32>
+        %2 = stablehlo.subtract %c_4, %iterArg : tensor<i32>
+        %c_5 = stablehlo.constant dense<0> : tensor<i32>
+        %3 = stablehlo.dynamic_slice %0#2, %2, %c_5, sizes = [1, 8] : (tensor<5x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+        %4 = stablehlo.reshape %3 : (tensor<1x8xf32>) -> tensor<8xf32>
+        %cst_6 = stablehlo.constant dense<0.000000e+00> : tensor<3x8xf32>
+        %c_7 = stablehlo.constant dense<0> : tensor<i32>
+        %5:3 = stablehlo.while(%iterArg_10 = %c_7, %iterArg_11 = %4, %iterArg_12 = %cst_6) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+        cond {
+          %c_13 = stablehlo.constant dense<3> : tensor<i32>
+          %8 = stablehlo.compare LT, %iterArg_10, %c_13, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %8 : tensor<i1>
+        } do {
+          %8 = stablehlo.sine %iterArg_11 : tensor<8xf32>
+          %9 = stablehlo.cosine %iterArg_11 : tensor<8xf32>
+          %10 = stablehlo.reshape %9 : (tensor<8xf32>) -> tensor<1x8xf32>
+          %c_13 = stablehlo.constant dense<0> : tensor<i32>
+          %11 = stablehlo.dynamic_update_slice %iterArg_12, %10, %iterArg_10, %c_13 : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+          %c_14 = stablehlo.constant dense<1> : tensor<i32>
+          %12 = stablehlo.add %iterArg_10, %c_14 : tensor<i32>
+          stablehlo.return %12, %8, %11 : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+        }
+        %c_8 = stablehlo.constant dense<0> : tensor<i32>
+        %6:2 = stablehlo.while(%iterArg_10 = %c_8, %iterArg_11 = %iterArg_3) : tensor<i32>, tensor<8xf32>
+        cond {
+          %c_12 = stablehlo.constant dense<3> : tensor<i32>
+          %8 = stablehlo.compare LT, %iterArg_10, %c_12, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %8 : tensor<i1>
+        } do {
+          %c_12 = stablehlo.constant dense<2> : tensor<i32>
+          %8 = stablehlo.subtract %c_12, %iterArg_10 : tensor<i32>
+          %c_13 = stablehlo.constant dense<0> : tensor<i32>
+          %9 = stablehlo.dynamic_slice %5#2, %8, %c_13, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+          %10 = stablehlo.reshape %9 : (tensor<1x8xf32>) -> tensor<8xf32>
+          %11 = stablehlo.multiply %iterArg_11, %10 : tensor<8xf32>
+          %c_14 = stablehlo.constant dense<1> : tensor<i32>
+          %12 = stablehlo.add %iterArg_10, %c_14 : tensor<i32>
+          stablehlo.return %12, %11 : tensor<i32>, tensor<8xf32>
+        }
+        %c_9 = stablehlo.constant dense<1> : tensor<i32>
+        %7 = stablehlo.add %iterArg, %c_9 : tensor<i32>
+        stablehlo.return %7, %6#1 : tensor<i32>, tensor<8xf32>
+      }
+      return %1#1 : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"> {
   let summary = "write long reductions out as two stages";
   let description = [{

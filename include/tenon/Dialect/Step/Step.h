@@ -72,6 +72,9 @@ inline constexpr llvm::StringLiteral recomputedAttrName = "step.recomputed";
 inline constexpr llvm::StringLiteral nodeAttrName = "step.node";
 /// On @main: bytes that each pair of loops stacks less than it was written to.
 inline constexpr llvm::StringLiteral loopSavingsAttrName = "step.loop_savings";
+/// On @main: bytes that each pair of loops cut into segments stacks less.
+inline constexpr llvm::StringLiteral segmentSavingsAttrName =
+    "step.segment_savings";
 /// On a grouped module whose loops compute values again for a budget: {bytes,
 /// nanoseconds} of the plan that keeps everything.
 inline constexpr llvm::StringLiteral keepingEverythingAttrName =

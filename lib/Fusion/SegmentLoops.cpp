@@ -1,0 +1,375 @@
+//===- SegmentLoops.cpp - Checkpoint a loop once per segment --------------===//
+//
+// A forward loop stacks values for the rounds of a backward loop, one slice per
+// round. Cut into segments of s rounds, it only stacks what it carries, once
+// per segment; the backward loop becomes one over segments, last first: each
+// runs the segment's rounds again from there, stacking their slices, and then
+// its backward rounds. Of T rounds the slices of s are there at once beside T/s
+// sets of carried values, so that at s about the root of T both are few, for at
+// most one more run of the forward loop.
+//
+//     forward   for i < 12 { c = f(c); r[i] = slice }
+//     backward  for i < 12 { g = b(g, r[11 - i]) }
+//
+//     forward   for i < 12 { kept[(i + 3) / 4] = c; c = f(c) }       s = 4
+//     backward  for j < 3 {
+//                 c = kept[2 - j]
+//                 for i < 4 { c = f(c); r[i] = slice }
+//                 for i < 4 { g = b(g, r[3 - i]) }
+//               }
+//
+// Round i of the forward loop writes what is carried into it at (i + s - 1)/s,
+// so that the last to write at k is round k*s; what is written behind the start
+// of the last segment is never read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/StableHLO/BuildLoop.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/LoopPair.h"
+#include "tenon/Fusion/RebuildLoop.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <map>
+
+namespace tenon::fusion {
+#define GEN_PASS_DEF_SEGMENTLOOPSPASS
+#include "tenon/Fusion/Passes.h.inc"
+} // namespace tenon::fusion
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::stablehlo;
+using fusion::LoopPair;
+
+namespace {
+
+/// A round number with another width.
+Value asInteger(ImplicitLocOpBuilder &builder, Value round, Type type) {
+  if (round.getType() == type)
+    return round;
+  return ConvertOp::create(builder, type, round);
+}
+
+/// A pair that saves less than this part of its stacks stays as it is.
+constexpr int64_t leastShare = 10;
+
+class Segmentation {
+public:
+  explicit Segmentation(LoopPair pair);
+
+  /// The bytes saved; 0, and nothing changed, if they are few.
+  int64_t run();
+
+private:
+  void collectRounds();
+  void need(Value value);
+  int64_t chooseLength();
+  SmallVector<Value> runAgain(ImplicitLocOpBuilder &builder, Value segment);
+  void rebuildBackward();
+  void dropStacks(WhileOp keeping);
+  bool isReadBackwards() const;
+
+  CountedLoop forward, backward;
+  Value index; // of the backward round
+  /// Stacks that only the backward loop reads.
+  SmallVector<LoopPair::Residual> residuals;
+  /// What runs again, in the order of the forward round, and the positions of
+  /// what is carried to it.
+  SmallVector<Operation *> again;
+  llvm::SetVector<unsigned> carried;
+  llvm::DenseSet<Operation *> needed;
+  int64_t length = 0, segments = 0, saved = 0;
+  /// The stacks of carried values: constants until the forward loop has them.
+  SmallVector<Value> kept;
+};
+
+Segmentation::Segmentation(LoopPair pair)
+    : forward(pair.forward), backward(pair.backward), index(pair.index) {
+  for (LoopPair::Residual &residual : pair.residuals) {
+    Value result = forward.loop()->getResult(residual.stack.position);
+    size_t users = llvm::range_size(result.getUsers());
+    if (users == residual.readers.size())
+      residuals.push_back(std::move(residual));
+  }
+}
+
+/// Notes what of the forward round is needed for a value, through all rounds.
+void Segmentation::need(Value first) {
+  SmallVector<Value> work = {first};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (value.getParentBlock() != &forward.body() || value == forward.counter())
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (carried.insert(argument.getArgNumber()))
+        work.push_back(forward.body().getTerminator()->getOperand(
+            argument.getArgNumber()));
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (!needed.insert(op).second)
+      continue;
+    llvm::append_range(work, op->getOperands());
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    llvm::append_range(work, captured);
+  }
+}
+
+void Segmentation::collectRounds() {
+  for (const LoopPair::Residual &residual : residuals)
+    need(residual.stack.update());
+  for (Operation &op : forward.body())
+    if (needed.contains(&op))
+      again.push_back(&op);
+}
+
+/// The number of rounds in a segment for which least is kept; 0 if few bytes
+/// are saved or a round must not run twice.
+int64_t Segmentation::chooseLength() {
+  if (!llvm::all_of(again, isMemoryEffectFree))
+    return 0;
+  int64_t ofRound = 0, ofCarried = 0;
+  for (const LoopPair::Residual &residual : residuals)
+    ofRound += storedBytes(residual.stack.update().getType());
+  for (unsigned position : carried)
+    ofCarried += storedBytes(forward.body().getArgument(position).getType());
+  int64_t trips = forward.trips(), best = 0;
+  int64_t least = trips * ofRound;
+  for (int64_t rounds = 2; rounds <= trips / 2; ++rounds) {
+    int64_t bytes = (trips / rounds + 1) * ofCarried + rounds * ofRound;
+    if (trips % rounds == 0 && bytes < least) {
+      least = bytes;
+      best = rounds;
+    }
+  }
+  saved = trips * ofRound - least;
+  return saved >= trips * ofRound / leastShare ? best : 0;
+}
+
+bool Segmentation::isReadBackwards() const {
+  return index != backward.counter();
+}
+
+/// Runs the rounds of a segment of the forward loop; returns their slices.
+SmallVector<Value> Segmentation::runAgain(ImplicitLocOpBuilder &builder,
+                                          Value segment) {
+  SmallVector<Value> starts;
+  for (Value stack : kept)
+    starts.push_back(sliceAt(builder, stack, /*dimension=*/0, segment));
+  for (const LoopPair::Residual &residual : residuals) {
+    auto type = cast<RankedTensorType>(residual.stack.update().getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape.front() = length;
+    starts.push_back(zeros(builder, type.clone(shape)));
+  }
+  Value first =
+      MultiplyOp::create(builder, segment, scalarConstant(builder, length));
+  SmallVector<Value> results = buildCountedLoop(
+      builder, length, starts, [&](Value round, ValueRange values) {
+        IRMapping mapping;
+        mapping.map(forward.counter(),
+                    asInteger(builder, AddOp::create(builder, first, round),
+                              forward.counter().getType()));
+        for (auto [position, value] : llvm::zip_first(carried, values))
+          mapping.map(forward.body().getArgument(position), value);
+        for (Operation *op : again)
+          builder.clone(*op, mapping);
+        SmallVector<Value> next;
+        for (unsigned position : carried)
+          next.push_back(mapping.lookupOrDefault(
+              forward.body().getTerminator()->getOperand(position)));
+        for (auto [residual, stack] :
+             llvm::zip_equal(residuals, values.drop_front(carried.size()))) {
+          Value slice = mapping.lookupOrDefault(residual.stack.update());
+          SmallVector<Value> place(
+              cast<RankedTensorType>(stack.getType()).getRank(),
+              scalarConstant(builder, 0));
+          place.front() = round;
+          next.push_back(
+              DynamicUpdateSliceOp::create(builder, stack, slice, place));
+        }
+        return next;
+      });
+  return SmallVector<Value>(ArrayRef(results).drop_front(carried.size()));
+}
+
+/// Replaces the backward loop by one over segments.
+void Segmentation::rebuildBackward() {
+  WhileOp loop = backward.loop();
+  unsigned counter = cast<BlockArgument>(backward.counter()).getArgNumber();
+  SmallVector<Value> starts(loop->getOperands());
+  starts.erase(starts.begin() + counter);
+  ImplicitLocOpBuilder builder(loop.getLoc(), loop);
+  auto last = [&](int64_t count, Value round) -> Value {
+    if (!isReadBackwards())
+      return round;
+    return SubtractOp::create(builder, scalarConstant(builder, count - 1),
+                              round);
+  };
+  auto runRound = [&](Value number, Value round, ValueRange values,
+                      ArrayRef<Value> slices) {
+    IRMapping mapping;
+    mapping.map(backward.counter(),
+                asInteger(builder, number, backward.counter().getType()));
+    unsigned next = 0;
+    for (BlockArgument argument : backward.body().getArguments())
+      if (argument != backward.counter())
+        mapping.map(argument, values[next++]);
+    Value at = last(length, round);
+    llvm::DenseMap<Operation *, Value> stackOf;
+    for (auto [residual, slice] : llvm::zip_equal(residuals, slices))
+      for (DynamicSliceOp reader : residual.readers)
+        stackOf[reader] = slice;
+    for (Operation &op : backward.body().without_terminator()) {
+      Value stack = stackOf.lookup(&op);
+      if (!stack) {
+        builder.clone(op, mapping);
+        continue;
+      }
+      auto reader = cast<DynamicSliceOp>(op);
+      SmallVector<Value> place(reader.getStartIndices().size(),
+                               scalarConstant(builder, 0));
+      place.front() = at;
+      mapping.map(reader.getResult(),
+                  DynamicSliceOp::create(builder, reader.getType(), stack,
+                                         place, reader.getSliceSizes()));
+    }
+    SmallVector<Value> results;
+    for (auto [position, value] :
+         llvm::enumerate(backward.body().getTerminator()->getOperands()))
+      if (position != counter)
+        results.push_back(mapping.lookupOrDefault(value));
+    return results;
+  };
+  SmallVector<Value> results = buildCountedLoop(
+      builder, segments, starts, [&](Value done, ValueRange values) {
+        SmallVector<Value> slices = runAgain(builder, last(segments, done));
+        Value first =
+            MultiplyOp::create(builder, done, scalarConstant(builder, length));
+        return buildCountedLoop(
+            builder, length, values, [&](Value round, ValueRange inner) {
+              return runRound(AddOp::create(builder, first, round), round,
+                              inner, slices);
+            });
+      });
+  results.insert(results.begin() + counter,
+                 asInteger(builder, scalarConstant(builder, backward.trips()),
+                           backward.counter().getType()));
+  loop->replaceAllUsesWith(results);
+  loop->erase();
+}
+
+/// Drops the stacks that nothing reads any more.
+void Segmentation::dropStacks(WhileOp keeping) {
+  llvm::BitVector dropped(keeping->getNumOperands());
+  for (const LoopPair::Residual &residual : residuals)
+    dropped.set(residual.stack.position);
+  fusion::rebuildLoop(keeping, dropped, {}, [](ValueRange, OpBuilder &) {
+    return SmallVector<Value>();
+  });
+  keeping->erase();
+}
+
+int64_t Segmentation::run() {
+  if (residuals.empty())
+    return 0;
+  collectRounds();
+  length = chooseLength();
+  if (!length)
+    return 0;
+  segments = forward.trips() / length;
+
+  WhileOp loop = forward.loop();
+  ImplicitLocOpBuilder builder(loop.getLoc(), loop);
+  SmallVector<Value> starts;
+  for (unsigned position : carried) {
+    auto type =
+        cast<RankedTensorType>(forward.body().getArgument(position).getType());
+    SmallVector<int64_t> shape = {segments + 1};
+    llvm::append_range(shape, type.getShape());
+    starts.push_back(zeros(builder, type.clone(shape)));
+  }
+  WhileOp keeping = fusion::rebuildLoop(
+      loop, llvm::BitVector(loop->getNumOperands()), starts,
+      [&](ValueRange stacks, OpBuilder &inside) {
+        ImplicitLocOpBuilder round(loop.getLoc(), inside);
+        Value behind = AddOp::create(
+            round,
+            asInteger(round, forward.counter(),
+                      RankedTensorType::get({}, round.getI32Type())),
+            scalarConstant(round, length - 1));
+        Value at =
+            DivideOp::create(round, behind, scalarConstant(round, length));
+        SmallVector<Value> following;
+        for (auto [position, stack] : llvm::zip_equal(carried, stacks))
+          following.push_back(updateAt(round, stack, /*dimension=*/0, at,
+                                       forward.body().getArgument(position)));
+        return following;
+      });
+  loop->erase();
+  forward = *CountedLoop::recognize(keeping);
+  llvm::append_range(kept, keeping->getResults().take_back(carried.size()));
+  rebuildBackward();
+  dropStacks(keeping);
+  return saved;
+}
+
+struct SegmentLoops : public fusion::impl::SegmentLoopsPassBase<SegmentLoops> {
+  using SegmentLoopsPassBase::SegmentLoopsPassBase;
+
+  void runOnOperation() override {
+    // Inner loops first, since what an outer loop holds is copied; else in the
+    // order of the program.
+    std::map<size_t, SmallVector<WhileOp>, std::greater<>> loopsAt; // by depth
+    getOperation().walk([&](WhileOp loop) {
+      size_t depth = 0;
+      for (Operation *op = loop; op; op = op->getParentOp())
+        ++depth;
+      loopsAt[depth].push_back(loop);
+    });
+    llvm::DenseSet<Operation *> replaced;
+    SmallVector<int64_t> savings; // of each pair
+    for (auto &[depth, loops] : loopsAt)
+      for (WhileOp loop : loops)
+        if (!replaced.contains(loop))
+          if (int64_t saved = segment(loop, replaced))
+            savings.push_back(saved);
+    if (savings.empty())
+      return;
+    getOperation()->setAttr(
+        step::segmentSavingsAttrName,
+        Builder(&getContext()).getDenseI64ArrayAttr(savings));
+    // Indices that only reads of the former stacks needed.
+    IRRewriter rewriter(&getContext());
+    (void)runRegionDCE(rewriter, getOperation()->getRegions());
+  }
+
+  /// The bytes saved, if this is a forward loop; its partner is replaced then.
+  static int64_t segment(WhileOp loop, llvm::DenseSet<Operation *> &replaced) {
+    std::optional<LoopPair> pair = LoopPair::find(loop);
+    if (!pair)
+      return 0;
+    Location location = loop.getLoc();
+    Operation *partner = pair->backward.loop();
+    int64_t saved = Segmentation(*std::move(pair)).run();
+    if (!saved)
+      return 0;
+    replaced.insert(partner);
+    remark::passed(location, remark::RemarkOpts::name("Saved").category(
+                                 "fusion-segment-loops"))
+        << remark::metric("Bytes", saved);
+    return saved;
+  }
+};
+
+} // namespace
