@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementCode.h"
+#include "ElementRows.h"
 
 #include "tenon/Import/Passes.h"
 
-#include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -33,151 +33,16 @@ namespace tenon::importer {
 
 using namespace mlir;
 using namespace tenon::importer;
+using namespace tenon::importer::elements;
 using namespace tenon::stablehlo;
 
 namespace {
-
-using Builder = ImplicitLocOpBuilder;
-
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-//===----------------------------------------------------------------------===//
-// Numbers of elements
-//===----------------------------------------------------------------------===//
-
-Value number(Builder &builder, int64_t value) {
-  auto type = RankedTensorType::get({}, builder.getI64Type());
-  return ConstantOp::create(builder,
-                            cast<ElementsAttr>(DenseElementsAttr::get(
-                                type, builder.getI64IntegerAttr(value))));
-}
-
-Value plus(Builder &builder, Value value, int64_t term) {
-  return AddOp::create(builder, value, number(builder, term));
-}
-
-Value times(Builder &builder, Value value, int64_t factor) {
-  return MultiplyOp::create(builder, value, number(builder, factor));
-}
-
-Value isBelow(Builder &builder, Value value, int64_t bound) {
-  return CompareOp::create(builder, value, number(builder, bound),
-                           ComparisonDirection::LT, ComparisonType::SIGNED);
-}
-
-Value always(Builder &builder) {
-  auto type = RankedTensorType::get({}, builder.getI1Type());
-  return ConstantOp::create(
-      builder, cast<ElementsAttr>(DenseElementsAttr::get(type, true)));
-}
-
-/// Whether 0 <= value < bound.
-Value isWithin(Builder &builder, Value value, int64_t bound) {
-  Value isNegative = isBelow(builder, value, 0);
-  return AndOp::create(builder, NotOp::create(builder, isNegative),
-                       isBelow(builder, value, bound));
-}
-
-Value converted(Builder &builder, Value value, Type element) {
-  RankedTensorType type = typeOf(value);
-  if (type.getElementType() == element)
-    return value;
-  return ConvertOp::create(builder, type.clone(element), value);
-}
-
-Value wide(Builder &builder, Value round) {
-  return converted(builder, round, builder.getI64Type());
-}
-
-/// A place in a tensor: one number per dimension.
-using Place = SmallVector<Value>;
-
-/// The place of element `at` in row-major order.
-Place placeOf(Builder &builder, Value at, ArrayRef<int64_t> shape) {
-  Place place(shape.size());
-  for (size_t dim = shape.size(); dim-- > 0;) {
-    Value extent = number(builder, shape[dim]);
-    place[dim] = RemainderOp::create(builder, at, extent);
-    at = DivideOp::create(builder, at, extent);
-  }
-  return place;
-}
-
-/// The row-major number of the element at a place.
-Value numberOf(Builder &builder, ArrayRef<Value> place,
-               ArrayRef<int64_t> shape) {
-  Value at = number(builder, 0);
-  for (auto [coordinate, extent] : llvm::zip_equal(place, shape))
-    at = AddOp::create(builder, times(builder, at, extent), coordinate);
-  return at;
-}
-
-//===----------------------------------------------------------------------===//
-// Rows of elements
-//===----------------------------------------------------------------------===//
-
-Value row(Builder &builder, Value tensor) {
-  RankedTensorType type = typeOf(tensor);
-  return ReshapeOp::create(builder, type.clone({type.getNumElements()}),
-                           tensor);
-}
-
-SmallVector<Value> rows(Builder &builder, ValueRange tensors) {
-  return llvm::map_to_vector(
-      tensors, [&](Value tensor) { return row(builder, tensor); });
-}
-
-/// A row of the elements of `type`, all of them the scalar `value`.
-Value repeated(Builder &builder, Value value, RankedTensorType type) {
-  value = converted(builder, value, type.getElementType());
-  return BroadcastInDimOp::create(builder, type.clone({type.getNumElements()}),
-                                  value, ArrayRef<int64_t>());
-}
-
-SmallVector<Value> elementsAt(Builder &builder, ValueRange rows, Value at) {
-  return llvm::map_to_vector(
-      rows, [&](Value row) { return sliceAt(builder, row, 0, at); });
-}
-
-SmallVector<Value> updatedAt(Builder &builder, ValueRange rows, Value at,
-                             ValueRange elements) {
-  SmallVector<Value> updated;
-  for (auto [row, element] : llvm::zip_equal(rows, elements))
-    updated.push_back(updateAt(builder, row, 0, at, element));
-  return updated;
-}
-
-/// What a region computes from elements; it may want them in wider types.
-SmallVector<Value> computed(Builder &builder, Region &region,
-                            ArrayRef<Value> elements) {
-  SmallVector<Value> arguments;
-  for (auto [element, argument] :
-       llvm::zip_equal(elements, region.getArguments()))
-    arguments.push_back(
-        converted(builder, element, typeOf(argument).getElementType()));
-  return cloneBody(builder, region, arguments);
-}
-
-/// What `compute` says where `condition` holds, `otherwise` where it does not.
-SmallVector<Value> whereTrue(Builder &builder, Value condition,
-                             ValueRange otherwise,
-                             llvm::function_ref<SmallVector<Value>()> compute) {
-  auto op = IfOp::create(builder, otherwise.getTypes(), condition);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&op.getTrueBranch());
-  ReturnOp::create(builder, compute());
-  builder.createBlock(&op.getFalseBranch());
-  ReturnOp::create(builder, otherwise);
-  return llvm::to_vector_of<Value>(op.getResults());
-}
 
 //===----------------------------------------------------------------------===//
 // Maps and reductions
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> expand(Builder &builder, MapOp op) {
+SmallVector<Value> expand(CodeBuilder &builder, MapOp op) {
   RankedTensorType type = op.getType();
   int64_t count = type.getNumElements();
   SmallVector<Value> inputs = rows(builder, op.getInputs());
@@ -192,7 +57,7 @@ SmallVector<Value> expand(Builder &builder, MapOp op) {
 
 /// The dimensions that are reduced go last, so that the terms of a result lie
 /// side by side.
-SmallVector<Value> expand(Builder &builder, ReduceOp op) {
+SmallVector<Value> expand(CodeBuilder &builder, ReduceOp op) {
   ArrayRef<int64_t> shape = typeOf(op.getInputs()[0]).getShape();
   auto isReduced = [&](int64_t dim) {
     return llvm::is_contained(op.getDimensions(), dim);
@@ -232,156 +97,12 @@ SmallVector<Value> expand(Builder &builder, ReduceOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Windows
-//===----------------------------------------------------------------------===//
-
-/// A sliding window over a tensor of `shape`, with one number per dimension.
-struct Window {
-  SmallVector<int64_t> shape, sizes, strides, baseDilations, dilations, low;
-
-  int64_t terms() const {
-    return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                           std::multiplies<int64_t>());
-  }
-};
-
-template <typename WindowOp>
-Window windowOf(WindowOp op, RankedTensorType type,
-                std::optional<ArrayRef<int64_t>> sizes) {
-  SmallVector<int64_t> ones(type.getRank(), 1);
-  auto given = [&](std::optional<ArrayRef<int64_t>> numbers) {
-    return SmallVector<int64_t>(numbers.value_or(ones));
-  };
-  Window window;
-  window.shape = SmallVector<int64_t>(type.getShape());
-  window.sizes = given(sizes);
-  window.strides = given(op.getWindowStrides());
-  window.baseDilations = window.dilations = ones;
-  window.low.assign(ones.size(), 0);
-  if (auto padding = op.getPadding())
-    for (auto [dim, low] : llvm::enumerate(window.low))
-      low = padding->template getValues<int64_t>()[{uint64_t(dim), 0}];
-  return window;
-}
-
-/// What a window has under one of its terms.
-struct Covered {
-  Value at;       // the element's number, if there is one
-  Value isInside; // false in the padding and between dilated elements
-};
-
-Covered coveredBy(Builder &builder, const Window &window,
-                  ArrayRef<Value> position, Value term) {
-  Place place = placeOf(builder, term, window.sizes);
-  Value inside = always(builder);
-  for (auto [dim, coordinate] : llvm::enumerate(place)) {
-    Value at = AddOp::create(builder,
-                             times(builder, position[dim], window.strides[dim]),
-                             times(builder, coordinate, window.dilations[dim]));
-    at = plus(builder, at, -window.low[dim]);
-    Value dilation = number(builder, window.baseDilations[dim]);
-    Value isOnElement =
-        isWithin(builder, RemainderOp::create(builder, at, dilation), 1);
-    coordinate = DivideOp::create(builder, at, dilation);
-    Value isWith = AndOp::create(
-        builder, isOnElement, isWithin(builder, coordinate, window.shape[dim]));
-    inside = AndOp::create(builder, inside, isWith);
-  }
-  return {numberOf(builder, place, window.shape), inside};
-}
-
-SmallVector<Value> expand(Builder &builder, ReduceWindowOp op) {
-  RankedTensorType type = typeOf(op.getInputs()[0]);
-  RankedTensorType resultType = typeOf(op.getResult(0));
-  Window window = windowOf(op, type, op.getWindowDimensions());
-  if (auto dilations = op.getBaseDilations())
-    window.baseDilations = SmallVector<int64_t>(*dilations);
-  if (auto dilations = op.getWindowDilations())
-    window.dilations = SmallVector<int64_t>(*dilations);
-  SmallVector<Value> inputs = rows(builder, op.getInputs());
-  SmallVector<Value> inits(op.getInitValues()), starts;
-  // Windows may lie over nothing but padding; there is something to read then.
-  if (type.getNumElements() == 0)
-    for (auto [input, init] : llvm::zip_equal(inputs, inits))
-      input = ReshapeOp::create(builder, typeOf(init).clone({1}), init);
-  for (auto [init, result] : llvm::zip_equal(inits, op.getResults()))
-    starts.push_back(repeated(builder, init, typeOf(result)));
-  return buildCountedLoop(
-      builder, resultType.getNumElements(), starts,
-      [&](Value round, ValueRange results) {
-        Value to = wide(builder, round);
-        Place position = placeOf(builder, to, resultType.getShape());
-        SmallVector<Value> sums = buildCountedLoop(
-            builder, window.terms(), elementsAt(builder, results, to),
-            [&](Value term, ValueRange running) {
-              Covered from =
-                  coveredBy(builder, window, position, wide(builder, term));
-              SmallVector<Value> arguments(running);
-              for (auto [element, init] :
-                   llvm::zip_equal(elementsAt(builder, inputs, from.at), inits))
-                arguments.push_back(
-                    SelectOp::create(builder, from.isInside, element, init));
-              return computed(builder, op.getBody(), arguments);
-            });
-        return updatedAt(builder, results, to, sums);
-      });
-}
-
-/// The number of the element that a window selects, below zero if it has none
-/// under it.
-Value selectedBy(Builder &builder, SelectAndScatterOp op, const Window &window,
-                 ArrayRef<Value> position, Value operand) {
-  return buildCountedLoop(
-      builder, window.terms(), number(builder, -1),
-      [&](Value term, ValueRange carried) -> SmallVector<Value> {
-        Value best = carried[0];
-        Covered next =
-            coveredBy(builder, window, position, wide(builder, term));
-        Value isFirst = isBelow(builder, best, 0);
-        Value isChallenge = AndOp::create(builder, next.isInside,
-                                          NotOp::create(builder, isFirst));
-        Value unchallenged =
-            SelectOp::create(builder, next.isInside, next.at, best);
-        return whereTrue(builder, isChallenge, unchallenged, [&] {
-          Value keeps = computed(builder, op.getSelect(),
-                                 {sliceAt(builder, operand, 0, best),
-                                  sliceAt(builder, operand, 0, next.at)})[0];
-          return SmallVector<Value>{
-              SelectOp::create(builder, keeps, best, next.at)};
-        });
-      })[0];
-}
-
-SmallVector<Value> expand(Builder &builder, SelectAndScatterOp op) {
-  RankedTensorType type = typeOf(op.getOperand());
-  RankedTensorType sourceType = typeOf(op.getSource());
-  Window window = windowOf(op, type, op.getWindowDimensions());
-  Value operand = row(builder, op.getOperand());
-  Value source = row(builder, op.getSource());
-  Value start = repeated(builder, op.getInitValue(), op.getType());
-  int64_t rounds = type.getNumElements() ? sourceType.getNumElements() : 0;
-  return buildCountedLoop(
-      builder, rounds, start, [&](Value round, ValueRange results) {
-        Value from = wide(builder, round);
-        Place position = placeOf(builder, from, sourceType.getShape());
-        Value to = selectedBy(builder, op, window, position, operand);
-        Value old = sliceAt(builder, results[0], 0, to);
-        Value isSome = NotOp::create(builder, isBelow(builder, to, 0));
-        return updatedAt(
-            builder, results, to, whereTrue(builder, isSome, old, [&] {
-              return computed(builder, op.getScatter(),
-                              {old, sliceAt(builder, source, 0, from)});
-            }));
-      });
-}
-
-//===----------------------------------------------------------------------===//
 // Places that are data
 //===----------------------------------------------------------------------===//
 
 /// An index as an i64. Whatever is far outside of every tensor stays outside,
 /// but so near that a place in a window can be added.
-Value asNumber(Builder &builder, Value index) {
+Value asNumber(CodeBuilder &builder, Value index) {
   constexpr int64_t farOutside = int64_t(1) << 32;
   Type element = typeOf(index).getElementType();
   if (element.isUnsignedInteger(64))
@@ -394,7 +115,7 @@ Value asNumber(Builder &builder, Value index) {
 }
 
 /// Where the update at `from` goes, see the operation's specification.
-Place targetOf(Builder &builder, ScatterOp op, ArrayRef<Value> from,
+Place targetOf(CodeBuilder &builder, ScatterOp op, ArrayRef<Value> from,
                Value indices) {
   auto numbers = op.getScatterDimensionNumbers();
   RankedTensorType indicesType = typeOf(op.getScatterIndices());
@@ -426,7 +147,7 @@ Place targetOf(Builder &builder, ScatterOp op, ArrayRef<Value> from,
 }
 
 /// Updates in row-major order; one that falls outside is left out.
-SmallVector<Value> expand(Builder &builder, ScatterOp op) {
+SmallVector<Value> expand(CodeBuilder &builder, ScatterOp op) {
   RankedTensorType type = typeOf(op.getInputs()[0]);
   RankedTensorType updatesType = typeOf(op.getUpdates()[0]);
   Value indices = row(builder, op.getScatterIndices());
@@ -463,7 +184,7 @@ SmallVector<Value> expand(Builder &builder, ScatterOp op) {
 
 /// Element by element moves down to its place, as long as it comes before its
 /// neighbour.
-SmallVector<Value> expand(Builder &builder, SortOp op) {
+SmallVector<Value> expand(CodeBuilder &builder, SortOp op) {
   RankedTensorType type = typeOf(op.getInputs()[0]);
   int64_t rank = type.getRank(), dim = op.getDimension();
   dim += dim < 0 ? rank : 0;
@@ -526,10 +247,12 @@ SmallVector<Value> expand(Builder &builder, SortOp op) {
 
 /// The results of an owner as rows or in their shapes; none if there is no loop
 /// for it.
-SmallVector<Value> expand(Builder &builder, Operation *op) {
+SmallVector<Value> expandOwner(CodeBuilder &builder, Operation *op) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case<MapOp, ReduceOp, ReduceWindowOp, SelectAndScatterOp, ScatterOp,
-            SortOp>([&](auto owner) { return expand(builder, owner); })
+      .Case<MapOp, ReduceOp, ScatterOp, SortOp>(
+          [&](auto owner) { return expand(builder, owner); })
+      .Case<ReduceWindowOp, SelectAndScatterOp>(
+          [&](auto owner) { return elements::expand(builder, owner); })
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
 
@@ -593,8 +316,8 @@ private:
     });
     int64_t count = 0;
     for (Operation *op : owners) {
-      Builder builder(op->getLoc(), op);
-      SmallVector<Value> results = expand(builder, op);
+      CodeBuilder builder(op->getLoc(), op);
+      SmallVector<Value> results = expandOwner(builder, op);
       if (results.empty())
         continue;
       for (auto [result, value] : llvm::zip_equal(op->getResults(), results)) {
