@@ -1,0 +1,179 @@
+//===- CheckRecomputePlan.cpp - replay a recomputation plan ---------------===//
+//
+// Walks the list of operations forwards for what must be there, and backwards
+// for how long it stays; recounts cost and peak.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckRecompute.h"
+
+#include <utility>
+
+using namespace tenon::solver;
+using namespace tenon::solver::judge;
+
+using Loop = Tables::Loop;
+using Row = Tables::Row;
+
+namespace {
+/// What the chosen rows make of costs, workspaces and sizes.
+struct Chosen {
+  std::vector<Wide> cost, workspace, bytes;
+
+  Chosen(const Tables &tables, const std::vector<int32_t> &rows)
+      : bytes(tables.sizes.begin(), tables.sizes.end()) {
+    const RecomputeProblem &problem = tables.problem;
+    for (const RecomputeProblem::Node &node : problem.nodes) {
+      cost.push_back(node.cost);
+      workspace.push_back(node.workspace);
+    }
+    for (const RecomputeProblem::Variant &variant : problem.variants)
+      for (int64_t once : {variant.saveCost, variant.loadCost}) {
+        cost.push_back(once);
+        workspace.push_back(0);
+      }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const Loop &loop = problem.loops[i];
+      const Row &row = loop.rows[rows[i]];
+      bytes[loop.residual] += row.residualBytes;
+      cost[loop.forward] += row.forwardCost;
+      cost[loop.backward] += row.backwardCost;
+      workspace[loop.forward] += row.forwardPeak;
+      workspace[loop.backward] += row.backwardPeak;
+    }
+  }
+};
+} // namespace
+
+/// Walks the plan forwards: every node there, first runs by id, inputs there in
+/// time, transfers one after the other. Adds to `heldAt`, per position, what
+/// transfers keep in memory there.
+static std::optional<std::string>
+checkSteps(const Tables &tables, const Chosen &chosen,
+           const std::vector<int32_t> &order, Wide &clock,
+           std::vector<std::vector<int32_t>> &heldAt) {
+  const RecomputeProblem &problem = tables.problem;
+  struct Transfer {
+    size_t position;
+    Wide end;
+    int32_t value, copy;
+  };
+  std::vector<Transfer> transfers;
+  std::vector<Wide> starts;
+  // Per value and copy: when a load of it ends, and when the last transfer from
+  // or to it does; per copy, when its save ends.
+  std::vector<Wide> there(tables.sizes.size(), 0), busy(there),
+      saved(problem.variants.size(), -1);
+  Wide engine[2] = {0, 0}; // when it is free: out, in
+  int32_t fresh = 0;
+  clock = 0;
+  for (size_t position = 0; position < order.size(); ++position) {
+    int32_t operation = order[position];
+    std::string where = " at position " + std::to_string(position);
+    if (operation < 0 || operation >= problem.operationCount())
+      return "operation " + std::to_string(operation) + where +
+             " does not exist";
+    bool isNode = operation < tables.nodes;
+    if (isNode && operation > fresh)
+      return "node " + std::to_string(operation) + where +
+             " runs before node " + std::to_string(fresh) + " has run";
+    if (operation < fresh && problem.runsOnce(operation))
+      return "node " + std::to_string(operation) + where +
+             " runs again but must run once";
+    fresh += operation == fresh;
+    // Inputs of nodes have smaller ids, so they have been computed before.
+    for (int32_t value : tables.reads[operation])
+      if (there[value] > clock)
+        return "value " + std::to_string(value) + where +
+               " is read before its load has ended";
+    for (int32_t value : tables.produces[operation])
+      if (busy[value] > clock)
+        return "value " + std::to_string(value) + where +
+               " is computed while a transfer of it goes on";
+    starts.push_back(clock);
+    clock += chosen.cost[operation];
+    for (int32_t value : tables.produces[operation])
+      there[value] = 0;
+    if (isNode)
+      continue;
+    size_t index = (operation - tables.nodes) / 2;
+    const RecomputeProblem::Variant &variant = problem.variants[index];
+    bool load = operation == problem.loadOf(index);
+    if (!load && fresh <= problem.producer(variant.value))
+      return "variant " + std::to_string(index) + where +
+             " is saved before its value is computed";
+    if (load && saved[index] < 0)
+      return "variant " + std::to_string(index) + where +
+             " is loaded before it is saved";
+    Wide end = load ? std::max(clock, saved[index]) : clock;
+    if (variant.transfer > 0)
+      engine[load] = end = std::max(end, engine[load]) + variant.transfer;
+    (load ? there[variant.value] : saved[index]) = end;
+    auto copy = static_cast<int32_t>(tables.copies + index);
+    busy[variant.value] = busy[copy] = end;
+    transfers.push_back({position, end, variant.value, copy});
+  }
+  if (fresh != tables.nodes)
+    return "node " + std::to_string(fresh) + " never runs";
+  // A transfer keeps both ends until the last operation that starts before its
+  // end.
+  heldAt.assign(order.size(), {});
+  for (const Transfer &transfer : transfers) {
+    auto last = std::lower_bound(starts.begin(), starts.end(), transfer.end);
+    if (last > starts.begin() + transfer.position + 1)
+      for (int32_t held : {transfer.value, transfer.copy})
+        heldAt[last - starts.begin() - 1].push_back(held);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> judge::checkPlan(const Tables &tables,
+                                            const RecomputeSolution &solution) {
+  const std::vector<int32_t> &order = solution.order;
+  if (solution.rows.size() != tables.problem.loops.size())
+    return std::to_string(solution.rows.size()) + " rows are chosen for " +
+           std::to_string(tables.problem.loops.size()) + " loops";
+  for (size_t i = 0; i < solution.rows.size(); ++i)
+    if (solution.rows[i] < 0 ||
+        solution.rows[i] >= int32_t(tables.problem.loops[i].rows.size()))
+      return "loop " + std::to_string(i) + " has no row " +
+             std::to_string(solution.rows[i]);
+  Chosen chosen(tables, solution.rows);
+  Wide cost = 0;
+  std::vector<std::vector<int32_t>> heldAt;
+  if (auto error = checkSteps(tables, chosen, order, cost, heldAt))
+    return error;
+
+  // Walking backwards, a use not yet seen since the last computation met is the
+  // last one: the value is live from its computation up to there.
+  std::vector<char> wanted(tables.sizes.size(), 0);
+  Wide live = 0, peak = 0;
+  for (size_t position = order.size(); position-- > 0;) {
+    int32_t operation = order[position];
+    Wide during = chosen.workspace[operation];
+    for (const std::vector<int32_t> *used :
+         {&tables.reads[operation], &std::as_const(heldAt[position])})
+      for (int32_t value : *used)
+        if (!wanted[value]) {
+          wanted[value] = 1;
+          live += chosen.bytes[value];
+        }
+    for (int32_t value : tables.produces[operation])
+      if (!wanted[value])
+        during += chosen.bytes[value];
+    peak = std::max(peak, live + during);
+    for (int32_t value : tables.produces[operation])
+      if (wanted[value]) {
+        wanted[value] = 0;
+        live -= chosen.bytes[value];
+      }
+  }
+  if (cost != solution.cost)
+    return mismatch("cost", solution.cost, cost);
+  if (peak != solution.peak)
+    return mismatch("peak", solution.peak, peak);
+  if (peak > solution.budget)
+    return "peak " + number(peak) + " exceeds the budget " +
+           std::to_string(solution.budget);
+  return std::nullopt;
+}
