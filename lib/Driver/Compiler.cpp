@@ -81,10 +81,12 @@ private:
   void addAlternative(OwningOpRef<ModuleOp> grouped);
   ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
   ExitCode chooseAlternative();
+  void recordEverything(const PlanFigures &everything);
   ExitCode blame() const;
   void countWork();
   void predictCost();
   ExitCode plan();
+  ExitCode findPlan(const memory::MemoryOptions &memory, int64_t budget);
   ExitCode planUnderBudget(const memory::MemoryOptions &memory, int64_t budget);
   ExitCode codegen();
   ExitCode writePackage();
@@ -97,6 +99,8 @@ private:
   /// and scratch sizes; the first is as `module`. Filled while planning for
   /// budgets.
   std::vector<OwningOpRef<ModuleOp>> alternatives;
+  /// The plan for which an alternative was chosen.
+  std::optional<PlannedStep> chosenPlan;
   bool plansForBudgets = false;
   ResolvedOptions resolved;
   Stage running = Stage::import;
@@ -260,32 +264,41 @@ ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
   return exitOk;
 }
 
-/// Goes on with the alternative that has the quickest plan within the budget,
-/// or if none has, with the one that needs least.
+/// Goes on with the alternative that has the quickest plan within the budget.
 ExitCode Compilation::chooseAlternative() {
   memory::MemoryOptions memory;
+  int64_t budget = *resolved.memoryBudget;
   AlternativePlanner planner(views(alternatives), memory);
   std::optional<PlannedStep> everything = planner.keepEverything();
-  std::optional<PlannedStep> chosen = planner.within(*resolved.memoryBudget);
+  std::optional<PlannedStep> chosen = planner.within(budget);
   if (!chosen)
     chosen = planner.smallest();
   if (!everything || !chosen)
     return exitInternal;
+  if (chosen->bytes > budget)
+    return fail(
+        exitNoPlan,
+        whyNoPlan(budget, boundOf(views(alternatives), *everything), *chosen));
   details["loop_alternatives"] = int64_t(alternatives.size());
   details["loop_alternative"] = int64_t(chosen->alternative);
-  if (chosen->alternative == 0)
-    return exitOk;
   module = std::move(alternatives[chosen->alternative]);
-  Builder builder(context.get());
-  (*module)->setAttr(
-      step::keepingEverythingAttrName,
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("bytes",
-                                builder.getI64IntegerAttr(everything->bytes)),
-           builder.getNamedAttr(
-               "nanoseconds",
-               builder.getI64IntegerAttr(everything->baseNanoseconds))}));
+  recordEverything(*everything);
+  // Which problems are dumped is the business of the stage `plan`.
+  if (options.dumpProblems.empty())
+    chosenPlan = std::move(chosen);
   return exitOk;
+}
+
+/// Where loops compute values again, the step that does not is the measure.
+void Compilation::recordEverything(const PlanFigures &everything) {
+  Builder builder(context.get());
+  auto named = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  (*module)->setAttr(step::keepingEverythingAttrName,
+                     builder.getDictionaryAttr(
+                         {named("bytes", everything.bytes),
+                          named("nanoseconds", everything.baseNanoseconds)}));
 }
 
 ExitCode Compilation::codegen() {
@@ -319,31 +332,37 @@ ExitCode Compilation::plan() {
   });
 }
 
-ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
-                                      int64_t budget) {
+/// Fills `chosenPlan` for the module as it is.
+ExitCode Compilation::findPlan(const memory::MemoryOptions &memory,
+                               int64_t budget) {
   annotate(*module);
   BudgetPlanner planner(*module, memory);
   std::optional<PlannedStep> everything = planner.keepEverything();
   if (!everything)
     return exitInternal;
-  std::optional<PlannedStep> planned = planner.within(budget);
-  if (!planned) {
-    std::optional<PlannedStep> smallest = planner.smallest();
-    if (!smallest)
-      return exitInternal;
-    if (smallest->bytes > budget)
-      return fail(exitNoPlan,
-                  whyNoPlan(budget, boundOf(*module, *everything), *smallest));
-    planned = std::move(smallest);
-  }
-  // Where loops compute values again, the step that does not is the measure.
-  int64_t mostBytes = everything->bytes;
-  int64_t leastNanoseconds = planned->baseNanoseconds;
-  if (auto figures = (*module)->getAttrOfType<DictionaryAttr>(
-          step::keepingEverythingAttrName)) {
-    mostBytes = figures.getAs<IntegerAttr>("bytes").getInt();
-    leastNanoseconds = figures.getAs<IntegerAttr>("nanoseconds").getInt();
-  }
+  chosenPlan = planner.within(budget);
+  if (!chosenPlan)
+    chosenPlan = planner.smallest();
+  if (!chosenPlan)
+    return exitInternal;
+  if (chosenPlan->bytes > budget)
+    return fail(exitNoPlan, whyNoPlan(budget, boundOf({*module}, *everything),
+                                      *chosenPlan));
+  if (!(*module)->hasAttr(step::keepingEverythingAttrName))
+    recordEverything(*everything);
+  return exitOk;
+}
+
+ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
+                                      int64_t budget) {
+  if (!chosenPlan)
+    if (ExitCode code = findPlan(memory, budget); code != exitOk)
+      return code;
+  auto figures =
+      (*module)->getAttrOfType<DictionaryAttr>(step::keepingEverythingAttrName);
+  int64_t mostBytes = figures.getAs<IntegerAttr>("bytes").getInt();
+  int64_t leastNanoseconds = figures.getAs<IntegerAttr>("nanoseconds").getInt();
+  std::optional<PlannedStep> planned = std::move(chosenPlan);
   module = std::move(planned->module);
   (*module)->removeAttr(step::keepingEverythingAttrName);
   details["budget"] = budget;
@@ -487,9 +506,7 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   std::optional<PlannedStep> everything = planner.keepEverything();
   if (!everything)
     return exitInternal;
-  int64_t bound = std::numeric_limits<int64_t>::max();
-  for (const OwningOpRef<ModuleOp> &alternative : alternatives)
-    bound = std::min(bound, boundOf(*alternative, *everything).bytes);
+  int64_t bound = boundOf(views(alternatives), *everything).bytes;
   out << "smallest budget " << points.front().bytes << " bytes ("
       << printBytes(points.front().bytes) << "), every plan needs "
       << printBytes(bound) << " (proved)\n";

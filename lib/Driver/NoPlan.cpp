@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-MemoryBound driver::boundOf(ModuleOp grouped, PlannedStep &everything) {
+MemoryBound driver::boundOf(ArrayRef<ModuleOp> groupings,
+                            PlannedStep &everything) {
   MemoryBound bound;
   ModuleOp planned = *everything.module;
   if (auto bytes =
@@ -32,10 +33,23 @@ MemoryBound driver::boundOf(ModuleOp grouped, PlannedStep &everything) {
   llvm::sort(bound.segments, [](const auto &a, const auto &b) {
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
-  if (auto main = grouped.lookupSymbol<func::FuncOp>("main"))
-    bound.workingSet = memory::largestWorkingSet(main);
+  std::optional<memory::WorkingSet> least;
+  for (ModuleOp grouped : groupings) {
+    auto main = grouped.lookupSymbol<func::FuncOp>("main");
+    memory::WorkingSet set =
+        main ? memory::largestWorkingSet(main) : memory::WorkingSet();
+    if (!least || set.bytes < least->bytes)
+      least = std::move(set);
+  }
+  if (least)
+    bound.workingSet = std::move(*least);
   bound.bytes += bound.workingSet.bytes;
   return bound;
+}
+
+/// "13926400 bytes (13.28 MiB)"
+static std::string exactly(int64_t bytes) {
+  return std::to_string(bytes) + " bytes (" + printBytes(bytes) + ")";
 }
 
 static std::string partsText(const MemoryBound &bound) {
@@ -65,16 +79,16 @@ std::string driver::whyNoPlan(int64_t budget, const MemoryBound &bound,
                     bound.workingSet.proof(
                         budget - (bound.bytes - bound.workingSet.bytes)));
   std::string smallest =
-      llvm::formatv("; the smallest budget that was planned is {0} bytes "
-                    "({1}), {2:f1} % above the bound",
-                    least.bytes, printBytes(least.bytes),
+      llvm::formatv("; the smallest budget that was planned is {0}, {1:f1} % "
+                    "above the bound",
+                    exactly(least.bytes),
                     100.0 * double(least.bytes - bound.bytes) /
                         double(std::max<int64_t>(bound.bytes, 1)));
   if (proved)
     return "no plan within " + printBytes(budget) +
-           ": infeasible (proved), since these take " +
-           printBytes(bound.bytes) + ": " + partsText(bound) + smallest;
+           ": infeasible (proved), since these take " + exactly(bound.bytes) +
+           ": " + partsText(bound) + smallest;
   return "no plan within " + printBytes(budget) +
          ": not found (not proved infeasible); every plan needs " +
-         printBytes(bound.bytes) + " (proved): " + partsText(bound) + smallest;
+         exactly(bound.bytes) + ", proved: " + partsText(bound) + smallest;
 }

@@ -17,7 +17,7 @@
 
 namespace tenon::driver {
 
-/// Bytes that every plan of a grouped step needs.
+/// Bytes that every plan of a step needs, in any of its groupings.
 struct MemoryBound {
   /// Of the segments that no plan makes smaller: everything but temporaries.
   std::vector<std::pair<std::string, int64_t>> segments;
@@ -25,8 +25,10 @@ struct MemoryBound {
   int64_t bytes = 0;
 };
 
-/// `everything` is a plan of `grouped`.
-MemoryBound boundOf(mlir::ModuleOp grouped, PlannedStep &everything);
+/// `everything` is a plan of one of the groupings; the segments without the
+/// temporaries are the same in all of them.
+MemoryBound boundOf(llvm::ArrayRef<mlir::ModuleOp> groupings,
+                    PlannedStep &everything);
 
 /// Why no plan fits `budget`; `least` is the smallest one there is.
 std::string whyNoPlan(int64_t budget, const MemoryBound &bound,

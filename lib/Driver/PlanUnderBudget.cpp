@@ -170,10 +170,23 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
 }
 
 std::optional<PlannedStep> AlternativePlanner::smallest() {
-  return best([](BudgetPlanner &planner) { return planner.smallest(); },
-              [](const PlanFigures &a, const PlanFigures &b) {
-                return a.bytes < b.bytes;
-              });
+  auto needsLess = [](const PlanFigures &a, const PlanFigures &b) {
+    return a.bytes < b.bytes;
+  };
+  std::optional<PlannedStep> least = best(
+      [](BudgetPlanner &planner) { return planner.smallest(); }, needsLess);
+  // Each grouping has no plan with 1 % less than its own smallest; that of
+  // another may be reached only when asked for.
+  while (least && planners.size() > 1) {
+    int64_t less = least->bytes - least->bytes / 100;
+    std::optional<PlannedStep> smaller =
+        best([&](BudgetPlanner &planner) { return planner.within(less); },
+             needsLess);
+    if (!smaller)
+      break;
+    least = std::move(smaller);
+  }
+  return least;
 }
 
 std::vector<FrontierPoint> AlternativePlanner::frontier(int64_t count) {

@@ -12,6 +12,7 @@ from conftest import Step, Steps, refused, run, succeed
 # What nothing may compute again: at most so much of a step's values. Loops still run once, so steps made of them are
 # not listed.
 MOST_EXCLUDED = 0.05
+SMALLEST = r"smallest budget that was planned is (\d+) bytes"
 UNROLLED = ("01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "09_unet_ddpm", "10_vit_tiny", "11_moe")
 
 
@@ -29,20 +30,26 @@ def number(pattern: str, text: str) -> int:
     return int(found[1])
 
 
-@pytest.mark.parametrize("name", ["04_chargpt", "01_mlp"])
+@pytest.mark.parametrize("name", ["01_mlp", "04_chargpt", "08_lstm"])
 def test_three_answers(steps: Steps, name: str, tmp_path: Path) -> None:
     """Infeasible with what cannot shrink; not found with the best bound; and the smallest budget, which is one."""
     step = steps[name]
     hopeless = refusal(step, tmp_path, 1024)
     assert "infeasible (proved)" in hopeless and "state" in hopeless
     assert re.search(r"that '[^']*\.py:\d+' needs at once \((reads|writes) \d", hopeless), hopeless
-    least = number(r"smallest budget that was planned is (\d+) bytes", hopeless)
+    bound = number(r"these take (\d+) bytes", hopeless)
+    least = number(SMALLEST, hopeless)
     succeed("compile", step.located, "-o", tmp_path / "least.tenon", f"--memory-budget={least}")
     assert "of the extra above the least" in succeed("verify", tmp_path / "least.tenon")
-    between = refusal(step, tmp_path, least - least // 100)
-    assert number(r"smallest budget that was planned is (\d+) bytes", between) == least
-    if "infeasible" not in between:
-        assert "not found (not proved infeasible); every plan needs" in between
+    # Up to the bound it is proved; from there to the smallest budget it is not.
+    assert bound < least
+    assert "infeasible (proved)" in refusal(step, tmp_path, bound - 1)
+    for budget in (bound, least - least // 100):
+        between = refusal(step, tmp_path, budget)
+        assert number(SMALLEST, between) == least
+        if budget >= bound:
+            assert "not found (not proved infeasible)" in between
+            assert number(r"every plan needs (\d+) bytes", between) == bound
 
 
 @pytest.mark.parametrize("name", UNROLLED)
@@ -83,6 +90,12 @@ def test_other_batch_sizes(steps: Steps, tmp_path: Path) -> None:
     needed = next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")["bytes"]
     fits = succeed("plan", texts[8], f"--also={texts[2]}", f"--memory-budget={needed}")
     assert abs(number(r": (\d+) keeping everything", fits) - 4) <= 1, fits
+    # What is forecast to fit with everything kept fits the more with something computed again; and the smallest budget
+    # of the third batch is where the forecast of recomputing has it.
+    assert number(r"(\d+) recomputing", fits) >= number(r": (\d+) keeping everything", fits)
+    least = number(SMALLEST, refused(3, "compile", texts[4], "-o", tmp_path / "x", "--memory-budget=1KiB"))
+    fits = succeed("plan", texts[8], f"--also={texts[2]}", f"--memory-budget={least}")
+    assert abs(number(r"(\d+) recomputing", fits) - 4) <= 1, fits
     compiled = ("compile", texts[8], f"--also={texts[2]}", "-o", tmp_path / "x.tenon")
     assert "largest batch within 1.00 GiB" in succeed(*compiled, "--memory-budget=1GiB")
     # Also when nothing fits, beside the refusal.
