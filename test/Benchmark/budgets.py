@@ -6,9 +6,9 @@
 FOLDER holds NAME.mlir and NAME.json as test/EndToEnd/models/generate.py writes them. Budgets are M + p (K - M) for p = 0,
 .05, .1, .2, .4, .6, .8 and 1, where K is what the step needs without a budget and M the smallest budget with a plan. Of
 every plan: the file keeps its claims (`tenon verify`), its segments are within the budget, state, results and losses
-after five steps are bit-identical to the step without a budget, and the gap to the proved bound. At p = 0 a step also
-runs in poisoned memory (`--check-memory`). With --kernels, which wants a quiet machine, the extra time of the kernels
-is measured against the predicted one.
+after five steps are bit-identical to the step without a budget, how far resident memory grows, and the gap to the
+proved bound. At p = 0 a step also runs in poisoned memory (`--check-memory`). With --kernels, which wants a quiet
+machine, the extra time of the kernels is measured against the predicted one.
 
 A line of RESULTS is one plan of one compiler; what is there is not done again, so a run that was ended goes on.
 """
@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "test/EndToEnd"))
 
 import compare  # noqa: E402
+import resident  # noqa: E402
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 STEPS = 5
@@ -95,6 +96,10 @@ class Step:
         assert len(sizes) == 5
         return sum(map(int, sizes))
 
+    def grown(self, program: Path) -> int:
+        """Bytes by which a process grows that runs the step: its segments, and the libraries of the runtime."""
+        return resident.growth(self.arguments.build / "lib/libtenon-runtime.so", program, self.inputs)
+
     def kernel_milliseconds(self, *programs: Path) -> list[float]:
         """The sums of the kernels' times, medians of interleaved rounds."""
         rounds: list[list[float]] = [[] for _ in programs]
@@ -144,7 +149,7 @@ def one_budget(step: Step, ends: dict, share: float, expected: tuple[dict[str, n
         "budget": budget, "bytes": plan["bytes"], "used": step.segment_bytes(program),
         "temporaries": plan["temporaries"], "temporaries_bound": plan["temporaries_bound"],
         "base": base, "cost": cost, "bound": bound, "planning": plan["planning"], "compiling": seconds,
-        "same": same(expected, step.outputs(program)),
+        "same": same(expected, step.outputs(program)), "grown": step.grown(program),
     }  # fmt: skip
     if share == 0:
         values["same"] = values["same"] and same(expected, step.outputs(program, "--check-memory"))
@@ -225,6 +230,12 @@ def table(results: Results) -> list[str]:
     lines += ["", f"{count} plans, {len(errors)} without one."]
     lines += [f"- used = planned and within the budget: {sum(e['used'] == e['bytes'] <= e['budget'] for e in good)} of {count}"]
     lines += [f"- bits of state, results and losses after {STEPS} steps: {sum(e['same'] for e in good)} of {count} the same"]
+    beside = [e["grown"] - e["used"] for e in good if "grown" in e]
+    if beside:
+        lines += [
+            f"- resident memory grows by the segments and {min(beside) / 2**20:.1f} to {max(beside) / 2**20:.1f} MiB of code and "
+            f"libraries ({len(beside)} plans)"
+        ]
     smallest = sum(e["temporaries"] == e["temporaries_bound"] for e in good)
     lines += [f"- temporaries = lower bound: {smallest} of {count}"]
     if late:

@@ -11,12 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import random_steps
+import resident
 from conftest import BUILD, NAMES, SECONDS, Step, Steps, differing, succeed
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
 # What a process may take beyond the step's own memory: code, libraries, bookkeeping.
 ALLOWANCE = 64 << 20
+
+# The same for the runtime alone, in a process that had nothing else. Most of it are the mathematics libraries.
+RUNTIME_ALLOWANCE = 16 << 20
 
 # Runs a command and prints its high-water resident memory in KiB. A process of its own, because what a process had
 # before it became another program counts too, and that of the tests is large.
@@ -174,6 +179,25 @@ def test_tool_stays_small(models: Steps, name: str) -> None:
     assert used <= planned + ALLOWANCE, (used, planned)
     used = high_water(tool, "bench", program, "--kernels", "--steps=1")
     assert used <= planned + ALLOWANCE, (used, planned)
+
+
+def test_budgets_bound_resident_memory(tmp_path: Path) -> None:
+    """A process grows by what is planned, with a budget and without one, and not by what the budget saved."""
+    module = random_steps.Module()
+    program = random_steps.Program(module, 1, ("dense", "dropout", "dense", "softmax", "dense", "residual", "dense", "dense", "dense"))
+    program.rows, program.width = 1 << 17, 32
+    program.forward()
+    program.backward()
+    outcome = random_steps.Runner(BUILD, tmp_path).under_budget(module, 0.0)
+    assert not outcome.differing and outcome.used <= outcome.budget
+    library, inputs = BUILD / "lib/libtenon-runtime.so", tmp_path / "inputs.safetensors"
+    within = resident.growth(library, tmp_path / "budget.tenon", inputs)
+    without = resident.growth(library, tmp_path / "plain.tenon", inputs)
+    assert within <= outcome.used + RUNTIME_ALLOWANCE, (within, outcome)
+    assert without <= outcome.everything + RUNTIME_ALLOWANCE, (without, outcome)
+    # The measure sees what was saved.
+    assert outcome.everything > outcome.budget + 2 * RUNTIME_ALLOWANCE, outcome
+    assert without > outcome.budget + RUNTIME_ALLOWANCE, (without, outcome)
 
 
 def test_tool_has_no_compiler_in_it() -> None:
