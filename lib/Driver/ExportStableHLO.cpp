@@ -13,6 +13,7 @@
 
 #include "tenon/Codegen/StableHLO/PlanForXla.h"
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/ReadStableHLO.h"
@@ -109,37 +110,61 @@ private:
                                   "results alone take " +
                                   printBytes(given));
     int64_t before = codegen::predictedTemporaries(main);
+    bool segmented = false;
     std::optional<codegen::XlaPlan> plan;
     if (before > codegen::withRoomToSpare(asked)) {
-      if (failed(stackFewer(*flat)))
-        return exitInternal;
-      plan = codegen::planForXla(*flat, asked,
-                                 *target::builtInTarget("x86-64-v3"));
+      plan = planFor(*flat, asked, /*segments=*/false);
+      if (plan && plan->temporaries > asked)
+        if (auto cut = planFor(*flat, asked, /*segments=*/true);
+            cut && cut->temporaries <
+                       plan->temporaries - plan->temporaries / leastGain) {
+          plan = std::move(cut);
+          segmented = true;
+        }
       if (!plan)
         return fail(exitInternal, "the recomputation problem is not well "
                                   "formed");
       module = std::move(plan->module);
-    }
-    if (!plan) {
+    } else {
       plan.emplace();
       plan->temporaries = before;
     }
-    report(asked, before, *plan);
+    details["loops_in_segments"] = segmented;
+    report(asked, before, *plan, segmented);
     return exitOk;
   }
 
-  /// Between the loops of a scan's two directions, what follows from what is
-  /// there is computed again; XLA would stack all of it. Loops have to carry
+  /// Segments of loops take a second run of their forward rounds, so that they
+  /// must need this part less.
+  static constexpr int64_t leastGain = 20;
+
+  /// Plans the flat step as XLA would run it. Between the loops of a scan's two
+  /// directions, what follows from what is there is computed again; XLA would
+  /// stack all of it. `segments` has them stack only what they carry, and that
+  /// once per segment; nothing if there are no such loops. Loops have to carry
   /// nothing but what changes for that.
-  LogicalResult stackFewer(ModuleOp flat) {
+  std::optional<codegen::XlaPlan> planFor(ModuleOp flat, int64_t asked,
+                                          bool segments) {
+    OwningOpRef<ModuleOp> step = flat.clone();
     PassManager passes(context.get());
     passes.addNestedPass<func::FuncOp>(simplify::createTrimLoopsPass());
     passes.addNestedPass<func::FuncOp>(
         fusion::createRecomputeAcrossLoopsPass());
-    return passes.run(flat);
+    if (segments)
+      passes.addNestedPass<func::FuncOp>(fusion::createSegmentLoopsPass());
+    if (failed(passes.run(*step)))
+      return std::nullopt;
+    // What the passes note is not for XLA.
+    auto main = step->lookupSymbol<func::FuncOp>("main");
+    main->removeAttr(step::loopSavingsAttrName);
+    if (!main->removeAttr(step::segmentSavingsAttrName) && segments)
+      return std::nullopt;
+    return codegen::planForXla(*step, asked,
+                               *target::builtInTarget("x86-64-v3"));
   }
 
-  void report(int64_t asked, int64_t before, const codegen::XlaPlan &plan) {
+  void report(int64_t asked, int64_t before, const codegen::XlaPlan &plan,
+              bool segmented) {
     details["budget"] = *options.memoryBudget;
     details["temporaries_asked"] = asked;
     details["temporaries_predicted"] = plan.temporaries;
@@ -153,10 +178,11 @@ private:
     result.planSummary =
         llvm::formatv("planned    XLA's temporaries {0} (predicted) of {1}, as "
                       "it came {2}; runs {3} dots, {4} convolutions and {5} "
-                      "other fusions again",
+                      "other fusions again{6}",
                       printBytes(plan.temporaries), printBytes(asked),
                       printBytes(before), plan.dots, plan.convolutions,
-                      plan.clusters - plan.dots - plan.convolutions)
+                      plan.clusters - plan.dots - plan.convolutions,
+                      segmented ? ", and the rounds of loops in segments" : "")
             .str();
     if (plan.temporaries > asked)
       llvm::errs() << "warning: XLA is predicted to need "

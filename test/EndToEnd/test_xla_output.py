@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 import compare
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import replay64
@@ -179,6 +181,7 @@ def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     assert abs(plan["temporaries_asked"] - asked) < 8192  # XLA rounds small arguments up
     assert generic_form(text) != generic_form(source.read_text()), "under a budget the output is the input"
     assert plan["ties"] > 0
+    assert " step." not in text and "{step." not in text
     changed = xla.XlaStep(text)
     again = plan["recomputed_dots"] + plan["recomputed_convolutions"]
     assert changed.contractions() >= original.contractions() + again
@@ -271,6 +274,32 @@ def test_gradients_of_pools(tmp_path: Path) -> None:
     (tmp_path / "in.mlir").write_text(overlapping)
     text, _ = planned(tmp_path / "in.mlir", tmp_path, given + 4 * 24)
     assert "select_and_scatter" in text
+
+
+def test_loops_in_segments(tmp_path: Path) -> None:
+    """Where stacking less does not do, what a scan carries is kept once per segment of its rounds."""
+
+    def loss(weight: jax.Array, x: jax.Array) -> jax.Array:
+        def round_of(carried: jax.Array, _: None) -> tuple[jax.Array, None]:
+            return jnp.tanh(jnp.sin(carried @ weight) @ weight) + carried, None
+
+        return jnp.sum(jax.lax.scan(round_of, x, None, length=36)[0] ** 2)
+
+    def step(weight: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        value, gradient = jax.value_and_grad(loss)(weight, x)
+        return weight - jnp.float32(1e-3) * gradient, value
+
+    random = np.random.default_rng(7)
+    given = [random.standard_normal(shape).astype(np.float32) / 8 for shape in ((64, 64), (128, 64))]
+    (tmp_path / "in.mlir").write_text(jax.jit(step).lower(*given).as_text())
+    original = xla.XlaStep((tmp_path / "in.mlir").read_text())
+    budget = original.argument_bytes + original.result_bytes + original.temporary_bytes * 4 // 10
+    text, plan = planned(tmp_path / "in.mlir", tmp_path, budget)
+    assert plan["loops_in_segments"] and "step." not in text
+    changed = xla.XlaStep(text)
+    assert changed.temporary_bytes < original.temporary_bytes // 2
+    for expected, found in zip(original.call(given), changed.call(given), strict=True):
+        assert np.allclose(expected, found, rtol=1e-5, atol=1e-6)
 
 
 # A tie has to keep every bit: these are the ones that arithmetic would lose.
