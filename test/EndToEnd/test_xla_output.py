@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -11,11 +10,11 @@ import sys
 from pathlib import Path
 
 import compare
+import exactness
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import replay64
 import xla
 from conftest import NAMES, Steps, refused, run, succeed
 from jax._src.interpreters import mlir as jax_mlir
@@ -76,6 +75,8 @@ def test_eight_devices(sharded: Steps, tmp_path: Path, name: str) -> None:
     text = exported(source, tmp_path)
     assert generic_form(text) == generic_form(source.read_text())
     assert "sdy.mesh" in text and "mhlo.sharding" not in text
+    assert generic_form(exported(source, tmp_path, "--generic")) == generic_form(source.read_text())
+    assert '"sdy.mesh"' in (tmp_path / "out.mlir").read_text()
     environment = dict(os.environ, XLA_FLAGS="--xla_force_host_platform_device_count=8")
     command = [sys.executable, xla.__file__, source, tmp_path / "out.mlir", sharded.folder / f"{name}.json", "--devices=8"]
     process = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment, check=False)
@@ -147,18 +148,29 @@ def planned(source: Path, scratch: Path, budget: int) -> tuple[str, dict]:
     return text, next(stage for stage in stages if stage["stage"] == "plan")
 
 
+# So many variants of the original with other fusions may say what rounding alone makes of a step.
+VARIANTS = 5
+
+
 def check_numbers(name: str, info: dict, text: str, original: xla.XlaStep, changed: xla.XlaStep) -> None:
-    """The first loss is the original's and the state after five steps is as near to the exact one as the original's."""
+    """The first loss is the original's, and the state after five steps is as near to the exact one as the original's:
+    three times its error at most, in every tensor. Where that is exceeded, which chance does in a few tensors of small steps
+    and to the original as well (docs/Benchmarks/XlaOutput.md), three times the error of the original with barriers in it, which
+    mean nothing and leave XLA other fusions."""
     (expected, losses), (found, found_losses) = xla.run(original, info), xla.run(changed, info)
     assert abs(found_losses[0] - losses[0]) <= compare.tolerance(name) * abs(losses[0])
-    truth, _ = replay64.run(replay64.widened(text), info, True, xla.STEPS)
-    leaves = [leaf["path"] for leaf in info["args"] if leaf["donated"]]
-    for path, exact, first, second in zip(leaves, truth, expected, found, strict=False):
-        if not np.issubdtype(np.asarray(exact).dtype, np.floating):
-            assert np.array_equal(first, second), path
-        elif first.tobytes() != second.tobytes() and not path.endswith(compare.ZERO_GRADIENT.get(name, ())):
-            its, ours = (compare.trimmed_rms(np.asarray(value, np.float64) - exact) for value in (first, second))
-            assert ours <= 3 * its + 1e-12, (path, ours, its)
+    truth = exactness.truth(text, info)
+    its, ours = (exactness.without_zero_gradients(name, truth.errors(state)) for state in (expected, found))
+    beyond = exactness.above(3, ours, its)
+    assert len(beyond) <= 0.02 * len(ours), beyond
+    for seed in range(VARIANTS if beyond else 0):
+        variant = xla.XlaStep(exactness.with_barriers(text, seed))
+        errors = truth.errors(xla.run(variant, info)[0])
+        print(f"{name}: times the original's error: {beyond}, with barriers: {[errors[path] / its[path] for path in beyond]}")
+        beyond = {path: times for path, times in beyond.items() if ours[path] > 3 * errors[path]}
+        if not beyond:
+            break
+    assert not beyond
 
 
 # At most so many temporaries, as a share of the original's, when .6 are asked for. Models that are not listed keep what
@@ -166,12 +178,9 @@ def check_numbers(name: str, info: dict, text: str, original: xla.XlaStep, chang
 REACHED = {"02_cnn": 0.8, "03_resnet18": 0.72, "04_chargpt": 0.72, "07_llama_bf16": 0.72, "11_moe": 0.72}
 
 
-# In one of 159 tensors, a first moment of 128 numbers, the error is 3.4 times the original's, 1.3e-9 for 0.4e-9: under a
-# plan XLA sums in another order.
-LESS_EXACT = ("04_chargpt",)
-
-
-@pytest.mark.parametrize("name", ["02_cnn", "03_resnet18", "04_chargpt", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "11_moe"])
+@pytest.mark.parametrize(
+    "name", ["02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "11_moe"]
+)
 def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     """XLA keeps what runs again, needs less memory, and computes the same numbers."""
     source = models.folder / f"{name}.mlir"
@@ -182,6 +191,8 @@ def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     assert generic_form(text) != generic_form(source.read_text()), "under a budget the output is the input"
     assert plan["ties"] > 0
     assert " step." not in text and "{step." not in text
+    assert signature_of(text) == signature_of(source.read_text())
+    assert xla.least_version(text) <= xla.least_version(source.read_text())
     changed = xla.XlaStep(text)
     again = plan["recomputed_dots"] + plan["recomputed_convolutions"]
     assert changed.contractions() >= original.contractions() + again
@@ -191,8 +202,7 @@ def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     )
     assert changed.temporary_bytes <= REACHED.get(name, 1) * original.temporary_bytes
     info = json.loads((models.folder / f"{name}.json").read_text())
-    with pytest.raises(AssertionError, match="LayerNorm_0") if name in LESS_EXACT else contextlib.nullcontext():
-        check_numbers(name, info, source.read_text(), original, changed)
+    check_numbers(name, info, source.read_text(), original, changed)
 
 
 def test_smaller_budgets_recompute_more(models: Steps, tmp_path: Path) -> None:

@@ -90,6 +90,27 @@ class XlaStep:
         return [np.stack([np.asarray(shard) for shard in shards]) for shards in results]
 
 
+def least_version(text: str) -> tuple[int, ...]:
+    """The oldest StableHLO that has everything in a module, as jaxlib's serialiser sees it."""
+    from jax._src.interpreters import mlir as jax_mlir
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+
+    # Each with something new that programs hold; the rest of 1.x is newer than 1.13.
+    versions = ["0.9.0", "1.0.0", "1.1.0", "1.4.0", "1.5.0", "1.7.0", "1.9.0", "1.13.0", stablehlo.get_current_version()]
+    with jax_mlir.make_ir_context() as context:
+        context.emit_error_diagnostics = False
+        module = ir.Module.parse(text)
+        for version in versions:
+            with context.attach_diagnostic_handler(lambda _: True):
+                try:
+                    stablehlo.serialize_portable_artifact(module, version, True)
+                    return tuple(map(int, version.split(".")))
+                except (ValueError, RuntimeError, ir.MLIRError):
+                    continue
+    raise AssertionError("no version has it")
+
+
 def start_values(info: dict) -> list[Any]:
     """What the recipe of a step says of all its leaves."""
     import exportlib

@@ -10,6 +10,7 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -24,14 +25,40 @@ int64_t codegen::bytesOf(Value value) {
                                                 : 0;
 }
 
+/// Calls `visit` with a result and the argument it is written over, for each
+/// pair that the module lists, as programs made from XLA's own form do.
+static void
+forEachListedAlias(ModuleOp module,
+                   llvm::function_ref<void(int64_t, int64_t)> visit) {
+  auto list = module->getAttrOfType<ArrayAttr>("mhlo.input_output_alias");
+  for (Attribute entry :
+       list ? list : ArrayAttr::get(module.getContext(), {})) {
+    auto pair = dyn_cast<DictionaryAttr>(entry);
+    auto alias = pair ? pair.getAs<DictionaryAttr>("alias") : DictionaryAttr();
+    if (!alias)
+      continue;
+    auto result = pair.getAs<DenseI64ArrayAttr>("output_index");
+    auto inside = alias.getAs<DenseI64ArrayAttr>("parameter_index");
+    auto argument = alias.getAs<IntegerAttr>("parameter_number");
+    // Parts of tuples are no arguments of ours.
+    if (result && argument && result.size() <= 1 && (!inside || inside.empty()))
+      visit(result.empty() ? 0 : result[0], argument.getInt());
+  }
+}
+
 SmallVector<int32_t> codegen::aliasedArguments(func::FuncOp main) {
   SmallVector<int32_t> arguments(main.getNumResults(), -1);
+  auto add = [&](int64_t result, int64_t argument) {
+    if (result >= 0 && result < int64_t(arguments.size()) && argument >= 0 &&
+        argument < int64_t(main.getNumArguments()))
+      arguments[result] = int32_t(argument);
+  };
+  if (auto module = main->getParentOfType<ModuleOp>())
+    forEachListedAlias(module, add);
   for (unsigned index = 0; index < main.getNumArguments(); ++index)
     if (auto result =
-            main.getArgAttrOfType<IntegerAttr>(index, "tf.aliasing_output");
-        result && result.getInt() >= 0 &&
-        result.getInt() < int64_t(main.getNumResults()))
-      arguments[result.getInt()] = int32_t(index);
+            main.getArgAttrOfType<IntegerAttr>(index, "tf.aliasing_output"))
+      add(result.getInt(), index);
   return arguments;
 }
 
