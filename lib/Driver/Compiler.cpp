@@ -6,6 +6,7 @@
 
 #include "tenon/Driver/Compiler.h"
 
+#include "AnnotateForBudget.h"
 #include "BatchFit.h"
 #include "ExportStableHLO.h"
 #include "NoPlan.h"
@@ -77,7 +78,6 @@ private:
                      llvm::function_ref<void(OpPassManager &)> build);
   ExitCode group();
   ExitCode group(ModuleOp module, LoopChoice loops);
-  void annotate(ModuleOp grouped);
   void addAlternative(OwningOpRef<ModuleOp> grouped);
   ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
   ExitCode chooseAlternative();
@@ -218,15 +218,8 @@ ExitCode Compilation::group() {
   return code;
 }
 
-/// Leaves on the groups what plans for budgets need to know of them.
-void Compilation::annotate(ModuleOp grouped) {
-  codegen::annotateScratch(grouped, resolved.features);
-  if (auto main = grouped.lookupSymbol<func::FuncOp>("main"))
-    cost::annotateTimes(main.getBody(), resolved.machine);
-}
-
 void Compilation::addAlternative(OwningOpRef<ModuleOp> grouped) {
-  annotate(*grouped);
+  annotateForBudget(*grouped, resolved.features, resolved.machine);
   alternatives.push_back(std::move(grouped));
 }
 
@@ -335,7 +328,7 @@ ExitCode Compilation::plan() {
 /// Fills `chosenPlan` for the module as it is.
 ExitCode Compilation::findPlan(const memory::MemoryOptions &memory,
                                int64_t budget) {
-  annotate(*module);
+  annotateForBudget(*module, resolved.features, resolved.machine);
   BudgetPlanner planner(*module, memory);
   std::optional<PlannedStep> everything = planner.keepEverything();
   if (!everything)
@@ -525,7 +518,7 @@ ExitCode Compilation::planOffload(int64_t count, llvm::raw_ostream &out) {
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main)
     return exitInternal;
-  annotate(*module);
+  annotateForBudget(*module, resolved.features, resolved.machine);
   ExitCode code = runPasses([](OpPassManager &passes) {
     memory::buildOrderPipeline(passes, /*hasBudget=*/true);
   });

@@ -147,7 +147,9 @@ int32_t RecomputeModel::nodeToJoin(Operation *op) const {
     if (entry == nodeOf.end() || !isa<step::GroupOp>(writer) ||
         !input.hasOneUse())
       continue;
-    Operation *last = nodes[entry->second].back();
+    Operation *last = nodes[entry->second].operations.back();
+    if (last->hasAttr(step::partsAttrName))
+      continue;
     bool othersAreThere = llvm::all_of(group.getInputs(), [&](Value other) {
       Operation *definition = other.getDefiningOp();
       return !definition || definition == last ||
@@ -202,28 +204,86 @@ void RecomputeModel::formNodes() {
       node = nodes.size();
       nodes.emplace_back();
     } else {
-      op.moveAfter(nodes[node].back());
+      op.moveAfter(nodes[node].operations.back());
     }
-    nodes[node].push_back(&op);
+    nodes[node].operations.push_back(&op);
     nodeOf[&op] = node;
     // Rows belong to two nodes; a loop of its own has an empty one behind it.
     if (op.hasAttr(step::loopRowsAttrName))
       nodes.emplace_back();
   }
+  formParts();
+}
+
+/// Puts the parts of groups behind their nodes.
+void RecomputeModel::formParts() {
+  std::vector<Node> formed;
+  formed.swap(nodes);
+  for (Node &node : formed) {
+    for (Operation *op : node.operations)
+      nodeOf[op] = int32_t(nodes.size());
+    nodes.push_back(std::move(node));
+    SmallVector<Operation *, 2> chain = nodes.back().operations;
+    auto group = chain.empty() ? step::GroupOp()
+                               : dyn_cast<step::GroupOp>(chain.pop_back_val());
+    auto figures = group ? group->getAttrOfType<ArrayAttr>(step::partsAttrName)
+                         : ArrayAttr();
+    if (!figures || llvm::any_of(group.getResults(), [&](Value result) {
+          return leaves.contains(result);
+        }))
+      continue;
+    auto readsChain = [&](const GroupPart &part) {
+      return llvm::any_of(part.inputs, [&](unsigned input) {
+        return llvm::is_contained(chain,
+                                  group.getInputs()[input].getDefiningOp());
+      });
+    };
+    std::vector<GroupPart> parts = partsOf(group);
+    // One part takes over the chain, and nobody else reads it.
+    bool isOwn = llvm::all_of(chain, [&](Operation *op) {
+      return llvm::all_of(op->getUsers(), [&](Operation *user) {
+        return user == group || llvm::is_contained(chain, user);
+      });
+    });
+    if (parts.size() != figures.size() || !isOwn ||
+        llvm::count_if(parts, readsChain) > 1)
+      continue;
+    for (auto [part, figure] :
+         llvm::zip_equal(parts, figures.getAsRange<DictionaryAttr>())) {
+      Node &added = nodes.emplace_back();
+      added.nanoseconds = figure.getAs<IntegerAttr>("nanoseconds").getInt();
+      added.scratchBytes = figure.getAs<IntegerAttr>("scratch_bytes").getInt();
+      if (readsChain(part))
+        added.operations = chain;
+      added.whole = group;
+      added.part = std::move(part);
+    }
+  }
+}
+
+/// Whether the node has its parts behind it.
+bool RecomputeModel::isDivided(int32_t node) const {
+  return size_t(node) + 1 < nodes.size() && nodes[node + 1].whole &&
+         !nodes[node].whole;
 }
 
 SmallVector<Value> RecomputeModel::readsOf(int32_t node) const {
   llvm::SetVector<Value> reads;
-  for (Operation *op : nodes[node])
-    op->walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands()) {
-        Value storage = storageOf(operand);
-        Operation *writer = storage.getDefiningOp();
-        auto entry = writer ? nodeOf.find(writer) : nodeOf.end();
-        if (entry != nodeOf.end() && entry->second != node)
-          reads.insert(storage);
-      }
-    });
+  const Node &entry = nodes[node];
+  auto add = [&](Value operand) {
+    Value storage = storageOf(operand);
+    Operation *writer = storage.getDefiningOp();
+    if (writer && nodeOf.contains(writer) &&
+        !llvm::is_contained(entry.operations, writer))
+      reads.insert(storage);
+  };
+  for (Operation *op : entry.operations)
+    op->walk(
+        [&](Operation *nested) { llvm::for_each(nested->getOperands(), add); });
+  for (unsigned input : entry.part.inputs)
+    add(entry.whole->getOperand(input));
+  for (unsigned result : entry.part.earlier)
+    add(entry.whole->getResult(result));
   return reads.takeVector();
 }
 
@@ -252,6 +312,38 @@ int64_t RecomputeModel::overwrittenBytes(Operation *op) const {
   return bytes;
 }
 
+/// Time and bytes of computing a part again; its values are not among them.
+solver::RecomputeProblem::Node RecomputeModel::partEntry(int32_t node) const {
+  const Node &entry = nodes[node];
+  solver::RecomputeProblem::Node result;
+  result.cost = entry.nanoseconds;
+  int64_t most = entry.scratchBytes ? planned(entry.scratchBytes) : 0;
+  for (Operation *op : entry.operations) {
+    result.cost += nanosecondsOf(op);
+    if (int64_t scratch = integerAttribute(op, step::scratchBytesAttrName, 0))
+      most = std::max(most, planned(scratch));
+  }
+  if (!entry.operations.empty()) {
+    // An element-wise part writes over what the chain computed.
+    int64_t chained = bytesOf(entry.operations.back()->getResult(0));
+    bool overwrites =
+        entry.part.kind == step::GroupKind::elementwise &&
+        llvm::any_of(entry.part.results, [&](unsigned index) {
+          return bytesOf(entry.whole->getResult(index)) == chained;
+        });
+    most = std::max(most, overwrites ? 0 : chained);
+  }
+  for (unsigned index : entry.part.results) {
+    Value value = entry.whole->getResult(index);
+    if (llvm::any_of(readsOf(node), [&](Value read) {
+          return buffers->classOf(read) == buffers->classOf(value);
+        }))
+      most -= bytesOf(value);
+  }
+  result.workspace = most;
+  return result;
+}
+
 void RecomputeModel::addValues() {
   llvm::DenseSet<BufferClasses::Id> here = outside;
   addClasses(block, *buffers, here);
@@ -260,15 +352,30 @@ void RecomputeModel::addValues() {
   SmallVector<std::pair<Value, int32_t>> further; // and who computes it
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node) {
     solver::RecomputeProblem::Node entry;
-    if (nodes[node].empty()) {
+    if (nodes[node].whole) {
+      entry = partEntry(node);
+      for (auto [index, number] : llvm::enumerate(nodes[node].part.results)) {
+        Value value = nodes[node].whole->getResult(number);
+        if (index > 0) {
+          further.push_back({value, node});
+          continue;
+        }
+        numbers[value] = node;
+        entry.bytes = bytesOf(value);
+      }
+      model.nodes.push_back(entry);
+      continue;
+    }
+    if (nodes[node].operations.empty()) {
       entry.pinned = true;
       model.nodes.push_back(entry);
       continue;
     }
+    bool divided = isDivided(node);
     Value mainOutput;
     // Bytes beside the node's operands, as its operations run.
     int64_t live = 0, most = std::numeric_limits<int64_t>::min(), chained = 0;
-    for (Operation *op : nodes[node]) {
+    for (Operation *op : nodes[node].operations) {
       bool isGroup = isa<step::GroupOp>(op);
       bool hasRows = op->hasAttr(step::loopRowsAttrName);
       entry.pinned |= !isGroup;
@@ -281,9 +388,11 @@ void RecomputeModel::addValues() {
         // The next of a chain overwrites it.
         if (!result.use_empty() &&
             llvm::all_of(result.getUsers(), [&](Operation *user) {
-              return llvm::is_contained(nodes[node], user);
+              return llvm::is_contained(nodes[node].operations, user);
             })) {
           chained += bytesOf(result);
+        } else if (divided) {
+          continue;
         } else if (!mainOutput) {
           mainOutput = result;
           numbers[result] = node;
@@ -296,6 +405,14 @@ void RecomputeModel::addValues() {
                                     : !isGroup ? inner.most(op)
                                     : scratch  ? planned(scratch)
                                                : 0));
+    }
+    if (divided) {
+      entry.pinned = true;
+      for (size_t part = node + 1;
+           part < nodes.size() &&
+           nodes[part].whole == nodes[node].operations.back();
+           ++part)
+        entry.cost -= partEntry(int32_t(part)).cost;
     }
     // The problem adds what the node leaves behind.
     entry.workspace = most - entry.bytes;
@@ -331,7 +448,8 @@ void RecomputeModel::addValues() {
 }
 
 void RecomputeModel::addLoops() {
-  for (auto [node, operations] : llvm::enumerate(nodes)) {
+  for (auto [node, entry] : llvm::enumerate(nodes)) {
+    ArrayRef<Operation *> operations = entry.operations;
     if (operations.empty() ||
         !operations.front()->hasAttr(step::loopRowsAttrName))
       continue;
@@ -358,10 +476,11 @@ std::vector<RecomputeModel::Exclusion> RecomputeModel::exclusions() const {
   for (int32_t value = 0; value < model.valueCount(); ++value)
     bytes[model.producer(value)] += model.bytes(value);
   std::vector<Exclusion> excluded;
-  for (auto [node, operations] : llvm::enumerate(nodes)) {
-    if (!model.nodes[node].pinned || bytes[node] == 0 || operations.empty())
+  for (auto [node, entry] : llvm::enumerate(nodes)) {
+    if (!model.nodes[node].pinned || bytes[node] == 0 ||
+        entry.operations.empty())
       continue;
-    Operation *op = operations.front();
+    Operation *op = entry.operations.front();
     StringRef reason = isa<stablehlo::WhileOp>(op) ? "a loop runs once"
                        : isa<stablehlo::CaseOp, stablehlo::IfOp>(op)
                            ? "a conditional runs once"
@@ -401,7 +520,7 @@ public:
     });
   }
 
-  void copy(Operation *op) {
+  Operation *copy(Operation *op) {
     Operation *copied = builder.clone(*op);
     copied->setOperands(llvm::map_to_vector(
         operands[op], [&](Value value) { return latest(value, copied); }));
@@ -409,6 +528,20 @@ public:
     for (auto [from, to] :
          llvm::zip_equal(op->getResults(), copied->getResults()))
       computed[from] = to;
+    return copied;
+  }
+
+  Operation *copyPart(step::GroupOp whole, const GroupPart &part) {
+    ArrayRef<Value> inputs = operands[whole];
+    step::GroupOp copied = createPart(
+        builder, whole, part, [&](unsigned index) { return inputs[index]; },
+        [&](unsigned index) -> Value { return whole->getResult(index); });
+    for (OpOperand &operand : copied->getOpOperands())
+      operand.set(latest(operand.get(), copied));
+    copied->setAttr(step::recomputedAttrName, builder.getUnitAttr());
+    for (auto [index, result] : llvm::enumerate(part.results))
+      computed[whole->getResult(result)] = copied->getResult(index);
+    return copied;
   }
 
 private:
@@ -450,7 +583,8 @@ void RecomputeModel::applyPlan(Block &block, ArrayRef<int32_t> order,
 }
 
 void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
-  for (const auto &operations : nodes) {
+  for (const Node &node : nodes) {
+    ArrayRef<Operation *> operations = node.operations;
     if (operations.empty() ||
         !operations.front()->hasAttr(step::loopRowsAttrName))
       continue;
@@ -479,16 +613,35 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
     // only these were formed.
     if (size_t(node) >= nodes.size())
       continue;
-    for (Operation *op : nodes[node]) {
-      if (isMain())
-        op->setAttr(step::nodeAttrName, attributes.getI64IntegerAttr(node));
-      if (hasRun[node])
-        writer.copy(op);
-      else
-        writer.move(op);
-    }
+    const Node &entry = nodes[node];
+    bool again = hasRun[node];
     hasRun[node] = true;
+    // The first time, parts run in their group.
+    if (entry.whole && !again)
+      continue;
+    auto note = [&](Operation *op, StringRef name, int64_t value) {
+      op->setAttr(name, attributes.getI64IntegerAttr(value));
+    };
+    SmallVector<Operation *> written;
+    for (Operation *op : entry.operations) {
+      if (!again)
+        writer.move(op);
+      written.push_back(again ? writer.copy(op) : op);
+    }
+    if (entry.whole) {
+      Operation *part = writer.copyPart(entry.whole, entry.part);
+      note(part, step::nanosecondsAttrName, entry.nanoseconds);
+      if (entry.scratchBytes)
+        note(part, step::scratchBytesAttrName, entry.scratchBytes);
+      written.push_back(part);
+    }
+    if (isMain())
+      for (Operation *op : written)
+        note(op, step::nodeAttrName, node);
   }
+  if (isMain())
+    block.getParentOp()->walk(
+        [](step::GroupOp group) { group->removeAttr(step::partsAttrName); });
   // The program's own names, where the step's results still go by them.
   for (Operation *op : names)
     op->moveBefore(block.getTerminator());

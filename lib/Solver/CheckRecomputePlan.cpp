@@ -62,7 +62,9 @@ checkSteps(const Tables &tables, const Chosen &chosen,
   std::vector<Wide> starts;
   // Per value and copy: when a load of it ends, and when the last transfer from
   // or to it does; per copy, when its save ends.
-  std::vector<Wide> there(tables.sizes.size(), 0), busy(there),
+  // The clock may begin below zero.
+  constexpr Wide longAgo = -(Wide(1) << 62);
+  std::vector<Wide> there(tables.sizes.size(), longAgo), busy(there),
       saved(problem.variants.size(), -1);
   Wide engine[2] = {0, 0}; // when it is free: out, in
   int32_t fresh = 0;
@@ -93,7 +95,7 @@ checkSteps(const Tables &tables, const Chosen &chosen,
     starts.push_back(clock);
     clock += chosen.cost[operation];
     for (int32_t value : tables.produces[operation])
-      there[value] = 0;
+      there[value] = longAgo;
     if (isNode)
       continue;
     size_t index = (operation - tables.nodes) / 2;

@@ -91,13 +91,14 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
   auto say = [](const char *kind, int64_t id, const std::string &what) {
     return std::string(kind) + " " + std::to_string(id) + " " + what;
   };
-  __int128 cost = 0, bytes = 0;
+  __int128 cost = 0, bytes = 0, spared = 0;
   std::vector<__int128> written(nodes, 0); // by each node
   for (int64_t node = 0; node < nodes; ++node) {
     const RecomputeProblem::Node &data = problem.nodes[node];
-    if (data.cost < 0 || data.bytes < 0)
+    if (data.bytes < 0 || (data.cost < 0 && !data.pinned))
       return say("node", node, "has a negative cost or size");
     cost += data.cost;
+    spared += std::min<int64_t>(0, data.cost);
     bytes += __int128(data.bytes) + std::max<int64_t>(0, data.workspace);
     written[node] = data.bytes;
   }
@@ -114,6 +115,11 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
   }
   if (auto error = validateChoices(problem, cost, bytes))
     return error;
+  if (cost < 0)
+    return std::string("the sum of all costs is negative");
+  if (spared < 0 && !problem.variants.empty())
+    return std::string("costs are negative where transfers need a clock");
+  cost -= spared;
   if (cost > limit || bytes > limit)
     return std::string("the sum of all ") + (cost > limit ? "costs" : "sizes") +
            " exceeds 2^60";
@@ -220,7 +226,7 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
       problem.fixedMemory = *bytes;
     } else if (lines.keyword("node")) {
       auto id = lines.integer(0, count - 1);
-      auto cost = id ? lines.integer(0, limit) : std::nullopt;
+      auto cost = id ? lines.integer(-limit, limit) : std::nullopt;
       auto bytes = cost ? lines.integer(0, limit) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'node ID COST BYTES' with ID below " +

@@ -266,8 +266,10 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
     visit(load == reads ? graph.values + variant
                         : problem.variants[variant].value);
   };
-  std::vector<int64_t> starts(order.size()), arrives(bytes.size(), 0),
-      moving(bytes.size(), 0), saved(count, -1);
+  // The clock may begin below zero.
+  constexpr int64_t longAgo = INT64_MIN / 2;
+  std::vector<int64_t> starts(order.size()), arrives(bytes.size(), longAgo),
+      moving(bytes.size(), longAgo), saved(count, -1);
   std::vector<std::pair<size_t, int32_t>> holds; // until a position, a value
   int64_t clock = 0, engine[2] = {0, 0};
   bool valid = true;
@@ -287,7 +289,7 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
     if (operation < graph.nodes) {
       clock += graph.cost[operation];
       for (int32_t value : graph.outputs(operation))
-        arrives[value] = 0;
+        arrives[value] = longAgo;
       continue;
     }
     int32_t index = (operation - graph.nodes) / 2;

@@ -1,5 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=3072 | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --memory-choose-recomputation | FileCheck %s --check-prefix=ROOM
+// RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=4224 | FileCheck %s --check-prefix=PARTS
 
 // %a is cheap and read at both ends; between them each value takes 1 KiB. Three
 // of them fit, so %a is dropped after %b has read it and computed again through
@@ -118,5 +119,66 @@ module {
       step.yield %6 : tensor<16xf32>
     }
     return %d : tensor<16xf32>
+  }
+}
+
+// -----
+
+// The sum and what is scaled by its rows come from one kernel in 4 ns, 1 less
+// than apart. What is scaled is dropped and computed again from the sum alone,
+// since %a and %b are gone.
+
+// PARTS: base_nanoseconds = 64 : i64, {{.*}}nanoseconds = 66 : i64{{.*}}problem = {{.*}}node 2 -1 0\0A{{.*}}status = "solved"
+// PARTS: func.func @main
+// PARTS: %[[G:.*]]:2 = step.group row({{.*}}) attributes {step.nanoseconds = 4 : i64, step.node = 2 : i64}
+// PARTS: %[[C:.*]]:2 = step.group row(%[[G]]#1)
+// PARTS: %[[D:.*]] = step.group row(%[[C]]#0, %[[C]]#1, %[[G]]#0)
+// PARTS-NEXT: ^bb0
+// PARTS: %[[AGAIN:.*]] = step.group row(%[[G]]#0) attributes {step.nanoseconds = 2 : i64, step.node = 4 : i64, step.recomputed, step.scratch_bytes = 64 : i64}
+// PARTS-NEXT: ^bb0(%[[SUM:.*]]: tensor<16x16xf32>
+// PARTS-NOT: stablehlo.add %
+// PARTS: step.yield
+// PARTS: step.group row(%[[D]], %[[AGAIN]])
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
+    %a = step.group row(%x) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %b = step.group row(%x) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.sine %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %g:2 = step.group row(%a, %b) attributes {step.nanoseconds = 4 : i64, step.parts = [{nanoseconds = 3 : i64, scratch_bytes = 0 : i64}, {nanoseconds = 2 : i64, scratch_bytes = 64 : i64}]} : (tensor<16x16xf32>, tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>):
+      %2 = stablehlo.add %0, %1 : tensor<16x16xf32>
+      %3 = stablehlo.constant dense<0.0> : tensor<f32>
+      %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.maximum across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<16xf32>) -> tensor<16x16xf32>
+      %6 = stablehlo.multiply %2, %5 : tensor<16x16xf32>
+      step.yield %2, %6 : tensor<16x16xf32>, tensor<16x16xf32>
+    }
+    %c:2 = step.group row(%g#1) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.exponential %0 : tensor<16x16xf32>
+      %2 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1, %2 : tensor<16x16xf32>, tensor<16x16xf32>
+    }
+    %d = step.group row(%c#0, %c#1, %g#0) attributes {step.nanoseconds = 20 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>, %2: tensor<16x16xf32>):
+      %3 = stablehlo.multiply %0, %1 : tensor<16x16xf32>
+      %4 = stablehlo.multiply %3, %2 : tensor<16x16xf32>
+      step.yield %4 : tensor<16x16xf32>
+    }
+    %e = step.group row(%d, %g#1) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>):
+      %2 = stablehlo.multiply %0, %1 : tensor<16x16xf32>
+      %3 = stablehlo.constant dense<0.0> : tensor<f32>
+      %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %4 : tensor<16xf32>
+    }
+    return %e : tensor<16xf32>
   }
 }

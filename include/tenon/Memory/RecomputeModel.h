@@ -18,11 +18,19 @@
 //     %d = group library(%x, %w)        one node: the time of both,
 //     %a = group elementwise(%d, %b)    the bytes of %a
 //
+// A group with step::partsAttrName can be computed again in parts
+// (Analysis/GroupParts.h). It becomes several nodes: one that is the group,
+// runs once and leaves nothing, and behind it one per part with that part's
+// results, time and operands. What the group takes less than its parts together
+// is a negative cost of the first, so that running everything once costs what
+// it does.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_MEMORY_RECOMPUTEMODEL_H
 #define TENON_MEMORY_RECOMPUTEMODEL_H
 
+#include "tenon/Analysis/GroupParts.h"
 #include "tenon/Memory/BufferClasses.h"
 #include "tenon/Solver/RecomputeChoice.h"
 
@@ -72,10 +80,23 @@ private:
   enum class Extent { nodesOnly };
   RecomputeModel(mlir::Block &block, Extent);
 
+  struct Node {
+    /// They run one after the other; of a part, what it shares with its group's
+    /// node.
+    llvm::SmallVector<mlir::Operation *, 2> operations;
+    /// The group of which the node is a part.
+    step::GroupOp whole;
+    GroupPart part = {};
+    int64_t nanoseconds = 0, scratchBytes = 0; // of the part alone
+  };
+
   bool isMain() const;
   void hoistNames();
   void formNodes();
+  void formParts();
   void addValues();
+  bool isDivided(int32_t node) const;
+  solver::RecomputeProblem::Node partEntry(int32_t node) const;
   /// Gives the nodes that are loops their rows.
   void addLoops();
   int32_t nodeToJoin(mlir::Operation *op) const;
@@ -92,7 +113,7 @@ private:
   /// Those with a value of an enclosing block, or that the loop carries.
   llvm::DenseSet<BufferClasses::Id> outside;
   solver::RecomputeProblem model;
-  std::vector<llvm::SmallVector<mlir::Operation *, 2>> nodes;
+  std::vector<Node> nodes;
   llvm::DenseMap<mlir::Operation *, int32_t> nodeOf;
   llvm::DenseMap<mlir::Value, mlir::Value> aliases; // to what they name
   llvm::DenseSet<mlir::Value>

@@ -69,7 +69,8 @@ namespace tenon::solver {
 
 struct RecomputeProblem {
   struct Node {
-    /// Time of one run, in any unit; not negative.
+    /// Time of one run, in any unit. Negative only where the node is pinned and
+    /// there are no variants: what it spares the first runs of others.
     int64_t cost = 0;
     /// Size of the main output, in any unit (the budget uses the same).
     int64_t bytes = 0;

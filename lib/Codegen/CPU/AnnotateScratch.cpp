@@ -30,11 +30,16 @@ int64_t libraryScratch(step::GroupOp group, libraries::Isa isa) {
 
 } // namespace
 
+int64_t codegen::scratchBytesOf(step::GroupOp group,
+                                const FeatureSet &features) {
+  return group.getKind() == step::GroupKind::library
+             ? libraryScratch(group, features.isa)
+             : scratchBytesNeeded(*exec::outlineKernel(group));
+}
+
 void codegen::annotateScratch(ModuleOp module, const FeatureSet &features) {
   module.walk([&](step::GroupOp group) {
-    int64_t bytes = group.getKind() == step::GroupKind::library
-                        ? libraryScratch(group, features.isa)
-                        : scratchBytesNeeded(*exec::outlineKernel(group));
+    int64_t bytes = scratchBytesOf(group, features);
     if (bytes > 0)
       group->setAttr(step::scratchBytesAttrName,
                      Builder(group.getContext()).getI64IntegerAttr(bytes));

@@ -52,9 +52,9 @@ TEST(RecomputeChoice, WorkedExample) {
 }
 
 TEST(RecomputeChoice, CasesCloseWhatAPriceCannot) {
-  // Six values of 10 bytes wait when node 7 reads the first of them, and 55 fit:
-  // a price drops half of a value, a plan a whole one, node 1 being the cheapest
-  // that is read later.
+  // Six values of 10 bytes wait when node 7 reads the first of them, and 55
+  // fit: a price drops half of a value, a plan a whole one, node 1 being the
+  // cheapest that is read later.
   RecomputeProblem problem;
   for (int64_t cost : {40, 44, 48, 52, 56, 60})
     problem.nodes.push_back({cost, 10});
@@ -79,6 +79,34 @@ TEST(RecomputeChoice, CasesCloseWhatAPriceCannot) {
             "certificate: cases follow the last one");
   ++solution.bound;
   EXPECT_NE(checkRecompute(problem, solution), std::nullopt);
+}
+
+TEST(RecomputeChoice, WhatRunsOnceMaySpareTime) {
+  // Nodes 1 and 2 run for the first time as one kernel, 3 sooner than apart.
+  RecomputeProblem problem = workedExample();
+  problem.nodes.push_back({-3, 0, 0, /*pinned=*/true});
+  RecomputeSolution solution = solveRecompute(problem, 10);
+  ASSERT_EQ(solution.status, RecomputeStatus::Solved);
+  EXPECT_EQ(solution.cost, 12 - 3);
+  EXPECT_EQ(solution.bound, 12 - 3);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+  problem.nodes.front().cost = -8;
+  EXPECT_EQ(validateRecomputeProblem(problem),
+            "node 0 has a negative cost or size");
+  problem.nodes.front().cost = 2;
+  problem.nodes.back().cost = -11;
+  EXPECT_EQ(validateRecomputeProblem(problem),
+            "the sum of all costs is negative");
+  problem.nodes.back().cost = -3;
+  problem.variants.push_back({0, 0, 1, 1, 1});
+  EXPECT_EQ(validateRecomputeProblem(problem),
+            "costs are negative where transfers need a clock");
+  // At the very start, too.
+  RecomputeProblem first;
+  first.nodes = {{-3, 0, 0, /*pinned=*/true}, {5, 1}};
+  solution = solveRecompute(first, 1);
+  EXPECT_EQ(solution.cost, 2);
+  EXPECT_EQ(checkRecompute(first, solution), std::nullopt);
 }
 
 TEST(RecomputeChoice, ViewsCountOnce) {
@@ -518,8 +546,10 @@ TEST(RecomputeChoice, ErrorsNameTheLine) {
        "line 4: expected 'alias VALUE BASE' with values below 1"},
       {"recompute-problem 1\nnodes 1\nnode 0 1 4\nworkspace 0 -5\n",
        "line 4: node 0 saves more than it writes: a workspace of -5"},
-      {"recompute-problem 1\nnodes 1\nnode 0 -1 1\n",
+      {"recompute-problem 1\nnodes 1\nnode 0 1 -1\n",
        "line 3: expected 'node ID COST BYTES' with ID below 1"},
+      {"recompute-problem 1\nnodes 1\nnode 0 -1 1\n",
+       "line 3: node 0 has a negative cost or size"},
   };
   for (const Case &test : cases) {
     RecomputeProblem problem;

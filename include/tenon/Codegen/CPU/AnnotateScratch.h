@@ -10,9 +10,14 @@
 
 #include "tenon/Codegen/CPU/FeatureSet.h"
 
+#include "tenon/Dialect/Step/Step.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tenon::codegen {
+
+/// Bytes of scratch memory that the group's kernel or call needs.
+int64_t scratchBytesOf(step::GroupOp group, const FeatureSet &features);
 
 /// Puts `step.scratch_bytes` on every group of `module`, which is in grouped
 /// form, that needs any.

@@ -64,6 +64,9 @@ inline constexpr llvm::StringLiteral scratchBytesAttrName =
     "step.scratch_bytes";
 /// Group attribute, i64: the time of one run that planning reckons with.
 inline constexpr llvm::StringLiteral nanosecondsAttrName = "step.nanoseconds";
+/// Group attribute under a budget, array of {nanoseconds, scratch_bytes}: the
+/// parts in which the group may be computed again (Analysis/GroupParts.h).
+inline constexpr llvm::StringLiteral partsAttrName = "step.parts";
 /// Group attribute of scheduled form, unit: computes again what a group before
 /// it computed.
 inline constexpr llvm::StringLiteral recomputedAttrName = "step.recomputed";
