@@ -34,8 +34,8 @@ void FlowNetwork::build() {
   place.clear();
   for (auto [from, to] : ends) {
     int32_t forward = at[from]++, backward = at[to]++;
-    arcs[forward] = {to, backward, 0, 0};
-    arcs[backward] = {from, forward, 0, 0};
+    arcs[forward] = {to, backward, 0};
+    arcs[backward] = {from, forward, 0};
     place.push_back(forward);
   }
   ends = {};
@@ -53,14 +53,16 @@ bool FlowNetwork::measureLevels() {
   while (head < tail) {
     int32_t vertex = queue[head++];
     for (int32_t i = begin[vertex]; i < begin[vertex + 1]; ++i) {
-      const Arc &opposite = arcs[arcs[i].reverse];
-      if (level[arcs[i].to] < 0 && opposite.flow < opposite.capacity) {
+      if (level[arcs[i].to] < 0 && arcs[arcs[i].reverse].left > 0) {
         level[arcs[i].to] = level[vertex] + 1;
+        // No shortest path leads through what is farther than the source.
+        if (arcs[i].to == source)
+          return true;
         queue[tail++] = arcs[i].to;
       }
     }
   }
-  return level[source] >= 0;
+  return false;
 }
 
 /// A blocking flow along arcs that lead one step closer to the sink.
@@ -73,14 +75,14 @@ int64_t FlowNetwork::block() {
     if (vertex == sink) {
       int64_t amount = unlimited;
       for (int32_t arc : path)
-        amount = std::min(amount, arcs[arc].capacity - arcs[arc].flow);
+        amount = std::min(amount, arcs[arc].left);
       total += amount;
       size_t keep = path.size();
       for (size_t i = path.size(); i-- > 0;) {
         Arc &arc = arcs[path[i]];
-        arc.flow += amount;
-        arcs[arc.reverse].flow -= amount;
-        if (arc.flow == arc.capacity)
+        arc.left -= amount;
+        arcs[arc.reverse].left += amount;
+        if (arc.left == 0)
           keep = i;
       }
       vertex = arcs[arcs[path[keep]].reverse].to;
@@ -88,8 +90,7 @@ int64_t FlowNetwork::block() {
     }
     int32_t &arc = cursor[vertex];
     while (arc < begin[vertex + 1] &&
-           (arcs[arc].flow >= arcs[arc].capacity ||
-            level[arcs[arc].to] != level[vertex] - 1))
+           (arcs[arc].left == 0 || level[arcs[arc].to] != level[vertex] - 1))
       ++arc;
     if (arc < begin[vertex + 1]) {
       path.push_back(arc);
@@ -106,8 +107,6 @@ int64_t FlowNetwork::block() {
 }
 
 int64_t FlowNetwork::maximize() {
-  for (Arc &arc : arcs)
-    arc.flow = 0;
   int64_t total = 0;
   while (measureLevels())
     total += block();

@@ -1,8 +1,8 @@
 //===- FlowNetwork.h - maximum flows by blocking flows --------------------===//
 //
 // A network with one source (vertex 0) and one sink (vertex 1). Arcs are added
-// once; capacities may be set again and again, and each maximize() starts from
-// the empty flow. Dinic's method on flat arrays.
+// once; capacities may be set again and again, which empties them. Dinic's
+// method on flat arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +26,20 @@ public:
   /// After the last arc, before the first capacity.
   void build();
 
+  /// Takes back all flow along the arc.
   void setCapacity(int32_t arc, int64_t capacity) {
-    arcs[place[arc]].capacity = capacity;
+    Arc &forward = arcs[place[arc]];
+    forward.left = capacity;
+    arcs[forward.reverse].left = 0;
   }
-  /// The sum of all finite capacities into the sink must stay below 2^62.
+  /// After every arc's capacity was set, once. The sum of all finite capacities
+  /// into the sink must stay below 2^62.
   int64_t maximize();
 
-  int64_t flow(int32_t arc) const { return arcs[place[arc]].flow; }
+  /// What an arc carries, its opposite could take back.
+  int64_t flow(int32_t arc) const {
+    return arcs[arcs[place[arc]].reverse].left;
+  }
   /// After maximize(): whether more flow could reach the sink from `vertex`.
   /// The vertices that cannot are the largest source side of a minimum cut.
   bool reachesSink(int32_t vertex) const { return level[vertex] >= 0; }
@@ -41,8 +48,7 @@ private:
   struct Arc {
     int32_t to;
     int32_t reverse; // index of the opposite arc
-    int64_t capacity;
-    int64_t flow;
+    int64_t left;    // capacity not used
   };
   struct Ends {
     int32_t from, to;

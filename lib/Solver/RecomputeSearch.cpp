@@ -15,10 +15,10 @@ using namespace tenon::solver;
 PlanSearch::PlanSearch(const RecomputeGraph &graph, int64_t budget,
                        uint64_t seed)
     : graph(graph), budget(budget), random(seed), runs(graph.nodes),
-      again(graph.nodes), held(graph.values), through(graph.nodes, 0),
-      local(graph.nodes, 0), over(graph.nodes, 0), extraAt(graph.nodes),
-      touchStamp(graph.values, 0), changeStamp(graph.values, 0),
-      stageStamp(graph.nodes, 0), localStamp(graph.nodes, 0) {}
+      again(graph.nodes), held(graph.values), level(graph.nodes, 0),
+      local(graph.nodes, 0), extraAt(graph.nodes), touchStamp(graph.values, 0),
+      changeStamp(graph.values, 0), stageStamp(graph.nodes, 0),
+      localStamp(graph.nodes, 0) {}
 
 void PlanSearch::load(const Reruns &plan) {
   for (int32_t node = 0; node < graph.nodes; ++node) {
@@ -29,9 +29,8 @@ void PlanSearch::load(const Reruns &plan) {
   extra.clear();
   for (std::vector<Interval> &intervals : held)
     intervals.clear();
-  std::fill(through.begin(), through.end(), 0);
+  std::fill(level.begin(), level.end(), -budget);
   std::fill(local.begin(), local.end(), 0);
-  std::fill(over.begin(), over.end(), 0);
   currentCost = graph.baseCost;
   currentOver = currentArea = 0;
   bestIsCurrent = false;
@@ -147,25 +146,30 @@ void PlanSearch::removeRun(int32_t node, int32_t stage) {
     touch(value);
 }
 
-void PlanSearch::setOver(int32_t stage) {
-  int64_t now = std::max<int64_t>(0, through[stage] + local[stage] - budget);
-  int64_t before = stage > 0 ? over[stage - 1] : 0;
-  int64_t after = stage + 1 < graph.nodes ? over[stage + 1] : 0;
-  auto rise = [](int64_t from, int64_t to) {
-    return std::max<int64_t>(0, to - from);
-  };
-  currentOver += rise(before, now) - rise(before, over[stage]) +
-                 rise(now, after) - rise(over[stage], after);
-  currentArea += now - over[stage];
-  over[stage] = now;
+/// max(0, number) without a comparison: those of 64 bits are dear in vectors.
+static int64_t positivePart(int64_t number) { return number & ~(number >> 63); }
+static int64_t rise(int64_t from, int64_t to) {
+  return positivePart(to - from);
+}
+
+void PlanSearch::setLocal(int32_t stage, int64_t bytes) {
+  int64_t old = over(stage);
+  level[stage] += bytes - local[stage];
+  local[stage] = bytes;
+  int64_t now = over(stage);
+  int64_t before = stage > 0 ? over(stage - 1) : 0;
+  int64_t after = stage + 1 < graph.nodes ? over(stage + 1) : 0;
+  currentOver += rise(before, now) - rise(before, old) + rise(now, after) -
+                 rise(old, after);
+  currentArea += now - old;
 }
 
 /// Moves the bytes that span stages from one list of intervals to another; only
 /// where they differ.
-void PlanSearch::moveThrough(const std::vector<Interval> &from,
-                             const std::vector<Interval> &to, int64_t bytes) {
+void PlanSearch::moveThrough(std::span<const Interval> from,
+                             std::span<const Interval> to, int64_t bytes) {
   edges.clear();
-  auto add = [&](const std::vector<Interval> &intervals, int64_t amount) {
+  auto add = [&](std::span<const Interval> intervals, int64_t amount) {
     for (const Interval &interval : intervals)
       if (interval.begin + 1 < interval.end) {
         edges.push_back({interval.begin + 1, amount});
@@ -185,27 +189,35 @@ void PlanSearch::moveThrough(const std::vector<Interval> &from,
 
 /// Adds to the stages [first, last).
 void PlanSearch::addThrough(int32_t first, int32_t last, int64_t bytes) {
-  int64_t oldPrevious = first > 0 ? over[first - 1] : 0, previous = oldPrevious;
+  constexpr int32_t block = 32;
+  ranges.push_back({first, last, bytes});
+  int64_t oldPrevious = first > 0 ? over(first - 1) : 0, previous = oldPrevious;
   int64_t rises = 0;
-  for (int32_t stage = first; stage < last; ++stage) {
-    int64_t old = over[stage];
-    int64_t now = through[stage] += bytes;
-    now += local[stage] - budget;
-    // Mostly there is room before and after.
-    if (now <= 0 && old == 0) {
+  for (int32_t begin = first; begin < last; begin += block) {
+    const int32_t end = std::min(last, begin + block);
+    // Mostly there is room before and after in a whole block: its levels stay
+    // at most zero, and there is nothing to count.
+    int64_t room = -1;
+    for (int32_t stage = begin; stage < end; ++stage) {
+      int64_t old = level[stage];
+      level[stage] = old + bytes;
+      room &= (old - 1) & (old + bytes - 1);
+    }
+    if (room < 0) {
       previous = oldPrevious = 0;
       continue;
     }
-    now = std::max<int64_t>(0, now);
-    rises += std::max<int64_t>(0, now - previous) -
-             std::max<int64_t>(0, old - oldPrevious);
-    currentArea += now - old;
-    over[stage] = previous = now;
-    oldPrevious = old;
+    for (int32_t stage = begin; stage < end; ++stage) {
+      int64_t now = positivePart(level[stage]);
+      int64_t old = positivePart(level[stage] - bytes);
+      rises += rise(previous, now) - rise(oldPrevious, old);
+      currentArea += now - old;
+      previous = now;
+      oldPrevious = old;
+    }
   }
   if (last < graph.nodes)
-    rises += std::max<int64_t>(0, over[last] - previous) -
-             std::max<int64_t>(0, over[last] - oldPrevious);
+    rises += rise(previous, over(last)) - rise(oldPrevious, over(last));
   currentOver += rises;
 }
 
@@ -243,29 +255,32 @@ void PlanSearch::refresh(int32_t value) {
   std::vector<Interval> &now = held[value];
   if (now == scratch)
     return;
+  // Mostly a single interval becomes two, or two become one.
+  size_t same = 0, less = std::min(now.size(), scratch.size());
+  while (same < less && now[same] == scratch[same])
+    ++same;
+  size_t tail = 0;
+  while (tail < less - same &&
+         now[now.size() - 1 - tail] == scratch[scratch.size() - 1 - tail])
+    ++tail;
+  std::span<const Interval> from(now.begin() + same, now.end() - tail);
+  std::span<const Interval> to(scratch.begin() + same, scratch.end() - tail);
+  for (std::span<const Interval> intervals : {from, to})
+    for (const Interval &interval : intervals) {
+      markStage(interval.begin);
+      if (interval.end >= 0)
+        markStage(interval.end);
+    }
+  if (graph.bytes[value] != 0)
+    moveThrough(from, to, graph.bytes[value]);
   if (changeStamp[value] != changeClock) {
     changeStamp[value] = changeClock;
     changed.push_back(value);
     if (changedCount == changedOld.size())
       changedOld.emplace_back();
-    changedOld[changedCount++] = now;
+    changedOld[changedCount++].swap(now);
   }
-  int64_t bytes = graph.bytes[value];
-  auto mark = [&](const std::vector<Interval> &mine,
-                  const std::vector<Interval> &other) {
-    for (const Interval &interval : mine) {
-      if (std::find(other.begin(), other.end(), interval) != other.end())
-        continue;
-      markStage(interval.begin);
-      if (interval.end >= 0)
-        markStage(interval.end);
-    }
-  };
-  mark(now, scratch);
-  mark(scratch, now);
-  if (bytes != 0)
-    moveThrough(now, scratch, bytes);
-  now = scratch;
+  now.swap(scratch);
 }
 
 /// Brings intervals and stages up to date after runs were added and removed;
@@ -298,41 +313,35 @@ void PlanSearch::settle() {
 /// The largest number of bytes in a stage beside what spans it.
 int64_t PlanSearch::evaluateStage(int32_t stage) {
   const Runs &nodes = again[stage];
-  size_t count = nodes.size() + 1;
-  added.assign(count, 0);
-  freed.assign(count, 0);
-  int64_t level = 0;
-  for (size_t i = 0; i < count; ++i) {
-    int32_t node = i + 1 == count ? stage : nodes[i];
+  auto lastBegun = [&](int32_t value) -> const Interval & {
+    const std::vector<Interval> &intervals = held[value];
+    size_t at = intervals.size() - 1;
+    while (intervals[at].begin > stage)
+      --at;
+    return intervals[at];
+  };
+  // Relative to what was there before and ends in the stage.
+  int64_t before = 0, now = 0, peak = 0;
+  for (size_t i = 0; i <= nodes.size(); ++i) {
+    int32_t node = i == nodes.size() ? stage : nodes[i];
+    int64_t freed = 0;
     for (int32_t value : graph.inputs(node)) {
-      const std::vector<Interval> &intervals = held[value];
-      size_t at = intervals.size() - 1;
-      while (intervals[at].begin > stage)
-        --at;
-      if (intervals[at].end == stage && intervals[at].endNode == node) {
-        freed[i] += graph.bytes[value];
-        if (intervals[at].begin < stage)
-          level += graph.bytes[value];
+      const Interval &interval = lastBegun(value);
+      if (interval.end == stage && interval.endNode == node) {
+        freed += graph.bytes[value];
+        if (interval.begin < stage)
+          before += graph.bytes[value];
       }
     }
     for (int32_t value : graph.outputs(node)) {
-      const std::vector<Interval> &intervals = held[value];
-      size_t at = intervals.size() - 1;
-      while (intervals[at].begin > stage)
-        --at;
-      added[i] += graph.bytes[value];
-      if (intervals[at].end < 0)
-        freed[i] += graph.bytes[value];
+      now += graph.bytes[value];
+      if (lastBegun(value).end < 0)
+        freed += graph.bytes[value];
     }
+    peak = std::max(peak, now + graph.workspace[node]);
+    now -= freed;
   }
-  int64_t peak = level;
-  for (size_t i = 0; i < count; ++i) {
-    int32_t node = i + 1 == count ? stage : nodes[i];
-    level += added[i];
-    peak = std::max(peak, level + graph.workspace[node]);
-    level -= freed[i];
-  }
-  return peak;
+  return before + peak;
 }
 
 void PlanSearch::evaluateStages() {
@@ -344,8 +353,7 @@ void PlanSearch::evaluateStages() {
       localStamp[stage] = changeClock;
       oldLocal.push_back({stage, local[stage]});
     }
-    local[stage] = now;
-    setOver(stage);
+    setLocal(stage, now);
   }
   dirty.clear();
   ++stageClock;
@@ -361,11 +369,14 @@ void PlanSearch::begin() {
   changed.clear();
   changedCount = 0;
   oldLocal.clear();
+  ranges.clear();
   dirty.clear();
   ++touchClock;
   ++changeClock;
   ++stageClock;
   oldCost = currentCost;
+  oldOver = currentOver;
+  oldArea = currentArea;
 }
 
 void PlanSearch::undo() {
@@ -376,19 +387,17 @@ void PlanSearch::undo() {
     else
       insertRun(operation.node, operation.stage);
   }
-  for (auto [stage, value] : oldLocal) {
-    local[stage] = value;
-    setOver(stage);
+  for (auto [stage, bytes] : oldLocal) {
+    level[stage] += bytes - local[stage];
+    local[stage] = bytes;
   }
-  for (size_t i = 0; i < changed.size(); ++i) {
-    int32_t value = changed[i];
-    int64_t bytes = graph.bytes[value];
-    std::vector<Interval> &now = held[value];
-    const std::vector<Interval> &old = changedOld[i];
-    if (bytes != 0)
-      moveThrough(now, old, bytes);
-    now = old;
-  }
+  for (const Range &range : ranges)
+    for (int32_t stage = range.first; stage < range.last; ++stage)
+      level[stage] -= range.bytes;
+  currentOver = oldOver;
+  currentArea = oldArea;
+  for (size_t i = 0; i < changed.size(); ++i)
+    held[changed[i]].swap(changedOld[i]);
 }
 
 /// Whether a value is in memory when `node` runs in `stage`.
@@ -455,7 +464,7 @@ void PlanSearch::collectUses(int32_t value, int32_t from, int32_t to) {
 int32_t PlanSearch::findOverflow() {
   auto stage = static_cast<int32_t>(random.below(graph.nodes));
   for (int32_t i = 0; i < 1024 && i < graph.nodes; ++i) {
-    if (over[stage] > 0)
+    if (level[stage] > 0)
       return stage;
     if (++stage == graph.nodes)
       stage = 0;
@@ -538,8 +547,8 @@ bool PlanSearch::shift() {
 }
 
 int32_t PlanSearch::fullestStage() const {
-  return static_cast<int32_t>(std::max_element(over.begin(), over.end()) -
-                              over.begin());
+  return static_cast<int32_t>(std::max_element(level.begin(), level.end()) -
+                              level.begin());
 }
 
 int64_t PlanSearch::relieve(int64_t moves, int32_t width) {

@@ -72,6 +72,10 @@ private:
     int32_t node, stage;
     bool added;
   };
+  struct Range {
+    int32_t first, last; // stages [first, last)
+    int64_t bytes;
+  };
   using Runs = std::vector<int32_t>;
 
   void insertRun(int32_t node, int32_t stage);
@@ -81,13 +85,16 @@ private:
   void touch(int32_t value);
   void settle();
   void refresh(int32_t value);
-  void moveThrough(const std::vector<Interval> &from,
-                   const std::vector<Interval> &to, int64_t bytes);
+  void moveThrough(std::span<const Interval> from, std::span<const Interval> to,
+                   int64_t bytes);
   void addThrough(int32_t first, int32_t last, int64_t bytes);
   void markStage(int32_t stage);
   void evaluateStages();
   int64_t evaluateStage(int32_t stage);
-  void setOver(int32_t stage);
+  void setLocal(int32_t stage, int64_t bytes);
+  int64_t over(int32_t stage) const {
+    return level[stage] > 0 ? level[stage] : 0;
+  }
   bool isThere(int32_t value, int32_t stage, int32_t node) const;
   int32_t lastRunBefore(int32_t node, int32_t stage) const;
   bool hasRun(int32_t node, int32_t stage) const;
@@ -111,7 +118,9 @@ private:
   std::vector<Runs> runs;                  // per node: stages of further runs
   std::vector<Runs> again;                 // per stage: nodes run again, sorted
   std::vector<std::vector<Interval>> held; // per value: one per run
-  std::vector<int64_t> through, local, over; // per stage
+  /// Per stage: the most bytes there above the budget, negative where there is
+  /// room, and the part that begins or ends in it.
+  std::vector<int64_t> level, local;
   int64_t currentCost = 0;
   /// Bytes above the budget: the sum of all rises, and the sum over stages.
   int64_t currentOver = 0, currentArea = 0;
@@ -126,11 +135,11 @@ private:
   std::vector<std::pair<int32_t, int64_t>> oldLocal;
   std::vector<int32_t> touchStamp, changeStamp, stageStamp, localStamp;
   int32_t touchClock = 0, changeClock = 0, stageClock = 0;
-  int64_t oldCost = 0;
+  std::vector<Range> ranges; // whose levels have changed
+  int64_t oldCost = 0, oldOver = 0, oldArea = 0;
   std::vector<Interval> scratch;
   std::vector<std::pair<int32_t, int64_t>> edges; // of differing intervals
   std::vector<int32_t> uses;
-  std::vector<int64_t> added, freed;
 
   int64_t bestCost = -1;
   bool bestIsCurrent = false;

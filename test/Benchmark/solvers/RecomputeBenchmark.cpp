@@ -3,7 +3,7 @@
 // One line per generated problem: the generator with its parameters and seed,
 // nodes, processor seconds, and the gap between plan and bound. `frontier`
 // solves many budgets, `share` one budget as a share of the peak of keeping
-// everything. Every solution is checked.
+// everything. Every solution is checked. Memory is the process's at its fullest.
 //
 //   recompute-benchmark frontier transformer|residual|inception SIZE BUDGETS
 //   recompute-benchmark share LAYERS WIDTH PROBABILITY DECAY SEED
@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <string>
+#include <sys/resource.h>
 
 using namespace tenon::solver;
 using namespace tenon::benchmark;
@@ -54,10 +55,13 @@ static int frontier(const std::string &kind, int32_t size, int32_t budgets) {
                            start = seconds();
                          });
   std::sort(gaps.begin(), gaps.end());
-  std::printf("%s size %d seed 1: %zu nodes, %d budgets, %.2f s, gap median "
-              "%.3f %%, from 30 %% of the peak at most %.3f %%\n",
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("%s size %d seed 1: %zu nodes, %d budgets, %.2f s, %ld KiB, gap "
+              "median %.3f %%, from 30 %% of the peak at most %.3f %%\n",
               kind.c_str(), size, problem.nodes.size(), budgets, spent,
-              gaps.empty() ? 0.0 : gaps[gaps.size() / 2], worst);
+              usage.ru_maxrss, gaps.empty() ? 0.0 : gaps[gaps.size() / 2],
+              worst);
   return wrong;
 }
 

@@ -258,11 +258,14 @@ class Bench:
 
     def frontier(self, name: str, kind: str) -> Row:
         line = self.text_of("RecomputeBenchmark", "frontier", *kind.split(), "20").strip()
-        found = re.match(r".*: (\d+) nodes, 20 budgets, ([\d.]+) s, gap median ([\d.]+) %.* at most ([\d.]+) %", line)
+        found = re.match(r".*: (\d+) nodes, 20 budgets, ([\d.]+) s, (\d+) KiB, gap median ([\d.]+) %.* at most ([\d.]+) %", line)
         if not found:
             raise RuntimeError(line)
-        gap = f"median {found[3]} %, from 30 % of the peak {found[4]} %"
-        return Row(f"{name}, {found[1]} nodes, 20 budgets", "", "", "plans", float(found[2]), "", gap)
+        gap = f"median {found[4]} %, from 30 % of the peak {found[5]} %"
+        nodes = int(found[1])
+        # On small graphs the process itself is most of the memory.
+        memory = f"{int(found[3]) / nodes:.2f} KiB per node" if nodes >= 50_000 else ""
+        return Row(f"{name}, {nodes} nodes, 20 budgets", "", "", "plans", float(found[2]), "", gap, memory)
 
     def recomputations(self) -> Iterator[Job]:
         for name, budgets in BEST_KNOWN.items() if self.arguments.instances else ():
