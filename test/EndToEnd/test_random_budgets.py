@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import random_steps
 from conftest import BUILD
@@ -20,7 +22,8 @@ def test_random_programs(first: int, tmp_path: Path) -> None:
     assert not outcome.differing
 
 
-# What each trap is made of. Between the layers in question stand dense ones, whose values there is no room for.
+# What each trap is made of, and what copies must compute for it to be one. Between the layers in question stand dense
+# ones, whose values there is no room for.
 TRAPS = {
     "random numbers: the same key, the same bits": ("dropout", "dense", "dropout", "dense", "dropout", "dense"),
     "values that are returned as well": ("kept", "dense", "kept", "dense", "kept", "dense"),
@@ -37,16 +40,62 @@ TRAPS = {
 }
 
 
+COMPUTED_AGAIN = {"dropout": "rng_bit_generator", "softmax": "exponential", "statistics": "subtract", "shared": "dot_general"}
+
+
+def planned_groups(runner: random_steps.Runner, budget: int) -> list[str]:
+    """The groups of the text that the runner compiled last, planned within a budget."""
+    text = runner.folder / "plan.mlir"
+    runner.succeed("compile", runner.folder / "step.mlir", "-o", text, "--compile-to=plan", f"--memory-budget={budget}")
+    return re.split(r"(?=%[\w:]+ = step\.group)", text.read_text())[1:]
+
+
+def is_copy(group: str) -> bool:
+    """Whether a group repeats another one."""
+    return "step.recomputed" in group.splitlines()[0]
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3])
 @pytest.mark.parametrize("trap", TRAPS)
 def test_traps(trap: str, share: float, tmp_path: Path) -> None:
     """At the smallest budget exactly and above it, with recomputation."""
     module = random_steps.pack(list(range(7_000_000, 7_000_006)), TRAPS[trap])
-    outcome = random_steps.Runner(BUILD, tmp_path).under_budget(module, share)
+    runner = random_steps.Runner(BUILD, tmp_path)
+    outcome = runner.under_budget(module, share)
     assert outcome.used <= outcome.budget < outcome.everything
     # Loops may make room by stacking less or within a round, which repeats nothing of the step's own block.
     assert outcome.recomputed > 0 or {"scan", "recurrent", "microbatches"} & set(TRAPS[trap])
     assert not outcome.differing
+    copied = COMPUTED_AGAIN.get(TRAPS[trap][0])
+    if copied and share == 0:
+        assert any(copied in group for group in filter(is_copy, planned_groups(runner, outcome.budget)))
+    if "loop" in TRAPS[trap]:
+        trips = [int(values) for value, values in module.arguments if value.type == "tensor<i32>"]
+        assert 0 in trips and max(trips) > 0
+
+
+def test_a_copy_reads_what_an_update_replaces(tmp_path: Path) -> None:
+    """An update stands before a copy that reads the old parameter, so it may not write over it."""
+    m, random = random_steps.Module(), np.random.default_rng(3)
+    weight = m.argument(random.uniform(-0.5, 0.5, (16, 16)).astype(np.float32))
+    x = m.argument(random.uniform(-0.5, 0.5, (512, 16)).astype(np.float32))
+    y = m.unary("tanh", m.dot(x, weight))
+    successor = m.binary("subtract", weight, m.scale(m.dot(x, y, 0, 0), 1e-3))
+    m.update(weight, successor)
+    # There is no room for y while the new parameter is used, and it is read after that.
+    z = x
+    for _ in range(3):
+        z = m.unary("tanh", m.dot(z, successor))
+    m.results.append(m.reduce(m.binary("multiply", z, y), (0, 1)))
+    runner = random_steps.Runner(BUILD, tmp_path)
+    outcome = runner.under_budget(m, 0.0)
+    assert outcome.used <= outcome.budget < outcome.everything
+    assert not outcome.differing
+    groups = planned_groups(runner, outcome.budget)
+    update = next(i for i, group in enumerate(groups) if "stablehlo.subtract" in group)
+    again = next(i for i, group in enumerate(groups) if is_copy(group))
+    assert update < again and "(%arg1, %arg0)" in groups[again].splitlines()[0]
+    assert "#step.place<temporaries" in groups[update].splitlines()[0]
 
 
 def test_rounds_are_cut_into_segments(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 // RUN: tenon-opt %s --split-input-file --memory-choose-recomputation | FileCheck %s --check-prefix=ROOM
 // RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=4224 | FileCheck %s --check-prefix=PARTS
 
+// No other pass may merge a copy with its original, or move it to where that is.
+// RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=3072 --cse --canonicalize --loop-invariant-code-motion | FileCheck %s
+
 // %a is cheap and read at both ends; between them each value takes 1 KiB. Three
 // of them fit, so %a is dropped after %b has read it and computed again through
 // another name of it.
