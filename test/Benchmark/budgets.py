@@ -10,7 +10,7 @@ after five steps are bit-identical to the step without a budget, how far residen
 proved bound. At p = 0 a step also runs in poisoned memory (`--check-memory`). With --kernels, which wants a quiet
 machine, the extra time of the kernels is measured against the predicted one.
 
-A line of RESULTS is one plan of one compiler; what is there is not done again, so a run that was ended goes on.
+A line of RESULTS is one plan of one compiler for one machine; what is there is not done again, so a run that was ended goes on.
 """
 
 from __future__ import annotations
@@ -101,15 +101,17 @@ class Step:
         return resident.growth(self.arguments.build / "lib/libtenon-runtime.so", program, self.inputs)
 
     def kernel_milliseconds(self, *programs: Path) -> list[float]:
-        """The sums of the kernels' times, medians of interleaved rounds."""
-        rounds: list[list[float]] = [[] for _ in programs]
+        """The sums of the kernels' times: of each the least median of interleaved rounds, which other work disturbs least."""
+        least: list[dict[str, float]] = [{} for _ in programs]
+        threads = json.loads(self.arguments.machine.read_text())["cores"]
         for _ in range(self.arguments.rounds):
-            for times, program in zip(rounds, programs, strict=True):
-                text = self.succeed("bench", program, "--kernels", "--inputs", self.inputs, "--steps=3", "--threads=2", "--rows=0")
-                total = re.search(r"^total +([\d.]+) ms", text, re.MULTILINE)
-                assert total, text
-                times.append(float(total[1]))
-        return [float(np.median(times)) for times in rounds]
+            for times, program in zip(least, programs, strict=True):
+                options = ("--kernels", "--inputs", self.inputs, "--steps=5", f"--threads={threads}", f"--rows={10**6}")
+                rows = re.findall(r"^ *([\d.]+) +[\d.]+% +(\d+ .*)$", self.succeed("bench", program, *options), re.MULTILINE)
+                assert rows
+                for milliseconds, kernel in rows:
+                    times[kernel] = min(times.get(kernel, float("inf")), float(milliseconds))
+        return [sum(times.values()) for times in least]
 
 
 def same(a: tuple[dict[str, np.ndarray], str], b: tuple[dict[str, np.ndarray], str]) -> bool:
@@ -120,9 +122,10 @@ def same(a: tuple[dict[str, np.ndarray], str], b: tuple[dict[str, np.ndarray], s
 class Results:
     """Lines that are done, of this compiler."""
 
-    def __init__(self, path: Path, build: Path) -> None:
+    def __init__(self, path: Path, build: Path, machine: Path | None) -> None:
         self.path = path
-        self.compiler = hashlib.sha256((build / "bin/tenon-compiler").read_bytes()).hexdigest()[:16]
+        plans = (build / "bin/tenon-compiler").read_bytes() + (machine.read_bytes() if machine else b"")
+        self.compiler = hashlib.sha256(plans).hexdigest()[:16]
         lines = path.read_text().splitlines() if path.exists() else []
         entries = [entry for entry in map(json.loads, lines) if entry["compiler"] == self.compiler]
         self.entries = {(entry["name"], entry["share"]): entry for entry in entries}
@@ -261,9 +264,9 @@ def main() -> int:
     parser.add_argument("results", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
-    parser.add_argument("--machine", type=Path, help="a description from tenon calibrate")
+    parser.add_argument("--machine", type=Path, help="a description from tenon calibrate, which is run if there is none")
     parser.add_argument("--kernels", action="store_true", help="measure the kernels where 10 %% or more is recomputed")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     # Sixteen is a program for several devices.
@@ -272,7 +275,11 @@ def main() -> int:
         for path in arguments.folder.glob("*.mlir")
         if not path.name.endswith(".loc.mlir") and not path.name.startswith("16")
     )
-    results = Results(arguments.results, arguments.build)
+    if arguments.kernels and not arguments.machine:
+        parser.error("--kernels needs --machine=FILE; what is not there is measured and written there")
+    if arguments.machine and not arguments.machine.exists():
+        subprocess.run([arguments.build / "bin/tenon", "calibrate", "-o", arguments.machine], check=True)
+    results = Results(arguments.results, arguments.build, arguments.machine)
     for name in names:
         print(name, file=sys.stderr, flush=True)
         measure(arguments, name, results)

@@ -27,17 +27,37 @@ int fail(const std::string &message) {
   return exitUserError;
 }
 
-/// What every kernel and call took over some steps, one entry per name and
-/// size, the dearest first.
+/// What every kernel and call takes in a step, one entry per name and size, the
+/// dearest first.
 struct KernelTimes {
   std::vector<runtime::InstructionTime> kernels;
-  double total = 0, fallback = 0, library = 0; // seconds over all steps
+  double total = 0, fallback = 0, library = 0; // seconds
 };
+
+/// The step's instructions, each with its median over some steps.
+bool timeInstructions(runtime::Executor &executor, int64_t steps,
+                      std::vector<runtime::InstructionTime> &times,
+                      runtime::Error &error) {
+  std::vector<std::vector<double>> seconds;
+  for (int64_t step = 0; step < steps; ++step) {
+    if (!executor.profile(1, times, error))
+      return false;
+    seconds.resize(times.size());
+    for (size_t i = 0; i < times.size(); ++i)
+      seconds[i].push_back(times[i].seconds);
+  }
+  for (size_t i = 0; i < times.size(); ++i) {
+    auto middle = seconds[i].begin() + steps / 2;
+    std::nth_element(seconds[i].begin(), middle, seconds[i].end());
+    times[i].seconds = *middle;
+  }
+  return true;
+}
 
 std::optional<KernelTimes> profile(runtime::Executor &executor, int64_t steps,
                                    runtime::Error &error) {
   std::vector<runtime::InstructionTime> times;
-  if (!executor.profile(steps, times, error))
+  if (!timeInstructions(executor, steps, times, error))
     return std::nullopt;
   KernelTimes result;
   for (const runtime::InstructionTime &time : times) {
@@ -64,15 +84,15 @@ std::optional<KernelTimes> profile(runtime::Executor &executor, int64_t steps,
 }
 
 /// At most `rows` lines of kernels and what they take.
-void printKernels(const KernelTimes &times, int64_t steps, int64_t rows) {
+void printKernels(const KernelTimes &times, int64_t rows) {
   std::printf("%8s %8s %6s  %-14s %s\n", "ms/step", "share", "runs", "name",
               "what");
   for (size_t i = 0; i < times.kernels.size() && int64_t(i) < rows; ++i) {
     const runtime::InstructionTime &kernel = times.kernels[i];
-    std::printf("%8.3f %7.2f%% %6lld  %-14s %s\n", kernel.seconds / steps * 1e3,
+    std::printf("%8.3f %7.2f%% %6lld  %-14s %s\n", kernel.seconds * 1e3,
                 100 * kernel.seconds / times.total,
-                static_cast<long long>(kernel.runs / steps),
-                kernel.name.c_str(), kernel.what.c_str());
+                static_cast<long long>(kernel.runs), kernel.name.c_str(),
+                kernel.what.c_str());
   }
 }
 
@@ -110,7 +130,7 @@ int printFloor(runtime::Executor &executor, double median, const Floor &floor,
     return fail(error.message);
   std::printf("the dearest of %zu kernels and calls, each timed alone:\n",
               times->kernels.size());
-  printKernels(*times, steps, namedKernels);
+  printKernels(*times, namedKernels);
   return exitOk;
 }
 
@@ -146,11 +166,11 @@ int timeKernels(runtime::Executor &executor, int64_t steps, int64_t rows) {
   auto times = profile(executor, steps, error);
   if (!times)
     return fail(error.message);
-  printKernels(*times, steps, rows);
+  printKernels(*times, rows);
   std::printf(
       "total      %.3f ms per step in %zu kernels and calls; library %.2f%%, "
       "fallback %.2f%%\n",
-      times->total / steps * 1e3, times->kernels.size(),
+      times->total * 1e3, times->kernels.size(),
       100 * times->library / times->total,
       100 * times->fallback / times->total);
   return exitOk;
@@ -188,7 +208,8 @@ int tool::runBench(Arguments arguments, Modules *modules) {
               "for a module: JSON that says what each argument is");
   parser.text("function", module.function, "NAME",
               "for a module: which of its functions is the step (main)");
-  parser.flag("kernels", kernels, "time every kernel and library call");
+  parser.flag("kernels", kernels,
+              "time every kernel and library call, the median of the steps");
   parser.number("rows", rows, "N", "how many lines of kernels (30)");
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
