@@ -233,6 +233,9 @@ def table(results: Results) -> list[str]:
     lines += ["", f"{count} plans, {len(errors)} without one."]
     lines += [f"- used = planned and within the budget: {sum(e['used'] == e['bytes'] <= e['budget'] for e in good)} of {count}"]
     lines += [f"- bits of state, results and losses after {STEPS} steps: {sum(e['same'] for e in good)} of {count} the same"]
+    pairs = [(a, b) for a, b in zip(good, good[1:], strict=False) if a["name"] == b["name"] and a["share"] < b["share"]]
+    rising = sum(a["cost"] >= b["cost"] and a["bytes"] <= b["bytes"] for a, b in pairs)
+    lines += [f"- more budget, no less memory used and no more time: {rising} of {len(pairs)} neighbours"]
     beside = [e["grown"] - e["used"] for e in good if "grown" in e]
     if beside:
         lines += [
