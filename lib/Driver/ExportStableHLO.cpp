@@ -124,8 +124,14 @@ private:
       if (!plan)
         return fail(exitInternal, "the recomputation problem is not well "
                                   "formed");
-      module = std::move(plan->module);
-    } else {
+      // What is expected to make it worse does not leave.
+      if (plan->temporaries > before)
+        plan.reset();
+      else
+        module = std::move(plan->module);
+    }
+    if (!plan) {
+      segmented = false;
       plan.emplace();
       plan->temporaries = before;
     }

@@ -175,11 +175,12 @@ def check_numbers(name: str, info: dict, text: str, original: xla.XlaStep, chang
 
 # At most so many temporaries, as a share of the original's, when .6 are asked for. Models that are not listed keep what
 # this does not reach yet (docs/Benchmarks/XlaOutput.md); their numbers are checked all the same.
-REACHED = {"02_cnn": 0.8, "03_resnet18": 0.72, "04_chargpt": 0.72, "07_llama_bf16": 0.72, "11_moe": 0.72}
+REACHED = {"01_mlp": 0.9, "02_cnn": 0.8, "03_resnet18": 0.72, "04_chargpt": 0.72, "07_llama_bf16": 0.72, "11_moe": 0.72}
 
 
 @pytest.mark.parametrize(
-    "name", ["02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "11_moe"]
+    "name",
+    ["01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "05_gpt2_124m", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "11_moe"],
 )
 def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     """XLA keeps what runs again, needs less memory, and computes the same numbers."""

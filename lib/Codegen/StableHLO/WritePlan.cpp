@@ -4,16 +4,16 @@
 // value has been computed again or tied, its readers from there on take the
 // newest name; what lies in no memory is written again for those readers.
 //
-// Three things are tied, each to the latest result so far of a dot, convolution
-// or reduction, which XLA can take into no reader:
+// Four things are tied. The first two to the latest result so far of a dot,
+// convolution or reduction, which XLA can take into no reader:
 //  - what a copy or a postponed node reads, unless that is late already: else
-//  XLA would merge the
-//    copy with its original, or run it as soon as it could;
+//    XLA would merge the copy with its original, or run it as soon as it could;
 //  - what was computed long before it is read: else XLA would derive other
-//  forms
-//    of it, transposed ones for example, as soon as it is there;
+//    forms of it, transposed ones for example, as soon as it is there;
 //  - the gradient of a parameter, to the parameter's other readers: else XLA
-//    copies the parameter before it is overwritten.
+//    copies the parameter before it is overwritten;
+//  - what a large value is made of, to the update that let go of another one
+//    just before: else XLA, where first come is first served, has both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,8 @@ private:
     for (Value value : returned)
       results.insert(clusters.storageOf(value));
     for (const solver::RecomputeProblem::Node &node : problem.problem().nodes)
-      smallest = std::max(smallest, node.bytes / 256);
+      large = std::max(large, node.bytes / 4);
+    smallest = large / 64;
     for (const OverwrittenArgument &entry : problem.overwritten())
       llvm::append_range(waits[entry.gradient], entry.readers);
   }
@@ -97,8 +98,10 @@ private:
       lent = tieCopy(cluster, again ? lastRun->second : -1);
     else
       tieKept(cluster, position);
-    if (!again)
+    if (!again) {
       tieGradients(cluster);
+      tieBehindUpdate(cluster, node);
+    }
 
     Value usual = lent.value ? newest(lent.value) : Value();
     if (lent.value)
@@ -275,6 +278,34 @@ private:
     }
   }
 
+  /// What makes much waits for the update that let go of as much just before:
+  /// what becomes ready first runs first in XLA, and an update is ready late.
+  void tieBehindUpdate(const XlaCluster &cluster, int32_t node) {
+    Operation *root = cluster.root();
+    if (update >= 0 && !results.contains(root->getResult(0)) &&
+        bytesOf(root->getResult(0)) >= large &&
+        !clusters.ancestors(problem.order()[node])
+             .test(problem.order()[update])) {
+      Value chosen;
+      for (Value read : cluster.reads)
+        if (clusters.writerOf(read) && !results.contains(read) &&
+            canBeTied(read) &&
+            (!chosen ||
+             storedBytes(read.getType()) < storedBytes(chosen.getType())))
+          chosen = read;
+      Value until = newest(clusterAt(update).root()->getResult(0));
+      if (chosen && canBeWaitedFor(until)) {
+        current[chosen] = tied(chosen, until, timeOf(until));
+        update = -1;
+      }
+    }
+    if (results.contains(root->getResult(0)))
+      for (Value read : cluster.reads)
+        if (clusters.writerOf(read) && !results.contains(read) &&
+            bytesOf(read) >= large)
+          update = node;
+  }
+
   /// What the user wanted to be computed after something else is.
   void tieBehindBarrier(Operation *barrier) {
     Value until;
@@ -389,7 +420,9 @@ private:
   const XlaClusters &clusters;
   const XlaProblem &problem;
   ArrayRef<int32_t> order;
+  int64_t large = 1;    // bytes from which on two values count
   int64_t smallest = 0; // bytes below which order does not matter
+  int32_t update = -1;  // the last node that let go of much for a result
 
   SmallVector<Operation *> originals;
   SmallVector<Value> returned;

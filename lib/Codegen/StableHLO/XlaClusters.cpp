@@ -118,14 +118,26 @@ static bool canRepeat(Operation *op) {
 XlaClusters::XlaClusters(Block &block, Barriers barriers) : barriers(barriers) {
   measureDepths(block);
   for (Operation &op : llvm::reverse(block.without_terminator()))
-    if (isFusible(&op) && !isView(&op) && liesInMemory(&op))
+    if (mayBeTakenIn(&op) && !isView(&op) && liesInMemory(&op))
       stored.insert(&op);
   for (Operation &op : block.without_terminator()) {
     if (matchPattern(&op, m_Constant()))
       continue;
-    if (!isView(&op) && (!isFusible(&op) || stored.contains(&op)))
+    if (!isView(&op) && (!mayBeTakenIn(&op) || stored.contains(&op)))
       addCluster(&op);
   }
+}
+
+bool XlaClusters::mayBeTakenIn(Operation *op) const {
+  if (isFusible(op))
+    return true;
+  // A tie becomes part of its only reader.
+  if (barriers != Barriers::names || !isa<stablehlo::DynamicUpdateSliceOp>(op))
+    return false;
+  Value name = op->getResult(0);
+  while (name.hasOneUse() && isView(*name.user_begin()))
+    name = (*name.user_begin())->getResult(0);
+  return name.hasOneUse() && isFusible(*name.user_begin());
 }
 
 void XlaClusters::measureDepths(Block &block) {
@@ -149,14 +161,17 @@ bool XlaClusters::liesInMemory(Operation *op) const {
       Operation *reader = use.getOwner();
       if (reader->getBlock() != op->getBlock())
         return true; // captured by a region
-      if (isa<stablehlo::OptimizationBarrierOp>(reader))
-        return true;
-      if (isView(reader))
+      if (isa<stablehlo::OptimizationBarrierOp>(reader)) {
+        if (barriers == Barriers::wait)
+          return true;
+        names.push_back(reader->getResult(use.getOperandNumber()));
+      } else if (isView(reader)) {
         names.push_back(reader->getResult(0));
-      else if (!takesIn(reader, use))
+      } else if (!takesIn(reader, use)) {
         return true;
-      else
+      } else {
         readers.insert(reader);
+      }
     }
   }
   if (readers.size() <= 1)

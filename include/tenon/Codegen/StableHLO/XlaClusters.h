@@ -17,6 +17,9 @@
 //     %t = tanh(%a)            a cluster: two read it
 //     %h = multiply(%a, %t)    a cluster: a dot reads it
 //
+// A tie (Tie.h) that one element-wise operation reads is part of that one's
+// cluster.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_CODEGEN_STABLEHLO_XLACLUSTERS_H
@@ -45,8 +48,8 @@ struct XlaCluster {
   bool mayRepeat = true;
 };
 
-/// What a barrier is. XLA's CPU client fuses nothing across one, but takes it
-/// out before it orders operations; a plan makes its results wait.
+/// What a barrier is. XLA's CPU client takes it out before it fuses and orders
+/// operations, so it is a name; a plan makes its results wait.
 enum class Barriers { names, wait };
 
 class XlaClusters {
@@ -66,6 +69,8 @@ public:
 
 private:
   bool isView(mlir::Operation *op) const;
+  /// Whether a reader's fusion may hold the operation.
+  bool mayBeTakenIn(mlir::Operation *op) const;
   bool liesInMemory(mlir::Operation *op) const;
   void measureDepths(mlir::Block &block);
   void addCluster(mlir::Operation *root);
