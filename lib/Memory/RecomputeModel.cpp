@@ -15,6 +15,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -344,6 +345,18 @@ solver::RecomputeProblem::Node RecomputeModel::partEntry(int32_t node) const {
   return result;
 }
 
+/// Groups compute and do nothing else. A loop or a conditional may run again as
+/// a whole if it has no effect either, is run in one way only, and writes
+/// nothing that leaves the step.
+bool RecomputeModel::mayRunAgain(Operation *op) const {
+  if (isa<step::GroupOp>(op))
+    return true;
+  return isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op) &&
+         !op->hasAttr(step::loopRowsAttrName) && isMemoryEffectFree(op) &&
+         llvm::none_of(op->getResults(),
+                       [&](Value result) { return leaves.contains(result); });
+}
+
 void RecomputeModel::addValues() {
   llvm::DenseSet<BufferClasses::Id> here = outside;
   addClasses(block, *buffers, here);
@@ -378,7 +391,7 @@ void RecomputeModel::addValues() {
     for (Operation *op : nodes[node].operations) {
       bool isGroup = isa<step::GroupOp>(op);
       bool hasRows = op->hasAttr(step::loopRowsAttrName);
-      entry.pinned |= !isGroup;
+      entry.pinned |= !mayRunAgain(op);
       entry.cost += hasRows ? 0 : nanosecondsOf(op);
       int64_t scratch = integerAttribute(op, step::scratchBytesAttrName, 0);
       live -= chained + overwrittenBytes(op);
@@ -468,6 +481,8 @@ int64_t RecomputeModel::valueBytes() const {
   int64_t bytes = 0;
   for (int32_t value = 0; value < model.valueCount(); ++value)
     bytes += model.bytes(value);
+  for (const solver::RecomputeProblem::Loop &loop : model.loops)
+    bytes += loop.rows.front().forwardPeak;
   return bytes;
 }
 
@@ -481,10 +496,13 @@ std::vector<RecomputeModel::Exclusion> RecomputeModel::exclusions() const {
         entry.operations.empty())
       continue;
     Operation *op = entry.operations.front();
-    StringRef reason = isa<stablehlo::WhileOp>(op) ? "a loop runs once"
-                       : isa<stablehlo::CaseOp, stablehlo::IfOp>(op)
-                           ? "a conditional runs once"
-                           : "it is no group";
+    StringRef reason =
+        op->hasAttr(step::loopRowsAttrName)
+            ? "a loop that computes values again within its rounds runs once"
+        : isa<stablehlo::WhileOp>(op) ? "a loop that updates state runs once"
+        : isa<stablehlo::CaseOp, stablehlo::IfOp>(op)
+            ? "a conditional that updates state runs once"
+            : "it is no group";
     excluded.push_back({op, bytes[node], reason});
   }
   return excluded;
@@ -507,7 +525,9 @@ public:
   PlanWriter(Block &block, const llvm::DenseMap<Value, Value> &aliases)
       : aliases(aliases), end(block.getTerminator()), builder(end) {
     for (Operation &op : block)
-      operands[&op] = SmallVector<Value>(op.getOperands());
+      forEachReader(&op, [&](Operation *reader) {
+        operands[reader] = SmallVector<Value>(reader->getOperands());
+      });
   }
 
   void move(Operation *op) {
@@ -522,8 +542,13 @@ public:
 
   Operation *copy(Operation *op) {
     Operation *copied = builder.clone(*op);
-    copied->setOperands(llvm::map_to_vector(
-        operands[op], [&](Value value) { return latest(value, copied); }));
+    SmallVector<Operation *> readers, copies;
+    forEachReader(op, [&](Operation *reader) { readers.push_back(reader); });
+    forEachReader(copied, [&](Operation *copy) { copies.push_back(copy); });
+    for (auto [reader, copy] : llvm::zip_equal(readers, copies))
+      for (auto [index, value] : llvm::enumerate(operands[reader]))
+        if (value.getParentBlock() == op->getBlock())
+          copy->setOperand(unsigned(index), latest(value, copied));
     copied->setAttr(step::recomputedAttrName, builder.getUnitAttr());
     for (auto [from, to] :
          llvm::zip_equal(op->getResults(), copied->getResults()))
@@ -545,6 +570,17 @@ public:
   }
 
 private:
+  /// The operation and all in its regions; nothing in a group reads from
+  /// outside of it.
+  static void forEachReader(Operation *op,
+                            llvm::function_ref<void(Operation *)> visit) {
+    op->walk<WalkOrder::PreOrder>([&](Operation *reader) {
+      visit(reader);
+      return isa<step::GroupOp>(reader) ? WalkResult::skip()
+                                        : WalkResult::advance();
+    });
+  }
+
   /// What to read instead of `value`; new names are written before `reader`.
   Value latest(Value value, Operation *reader) {
     auto alias = aliases.find(value);

@@ -6,10 +6,11 @@
 // A node of the problem is a group with its predicted time, or several that run
 // one after the other and share one buffer: an element-wise group that
 // overwrites the result of the group before it adds no bytes, so the two are
-// one choice. Loops, conditionals and what else is no group run exactly once; a
+// one choice. A loop or a conditional is a node as well, with all its rounds. A
 // loop with step::loopRowsAttrName is run in one of these ways, each with its
-// own peak and time (TabulateLoops.cpp). The block may be the body of a loop:
-// what the loop carries or captures then has its place outside.
+// own peak and time (TabulateLoops.cpp), and exactly once, as is what updates
+// state in a loop or conditional. The block may be the body of a loop: what the
+// loop carries or captures then has its place outside.
 // Bytes are counted as they are placed when everything is kept (BufferClasses):
 // a value that is written straight into state or results takes none, and one
 // that is written over an operand is counted once. Reshapes and barriers are
@@ -52,7 +53,8 @@ public:
   const solver::RecomputeProblem &problem() const { return model; }
   /// Bytes of values whose operation cannot be run again.
   int64_t pinnedBytes() const;
-  /// Bytes of all values, each once.
+  /// Bytes of all values, each once, and of what a round of a loop holds that
+  /// can compute values again within it.
   int64_t valueBytes() const;
   /// An operation that cannot be run again, and the bytes of its values.
   struct Exclusion {
@@ -96,6 +98,7 @@ private:
   void formParts();
   void addValues();
   bool isDivided(int32_t node) const;
+  bool mayRunAgain(mlir::Operation *op) const;
   solver::RecomputeProblem::Node partEntry(int32_t node) const;
   /// Gives the nodes that are loops their rows.
   void addLoops();

@@ -1,0 +1,70 @@
+// RUN: tenon-opt %s --memory-choose-recomputation=budget=5632 | FileCheck %s
+
+// A loop runs again as a whole: %b takes four times what %a takes, so that %a is
+// dropped before it. What the copy reads inside of its body was computed again,
+// too.
+
+// CHECK: base_nanoseconds = 44 : i64, {{.*}}exclusions = [], nanoseconds = 48 : i64
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = step.group elementwise(%arg1)
+// CHECK: %[[A:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.node = 1 : i64}
+// CHECK: step.group elementwise(%{{.*}}, %[[W]])
+// CHECK: %[[B:.*]] = step.group elementwise(%[[A]]#1)
+// CHECK: %[[C:.*]] = step.group generic(%[[B]])
+// CHECK: %[[WAGAIN:.*]] = step.group elementwise(%arg1) {{.*}}step.recomputed
+// CHECK: %[[AGAIN:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.node = 1 : i64, step.recomputed}
+// CHECK: step.group elementwise(%{{.*}}, %[[WAGAIN]])
+// CHECK: step.group row(%[[C]], %[[AGAIN]]#1)
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}, %y: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %w = step.group elementwise(%y) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %a:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<16x16xf32>
+    cond {
+      %more = step.group elementwise(%i, %three) attributes {step.nanoseconds = 0 : i64} : (tensor<i32>, tensor<i32>) -> tensor<i1> {
+      ^bb0(%0: tensor<i32>, %1: tensor<i32>):
+        %2 = stablehlo.compare LT, %0, %1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        step.yield %2 : tensor<i1>
+      }
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = step.group elementwise(%v, %w) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+      ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>):
+        %2 = stablehlo.add %0, %1 : tensor<16x16xf32>
+        step.yield %2 : tensor<16x16xf32>
+      }
+      %n = step.group elementwise(%i, %one) attributes {step.nanoseconds = 0 : i64} : (tensor<i32>, tensor<i32>) -> tensor<i32> {
+      ^bb0(%0: tensor<i32>, %1: tensor<i32>):
+        %2 = stablehlo.add %0, %1 : tensor<i32>
+        step.yield %2 : tensor<i32>
+      }
+      stablehlo.return %n, %next : tensor<i32>, tensor<16x16xf32>
+    }
+    %b = step.group elementwise(%a#1) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x4x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.exponential %0 : tensor<16x16xf32>
+      %2 = stablehlo.broadcast_in_dim %1, dims = [0, 2] : (tensor<16x16xf32>) -> tensor<16x4x16xf32>
+      step.yield %2 : tensor<16x4x16xf32>
+    }
+    %c = step.group generic(%b) attributes {step.nanoseconds = 10 : i64} : (tensor<16x4x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x4x16xf32>):
+      %1 = stablehlo.constant dense<0.0> : tensor<f32>
+      %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : (tensor<16x4x16xf32>, tensor<f32>) -> tensor<16x16xf32>
+      step.yield %2 : tensor<16x16xf32>
+    }
+    %d = step.group row(%c, %a#1) attributes {step.nanoseconds = 20 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>):
+      %4 = stablehlo.add %0, %1 : tensor<16x16xf32>
+      %5 = stablehlo.constant dense<0.0> : tensor<f32>
+      %6 = stablehlo.reduce(%4 init: %5) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %6 : tensor<16xf32>
+    }
+    return %d : tensor<16xf32>
+  }
+}
