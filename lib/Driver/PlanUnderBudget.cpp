@@ -133,23 +133,12 @@ AlternativePlanner::AlternativePlanner(ArrayRef<ModuleOp> grouped,
     planners.emplace_back(module, options);
 }
 
-std::optional<PlannedStep> AlternativePlanner::best(
-    llvm::function_ref<std::optional<PlannedStep>(BudgetPlanner &)> find,
-    llvm::function_ref<bool(const PlanFigures &, const PlanFigures &)>
-        isBetter) {
-  if (!everything && !keepEverything())
-    return std::nullopt;
-  std::optional<PlannedStep> result;
-  for (auto [index, planner] : llvm::enumerate(planners)) {
-    std::optional<PlannedStep> plan = find(planner);
-    if (!plan || (result && !isBetter(*plan, *result)))
-      continue;
-    result = std::move(plan);
-    result->alternative = index;
-    // What is computed again between loops is more work, too.
-    result->baseNanoseconds = everything->baseNanoseconds;
-  }
-  return result;
+PlannedStep AlternativePlanner::named(PlannedStep plan,
+                                      size_t alternative) const {
+  plan.alternative = alternative;
+  // What is computed again between loops is more work, too.
+  plan.baseNanoseconds = everything->baseNanoseconds;
+  return plan;
 }
 
 std::optional<PlannedStep> AlternativePlanner::keepEverything() {
@@ -160,31 +149,42 @@ std::optional<PlannedStep> AlternativePlanner::keepEverything() {
 }
 
 std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
-  std::optional<PlannedStep> plan = keepEverything();
-  if (!plan || plan->bytes <= budget)
-    return plan;
-  return best([&](BudgetPlanner &planner) { return planner.within(budget); },
-              [](const PlanFigures &a, const PlanFigures &b) {
-                return a.nanoseconds < b.nanoseconds;
-              });
+  std::optional<PlannedStep> quickest = keepEverything();
+  if (!quickest || quickest->bytes <= budget)
+    return quickest;
+  quickest.reset();
+  for (auto [index, planner] : llvm::enumerate(planners)) {
+    std::optional<PlannedStep> plan = planner.within(budget);
+    if (plan && (!quickest || plan->nanoseconds < quickest->nanoseconds))
+      quickest = named(std::move(*plan), index);
+  }
+  return quickest;
 }
 
 std::optional<PlannedStep> AlternativePlanner::smallest() {
-  auto needsLess = [](const PlanFigures &a, const PlanFigures &b) {
-    return a.bytes < b.bytes;
-  };
-  std::optional<PlannedStep> least = best(
-      [](BudgetPlanner &planner) { return planner.smallest(); }, needsLess);
-  // Each grouping has no plan with 1 % less than its own smallest; that of
-  // another may be reached only when asked for.
-  while (least && planners.size() > 1) {
-    int64_t less = least->bytes - least->bytes / 100;
+  if (!everything && !keepEverything())
+    return std::nullopt;
+  // The last stacks least between its loops, so it is looked at first; another
+  // is of interest only where it has a plan with 1 % less.
+  std::optional<PlannedStep> least;
+  size_t count = planners.size(), failures = 0;
+  for (size_t i = count - 1; failures < count; i = (i ? i : count) - 1) {
     std::optional<PlannedStep> smaller =
-        best([&](BudgetPlanner &planner) { return planner.within(less); },
-             needsLess);
-    if (!smaller)
-      break;
-    least = std::move(smaller);
+        least ? planners[i].within(least->bytes - least->bytes / 100)
+              : planners[i].smallest();
+    if (!smaller) {
+      ++failures;
+      continue;
+    }
+    // What smallest() returns has no plan with 1 % less of its own.
+    failures = least ? 0 : 1;
+    std::optional<PlannedStep> own =
+        least ? planners[i].smallest() : std::nullopt;
+    if (own && own->bytes <= smaller->bytes) {
+      smaller = std::move(own);
+      failures = 1;
+    }
+    least = named(std::move(*smaller), i);
   }
   return least;
 }

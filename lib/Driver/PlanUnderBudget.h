@@ -112,11 +112,8 @@ public:
   std::vector<FrontierPoint> frontier(int64_t count);
 
 private:
-  /// Runs `find` on each and takes the result for which `isBetter`.
-  std::optional<PlannedStep>
-  best(llvm::function_ref<std::optional<PlannedStep>(BudgetPlanner &)> find,
-       llvm::function_ref<bool(const PlanFigures &, const PlanFigures &)>
-           isBetter);
+  /// Says whose plan it is, and measures it by the step that keeps everything.
+  PlannedStep named(PlannedStep plan, size_t alternative) const;
 
   std::vector<BudgetPlanner> planners;
   std::optional<PlanFigures> everything; // of keepEverything(), once it ran
