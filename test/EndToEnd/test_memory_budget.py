@@ -87,10 +87,11 @@ def test_a_budget_for_everything_recomputes_nothing(step: Step, tmp_path: Path) 
     assert f"bound {plan['bound_nanoseconds']} ns" in succeed("inspect", tmp_path / "budget.tenon")
 
 
+@pytest.mark.parametrize("name", ["04_chargpt", "08_lstm"])
 @pytest.mark.parametrize("stage", ["import", "group", "plan", "lower"])
-def test_stopping_and_resuming(steps: Steps, stage: str, tmp_path: Path) -> None:
-    """The text between stages holds the budget; another one is refused once the plan is made."""
-    step = steps["04_chargpt"]
+def test_stopping_and_resuming(steps: Steps, stage: str, name: str, tmp_path: Path) -> None:
+    """The text between stages holds the budget and which grouping was chosen; another one is refused with the plan made."""
+    step = steps[name]
     budget = (smallest(step, tmp_path) + planned(step, tmp_path, "1TiB")["bytes"]) // 2
     planned(step, tmp_path, budget)
     text = tmp_path / "stopped.mlir"
