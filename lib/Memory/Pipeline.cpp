@@ -25,9 +25,10 @@ void memory::buildPlacePipeline(OpPassManager &passes,
   if (options.temporariesBudget)
     functions.addPass(
         createChooseRecomputationPass({/*budget=*/*options.temporariesBudget,
-                                       /*moves=*/options.recomputeMoves}));
-  functions.addPass(
-      createPlanOffsetsPass({/*problemFile=*/options.problemFile}));
+                                       /*moves=*/options.recomputeMoves,
+                                       /*anyPlan=*/options.anyPlan}));
+  functions.addPass(createPlanOffsetsPass({/*problemFile=*/options.problemFile,
+                                           /*nodes=*/options.packingNodes}));
 }
 
 void memory::buildPlanPipeline(OpPassManager &passes,

@@ -312,9 +312,9 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
       {0.4, 4e-4, 4}, {0.3, 3e-4, 3}, {0.15, 1e-4, 2}, {0.15, 5e-5, 1}};
   double scale = double(graph.baseCost) + 1;
   uint64_t seed = firstSeed;
-  double weight =
-      std::max(4.0 * double(target - graph.baseCost), 0.02 * scale) /
-      double(budget + 1);
+  double weight = std::clamp(4.0 * double(target - graph.baseCost),
+                             0.02 * scale, 2 * scale) /
+                  double(budget + 1);
   for (const Round &round : rounds) {
     int64_t each = int64_t(double(moves) * round.share) /
                    static_cast<int64_t>(starts.size());
@@ -371,42 +371,47 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     solution.status = RecomputeStatus::Infeasible;
     return solution;
   }
-  if (solver.everything.peak > budget) {
+  onlyPlan |= options.anyPlan;
+  const bool isTight = solver.everything.peak > budget;
+  if (isTight && !options.anyPlan) {
     BoundChoice given = solver.bound(budget, false);
     solution.bound = given.bound;
     solution.certificate = solver.certificate(given, false);
-    if (!onlyPlan) {
-      BoundChoice any = solver.bound(budget, true);
-      solution.anyOrderBound = any.bound;
-      solution.anyOrderCertificate = solver.certificate(any, true);
-    }
   }
   // A plan of a short search says how much more the bounds can gain, and better
-  // bounds say whether a long one is worth it.
+  // bounds say whether a long one is worth it. Where a short one finds none, a
+  // long one comes first: bounds are of no use without a plan.
   const int64_t moves = effectiveMoves(solver.graph, options);
-  std::optional<Plan> plan = solver.plan(budget, solution.bound, moves / 16,
-                                         options.seed + 1, nullptr);
-  if (!onlyPlan && solver.everything.peak > budget &&
-      (!plan || plan->cost > solution.bound)) {
-    // Without a plan the steps aim a little above what is known.
-    int64_t upper =
-        plan ? plan->cost : solution.bound + 1 + solver.graph.baseCost / 50;
-    SeriesProof proof = solver.series(
-        budget, {solution.bound, std::move(solution.certificate)}, upper);
-    if (proof.bound < upper)
-      proof = solver.cases(budget, std::move(proof), upper);
-    solution.bound = proof.bound;
-    solution.certificate = std::move(proof.certificate);
+  const int64_t enough = options.anyPlan ? INT64_MAX / 4 : solution.bound;
+  std::optional<Plan> plan =
+      solver.plan(budget, enough, moves / 16, options.seed + 1, nullptr);
+  const bool isHard = !plan;
+  if (isHard)
+    plan = solver.plan(budget, enough, moves, options.seed, nullptr);
+  if (plan && !onlyPlan && isTight) {
+    BoundChoice any = solver.bound(budget, true);
+    solution.anyOrderBound = any.bound;
+    solution.anyOrderCertificate = solver.certificate(any, true);
+    if (plan->cost > solution.bound) {
+      SeriesProof proof = solver.series(
+          budget, {solution.bound, std::move(solution.certificate)},
+          plan->cost);
+      if (proof.bound < plan->cost)
+        proof = solver.cases(budget, std::move(proof), plan->cost);
+      solution.bound = proof.bound;
+      solution.certificate = std::move(proof.certificate);
+    }
   }
   const auto near = int64_t(options.nearEnough *
                             (double(solution.bound - solver.graph.baseCost) +
                              0.01 * double(solver.graph.baseCost)));
-  if (!plan || plan->cost > solution.bound + near) {
-    bool isClose = plan && plan->cost <= solution.bound + 3 * near;
+  if (plan && !isHard && !options.anyPlan &&
+      plan->cost > solution.bound + near) {
+    bool isClose = plan->cost <= solution.bound + 3 * near;
     std::optional<Plan> other =
         solver.plan(budget, solution.bound + near, isClose ? moves / 4 : moves,
                     options.seed, nullptr);
-    if (other && (!plan || other->cost < plan->cost))
+    if (other && other->cost < plan->cost)
       plan = std::move(other);
   }
   solution.movesUsed = solver.movesUsed;
@@ -416,7 +421,7 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     solution.peak = plan->peak;
   }
   std::vector<int32_t> chain =
-      plan && plan->cost <= solution.bound
+      plan && (options.anyPlan || plan->cost <= solution.bound)
           ? std::vector<int32_t>()
           : planChain(solver.graph, budget, options.moves);
   if (!chain.empty()) {
@@ -429,7 +434,7 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     }
   }
   if (canSearchExactly(solver.graph) &&
-      (!plan || plan->cost > solution.bound)) {
+      (!plan || (!options.anyPlan && plan->cost > solution.bound))) {
     int64_t states = options.moves;
     std::vector<int32_t> order = searchExactly(
         solver.graph, {}, budget, plan ? plan->cost : INT64_MAX / 2, states);
