@@ -44,6 +44,7 @@ private:
   void perform(int32_t operation);
   void takeBackTo(size_t count);
   void runFree();
+  bool runFreeChain();
   bool choose();
 
   const OrderingGraph &graph;
@@ -104,7 +105,45 @@ void OrderSearcher::runFree() {
       any = true;
       break;
     }
+    any = any || runFreeChain();
   }
+}
+
+/// Runs a chain, each operation waiting for the one before, that fits, grows on
+/// the way and does not in the end: a gradient and its update. Whatever else
+/// has run, having run all of it holds no more than having run a part.
+bool OrderSearcher::runFreeChain() {
+  constexpr int longest = 4;
+  const std::vector<int32_t> heads = ready;
+  const size_t before = done.size();
+  for (int32_t head : heads) {
+    int64_t net = 0;
+    int32_t next = head;
+    for (int length = 0; length < longest && next >= 0; ++length) {
+      --looks;
+      LiveBytes::Step step = state.look(next);
+      if (step.during >= peak)
+        break;
+      perform(next);
+      net += step.net;
+      if (net <= 0)
+        return true;
+      int32_t last = next;
+      int64_t least = 0;
+      next = -1;
+      for (int32_t follower : graph.after[last]) {
+        if (missing[follower] != 0)
+          continue;
+        --looks;
+        if (int64_t change = state.look(follower).net; change < least) {
+          least = change;
+          next = follower;
+        }
+      }
+    }
+    takeBackTo(before);
+  }
+  return false;
 }
 
 /// Opens the choice among growing operations that fit; false if there is none.

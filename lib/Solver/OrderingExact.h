@@ -1,9 +1,12 @@
 //===- OrderingExact.h - orders below a peak, by search -------------------===//
 //
 // Decides whether an order stays below a peak. A state is the set of operations
-// that have run. Two things keep the search small. An operation that does not
+// that have run. Three things keep the search small. An operation that does not
 // grow the live bytes, and fits now, can run at once: whatever is live later is
-// less for it, so no order is lost. And a state that failed before fails again.
+// less for it, so no order is lost. So can a chain, in which each waits for the
+// one before, that fits and holds least at its end: wherever another order has
+// come to in the chain, having run all of it holds less. A weight's gradient
+// and its update are one. And a state that failed before fails again.
 // What is left to choose is which growing operation runs next.
 //
 //===----------------------------------------------------------------------===//

@@ -231,6 +231,14 @@ TEST(OperationOrdering, SearchAndBoundsAgainstEverySet) {
   }
 }
 
+TEST(OperationOrdering, AGradientAndItsUpdateAreNoChoice) {
+  // Without running such chains at once, the search stops undecided here.
+  OrderingSolution solution =
+      solveOrdering(recurrentStep(6, Weight::Gradients, 202));
+  EXPECT_GT(solution.peak, solution.bound);
+  EXPECT_EQ(solution.searchedBound, solution.peak);
+}
+
 TEST(OperationOrdering, NeverAboveTheGivenOrderOfATrainingStep) {
   for (Weight weight :
        {Weight::Activations, Weight::Balanced, Weight::Gradients})
