@@ -206,6 +206,18 @@ def test_under_a_budget(models: Steps, tmp_path: Path, name: str) -> None:
     check_numbers(name, info, source.read_text(), original, changed)
 
 
+def test_bf16_takes_as_much_as_f32(models: Steps, tmp_path: Path) -> None:
+    """XLA's CPU client computes bf16 in f32, so a budget that seems ample is none."""
+    source = models.folder / "07_llama_bf16.mlir"
+    original = xla.XlaStep(source.read_text())
+    budget = original.argument_bytes + original.result_bytes + 8 * original.temporary_bytes // 10
+    text, plan = planned(source, tmp_path, budget)
+    predicted = plan["temporaries_predicted_as_it_came"] / original.temporary_bytes
+    assert 0.75 < predicted < 1.25, predicted
+    assert plan["ties"] > 0
+    assert xla.XlaStep(text).temporary_bytes <= 0.8 * original.temporary_bytes
+
+
 def test_smaller_budgets_recompute_more(models: Steps, tmp_path: Path) -> None:
     """The signature stays as it is, and each smaller budget gives fewer temporaries for more work."""
     source = models.folder / "04_chargpt.mlir"

@@ -25,6 +25,12 @@ int64_t codegen::bytesOf(Value value) {
                                                 : 0;
 }
 
+int64_t codegen::temporaryBytes(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  int64_t bytes = bytesOf(value);
+  return type && type.getElementType().isBF16() ? 2 * bytes : bytes;
+}
+
 /// Calls `visit` with a result and the argument it is written over, for each
 /// pair that the module lists, as programs made from XLA's own form do.
 static void
@@ -218,7 +224,7 @@ private:
     for (auto [number, result] : llvm::enumerate(root->getResults())) {
       if (results.contains(result))
         continue;
-      int64_t bytes = bytesOf(result);
+      int64_t bytes = temporaryBytes(result);
       int32_t readersLeft = readCount.lookup(result);
       int32_t reused = -1;
       if (auto operand = overwrites(root, number)) {

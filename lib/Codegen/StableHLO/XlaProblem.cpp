@@ -143,11 +143,11 @@ void XlaProblem::orderClusters() {
   auto needs = [&](int32_t index) {
     int64_t bytes = 0;
     for (Value result : all[index].root()->getResults())
-      bytes += results.contains(result) ? 0 : bytesOf(result);
+      bytes += results.contains(result) ? 0 : temporaryBytes(result);
     for (Value read : all[index].reads)
       if (readers.lookup(read) == 1 && clusters.writerOf(read) &&
           !results.contains(read))
-        bytes -= bytesOf(read);
+        bytes -= temporaryBytes(read);
     return bytes;
   };
   std::function<void(int32_t)> run = [&](int32_t index) {
@@ -219,7 +219,7 @@ void XlaProblem::postponeLarge() {
     bool isResult = false;
     for (Value result : cluster.root()->getResults()) {
       isResult |= results.contains(result);
-      made += bytesOf(result);
+      made += temporaryBytes(result);
       for (int32_t other : readersOf.lookup(result))
         reader = std::min(reader, positions[other]);
     }
@@ -233,7 +233,7 @@ void XlaProblem::postponeLarge() {
           llvm::none_of(readersOf.lookup(read), [&](int32_t other) {
             return positions[other] >= reader;
           }))
-        kept += bytesOf(read);
+        kept += temporaryBytes(read);
     if (made <= kept + kept / 4)
       continue;
     auto from = sequence.begin() + position;
@@ -277,7 +277,8 @@ void XlaProblem::addNodes(const target::Target &machine) {
         continue;
       }
       numbers[result] = int32_t(node);
-      entry.bytes = results.contains(result) || isBarrier ? 0 : bytesOf(result);
+      entry.bytes =
+          results.contains(result) || isBarrier ? 0 : temporaryBytes(result);
     }
     model.nodes.push_back(entry);
   }
@@ -288,7 +289,7 @@ void XlaProblem::addNodes(const target::Target &machine) {
     model.extraOutputs.push_back(
         {output.node, results.contains(output.value) || isBarrier
                           ? 0
-                          : bytesOf(output.value)});
+                          : temporaryBytes(output.value)});
   }
   for (auto [node, index] : llvm::enumerate(sequence)) {
     Operation *root = all[index].root();

@@ -40,6 +40,10 @@ int64_t predictTemporaries(mlir::Block &block, const XlaClusters &clusters,
 /// The bytes of a value's elements; 0 for what is no tensor.
 int64_t bytesOf(mlir::Value value);
 
+/// The bytes of a value that is no argument and no result: XLA's CPU client
+/// computes in f32 what is bf16, and keeps it so for dots.
+int64_t temporaryBytes(mlir::Value value);
+
 /// The most bytes the regions of an operation need at once besides what they
 /// are given.
 int64_t regionBytes(mlir::Operation *op);
