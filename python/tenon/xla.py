@@ -85,18 +85,35 @@ class OptimizedStep:
     budget. remarks: what the compiler said.
     """
 
-    def __init__(self, lowered: Any, donated: tuple[int, ...], text: str, plan: dict[str, Any], remarks: str) -> None:
+    def __init__(
+        self,
+        lowered: Any,
+        donated: tuple[int, ...],
+        static: dict[int, Any],
+        text: str,
+        plan: dict[str, Any],
+        remarks: str,
+    ) -> None:
         self.text = text
         self.plan = plan
         self.remarks = remarks
         self._donated = donated
+        self._static = static
         self._infos, self._in_tree = jax.tree.flatten(lowered.in_avals)
         self._results, self._out_tree = jax.tree.flatten(lowered.out_info)
         self._module = _Module(text, tuple(jax.core.ShapedArray(*_stored(info)) for info in self._results))
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs one step, or traces it."""
-        leaves, tree = jax.tree.flatten((args, {}))
+        for number, value in self._static.items():
+            if number >= len(args) or args[number] != value:
+                given = repr(args[number]) if number < len(args) else "nothing"
+                raise errors.ArgumentError(
+                    f"argument {number} is static and was {value!r} when the step was optimized, given {given}; optimize "
+                    "the step again for other values"
+                )
+        dynamic = tuple(arg for number, arg in enumerate(args) if number not in self._static)
+        leaves, tree = jax.tree.flatten((dynamic, kwargs))
         if tree != self._in_tree:
             raise errors.ArgumentError(f"the step was optimized for arguments\n  {self._in_tree}\ngiven\n  {tree}")
         operands = [self._take(i, leaf) for i, leaf in enumerate(leaves)]
@@ -130,8 +147,12 @@ class OptimizedStep:
         """Compiles the step with XLA and returns the bytes of its arguments, of results in memory of their own, and of
         its temporaries: actual, and under a budget asked and predicted. Prints them as well."""
         shapes = [jax.ShapeDtypeStruct(info.shape, info.dtype) for info in self._infos]
-        args, _ = jax.tree.unflatten(self._in_tree, shapes)
-        compiled = jax.jit(self, donate_argnums=self._donated).lower(*args).compile()
+        dynamic, kwargs = jax.tree.unflatten(self._in_tree, shapes)
+        args = list(dynamic)
+        for number in sorted(self._static):
+            args.insert(number, self._static[number])
+        step = jax.jit(self, donate_argnums=self._donated, static_argnums=tuple(self._static))
+        compiled = step.lower(*args, **kwargs).compile()
         analysis = compiled.memory_analysis()
         figures = {
             "arguments": analysis.argument_size_in_bytes,
@@ -157,21 +178,27 @@ def optimize(
     step: Callable[..., Any],
     *example_args: Any,
     donate_argnums: int | Sequence[int] = (0,),
+    static_argnums: int | Sequence[int] = (),
     memory_budget: int | str | None = None,
+    **example_kwargs: Any,
 ) -> OptimizedStep:
     """Plans a step for XLA and returns a function for `jax.jit` in its place.
 
         step = tenon.jax.optimize(train_step, state, x, y, memory_budget="1.5GiB")
         fast = jax.jit(step, donate_argnums=0)
 
-    example_args may be arrays or jax.ShapeDtypeStructs. donate_argnums: what will be donated to `jax.jit`. memory_budget:
+    example_args and example_kwargs, what the step takes by position and by name, may be arrays or jax.ShapeDtypeStructs.
+    donate_argnums, static_argnums: what will be donated to `jax.jit`, and what is static there, by position; a plan holds
+    for the shapes and static values it was made for, and another call of optimize makes another one. memory_budget:
     what arguments, results that are written over none of them, and XLA's temporaries may take together, in bytes or as
     text; what does not fit is computed again. XLA decides in the end: `memory()` says what it needs.
     Raises tenon.CompileError with what the compiler said.
     """
     donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
+    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     # Leaves that the step does not read stay arguments, so that argument i is leaf i.
-    lowered = jax.jit(step, donate_argnums=donated, keep_unused=True).trace(*example_args).lower()
+    jitted = jax.jit(step, donate_argnums=donated, static_argnums=static, keep_unused=True)
+    lowered = jitted.trace(*example_args, **example_kwargs).lower()
     with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:
         source, output, report = (Path(scratch) / name for name in ("step.mlir", "planned.mlir", "report.json"))
         source.write_text(lowered.as_text(debug_info=True))
@@ -179,4 +206,5 @@ def optimize(
         stages = json.loads(report.read_text())["stages"]
         text = output.read_text()
     plan = next(stage for stage in stages if stage["stage"] == "plan")
-    return OptimizedStep(lowered, donated, text, plan, remarks)
+    values = {number: example_args[number] for number in sorted(static)}
+    return OptimizedStep(lowered, donated, values, text, plan, remarks)
