@@ -140,7 +140,7 @@ def measure_time(build: Path, source: Path, scratch: Path, info: dict[str, Any],
         steps[number].run_placed(placed)
         return time.perf_counter() - start
 
-    compiles = paired([lambda: compile_one(0), lambda: compile_one(1)], 4, seconds / 2)
+    compiles = paired([lambda: compile_one(0), lambda: compile_one(1)], 4, seconds)
     runs = [lambda: run_one(0), lambda: run_one(1)]
     paired(runs, 1, 0)
     times = paired(runs, 6, seconds)

@@ -282,6 +282,8 @@ private:
   /// what becomes ready first runs first in XLA, and an update is ready late.
   void tieBehindUpdate(const XlaCluster &cluster, int32_t node) {
     Operation *root = cluster.root();
+    if (!root->getNumResults())
+      return; // for its effects alone
     if (update >= 0 && !results.contains(root->getResult(0)) &&
         bytesOf(root->getResult(0)) >= large &&
         !clusters.ancestors(problem.order()[node])
