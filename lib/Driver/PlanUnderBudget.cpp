@@ -30,8 +30,8 @@ bool BudgetPlanner::order() {
   return true;
 }
 
-std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes, int64_t moves,
-                                               Wanted wanted) {
+std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes,
+                                               int64_t moves) {
   if (!order())
     return std::nullopt;
   PlannedStep result;
@@ -39,10 +39,6 @@ std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes, int64_t moves,
   memory::MemoryOptions withBudget = options;
   withBudget.temporariesBudget = liveBytes;
   withBudget.recomputeMoves = moves;
-  if (wanted == Wanted::any) {
-    withBudget.anyPlan = true;
-    withBudget.packingNodes = fewNodes;
-  }
   PassManager passes(grouped.getContext());
   passes.enableVerifier(false);
   memory::buildPlacePipeline(passes, withBudget);
@@ -112,16 +108,16 @@ std::optional<PlannedStep> BudgetPlanner::smallest() {
   int64_t without = 0, with = best->livePeak;
   while (with - without > best->livePeak / 200) {
     int64_t middle = without + (with - without) / 2;
-    std::optional<PlannedStep> candidate = plan(middle, fewMoves, Wanted::any);
+    std::optional<PlannedStep> candidate = plan(middle, fewMoves);
     if (!candidate) {
       without = middle;
       continue;
     }
-    with = std::min(middle, candidate->livePeak);
+    with = middle;
     if (candidate->bytes < best->bytes)
       best = std::move(candidate);
   }
-  // Cheap plans with more moves, until none is found with 1 % less.
+  // Plans with more moves, until none is found with 1 % less.
   while (std::optional<PlannedStep> smaller =
              within(best->bytes - best->bytes / 100)) {
     if (smaller->bytes >= best->bytes)

@@ -79,14 +79,12 @@ public:
 private:
   static constexpr int mostRounds = 4;
   /// For one plan among many, when looking for the smallest budget.
-  static constexpr int64_t fewMoves = 20'000, fewNodes = 20'000;
-  enum class Wanted { cheapest, any };
+  static constexpr int64_t fewMoves = 20'000;
 
   /// Does what no budget changes, once.
   bool order();
   /// Plans with at most `liveBytes` of temporaries as the solver counts them.
-  std::optional<PlannedStep> plan(int64_t liveBytes, int64_t moves,
-                                  Wanted wanted = Wanted::cheapest);
+  std::optional<PlannedStep> plan(int64_t liveBytes, int64_t moves);
 
   mlir::ModuleOp grouped;
   mlir::OwningOpRef<mlir::ModuleOp> ordered; // once order() ran

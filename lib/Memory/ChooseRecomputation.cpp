@@ -52,7 +52,6 @@ struct ChooseRecomputation
     solver::RecomputeOptions options;
     options.moves = moves;
     options.nearEnough = 0.02;
-    options.anyPlan = anyPlan;
     solver::RecomputeSolution solution =
         solver::solveRecompute(model.problem(), budget, options);
     if (solution.status == solver::RecomputeStatus::Invalid) {

@@ -25,10 +25,9 @@ void memory::buildPlacePipeline(OpPassManager &passes,
   if (options.temporariesBudget)
     functions.addPass(
         createChooseRecomputationPass({/*budget=*/*options.temporariesBudget,
-                                       /*moves=*/options.recomputeMoves,
-                                       /*anyPlan=*/options.anyPlan}));
-  functions.addPass(createPlanOffsetsPass({/*problemFile=*/options.problemFile,
-                                           /*nodes=*/options.packingNodes}));
+                                       /*moves=*/options.recomputeMoves}));
+  functions.addPass(
+      createPlanOffsetsPass({/*problemFile=*/options.problemFile}));
 }
 
 void memory::buildPlanPipeline(OpPassManager &passes,

@@ -96,7 +96,7 @@ private:
     if (!problemFile.empty())
       writeProblem(problem);
     solver::OffsetPackingSolution solution =
-        solver::solveOffsetPacking(problem, {/*nodes=*/nodes});
+        solver::solveOffsetPacking(problem);
     if (solution.status != solver::OffsetPackingStatus::Solved)
       return getOperation().emitError()
              << "packing the temporaries failed: " << solution.message;

@@ -312,9 +312,9 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
       {0.4, 4e-4, 4}, {0.3, 3e-4, 3}, {0.15, 1e-4, 2}, {0.15, 5e-5, 1}};
   double scale = double(graph.baseCost) + 1;
   uint64_t seed = firstSeed;
-  double weight = std::clamp(4.0 * double(target - graph.baseCost),
-                             0.02 * scale, 2 * scale) /
-                  double(budget + 1);
+  double weight =
+      std::max(4.0 * double(target - graph.baseCost), 0.02 * scale) /
+      double(budget + 1);
   for (const Round &round : rounds) {
     int64_t each = int64_t(double(moves) * round.share) /
                    static_cast<int64_t>(starts.size());
@@ -371,9 +371,8 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     solution.status = RecomputeStatus::Infeasible;
     return solution;
   }
-  onlyPlan |= options.anyPlan;
   const bool isTight = solver.everything.peak > budget;
-  if (isTight && !options.anyPlan) {
+  if (isTight) {
     BoundChoice given = solver.bound(budget, false);
     solution.bound = given.bound;
     solution.certificate = solver.certificate(given, false);
@@ -382,12 +381,11 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   // bounds say whether a long one is worth it. Where a short one finds none, a
   // long one comes first: bounds are of no use without a plan.
   const int64_t moves = effectiveMoves(solver.graph, options);
-  const int64_t enough = options.anyPlan ? INT64_MAX / 4 : solution.bound;
-  std::optional<Plan> plan =
-      solver.plan(budget, enough, moves / 16, options.seed + 1, nullptr);
+  std::optional<Plan> plan = solver.plan(budget, solution.bound, moves / 16,
+                                         options.seed + 1, nullptr);
   const bool isHard = !plan;
   if (isHard)
-    plan = solver.plan(budget, enough, moves, options.seed, nullptr);
+    plan = solver.plan(budget, solution.bound, moves, options.seed, nullptr);
   if (plan && !onlyPlan && isTight) {
     BoundChoice any = solver.bound(budget, true);
     solution.anyOrderBound = any.bound;
@@ -405,8 +403,7 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   const auto near = int64_t(options.nearEnough *
                             (double(solution.bound - solver.graph.baseCost) +
                              0.01 * double(solver.graph.baseCost)));
-  if (plan && !isHard && !options.anyPlan &&
-      plan->cost > solution.bound + near) {
+  if (plan && !isHard && plan->cost > solution.bound + near) {
     bool isClose = plan->cost <= solution.bound + 3 * near;
     std::optional<Plan> other =
         solver.plan(budget, solution.bound + near, isClose ? moves / 4 : moves,
@@ -421,7 +418,7 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     solution.peak = plan->peak;
   }
   std::vector<int32_t> chain =
-      plan && (options.anyPlan || plan->cost <= solution.bound)
+      plan && plan->cost <= solution.bound
           ? std::vector<int32_t>()
           : planChain(solver.graph, budget, options.moves);
   if (!chain.empty()) {
@@ -434,7 +431,7 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     }
   }
   if (canSearchExactly(solver.graph) &&
-      (!plan || (!options.anyPlan && plan->cost > solution.bound))) {
+      (!plan || plan->cost > solution.bound)) {
     int64_t states = options.moves;
     std::vector<int32_t> order = searchExactly(
         solver.graph, {}, budget, plan ? plan->cost : INT64_MAX / 2, states);

@@ -30,10 +30,6 @@ struct MemoryOptions {
   std::optional<int64_t> temporariesBudget;
   /// Effort for choosing, in moves of the solver's local search.
   int64_t recomputeMoves = 200'000;
-  /// Take the first plan that fits, whatever it costs.
-  bool anyPlan = false;
-  /// Effort for placing, in nodes of the solver's search; -1 for its own choice.
-  int64_t packingNodes = -1;
 };
 
 /// The part of the stage `plan` that does not depend on the budget: the order,

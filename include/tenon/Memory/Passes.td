@@ -231,8 +231,6 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
            "bytes of temporaries that may be live at once">,
     Option<"moves", "moves", "int64_t", "200000",
            "moves of the local search">,
-    Option<"anyPlan", "any-plan", "bool", "false",
-           "take the first plan that fits, whatever it costs">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }
@@ -315,8 +313,6 @@ def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
   let options = [
     Option<"problemFile", "problem-file", "std::string", "\"\"",
            "where to write the packing problem as CSV, for tenon-solve">,
-    Option<"nodes", "nodes", "int64_t", "-1",
-           "nodes of the packing search; -1 for its own choice">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }

@@ -211,9 +211,6 @@ struct RecomputeOptions {
   /// this share of the bound's extra cost, plus 1 % of this share of the whole;
   /// up to three times that is worth a quarter of the moves.
   double nearEnough = 0;
-  /// The first plan that fits will do, at any cost and without bounds; not for
-  /// problems with variants or loops.
-  bool anyPlan = false;
 };
 
 enum class RecomputeStatus {
