@@ -135,8 +135,11 @@ bool XlaClusters::mayBeTakenIn(Operation *op) const {
   if (barriers != Barriers::names || !isa<stablehlo::DynamicUpdateSliceOp>(op))
     return false;
   Value name = op->getResult(0);
-  while (name.hasOneUse() && isView(*name.user_begin()))
-    name = (*name.user_begin())->getResult(0);
+  while (name.hasOneUse() && isView(*name.user_begin())) {
+    OpOperand &use = *name.use_begin();
+    // A view has one operand, a barrier as many as results.
+    name = use.getOwner()->getResult(use.getOperandNumber());
+  }
   return name.hasOneUse() && isFusible(*name.user_begin());
 }
 
