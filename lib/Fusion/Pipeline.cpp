@@ -15,7 +15,8 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
                                  const FusionOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   if (options.merge) {
-    functions.addPass(createRecomputeAcrossLoopsPass({/*level=*/options.loopLevel}));
+    functions.addPass(
+        createRecomputeAcrossLoopsPass({/*level=*/options.loopLevel}));
     functions.addPass(createUpdateInLoopsPass());
     if (options.segmentLoops)
       functions.addPass(createSegmentLoopsPass());

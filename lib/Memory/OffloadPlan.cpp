@@ -48,7 +48,8 @@ std::optional<std::vector<OffloadPoint>>
 memory::planOffload(func::FuncOp main, const HostLink &link, int32_t count,
                     std::string &error) {
   // Transfers are held against a clock, which parts of groups would turn back.
-  main.walk([](step::GroupOp group) { group->removeAttr(step::partsAttrName); });
+  main.walk(
+      [](step::GroupOp group) { group->removeAttr(step::partsAttrName); });
   RecomputeModel model(main.getBody().front());
   const solver::RecomputeProblem &without = model.problem();
   solver::RecomputeProblem problem = without;

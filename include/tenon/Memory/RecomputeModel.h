@@ -1,7 +1,7 @@
 //===- RecomputeModel.h - A scheduled step as a recomputation problem ----===//
 //
 // Between the IR and Solver/RecomputeChoice.h: makes the problem, and carries a
-// plan back by copying groups.
+// plan back by copying groups (ApplyRecomputation.cpp).
 //
 // A node of the problem is a group with its predicted time, or several that run
 // one after the other and share one buffer: an element-wise group that
