@@ -14,7 +14,7 @@ def budgeted(steps: Steps, scratch: Path) -> Path:
     program = scratch / "budget.tenon"
     located = steps["04_chargpt"].located
     message = refused(3, "compile", located, "-o", program, "--memory-budget=1KiB")
-    least = re.search(r"(\d+) bytes", message)
+    least = re.search(r"planned is (\d+) bytes", message)
     assert least, message
     succeed("compile", located, "-o", program, f"--memory-budget={least[1]}")
     return program
