@@ -108,23 +108,33 @@ struct Tables {
     return least;
   }
 
-  /// The least that the memory around the first run of `node` costs: `price`
-  /// per byte that must be there together, `scale` times what the row of its
-  /// loop costs beyond the cheapest.
-  Wide workingSet(int32_t node, Wide price, Wide scale) const {
+  /// What must be there together around a run of `node`, with one row of its
+  /// loop or without loop.
+  Wide runBytes(int32_t node) const {
     Wide sum = problem.nodes[node].workspace;
     for (int32_t value : reads[node])
       sum += sizes[value];
     for (int32_t value : produces[node])
       sum += sizes[value];
+    return sum;
+  }
+  Wide runBytes(int32_t node, const Row &row) const {
+    const Loop &loop = problem.loops[loopOf[node]];
+    return runBytes(node) + row.residualBytes +
+           (node == loop.forward ? row.forwardPeak : row.backwardPeak);
+  }
+
+  /// The least that the memory around the first run of `node` costs: `price`
+  /// per byte that must be there together, `scale` times what the row of its
+  /// loop costs beyond the cheapest.
+  Wide workingSet(int32_t node, Wide price, Wide scale) const {
     if (loopOf[node] < 0)
-      return price * sum;
+      return price * runBytes(node);
     const Loop &loop = problem.loops[loopOf[node]];
     Wide least = -1;
     for (const Row &row : loop.rows) {
-      Wide bytes = sum + row.residualBytes +
-                   (node == loop.forward ? row.forwardPeak : row.backwardPeak);
-      Wide term = price * bytes + scale * (row.cost() - cheapest(loop));
+      Wide term =
+          price * runBytes(node, row) + scale * (row.cost() - cheapest(loop));
       least = least < 0 ? term : std::min(least, term);
     }
     return least;

@@ -201,6 +201,28 @@ void VariantSearch::exhaust(int64_t states) {
   }
 }
 
+/// The problem without rows whose loop would exceed the budget by itself; a
+/// loop of which no row fits keeps all.
+static RecomputeProblem withinBudget(const RecomputeProblem &problem,
+                                     int64_t budget) {
+  RecomputeProblem result = problem;
+  result.loops.clear();
+  const RecomputeGraph withoutRows(result);
+  result.loops = problem.loops;
+  for (RecomputeProblem::Loop &loop : result.loops) {
+    const int64_t forward = withoutRows.workingSet(loop.forward),
+                  backward = withoutRows.workingSet(loop.backward);
+    std::vector<RecomputeProblem::Loop::Row> rows = loop.rows;
+    std::erase_if(rows, [&](const RecomputeProblem::Loop::Row &row) {
+      return forward + row.residualBytes + row.forwardPeak > budget ||
+             backward + row.residualBytes + row.backwardPeak > budget;
+    });
+    if (!rows.empty())
+      loop.rows = std::move(rows);
+  }
+  return result;
+}
+
 RecomputeSolution
 tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
                                 const RecomputeOptions &options) {
@@ -212,13 +234,17 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
     solution.status = RecomputeStatus::Infeasible;
     return solution;
   }
-  BoundChoice given = solver.bound(budget, false);
-  BoundChoice any = solver.bound(budget, true);
-  solution.bound = given.bound;
-  solution.certificate = solver.certificate(given, false);
+  // No plan can choose rows that do not fit, so bounds need not allow for them.
+  const RecomputeProblem fitting = withinBudget(problem, budget);
+  RecomputeSolver prover(fitting, options);
+  BoundChoice least = prover.bound(budget, false);
+  BoundChoice any = prover.bound(budget, true);
+  solution.bound = least.bound;
+  solution.certificate = prover.certificate(least, false);
   solution.anyOrderBound = any.bound;
-  solution.anyOrderCertificate = solver.certificate(any, true);
+  solution.anyOrderCertificate = prover.certificate(any, true);
 
+  BoundChoice given = solver.bound(budget, false);
   std::vector<RecomputeChoices> suggestions =
       solver.suggestions(problem, given, budget);
   // Every attempt costs some passes over the graph, whatever its moves.
