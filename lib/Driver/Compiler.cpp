@@ -223,14 +223,24 @@ void Compilation::addAlternative(OwningOpRef<ModuleOp> grouped) {
   alternatives.push_back(std::move(grouped));
 }
 
-/// Groups the step again at higher levels, if its loops then stack less, and
-/// with the pairs of the lowest and the highest of them cut into segments.
+/// Leaves the groups whole in one, and groups the step again at higher levels,
+/// if its loops then stack less, and with the pairs of the lowest and the
+/// highest of them cut into segments.
 ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
   auto savings = [](ModuleOp grouped, StringRef of) {
     auto main = grouped.lookupSymbol<func::FuncOp>("main");
     return main ? main->getAttr(of) : Attribute();
   };
   addAlternative(module->clone());
+  bool hasParts = false;
+  alternatives.front()->walk([&](step::GroupOp group) {
+    hasParts |= group->hasAttr(step::partsAttrName);
+  });
+  if (hasParts) {
+    OwningOpRef<ModuleOp> whole = module->clone();
+    (*whole)->setAttr(step::wholeGroupsAttrName, UnitAttr::get(context.get()));
+    addAlternative(std::move(whole));
+  }
   if (!savings(*module, step::loopSavingsAttrName))
     return exitOk;
   SmallVector<int64_t> levels = {0};
@@ -272,8 +282,8 @@ ExitCode Compilation::chooseAlternative() {
     return fail(
         exitNoPlan,
         whyNoPlan(budget, boundOf(views(alternatives), *everything), *chosen));
-  details["loop_alternatives"] = int64_t(alternatives.size());
-  details["loop_alternative"] = int64_t(chosen->alternative);
+  details["groupings"] = int64_t(alternatives.size());
+  details["grouping"] = int64_t(chosen->alternative);
   module = std::move(alternatives[chosen->alternative]);
   recordEverything(*everything);
   // Which problems are dumped is the business of the stage `plan`.
@@ -358,6 +368,7 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   std::optional<PlannedStep> planned = std::move(chosenPlan);
   module = std::move(planned->module);
   (*module)->removeAttr(step::keepingEverythingAttrName);
+  (*module)->removeAttr(step::wholeGroupsAttrName);
   details["budget"] = budget;
   details["bytes"] = planned->bytes;
   details["bytes_keeping_everything"] = mostBytes;

@@ -129,8 +129,11 @@ std::optional<PlannedStep> BudgetPlanner::smallest() {
 
 AlternativePlanner::AlternativePlanner(ArrayRef<ModuleOp> grouped,
                                        const memory::MemoryOptions &options) {
-  for (ModuleOp module : grouped)
+  for (ModuleOp module : grouped) {
+    if (module->hasAttr(step::wholeGroupsAttrName))
+      whole = planners.size();
     planners.emplace_back(module, options);
+  }
 }
 
 PlannedStep AlternativePlanner::named(PlannedStep plan,
@@ -153,11 +156,20 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
   if (!quickest || quickest->bytes <= budget)
     return quickest;
   quickest.reset();
-  for (auto [index, planner] : llvm::enumerate(planners)) {
-    std::optional<PlannedStep> plan = planner.within(budget);
+  auto tryPlan = [&](size_t index) {
+    std::optional<PlannedStep> plan = planners[index].within(budget);
     if (plan && (!quickest || plan->nanoseconds < quickest->nanoseconds))
       quickest = named(std::move(*plan), index);
-  }
+  };
+  for (size_t index = 0; index < planners.size(); ++index)
+    if (index != whole)
+      tryPlan(index);
+  auto isFar = [](const PlanFigures &plan) {
+    return plan.nanoseconds - plan.boundNanoseconds >
+           (plan.boundNanoseconds - plan.baseNanoseconds) / farShare;
+  };
+  if (whole && (!quickest || isFar(*quickest)))
+    tryPlan(*whole);
   return quickest;
 }
 
@@ -168,7 +180,8 @@ std::optional<PlannedStep> AlternativePlanner::smallest() {
   // is of interest only where it has a plan with 1 % less.
   std::optional<PlannedStep> least;
   size_t count = planners.size(), failures = 0;
-  for (size_t i = count - 1; failures < count; i = (i ? i : count) - 1) {
+  for (size_t i = whole == count - 1 ? 0 : count - 1; failures < count;
+       i = (i ? i : count) - 1) {
     std::optional<PlannedStep> smaller =
         least ? planners[i].within(least->bytes - least->bytes / 100)
               : planners[i].smallest();

@@ -93,7 +93,9 @@ private:
 };
 
 /// Plans for several groupings of one step, of which the first keeps most
-/// between its loops and takes least time.
+/// between its loops and takes least time. One with step::wholeGroupsAttrName
+/// leaves fewer choices, among which a plan is found more easily: it is planned
+/// where the others end far above their bound.
 class AlternativePlanner {
 public:
   AlternativePlanner(llvm::ArrayRef<mlir::ModuleOp> grouped,
@@ -115,7 +117,11 @@ private:
   /// Says whose plan it is, and measures it by the step that keeps everything.
   PlannedStep named(PlannedStep plan, size_t alternative) const;
 
+  /// From this part of the extra time that the bound asks for.
+  static constexpr int64_t farShare = 20;
+
   std::vector<BudgetPlanner> planners;
+  std::optional<size_t> whole;           // whose groups stay whole
   std::optional<PlanFigures> everything; // of keepEverything(), once it ran
 };
 

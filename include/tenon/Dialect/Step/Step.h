@@ -73,6 +73,9 @@ inline constexpr llvm::StringLiteral recomputedAttrName = "step.recomputed";
 /// Attribute of operations of scheduled form under a budget, i64: their node in
 /// the recomputation problem.
 inline constexpr llvm::StringLiteral nodeAttrName = "step.node";
+/// On a grouped module, unit: under a budget its groups run again as a whole or
+/// not at all.
+inline constexpr llvm::StringLiteral wholeGroupsAttrName = "step.whole_groups";
 /// On @main: bytes that each pair of loops stacks less than it was written to.
 inline constexpr llvm::StringLiteral loopSavingsAttrName = "step.loop_savings";
 /// On @main: bytes that each pair of loops cut into segments stacks less.
