@@ -168,7 +168,7 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
     return plan.nanoseconds - plan.boundNanoseconds >
            (plan.boundNanoseconds - plan.baseNanoseconds) / farShare;
   };
-  if (whole && (!quickest || isFar(*quickest)))
+  if (whole && quickest && isFar(*quickest))
     tryPlan(*whole);
   return quickest;
 }
@@ -179,9 +179,13 @@ std::optional<PlannedStep> AlternativePlanner::smallest() {
   // The last stacks least between its loops, so it is looked at first; another
   // is of interest only where it has a plan with 1 % less.
   std::optional<PlannedStep> least;
-  size_t count = planners.size(), failures = 0;
-  for (size_t i = whole == count - 1 ? 0 : count - 1; failures < count;
-       i = (i ? i : count) - 1) {
+  SmallVector<size_t> order; // the whole one is not worth its time here
+  for (size_t index = planners.size(); index-- > 0;)
+    if (index != whole)
+      order.push_back(index);
+  size_t failures = 0;
+  for (size_t next = 0; failures < order.size(); ++next) {
+    size_t i = order[next % order.size()];
     std::optional<PlannedStep> smaller =
         least ? planners[i].within(least->bytes - least->bytes / 100)
               : planners[i].smallest();

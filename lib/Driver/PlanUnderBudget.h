@@ -94,8 +94,8 @@ private:
 
 /// Plans for several groupings of one step, of which the first keeps most
 /// between its loops and takes least time. One with step::wholeGroupsAttrName
-/// leaves fewer choices, among which a plan is found more easily: it is planned
-/// where the others end far above their bound.
+/// leaves fewer choices, among which a cheap plan is found more easily: it is
+/// planned where the others end far above their bound.
 class AlternativePlanner {
 public:
   AlternativePlanner(llvm::ArrayRef<mlir::ModuleOp> grouped,
