@@ -275,7 +275,8 @@ ExitCode Compilation::chooseAlternative() {
   std::optional<PlannedStep> everything = planner.keepEverything();
   std::optional<PlannedStep> chosen = planner.within(budget);
   if (!chosen)
-    chosen = planner.smallest();
+    if ((chosen = planner.smallest()) && chosen->bytes <= budget)
+      chosen = planner.improved(std::move(*chosen), budget);
   if (!everything || !chosen)
     return exitInternal;
   if (chosen->bytes > budget)

@@ -156,21 +156,27 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
   if (!quickest || quickest->bytes <= budget)
     return quickest;
   quickest.reset();
-  auto tryPlan = [&](size_t index) {
-    std::optional<PlannedStep> plan = planners[index].within(budget);
+  for (auto [index, planner] : llvm::enumerate(planners)) {
+    std::optional<PlannedStep> plan;
+    if (index != whole)
+      plan = planner.within(budget);
     if (plan && (!quickest || plan->nanoseconds < quickest->nanoseconds))
       quickest = named(std::move(*plan), index);
-  };
-  for (size_t index = 0; index < planners.size(); ++index)
-    if (index != whole)
-      tryPlan(index);
-  auto isFar = [](const PlanFigures &plan) {
-    return plan.nanoseconds - plan.boundNanoseconds >
-           (plan.boundNanoseconds - plan.baseNanoseconds) / farShare;
-  };
-  if (whole && quickest && isFar(*quickest))
-    tryPlan(*whole);
-  return quickest;
+  }
+  if (quickest)
+    return improved(std::move(*quickest), budget);
+  return std::nullopt;
+}
+
+PlannedStep AlternativePlanner::improved(PlannedStep plan, int64_t budget) {
+  bool isFar = plan.nanoseconds - plan.boundNanoseconds >
+               (plan.boundNanoseconds - plan.baseNanoseconds) / farShare;
+  if (!whole || !isFar)
+    return plan;
+  std::optional<PlannedStep> other = planners[*whole].within(budget);
+  if (other && other->nanoseconds < plan.nanoseconds)
+    return named(std::move(*other), *whole);
+  return plan;
 }
 
 std::optional<PlannedStep> AlternativePlanner::smallest() {

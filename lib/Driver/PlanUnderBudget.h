@@ -108,6 +108,8 @@ public:
   std::optional<PlannedStep> within(int64_t budget);
   /// The plan with the fewest bytes that is found.
   std::optional<PlannedStep> smallest();
+  /// The plan, or a quicker one with whole groups that fits `budget` as well.
+  PlannedStep improved(PlannedStep plan, int64_t budget);
   /// Plans for `count` budgets, evenly spaced from the smallest with a plan to
   /// keeping everything; bytes never fall and times never rise along them.
   /// Empty after an error was reported.
