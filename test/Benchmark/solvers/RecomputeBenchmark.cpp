@@ -3,7 +3,8 @@
 // One line per generated problem: the generator with its parameters and seed,
 // nodes, processor seconds, and the gap between plan and bound. `frontier`
 // solves many budgets, `share` one budget as a share of the peak of keeping
-// everything. Every solution is checked. Memory is the process's at its fullest.
+// everything. Every solution is checked. Memory is the process's at its
+// fullest.
 //
 //   recompute-benchmark frontier transformer|residual|inception SIZE BUDGETS
 //   recompute-benchmark share LAYERS WIDTH PROBABILITY DECAY SEED

@@ -1,7 +1,8 @@
-//===- AnnotateScratch.h - Scratch memory of groups ------------------------===//
+//===- AnnotateScratch.h - Scratch memory of groups
+//------------------------===//
 //
-// Tells the Memory stage how many bytes of scratch memory each group's kernel or
-// library call will need, so that the planner places them like any value.
+// Tells the Memory stage how many bytes of scratch memory each group's kernel
+// or library call will need, so that the planner places them like any value.
 //
 //===----------------------------------------------------------------------===//
 
