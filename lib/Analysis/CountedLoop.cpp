@@ -78,12 +78,15 @@ std::optional<CountedLoop> CountedLoop::recognize(WhileOp op) {
   return CountedLoop(op, *bound, position);
 }
 
+bool CountedLoop::visitsUpwards(Value index) const {
+  auto affine = affineOf(index, counter());
+  return affine && affine->factor == 1 && affine->offset == 0;
+}
+
 bool CountedLoop::visitsEachOnce(Value index) const {
   auto affine = affineOf(index, counter());
-  if (!affine)
-    return false;
-  return (affine->factor == 1 && affine->offset == 0) ||
-         (affine->factor == -1 && affine->offset == tripCount - 1);
+  return visitsUpwards(index) ||
+         (affine && affine->factor == -1 && affine->offset == tripCount - 1);
 }
 
 static bool startsAtZero(ValueRange starts) {

@@ -24,6 +24,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
+#include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LoopPair.h"
 #include "tenon/Fusion/RebuildLoop.h"
@@ -104,12 +105,9 @@ unsigned StackChoice::stackFor(Value value) {
   SmallVector<int64_t> shape = {forward.trips()};
   auto type = cast<RankedTensorType>(storage.getType());
   llvm::append_range(shape, type.getShape());
-  OpBuilder builder(forward.loop());
+  ImplicitLocOpBuilder builder(value.getLoc(), forward.loop());
   added.push_back(storage);
-  starts.push_back(ConstantOp::create(
-      builder, value.getLoc(),
-      cast<DenseElementsAttr>(builder.getZeroAttr(
-          RankedTensorType::get(shape, type.getElementType())))));
+  starts.push_back(zeros(builder, type.clone(shape)));
   return entry->second;
 }
 
@@ -139,13 +137,10 @@ Value StackChoice::inBackwardRound(Value value, OpBuilder &builder) {
     SmallVector<int64_t> part(
         cast<RankedTensorType>(stacked.getType()).getShape());
     part.front() = 1;
-    auto zero = ConstantOp::create(
-        builder, value.getLoc(),
-        cast<DenseElementsAttr>(builder.getZeroAttr(index.getType())));
-    SmallVector<Value> place(part.size(), zero);
-    place.front() = index;
-    auto read =
-        DynamicSliceOp::create(builder, value.getLoc(), stacked, place, part);
+    ImplicitLocOpBuilder here(value.getLoc(), builder);
+    auto read = DynamicSliceOp::create(
+        here, stacked,
+        startAt(here, int64_t(part.size()), /*dimension=*/0, index), part);
     reads.push_back({read, number});
     result = read;
     if (result.getType() != value.getType())
@@ -221,19 +216,9 @@ int64_t StackChoice::run(int64_t level) {
       loop, dropped, starts, [&](ValueRange carried, OpBuilder &inside) {
         SmallVector<Value> following;
         for (auto [value, stack] : llvm::zip_equal(added, carried)) {
-          SmallVector<int64_t> shape = {1};
-          auto type = cast<RankedTensorType>(value.getType());
-          llvm::append_range(shape, type.getShape());
-          auto slice = ReshapeOp::create(
-              inside, value.getLoc(),
-              RankedTensorType::get(shape, type.getElementType()), value);
-          auto zero = ConstantOp::create(
-              inside, value.getLoc(),
-              cast<DenseElementsAttr>(inside.getZeroAttr(counter.getType())));
-          SmallVector<Value> place(shape.size(), zero);
-          place.front() = counter;
-          following.push_back(DynamicUpdateSliceOp::create(
-              inside, value.getLoc(), stack, slice, place));
+          ImplicitLocOpBuilder round(value.getLoc(), inside);
+          following.push_back(
+              updateAt(round, stack, /*dimension=*/0, counter, value));
         }
         return following;
       });

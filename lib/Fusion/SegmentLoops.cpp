@@ -71,12 +71,10 @@ public:
 
 private:
   void collectRounds();
-  void need(Value value);
   int64_t chooseLength();
   SmallVector<Value> runAgain(ImplicitLocOpBuilder &builder, Value segment);
   void rebuildBackward();
   void dropStacks(WhileOp keeping);
-  bool isReadBackwards() const;
 
   CountedLoop forward, backward;
   Value index; // of the backward round
@@ -86,7 +84,6 @@ private:
   /// what is carried to it.
   SmallVector<Operation *> again;
   llvm::SetVector<unsigned> carried;
-  llvm::DenseSet<Operation *> needed;
   int64_t length = 0, segments = 0, saved = 0;
   /// The stacks of carried values: constants until the forward loop has them.
   SmallVector<Value> kept;
@@ -102,9 +99,12 @@ Segmentation::Segmentation(LoopPair pair)
   }
 }
 
-/// Notes what of the forward round is needed for a value, through all rounds.
-void Segmentation::need(Value first) {
-  SmallVector<Value> work = {first};
+/// Finds what of the forward round the stacks need, through all rounds.
+void Segmentation::collectRounds() {
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Value> work;
+  for (const LoopPair::Residual &residual : residuals)
+    work.push_back(residual.stack.update());
   while (!work.empty()) {
     Value value = work.pop_back_val();
     if (value.getParentBlock() != &forward.body() || value == forward.counter())
@@ -123,11 +123,6 @@ void Segmentation::need(Value first) {
     getUsedValuesDefinedAbove(op->getRegions(), captured);
     llvm::append_range(work, captured);
   }
-}
-
-void Segmentation::collectRounds() {
-  for (const LoopPair::Residual &residual : residuals)
-    need(residual.stack.update());
   for (Operation &op : forward.body())
     if (needed.contains(&op))
       again.push_back(&op);
@@ -154,10 +149,6 @@ int64_t Segmentation::chooseLength() {
   }
   saved = trips * ofRound - least;
   return saved >= trips * ofRound / leastShare ? best : 0;
-}
-
-bool Segmentation::isReadBackwards() const {
-  return index != backward.counter();
 }
 
 /// Runs the rounds of a segment of the forward loop; returns their slices.
@@ -191,12 +182,10 @@ SmallVector<Value> Segmentation::runAgain(ImplicitLocOpBuilder &builder,
         for (auto [residual, stack] :
              llvm::zip_equal(residuals, values.drop_front(carried.size()))) {
           Value slice = mapping.lookupOrDefault(residual.stack.update());
-          SmallVector<Value> place(
-              cast<RankedTensorType>(stack.getType()).getRank(),
-              scalarConstant(builder, 0));
-          place.front() = round;
-          next.push_back(
-              DynamicUpdateSliceOp::create(builder, stack, slice, place));
+          auto type = cast<RankedTensorType>(stack.getType());
+          next.push_back(DynamicUpdateSliceOp::create(
+              builder, stack, slice,
+              startAt(builder, type.getRank(), /*dimension=*/0, round)));
         }
         return next;
       });
@@ -210,8 +199,9 @@ void Segmentation::rebuildBackward() {
   SmallVector<Value> starts(loop->getOperands());
   starts.erase(starts.begin() + counter);
   ImplicitLocOpBuilder builder(loop.getLoc(), loop);
+  const bool upwards = backward.visitsUpwards(index);
   auto last = [&](int64_t count, Value round) -> Value {
-    if (!isReadBackwards())
+    if (upwards)
       return round;
     return SubtractOp::create(builder, scalarConstant(builder, count - 1),
                               round);
@@ -237,12 +227,12 @@ void Segmentation::rebuildBackward() {
         continue;
       }
       auto reader = cast<DynamicSliceOp>(op);
-      SmallVector<Value> place(reader.getStartIndices().size(),
-                               scalarConstant(builder, 0));
-      place.front() = at;
+      auto type = cast<RankedTensorType>(reader.getType());
       mapping.map(reader.getResult(),
-                  DynamicSliceOp::create(builder, reader.getType(), stack,
-                                         place, reader.getSliceSizes()));
+                  DynamicSliceOp::create(
+                      builder, type, stack,
+                      startAt(builder, type.getRank(), /*dimension=*/0, at),
+                      reader.getSliceSizes()));
     }
     SmallVector<Value> results;
     for (auto [position, value] :

@@ -49,6 +49,8 @@ public:
   /// Whether `index` takes every value from 0 to trips() - 1 in the rounds of
   /// the loop, once each, upwards or downwards.
   bool visitsEachOnce(mlir::Value index) const;
+  /// The same, and upwards.
+  bool visitsUpwards(mlir::Value index) const;
   /// Whether it is the counter itself.
   bool isCounter(mlir::Value index) const { return index == counter(); }
 

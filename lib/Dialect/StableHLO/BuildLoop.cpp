@@ -69,9 +69,8 @@ SmallVector<Value> buildCountedLoop(
   return results;
 }
 
-/// The start of the slice at `index` of `dimension`.
-static SmallVector<Value> startAt(ImplicitLocOpBuilder &builder, int64_t rank,
-                                  int64_t dimension, Value index) {
+SmallVector<Value> startAt(ImplicitLocOpBuilder &builder, int64_t rank,
+                           int64_t dimension, Value index) {
   SmallVector<Value> starts(
       size_t(rank), zeros(builder, cast<RankedTensorType>(index.getType())));
   starts[size_t(dimension)] = index;

@@ -40,6 +40,11 @@ mlir::Value scalarConstant(mlir::ImplicitLocOpBuilder &builder, int64_t value);
 mlir::Value zeros(mlir::ImplicitLocOpBuilder &builder,
                   mlir::RankedTensorType type);
 
+/// Where the slice at `index` of `dimension` starts in a tensor of that rank.
+llvm::SmallVector<mlir::Value> startAt(mlir::ImplicitLocOpBuilder &builder,
+                                       int64_t rank, int64_t dimension,
+                                       mlir::Value index);
+
 /// The slice of `tensor` at `index` of `dimension`, without that dimension.
 mlir::Value sliceAt(mlir::ImplicitLocOpBuilder &builder, mlir::Value tensor,
                     int64_t dimension, mlir::Value index);
