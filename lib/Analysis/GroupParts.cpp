@@ -202,6 +202,14 @@ std::vector<GroupPart> tenon::partsOf(step::GroupOp group) {
   return Division(group).run();
 }
 
+bool tenon::dropParts(Operation *op) {
+  bool any = false;
+  op->walk([&](step::GroupOp group) {
+    any |= bool(group->removeAttr(step::partsAttrName));
+  });
+  return any;
+}
+
 step::GroupOp tenon::createPart(OpBuilder &builder, step::GroupOp group,
                                 const GroupPart &part,
                                 llvm::function_ref<Value(unsigned)> input,

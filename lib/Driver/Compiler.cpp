@@ -16,6 +16,7 @@
 #include "ResolveOptions.h"
 #include "StageLog.h"
 
+#include "tenon/Analysis/GroupParts.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
@@ -52,12 +53,6 @@ void driver::registerDialects(DialectRegistry &registry) {
 
 namespace {
 
-/// How the stage `group` treats pairs of loops.
-struct LoopChoice {
-  int64_t level = 0;
-  bool segments = false;
-};
-
 class Compilation : StageLog {
 public:
   explicit Compilation(const CompileOptions &options)
@@ -77,7 +72,7 @@ private:
   ExitCode runPasses(ModuleOp on,
                      llvm::function_ref<void(OpPassManager &)> build);
   ExitCode group();
-  ExitCode group(ModuleOp module, LoopChoice loops);
+  ExitCode group(ModuleOp on, fusion::FusionOptions fusion);
   void addAlternative(OwningOpRef<ModuleOp> grouped);
   ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
   ExitCode chooseAlternative();
@@ -189,14 +184,12 @@ Compilation::runPasses(ModuleOp on,
   return importer::isRefusedAsUnsupported(on) ? exitUnsupported : blame();
 }
 
-ExitCode Compilation::group(ModuleOp on, LoopChoice loops) {
+/// Groups a step; of the options, those about loops are given.
+ExitCode Compilation::group(ModuleOp on, fusion::FusionOptions fusion) {
   return runPasses(on, [&](OpPassManager &passes) {
-    fusion::FusionOptions fusion;
     fusion.merge = resolved.fuse;
     fusion.libraryInstructionSet = libraries::name(resolved.features.isa);
     fusion.machine = resolved.machine;
-    fusion.loopLevel = loops.level;
-    fusion.segmentLoops = loops.segments;
     fusion::buildFusionPipeline(passes, fusion);
     if (options.verifyForms)
       passes.addPass(fusion::createVerifyGroupedFormPass());
@@ -208,7 +201,7 @@ ExitCode Compilation::group() {
   OwningOpRef<ModuleOp> step;
   if (hasBudget)
     step = module->clone();
-  ExitCode code = group(*module, LoopChoice());
+  ExitCode code = group(*module, {});
   if (code == exitOk && hasBudget)
     code = groupAlternatives(std::move(step));
   if (code == exitOk && !plansForBudgets && alternatives.size() > 1)
@@ -232,21 +225,17 @@ ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
     return main ? main->getAttr(of) : Attribute();
   };
   addAlternative(module->clone());
-  bool hasParts = false;
-  alternatives.front()->walk([&](step::GroupOp group) {
-    hasParts |= group->hasAttr(step::partsAttrName);
-  });
-  if (hasParts) {
-    OwningOpRef<ModuleOp> whole = module->clone();
+  OwningOpRef<ModuleOp> whole = alternatives.front()->clone();
+  if (dropParts(*whole)) {
     (*whole)->setAttr(step::wholeGroupsAttrName, UnitAttr::get(context.get()));
-    addAlternative(std::move(whole));
+    alternatives.push_back(std::move(whole));
   }
   if (!savings(*module, step::loopSavingsAttrName))
     return exitOk;
   SmallVector<int64_t> levels = {0};
   for (int64_t level = 1; level <= fusion::mostLoopLevel; ++level) {
     OwningOpRef<ModuleOp> grouped = step->clone();
-    if (ExitCode code = group(*grouped, {level}); code != exitOk)
+    if (ExitCode code = group(*grouped, {.loopLevel = level}); code != exitOk)
       return code;
     if (savings(*grouped, step::loopSavingsAttrName) ==
         savings(*alternatives.back(), step::loopSavingsAttrName))
@@ -258,7 +247,8 @@ ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
     levels.erase(levels.begin() + 1, levels.end() - 1);
   for (int64_t level : levels) {
     OwningOpRef<ModuleOp> grouped = step->clone();
-    if (ExitCode code = group(*grouped, {level, /*segments=*/true});
+    if (ExitCode code =
+            group(*grouped, {.loopLevel = level, .segmentLoops = true});
         code != exitOk)
       return code;
     if (savings(*grouped, step::segmentSavingsAttrName))

@@ -1,5 +1,4 @@
-//===- ElementRows.cpp - Tensors as rows of elements
-//-----------------------===//
+//===- ElementRows.cpp - Tensors as rows of elements ----------------------===//
 //
 // See ElementRows.h.
 //

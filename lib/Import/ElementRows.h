@@ -1,5 +1,4 @@
-//===- ElementRows.h - Tensors as rows of elements
-//-------------------------===//
+//===- ElementRows.h - Tensors as rows of elements ------------------------===//
 //
 // What loops over single elements are built from: tensors are rows of elements
 // in row-major order there, and places are computed as i64.

@@ -36,8 +36,8 @@ public:
   void move(Operation *op) {
     op->moveBefore(end);
     Block *block = op->getBlock();
-    op->walk([&](Operation *nested) {
-      for (OpOperand &operand : nested->getOpOperands())
+    forEachReader(op, [&](Operation *reader) {
+      for (OpOperand &operand : reader->getOpOperands())
         if (operand.get().getParentBlock() == block)
           operand.set(latest(operand.get(), op));
     });
@@ -179,8 +179,7 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
         note(op, step::nodeAttrName, node);
   }
   if (isMain())
-    block.getParentOp()->walk(
-        [](step::GroupOp group) { group->removeAttr(step::partsAttrName); });
+    dropParts(block.getParentOp());
   // The program's own names, where the step's results still go by them.
   for (Operation *op : names)
     op->moveBefore(block.getTerminator());

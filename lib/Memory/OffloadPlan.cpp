@@ -48,8 +48,7 @@ std::optional<std::vector<OffloadPoint>>
 memory::planOffload(func::FuncOp main, const HostLink &link, int32_t count,
                     std::string &error) {
   // Transfers are held against a clock, which parts of groups would turn back.
-  main.walk(
-      [](step::GroupOp group) { group->removeAttr(step::partsAttrName); });
+  dropParts(main);
   RecomputeModel model(main.getBody().front());
   const solver::RecomputeProblem &without = model.problem();
   solver::RecomputeProblem problem = without;

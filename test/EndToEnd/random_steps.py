@@ -160,6 +160,11 @@ class Module:
         )
         return [Value(f"%v{n}#{i}", start.shape, start.element) for i, start in enumerate(starts)][1:]
 
+    def from_last(self, counter: Value, trips: int) -> Value:
+        """The index that goes down while the counter goes up."""
+        last = self.constant(trips - 1, (), "i32")
+        return self.emit(f"subtract {last.name}, {counter.name} : {{type}}", (), "i32")
+
     def positive(self, x: Value, yes: Value) -> Value:
         """`yes` where x > 0, else 0."""
         zero = self.constant(0.0, x.shape)
@@ -434,8 +439,7 @@ class Program:
         def back(gradient: Value) -> Value:
             def backward(counter: Value, carried: list[Value]) -> list[Value]:
                 outer, sums = carried
-                last = m.constant(trips - 1, (), "i32")
-                index = m.emit(f"subtract {last.name}, {counter.name} : {{type}}", (), "i32")
+                index = m.from_last(counter, trips)
                 kept = [m.slice_at(s, index) for s in stacks]
                 inner = m.binary("multiply", outer, kept[-1])
                 if wide:
@@ -470,9 +474,7 @@ class Program:
         def back(gradient: Value) -> Value:
             def backward(counter: Value, carried: list[Value]) -> list[Value]:
                 outer, total = carried
-                index = counter
-                if not upwards:
-                    index = m.emit(f"subtract {m.constant(trips - 1, (), 'i32').name}, {counter.name} : {{type}}", (), "i32")
+                index = counter if upwards else m.from_last(counter, trips)
                 before, slope, sine, cosine = (m.slice_at(s, index) for s in stacks)
                 inner = m.binary("add", m.binary("multiply", outer, slope), m.scale(m.binary("multiply", sine, cosine), 1e-2))
                 total = m.binary("add", total, m.dot(before, inner, 0, 0))
