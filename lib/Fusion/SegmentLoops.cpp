@@ -20,7 +20,9 @@
 //
 // Round i of the forward loop writes what is carried into it at (i + s - 1)/s,
 // so that the last to write at k is round k*s; what is written behind the start
-// of the last segment is never read.
+// of the last segment is never read. Where s does not divide T, the last
+// segment is shorter and stands beside the loop over the others: before it, if
+// the backward loop reads downwards, else behind it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +61,12 @@ Value asInteger(ImplicitLocOpBuilder &builder, Value round, Type type) {
   return ConvertOp::create(builder, type, round);
 }
 
+/// The rounds of a loop from the last to the first.
+Value countDown(ImplicitLocOpBuilder &builder, int64_t rounds, Value round) {
+  return SubtractOp::create(builder, scalarConstant(builder, rounds - 1),
+                            round);
+}
+
 /// A pair that saves less than this part of its stacks stays as it is.
 constexpr int64_t leastShare = 10;
 
@@ -71,26 +79,38 @@ public:
 
 private:
   void collectRounds();
+  int64_t bytesFor(int64_t rounds) const;
   int64_t chooseLength();
-  SmallVector<Value> runAgain(ImplicitLocOpBuilder &builder, Value segment);
+  SmallVector<Value> runAgain(ImplicitLocOpBuilder &builder, Value segment,
+                              int64_t rounds);
+  SmallVector<Value> runBackwardRound(ImplicitLocOpBuilder &builder,
+                                      Value number, Value place,
+                                      ValueRange values,
+                                      ArrayRef<Value> slices);
+  SmallVector<Value> runBackward(ImplicitLocOpBuilder &builder, Value segment,
+                                 int64_t rounds, Value first,
+                                 ValueRange values);
   void rebuildBackward();
   void dropStacks(WhileOp keeping);
 
   CountedLoop forward, backward;
   Value index; // of the backward round
+  bool upwards = false;
   /// Stacks that only the backward loop reads.
   SmallVector<LoopPair::Residual> residuals;
   /// What runs again, in the order of the forward round, and the positions of
   /// what is carried to it.
   SmallVector<Operation *> again;
   llvm::SetVector<unsigned> carried;
-  int64_t length = 0, segments = 0, saved = 0;
+  int64_t ofRound = 0, ofCarried = 0; // bytes
+  int64_t length = 0, saved = 0;
   /// The stacks of carried values: constants until the forward loop has them.
   SmallVector<Value> kept;
 };
 
 Segmentation::Segmentation(LoopPair pair)
-    : forward(pair.forward), backward(pair.backward), index(pair.index) {
+    : forward(pair.forward), backward(pair.backward), index(pair.index),
+      upwards(pair.backward.visitsUpwards(pair.index)) {
   for (LoopPair::Residual &residual : pair.residuals) {
     Value result = forward.loop()->getResult(residual.stack.position);
     size_t users = llvm::range_size(result.getUsers());
@@ -128,45 +148,59 @@ void Segmentation::collectRounds() {
       again.push_back(&op);
 }
 
+/// What is stacked with that many rounds in a segment.
+int64_t Segmentation::bytesFor(int64_t rounds) const {
+  return (llvm::divideCeil(forward.trips(), rounds) + 1) * ofCarried +
+         rounds * ofRound;
+}
+
 /// The number of rounds in a segment for which least is kept; 0 if few bytes
-/// are saved or a round must not run twice.
+/// are saved or a round must not run twice. A shorter last segment is more code
+/// and has to be worth it.
 int64_t Segmentation::chooseLength() {
   if (!llvm::all_of(again, isMemoryEffectFree))
     return 0;
-  int64_t ofRound = 0, ofCarried = 0;
   for (const LoopPair::Residual &residual : residuals)
     ofRound += storedBytes(residual.stack.update().getType());
   for (unsigned position : carried)
     ofCarried += storedBytes(forward.body().getArgument(position).getType());
-  int64_t trips = forward.trips(), best = 0;
-  int64_t least = trips * ofRound;
+  const int64_t trips = forward.trips(), whole = trips * ofRound;
+  int64_t best = 0, least = whole, bestDivisor = 0, leastOfDivisors = whole;
   for (int64_t rounds = 2; rounds <= trips / 2; ++rounds) {
-    int64_t bytes = (trips / rounds + 1) * ofCarried + rounds * ofRound;
-    if (trips % rounds == 0 && bytes < least) {
+    int64_t bytes = bytesFor(rounds);
+    if (bytes < least) {
       least = bytes;
       best = rounds;
     }
+    if (trips % rounds == 0 && bytes < leastOfDivisors) {
+      leastOfDivisors = bytes;
+      bestDivisor = rounds;
+    }
   }
-  saved = trips * ofRound - least;
-  return saved >= trips * ofRound / leastShare ? best : 0;
+  if (bestDivisor && leastOfDivisors - least < leastOfDivisors / leastShare) {
+    least = leastOfDivisors;
+    best = bestDivisor;
+  }
+  saved = whole - least;
+  return saved >= whole / leastShare ? best : 0;
 }
 
 /// Runs the rounds of a segment of the forward loop; returns their slices.
 SmallVector<Value> Segmentation::runAgain(ImplicitLocOpBuilder &builder,
-                                          Value segment) {
+                                          Value segment, int64_t rounds) {
   SmallVector<Value> starts;
   for (Value stack : kept)
     starts.push_back(sliceAt(builder, stack, /*dimension=*/0, segment));
   for (const LoopPair::Residual &residual : residuals) {
     auto type = cast<RankedTensorType>(residual.stack.update().getType());
     SmallVector<int64_t> shape(type.getShape());
-    shape.front() = length;
+    shape.front() = rounds;
     starts.push_back(zeros(builder, type.clone(shape)));
   }
   Value first =
       MultiplyOp::create(builder, segment, scalarConstant(builder, length));
   SmallVector<Value> results = buildCountedLoop(
-      builder, length, starts, [&](Value round, ValueRange values) {
+      builder, rounds, starts, [&](Value round, ValueRange values) {
         IRMapping mapping;
         mapping.map(forward.counter(),
                     asInteger(builder, AddOp::create(builder, first, round),
@@ -192,70 +226,90 @@ SmallVector<Value> Segmentation::runAgain(ImplicitLocOpBuilder &builder,
   return SmallVector<Value>(ArrayRef(results).drop_front(carried.size()));
 }
 
+/// Runs backward round `number` on the values that it carries besides the
+/// counter; its slices are those at `place`.
+SmallVector<Value> Segmentation::runBackwardRound(ImplicitLocOpBuilder &builder,
+                                                  Value number, Value place,
+                                                  ValueRange values,
+                                                  ArrayRef<Value> slices) {
+  IRMapping mapping;
+  mapping.map(backward.counter(),
+              asInteger(builder, number, backward.counter().getType()));
+  unsigned next = 0;
+  for (BlockArgument argument : backward.body().getArguments())
+    if (argument != backward.counter())
+      mapping.map(argument, values[next++]);
+  llvm::DenseMap<Operation *, Value> stackOf;
+  for (auto [residual, slice] : llvm::zip_equal(residuals, slices))
+    for (DynamicSliceOp reader : residual.readers)
+      stackOf[reader] = slice;
+  for (Operation &op : backward.body().without_terminator()) {
+    Value stack = stackOf.lookup(&op);
+    if (!stack) {
+      builder.clone(op, mapping);
+      continue;
+    }
+    auto reader = cast<DynamicSliceOp>(op);
+    auto type = cast<RankedTensorType>(reader.getType());
+    mapping.map(reader.getResult(),
+                DynamicSliceOp::create(
+                    builder, type, stack,
+                    startAt(builder, type.getRank(), /*dimension=*/0, place),
+                    reader.getSliceSizes()));
+  }
+  SmallVector<Value> results;
+  for (auto [argument, value] :
+       llvm::zip_equal(backward.body().getArguments(),
+                       backward.body().getTerminator()->getOperands()))
+    if (argument != backward.counter())
+      results.push_back(mapping.lookupOrDefault(value));
+  return results;
+}
+
+/// Runs the backward rounds from `first` on that read a segment.
+SmallVector<Value> Segmentation::runBackward(ImplicitLocOpBuilder &builder,
+                                             Value segment, int64_t rounds,
+                                             Value first, ValueRange values) {
+  SmallVector<Value> slices = runAgain(builder, segment, rounds);
+  return buildCountedLoop(
+      builder, rounds, values, [&](Value round, ValueRange inner) {
+        Value place = upwards ? round : countDown(builder, rounds, round);
+        return runBackwardRound(builder, AddOp::create(builder, first, round),
+                                place, inner, slices);
+      });
+}
+
 /// Replaces the backward loop by one over segments.
 void Segmentation::rebuildBackward() {
   WhileOp loop = backward.loop();
   unsigned counter = cast<BlockArgument>(backward.counter()).getArgNumber();
-  SmallVector<Value> starts(loop->getOperands());
-  starts.erase(starts.begin() + counter);
+  SmallVector<Value> values(loop->getOperands());
+  values.erase(values.begin() + counter);
   ImplicitLocOpBuilder builder(loop.getLoc(), loop);
-  const bool upwards = backward.visitsUpwards(index);
-  auto last = [&](int64_t count, Value round) -> Value {
-    if (upwards)
-      return round;
-    return SubtractOp::create(builder, scalarConstant(builder, count - 1),
-                              round);
+  const int64_t whole = backward.trips() / length;
+  const int64_t rest = backward.trips() % length;
+  auto runRest = [&](int64_t first) {
+    if (rest)
+      values = runBackward(builder, scalarConstant(builder, whole), rest,
+                           scalarConstant(builder, first), values);
   };
-  auto runRound = [&](Value number, Value round, ValueRange values,
-                      ArrayRef<Value> slices) {
-    IRMapping mapping;
-    mapping.map(backward.counter(),
-                asInteger(builder, number, backward.counter().getType()));
-    unsigned next = 0;
-    for (BlockArgument argument : backward.body().getArguments())
-      if (argument != backward.counter())
-        mapping.map(argument, values[next++]);
-    Value at = last(length, round);
-    llvm::DenseMap<Operation *, Value> stackOf;
-    for (auto [residual, slice] : llvm::zip_equal(residuals, slices))
-      for (DynamicSliceOp reader : residual.readers)
-        stackOf[reader] = slice;
-    for (Operation &op : backward.body().without_terminator()) {
-      Value stack = stackOf.lookup(&op);
-      if (!stack) {
-        builder.clone(op, mapping);
-        continue;
-      }
-      auto reader = cast<DynamicSliceOp>(op);
-      auto type = cast<RankedTensorType>(reader.getType());
-      mapping.map(reader.getResult(),
-                  DynamicSliceOp::create(
-                      builder, type, stack,
-                      startAt(builder, type.getRank(), /*dimension=*/0, at),
-                      reader.getSliceSizes()));
-    }
-    SmallVector<Value> results;
-    for (auto [position, value] :
-         llvm::enumerate(backward.body().getTerminator()->getOperands()))
-      if (position != counter)
-        results.push_back(mapping.lookupOrDefault(value));
-    return results;
-  };
-  SmallVector<Value> results = buildCountedLoop(
-      builder, segments, starts, [&](Value done, ValueRange values) {
-        SmallVector<Value> slices = runAgain(builder, last(segments, done));
+  if (!upwards)
+    runRest(0);
+  values = buildCountedLoop(
+      builder, whole, values, [&](Value done, ValueRange inner) {
+        Value segment = upwards ? done : countDown(builder, whole, done);
         Value first =
             MultiplyOp::create(builder, done, scalarConstant(builder, length));
-        return buildCountedLoop(
-            builder, length, values, [&](Value round, ValueRange inner) {
-              return runRound(AddOp::create(builder, first, round), round,
-                              inner, slices);
-            });
+        if (!upwards && rest)
+          first = AddOp::create(builder, first, scalarConstant(builder, rest));
+        return runBackward(builder, segment, length, first, inner);
       });
-  results.insert(results.begin() + counter,
-                 asInteger(builder, scalarConstant(builder, backward.trips()),
-                           backward.counter().getType()));
-  loop->replaceAllUsesWith(results);
+  if (upwards)
+    runRest(whole * length);
+  values.insert(values.begin() + counter,
+                asInteger(builder, scalarConstant(builder, backward.trips()),
+                          backward.counter().getType()));
+  loop->replaceAllUsesWith(values);
   loop->erase();
 }
 
@@ -277,15 +331,14 @@ int64_t Segmentation::run() {
   length = chooseLength();
   if (!length)
     return 0;
-  segments = forward.trips() / length;
-
   WhileOp loop = forward.loop();
   ImplicitLocOpBuilder builder(loop.getLoc(), loop);
   SmallVector<Value> starts;
   for (unsigned position : carried) {
     auto type =
         cast<RankedTensorType>(forward.body().getArgument(position).getType());
-    SmallVector<int64_t> shape = {segments + 1};
+    SmallVector<int64_t> shape = {
+        int64_t(llvm::divideCeil(forward.trips(), length)) + 1};
     llvm::append_range(shape, type.getShape());
     starts.push_back(zeros(builder, type.clone(shape)));
   }

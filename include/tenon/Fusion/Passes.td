@@ -163,9 +163,11 @@ def SegmentLoopsPass : Pass<"fusion-segment-loops", "::mlir::func::FuncOp"> {
     only what it carries, at the start of each of T/s segments of s rounds. The
     backward loop runs over segments: each runs the rounds of the forward loop
     again, stacking the slices of this segment, and then its backward rounds.
-    s is the divisor of T for which least is stacked; pairs that would stack
-    hardly less stay. `step.segment_savings` on the function says how many bytes
-    each pair stacks less.
+    s is the divisor of T for which least is stacked, or another number for
+    which a tenth less is; the last segment is then shorter and stands beside
+    the loop over the others. Pairs that would stack hardly less stay.
+    `step.segment_savings` on the function says how many bytes each pair stacks
+    less.
 
     ```mlir
     // before
