@@ -218,7 +218,7 @@ void Compilation::addAlternative(OwningOpRef<ModuleOp> grouped) {
 
 /// Leaves the groups whole in one, and groups the step again at higher levels,
 /// if its loops then stack less, and with the pairs of the lowest and the
-/// highest of them cut into segments.
+/// highest of them cut into segments, as deep as it helps.
 ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
   auto savings = [](ModuleOp grouped, StringRef of) {
     auto main = grouped.lookupSymbol<func::FuncOp>("main");
@@ -245,15 +245,20 @@ ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
   }
   if (levels.size() > 2)
     levels.erase(levels.begin() + 1, levels.end() - 1);
-  for (int64_t level : levels) {
-    OwningOpRef<ModuleOp> grouped = step->clone();
-    if (ExitCode code =
-            group(*grouped, {.loopLevel = level, .segmentLoops = true});
-        code != exitOk)
-      return code;
-    if (savings(*grouped, step::segmentSavingsAttrName))
+  for (int64_t level : levels)
+    for (int64_t depth = 1; depth <= fusion::mostSegmentDepth; ++depth) {
+      OwningOpRef<ModuleOp> grouped = step->clone();
+      if (ExitCode code =
+              group(*grouped, {.loopLevel = level, .segmentDepth = depth});
+          code != exitOk)
+        return code;
+      if (!savings(*grouped, step::segmentSavingsAttrName))
+        break;
+      bool canNest = bool(savings(*grouped, step::segmentsCanNestAttrName));
       addAlternative(std::move(grouped));
-  }
+      if (!canNest)
+        break;
+    }
   return exitOk;
 }
 

@@ -163,6 +163,7 @@ private:
     // What the passes note is not for XLA.
     auto main = step->lookupSymbol<func::FuncOp>("main");
     main->removeAttr(step::loopSavingsAttrName);
+    main->removeAttr(step::segmentsCanNestAttrName);
     if (!main->removeAttr(step::segmentSavingsAttrName) && segments)
       return std::nullopt;
     return codegen::planForXla(*step, asked,

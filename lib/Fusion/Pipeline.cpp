@@ -18,8 +18,9 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
     functions.addPass(
         createRecomputeAcrossLoopsPass({/*level=*/options.loopLevel}));
     functions.addPass(createUpdateInLoopsPass());
-    if (options.segmentLoops)
-      functions.addPass(createSegmentLoopsPass());
+    if (options.segmentDepth)
+      functions.addPass(
+          createSegmentLoopsPass({/*depth=*/options.segmentDepth}));
   }
   functions.addPass(createSplitReductionsPass());
   functions.addPass(

@@ -67,20 +67,31 @@ Value countDown(ImplicitLocOpBuilder &builder, int64_t rounds, Value round) {
                             round);
 }
 
-/// A pair that saves less than this part of its stacks stays as it is.
-constexpr int64_t leastShare = 10;
+/// Whether enough less is stacked, a tenth.
+bool isWorth(int64_t before, int64_t after) {
+  return before - after >= std::max<int64_t>(before / 10, 1);
+}
+
+/// How a pair is cut.
+struct Cut {
+  int64_t rounds = 0; // in a segment; 0 if the pair stays whole
+  int64_t depth = 0;  // at most that deep
+  int64_t bytes = 0;  // stacked
+};
 
 class Segmentation {
 public:
   explicit Segmentation(LoopPair pair);
 
-  /// The bytes saved; 0, and nothing changed, if they are few.
-  int64_t run();
+  /// Cuts at most `depth` deep. The bytes saved; 0, and nothing changed, if
+  /// they are few.
+  int64_t run(int64_t depth);
+  /// Whether less would be stacked if the segments were cut once more.
+  bool canNest() const { return nests; }
 
 private:
   void collectRounds();
-  int64_t bytesFor(int64_t rounds) const;
-  int64_t chooseLength();
+  Cut cut(int64_t trips, int64_t depth) const;
   SmallVector<Value> runAgain(ImplicitLocOpBuilder &builder, Value segment,
                               int64_t rounds);
   SmallVector<Value> runBackwardRound(ImplicitLocOpBuilder &builder,
@@ -103,9 +114,12 @@ private:
   SmallVector<Operation *> again;
   llvm::SetVector<unsigned> carried;
   int64_t ofRound = 0, ofCarried = 0; // bytes
-  int64_t length = 0, saved = 0;
-  /// The stacks of carried values: constants until the forward loop has them.
+  int64_t length = 0;                 // of a segment
+  bool nests = false;
+  /// The stacks of carried values.
   SmallVector<Value> kept;
+  /// The loops that run the rounds of a segment again.
+  SmallVector<WhileOp> inner;
 };
 
 Segmentation::Segmentation(LoopPair pair)
@@ -148,41 +162,29 @@ void Segmentation::collectRounds() {
       again.push_back(&op);
 }
 
-/// What is stacked with that many rounds in a segment.
-int64_t Segmentation::bytesFor(int64_t rounds) const {
-  return (llvm::divideCeil(forward.trips(), rounds) + 1) * ofCarried +
-         rounds * ofRound;
-}
-
-/// The number of rounds in a segment for which least is kept; 0 if few bytes
-/// are saved or a round must not run twice. A shorter last segment is more code
-/// and has to be worth it.
-int64_t Segmentation::chooseLength() {
-  if (!llvm::all_of(again, isMemoryEffectFree))
-    return 0;
-  for (const LoopPair::Residual &residual : residuals)
-    ofRound += storedBytes(residual.stack.update().getType());
-  for (unsigned position : carried)
-    ofCarried += storedBytes(forward.body().getArgument(position).getType());
-  const int64_t trips = forward.trips(), whole = trips * ofRound;
-  int64_t best = 0, least = whole, bestDivisor = 0, leastOfDivisors = whole;
+/// The cut for which least is stacked. A shorter last segment is more code and
+/// a deeper cut more time: both have to be worth it.
+Cut Segmentation::cut(int64_t trips, int64_t depth) const {
+  if (depth == 0)
+    return {/*rounds=*/0, /*depth=*/0, trips * ofRound};
+  const Cut shallower = cut(trips, depth - 1);
+  Cut best = shallower, bestDivisor = shallower;
   for (int64_t rounds = 2; rounds <= trips / 2; ++rounds) {
-    int64_t bytes = bytesFor(rounds);
-    if (bytes < least) {
-      least = bytes;
-      best = rounds;
-    }
-    if (trips % rounds == 0 && bytes < leastOfDivisors) {
-      leastOfDivisors = bytes;
-      bestDivisor = rounds;
-    }
+    const int64_t segments = llvm::divideCeil(trips, rounds);
+    const bool divides = trips % rounds == 0;
+    // With as many segments, the shorter ones are better.
+    if (!divides && int64_t(llvm::divideCeil(trips, rounds - 1)) == segments)
+      continue;
+    Cut candidate = {rounds, depth,
+                     (segments + 1) * ofCarried + cut(rounds, depth - 1).bytes};
+    if (candidate.bytes < best.bytes)
+      best = candidate;
+    if (divides && candidate.bytes < bestDivisor.bytes)
+      bestDivisor = candidate;
   }
-  if (bestDivisor && leastOfDivisors - least < leastOfDivisors / leastShare) {
-    least = leastOfDivisors;
+  if (!isWorth(bestDivisor.bytes, best.bytes))
     best = bestDivisor;
-  }
-  saved = whole - least;
-  return saved >= whole / leastShare ? best : 0;
+  return isWorth(shallower.bytes, best.bytes) ? best : shallower;
 }
 
 /// Runs the rounds of a segment of the forward loop; returns their slices.
@@ -223,6 +225,7 @@ SmallVector<Value> Segmentation::runAgain(ImplicitLocOpBuilder &builder,
         }
         return next;
       });
+  inner.push_back(results.back().getDefiningOp<WhileOp>());
   return SmallVector<Value>(ArrayRef(results).drop_front(carried.size()));
 }
 
@@ -324,13 +327,23 @@ void Segmentation::dropStacks(WhileOp keeping) {
   keeping->erase();
 }
 
-int64_t Segmentation::run() {
+int64_t Segmentation::run(int64_t depth) {
   if (residuals.empty())
     return 0;
   collectRounds();
-  length = chooseLength();
-  if (!length)
+  if (!llvm::all_of(again, isMemoryEffectFree))
     return 0;
+  for (const LoopPair::Residual &residual : residuals)
+    ofRound += storedBytes(residual.stack.update().getType());
+  for (unsigned position : carried)
+    ofCarried += storedBytes(forward.body().getArgument(position).getType());
+  const Cut chosen = cut(forward.trips(), depth);
+  if (!chosen.rounds)
+    return 0;
+  const int64_t saved = forward.trips() * ofRound - chosen.bytes;
+  nests = cut(forward.trips(), depth + 1).bytes < chosen.bytes;
+  length = chosen.rounds;
+
   WhileOp loop = forward.loop();
   ImplicitLocOpBuilder builder(loop.getLoc(), loop);
   SmallVector<Value> starts;
@@ -364,6 +377,9 @@ int64_t Segmentation::run() {
   llvm::append_range(kept, keeping->getResults().take_back(carried.size()));
   rebuildBackward();
   dropStacks(keeping);
+  for (WhileOp segment : inner)
+    if (std::optional<LoopPair> pair = LoopPair::find(segment))
+      Segmentation(*std::move(pair)).run(chosen.depth - 1);
   return saved;
 }
 
@@ -373,41 +389,48 @@ struct SegmentLoops : public fusion::impl::SegmentLoopsPassBase<SegmentLoops> {
   void runOnOperation() override {
     // Inner loops first, since what an outer loop holds is copied; else in the
     // order of the program.
-    std::map<size_t, SmallVector<WhileOp>, std::greater<>> loopsAt; // by depth
+    std::map<size_t, SmallVector<WhileOp>, std::greater<>> loopsAt; // by level
     getOperation().walk([&](WhileOp loop) {
-      size_t depth = 0;
+      size_t level = 0;
       for (Operation *op = loop; op; op = op->getParentOp())
-        ++depth;
-      loopsAt[depth].push_back(loop);
+        ++level;
+      loopsAt[level].push_back(loop);
     });
     llvm::DenseSet<Operation *> replaced;
     SmallVector<int64_t> savings; // of each pair
-    for (auto &[depth, loops] : loopsAt)
+    bool canNest = false;
+    for (auto &[level, loops] : loopsAt)
       for (WhileOp loop : loops)
         if (!replaced.contains(loop))
-          if (int64_t saved = segment(loop, replaced))
+          if (int64_t saved = segment(loop, replaced, canNest))
             savings.push_back(saved);
     if (savings.empty())
       return;
-    getOperation()->setAttr(
-        step::segmentSavingsAttrName,
-        Builder(&getContext()).getDenseI64ArrayAttr(savings));
+    Builder builder(&getContext());
+    getOperation()->setAttr(step::segmentSavingsAttrName,
+                            builder.getDenseI64ArrayAttr(savings));
+    if (canNest)
+      getOperation()->setAttr(step::segmentsCanNestAttrName,
+                              builder.getUnitAttr());
     // Indices that only reads of the former stacks needed.
     IRRewriter rewriter(&getContext());
     (void)runRegionDCE(rewriter, getOperation()->getRegions());
   }
 
   /// The bytes saved, if this is a forward loop; its partner is replaced then.
-  static int64_t segment(WhileOp loop, llvm::DenseSet<Operation *> &replaced) {
+  int64_t segment(WhileOp loop, llvm::DenseSet<Operation *> &replaced,
+                  bool &canNest) {
     std::optional<LoopPair> pair = LoopPair::find(loop);
     if (!pair)
       return 0;
     Location location = loop.getLoc();
     Operation *partner = pair->backward.loop();
-    int64_t saved = Segmentation(*std::move(pair)).run();
+    Segmentation segmentation(*std::move(pair));
+    int64_t saved = segmentation.run(depth);
     if (!saved)
       return 0;
     replaced.insert(partner);
+    canNest |= segmentation.canNest();
     remark::passed(location, remark::RemarkOpts::name("Saved").category(
                                  "fusion-segment-loops"))
         << remark::metric("Bytes", saved);

@@ -23,6 +23,17 @@
 // CHECK: func.func @shifted_kept
 // CHECK-NOT: step.segment_savings
 
+// Many rounds are worth cutting again, and once more; of twelve they are not.
+// RUN: sed 's/12x8/500x8/g; s/dense<12>/dense<500>/; s/dense<11>/dense<499>/' %s > %t.500.mlir
+// RUN: tenon-opt %t.500.mlir --fusion-segment-loops=depth=3 -o %t.mlir
+// RUN: FileCheck %s < %t.mlir
+// RUN: FileCheck %s --check-prefix=DEEP < %t.mlir
+// RUN: tenon run --reference %t.mlir
+// RUN: tenon run %t.mlir
+// DEEP-COUNT-3: array<i64: 15{{[0-9]*}}>}
+// RUN: tenon-opt %t.500.mlir --fusion-segment-loops | FileCheck %s --check-prefix=ONCE
+// ONCE-COUNT-3: step.segments_can_nest
+
 func.func @main() {
   %x = stablehlo.constant dense<[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]> : tensor<8xf32>
   %0:2 = func.call @upwards(%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<12x8xf32>)

@@ -43,11 +43,13 @@ struct FusionOptions {
   /// How much is computed again between loops rather than stacked: 0 for what
   /// costs next to nothing, up to mostLoopLevel for all there is.
   int64_t loopLevel = 0;
-  /// Whether pairs of loops keep what is carried once per segment of rounds.
-  bool segmentLoops = false;
+  /// How deep pairs of loops are cut into segments of rounds, which keep what
+  /// is carried once.
+  int64_t segmentDepth = 0;
 };
 
 constexpr int64_t mostLoopLevel = 5;
+constexpr int64_t mostSegmentDepth = 3;
 
 /// Step form to grouped form.
 void buildFusionPipeline(mlir::OpPassManager &passes,

@@ -165,9 +165,11 @@ def SegmentLoopsPass : Pass<"fusion-segment-loops", "::mlir::func::FuncOp"> {
     again, stacking the slices of this segment, and then its backward rounds.
     s is the divisor of T for which least is stacked, or another number for
     which a tenth less is; the last segment is then shorter and stands beside
-    the loop over the others. Pairs that would stack hardly less stay.
-    `step.segment_savings` on the function says how many bytes each pair stacks
-    less.
+    the loop over the others. Pairs that would stack hardly less stay. With
+    `depth` above 1 the pair of loops that a segment runs is cut as well where a
+    tenth less is stacked. `step.segment_savings` on the function says how many
+    bytes each pair stacks less, `step.segments_can_nest` that a depth more
+    would help.
 
     ```mlir
     // before
@@ -279,6 +281,11 @@ def SegmentLoopsPass : Pass<"fusion-segment-loops", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"depth", "depth", "int64_t", "1",
+           "how often the rounds of a segment may be cut into segments again, "
+           "each time for one more run of the forward loop">,
+  ];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 

@@ -81,6 +81,10 @@ inline constexpr llvm::StringLiteral loopSavingsAttrName = "step.loop_savings";
 /// On @main: bytes that each pair of loops cut into segments stacks less.
 inline constexpr llvm::StringLiteral segmentSavingsAttrName =
     "step.segment_savings";
+/// On @main, unit: a pair would stack a tenth less if its segments were cut
+/// once more.
+inline constexpr llvm::StringLiteral segmentsCanNestAttrName =
+    "step.segments_can_nest";
 /// On a grouped module whose loops compute values again for a budget: {bytes,
 /// nanoseconds} of the plan that keeps everything.
 inline constexpr llvm::StringLiteral keepingEverythingAttrName =
