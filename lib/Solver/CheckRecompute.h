@@ -14,10 +14,36 @@
 #include "tenon/Solver/RecomputeChoice.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
 
 namespace tenon::solver::judge {
 
 using Wide = __int128;
+
+/// Lists of numbers, one per key, in one array: ascending, without repetitions.
+class Lists {
+public:
+  Lists(size_t keys, std::vector<std::pair<int32_t, int32_t>> pairs)
+      : begin(keys + 1, 0) {
+    std::sort(pairs.begin(), pairs.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    numbers.reserve(pairs.size());
+    for (auto [key, number] : pairs) {
+      ++begin[key + 1];
+      numbers.push_back(number);
+    }
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  }
+  std::span<const int32_t> operator[](size_t key) const {
+    return std::span(numbers).subspan(begin[key], begin[key + 1] - begin[key]);
+  }
+
+private:
+  std::vector<uint32_t> begin;
+  std::vector<int32_t> numbers;
+};
 
 /// The problem's edges sorted both ways, without the solver's graph. Beside the
 /// nodes there are the saves and loads of variants, beside the values their
@@ -28,47 +54,28 @@ struct Tables {
 
   const RecomputeProblem &problem;
   int32_t nodes;
-  int32_t copies;                              // the first copy
-  std::vector<std::vector<int32_t>> reads;     // operation -> values
-  std::vector<std::vector<int32_t>> produces;  // operation -> values
-  std::vector<std::vector<int32_t>> consumers; // value -> nodes
-  std::vector<int64_t> sizes;                  // of values; views have none
-  std::vector<int32_t> loopOf;                 // node -> loop or -1
-  std::vector<std::vector<int32_t>> variants;  // value -> variants
+  int32_t copies;              // the first copy
+  Lists reads;                 // operation -> values
+  Lists produces;              // operation -> values
+  Lists consumers;             // value -> nodes
+  std::vector<int64_t> sizes;  // of values; views have none
+  std::vector<int32_t> loopOf; // node -> loop or -1
+  Lists variants;              // value -> variants
 
   explicit Tables(const RecomputeProblem &problem)
       : problem(problem), nodes(static_cast<int32_t>(problem.nodes.size())),
-        copies(problem.valueCount()), reads(problem.operationCount()),
-        produces(problem.operationCount()), consumers(problem.valueCount()),
-        loopOf(nodes, -1), variants(problem.valueCount()) {
-    for (int32_t value = 0; value < problem.valueCount(); ++value) {
-      produces[problem.producer(value)].push_back(value);
+        copies(problem.valueCount()),
+        reads(problem.operationCount(), readsOf(problem, false)),
+        produces(problem.operationCount(), productsOf(problem)),
+        consumers(problem.valueCount(), readsOf(problem, true)),
+        loopOf(nodes, -1), variants(problem.valueCount(), variantsOf(problem)) {
+    sizes.reserve(copies + problem.variants.size());
+    for (int32_t value = 0; value < copies; ++value)
       sizes.push_back(problem.bytes(value));
-    }
-    // A reader of a view reads what lies under it, down to the bottom.
-    std::vector<int32_t> under(problem.valueCount(), -1);
-    for (auto [value, base] : problem.aliases) {
-      under[value] = base;
+    for (auto [value, base] : problem.aliases)
       sizes[value] = 0;
-    }
-    for (auto [value, consumer] : problem.edges)
-      for (int32_t read = value; read >= 0; read = under[read])
-        reads[consumer].push_back(read);
-    for (int32_t node = 0; node < nodes; ++node) {
-      std::sort(reads[node].begin(), reads[node].end());
-      reads[node].erase(std::unique(reads[node].begin(), reads[node].end()),
-                        reads[node].end());
-      for (int32_t value : reads[node])
-        consumers[value].push_back(node);
-    }
-    for (size_t i = 0; i < problem.variants.size(); ++i) {
-      const RecomputeProblem::Variant &variant = problem.variants[i];
-      auto copy = static_cast<int32_t>(copies + i);
+    for (const RecomputeProblem::Variant &variant : problem.variants)
       sizes.push_back(variant.bytes);
-      variants[variant.value].push_back(static_cast<int32_t>(i));
-      reads[problem.saveOf(i)] = produces[problem.loadOf(i)] = {variant.value};
-      reads[problem.loadOf(i)] = produces[problem.saveOf(i)] = {copy};
-    }
     for (size_t i = 0; i < problem.loops.size(); ++i)
       loopOf[problem.loops[i].forward] = loopOf[problem.loops[i].backward] =
           static_cast<int32_t>(i);
@@ -138,6 +145,47 @@ struct Tables {
       least = least < 0 ? term : std::min(least, term);
     }
     return least;
+  }
+
+private:
+  using Pairs = std::vector<std::pair<int32_t, int32_t>>;
+
+  /// What operations read, by operation; or, for nodes alone, by value.
+  static Pairs readsOf(const RecomputeProblem &problem, bool byValue) {
+    // A reader of a view reads what lies under it, down to the bottom.
+    std::vector<int32_t> under(problem.valueCount(), -1);
+    for (auto [value, base] : problem.aliases)
+      under[value] = base;
+    Pairs pairs;
+    pairs.reserve(problem.edges.size());
+    for (auto [value, consumer] : problem.edges)
+      for (int32_t read = value; read >= 0; read = under[read])
+        pairs.push_back(byValue ? std::pair(read, consumer)
+                                : std::pair(consumer, read));
+    for (size_t i = 0; !byValue && i < problem.variants.size(); ++i) {
+      pairs.push_back({problem.saveOf(i), problem.variants[i].value});
+      pairs.push_back(
+          {problem.loadOf(i), static_cast<int32_t>(problem.valueCount() + i)});
+    }
+    return pairs;
+  }
+  static Pairs productsOf(const RecomputeProblem &problem) {
+    Pairs pairs;
+    pairs.reserve(problem.valueCount());
+    for (int32_t value = 0; value < problem.valueCount(); ++value)
+      pairs.push_back({problem.producer(value), value});
+    for (size_t i = 0; i < problem.variants.size(); ++i) {
+      pairs.push_back(
+          {problem.saveOf(i), static_cast<int32_t>(problem.valueCount() + i)});
+      pairs.push_back({problem.loadOf(i), problem.variants[i].value});
+    }
+    return pairs;
+  }
+  static Pairs variantsOf(const RecomputeProblem &problem) {
+    Pairs pairs;
+    for (size_t i = 0; i < problem.variants.size(); ++i)
+      pairs.push_back({problem.variants[i].value, static_cast<int32_t>(i)});
+    return pairs;
   }
 };
 

@@ -86,7 +86,7 @@ evaluateCut(const Tables &tables, const CutClaim &claim,
     if (value < 0 || value >= problem.valueCount() || consumer < 0 ||
         consumer >= tables.nodes)
       return name + " does not exist";
-    const std::vector<int32_t> &reads = tables.reads[consumer];
+    std::span<const int32_t> reads = tables.reads[consumer];
     if (std::find(reads.begin(), reads.end(), value) == reads.end() ||
         !before[consumer] || present[value])
       return name + " is not in the network";
@@ -195,7 +195,7 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
     // What the next cut charges for holding, this one earns.
     nextPrices.assign(problem.valueCount(), 0);
     if (i < certificate.later.size()) {
-      const std::vector<int32_t> &next = tables.reads[claims[i + 1].cut];
+      std::span<const int32_t> next = tables.reads[claims[i + 1].cut];
       for (auto [value, amount] : certificate.later[i].prices) {
         if (value < 0 || value >= problem.valueCount() || amount < 0 ||
             nextPrices[value] != 0 || !before[problem.producer(value)] ||

@@ -53,12 +53,16 @@ tenon::solver::checkRecompute(const RecomputeProblem &problem,
       return std::string("an undecided problem has no plan");
     break;
   }
+  auto checkBounds = [&](const judge::Tables &limited) {
+    auto error = judge::checkBound(limited, solution.budget, false,
+                                   solution.bound, solution.certificate);
+    return error ? error
+                 : judge::checkBound(limited, solution.budget, true,
+                                     solution.anyOrderBound,
+                                     solution.anyOrderCertificate);
+  };
+  if (problem.loops.empty())
+    return checkBounds(tables);
   const RecomputeProblem fitting = withinBudget(tables, solution.budget);
-  judge::Tables limited(fitting);
-  if (auto error = judge::checkBound(limited, solution.budget, false,
-                                     solution.bound, solution.certificate))
-    return error;
-  return judge::checkBound(limited, solution.budget, true,
-                           solution.anyOrderBound,
-                           solution.anyOrderCertificate);
+  return checkBounds(judge::Tables(fitting));
 }

@@ -46,12 +46,12 @@ struct Chosen {
 } // namespace
 
 /// Walks the plan forwards: every node there, first runs by id, inputs there in
-/// time, transfers one after the other. Adds to `heldAt`, per position, what
+/// time, transfers one after the other. Adds to `heldAt` positions and what
 /// transfers keep in memory there.
 static std::optional<std::string>
 checkSteps(const Tables &tables, const Chosen &chosen,
            const std::vector<int32_t> &order, Wide &clock,
-           std::vector<std::vector<int32_t>> &heldAt) {
+           std::vector<std::pair<int32_t, int32_t>> &heldAt) {
   const RecomputeProblem &problem = tables.problem;
   struct Transfer {
     size_t position;
@@ -119,12 +119,12 @@ checkSteps(const Tables &tables, const Chosen &chosen,
     return "node " + std::to_string(fresh) + " never runs";
   // A transfer keeps both ends until the last operation that starts before its
   // end.
-  heldAt.assign(order.size(), {});
   for (const Transfer &transfer : transfers) {
     auto last = std::lower_bound(starts.begin(), starts.end(), transfer.end);
     if (last > starts.begin() + transfer.position + 1)
       for (int32_t held : {transfer.value, transfer.copy})
-        heldAt[last - starts.begin() - 1].push_back(held);
+        heldAt.push_back(
+            {static_cast<int32_t>(last - starts.begin() - 1), held});
   }
   return std::nullopt;
 }
@@ -142,9 +142,10 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
              std::to_string(solution.rows[i]);
   Chosen chosen(tables, solution.rows);
   Wide cost = 0;
-  std::vector<std::vector<int32_t>> heldAt;
-  if (auto error = checkSteps(tables, chosen, order, cost, heldAt))
+  std::vector<std::pair<int32_t, int32_t>> transfers;
+  if (auto error = checkSteps(tables, chosen, order, cost, transfers))
     return error;
+  const Lists heldAt(order.size(), std::move(transfers));
 
   // Walking backwards, a use not yet seen since the last computation met is the
   // last one: the value is live from its computation up to there.
@@ -153,9 +154,9 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
   for (size_t position = order.size(); position-- > 0;) {
     int32_t operation = order[position];
     Wide during = chosen.workspace[operation];
-    for (const std::vector<int32_t> *used :
-         {&tables.reads[operation], &std::as_const(heldAt[position])})
-      for (int32_t value : *used)
+    for (std::span<const int32_t> used :
+         {tables.reads[operation], heldAt[position]})
+      for (int32_t value : used)
         if (!wanted[value]) {
           wanted[value] = 1;
           live += chosen.bytes[value];

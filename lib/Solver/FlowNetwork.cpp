@@ -32,13 +32,14 @@ void FlowNetwork::build() {
   std::vector<int32_t> at(begin.begin(), begin.end() - 1);
   arcs.resize(2 * ends.size());
   place.clear();
+  place.reserve(ends.size());
   for (auto [from, to] : ends) {
     int32_t forward = at[from]++, backward = at[to]++;
     arcs[forward] = {to, backward, 0};
     arcs[backward] = {from, forward, 0};
     place.push_back(forward);
   }
-  ends = {};
+  std::vector<Ends>().swap(ends); // assigning {} would keep the memory
   level.resize(vertices);
   cursor.resize(vertices);
   queue.resize(vertices);
