@@ -140,6 +140,51 @@ static void raiseByFrontiers(const OrderingGraph &graph, int64_t work,
   }
 }
 
+/// Searches below the best peak until nothing is there, or the effort is spent:
+/// just below it, and half way down to what is known to be out of reach, in
+/// turns. A search just below the peak may be too hard where one farther down
+/// is not: then all that is shown is that no order gets that far.
+static void searchBelow(const OrderingGraph &graph, int64_t looks,
+                        OrderingSolution &solution) {
+  if (graph.operations > mostOperationsToSearch ||
+      solution.peak <= solution.bound)
+    return;
+  const OrderingDeferral deferral(graph);
+  const int64_t each = looks / 3;
+  int64_t low = solution.bound, tooHard = INT64_MAX;
+  bool fromTop = true;
+  while (low < solution.peak && looks > 0) {
+    int64_t high = std::min(solution.peak, tooHard);
+    int64_t target = fromTop ? solution.peak : low + (high - low + 1) / 2;
+    std::vector<int32_t> rank(graph.operations), order;
+    for (int32_t i = 0; i < graph.operations; ++i)
+      rank[solution.order[i]] = i;
+    int64_t some = std::min(looks, each);
+    looks -= some;
+    OrderSearch outcome =
+        searchOrder(graph, deferral, target, rank, some, order);
+    looks += some;
+    switch (outcome) {
+    case OrderSearch::Found:
+      solution.peak = peakOf(graph, order);
+      solution.order = std::move(order);
+      solution.method = "search";
+      fromTop = !fromTop;
+      break;
+    case OrderSearch::Exhausted:
+      low = solution.searchedBound = target;
+      fromTop = tooHard == INT64_MAX;
+      break;
+    case OrderSearch::Stopped:
+      if (target <= low + 1)
+        return;
+      tooHard = target;
+      fromTop = false;
+      break;
+    }
+  }
+}
+
 OrderingSolution tenon::solver::solveOrdering(const OrderingProblem &problem,
                                               const OrderingOptions &options) {
   OrderingSolution solution;
@@ -240,20 +285,6 @@ OrderingSolution tenon::solver::solveOrdering(const OrderingProblem &problem,
     raiseAlong(solution.order, options.boundWork);
   raiseByFrontiers(graph, options.boundWork, solution);
 
-  // Search below the best peak until nothing is there, or the effort is spent.
-  int64_t looks =
-      graph.operations <= mostOperationsToSearch ? options.searchLooks : 0;
-  while (solution.peak > solution.bound && looks > 0) {
-    std::vector<int32_t> rank(graph.operations), order;
-    for (int32_t i = 0; i < graph.operations; ++i)
-      rank[solution.order[i]] = i;
-    OrderSearch outcome = searchOrder(graph, solution.peak, rank, looks, order);
-    if (outcome == OrderSearch::Exhausted) {
-      solution.searchedBound = solution.peak;
-      break;
-    }
-    if (outcome == OrderSearch::Found)
-      offer(std::move(order), "search");
-  }
+  searchBelow(graph, options.searchLooks, solution);
   return solution;
 }

@@ -45,6 +45,14 @@ int runOrdering(Arguments arguments) {
   std::string frontier;
   for (int32_t operation : solution.certificate.frontier)
     frontier += (frontier.empty() ? "" : ", ") + std::to_string(operation);
+  std::string searched;
+  if (peak == bound)
+    searched = ", proved smallest";
+  else if (solution.searchedBound == solution.peak)
+    searched = ", no order is smaller (searched)";
+  else if (solution.searchedBound > 0)
+    searched = ", no order is below " + std::to_string(solution.searchedBound) +
+               " (searched)";
   if (json)
     std::printf("{\"status\": \"solved\", \"peak\": %lld, \"bound\": %lld, "
                 "\"certificate\": [%s], \"searched-bound\": %lld, "
@@ -54,10 +62,7 @@ int runOrdering(Arguments arguments) {
                 quoteJson(solution.method).c_str());
   else
     std::printf("peak %lld, bound %lld (%s)%s\n", peak, bound,
-                solution.method.c_str(),
-                peak == bound            ? ", proved smallest"
-                : solution.searchedBound ? ", no order is smaller (searched)"
-                                         : "");
+                solution.method.c_str(), searched.c_str());
   return exitSolved;
 }
 

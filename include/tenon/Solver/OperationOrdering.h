@@ -129,7 +129,7 @@ struct OrderingSolution {
   int64_t peak = 0;
   int64_t bound = 0;
   OrderingCertificate certificate;
-  /// The peak, if a search found no order below it; else 0. Reported as
+  /// If above 0: a search found that no order has a peak below it. Reported as
   /// searched: the checker does not repeat the search.
   int64_t searchedBound = 0;
   /// Which candidate won: "given", "list", ...

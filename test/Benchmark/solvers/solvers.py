@@ -221,7 +221,10 @@ class Bench:
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             peers, ours = [float(cell.removesuffix(" %")) for cell in cells[4:-4]], cells[-4]
             gap, _, proof = ours.partition(" %")
-            proof = " (searched: none is smaller)" if "smallest" in proof else ""
+            if "smallest" in proof:
+                proof = " (searched: none is smaller)"
+            elif "searched" in proof:
+                proof = f" (searched: none is below + {float(proof.split()[-1]):.2f} %)"
             name = f"ordering {cells[0]}, {cells[1]}, {cells[2]} operations"
             rows[name] = Row(
                 name, f"bound + {min(peers):.2f} %", "", f"bound + {gap} %{proof}", float(cells[-1]), cells[-2], f"{gap} %"

@@ -239,6 +239,17 @@ TEST(OperationOrdering, AGradientAndItsUpdateAreNoChoice) {
   EXPECT_EQ(solution.searchedBound, solution.peak);
 }
 
+TEST(OperationOrdering, WhatAValleyLeavesBehindIsNoChoice) {
+  // Without valleys and waiting operations, the search stops undecided here.
+  for (const OrderingProblem &problem :
+       {transformerStep(6, Weight::Gradients, 202),
+        branchingStep(24, Weight::Gradients, 203)}) {
+    OrderingSolution solution = solveOrdering(problem);
+    EXPECT_GT(solution.peak, solution.bound);
+    EXPECT_EQ(solution.searchedBound, solution.peak);
+  }
+}
+
 TEST(OperationOrdering, NeverAboveTheGivenOrderOfATrainingStep) {
   for (Weight weight :
        {Weight::Activations, Weight::Balanced, Weight::Gradients})
