@@ -37,31 +37,48 @@ static void markSides(const Tables &tables, int32_t cut, bool anyOrder,
 }
 
 namespace {
-/// One cut of a certificate as the checker sees it.
+using Case = RecomputeCertificate::Case;
+
+/// One cut of a certificate as the checker sees it, and the nodes and values
+/// around it.
 struct CutClaim {
   int32_t cut;
   int32_t until; // the last node it looks at
   int64_t numerator;
   const std::vector<RecomputeCertificate::ValueFlow> &valueFlows;
   const std::vector<RecomputeCertificate::EdgeFlow> &edgeFlows;
+  const std::vector<Case> &cases;
+  bool isFirst = true, isLast = true;
+};
+struct CutSides {
+  std::vector<char> before, after, present;
+  /// Per value: what holding it costs on top, and what having it earns.
+  std::vector<Wide> prices, nextPrices;
+};
+/// Numbers of the whole certificate.
+struct Scales {
+  int64_t budget;
+  bool heldBytes;
+  Wide scale, transferPrice;
 };
 /// Limits of one cut, per value or node; -1: none.
 struct CutLimits {
   std::vector<Wide> hold, read, run;
 };
-/// A node that is known to run again after the cut, or not to.
-struct KnownNode {
-  int32_t node;
-  bool again;
+/// A node that is known to run again after the cut, or a value that is known to
+/// be held there; or not to. The other one is -1.
+struct KnownFact {
+  int32_t node, value;
+  bool holds;
 };
 } // namespace
 
 /// Checks that the flow of one cut respects its limits and is conserved, and
 /// adds it up.
 static std::optional<std::string>
-evaluateCut(const Tables &tables, const CutClaim &claim,
-            const std::vector<char> &before, const std::vector<char> &present,
-            const CutLimits &limits, Wide &flow) {
+evaluateFlows(const Tables &tables, const CutClaim &claim,
+              const CutSides &sides, const CutLimits &limits, Wide &flow) {
+  const std::vector<char> &before = sides.before, &present = sides.present;
   const RecomputeProblem &problem = tables.problem;
   std::vector<Wide> valueFlow(problem.valueCount(), 0);
   std::vector<Wide> intoValue(problem.valueCount(), 0);
@@ -74,7 +91,7 @@ evaluateCut(const Tables &tables, const CutClaim &claim,
       return name + " is not in the network";
     if (amount < 0 || valueFlow[value] != 0)
       return name + " has a negative or a second flow";
-    if (amount > limits.hold[value])
+    if (limits.hold[value] >= 0 && amount > limits.hold[value])
       return name + " carries " + std::to_string(amount) + ", its limit is " +
              number(limits.hold[value]);
     valueFlow[value] = amount;
@@ -142,6 +159,108 @@ static Wide leastHold(const Tables &tables, int32_t value, Wide price,
   return rows;
 }
 
+/// The overhead that the flow of one cut proves, given what is known; `flow` is
+/// its part alone.
+static std::optional<std::string>
+evaluateCut(const Tables &tables, const Scales &scales, const CutClaim &claim,
+            const CutSides &sides, const std::vector<KnownFact> &known,
+            Wide &overhead, Wide &flow) {
+  const RecomputeProblem &problem = tables.problem;
+  const Wide scale = scales.scale, transferPrice = scales.transferPrice;
+  if (claim.numerator < 0)
+    return std::string("certificate: the multiplier is negative");
+  // Who runs again after the cut reads there.
+  std::vector<char> reads = sides.after;
+  for (const KnownFact &fact : known)
+    if (fact.node >= 0 && fact.holds)
+      reads[fact.node] = 1;
+  // A row or a save counts once in a series: at the first cut. A load surely
+  // runs in the window that reads its value.
+  const Wide once = scales.heldBytes || !claim.isFirst ? 0 : scale;
+  CutLimits limits;
+  for (int32_t value = 0; value < problem.valueCount(); ++value) {
+    bool needed = false;
+    for (int32_t node : tables.consumers[value])
+      needed |= reads[node] != 0;
+    bool loads = !scales.heldBytes && (needed || claim.isLast);
+    limits.hold.push_back(leastHold(tables, value, claim.numerator, once,
+                                    loads ? scale : 0, transferPrice) +
+                          sides.prices[value]);
+    limits.read.push_back(needed ? -1 : sides.nextPrices[value]);
+  }
+  for (int32_t node = 0; node < tables.nodes; ++node)
+    limits.run.push_back(problem.runsOnce(node) ? -1
+                         : scales.heldBytes ? 0
+                                            : (scale - transferPrice) *
+                                                  tables.runCost(node, false));
+  // What is known to be is paid for whatever reads it; what is known not to be
+  // absorbs any flow.
+  overhead = 0;
+  for (auto [node, value, holds] : known) {
+    Wide &limit = node >= 0 ? limits.run[node] : limits.hold[value];
+    overhead += holds ? limit : 0;
+    limit = holds ? 0 : -1;
+  }
+  if (auto error = evaluateFlows(tables, claim, sides, limits, flow))
+    return error;
+  overhead += flow + tables.workingSet(claim.cut, claim.numerator, once) -
+              Wide(claim.numerator) * scales.budget;
+  return std::nullopt;
+}
+
+/// The least overhead that the cases of one cut prove; none may be missing.
+static std::optional<std::string>
+evaluateCases(const Tables &tables, const Scales &scales, const CutClaim &claim,
+              const CutSides &sides, Wide &overhead) {
+  const RecomputeProblem &problem = tables.problem;
+  // The way down to the present case, and of each fact on it, whether its
+  // second case has begun.
+  std::vector<KnownFact> known;
+  bool done = false, any = false;
+  for (const Case &one : claim.cases) {
+    if (done)
+      return std::string("certificate: cases follow the last one");
+    if (one.split >= 0 || one.held >= 0) {
+      if (one.split >= 0 && one.held >= 0)
+        return std::string("certificate: a node and a value are split at once");
+      if (one.split >= 0 &&
+          (one.split >= claim.cut || problem.runsOnce(one.split)))
+        return "certificate: node " + std::to_string(one.split) +
+               " cannot run again after the cut";
+      if (one.held >= 0 && (one.held >= problem.valueCount() ||
+                            !sides.before[problem.producer(one.held)] ||
+                            sides.present[one.held]))
+        return "certificate: value " + std::to_string(one.held) +
+               " is not in the network";
+      for (const KnownFact &fact : known)
+        if (fact.node == one.split && fact.value == one.held)
+          return "certificate: " +
+                 (one.split >= 0 ? "node " + std::to_string(one.split)
+                                 : "value " + std::to_string(one.held)) +
+                 " is split in a case of its own";
+      known.push_back({one.split, one.held, true});
+      continue;
+    }
+    const CutClaim leaf = {claim.cut,      claim.until,   one.numerator,
+                           one.valueFlows, one.edgeFlows, claim.cases,
+                           claim.isFirst,  claim.isLast};
+    Wide found = 0, flow = 0;
+    if (auto error =
+            evaluateCut(tables, scales, leaf, sides, known, found, flow))
+      return error;
+    overhead = any ? std::min(overhead, found) : found;
+    any = true;
+    while (!known.empty() && !known.back().holds)
+      known.pop_back();
+    done = known.empty();
+    if (!done)
+      known.back().holds = false;
+  }
+  if (!done)
+    return std::string("certificate: a case is missing");
+  return std::nullopt;
+}
+
 /// Evaluates a flow certificate. Sets `proved` to the cost that every plan
 /// within the budget reaches; for Kind::HeldBytes to the held bytes that exceed
 /// the room, or leaves it empty if they do not.
@@ -164,13 +283,16 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
     return std::string("certificate: the price of transfers is not between 0 "
                        "and 1, or not of a single cut");
 
-  std::vector<CutClaim> claims = {
-      {certificate.cut, tables.nodes - 1, certificate.numerator,
-       certificate.valueFlows, certificate.edgeFlows}};
+  std::vector<CutClaim> claims;
+  auto claim = [&](const auto &cut) {
+    claims.push_back({cut.cut, tables.nodes - 1, cut.numerator, cut.valueFlows,
+                      cut.edgeFlows, cut.cases, claims.empty(), true});
+  };
+  claim(certificate);
   for (const RecomputeCertificate::Cut &cut : certificate.later) {
     claims.back().until = cut.cut;
-    claims.push_back({cut.cut, tables.nodes - 1, cut.numerator, cut.valueFlows,
-                      cut.edgeFlows});
+    claims.back().isLast = false;
+    claim(cut);
   }
   for (size_t i = 0; i < claims.size(); ++i) {
     int32_t cut = claims[i].cut;
@@ -179,64 +301,53 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
     if (i > 0 && cut <= claims[i - 1].cut)
       return "certificate: cut node " + std::to_string(cut) + " follows " +
              std::to_string(claims[i - 1].cut);
-    if (claims[i].numerator < 0)
-      return std::string("certificate: the multiplier is negative");
+    if (!claims[i].cases.empty() &&
+        (certificate.kind != Kind::GivenOrder || transferPrice != 0))
+      return std::string("certificate: only cuts of the given order have "
+                         "cases");
   }
 
+  const Scales scales = {budget, heldBytes, scale, transferPrice};
   Wide overhead = 0, flow = 0, room = 0;
-  std::vector<Wide> prices(problem.valueCount(), 0), nextPrices;
+  CutSides sides;
+  sides.prices.assign(problem.valueCount(), 0);
   for (size_t i = 0; i < claims.size(); ++i) {
     const CutClaim &claim = claims[i];
-    std::vector<char> before, after, present(problem.valueCount(), 0);
-    markSides(tables, claim.cut, anyOrder, before, after);
-    std::fill(after.begin() + claim.until + 1, after.end(), 0);
+    markSides(tables, claim.cut, anyOrder, sides.before, sides.after);
+    std::fill(sides.after.begin() + claim.until + 1, sides.after.end(), 0);
+    sides.present.assign(problem.valueCount(), 0);
     for (int32_t value : tables.reads[claim.cut])
-      present[value] = 1;
+      sides.present[value] = 1;
     // What the next cut charges for holding, this one earns.
-    nextPrices.assign(problem.valueCount(), 0);
+    sides.nextPrices.assign(problem.valueCount(), 0);
     if (i < certificate.later.size()) {
       std::span<const int32_t> next = tables.reads[claims[i + 1].cut];
       for (auto [value, amount] : certificate.later[i].prices) {
         if (value < 0 || value >= problem.valueCount() || amount < 0 ||
-            nextPrices[value] != 0 || !before[problem.producer(value)] ||
-            present[value] ||
+            sides.nextPrices[value] != 0 ||
+            !sides.before[problem.producer(value)] || sides.present[value] ||
             std::find(next.begin(), next.end(), value) != next.end())
           return "certificate: value " + std::to_string(value) +
                  " cannot have this price";
-        nextPrices[value] = amount;
+        sides.nextPrices[value] = amount;
         overhead -= amount;
       }
     }
-    // A row or a save counts once in a series: at the first cut. A load surely
-    // runs in the window that reads its value.
-    const Wide once = heldBytes || i > 0 ? 0 : scale;
-    CutLimits limits;
-    for (int32_t value = 0; value < problem.valueCount(); ++value) {
-      bool needed = false;
-      for (int32_t node : tables.consumers[value])
-        needed |= after[node] != 0;
-      bool loads = !heldBytes && (needed || i + 1 == claims.size());
-      limits.hold.push_back(leastHold(tables, value, claim.numerator, once,
-                                      loads ? scale : 0, transferPrice) +
-                            prices[value]);
-      limits.read.push_back(needed ? -1 : nextPrices[value]);
-    }
-    for (int32_t node = 0; node < tables.nodes; ++node)
-      limits.run.push_back(problem.runsOnce(node) ? -1
-                           : heldBytes ? 0
-                                       : (scale - transferPrice) *
-                                             tables.runCost(node, false));
-    if (auto error = evaluateCut(tables, claim, before, present, limits, flow))
+    Wide found = 0;
+    auto error =
+        claim.cases.empty()
+            ? evaluateCut(tables, scales, claim, sides, {}, found, flow)
+            : evaluateCases(tables, scales, claim, sides, found);
+    if (error)
       return error;
+    overhead += found;
     room = Wide(budget) - tables.workingSet(claim.cut, 1, 0);
-    overhead += flow + tables.workingSet(claim.cut, claim.numerator, once) -
-                Wide(claim.numerator) * budget;
     // What the engine can bring back while the nodes that may still be to come
     // run; reruns and loads give it more time, so they are charged less above.
     for (int32_t node = 0; transferPrice > 0 && node < tables.nodes; ++node)
-      if (!before[node])
+      if (!sides.before[node])
         overhead -= transferPrice * tables.runCost(node, true);
-    prices.swap(nextPrices);
+    sides.prices.swap(sides.nextPrices);
   }
   if (heldBytes) {
     if (flow <= room)
@@ -251,101 +362,6 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
   return std::nullopt;
 }
 
-/// One case of a certificate: the bound of its flow, given what is known.
-static std::optional<std::string>
-evaluateCase(const Tables &tables, int64_t budget, int32_t cut,
-             const RecomputeCertificate::Case &claim,
-             const std::vector<KnownNode> &known, Wide &proved) {
-  const RecomputeProblem &problem = tables.problem;
-  const Wide scale = claim.denominator;
-  if (scale <= 0 || claim.numerator < 0)
-    return std::string("certificate: the multiplier of a case is negative or "
-                       "not a number");
-  std::vector<char> before, after, present(problem.valueCount(), 0);
-  markSides(tables, cut, false, before, after);
-  for (int32_t value : tables.reads[cut])
-    present[value] = 1;
-  // Who runs again after the cut reads there.
-  for (auto [node, again] : known)
-    if (again)
-      after[node] = 1;
-  CutLimits limits;
-  for (int32_t value = 0; value < problem.valueCount(); ++value) {
-    bool needed = false;
-    for (int32_t node : tables.consumers[value])
-      needed |= after[node] != 0;
-    limits.hold.push_back(
-        leastHold(tables, value, claim.numerator, scale, scale, 0));
-    limits.read.push_back(needed ? -1 : 0);
-  }
-  for (int32_t node = 0; node < tables.nodes; ++node)
-    limits.run.push_back(
-        problem.runsOnce(node) ? -1 : scale * tables.runCost(node, false));
-  // Who is known to run again pays whatever reads it; who is known not to run
-  // again is as good as pinned.
-  Wide overhead = 0, flow = 0;
-  for (auto [node, again] : known) {
-    overhead += again ? limits.run[node] : 0;
-    limits.run[node] = again ? 0 : -1;
-  }
-  CutClaim flows = {cut, tables.nodes - 1, claim.numerator, claim.valueFlows,
-                    claim.edgeFlows};
-  if (auto error = evaluateCut(tables, flows, before, present, limits, flow))
-    return error;
-  overhead += flow + tables.workingSet(cut, claim.numerator, scale) -
-              Wide(claim.numerator) * budget;
-  proved = tables.baseCost();
-  if (overhead > 0)
-    proved += (overhead + scale - 1) / scale;
-  return std::nullopt;
-}
-
-/// Evaluates a certificate with cases: they must leave nothing out, and the
-/// smallest of their bounds is what is proved.
-static std::optional<std::string>
-evaluateCases(const Tables &tables, int64_t budget,
-              const RecomputeCertificate &certificate, Wide &proved) {
-  const int32_t cut = certificate.cut;
-  if (certificate.kind != Kind::GivenOrder || !certificate.later.empty() ||
-      certificate.transferNumerator != 0)
-    return std::string("certificate: only a single cut of the given order has "
-                       "cases");
-  if (cut < 0 || cut >= tables.nodes)
-    return "certificate: cut node " + std::to_string(cut) + " does not exist";
-  // The way down to the present case, and of each node on it, whether its
-  // second case has begun.
-  std::vector<KnownNode> known;
-  bool done = false, any = false;
-  for (const RecomputeCertificate::Case &one : certificate.cases) {
-    if (done)
-      return std::string("certificate: cases follow the last one");
-    if (one.split >= 0) {
-      if (one.split >= cut || tables.problem.runsOnce(one.split))
-        return "certificate: node " + std::to_string(one.split) +
-               " cannot run again after the cut";
-      for (auto [node, again] : known)
-        if (node == one.split)
-          return "certificate: node " + std::to_string(node) +
-                 " is split in a case of its own";
-      known.push_back({one.split, true});
-      continue;
-    }
-    Wide least = 0;
-    if (auto error = evaluateCase(tables, budget, cut, one, known, least))
-      return error;
-    proved = any ? std::min(proved, least) : least;
-    any = true;
-    while (!known.empty() && !known.back().again)
-      known.pop_back();
-    done = known.empty();
-    if (!done)
-      known.back().again = false;
-  }
-  if (!done)
-    return std::string("certificate: a case is missing");
-  return std::nullopt;
-}
-
 std::optional<std::string>
 judge::checkBound(const Tables &tables, int64_t budget, bool anyOrder,
                   int64_t bound, const RecomputeCertificate &certificate) {
@@ -353,11 +369,8 @@ judge::checkBound(const Tables &tables, int64_t budget, bool anyOrder,
   if (certificate.kind != Kind::Base) {
     if (certificate.kind != (anyOrder ? Kind::AnyOrder : Kind::GivenOrder))
       return std::string("certificate: of a kind that proves no such bound");
-    auto error =
-        certificate.cases.empty()
-            ? evaluateFlow(tables, budget, anyOrder, certificate, proved)
-            : evaluateCases(tables, budget, certificate, proved);
-    if (error)
+    if (auto error =
+            evaluateFlow(tables, budget, anyOrder, certificate, proved))
       return error;
   }
   if (bound > proved)

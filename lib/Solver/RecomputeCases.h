@@ -1,12 +1,17 @@
-//===- RecomputeCases.h - the bound of a cut, case by case ----------------===//
+//===- RecomputeCases.h - the bound of cuts, case by case -----------------===//
 //
-// The price of a single cut lets half a value be held. Where a few large values
+// The price of a cut lets half a value be held. Where a few large values
 // decide, that is far below what any plan costs: if one node's values are what
 // does not fit, either it runs again after the cut, or it does not and
 // something else has to. Both cases are cuts of their own, with the node's cost
 // paid in the one and without limit in the other, and the smaller of their
 // bounds holds in any case. Split where it is smallest, again and again: branch
-// and bound on one cut, whose leaves are the certificate.
+// and bound on one cut, whose leaves are the certificate. Where the choice is
+// only about what is held, the cases are that a value is held at the cut, and
+// that it is not.
+//
+// In a series the bounds of the windows add up, so each window has cases of its
+// own, and their number is the sum over the windows, not the product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +23,9 @@
 
 namespace tenon::solver {
 
-/// Looks for cases at one of the `cuts`, most promising first, with a bound
-/// above `known.bound`; done once it is `enough`, at most that of a plan. At
-/// most `flows` minimum cuts, or so.
+/// Looks for cases in the series of `known`, or at one of the `cuts`, with a
+/// bound above `known.bound`; done once it is `enough`, at most that of a plan.
+/// At most `flows` minimum cuts, or so.
 SeriesProof improveByCases(const RecomputeGraph &graph, int64_t budget,
                            std::span<const int32_t> cuts, SeriesProof known,
                            int64_t enough, int64_t flows);

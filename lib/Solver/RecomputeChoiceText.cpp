@@ -422,24 +422,28 @@ static void printCertificate(std::string &text, const std::string &prefix,
   line("cut", {certificate.cut});
   if (certificate.kind == Kind::WorkingSet)
     return;
-  for (const RecomputeCertificate::Case &one : certificate.cases) {
-    if (one.split >= 0)
-      line("split", {one.split});
-    else
-      line("case", {one.numerator, one.denominator});
-    flows(one);
-  }
-  if (!certificate.cases.empty())
-    return;
   line("multiplier", {certificate.numerator, certificate.denominator});
   if (certificate.transferNumerator != 0)
     line("transfer-price", {certificate.transferNumerator});
+  auto cases = [&](const auto &cut) {
+    for (const RecomputeCertificate::Case &one : cut.cases) {
+      if (one.split >= 0)
+        line("split", {one.split});
+      else if (one.held >= 0)
+        line("held", {one.held});
+      else
+        line("case", {one.numerator});
+      flows(one);
+    }
+  };
   flows(certificate);
+  cases(certificate);
   for (const RecomputeCertificate::Cut &cut : certificate.later) {
     line("next-cut", {cut.cut, cut.numerator});
     for (auto [value, amount] : cut.prices)
       line("price", {value, amount});
     flows(cut);
+    cases(cut);
   }
 }
 
@@ -503,35 +507,37 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
   // What follows a next cut, or a case, belongs to it.
   RecomputeCertificate::Cut *later =
       certificate->later.empty() ? nullptr : &certificate->later.back();
-  auto &valueFlows = later ? later->valueFlows
-                     : certificate->cases.empty()
-                         ? certificate->valueFlows
-                         : certificate->cases.back().valueFlows;
-  auto &edgeFlows = later ? later->edgeFlows
-                    : certificate->cases.empty()
-                        ? certificate->edgeFlows
-                        : certificate->cases.back().edgeFlows;
+  auto &cases = later ? later->cases : certificate->cases;
+  auto &valueFlows = !cases.empty() ? cases.back().valueFlows
+                     : later        ? later->valueFlows
+                                    : certificate->valueFlows;
+  auto &edgeFlows = !cases.empty() ? cases.back().edgeFlows
+                    : later        ? later->edgeFlows
+                                   : certificate->edgeFlows;
   bool wide =
       field == "multiplier" || field == "case" || field == "transfer-price";
-  bool alone = field == "cut" || field == "split" || field == "transfer-price";
+  bool alone = field == "cut" || field == "split" || field == "held" ||
+               field == "case" || field == "transfer-price";
   auto first = lines.integer(0, wide ? most : ids);
   auto second = first && !alone ? lines.integer(0, most) : std::nullopt;
   if (field == "cut") {
     if (!first)
       return lines.error("expected a node id");
     certificate->cut = static_cast<int32_t>(*first);
-  } else if (field == "multiplier" || field == "case") {
+  } else if (field == "multiplier") {
     if (!second || *second == 0)
       return lines.error("expected two positive integers");
-    if (field == "case")
-      certificate->cases.push_back({-1, *first, *second, {}, {}});
-    else
-      std::tie(certificate->numerator, certificate->denominator) =
-          std::pair(*first, *second);
-  } else if (field == "split") {
+    std::tie(certificate->numerator, certificate->denominator) =
+        std::pair(*first, *second);
+  } else if (field == "case") {
     if (!first)
-      return lines.error("expected a node id");
-    certificate->cases.emplace_back().split = static_cast<int32_t>(*first);
+      return lines.error("expected a multiplier");
+    cases.emplace_back().numerator = *first;
+  } else if (field == "split" || field == "held") {
+    if (!first)
+      return lines.error("expected an id");
+    RecomputeCertificate::Case &one = cases.emplace_back();
+    (field == "split" ? one.split : one.held) = static_cast<int32_t>(*first);
   } else if (field == "transfer-price") {
     if (!first)
       return lines.error("expected a price");

@@ -13,8 +13,7 @@
 
 using namespace tenon::solver;
 
-CutNetwork::CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder,
-                       bool fixable)
+CutNetwork::CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder)
     : graph(graph), cut(cut), working(graph.workingSet(cut)) {
   std::vector<char> before(graph.nodes, 0), after(graph.nodes, 0);
   if (anyOrder) {
@@ -69,33 +68,7 @@ CutNetwork::CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder,
           isNeeded.push_back(wanted[value] >= 2);
         }
     }
-  mayStart = fixable ? std::vector<char>(isNeeded.size(), 1) : isNeeded;
-  isWanted = isNeeded;
-  fixings.assign(netNodes.size(), Fixing::None);
   buildArcs();
-}
-
-void CutNetwork::fix(std::span<const Fixing> ofNodes) {
-  std::vector<char> read(graph.values, 0);
-  fixings.assign(ofNodes.begin(), ofNodes.end());
-  fixedCost = 0;
-  for (size_t i = 0; i < netNodes.size(); ++i)
-    if (fixings[i] == Fixing::Again) {
-      fixedCost += graph.cost[netNodes[i]];
-      for (int32_t value : graph.inputs(netNodes[i]))
-        read[value] = 1;
-    }
-  // What is known to run again needs its inputs, and makes its outputs.
-  std::vector<char> runs(graph.nodes, 0);
-  for (size_t i = 0; i < netNodes.size(); ++i)
-    runs[netNodes[i]] = fixings[i] == Fixing::Again;
-  needed = 0;
-  for (size_t i = 0; i < netValues.size(); ++i) {
-    int32_t value = netValues[i];
-    isWanted[i] = isNeeded[i] || read[value];
-    if (isWanted[i] && !runs[graph.producer[value]])
-      needed += graph.freeBytes(value);
-  }
 }
 
 void CutNetwork::buildArcs() {
@@ -118,7 +91,7 @@ void CutNetwork::buildArcs() {
         edges.push_back({value, node});
       }
   for (int32_t i = 0; i < valueCount; ++i)
-    if (mayStart[i])
+    if (isNeeded[i])
       network.addArc(FlowNetwork::source, 2 + i);
   network.build();
 }
@@ -174,20 +147,17 @@ CutLine CutNetwork::minimumCut(Price price) {
   int32_t arc = 0;
   for (int32_t value : netValues)
     network.setCapacity(arc++, formCost(formOf(value, price), price));
-  for (size_t i = 0; i < netNodes.size(); ++i) {
-    int32_t node = netNodes[i];
-    bool never = graph.pinned[node] || fixings[i] == Fixing::Never;
-    network.setCapacity(arc++, never ? FlowNetwork::unlimited
-                               : freeRecompute || fixings[i] == Fixing::Again
+  for (int32_t node : netNodes)
+    network.setCapacity(arc++, graph.pinned[node] ? FlowNetwork::unlimited
+                               : freeRecompute
                                    ? 0
                                    : (price.denominator - price.transfer) *
                                          graph.cost[node]);
-  }
   for (size_t i = 0; i < edges.size(); ++i)
     network.setCapacity(arc++, FlowNetwork::unlimited);
   for (size_t i = 0; i < netValues.size(); ++i)
-    if (mayStart[i])
-      network.setCapacity(arc++, isWanted[i] ? FlowNetwork::unlimited : 0);
+    if (isNeeded[i])
+      network.setCapacity(arc++, FlowNetwork::unlimited);
   network.maximize();
 
   // Vertices that no longer reach the sink are on the source side; among these
@@ -197,10 +167,10 @@ CutLine CutNetwork::minimumCut(Price price) {
   line.rerun.resize(netNodes.size());
   std::vector<char> wanted(graph.values, 0);
   for (size_t i = 0; i < netValues.size(); ++i)
-    wanted[netValues[i]] = isWanted[i];
+    wanted[netValues[i]] = isNeeded[i];
   for (size_t i = netNodes.size(); i-- > 0;) {
     int32_t node = netNodes[i];
-    bool any = fixings[i] == Fixing::Again;
+    bool any = false;
     int64_t bytes = 0, extra = 0;
     for (int32_t value : graph.outputs(node))
       if (wanted[value]) {
@@ -211,8 +181,7 @@ CutLine CutNetwork::minimumCut(Price price) {
       }
     if (!any)
       continue;
-    if (fixings[i] != Fixing::Again &&
-        network.reachesSink(static_cast<int32_t>(2 + netValues.size() + i))) {
+    if (network.reachesSink(static_cast<int32_t>(2 + netValues.size() + i))) {
       line.held += bytes;
       line.cost += extra;
       continue;
@@ -250,8 +219,7 @@ int64_t CutNetwork::flowValue() const {
 }
 
 int64_t CutNetwork::boundOf(Price price, int64_t flow, int64_t budget) const {
-  __int128 overhead = flow + __int128(price.denominator) * fixedCost -
-                      __int128(price.numerator) * room(budget) -
+  __int128 overhead = flow - __int128(price.numerator) * room(budget) -
                       __int128(price.transfer) * timeAfter;
   if (overhead <= 0)
     return graph.baseCost;
@@ -263,7 +231,7 @@ CutNetwork::Best CutNetwork::bestBound(int64_t budget,
                                        std::vector<CutLine> &front,
                                        int64_t &flows) {
   Best best;
-  best.bound = graph.baseCost + fixedCost;
+  best.bound = graph.baseCost;
   const int64_t space = room(budget);
   if (needed <= space) // everything fits: the line of price zero
     return best;
@@ -354,11 +322,6 @@ void CutNetwork::priceTransfers(int64_t budget, Best &best) {
         best.price = price;
       }
     }
-}
-
-Price CutNetwork::exclude(int64_t budget, int64_t bound) {
-  int64_t excess = unavoidableBytes() - room(budget);
-  return makePrice(1.01 * double(bound - graph.baseCost + 1) / double(excess));
 }
 
 int64_t CutNetwork::unavoidableBytes() {

@@ -53,14 +53,7 @@ struct CutLine {
 class CutNetwork {
 public:
   /// The network at `cut`; `anyOrder`: before are ancestors, after descendants.
-  /// Only if `fixable` may nodes be fixed.
-  CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder,
-             bool fixable = false);
-
-  /// What is known of a node: that it runs again after the cut, or never.
-  enum class Fixing : char { None, Again, Never };
-  /// One for each of nodes(). Lines known from other fixings do not hold.
-  void fix(std::span<const Fixing> ofNodes);
+  CutNetwork(const RecomputeGraph &graph, int32_t cut, bool anyOrder);
 
   /// Bytes that `budget` leaves beside the cut node's inputs and outputs.
   int64_t room(int64_t budget) const { return budget - working; }
@@ -97,9 +90,6 @@ public:
 
   /// Bytes that must be held however cheap recomputation is.
   int64_t unavoidableBytes();
-  /// A price at which the bound is at least `bound`, where more must be held
-  /// than there is room.
-  Price exclude(int64_t budget, int64_t bound);
 
   int32_t cutNode() const { return cut; }
   /// The nodes of the network, ascending.
@@ -118,12 +108,8 @@ private:
   int64_t timeAfter = 0; // at most, of the first runs from the cut on
   // Vertex 0 is the source, 1 the sink, then values, then nodes.
   std::vector<int32_t> netValues, netNodes;
-  std::vector<char> isNeeded;  // per netValues: read after the cut
-  std::vector<char> mayStart;  // per netValues: has an arc from the source
-  std::vector<char> isWanted;  // per netValues: needed, fixings included
-  std::vector<Fixing> fixings; // per netNodes
-  int64_t fixedCost = 0;       // of what is known to run again
-  std::vector<char> present;   // per value: read by the cut node
+  std::vector<char> isNeeded; // per netValues: read after the cut
+  std::vector<char> present;  // per value: read by the cut node
   FlowNetwork network;
   // Arcs in this order: per value, per node, per edge, per needed value.
   std::vector<RecomputeProblem::Edge> edges;

@@ -12,15 +12,16 @@
 // window before earns it. With all prices fixed every window is a minimum cut
 // of its own, and base + sum of cuts - sum of price * room - sum of value
 // prices is a lower bound on the cost of every plan in the given order. The
-// best prices are approached by subgradient steps, the best series by moving,
-// adding and removing cuts.
+// best prices are approached by subgradient steps. The series grows from a
+// single cut, one cut at a time: whatever flows to what is read after a new cut
+// is what holding it there may cost, so a longer series starts with the bound
+// of the shorter one and only gains.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_SOLVER_RECOMPUTESERIES_H
 #define TENON_LIB_SOLVER_RECOMPUTESERIES_H
 
-#include "FlowNetwork.h"
 #include "RecomputeGraph.h"
 
 namespace tenon::solver {

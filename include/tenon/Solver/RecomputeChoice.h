@@ -265,6 +265,23 @@ struct RecomputeCertificate {
   std::vector<ValueFlow> valueFlows;
   std::vector<EdgeFlow> edgeFlows;
 
+  /// What is proved of a cut of the given order case by case; then the cut's
+  /// own price and flows are not used. A case either names a node in `split` or
+  /// a value in `held`, and all that follows from the node's running again
+  /// after the cut, or the value's being held there, comes next, then all that
+  /// follows from its not doing so; or it has a price and a flow of its own. A
+  /// node that runs again pays its cost and needs its inputs, a value that is
+  /// held pays for it; what does not is absorbed without limit. The smallest
+  /// bound of all cases is the bound of the cut.
+  struct Case {
+    int32_t split = -1;
+    int32_t held = -1;
+    int64_t numerator = 0;
+    std::vector<ValueFlow> valueFlows;
+    std::vector<EdgeFlow> edgeFlows;
+  };
+  std::vector<Case> cases;
+
   /// A further cut of a series (GivenOrder only): it looks at the time from its
   /// node to the next cut's, and the cut before it only at the time up to its
   /// node. Its prices charge for holding a value that was made before the
@@ -275,23 +292,9 @@ struct RecomputeCertificate {
     std::vector<ValueFlow> prices;
     std::vector<ValueFlow> valueFlows;
     std::vector<EdgeFlow> edgeFlows;
+    std::vector<Case> cases;
   };
   std::vector<Cut> later;
-
-  /// The single cut of GivenOrder, case by case; then price and flows above
-  /// are not used. A case either names a node in `split`, and all that follows
-  /// from its running again after the cut comes next, then all that follows
-  /// from its not doing so; or it has a price and a flow of its own. A node
-  /// that runs again pays its cost and needs its inputs, one that does not
-  /// absorbs any flow. The smallest bound of all cases is the bound.
-  struct Case {
-    int32_t split = -1;
-    int64_t numerator = 0;
-    int64_t denominator = 1;
-    std::vector<ValueFlow> valueFlows;
-    std::vector<EdgeFlow> edgeFlows;
-  };
-  std::vector<Case> cases;
 };
 
 struct RecomputeSolution {

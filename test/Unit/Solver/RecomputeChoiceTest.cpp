@@ -424,6 +424,7 @@ slowMeasure(const RecomputeProblem &problem,
 /// every line; what is accepted must still be true.
 TEST(RecomputeChoice, EveryNumberMutated) {
   int64_t refused = 0, accepted = 0, series = 0, cases = 0, proofs = 0;
+  int64_t casesOfSeries = 0, held = 0;
   for (uint64_t seed = 0; seed < 240; ++seed) {
     Random random(seed);
     bool choices = seed % 3 == 2;
@@ -437,6 +438,18 @@ TEST(RecomputeChoice, EveryNumberMutated) {
     const RecomputeSolution solution = solveRecompute(problem, budget, options);
     series += !solution.certificate.later.empty();
     cases += !solution.certificate.cases.empty();
+    bool laterCases = false, isHeld = false;
+    auto look = [&](const auto &cut) {
+      for (const RecomputeCertificate::Case &one : cut.cases)
+        isHeld |= one.held >= 0;
+    };
+    look(solution.certificate);
+    for (const RecomputeCertificate::Cut &cut : solution.certificate.later) {
+      look(cut);
+      laterCases |= !cut.cases.empty();
+    }
+    casesOfSeries += laterCases;
+    held += isHeld;
     proofs += solution.status == RecomputeStatus::Infeasible;
     std::map<int64_t, int64_t> cheapest; // by budget
     auto judge = [&](const std::string &text) {
@@ -499,6 +512,8 @@ TEST(RecomputeChoice, EveryNumberMutated) {
   EXPECT_GT(accepted, 500);
   EXPECT_GT(series, 3);
   EXPECT_GT(cases, 3);
+  EXPECT_GT(casesOfSeries, 3);
+  EXPECT_GT(held, 2);
   EXPECT_GT(proofs, 3);
 }
 
