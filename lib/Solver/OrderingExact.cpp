@@ -7,50 +7,35 @@
 #include "OrderingExact.h"
 
 #include "FlowNetwork.h"
-#include "SplitRandom.h"
+#include "OrderingBlocks.h"
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 using namespace tenon::solver;
 
 namespace {
-struct Signature {
-  uint64_t first = 0, second = 0;
-  auto operator<=>(const Signature &) const = default;
-};
-
 class OrderSearcher {
 public:
   OrderSearcher(const OrderingGraph &graph, const OrderingDeferral &deferral,
                 int64_t peak, std::span<const int32_t> rank, int64_t &looks)
       : graph(graph), deferral(deferral), peak(peak), rank(rank), looks(looks),
-        state(graph), missing(graph.operations), ran(graph.operations, 0),
-        operationVertex(graph.operations, -1), valueVertex(graph.values, -1) {
-    SplitRandom random(1);
-    for (int32_t i = 0; i < graph.operations; ++i) {
-      codes.push_back({random.next(), random.next()});
-      missing[i] = deferral.before.size(i);
-      if (missing[i] == 0 && !deferral.waits[i])
-        ready.push_back(i);
-    }
-  }
+        progress(graph, deferral, looks),
+        blocks(graph, deferral, progress, looks),
+        operationVertex(graph.operations, -1), valueVertex(graph.values, -1) {}
 
   OrderSearch run(std::vector<int32_t> &order);
 
 private:
   struct Choice {
-    std::vector<int32_t> operations; // to try, the next one last
-    size_t done;                     // operations run before the choice
-    int64_t live;                    // bytes at the choice
+    std::vector<OrderBlock> blocks; // to try, the next one last
+    size_t done;                    // operations run before the choice
+    int64_t live;                   // bytes at the choice
   };
-  LiveBytes::Step look(int32_t operation);
-  void performOne(int32_t operation);
-  void perform(int32_t operation);
-  void takeBackTo(size_t count);
   void runFree();
   bool runFreeChain();
-  bool choose();
+  void choose();
   bool isValley(size_t from);
   void settleValleys();
 
@@ -59,88 +44,23 @@ private:
   int64_t peak;
   std::span<const int32_t> rank;
   int64_t &looks;
-  LiveBytes state;
-  // Of the operations that do not wait: predecessors that have not run, and
-  // those without any.
-  std::vector<int32_t> missing;
-  std::vector<int32_t> ready;
-  std::vector<char> ran;
-  std::vector<Signature> codes;
-  Signature signature;
-  std::vector<int32_t> done;
-  std::vector<LiveBytes::Step> steps;
+  OrderProgress progress;
+  OrderBlocks blocks;
   std::vector<Choice> choices;
-  std::set<Signature> failed;
+  std::set<OperationSet> failed;
   std::vector<int32_t> operationVertex, valueVertex; // -1 between calls
 };
 } // namespace
-
-/// What running it, after what it needs of those that wait, would do. Those
-/// only add and are there while it runs, so the bytes during it are the most.
-LiveBytes::Step OrderSearcher::look(int32_t operation) {
-  --looks;
-  const int64_t before = state.live();
-  std::vector<std::pair<int32_t, LiveBytes::Step>> needed;
-  for (int32_t other : deferral.needs[operation])
-    if (!ran[other]) {
-      --looks;
-      needed.push_back({other, state.look(other)});
-      state.run(other);
-    }
-  LiveBytes::Step step = state.look(operation);
-  step.net += state.live() - before;
-  for (; !needed.empty(); needed.pop_back())
-    state.takeBack(needed.back().first, needed.back().second);
-  return step;
-}
-
-void OrderSearcher::performOne(int32_t operation) {
-  steps.push_back(state.look(operation));
-  state.run(operation);
-  done.push_back(operation);
-  ran[operation] = 1;
-  signature.first += codes[operation].first;
-  signature.second += codes[operation].second;
-}
-
-void OrderSearcher::perform(int32_t operation) {
-  for (int32_t other : deferral.needs[operation])
-    if (!ran[other])
-      performOne(other);
-  performOne(operation);
-  ready.erase(std::find(ready.begin(), ready.end(), operation));
-  for (int32_t next : deferral.after[operation])
-    if (--missing[next] == 0)
-      ready.push_back(next);
-}
-
-void OrderSearcher::takeBackTo(size_t count) {
-  while (done.size() > count) {
-    int32_t operation = done.back();
-    if (!deferral.waits[operation]) {
-      for (int32_t next : deferral.after[operation])
-        if (missing[next]++ == 0)
-          ready.erase(std::find(ready.begin(), ready.end(), next));
-      ready.push_back(operation);
-    }
-    ran[operation] = 0;
-    signature.first -= codes[operation].first;
-    signature.second -= codes[operation].second;
-    state.takeBack(operation, steps.back());
-    done.pop_back();
-    steps.pop_back();
-  }
-}
 
 /// Runs what fits and does not grow, until nothing is left of that kind.
 void OrderSearcher::runFree() {
   for (bool any = true; any;) {
     any = false;
-    for (size_t i = 0; i < ready.size(); ++i) {
-      LiveBytes::Step step = look(ready[i]);
+    for (int32_t operation : progress.readyOnes()) {
+      LiveBytes::Step step = progress.look(operation);
       if (step.net > 0 || step.during >= peak)
         continue;
-      perform(ready[i]);
+      progress.perform(operation);
       any = true;
       break;
     }
@@ -153,16 +73,16 @@ void OrderSearcher::runFree() {
 /// has run, having run all of it holds no more than having run a part.
 bool OrderSearcher::runFreeChain() {
   constexpr int longest = 4;
-  const std::vector<int32_t> heads = ready;
-  const size_t before = done.size();
+  const std::vector<int32_t> heads = progress.readyOnes();
+  const size_t before = progress.done().size();
   for (int32_t head : heads) {
     int64_t net = 0;
     int32_t next = head;
     for (int length = 0; length < longest && next >= 0; ++length) {
-      LiveBytes::Step step = look(next);
+      LiveBytes::Step step = progress.look(next);
       if (step.during >= peak)
         break;
-      perform(next);
+      progress.perform(next);
       net += step.net;
       if (net <= 0)
         return true;
@@ -170,31 +90,36 @@ bool OrderSearcher::runFreeChain() {
       int64_t least = 0;
       next = -1;
       for (int32_t follower : deferral.after[last]) {
-        if (missing[follower] != 0)
+        if (progress.lacks(follower) != 0)
           continue;
-        if (int64_t change = look(follower).net; change < least) {
+        if (int64_t change = progress.look(follower).net; change < least) {
           least = change;
           next = follower;
         }
       }
     }
-    takeBackTo(before);
+    progress.takeBackTo(before);
   }
   return false;
 }
 
-/// Opens the choice among growing operations that fit; false if there is none.
-bool OrderSearcher::choose() {
-  Choice choice{{}, done.size(), state.live()};
-  for (int32_t operation : ready)
-    if (look(operation).during < peak)
-      choice.operations.push_back(operation);
-  if (choice.operations.empty())
-    return false;
-  std::sort(choice.operations.begin(), choice.operations.end(),
-            [&](int32_t a, int32_t b) { return rank[a] > rank[b]; });
+/// Opens the choice among blocks that fit, if there are any: those that grow
+/// first, which are tried last.
+void OrderSearcher::choose() {
+  std::vector<OrderBlocks::Next> all = blocks.all(peak);
+  auto key = [&](const OrderBlocks::Next &next) {
+    return std::tuple(next.net <= 0, -rank[next.block.back()],
+                      -static_cast<int64_t>(next.block.size()));
+  };
+  std::sort(all.begin(), all.end(),
+            [&](const OrderBlocks::Next &a, const OrderBlocks::Next &b) {
+              auto first = key(a), second = key(b);
+              return first != second ? first < second : a.block > b.block;
+            });
+  Choice choice{{}, progress.done().size(), progress.live()};
+  for (OrderBlocks::Next &next : all)
+    choice.blocks.push_back(std::move(next.block));
   choices.push_back(std::move(choice));
-  return true;
 }
 
 /// Whether no set between the first `from` operations and all that have run now
@@ -213,7 +138,7 @@ bool OrderSearcher::isValley(size_t from) {
     int64_t capacity;
   };
   std::vector<Arc> arcs;
-  std::span<const int32_t> between = std::span(done).subspan(from);
+  std::span<const int32_t> between = std::span(progress.done()).subspan(from);
   int32_t vertices = 2;
   for (int32_t operation : between)
     operationVertex[operation] = vertices++;
@@ -231,7 +156,7 @@ bool OrderSearcher::isValley(size_t from) {
       if (operationVertex[next] >= 0)
         arcs.push_back({vertex, operationVertex[next], FlowNetwork::unlimited});
     for (int32_t value : graph.operands[operation]) {
-      if (state.left(value) > 0)
+      if (progress.left(value) > 0)
         continue;
       if (valueVertex[value] < 0) {
         valueVertex[value] = vertices++;
@@ -263,11 +188,11 @@ bool OrderSearcher::isValley(size_t from) {
 void OrderSearcher::settleValleys() {
   for (size_t i = choices.size(); i-- > 0;) {
     Choice &choice = choices[i];
-    if (choice.operations.empty())
+    if (choice.blocks.empty())
       continue;
-    if (choice.live < state.live() || !isValley(choice.done))
+    if (choice.live < progress.live() || !isValley(choice.done))
       return;
-    choice.operations.clear();
+    choice.blocks.clear();
   }
 }
 
@@ -275,23 +200,24 @@ OrderSearch OrderSearcher::run(std::vector<int32_t> &order) {
   constexpr size_t mostFailed = 400'000;
   while (looks > 0 && failed.size() < mostFailed) {
     runFree();
-    if (done.size() == size_t(graph.operations)) {
-      order = done;
+    if (progress.done().size() == size_t(graph.operations)) {
+      order = progress.done();
       return OrderSearch::Found;
     }
     settleValleys();
     // A state is entered once: it is marked as failed before it is tried.
-    if (failed.insert(signature).second)
+    if (failed.insert(progress.set()).second)
       choose();
-    while (!choices.empty() && choices.back().operations.empty())
+    while (!choices.empty() && choices.back().blocks.empty())
       choices.pop_back();
     if (choices.empty())
-      return OrderSearch::Exhausted;
+      return blocks.leftOut() ? OrderSearch::Stopped : OrderSearch::Exhausted;
     Choice &choice = choices.back();
-    takeBackTo(choice.done);
-    int32_t next = choice.operations.back();
-    choice.operations.pop_back();
-    perform(next);
+    progress.takeBackTo(choice.done);
+    OrderBlock block = std::move(choice.blocks.back());
+    choice.blocks.pop_back();
+    for (int32_t operation : block)
+      progress.perform(operation);
   }
   return OrderSearch::Stopped;
 }

@@ -5,7 +5,9 @@
 // only shrinks as more of the others have run, since it is then more often the
 // last reader of its operands. Four things keep the search small.
 //
-// - Operations that only add wait until they are needed (OrderingDeferral.h).
+// - Operations that free nothing wait until they are needed: always if they
+//   never do (OrderingDeferral.h), else as long as they do not
+//   (OrderingBlocks.h).
 // - What fits and does not grow the live bytes runs at once; so does a chain
 //   that fits and holds least at its end. A weight's gradient and its update
 //   are one.
@@ -29,8 +31,8 @@ namespace tenon::solver {
 
 enum class OrderSearch { Found, Exhausted, Stopped };
 
-/// Looks for an order with a peak below `peak`; `rank` says which growing
-/// operation to try first. Counts `looks` down, one per operation looked at.
+/// Looks for an order with a peak below `peak`; `rank` says which operation to
+/// end a block with first. Counts `looks` down, one per operation looked at.
 /// Exhausted: there is none, except that sets of operations are told apart by
 /// 128-bit sums only.
 OrderSearch searchOrder(const OrderingGraph &graph,

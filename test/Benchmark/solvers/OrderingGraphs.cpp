@@ -240,6 +240,32 @@ OrderingProblem tenon::benchmark::branchingStep(int32_t blocks, Weight weight,
   return tape.finish();
 }
 
+OrderingProblem tenon::benchmark::anyStep(int32_t operations, uint64_t seed) {
+  Random random(seed);
+  const int64_t most = random.chance(0.5) ? 4 : 40;
+  const bool shares = random.chance(0.3);
+  Tape tape;
+  OrderingProblem problem;
+  // One forward operation after the other, as long as the whole step fits.
+  for (int32_t count = 0;; ++count) {
+    std::vector<int32_t> inputs;
+    while (count > 0 && inputs.size() < 2 && random.chance(0.7))
+      inputs.push_back(static_cast<int32_t>(
+          random.between(std::max(0, count - 3), count - 1)));
+    std::sort(inputs.begin(), inputs.end());
+    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+    const int64_t weight = random.chance(0.6) ? random.between(1, most) : 0;
+    tape.forward(random.between(0, most), std::move(inputs), random.chance(0.6),
+                 random.chance(0.4), shares && weight > 0 ? most : weight,
+                 shares ? 0 : -1);
+    Tape copy = tape;
+    OrderingProblem longer = copy.finish();
+    if (static_cast<int32_t>(longer.operations.size()) > operations)
+      return problem;
+    problem = std::move(longer);
+  }
+}
+
 OrderingProblem tenon::benchmark::anyOrdering(int32_t operations, bool extras,
                                               uint64_t seed) {
   Random random(seed);

@@ -31,6 +31,10 @@ solver::OrderingProblem recurrentStep(int32_t steps, Weight weight,
 solver::OrderingProblem branchingStep(int32_t blocks, Weight weight,
                                       uint64_t seed);
 
+/// A small training step of any shape with at most `operations` operations, at
+/// least 4.
+solver::OrderingProblem anyStep(int32_t operations, uint64_t seed);
+
 /// Operations with random sizes and edges to recent operations; now and then
 /// a further result, workspace, side effect, control edge, in-place pair.
 solver::OrderingProblem anyOrdering(int32_t operations, bool extras,

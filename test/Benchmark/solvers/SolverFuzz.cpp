@@ -1,11 +1,12 @@
 //===- SolverFuzz.cpp - random problems against brute force ---------------===//
 //
-//   solver-fuzz packing|ordering|recompute|variants FIRST LAST MOST
+//   solver-fuzz packing|ordering|search|recompute|variants FIRST LAST MOST
 //
 // Solves the problems of seeds FIRST to LAST - 1 with at most MOST buffers,
 // operations or nodes, half of them with everything a problem may hold. Resume
-// with the next seed. Exits with 1 if a claim is false or contradicts brute
-// force.
+// with the next seed. `search` is the search for orders alone: whether it finds
+// an order of the smallest peak, and none below. Exits with 1 if a claim is
+// false or contradicts brute force.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +14,12 @@
 #include "../../Unit/Solver/OrderingBruteForce.h"
 #include "../../Unit/Solver/RecomputeBruteForce.h"
 #include "GraphGenerators.h"
+#include "OrderingExact.h"
 #include "OrderingGraphs.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 
 using namespace tenon::solver;
@@ -82,6 +85,36 @@ static Outcome fuzzOrdering(uint64_t seed, int64_t most) {
   return outcome;
 }
 
+static Outcome fuzzSearch(uint64_t seed, int64_t most) {
+  Random random(seed * 79 + 5);
+  auto size =
+      static_cast<int32_t>(random.between(4, std::max<int64_t>(4, most)));
+  OrderingProblem problem = seed % 3 == 0
+                                ? anyOrdering(size, seed % 2 == 1, seed)
+                                : anyStep(size, seed);
+  const OrderingGraph graph(problem);
+  const OrderingDeferral deferral(graph);
+  std::vector<int32_t> rank(graph.operations);
+  std::iota(rank.begin(), rank.end(), 0);
+  int64_t best = smallestPeak(problem);
+  auto search = [&](int64_t peak, std::vector<int32_t> &order) {
+    int64_t looks = 10'000'000;
+    return searchOrder(graph, deferral, peak, rank, looks, order);
+  };
+  Outcome outcome;
+  outcome.feasible = true;
+  std::vector<int32_t> order;
+  OrderSearch reached = search(best + 1, order);
+  outcome.solved = reached == OrderSearch::Found;
+  outcome.optimal = outcome.solved && peakOf(graph, order) == best;
+  OrderSearch below = search(best, order);
+  outcome.proved = below == OrderSearch::Exhausted;
+  if (reached == OrderSearch::Exhausted || below == OrderSearch::Found ||
+      outcome.solved != outcome.optimal)
+    outcome.wrong = "contradicts brute force";
+  return outcome;
+}
+
 static Outcome solveAndCompare(const RecomputeProblem &problem,
                                Random &random) {
   auto nodes = static_cast<int32_t>(problem.nodes.size());
@@ -138,6 +171,7 @@ int main(int argc, char **argv) {
   };
   constexpr Kind kinds[] = {{"packing", fuzzPacking},
                             {"ordering", fuzzOrdering},
+                            {"search", fuzzSearch},
                             {"recompute", fuzzRecompute},
                             {"variants", fuzzVariants}};
   const Kind *kind = nullptr;
@@ -145,9 +179,9 @@ int main(int argc, char **argv) {
     if (argc == 5 && std::string(argv[1]) == candidate.name)
       kind = &candidate;
   if (!kind) {
-    std::fprintf(stderr,
-                 "usage: solver-fuzz packing|ordering|recompute|variants FIRST "
-                 "LAST MOST\n");
+    std::fprintf(
+        stderr, "usage: solver-fuzz packing|ordering|search|recompute|variants "
+                "FIRST LAST MOST\n");
     return 2;
   }
   uint64_t first = std::strtoull(argv[2], nullptr, 10);

@@ -9,6 +9,7 @@
 
 #include "GraphGenerators.h"
 #include "OrderingBruteForce.h"
+#include "OrderingExact.h"
 #include "OrderingGraphs.h"
 
 #include <algorithm>
@@ -231,6 +232,28 @@ TEST(OperationOrdering, SearchAndBoundsAgainstEverySet) {
   }
 }
 
+/// It finds an order of the smallest peak from any start, and none below.
+TEST(OperationOrdering, SearchAloneAgainstEverySet) {
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    auto size = static_cast<int32_t>(4 + seed % 8);
+    OrderingProblem problem = seed % 3 == 0
+                                  ? anyOrdering(size, seed % 2 == 1, seed)
+                                  : anyStep(size, seed);
+    const OrderingGraph graph(problem);
+    const OrderingDeferral deferral(graph);
+    std::vector<int32_t> rank(graph.operations), order;
+    std::iota(rank.begin(), rank.end(), 0);
+    int64_t best = smallestPeak(problem), looks = 1'000'000;
+    ASSERT_EQ(searchOrder(graph, deferral, best + 1, rank, looks, order),
+              OrderSearch::Found)
+        << seed;
+    EXPECT_EQ(slowPeak(problem, order), best) << seed;
+    ASSERT_EQ(searchOrder(graph, deferral, best, rank, looks, order),
+              OrderSearch::Exhausted)
+        << seed;
+  }
+}
+
 TEST(OperationOrdering, AGradientAndItsUpdateAreNoChoice) {
   // Without running such chains at once, the search stops undecided here.
   OrderingSolution solution =
@@ -240,10 +263,11 @@ TEST(OperationOrdering, AGradientAndItsUpdateAreNoChoice) {
 }
 
 TEST(OperationOrdering, WhatAValleyLeavesBehindIsNoChoice) {
-  // Without valleys and waiting operations, the search stops undecided here.
+  // Without valleys and blocks, the search stops undecided here.
   for (const OrderingProblem &problem :
        {transformerStep(6, Weight::Gradients, 202),
-        branchingStep(24, Weight::Gradients, 203)}) {
+        branchingStep(24, Weight::Gradients, 203),
+        recurrentStep(24, Weight::Gradients, 201)}) {
     OrderingSolution solution = solveOrdering(problem);
     EXPECT_GT(solution.peak, solution.bound);
     EXPECT_EQ(solution.searchedBound, solution.peak);
