@@ -403,11 +403,13 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   const auto near = int64_t(options.nearEnough *
                             (double(solution.bound - solver.graph.baseCost) +
                              0.01 * double(solver.graph.baseCost)));
-  if (plan && !isHard && plan->cost > solution.bound + near) {
+  if (plan && !(isHard && onlyPlan) && plan->cost > solution.bound + near) {
+    // Where a plan was hard to find, the next search begins with it; elsewhere
+    // one that does not know it finds better ones.
     bool isClose = plan->cost <= solution.bound + 3 * near;
-    std::optional<Plan> other =
-        solver.plan(budget, solution.bound + near, isClose ? moves / 4 : moves,
-                    options.seed, nullptr);
+    std::optional<Plan> other = solver.plan(
+        budget, solution.bound + near, isClose ? moves / 4 : moves,
+        options.seed + (isHard ? 100 : 0), isHard ? &*plan : nullptr);
     if (other && other->cost < plan->cost)
       plan = std::move(other);
   }

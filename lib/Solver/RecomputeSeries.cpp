@@ -38,15 +38,19 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
       auto end = place == cuts.size()
                      ? full.end()
                      : std::lower_bound(begin, full.end(), cuts[place]);
+      int32_t last = -1;
       for (int eighth : {1, 3, 5}) {
         auto from = begin + (end - begin) * eighth / 8;
         auto to = begin + (end - begin) * (eighth + 2) / 8;
-        if (from == to || tries <= 0)
+        if (begin == end || tries <= 0)
           continue;
+        int32_t cut = *std::max_element(
+            from, std::max(to, from + 1),
+            [&](int32_t a, int32_t b) { return fullness[a] < fullness[b]; });
+        if (cut == last)
+          continue;
+        last = cut;
         --tries;
-        int32_t cut = *std::max_element(from, to, [&](int32_t a, int32_t b) {
-          return fullness[a] < fullness[b];
-        });
         auto longer = std::make_unique<Series>(*series, place, cut);
         longer->improve(rounds, upper);
         if (!best || longer->bound() > best->bound())
