@@ -155,7 +155,11 @@ static std::string checkOrder(const Plan &plan,
   }
   ran.clear();
   for (int32_t node : order) {
-    bool inAnother = !ownFirst.contains(node) && ran.insert(node).second;
+    bool isFirst = ran.insert(node).second;
+    bool inAnother = !ownFirst.contains(node) && isFirst;
+    if (!isFirst && !withInstructions.contains(node))
+      return "the program never runs node " + std::to_string(node) +
+             ", which the recomputation plan repeats";
     if (withInstructions.contains(node) && !inAnother &&
         (planned.empty() || planned.back() != node))
       planned.push_back(node);

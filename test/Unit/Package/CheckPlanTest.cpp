@@ -94,10 +94,68 @@ func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor
   return text;
 }
 
-/// The file of the step within `budget` bytes.
-std::vector<std::byte> compileStep(std::optional<int64_t> budget) {
+/// Residual blocks: a sum of what came before and a product's hyperbolic
+/// tangent, and the sum without its rows' means, which are one kernel with two
+/// results that can be computed again in parts. The way back reads both.
+std::string residualText() {
+  std::string text = R"(
+func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<256x32xf32>)
+    -> (tensor<32x32xf32> {jax.result_info = "result[0]['w']"},
+        tensor<256x32xf32> {jax.result_info = "result[1]"}) {
+  %rate = stablehlo.constant dense<0.1> : tensor<32x32xf32>
+  %width = stablehlo.constant dense<32.0> : tensor<256xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+)";
+  std::string wide = "tensor<256x32xf32>", square = "tensor<32x32xf32>",
+              column = "tensor<256xf32>";
+  std::string before = "%x", read = "%x";
+  for (int i = 0; i < layers; ++i) {
+    text += llvm::formatv(
+        "  %d{0} = stablehlo.dot_general {1}, %w, contracting_dims = [1] x "
+        "[0] : ({3}, {4}) -> {3}\n"
+        "  %t{0} = stablehlo.tanh %d{0} : {3}\n"
+        "  %x{0} = stablehlo.add {2}, %t{0} : {3}\n"
+        "  %a{0} = stablehlo.reduce(%x{0} init: %zero) applies stablehlo.add "
+        "across dimensions = [1] : ({3}, tensor<f32>) -> {5}\n"
+        "  %m{0} = stablehlo.divide %a{0}, %width : {5}\n"
+        "  %b{0} = stablehlo.broadcast_in_dim %m{0}, dims = [0] : ({5}) -> "
+        "{3}\n"
+        "  %n{0} = stablehlo.subtract %x{0}, %b{0} : {3}\n",
+        i, read, before, wide, square, column);
+    before = llvm::formatv("%x{0}", i);
+    read = llvm::formatv("%n{0}", i);
+  }
+  std::string gradient = read, sum;
+  for (int i = layers - 1; i >= 0; --i) {
+    std::string input = i ? llvm::formatv("%n{0}", i - 1).str() : "%x";
+    text += llvm::formatv(
+        "  %q{0} = stablehlo.multiply %x{0}, {1} : {3}\n"
+        "  %g{0} = stablehlo.dot_general %q{0}, %w, contracting_dims = [1] x "
+        "[1] : ({3}, {4}) -> {3}\n"
+        "  %w{0} = stablehlo.dot_general {2}, %q{0}, contracting_dims = [0] x "
+        "[0] : ({3}, {3}) -> {4}\n",
+        i, gradient, input, wide, square);
+    if (sum.empty())
+      sum = llvm::formatv("%w{0}", i);
+    else {
+      text += llvm::formatv("  %s{0} = stablehlo.add {1}, %w{0} : {2}\n", i,
+                            sum, square);
+      sum = llvm::formatv("%s{0}", i);
+    }
+    gradient = llvm::formatv("%g{0}", i);
+  }
+  text += llvm::formatv("  %step = stablehlo.multiply {0}, %rate : {1}\n"
+                        "  %new = stablehlo.subtract %w, %step : {1}\n"
+                        "  return %new, {2} : {1}, {3}\n}\n",
+                        sum, square, gradient, wide);
+  return text;
+}
+
+/// The file of a step within `budget` bytes.
+std::vector<std::byte> compileStep(const std::string &text,
+                                   std::optional<int64_t> budget) {
   test::TemporaryFolder folder;
-  test::writeWhole(folder.file("step.mlir"), stepText());
+  test::writeWhole(folder.file("step.mlir"), text);
   driver::CompileOptions options;
   options.input = folder.file("step.mlir");
   options.cpu = "x86-64-v3";
@@ -114,18 +172,40 @@ uint64_t bytesOf(const Index &index) {
   return bytes;
 }
 
-/// The step under a budget of two thirds of what it takes.
+/// A step under a budget of two thirds of what it takes.
+Index withinTwoThirds(const std::string &text) {
+  std::string error;
+  auto everything = Reader::fromBytes(compileStep(text, std::nullopt), error);
+  EXPECT_TRUE(everything) << error;
+  auto reader = Reader::fromBytes(
+      compileStep(text, bytesOf(everything->index()) * 2 / 3), error);
+  EXPECT_TRUE(reader) << error;
+  return reader->index();
+}
+
 const Index &planned() {
-  static const Index index = [] {
-    std::string error;
-    auto everything = Reader::fromBytes(compileStep(std::nullopt), error);
-    EXPECT_TRUE(everything) << error;
-    auto reader = Reader::fromBytes(
-        compileStep(bytesOf(everything->index()) * 2 / 3), error);
-    EXPECT_TRUE(reader) << error;
-    return reader->index();
-  }();
+  static const Index index = withinTwoThirds(stepText());
   return index;
+}
+
+/// One whose plan computes parts of kernels again.
+const Index &plannedInParts() {
+  static const Index index = withinTwoThirds(residualText());
+  return index;
+}
+
+/// The operations that compute a part: their node runs first in another's.
+std::vector<size_t> partsIn(const Plan &plan) {
+  std::vector<size_t> parts;
+  for (size_t i = 0; i < plan.operations.size(); ++i) {
+    int32_t node = plan.operations[i].node;
+    if (node >= 0 &&
+        std::ranges::none_of(plan.operations, [&](const auto &other) {
+          return other.node == node && !other.recomputed;
+        }))
+      parts.push_back(i);
+  }
+  return parts;
 }
 
 /// What is false in a file with this index; empty if nothing is.
@@ -167,12 +247,12 @@ TEST(CheckPlan, AcceptsWhatTheCompilerWrites) {
 }
 
 /// Whatever slice of whatever instruction is somewhere else.
-TEST(CheckPlan, RefusesEveryMovedSlice) {
-  size_t count = program(const_cast<Index &>(planned())).instructions.size();
+void expectRefusalOfMovedSlices(const Index &sound) {
+  size_t count = program(const_cast<Index &>(sound)).instructions.size();
   int tried = 0;
   for (size_t i = 0; i < count; ++i)
     for (size_t argument = 0;; ++argument) {
-      Index damaged = planned();
+      Index damaged = sound;
       auto *slices = argumentsOf(program(damaged).instructions[i]);
       if (!slices || argument >= slices->size())
         break;
@@ -184,23 +264,33 @@ TEST(CheckPlan, RefusesEveryMovedSlice) {
   EXPECT_GT(tried, 100);
 }
 
+TEST(CheckPlan, RefusesEveryMovedSlice) {
+  expectRefusalOfMovedSlices(planned());
+  expectRefusalOfMovedSlices(plannedInParts());
+}
+
 /// Instructions that are left out or run in another order.
-TEST(CheckPlan, RefusesEveryOtherOrder) {
-  size_t count = program(const_cast<Index &>(planned())).instructions.size();
+void expectRefusalOfOtherOrders(const Index &sound) {
+  size_t count = program(const_cast<Index &>(sound)).instructions.size();
   for (size_t i = 0; i < count; ++i) {
-    Index damaged = planned();
+    Index damaged = sound;
     auto &instructions = program(damaged).instructions;
     instructions.erase(instructions.begin() + int64_t(i));
     EXPECT_NE(judged(damaged), "") << "without instruction " << i;
     if (i + 1 == count)
       break;
-    damaged = planned();
+    damaged = sound;
     auto &swapped = program(damaged).instructions;
     std::swap(swapped[i], swapped[i + 1]);
     if (swapped[i] == swapped[i + 1])
       continue;
     EXPECT_NE(judged(damaged), "") << i << " after " << i + 1;
   }
+}
+
+TEST(CheckPlan, RefusesEveryOtherOrder) {
+  expectRefusalOfOtherOrders(planned());
+  expectRefusalOfOtherOrders(plannedInParts());
 }
 
 /// Temporaries that overlap another one, or that are touched when not live.
@@ -354,6 +444,72 @@ TEST(CheckPlan, RefusesFalseClaims) {
     EXPECT_NE(wrong, "") << damage.name;
     EXPECT_NE(wrong.find(damage.expected), std::string::npos)
         << damage.name << ": " << wrong;
+  }
+}
+
+/// What is computed in parts is another node than its kernel, reads what is
+/// there by then, and writes its own results.
+TEST(CheckPlan, RefusesFalseParts) {
+  const Index &sound = plannedInParts();
+  ASSERT_EQ(judged(sound), "");
+  std::vector<size_t> parts = partsIn(*sound.plan);
+  ASSERT_GT(parts.size(), 3u);
+  auto refused = [&](const char *what, size_t part,
+                     std::function<void(Index &, PlannedOperation &)> change) {
+    Index damaged = sound;
+    change(damaged, damaged.plan->operations[part]);
+    ASSERT_NE(damaged, sound) << what;
+    EXPECT_NE(judged(damaged), "") << what << ", operation " << part;
+  };
+  const Plan &plan = *sound.plan;
+  for (size_t part : parts) {
+    const PlannedOperation &operation = plan.operations[part];
+    for (int32_t other : {operation.node - 1, operation.node + 1})
+      refused("another part", part, [&](Index &, PlannedOperation &changed) {
+        changed.node = other;
+      });
+    refused(
+        "a part that is not marked", part,
+        [](Index &, PlannedOperation &changed) { changed.recomputed = false; });
+    // The program and its plan agree on a value that is gone by then.
+    for (size_t argument = 0; argument < operation.reads.size(); ++argument)
+      for (int32_t value = 0; value < int32_t(plan.values.size()); ++value) {
+        auto isLive = [&](const Lifetime &lifetime) {
+          return lifetime.begin <= 2 * operation.begin &&
+                 2 * operation.begin < lifetime.end;
+        };
+        const PlannedValue &gone = plan.values[value];
+        int32_t read = operation.reads[argument];
+        Slice place = plan.buffers[gone.buffer];
+        place.bytes = gone.bytes;
+        if (read < 0 || gone.bytes != plan.values[read].bytes ||
+            sound.segments[place.segment].kind != SegmentKind::temporaries ||
+            std::ranges::any_of(gone.lifetimes, isLive))
+          continue;
+        refused("a value that is gone", part,
+                [&](Index &index, PlannedOperation &changed) {
+                  changed.reads[argument] = value;
+                  (*argumentsOf(program(index).instructions[part]))[argument] =
+                      place;
+                });
+      }
+    // What the kernel computed first instead of what the part computes now.
+    for (size_t argument = 0; argument < operation.writes.size(); ++argument)
+      for (int32_t value : plan.operations[part - 1].writes)
+        if (operation.writes[argument] >= 0 && value >= 0)
+          refused("another's result", part,
+                  [&](Index &, PlannedOperation &changed) {
+                    changed.writes[argument] = value;
+                  });
+    // The solution repeats another node than the program.
+    refused("another node in the solution", part,
+            [&](Index &index, PlannedOperation &) {
+              inSolution([&](solver::RecomputeSolution &solution) {
+                auto last = std::find(solution.order.rbegin(),
+                                      solution.order.rend(), operation.node);
+                *last = operation.node - 1;
+              })(index);
+            });
   }
 }
 
