@@ -34,6 +34,9 @@ static constexpr int64_t otherPass = 4;
 static constexpr int64_t firstNodesPerBody = 2;
 /// After this many searches the budget of each grows by half.
 static constexpr int64_t roundsPerBudget = 4 * numOrders;
+/// Visits of waiting bodies before the search by clauses has its first turn,
+/// which is as long.
+static constexpr int64_t firstVisits = 50'000'000;
 /// The most blamed body moves forward by this many lengths of the order; the
 /// weights take turns.
 static constexpr double blameWeights[] = {1, 4};
@@ -89,23 +92,49 @@ std::vector<int32_t> Portfolio::nextOrder() {
   return result;
 }
 
-SearchOutcome Portfolio::run(int64_t capacity, int64_t &nodes, Bases &bases) {
-  if (model.bodies.empty()) {
-    bases.clear();
-    return SearchOutcome::Found;
-  }
-  double budget =
-      static_cast<double>(firstNodesPerBody * int64_t(model.bodies.size()));
-  for (int64_t local = 1; nodes > 0; ++local, ++round) {
+/// Spends `share` nodes, and what the search under way needs more.
+SearchOutcome Portfolio::runDrops(int64_t capacity, int64_t share,
+                                  int64_t &nodes, Bases &bases) {
+  while (share > 0 && nodes > 0) {
     int64_t granted = std::min(nodes, static_cast<int64_t>(budget));
     int64_t left = granted;
     SearchOutcome outcome =
         search->run(capacity, nextOrder(), nextTaste(), left, bases, blame);
     nodes -= granted - left;
+    share -= granted - left;
     if (outcome != SearchOutcome::Stopped)
       return outcome;
-    if (local % roundsPerBudget == 0)
+    ++round;
+    if (++numEqual == roundsPerBudget) {
       budget *= 1.5;
+      numEqual = 0;
+    }
+  }
+  return SearchOutcome::Stopped;
+}
+
+SearchOutcome Portfolio::run(int64_t capacity, int64_t &nodes, Bases &bases) {
+  if (model.bodies.empty()) {
+    bases.clear();
+    return SearchOutcome::Found;
+  }
+  int64_t count = static_cast<int64_t>(model.bodies.size());
+  budget = static_cast<double>(firstNodesPerBody * count);
+  numEqual = 0;
+  std::unique_ptr<ClauseSearch> clauses;
+  for (int64_t share = firstVisits / count; nodes > 0; share *= 2) {
+    SearchOutcome outcome = runDrops(capacity, share, nodes, bases);
+    if (outcome != SearchOutcome::Stopped || nodes <= 0)
+      return outcome;
+    if (!clauses)
+      clauses = makeClauseSearch(model, keys, capacity);
+    if (!clauses)
+      continue;
+    int64_t granted = std::min(nodes, share), left = granted;
+    outcome = clauses->run(left, bases);
+    nodes -= granted - left;
+    if (outcome != SearchOutcome::Stopped)
+      return outcome;
   }
   return SearchOutcome::Stopped;
 }

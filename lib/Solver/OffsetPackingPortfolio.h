@@ -14,6 +14,7 @@
 #ifndef TENON_LIB_SOLVER_OFFSETPACKINGPORTFOLIO_H
 #define TENON_LIB_SOLVER_OFFSETPACKINGPORTFOLIO_H
 
+#include "OffsetPackingClauses.h"
 #include "OffsetPackingDive.h"
 #include "OffsetPackingSearch.h"
 
@@ -30,6 +31,8 @@ public:
   SearchOutcome run(int64_t capacity, int64_t &nodes, Bases &bases);
 
 private:
+  SearchOutcome runDrops(int64_t capacity, int64_t share, int64_t &nodes,
+                         Bases &bases);
   std::vector<int32_t> nextOrder();
   SearchTaste nextTaste() const;
 
@@ -39,6 +42,8 @@ private:
   std::vector<int64_t> blame;
   bool mostlyTolerant;
   int64_t round = 0;
+  double budget = 0;    ///< nodes of the next search by drops
+  int64_t numEqual = 0; ///< searches of the same budget before it
 };
 
 } // namespace tenon::solver::packing

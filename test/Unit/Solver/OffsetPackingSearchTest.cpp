@@ -2,11 +2,12 @@
 //
 // A rule may only save work. Each is switched off in turn, and each outcome is
 // compared with a search that uses none of them. The same for the search over
-// pairs, and for the two ways to dive.
+// pairs and the one that learns clauses, and for the two ways to dive.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OffsetPackingSearch.h"
+#include "OffsetPackingClauses.h"
 #include "OffsetPackingDive.h"
 #include "OffsetPackingPairs.h"
 #include "OffsetPackingRandom.h"
@@ -39,8 +40,86 @@ static SearchOutcome search(const Model &model, int64_t capacity,
   return outcome;
 }
 
+/// Boxes within the capacity, of which no two share a byte at one time.
+static bool isPlan(const Model &model, const Bases &bases, int64_t capacity) {
+  for (size_t i = 0; i < bases.size(); ++i) {
+    const Slot &a = model.slots[model.bodies[i].firstSlot];
+    if (bases[i] < 0 || bases[i] + a.high > capacity)
+      return false;
+    for (size_t j = 0; j < i; ++j) {
+      const Slot &b = model.slots[model.bodies[j].firstSlot];
+      if (a.begin < b.end && b.begin < a.end && bases[i] < bases[j] + b.high &&
+          bases[j] < bases[i] + a.high)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// As many bytes are live at each moment as the capacity has: what ends at a
+/// moment is replaced by others of the same sum, which often find no place.
+static OffsetPackingProblem alwaysFull(Random &random, int64_t capacity,
+                                       int64_t moments) {
+  OffsetPackingProblem problem;
+  std::vector<size_t> live;
+  int64_t room = capacity;
+  for (int64_t time = 0; time < moments; ++time) {
+    for (size_t i = live.size(); i-- > 0;)
+      if (random.oneIn(3)) {
+        room += problem.buffers[live[i]].size;
+        problem.buffers[live[i]].windows[0].end = time;
+        live.erase(live.begin() + static_cast<int64_t>(i));
+      }
+    while (room > 0) {
+      OffsetPackingProblem::Buffer buffer;
+      buffer.size = random.between(1, room);
+      buffer.windows.push_back({time, moments});
+      room -= buffer.size;
+      live.push_back(problem.buffers.size());
+      problem.buffers.push_back(buffer);
+    }
+  }
+  return problem;
+}
+
+/// Tight problems need clauses, restarts, and going back over many levels.
+TEST(OffsetPackingSearch, ClausesHoldOnTightProblems) {
+  int64_t infeasible = 0, feasible = 0, stopped = 0;
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    int64_t capacity = random.between(6, 40);
+    Model model;
+    ASSERT_FALSE(
+        buildModel(alwaysFull(random, capacity, random.between(3, 12)), model));
+    SortKeys keys(model);
+    SearchOutcome truth = search(model, capacity, SearchRules(), "TLV");
+    auto clauses = makeClauseSearch(model, keys, capacity);
+    ASSERT_NE(clauses, nullptr);
+    // In small portions, as beside other searches.
+    SearchOutcome outcome = SearchOutcome::Stopped;
+    Bases bases;
+    for (int turn = 0; turn < 200 && outcome == SearchOutcome::Stopped;
+         ++turn) {
+      int64_t nodes = 500;
+      outcome = clauses->run(nodes, bases);
+    }
+    if (outcome == SearchOutcome::Found)
+      EXPECT_TRUE(isPlan(model, bases, capacity));
+    if (outcome == SearchOutcome::Stopped || truth == SearchOutcome::Stopped) {
+      ++stopped;
+      continue;
+    }
+    EXPECT_EQ(outcome, truth);
+    ++(truth == SearchOutcome::Found ? feasible : infeasible);
+  }
+  EXPECT_GT(feasible, 200);
+  EXPECT_GT(infeasible, 30);
+  EXPECT_LT(stopped, 100);
+}
+
 TEST(OffsetPackingSearch, RulesOnlySaveWork) {
-  int64_t infeasible = 0, feasible = 0;
+  int64_t infeasible = 0, feasible = 0, withClauses = 0;
   for (uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -57,6 +136,7 @@ TEST(OffsetPackingSearch, RulesOnlySaveWork) {
         [](const Body &body) { return body.firstSlot != body.endSlot; });
     if (model.bodies.empty() || !allLive)
       continue;
+    SortKeys keys(model);
     int64_t reached = arenaOf(model, dive(model, SortKeys(model).sorted("AL")));
     for (int64_t capacity = model.bound(); capacity < reached; ++capacity) {
       SearchRules none;
@@ -81,10 +161,18 @@ TEST(OffsetPackingSearch, RulesOnlySaveWork) {
       SearchOutcome pairs = searchPairs(model, capacity, nodes, bases);
       if (pairs != SearchOutcome::Stopped)
         EXPECT_EQ(pairs, truth);
+      if (auto clauses = makeClauseSearch(model, keys, capacity)) {
+        ++withClauses;
+        nodes = 1'000'000;
+        EXPECT_EQ(clauses->run(nodes, bases), truth);
+        if (truth == SearchOutcome::Found)
+          EXPECT_TRUE(isPlan(model, bases, capacity));
+      }
     }
   }
   EXPECT_GT(feasible, 50);
   EXPECT_GT(infeasible, 50);
+  EXPECT_GT(withClauses, 5);
 }
 
 TEST(OffsetPackingSearch, BothDivesAgreeOnBoxes) {
