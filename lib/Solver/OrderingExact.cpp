@@ -34,7 +34,7 @@ private:
     int64_t live;                   // bytes at the choice
   };
   void runFree();
-  bool runFreeChain();
+  bool runFreeChain(int32_t head);
   void choose();
   bool isValley(size_t from);
   void settleValleys();
@@ -52,54 +52,46 @@ private:
 };
 } // namespace
 
-/// Runs what fits and does not grow, until nothing is left of that kind.
+/// Runs chains that fit and do not grow, until nothing is left of that kind.
 void OrderSearcher::runFree() {
   for (bool any = true; any;) {
     any = false;
-    for (int32_t operation : progress.readyOnes()) {
-      LiveBytes::Step step = progress.look(operation);
-      if (step.net > 0 || step.during >= peak)
-        continue;
-      progress.perform(operation);
-      any = true;
-      break;
-    }
-    any = any || runFreeChain();
+    const std::vector<int32_t> heads = progress.readyOnes();
+    for (int32_t head : heads)
+      any |= !progress.hasRun(head) && runFreeChain(head);
   }
 }
 
-/// Runs a chain, each operation waiting for the one before, that fits, grows on
-/// the way and does not in the end: a gradient and its update. Whatever else
-/// has run, having run all of it holds no more than having run a part.
-bool OrderSearcher::runFreeChain() {
+/// Runs a chain, each operation waiting for the one before, if it fits and may
+/// grow on the way, but does not in the end: a gradient and its update, or one
+/// operation alone. Whatever else has run, having run all of it holds no more
+/// than having run a part.
+bool OrderSearcher::runFreeChain(int32_t head) {
   constexpr int longest = 4;
-  const std::vector<int32_t> heads = progress.readyOnes();
   const size_t before = progress.done().size();
-  for (int32_t head : heads) {
-    int64_t net = 0;
-    int32_t next = head;
-    for (int length = 0; length < longest && next >= 0; ++length) {
-      LiveBytes::Step step = progress.look(next);
-      if (step.during >= peak)
-        break;
-      progress.perform(next);
-      net += step.net;
-      if (net <= 0)
-        return true;
-      int32_t last = next;
-      int64_t least = 0;
-      next = -1;
-      for (int32_t follower : deferral.after[last]) {
-        if (progress.lacks(follower) != 0)
-          continue;
-        if (int64_t change = progress.look(follower).net; change < least) {
-          least = change;
-          next = follower;
-        }
+  int64_t net = 0;
+  int32_t next = head;
+  for (int length = 0; length < longest && next >= 0; ++length) {
+    LiveBytes::Step step = progress.look(next);
+    if (step.during >= peak)
+      break;
+    progress.perform(next);
+    net += step.net;
+    if (net <= 0)
+      return true;
+    int32_t last = next;
+    int64_t least = 0;
+    next = -1;
+    for (int32_t follower : deferral.after[last]) {
+      if (progress.lacks(follower) != 0)
+        continue;
+      if (int64_t change = progress.look(follower).net; change < least) {
+        least = change;
+        next = follower;
       }
     }
-    progress.takeBackTo(before);
   }
+  progress.takeBackTo(before);
   return false;
 }
 
@@ -167,7 +159,7 @@ bool OrderSearcher::isValley(size_t from) {
       arcs.push_back({vertex, valueVertex[value], FlowNetwork::unlimited});
     }
   }
-  looks -= static_cast<int64_t>(arcs.size());
+  looks -= 4 * static_cast<int64_t>(arcs.size());
   FlowNetwork network;
   network.reset(vertices);
   for (const Arc &arc : arcs)
@@ -183,17 +175,25 @@ bool OrderSearcher::isValley(size_t from) {
   return paid;
 }
 
-/// Drops what else could be chosen where the search came from, as far back as
-/// the present state is a valley.
+/// The present state has failed: drops what else could be chosen where the
+/// search came from, as far back as it is a valley.
 void OrderSearcher::settleValleys() {
-  for (size_t i = choices.size(); i-- > 0;) {
-    Choice &choice = choices[i];
-    if (choice.blocks.empty())
-      continue;
-    if (choice.live < progress.live() || !isValley(choice.done))
-      return;
-    choice.blocks.clear();
-  }
+  std::vector<size_t> open; // choices that hold no less, the last one first
+  for (size_t i = choices.size(); i-- > 0;)
+    if (!choices[i].blocks.empty()) {
+      if (choices[i].live < progress.live() ||
+          progress.leastSince(choices[i].done) < progress.live())
+        break;
+      open.push_back(i);
+    }
+  // Mostly it is one for all of them, or for the last alone.
+  size_t settled = 0;
+  if (open.size() > 1 && isValley(choices[open.back()].done))
+    settled = open.size();
+  while (settled < open.size() && isValley(choices[open[settled]].done))
+    ++settled;
+  for (size_t i = 0; i < settled; ++i)
+    choices[open[i]].blocks.clear();
 }
 
 OrderSearch OrderSearcher::run(std::vector<int32_t> &order) {
@@ -204,12 +204,16 @@ OrderSearch OrderSearcher::run(std::vector<int32_t> &order) {
       order = progress.done();
       return OrderSearch::Found;
     }
-    settleValleys();
     // A state is entered once: it is marked as failed before it is tried.
     if (failed.insert(progress.set()).second)
       choose();
-    while (!choices.empty() && choices.back().blocks.empty())
+    else
+      settleValleys();
+    while (!choices.empty() && choices.back().blocks.empty()) {
+      progress.takeBackTo(choices.back().done);
       choices.pop_back();
+      settleValleys();
+    }
     if (choices.empty())
       return blocks.leftOut() ? OrderSearch::Stopped : OrderSearch::Exhausted;
     Choice &choice = choices.back();

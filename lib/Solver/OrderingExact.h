@@ -18,6 +18,7 @@
 //   need not be tried. Anything in between: all sets that lie between S and A
 //   and that some order passes through, whatever its peak; the smallest of
 //   them is a minimum cut.
+//   It is asked when A has failed: then S has.
 // - A state that failed before fails again.
 //
 //===----------------------------------------------------------------------===//

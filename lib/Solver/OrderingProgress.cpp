@@ -107,3 +107,12 @@ void OrderProgress::takeBackTo(size_t count) {
     steps.pop_back();
   }
 }
+
+int64_t OrderProgress::leastSince(size_t count) const {
+  int64_t bytes = state.live(), least = bytes;
+  for (size_t i = order.size(); i-- > count;) {
+    bytes -= steps[i].net;
+    least = std::min(least, bytes);
+  }
+  return least;
+}

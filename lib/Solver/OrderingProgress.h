@@ -53,6 +53,9 @@ public:
   /// All that have run, in order, those that wait included.
   const std::vector<int32_t> &done() const { return order; }
   OperationSet set() const { return signature; }
+  /// The fewest bytes that were live after the first `count` of done(), or
+  /// after any later ones.
+  int64_t leastSince(size_t count) const;
 
 private:
   bool growsIn(int32_t operation, LiveBytes::Step step) const;
@@ -66,7 +69,7 @@ private:
   std::vector<char> ran;
   std::vector<OperationSet> codes;
   OperationSet signature;
-  std::vector<LiveBytes::Step> steps;
+  std::vector<LiveBytes::Step> steps;                     // of each done
   std::vector<std::pair<int32_t, LiveBytes::Step>> tried; // within look()
 };
 

@@ -114,7 +114,7 @@ struct OrderingOptions {
   /// and, unless the problem is large, once more for frontiers.
   int64_t boundWork = 60'000'000;
   /// Work for the search below the best peak, in operations looked at.
-  int64_t searchLooks = 10'000'000;
+  int64_t searchLooks = 30'000'000;
 };
 
 struct OrderingCertificate {
