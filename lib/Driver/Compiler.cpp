@@ -75,13 +75,12 @@ private:
   ExitCode group(ModuleOp on, fusion::FusionOptions fusion);
   void addAlternative(OwningOpRef<ModuleOp> grouped);
   ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
-  ExitCode chooseAlternative();
+  ExitCode chooseAlternative(int64_t budget);
   void recordEverything(const PlanFigures &everything);
   ExitCode blame() const;
   void countWork();
   void predictCost();
   ExitCode plan();
-  ExitCode findPlan(const memory::MemoryOptions &memory, int64_t budget);
   ExitCode planUnderBudget(const memory::MemoryOptions &memory, int64_t budget);
   ExitCode codegen();
   ExitCode writePackage();
@@ -205,7 +204,7 @@ ExitCode Compilation::group() {
   if (code == exitOk && hasBudget)
     code = groupAlternatives(std::move(step));
   if (code == exitOk && !plansForBudgets && alternatives.size() > 1)
-    code = chooseAlternative();
+    code = chooseAlternative(*resolved.memoryBudget);
   if (code == exitOk)
     predictCost();
   return code;
@@ -263,28 +262,28 @@ ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
 }
 
 /// Goes on with the alternative that has the quickest plan within the budget.
-ExitCode Compilation::chooseAlternative() {
-  memory::MemoryOptions memory;
-  int64_t budget = *resolved.memoryBudget;
-  AlternativePlanner planner(views(alternatives), memory);
-  std::optional<PlannedStep> everything = planner.keepEverything();
-  std::optional<PlannedStep> chosen = planner.within(budget);
-  if (!chosen)
-    if ((chosen = planner.smallest()) && chosen->bytes <= budget)
-      chosen = planner.improved(std::move(*chosen), budget);
-  if (!everything || !chosen)
+ExitCode Compilation::chooseAlternative(int64_t budget) {
+  AlternativePlanner planner(views(alternatives));
+  const PlannedStep *everything = planner.keepEverything();
+  if (!everything)
     return exitInternal;
-  if (chosen->bytes > budget)
-    return fail(
-        exitNoPlan,
-        whyNoPlan(budget, boundOf(views(alternatives), *everything), *chosen));
-  details["groupings"] = int64_t(alternatives.size());
-  details["grouping"] = int64_t(chosen->alternative);
-  module = std::move(alternatives[chosen->alternative]);
-  recordEverything(*everything);
-  // Which problems are dumped is the business of the stage `plan`.
-  if (options.dumpProblems.empty())
-    chosenPlan = std::move(chosen);
+  chosenPlan = planner.within(budget);
+  if (!chosenPlan) {
+    const PlannedStep *least = planner.smallest();
+    return least ? fail(exitNoPlan,
+                        whyNoPlan(budget,
+                                  boundOf(views(alternatives), *everything),
+                                  *least))
+                 : exitInternal;
+  }
+  if (alternatives.size() > 1) {
+    details["groupings"] = int64_t(alternatives.size());
+    details["grouping"] = int64_t(chosenPlan->alternative);
+  }
+  module = std::move(alternatives[chosenPlan->alternative]);
+  // What a text says is of all alternatives.
+  if (!(*module)->hasAttr(step::keepingEverythingAttrName))
+    recordEverything(*everything);
   return exitOk;
 }
 
@@ -331,38 +330,26 @@ ExitCode Compilation::plan() {
   });
 }
 
-/// Fills `chosenPlan` for the module as it is.
-ExitCode Compilation::findPlan(const memory::MemoryOptions &memory,
-                               int64_t budget) {
-  annotateForBudget(*module, resolved.features, resolved.machine);
-  BudgetPlanner planner(*module, memory);
-  std::optional<PlannedStep> everything = planner.keepEverything();
-  if (!everything)
-    return exitInternal;
-  chosenPlan = planner.within(budget);
-  if (!chosenPlan)
-    chosenPlan = planner.smallest();
-  if (!chosenPlan)
-    return exitInternal;
-  if (chosenPlan->bytes > budget)
-    return fail(exitNoPlan, whyNoPlan(budget, boundOf({*module}, *everything),
-                                      *chosenPlan));
-  if (!(*module)->hasAttr(step::keepingEverythingAttrName))
-    recordEverything(*everything);
-  return exitOk;
-}
-
 ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
                                       int64_t budget) {
-  if (!chosenPlan)
-    if (ExitCode code = findPlan(memory, budget); code != exitOk)
+  if (!chosenPlan) {
+    if (alternatives.empty()) // a grouped module was read
+      addAlternative(std::move(module));
+    if (ExitCode code = chooseAlternative(budget); code != exitOk)
       return code;
+  }
   auto figures =
       (*module)->getAttrOfType<DictionaryAttr>(step::keepingEverythingAttrName);
   int64_t mostBytes = figures.getAs<IntegerAttr>("bytes").getInt();
   int64_t leastNanoseconds = figures.getAs<IntegerAttr>("nanoseconds").getInt();
   std::optional<PlannedStep> planned = std::move(chosenPlan);
   module = std::move(planned->module);
+  if (!memory.problemFile.empty())
+    if (ExitCode code = runPasses([&](OpPassManager &passes) {
+          passes.addNestedPass<func::FuncOp>(memory::createPlanOffsetsPass(
+              {memory.problemFile, /*quick=*/false}));
+        }))
+      return code;
   (*module)->removeAttr(step::keepingEverythingAttrName);
   (*module)->removeAttr(step::wholeGroupsAttrName);
   details["budget"] = budget;
@@ -497,15 +484,12 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
     return code;
   if (alternatives.empty()) // a grouped module was read
     addAlternative(module->clone());
-  memory::MemoryOptions memory;
-  AlternativePlanner planner(views(alternatives), memory);
+  AlternativePlanner planner(views(alternatives));
   std::vector<FrontierPoint> points = planner.frontier(count);
   if (points.empty())
     return exitInternal;
   printFrontier(points, out);
-  std::optional<PlannedStep> everything = planner.keepEverything();
-  if (!everything)
-    return exitInternal;
+  const PlannedStep *everything = planner.keepEverything();
   int64_t bound = boundOf(views(alternatives), *everything).bytes;
   out << "smallest budget " << points.front().bytes << " bytes ("
       << printBytes(points.front().bytes) << "), every plan needs "
@@ -574,10 +558,9 @@ ExitCode Compilation::measureMemory(StepMemory &memory) {
       memory.batchShapes.push_back(
           cast<RankedTensorType>(argument.getType()).getShape().vec());
   }
-  memory::MemoryOptions plain;
-  AlternativePlanner planner(views(alternatives), plain);
-  std::optional<PlannedStep> everything = planner.keepEverything();
-  std::optional<PlannedStep> least = planner.smallest();
+  AlternativePlanner planner(views(alternatives));
+  const PlannedStep *everything = planner.keepEverything();
+  const PlannedStep *least = planner.smallest();
   if (!everything || !least)
     return exitInternal;
   memory.everything = everything->bytes;

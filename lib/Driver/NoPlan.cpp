@@ -17,7 +17,7 @@ using namespace tenon;
 using namespace tenon::driver;
 
 MemoryBound driver::boundOf(ArrayRef<ModuleOp> groupings,
-                            PlannedStep &everything) {
+                            const PlannedStep &everything) {
   MemoryBound bound;
   ModuleOp planned = *everything.module;
   if (auto bytes =

@@ -28,7 +28,7 @@ struct MemoryBound {
 /// `everything` is a plan of one of the groupings; the segments without the
 /// temporaries are the same in all of them.
 MemoryBound boundOf(llvm::ArrayRef<mlir::ModuleOp> groupings,
-                    PlannedStep &everything);
+                    const PlannedStep &everything);
 
 /// Why no plan fits `budget`; `least` is the smallest one there is.
 std::string whyNoPlan(int64_t budget, const MemoryBound &bound,

@@ -6,7 +6,6 @@
 
 #include "PlanUnderBudget.h"
 
-#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Support/Bytes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -30,61 +29,91 @@ bool BudgetPlanner::order() {
   return true;
 }
 
+static PlannedStep copyOf(const PlannedStep &plan) {
+  PlannedStep copy;
+  static_cast<PlanFigures &>(copy) = plan;
+  copy.module = plan.module.get().clone();
+  copy.alternative = plan.alternative;
+  return copy;
+}
+
+/// Reads off the module what its places need.
+static void readBytes(PlannedStep &plan) {
+  auto segments =
+      (*plan.module)->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
+  plan.bytes = 0;
+  for (NamedAttribute segment : segments)
+    plan.bytes += cast<IntegerAttr>(segment.getValue()).getInt();
+  plan.temporaries = segments
+                         .getAs<IntegerAttr>(
+                             step::stringifySegment(step::Segment::temporaries))
+                         .getInt();
+  plan.temporariesBound =
+      (*plan.module)
+          ->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName)
+          .getInt();
+}
+
+/// Looks longer for a small arena for the same plan.
+static void packAgain(PlannedStep &plan) {
+  if (plan.temporaries == plan.temporariesBound)
+    return;
+  PassManager passes(plan.module->getContext());
+  passes.enableVerifier(false);
+  passes.addNestedPass<func::FuncOp>(
+      memory::createPlanOffsetsPass({/*problemFile=*/"", /*quick=*/false}));
+  if (succeeded(passes.run(*plan.module)))
+    readBytes(plan);
+}
+
 std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes,
-                                               int64_t moves) {
+                                               Effort effort) {
   if (!order())
     return std::nullopt;
   PlannedStep result;
   result.module = ordered->clone();
-  memory::MemoryOptions withBudget = options;
-  withBudget.temporariesBudget = liveBytes;
-  withBudget.recomputeMoves = moves;
+  memory::MemoryOptions options;
+  options.temporariesBudget = liveBytes;
+  options.quickLook = effort != Effort::full;
+  if (effort == Effort::least)
+    options.recomputeMoves /= 10;
   PassManager passes(grouped.getContext());
   passes.enableVerifier(false);
-  memory::buildPlacePipeline(passes, withBudget);
+  memory::buildPlacePipeline(passes, options);
   if (failed(passes.run(*result.module)))
     return std::nullopt;
   auto plan = (*result.module)
                   ->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
-  auto segments =
-      (*result.module)
-          ->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
-  if (!plan || !segments ||
-      plan.getAs<StringAttr>("status").getValue() != "solved")
+  if (!plan || plan.getAs<StringAttr>("status").getValue() != "solved")
     return std::nullopt;
-  for (NamedAttribute segment : segments)
-    result.bytes += cast<IntegerAttr>(segment.getValue()).getInt();
+  readBytes(result);
   auto integer = [](DictionaryAttr dictionary, StringRef name) {
     return dictionary.getAs<IntegerAttr>(name).getInt();
   };
-  result.temporaries =
-      integer(segments, step::stringifySegment(step::Segment::temporaries));
-  result.temporariesBound =
-      (*result.module)
-          ->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName)
-          .getInt();
   result.livePeak = integer(plan, "peak");
+  result.liveLimit = liveBytes;
   result.baseNanoseconds = integer(plan, "base_nanoseconds");
   result.nanoseconds = integer(plan, "nanoseconds");
   result.boundNanoseconds = integer(plan, "bound_nanoseconds");
+  if (isCollecting)
+    found.push_back(copyOf(result));
   return result;
 }
 
-std::optional<PlannedStep> BudgetPlanner::keepEverything() {
-  std::optional<PlannedStep> planned =
-      plan(std::numeric_limits<int64_t>::max() / 4, options.recomputeMoves);
-  if (planned)
-    everything = *planned;
-  return planned;
+const PlannedStep *BudgetPlanner::keepEverything() {
+  if (!everything)
+    everything = plan(std::numeric_limits<int64_t>::max() / 4, Effort::full);
+  return everything ? &*everything : nullptr;
 }
 
-std::optional<PlannedStep> BudgetPlanner::within(int64_t budget) {
-  if (!everything || everything->bytes <= budget) {
-    std::optional<PlannedStep> planned = keepEverything();
-    if (!planned || planned->bytes <= budget)
-      return planned;
-  }
-  PlanFigures last = *everything;
+std::optional<PlannedStep> BudgetPlanner::within(int64_t budget, Effort effort,
+                                                 int64_t nanoseconds) {
+  const PlannedStep *all = keepEverything();
+  if (!all)
+    return std::nullopt;
+  if (all->bytes <= budget)
+    return copyOf(*all);
+  PlanFigures last = *all;
   for (int round = 0; round < mostRounds; ++round) {
     int64_t wanted = budget - (last.bytes - last.temporaries);
     int64_t live = wanted - (last.temporaries - last.livePeak);
@@ -92,131 +121,174 @@ std::optional<PlannedStep> BudgetPlanner::within(int64_t budget) {
     live -= round ? live / 100 : 0;
     if (live <= 0)
       return std::nullopt;
-    std::optional<PlannedStep> planned = plan(live, options.recomputeMoves);
+    std::optional<PlannedStep> planned = plan(live, effort);
     if (!planned || planned->bytes <= budget)
       return planned;
+    // With fewer bytes it takes longer still.
+    if (planned->nanoseconds >= nanoseconds)
+      return std::nullopt;
     last = *planned;
   }
   return std::nullopt;
 }
 
-std::optional<PlannedStep> BudgetPlanner::smallest() {
-  std::optional<PlannedStep> best = keepEverything();
-  if (!best)
-    return std::nullopt;
-  // The least live bytes with a plan, to half a percent.
-  int64_t without = 0, with = best->livePeak;
-  while (with - without > best->livePeak / 200) {
-    int64_t middle = without + (with - without) / 2;
-    std::optional<PlannedStep> candidate = plan(middle, fewMoves);
-    if (!candidate) {
-      without = middle;
-      continue;
-    }
-    with = middle;
-    if (candidate->bytes < best->bytes)
-      best = std::move(candidate);
+std::optional<PlannedStep> BudgetPlanner::improved(const PlannedStep &known,
+                                                   int64_t budget) {
+  int64_t live = known.liveLimit;
+  for (int round = 0; round < mostRounds && live > 0; ++round) {
+    std::optional<PlannedStep> found = plan(live, Effort::full);
+    if (!found || found->bytes <= budget)
+      return found && found->nanoseconds <= known.nanoseconds ? std::move(found)
+                                                              : std::nullopt;
+    live -= std::max(found->bytes - budget, live / 100);
   }
-  // Plans with more moves, until none is found with 1 % less.
-  while (std::optional<PlannedStep> smaller =
-             within(best->bytes - best->bytes / 100)) {
-    if (smaller->bytes >= best->bytes)
+  return std::nullopt;
+}
+
+void BudgetPlanner::descend(int64_t liveBytes) {
+  const int64_t precise = std::max<int64_t>(liveBytes / 200, 1);
+  int64_t with = liveBytes;
+  for (Effort effort : {Effort::least, Effort::quick}) {
+    // Longer and longer steps down, then bisection.
+    int64_t without = 0, step = precise;
+    while (with - without > precise) {
+      int64_t middle = without ? without + (with - without) / 2
+                               : std::max(with - step, with / 2);
+      step *= 2;
+      if (std::optional<PlannedStep> found = plan(middle, effort))
+        with = std::min(middle, found->livePeak);
+      else
+        without = middle;
+    }
+  }
+  // Fewer live bytes may need a larger arena, so neighbours are tried.
+  for (int64_t i = 1; i <= neighbours; ++i)
+    plan(with + i * precise / 2, Effort::quick);
+}
+
+std::optional<PlannedStep> BudgetPlanner::takeFewest() {
+  auto reachable = [](const PlannedStep &plan) {
+    return plan.bytes - plan.temporaries + plan.temporariesBound;
+  };
+  llvm::sort(found, [&](const PlannedStep &a, const PlannedStep &b) {
+    return std::pair(reachable(a), a.bytes) < std::pair(reachable(b), b.bytes);
+  });
+  std::optional<PlannedStep> fewest;
+  for (auto [rank, plan] : llvm::enumerate(found)) {
+    if (fewest && fewest->bytes <= reachable(plan))
       break;
-    best = std::move(smaller);
+    if (rank < 2)
+      packAgain(plan);
+    if (!fewest || plan.bytes < fewest->bytes)
+      fewest = std::move(plan);
+  }
+  found.clear();
+  return fewest;
+}
+
+AlternativePlanner::AlternativePlanner(ArrayRef<ModuleOp> grouped) {
+  for (ModuleOp module : grouped)
+    planners.emplace_back(module);
+  for (bool whole : {false, true})
+    for (size_t index = planners.size(); index-- > 0;)
+      if (planners[index].hasWholeGroups() == whole)
+        order.push_back(index);
+}
+
+/// Whether a plan is worth looking for another among fewer choices.
+static bool isFar(const PlanFigures &plan) {
+  constexpr int64_t farShare = 20; // of the extra time that the bound asks for
+  return plan.nanoseconds - plan.boundNanoseconds >
+         (plan.boundNanoseconds - plan.baseNanoseconds) / farShare;
+}
+
+PlannedStep AlternativePlanner::named(PlannedStep plan, size_t alternative) {
+  plan.alternative = alternative;
+  // What is computed again between loops is more work, too.
+  plan.baseNanoseconds = keepEverything()->baseNanoseconds;
+  return plan;
+}
+
+std::vector<PlannedStep> AlternativePlanner::look(int64_t budget) {
+  std::vector<PlannedStep> plans; // the cheapest first
+  for (size_t index : order) {
+    const PlannedStep *known = plans.empty() ? nullptr : &plans.front();
+    if (known && planners[index].hasWholeGroups() && !isFar(*known))
+      continue;
+    std::optional<PlannedStep> plan = planners[index].within(
+        budget, Effort::quick,
+        known ? known->nanoseconds : std::numeric_limits<int64_t>::max());
+    if (!plan)
+      continue;
+    auto place = llvm::upper_bound(
+        plans, *plan, [](const PlannedStep &a, const PlannedStep &b) {
+          return a.nanoseconds < b.nanoseconds;
+        });
+    plans.insert(place, named(std::move(*plan), index));
+  }
+  return plans;
+}
+
+std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
+  const PlannedStep *all = keepEverything();
+  if (!all)
+    return std::nullopt;
+  if (all->bytes <= budget)
+    return named(copyOf(*all), 0);
+  std::vector<PlannedStep> plans = look(budget);
+  if (plans.empty() && smallest() && least->bytes <= budget)
+    plans.push_back(copyOf(*least));
+  std::optional<PlannedStep> best;
+  for (PlannedStep &plan : plans) {
+    // A long search rarely gains what the quick look was behind.
+    if (best && best->nanoseconds <= plan.nanoseconds)
+      break;
+    if (auto found = planners[plan.alternative].improved(plan, budget))
+      plan = named(std::move(*found), plan.alternative);
+    if (!best || plan.nanoseconds < best->nanoseconds)
+      best = std::move(plan);
   }
   return best;
 }
 
-AlternativePlanner::AlternativePlanner(ArrayRef<ModuleOp> grouped,
-                                       const memory::MemoryOptions &options) {
-  for (ModuleOp module : grouped) {
-    if (module->hasAttr(step::wholeGroupsAttrName))
-      whole = planners.size();
-    planners.emplace_back(module, options);
-  }
-}
-
-PlannedStep AlternativePlanner::named(PlannedStep plan,
-                                      size_t alternative) const {
-  plan.alternative = alternative;
-  // What is computed again between loops is more work, too.
-  plan.baseNanoseconds = everything->baseNanoseconds;
-  return plan;
-}
-
-std::optional<PlannedStep> AlternativePlanner::keepEverything() {
-  std::optional<PlannedStep> plan = planners.front().keepEverything();
-  if (plan)
-    everything = *plan;
-  return plan;
-}
-
-std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
-  std::optional<PlannedStep> quickest = keepEverything();
-  if (!quickest || quickest->bytes <= budget)
-    return quickest;
-  quickest.reset();
-  for (auto [index, planner] : llvm::enumerate(planners)) {
-    std::optional<PlannedStep> plan;
-    if (index != whole)
-      plan = planner.within(budget);
-    if (plan && (!quickest || plan->nanoseconds < quickest->nanoseconds))
-      quickest = named(std::move(*plan), index);
-  }
-  if (quickest)
-    return improved(std::move(*quickest), budget);
-  return std::nullopt;
-}
-
-PlannedStep AlternativePlanner::improved(PlannedStep plan, int64_t budget) {
-  bool isFar = plan.nanoseconds - plan.boundNanoseconds >
-               (plan.boundNanoseconds - plan.baseNanoseconds) / farShare;
-  if (!whole || !isFar)
-    return plan;
-  std::optional<PlannedStep> other = planners[*whole].within(budget);
-  if (other && other->nanoseconds < plan.nanoseconds)
-    return named(std::move(*other), *whole);
-  return plan;
-}
-
-std::optional<PlannedStep> AlternativePlanner::smallest() {
-  if (!everything && !keepEverything())
-    return std::nullopt;
-  // The last stacks least between its loops, so it is looked at first; another
-  // is of interest only where it has a plan with 1 % less.
-  std::optional<PlannedStep> least;
-  SmallVector<size_t> order; // the whole one is not worth its time here
-  for (size_t index = planners.size(); index-- > 0;)
-    if (index != whole)
-      order.push_back(index);
-  size_t failures = 0;
-  for (size_t next = 0; failures < order.size(); ++next) {
-    size_t i = order[next % order.size()];
-    std::optional<PlannedStep> smaller =
-        least ? planners[i].within(least->bytes - least->bytes / 100)
-              : planners[i].smallest();
-    if (!smaller) {
-      ++failures;
-      continue;
+const PlannedStep *AlternativePlanner::smallest() {
+  if (least || !keepEverything())
+    return least ? &*least : nullptr;
+  for (BudgetPlanner &planner : planners)
+    planner.collect(true);
+  BudgetPlanner &first = planners[order.front()];
+  const PlannedStep *all = first.keepEverything();
+  if (!all)
+    return nullptr;
+  least = named(copyOf(*all), order.front());
+  first.descend(all->livePeak);
+  if (std::optional<PlannedStep> fewest = first.takeFewest())
+    least = named(std::move(*fewest), order.front());
+  for (bool found = true; found;) {
+    found = false;
+    for (size_t index : order) {
+      BudgetPlanner &planner = planners[index];
+      std::optional<PlannedStep> smaller =
+          planner.within(least->bytes - least->bytes / 100, Effort::quick);
+      if (smaller)
+        planner.descend(smaller->livePeak);
+      smaller = planner.takeFewest();
+      if (!smaller || smaller->bytes >= least->bytes)
+        continue;
+      least = named(std::move(*smaller), index);
+      found = true;
     }
-    // What smallest() returns has no plan with 1 % less of its own.
-    failures = least ? 0 : 1;
-    std::optional<PlannedStep> own =
-        least ? planners[i].smallest() : std::nullopt;
-    if (own && own->bytes <= smaller->bytes) {
-      smaller = std::move(own);
-      failures = 1;
-    }
-    least = named(std::move(*smaller), i);
   }
-  return least;
+  for (BudgetPlanner &planner : planners)
+    planner.collect(false);
+  return &*least;
 }
 
 std::vector<FrontierPoint> AlternativePlanner::frontier(int64_t count) {
-  std::optional<PlannedStep> least = smallest();
   std::vector<FrontierPoint> points;
-  if (!least)
+  if (!smallest())
     return points;
+  const PlannedStep *everything = keepEverything();
   int64_t range = everything->bytes - least->bytes;
   for (int64_t i = 0; i < count; ++i) {
     // The last budget is exactly what everything takes.

@@ -14,6 +14,7 @@
 #ifndef TENON_LIB_DRIVER_PLANUNDERBUDGET_H
 #define TENON_LIB_DRIVER_PLANUNDERBUDGET_H
 
+#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -30,7 +31,8 @@ struct PlanFigures {
   int64_t bytes = 0;            // of all segments
   int64_t temporaries = 0;      // of these
   int64_t temporariesBound = 0; // no placing of this plan's buffers needs less
-  int64_t livePeak = 0; // temporaries as the recomputation problem counts
+  int64_t livePeak = 0;  // temporaries as the recomputation problem counts
+  int64_t liveLimit = 0; // what was asked of the solver
   int64_t baseNanoseconds = 0; // predicted time with nothing recomputed
   int64_t nanoseconds = 0;     // predicted time
   /// Predicted time that every plan within `livePeak` takes, for these kernels
@@ -63,68 +65,94 @@ std::pair<int64_t, int64_t> excludedBytes(mlir::ModuleOp planned);
 /// The same lines for the report.
 llvm::json::Array exclusionsJSON(mlir::ModuleOp planned);
 
+/// Plans for one grouping of a step.
 class BudgetPlanner {
 public:
   /// `grouped` carries times and scratch sizes; it is not changed.
-  BudgetPlanner(mlir::ModuleOp grouped, const memory::MemoryOptions &options)
-      : grouped(grouped), options(options) {}
+  explicit BudgetPlanner(mlir::ModuleOp grouped) : grouped(grouped) {}
 
-  /// The plan that keeps everything; nothing after an error was reported.
-  std::optional<PlannedStep> keepEverything();
-  /// A plan within `budget` bytes, if one is found.
-  std::optional<PlannedStep> within(int64_t budget);
-  /// The plan with the fewest bytes that is found.
-  std::optional<PlannedStep> smallest();
+  /// Nothing is computed again in parts.
+  bool hasWholeGroups() { return grouped->hasAttr(step::wholeGroupsAttrName); }
+
+  /// What finding a plan is worth.
+  enum class Effort {
+    least, // one look among many
+    quick, // any plan, or a cheap one where it is soon found
+    full,  // a cheap plan and a good bound
+  };
+
+  /// The plan that keeps everything; null after an error was reported.
+  const PlannedStep *keepEverything();
+  /// A plan within `budget` bytes, if one is found; not one that surely takes
+  /// longer than `nanoseconds`.
+  std::optional<PlannedStep>
+  within(int64_t budget, Effort effort,
+         int64_t nanoseconds = std::numeric_limits<int64_t>::max());
+  /// A plan within `budget` bytes that is cheaper than `known` and has a better
+  /// bound, if one is found.
+  std::optional<PlannedStep> improved(const PlannedStep &known, int64_t budget);
+  /// Looks for plans with few bytes among those with at most `liveBytes` of
+  /// temporaries as the solver counts them.
+  void descend(int64_t liveBytes);
+  /// From now on, plans that are found are kept for takeFewest(), or not.
+  void collect(bool on) {
+    isCollecting = on;
+    found.clear();
+  }
+  /// Of all plans kept since the last call, the one with the fewest bytes.
+  std::optional<PlannedStep> takeFewest();
 
 private:
   static constexpr int mostRounds = 4;
-  /// For one plan among many, when looking for the smallest budget.
-  static constexpr int64_t fewMoves = 20'000;
+  static constexpr int64_t neighbours = 9;
 
   /// Does what no budget changes, once.
   bool order();
   /// Plans with at most `liveBytes` of temporaries as the solver counts them.
-  std::optional<PlannedStep> plan(int64_t liveBytes, int64_t moves);
+  std::optional<PlannedStep> plan(int64_t liveBytes, Effort effort);
 
   mlir::ModuleOp grouped;
   mlir::OwningOpRef<mlir::ModuleOp> ordered; // once order() ran
-  const memory::MemoryOptions &options;
-  std::optional<PlanFigures> everything; // of keepEverything(), once it ran
+  std::optional<PlannedStep> everything;     // once keepEverything() ran
+  bool isCollecting = false;
+  std::vector<PlannedStep> found; // while collecting
 };
 
 /// Plans for several groupings of one step, of which the first keeps most
-/// between its loops and takes least time. One with step::wholeGroupsAttrName
-/// leaves fewer choices, among which a cheap plan is found more easily: it is
-/// planned where the others end far above their bound.
+/// between its loops and takes least time. A quick look at each says in which
+/// the cheapest plan is to be looked for.
 class AlternativePlanner {
 public:
-  AlternativePlanner(llvm::ArrayRef<mlir::ModuleOp> grouped,
-                     const memory::MemoryOptions &options);
+  explicit AlternativePlanner(llvm::ArrayRef<mlir::ModuleOp> grouped);
 
-  /// The plan of the first that keeps everything; nothing after an error was
+  /// The plan of the first that keeps everything; null after an error was
   /// reported.
-  std::optional<PlannedStep> keepEverything();
+  const PlannedStep *keepEverything() {
+    return planners.front().keepEverything();
+  }
   /// The quickest plan within `budget` bytes, if one is found.
   std::optional<PlannedStep> within(int64_t budget);
-  /// The plan with the fewest bytes that is found.
-  std::optional<PlannedStep> smallest();
-  /// The plan, or a quicker one with whole groups that fits `budget` as well.
-  PlannedStep improved(PlannedStep plan, int64_t budget);
+  /// The plan with the fewest bytes that is found: looking for one with 1 %
+  /// less in any grouping finds none. Null after an error was reported.
+  const PlannedStep *smallest();
   /// Plans for `count` budgets, evenly spaced from the smallest with a plan to
   /// keeping everything; bytes never fall and times never rise along them.
   /// Empty after an error was reported.
   std::vector<FrontierPoint> frontier(int64_t count);
 
 private:
-  /// Says whose plan it is, and measures it by the step that keeps everything.
-  PlannedStep named(PlannedStep plan, size_t alternative) const;
+  using Effort = BudgetPlanner::Effort;
 
-  /// From this part of the extra time that the bound asks for.
-  static constexpr int64_t farShare = 20;
+  /// Says whose plan it is, and measures it by the step that keeps everything.
+  PlannedStep named(PlannedStep plan, size_t alternative);
+  /// What a quick look finds, at most a plan per grouping, the cheapest first.
+  std::vector<PlannedStep> look(int64_t budget);
 
   std::vector<BudgetPlanner> planners;
-  std::optional<size_t> whole;           // whose groups stay whole
-  std::optional<PlanFigures> everything; // of keepEverything(), once it ran
+  /// In which they are looked at: the last stacks least between its loops, so
+  /// it comes first; whole groups leave the fewest choices.
+  std::vector<size_t> order;
+  std::optional<PlannedStep> least; // once smallest() ran
 };
 
 } // namespace tenon::driver

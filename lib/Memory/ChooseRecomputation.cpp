@@ -52,6 +52,7 @@ struct ChooseRecomputation
     solver::RecomputeOptions options;
     options.moves = moves;
     options.nearEnough = 0.02;
+    options.quick = quick;
     solver::RecomputeSolution solution =
         solver::solveRecompute(model.problem(), budget, options);
     if (solution.status == solver::RecomputeStatus::Invalid) {

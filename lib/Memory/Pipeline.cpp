@@ -25,9 +25,10 @@ void memory::buildPlacePipeline(OpPassManager &passes,
   if (options.temporariesBudget)
     functions.addPass(
         createChooseRecomputationPass({/*budget=*/*options.temporariesBudget,
-                                       /*moves=*/options.recomputeMoves}));
-  functions.addPass(
-      createPlanOffsetsPass({/*problemFile=*/options.problemFile}));
+                                       /*moves=*/options.recomputeMoves,
+                                       /*quick=*/options.quickLook}));
+  functions.addPass(createPlanOffsetsPass({/*problemFile=*/options.problemFile,
+                                           /*quick=*/options.quickLook}));
 }
 
 void memory::buildPlanPipeline(OpPassManager &passes,

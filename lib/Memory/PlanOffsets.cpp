@@ -28,6 +28,9 @@ using namespace tenon::memory;
 
 namespace {
 
+/// Every node of the search looks at every buffer: some hundredths of a second.
+constexpr int64_t quickVisits = 20'000'000;
+
 int64_t aligned(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
@@ -95,8 +98,12 @@ private:
 
     if (!problemFile.empty())
       writeProblem(problem);
+    solver::OffsetPackingOptions options;
+    if (quick)
+      options.nodes =
+          quickVisits / std::max<int64_t>(1, int64_t(problem.buffers.size()));
     solver::OffsetPackingSolution solution =
-        solver::solveOffsetPacking(problem);
+        solver::solveOffsetPacking(problem, options);
     if (solution.status != solver::OffsetPackingStatus::Solved)
       return getOperation().emitError()
              << "packing the temporaries failed: " << solution.message;

@@ -257,7 +257,7 @@ std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
 
 std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
                                           int64_t moves, uint64_t firstSeed,
-                                          const Plan *hint) {
+                                          const Plan *hint, bool any) {
   if (everything.peak <= budget)
     return everything;
   std::vector<Reruns> seeds;
@@ -341,7 +341,7 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
         start.reruns = search.plan();
         start.rank = INT64_MAX / 2 + search.overflow() / 2;
       }
-      if (best && best->cost <= target)
+      if (best && (any || best->cost <= target))
         return best;
     }
     std::sort(starts.begin(), starts.end(), [](const Start &a, const Start &b) {
@@ -383,10 +383,13 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   const int64_t moves = effectiveMoves(solver.graph, options);
   std::optional<Plan> plan = solver.plan(budget, solution.bound, moves / 16,
                                          options.seed + 1, nullptr);
-  const bool isHard = !plan;
+  if (!plan)
+    plan = solver.plan(budget, solution.bound, moves / 4, options.seed, nullptr,
+                       /*any=*/true);
+  const bool isHard = !plan && !options.quick;
   if (isHard)
     plan = solver.plan(budget, solution.bound, moves, options.seed, nullptr);
-  if (plan && !onlyPlan && isTight) {
+  if (plan && !onlyPlan && !options.quick && isTight) {
     BoundChoice any = solver.bound(budget, true);
     solution.anyOrderBound = any.bound;
     solution.anyOrderCertificate = solver.certificate(any, true);
@@ -403,7 +406,8 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   const auto near = int64_t(options.nearEnough *
                             (double(solution.bound - solver.graph.baseCost) +
                              0.01 * double(solver.graph.baseCost)));
-  if (plan && !(isHard && onlyPlan) && plan->cost > solution.bound + near) {
+  if (plan && !options.quick && !(isHard && onlyPlan) &&
+      plan->cost > solution.bound + near) {
     // Where a plan was hard to find, the next search begins with it; elsewhere
     // one that does not know it finds better ones.
     bool isClose = plan->cost <= solution.bound + 3 * near;

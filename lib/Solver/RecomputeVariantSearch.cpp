@@ -109,6 +109,7 @@ bool VariantSearch::attempt(const RecomputeChoices &choices, int64_t moves) {
     return false;
   RecomputeOptions less = options;
   less.moves = moves;
+  less.quick = false; // it is short already
   less.flows = options.flows / 8;
   RecomputeSolution found = solvePlain(fixed->problem, budget, less, true);
   best.movesUsed += found.movesUsed;
@@ -296,6 +297,7 @@ void tenon::solver::frontierWithChoices(
   auto solve = [&](int64_t budget, int64_t moves) {
     RecomputeOptions less = options;
     less.moves = moves;
+    less.quick = false; // it is short already
     return solveWithChoices(problem, budget, less);
   };
   // With all memory the cheapest rows run, and nothing waits.

@@ -30,6 +30,8 @@ struct MemoryOptions {
   std::optional<int64_t> temporariesBudget;
   /// Effort for choosing, in moves of the solver's local search.
   int64_t recomputeMoves = 200'000;
+  /// A first look: short searches, and only cheap bounds.
+  bool quickLook = false;
 };
 
 /// The part of the stage `plan` that does not depend on the budget: the order,

@@ -231,6 +231,8 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
            "bytes of temporaries that may be live at once">,
     Option<"moves", "moves", "int64_t", "200000",
            "moves of the local search">,
+    Option<"quick", "quick", "bool", "false",
+           "a first look: a short search, and only cheap bounds">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }
@@ -313,6 +315,8 @@ def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
   let options = [
     Option<"problemFile", "problem-file", "std::string", "\"\"",
            "where to write the packing problem as CSV, for tenon-solve">,
+    Option<"quick", "quick", "bool", "false",
+           "a first look: a short search for a smaller arena">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }

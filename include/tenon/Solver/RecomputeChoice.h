@@ -211,6 +211,9 @@ struct RecomputeOptions {
   /// this share of the bound's extra cost, plus 1 % of this share of the whole;
   /// up to three times that is worth a quarter of the moves.
   double nearEnough = 0;
+  /// A first look: a short search, a long one only where that finds no plan and
+  /// only until it finds one; of the bounds, only those of single cuts.
+  bool quick = false;
 };
 
 enum class RecomputeStatus {
