@@ -88,9 +88,9 @@ SearchOutcome ComponentSolver::attempt(int64_t capacity, int64_t budget) {
   budget = std::min(budget, nodes);
   int64_t left = budget;
   Bases bases;
-  SearchOutcome outcome = model.canBeDropped
-                              ? portfolio->run(capacity, left, bases)
-                              : searchPairs(model, capacity, left, bases);
+  SearchOutcome outcome =
+      model.canBeDropped ? portfolio->run(capacity, toCapacity, left, bases)
+                         : searchPairs(model, capacity, left, bases);
   nodes -= budget - left;
   searchedNodes += budget - left;
   if (outcome == SearchOutcome::Found)

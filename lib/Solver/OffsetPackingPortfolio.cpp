@@ -113,7 +113,8 @@ SearchOutcome Portfolio::runDrops(int64_t capacity, int64_t share,
   return SearchOutcome::Stopped;
 }
 
-SearchOutcome Portfolio::run(int64_t capacity, int64_t &nodes, Bases &bases) {
+SearchOutcome Portfolio::run(int64_t capacity, bool withClauses, int64_t &nodes,
+                             Bases &bases) {
   if (model.bodies.empty()) {
     bases.clear();
     return SearchOutcome::Found;
@@ -126,7 +127,7 @@ SearchOutcome Portfolio::run(int64_t capacity, int64_t &nodes, Bases &bases) {
     SearchOutcome outcome = runDrops(capacity, share, nodes, bases);
     if (outcome != SearchOutcome::Stopped || nodes <= 0)
       return outcome;
-    if (!clauses)
+    if (withClauses && !clauses)
       clauses = makeClauseSearch(model, keys, capacity);
     if (!clauses)
       continue;

@@ -27,8 +27,10 @@ public:
   Portfolio(const Model &model, const SortKeys &keys, int64_t largestCapacity);
 
   /// Looks for a plan with arena <= capacity; reduces `nodes` by what it
-  /// spends. What was learnt stays for the next call.
-  SearchOutcome run(int64_t capacity, int64_t &nodes, Bases &bases);
+  /// spends. What was learnt stays for the next call, except clauses, which
+  /// hold for one capacity and are worth it where that is worth a long search.
+  SearchOutcome run(int64_t capacity, bool withClauses, int64_t &nodes,
+                    Bases &bases);
 
 private:
   SearchOutcome runDrops(int64_t capacity, int64_t share, int64_t &nodes,
