@@ -233,25 +233,33 @@ TEST(OperationOrdering, SearchAndBoundsAgainstEverySet) {
 }
 
 /// It finds an order of the smallest peak from any start, and none below.
+static void searchAgainstEverySet(const OrderingProblem &problem) {
+  const OrderingGraph graph(problem);
+  const OrderingDeferral deferral(graph);
+  std::vector<int32_t> rank(graph.operations), order;
+  std::iota(rank.begin(), rank.end(), 0);
+  int64_t best = smallestPeak(problem), looks = 1'000'000;
+  ASSERT_EQ(searchOrder(graph, deferral, best + 1, rank, looks, order),
+            OrderSearch::Found);
+  EXPECT_EQ(slowPeak(problem, order), best);
+  EXPECT_EQ(searchOrder(graph, deferral, best, rank, looks, order),
+            OrderSearch::Exhausted);
+}
+
 TEST(OperationOrdering, SearchAloneAgainstEverySet) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(seed);
     auto size = static_cast<int32_t>(4 + seed % 8);
-    OrderingProblem problem = seed % 3 == 0
-                                  ? anyOrdering(size, seed % 2 == 1, seed)
-                                  : anyStep(size, seed);
-    const OrderingGraph graph(problem);
-    const OrderingDeferral deferral(graph);
-    std::vector<int32_t> rank(graph.operations), order;
-    std::iota(rank.begin(), rank.end(), 0);
-    int64_t best = smallestPeak(problem), looks = 1'000'000;
-    ASSERT_EQ(searchOrder(graph, deferral, best + 1, rank, looks, order),
-              OrderSearch::Found)
-        << seed;
-    EXPECT_EQ(slowPeak(problem, order), best) << seed;
-    ASSERT_EQ(searchOrder(graph, deferral, best, rank, looks, order),
-              OrderSearch::Exhausted)
-        << seed;
+    searchAgainstEverySet(seed % 3 == 0 ? anyOrdering(size, seed % 2 == 1, seed)
+                                        : anyStep(size, seed));
   }
+}
+
+/// Here a state holds no more than one before it, but more than one in between:
+/// it is no valley.
+TEST(OperationOrdering, AValleyHoldsNoMoreThanAnythingBefore) {
+  for (int32_t size = 4; size <= 14; ++size)
+    searchAgainstEverySet(anyStep(size, 2206069));
 }
 
 TEST(OperationOrdering, AGradientAndItsUpdateAreNoChoice) {
