@@ -491,8 +491,9 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   printFrontier(points, out);
   const PlannedStep *everything = planner.keepEverything();
   int64_t bound = boundOf(views(alternatives), *everything).bytes;
-  out << "smallest budget " << points.front().bytes << " bytes ("
-      << printBytes(points.front().bytes) << "), every plan needs "
+  int64_t least = planner.smallest()->bytes;
+  out << "smallest budget " << least << " bytes (" << printBytes(least)
+      << "), every plan needs "
       << printBytes(bound) << " (proved)\n";
   printExclusions(*everything->module, out);
   return exitOk;

@@ -290,17 +290,24 @@ std::vector<FrontierPoint> AlternativePlanner::frontier(int64_t count) {
     return points;
   const PlannedStep *everything = keepEverything();
   int64_t range = everything->bytes - least->bytes;
+  PlanFigures known = *least;
+  size_t grouping = least->alternative;
   for (int64_t i = 0; i < count; ++i) {
     // The last budget is exactly what everything takes.
     int64_t steps = count > 1 ? count - 1 : 1;
     int64_t budget = everything->bytes - range / steps * (count - 1 - i);
-    // A smaller budget's plan fits every larger one.
-    PlanFigures known = *least;
-    if (!points.empty())
-      known = points.back();
     std::optional<PlannedStep> plan = within(budget);
-    if (plan && plan->nanoseconds <= known.nanoseconds)
+    if (plan && plan->nanoseconds <= known.nanoseconds) {
       known = *plan;
+      grouping = plan->alternative;
+    } else {
+      // A smaller budget's plan fits, too; its bound need not hold here.
+      if (plan && plan->alternative != grouping)
+        plan = planners[grouping].within(budget, Effort::quick);
+      known.boundNanoseconds =
+          plan ? std::min(known.boundNanoseconds, plan->boundNanoseconds)
+               : known.baseNanoseconds;
+    }
     points.push_back({known, budget});
   }
   return points;
