@@ -94,7 +94,8 @@ private:
   std::vector<int32_t> numOpen; ///< undecided pairs of each body
   std::vector<std::vector<int32_t>> bodiesIn; ///< of each section
   std::vector<char> isDirty;
-  std::vector<int32_t> dirty; ///< sections to look at
+  std::vector<int32_t> dirty; ///< sections to look at, from dirtyHead on
+  size_t dirtyHead = 0;
   // Of the section that is looked at: bodies by descending base and ascending
   // top, and what these were when they were sorted.
   std::vector<int32_t> byBase, byTop, oldBase, oldTop;
@@ -156,9 +157,10 @@ void PairClauses::touch(int32_t begin, int32_t end) {
 }
 
 void PairClauses::clearRest() {
-  for (int32_t s : dirty)
-    isDirty[s] = 0;
+  for (; dirtyHead < dirty.size(); ++dirtyHead)
+    isDirty[dirty[dirtyHead]] = 0;
   dirty.clear();
+  dirtyHead = 0;
 }
 
 void PairClauses::undo(int32_t side) {
@@ -221,8 +223,12 @@ void PairClauses::explain(Bound bound, const Reason &reason,
 bool PairClauses::followRest(bool &more) {
   if (dirty.empty())
     return true;
-  int32_t section = dirty.back();
-  dirty.pop_back();
+  // In turn: what changes a section often changes its neighbours at once.
+  int32_t section = dirty[dirtyHead++];
+  if (dirtyHead == dirty.size()) {
+    dirty.clear();
+    dirtyHead = 0;
+  }
   isDirty[section] = 0;
   more = true;
   return followSection(section);
@@ -230,7 +236,7 @@ bool PairClauses::followRest(bool &more) {
 
 bool PairClauses::followSection(int32_t section) {
   const std::vector<int32_t> &bodies = bodiesIn[section];
-  visits += static_cast<int64_t>(bodies.size() * bodies.size());
+  visits += static_cast<int64_t>(bodies.size() * bodies.size() / 2);
   for (int32_t body : bodies) {
     oldBase[body] = lower[baseOf(body)];
     oldTop[body] = topOf(body);
