@@ -35,7 +35,7 @@ static constexpr int64_t firstNodesPerBody = 2;
 /// After this many searches the budget of each grows by half.
 static constexpr int64_t roundsPerBudget = 4 * numOrders;
 /// Visits of waiting bodies before the search by clauses has its first turn,
-/// which is as long.
+/// which is as long; later ones are half as long as those of searches by drops.
 static constexpr int64_t firstVisits = 50'000'000;
 /// The most blamed body moves forward by this many lengths of the order; the
 /// weights take turns.
@@ -123,7 +123,8 @@ SearchOutcome Portfolio::run(int64_t capacity, bool withClauses, int64_t &nodes,
   budget = static_cast<double>(firstNodesPerBody * count);
   numEqual = 0;
   std::unique_ptr<ClauseSearch> clauses;
-  for (int64_t share = firstVisits / count; nodes > 0; share *= 2) {
+  const int64_t first = firstVisits / count;
+  for (int64_t share = first; nodes > 0; share *= 2) {
     SearchOutcome outcome = runDrops(capacity, share, nodes, bases);
     if (outcome != SearchOutcome::Stopped || nodes <= 0)
       return outcome;
@@ -131,7 +132,8 @@ SearchOutcome Portfolio::run(int64_t capacity, bool withClauses, int64_t &nodes,
       clauses = makeClauseSearch(model, keys, capacity);
     if (!clauses)
       continue;
-    int64_t granted = std::min(nodes, share), left = granted;
+    int64_t granted = std::min(nodes, std::max(first, share / 2));
+    int64_t left = granted;
     outcome = clauses->run(left, bases);
     nodes -= granted - left;
     if (outcome != SearchOutcome::Stopped)
