@@ -53,23 +53,30 @@ RecomputeSolver::RecomputeSolver(const RecomputeProblem &problem,
 }
 
 /// Thins out the cut nodes on large graphs: the fullest moment, the loss, and
-/// the rest evenly.
+/// of even parts of the rest the one in the middle and the fullest.
 void RecomputeSolver::prune(std::vector<int32_t> &nodes, int64_t budget) const {
   size_t most = std::max<int64_t>(2, 60'000 / std::max(1, graph.nodes));
   if (nodes.size() <= most)
     return;
-  int32_t fullest = nodes[0];
-  for (int32_t node : nodes)
-    if (keepAll[node] > keepAll[fullest])
-      fullest = node;
-  std::vector<int32_t> chosen = {fullest};
-  if (loss >= 0 && loss != fullest && keepAll[loss] > budget)
-    chosen.push_back(loss);
-  for (size_t i = 0; chosen.size() < most && i < most; ++i) {
-    int32_t node = nodes[(2 * i + 1) * nodes.size() / (2 * most)];
-    if (std::find(chosen.begin(), chosen.end(), node) == chosen.end())
+  auto fullest = [&](auto begin, auto end) {
+    return *std::max_element(begin, end, [&](int32_t a, int32_t b) {
+      return keepAll[a] < keepAll[b];
+    });
+  };
+  std::vector<int32_t> chosen = {fullest(nodes.begin(), nodes.end())};
+  auto choose = [&](int32_t node) {
+    if (chosen.size() < most &&
+        std::find(chosen.begin(), chosen.end(), node) == chosen.end())
       chosen.push_back(node);
-  }
+  };
+  if (loss >= 0 && keepAll[loss] > budget)
+    choose(loss);
+  const size_t parts = std::max<size_t>(1, most * 2 / 3);
+  for (size_t i = 0; i < parts; ++i)
+    choose(nodes[(2 * i + 1) * nodes.size() / (2 * parts)]);
+  for (size_t i = 0; i < parts / 2; ++i)
+    choose(fullest(nodes.begin() + i * nodes.size() / (parts / 2),
+                   nodes.begin() + (i + 1) * nodes.size() / (parts / 2)));
   nodes = std::move(chosen);
 }
 

@@ -24,9 +24,16 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
   for (int32_t node = 0; node < graph.nodes; ++node)
     if (fullness[node] > budget)
       full.push_back(node);
-  // Steps are cheap on small graphs.
-  const int rounds = std::clamp(25'000 / (graph.nodes + 1), 60, 250);
+  // Steps are cheap on small graphs, and more of them pay.
+  const double nodes = double(graph.nodes) + 1;
+  const int rounds =
+      static_cast<int>(std::clamp(1.4e7 / (nodes * nodes), 60.0, 500.0));
   auto series = std::make_unique<Series>(graph, budget, known.certificate);
+  auto fullest = [&](auto from, auto to) {
+    return *std::max_element(from, to, [&](int32_t a, int32_t b) {
+      return fullness[a] < fullness[b];
+    });
+  };
   // Each time the best of a few cuts between any two, each where the step is
   // fullest.
   while (tries > 0 && series->bound() < upper) {
@@ -44,9 +51,7 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
         auto to = begin + (end - begin) * (eighth + 2) / 8;
         if (begin == end || tries <= 0)
           continue;
-        int32_t cut = *std::max_element(
-            from, std::max(to, from + 1),
-            [&](int32_t a, int32_t b) { return fullness[a] < fullness[b]; });
+        int32_t cut = fullest(from, std::max(to, from + 1));
         if (cut == last)
           continue;
         last = cut;
@@ -67,6 +72,28 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
     if (gain <= (series->bound() - graph.baseCost) / 2'000)
       break;
     series = std::move(best);
+  }
+  // Cuts move where that helps.
+  bool any = series->size() > 1;
+  while (any && tries > 0 && series->bound() < upper) {
+    any = false;
+    for (int32_t distance : {8, 4, 2, 1})
+      for (size_t i = 0; i < series->size(); ++i)
+        for (int32_t way : {-distance, distance}) {
+          const std::vector<int32_t> cuts = series->cuts();
+          const int32_t cut = cuts[i] + way;
+          if (cut < 0 || cut >= graph.nodes || fullness[cut] <= budget ||
+              (i > 0 && cut <= cuts[i - 1]) ||
+              (i + 1 < cuts.size() && cut >= cuts[i + 1]) || tries <= 0)
+            continue;
+          --tries;
+          std::unique_ptr<Series> other = Series::moved(*series, i, cut);
+          other->improve(rounds, upper);
+          if (other->bound() <= series->bound())
+            continue;
+          series = std::move(other);
+          any = true;
+        }
   }
   if (series->bound() <= known.bound)
     return known;

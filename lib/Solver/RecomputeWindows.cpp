@@ -81,15 +81,7 @@ Series::Series(const Series &other, size_t added, int32_t cut)
   for (size_t k = 0; k < windows.size(); ++k) {
     if (k == added)
       continue;
-    const size_t old = k < added ? k : k - 1;
-    const Window &from = *other.windows[old];
-    Window &to = *windows[k];
-    to.price = other.best.bytes[old];
-    for (size_t i = 0; i < from.values.size(); ++i) {
-      int32_t here = to.slot[from.values[i]];
-      if (here >= 0 && to.inPrevious[here] >= 0)
-        to.valuePrices[here] = other.best.values[old][i];
-    }
+    takePrices(k, other, k < added ? k : k - 1);
   }
   if (added > 0) {
     const Window &from = *other.windows[added - 1];
@@ -105,6 +97,28 @@ Series::Series(const Series &other, size_t added, int32_t cut)
     }
   }
   adopt();
+}
+
+std::unique_ptr<Series> Series::moved(const Series &other, size_t index,
+                                      int32_t cut) {
+  std::vector<int32_t> cuts = other.cuts();
+  cuts[index] = cut;
+  auto result = std::make_unique<Series>(other.graph, other.budget, cuts);
+  for (size_t k = 0; k < cuts.size(); ++k)
+    result->takePrices(k, other, k);
+  result->adopt();
+  return result;
+}
+
+void Series::takePrices(size_t index, const Series &other, size_t from) {
+  const Window &old = *other.windows[from];
+  Window &window = *windows[index];
+  window.price = other.best.bytes[from];
+  for (size_t i = 0; i < old.values.size(); ++i) {
+    int32_t here = window.slot[old.values[i]];
+    if (here >= 0 && window.inPrevious[here] >= 0)
+      window.valuePrices[here] = other.best.values[from][i];
+  }
 }
 
 void Series::adopt() {

@@ -52,6 +52,9 @@ public:
   /// less: the flow that what is read after the new cut has through `other` is
   /// its price there. The last prices of `other` must have been evaluated.
   Series(const Series &other, size_t added, int32_t cut);
+  /// A series with one cut moved, to begin with the prices of `other`.
+  static std::unique_ptr<Series> moved(const Series &other, size_t index,
+                                       int32_t cut);
 
   /// Subgradient steps from the present prices; keeps the best ones met.
   void improve(int rounds, int64_t upper);
@@ -96,6 +99,8 @@ private:
     std::vector<std::vector<double>> values;
   };
   void build(std::span<const int32_t> cuts);
+  /// Takes the prices of a window of another series.
+  void takePrices(size_t index, const Series &other, size_t from);
   void build(Window &window, Window *next);
   /// Makes the present prices the best ones.
   void adopt();
