@@ -482,7 +482,9 @@ TEST(RecomputeChoice, EveryNumberMutated) {
       EXPECT_LE(found->second, changed.budget);
     };
     const std::string text = printRecomputeSolution(solution);
+    const int64_t before = accepted;
     judge(text);
+    EXPECT_EQ(accepted, before + 1) << "seed " << seed << "\n" << text;
     for (size_t at = 0; at < text.size();) {
       bool digit = text[at] >= '0' && text[at] <= '9';
       size_t end = at;
