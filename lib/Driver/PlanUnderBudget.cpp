@@ -148,10 +148,15 @@ std::optional<PlannedStep> BudgetPlanner::improved(const PlannedStep &known,
 void BudgetPlanner::descend(int64_t liveBytes) {
   const int64_t precise = std::max<int64_t>(liveBytes / 200, 1);
   int64_t with = liveBytes;
+  // Finer where little can be saved at all.
+  auto precision = [&] {
+    return std::clamp((liveBytes - with) / 20,
+                      std::max<int64_t>(precise / 10, 1), precise);
+  };
   for (Effort effort : {Effort::least, Effort::quick}) {
     // Longer and longer steps down, then bisection.
     int64_t without = 0, step = precise;
-    while (with - without > precise) {
+    while (with - without > precision()) {
       int64_t middle = without ? without + (with - without) / 2
                                : std::max(with - step, with / 2);
       step *= 2;
@@ -162,7 +167,8 @@ void BudgetPlanner::descend(int64_t liveBytes) {
     }
   }
   // Fewer live bytes may need a larger arena, so neighbours are tried.
-  for (int64_t i = 1; i <= neighbours; ++i)
+  for (int64_t i = 1; i <= neighbours && with + i * precise / 2 < liveBytes;
+       ++i)
     plan(with + i * precise / 2, Effort::quick);
 }
 

@@ -413,16 +413,19 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   const auto near = int64_t(options.nearEnough *
                             (double(solution.bound - solver.graph.baseCost) +
                              0.01 * double(solver.graph.baseCost)));
-  if (plan && !options.quick && !(isHard && onlyPlan) &&
-      plan->cost > solution.bound + near) {
-    // Where a plan was hard to find, the next search begins with it; elsewhere
-    // one that does not know it finds better ones.
-    bool isClose = plan->cost <= solution.bound + 3 * near;
+  // A search that does not know the plan finds better ones, unless it was hard
+  // to find; only what gains goes on, from there.
+  for (int64_t part : {2, 4}) {
+    if (!plan || (isHard && onlyPlan) || options.quick ||
+        plan->cost <= solution.bound + near)
+      break;
+    const bool begins = isHard || part == 4;
     std::optional<Plan> other = solver.plan(
-        budget, solution.bound + near, isClose ? moves / 4 : moves,
-        options.seed + (isHard ? 100 : 0), isHard ? &*plan : nullptr);
-    if (other && other->cost < plan->cost)
-      plan = std::move(other);
+        budget, solution.bound + near, moves / part,
+        options.seed + (isHard ? 100 : part), begins ? &*plan : nullptr);
+    if (!other || other->cost >= plan->cost)
+      break;
+    plan = std::move(other);
   }
   solution.movesUsed = solver.movesUsed;
   if (plan) {

@@ -208,8 +208,7 @@ struct RecomputeOptions {
   int64_t flows = 4'000;
   uint64_t seed = 1;
   /// The search for a cheaper plan ends once one is above the bound by at most
-  /// this share of the bound's extra cost, plus 1 % of this share of the whole;
-  /// up to three times that is worth a quarter of the moves.
+  /// this share of the bound's extra cost, plus 1 % of this share of the whole.
   double nearEnough = 0;
   /// A first look: a short search, a long one only where that finds no plan and
   /// only until it finds one; of the bounds, only those of single cuts.
