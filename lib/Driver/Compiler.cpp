@@ -244,8 +244,9 @@ ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
   }
   if (levels.size() > 2)
     levels.erase(levels.begin() + 1, levels.end() - 1);
-  for (int64_t level : levels)
-    for (int64_t depth = 1; depth <= fusion::mostSegmentDepth; ++depth) {
+  for (int64_t level : levels) {
+    bool goesDeeper = true;
+    for (int64_t depth = 1; goesDeeper; ++depth) {
       OwningOpRef<ModuleOp> grouped = step->clone();
       if (ExitCode code =
               group(*grouped, {.loopLevel = level, .segmentDepth = depth});
@@ -253,11 +254,12 @@ ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
         return code;
       if (!savings(*grouped, step::segmentSavingsAttrName))
         break;
-      bool canNest = bool(savings(*grouped, step::segmentsCanNestAttrName));
+      // Deeper segments are for the least memory, as the highest level is.
+      goesDeeper = level == levels.back() && depth < fusion::mostSegmentDepth &&
+                   savings(*grouped, step::segmentsCanNestAttrName);
       addAlternative(std::move(grouped));
-      if (!canNest)
-        break;
     }
+  }
   return exitOk;
 }
 
