@@ -70,7 +70,7 @@ public:
   /// Splits cases until their bound is `enough`, that does not help, or there
   /// are `leaves` in each window.
   void grow(size_t leaves, int64_t enough, int64_t &flows);
-  int64_t bound() const;
+  int64_t bound() const { return series.boundFor(overhead()); }
   RecomputeCertificate certificate();
 
 private:
@@ -257,13 +257,6 @@ void CaseForest::grow(size_t leaves, int64_t enough, int64_t &flows) {
     if (overhead() >= most)
       return;
   }
-}
-
-int64_t CaseForest::bound() const {
-  __int128 sum = overhead();
-  if (sum <= 0)
-    return graph.baseCost;
-  return graph.baseCost + int64_t((sum + series.scale() - 1) / series.scale());
 }
 
 RecomputeCertificate CaseForest::certificate() {

@@ -273,61 +273,64 @@ __int128 Series::evaluate(size_t index, int64_t price,
   return overhead;
 }
 
+Series::MinimumCut Series::minimumCut(size_t index) const {
+  const Window &window = *windows[index];
+  const size_t nodes = window.nodes.size(), values = window.values.size();
+  MinimumCut cut;
+  std::vector<char> rerun(graph.nodes, 0);
+  for (size_t i = 0; i < nodes; ++i) {
+    cut.rerun.push_back(
+        !window.network.reachesSink(static_cast<int32_t>(2 + values + i)));
+    rerun[window.nodes[i]] = cut.rerun[i];
+  }
+  for (size_t i = 0; i < values; ++i) {
+    cut.available.push_back(
+        !window.network.reachesSink(static_cast<int32_t>(2 + i)));
+    cut.held.push_back(cut.available[i] &&
+                       !rerun[graph.producer[window.values[i]]]);
+  }
+  return cut;
+}
+
+double Series::heldBesideRoom(size_t index, std::span<const char> held) const {
+  const Window &window = *windows[index];
+  double bytes = 0;
+  for (size_t i = 0; i < held.size(); ++i)
+    bytes += held[i] ? double(graph.bytes[window.values[i]]) : 0;
+  return bytes - double(window.room);
+}
+
 Series::Answer Series::ask(size_t index, int64_t price,
                            std::span<const Known> known) {
-  const Window &window = *windows[index];
-  const FlowNetwork &network = window.network;
-  const size_t nodes = window.nodes.size(), values = window.values.size();
   Answer answer;
   answer.price = price;
   answer.overhead = evaluate(index, price, known);
-  answer.chosen.assign(nodes + values, 0);
-  std::vector<char> rerun(graph.nodes, 0);
-  for (size_t i = 0; i < nodes; ++i)
-    rerun[window.nodes[i]] = answer.chosen[i] =
-        !network.reachesSink(static_cast<int32_t>(2 + values + i));
-  double held = 0;
-  for (size_t i = 0; i < values; ++i) {
-    int32_t value = window.values[i];
-    bool holds = known[nodes + i] == Known::Yes ||
-                 (!network.reachesSink(static_cast<int32_t>(2 + i)) &&
-                  !rerun[graph.producer[value]]);
-    answer.chosen[nodes + i] = holds;
-    held += holds ? double(graph.bytes[value]) : 0;
-  }
-  answer.slope = held - double(window.room);
+  MinimumCut cut = minimumCut(index);
+  for (size_t i = 0; i < cut.held.size(); ++i)
+    if (known[cut.rerun.size() + i] == Known::Yes)
+      cut.held[i] = 1;
+  answer.slope = heldBesideRoom(index, cut.held);
+  answer.chosen = std::move(cut.rerun);
+  answer.chosen.insert(answer.chosen.end(), cut.held.begin(), cut.held.end());
   return answer;
 }
 
 __int128 Series::evaluate(Slopes *slopes) {
   __int128 overhead = 0;
-  std::vector<std::vector<char>> available(windows.size());
+  std::vector<char> before; // what is available in the window before
   for (size_t k = 0; k < windows.size(); ++k) {
-    Window &window = *windows[k];
-    FlowNetwork &network = window.network;
-    const size_t count = window.values.size();
+    const Window &window = *windows[k];
     overhead += evaluate(k, window.price, {});
     if (!slopes)
       continue;
-    std::vector<char> rerun(graph.nodes, 0);
-    auto first = static_cast<int32_t>(2 + count);
-    for (size_t i = 0; i < window.nodes.size(); ++i)
-      rerun[window.nodes[i]] =
-          !network.reachesSink(first + static_cast<int32_t>(i));
-    available[k].resize(count);
-    double held = 0;
-    for (size_t i = 0; i < count; ++i) {
-      int32_t value = window.values[i];
-      bool there = !network.reachesSink(static_cast<int32_t>(2 + i));
-      bool holds = there && !rerun[graph.producer[value]];
-      available[k][i] = there;
-      if (holds)
-        held += double(graph.bytes[value]);
-      int32_t before = window.inPrevious[i];
+    MinimumCut cut = minimumCut(k);
+    for (size_t i = 0; i < window.values.size(); ++i) {
+      int32_t there = window.inPrevious[i];
       slopes->values[k][i] =
-          before < 0 ? 0 : double(holds) - double(available[k - 1][before]);
+          there < 0 ? 0 : double(cut.held[i]) - double(before[there]);
     }
-    slopes->bytes[k] = (held - double(window.room)) / window.meanBytes;
+    slopes->bytes[k] = heldBesideRoom(k, cut.held) / window.meanBytes;
+    before = std::move(cut.available);
   }
   return overhead;
 }
@@ -409,11 +412,10 @@ void Series::improve(int rounds, int64_t upper) {
   evaluateBest();
 }
 
-int64_t Series::bound() const {
-  if (bestOverhead <= 0)
+int64_t Series::boundFor(__int128 overhead) const {
+  if (overhead <= 0)
     return graph.baseCost;
-  return graph.baseCost +
-         int64_t((bestOverhead + denominator - 1) / denominator);
+  return graph.baseCost + int64_t((overhead + denominator - 1) / denominator);
 }
 
 RecomputeCertificate Series::certificate() {

@@ -58,7 +58,9 @@ public:
 
   /// Subgradient steps from the present prices; keeps the best ones met.
   void improve(int rounds, int64_t upper);
-  int64_t bound() const;
+  int64_t bound() const { return boundFor(bestOverhead); }
+  /// The bound that an overhead, times scale(), proves.
+  int64_t boundFor(__int128 overhead) const;
   RecomputeCertificate certificate();
   /// Computes the flows of the best prices.
   void evaluateBest();
@@ -107,6 +109,13 @@ private:
   /// The overhead that the present prices prove, times the denominator, and
   /// which way each price should go.
   __int128 evaluate(Slopes *slopes);
+  /// How the last question about a window was answered; per node and value of
+  /// the window.
+  struct MinimumCut {
+    std::vector<char> rerun, available, held;
+  };
+  MinimumCut minimumCut(size_t index) const;
+  double heldBesideRoom(size_t index, std::span<const char> held) const;
   __int128 evaluate(size_t index, int64_t price, std::span<const Known> known);
 
   const RecomputeGraph &graph;
