@@ -75,6 +75,7 @@ private:
   ExitCode group(ModuleOp on, fusion::FusionOptions fusion);
   void addAlternative(OwningOpRef<ModuleOp> grouped);
   ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
+  ExitCode groupForBudgets();
   ExitCode chooseAlternative(int64_t budget);
   void recordEverything(const PlanFigures &everything);
   ExitCode blame() const;
@@ -480,12 +481,19 @@ CompileResult Compilation::run() {
   return std::move(result);
 }
 
-ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
+/// Fills `alternatives` for plans within several budgets.
+ExitCode Compilation::groupForBudgets() {
   plansForBudgets = true;
   if (ExitCode code = runStages(Stage::group); code != exitOk)
     return code;
   if (alternatives.empty()) // a grouped module was read
     addAlternative(module->clone());
+  return exitOk;
+}
+
+ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
+  if (ExitCode code = groupForBudgets(); code != exitOk)
+    return code;
   AlternativePlanner planner(views(alternatives));
   std::vector<FrontierPoint> points = planner.frontier(count);
   if (points.empty())
@@ -544,11 +552,8 @@ ExitCode Compilation::planOffload(int64_t count, llvm::raw_ostream &out) {
 
 /// What the step needs with everything kept, and at least.
 ExitCode Compilation::measureMemory(StepMemory &memory) {
-  plansForBudgets = true;
-  if (ExitCode code = runStages(Stage::group); code != exitOk)
+  if (ExitCode code = groupForBudgets(); code != exitOk)
     return code;
-  if (alternatives.empty()) // a grouped module was read
-    addAlternative(module->clone());
   memory.input = options.input;
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main)
