@@ -25,6 +25,38 @@ namespace {
 
 constexpr int layers = 12;
 
+/// The way back through the layers, which returns the new %w and the gradient
+/// of %x: layer i has what it made as `made`i and its result as `result`i.
+std::string wayBack(std::string gradient, const char *made,
+                    const char *result) {
+  const char *wide = "tensor<256x32xf32>", *square = "tensor<32x32xf32>";
+  std::string text, sum;
+  for (int i = layers - 1; i >= 0; --i) {
+    std::string before =
+        i ? llvm::formatv("{0}{1}", result, i - 1).str() : "%x";
+    text += llvm::formatv(
+        "  %q{0} = stablehlo.multiply {5}{0}, {1} : {3}\n"
+        "  %g{0} = stablehlo.dot_general %q{0}, %w, contracting_dims = [1] x "
+        "[1] : ({3}, {4}) -> {3}\n"
+        "  %w{0} = stablehlo.dot_general {2}, %q{0}, contracting_dims = [0] x "
+        "[0] : ({3}, {3}) -> {4}\n",
+        i, gradient, before, wide, square, made);
+    if (sum.empty())
+      sum = llvm::formatv("%w{0}", i);
+    else {
+      text += llvm::formatv("  %s{0} = stablehlo.add {1}, %w{0} : {2}\n", i,
+                            sum, square);
+      sum = llvm::formatv("%s{0}", i);
+    }
+    gradient = llvm::formatv("%g{0}", i);
+  }
+  text += llvm::formatv("  %step = stablehlo.multiply {0}, %rate : {1}\n"
+                        "  %new = stablehlo.subtract %w, %step : {1}\n"
+                        "  return %new, {2} : {1}, {3}\n}\n",
+                        sum, square, gradient, wide);
+  return text;
+}
+
 /// A chain of square matrix products and hyperbolic tangents, the way back, a
 /// running mean in a loop, and a branch; one parameter, updated in place.
 std::string stepText() {
@@ -68,30 +100,7 @@ func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor
     }) : (tensor<i32>) -> {1}
 )",
                         value, wide, square);
-  std::string gradient = "%s", sum;
-  for (int i = layers - 1; i >= 0; --i) {
-    std::string before = i ? llvm::formatv("%t{0}", i - 1).str() : "%x";
-    text += llvm::formatv(
-        "  %q{0} = stablehlo.multiply %t{0}, {1} : {3}\n"
-        "  %g{0} = stablehlo.dot_general %q{0}, %w, contracting_dims = [1] x "
-        "[1] : ({3}, {4}) -> {3}\n"
-        "  %w{0} = stablehlo.dot_general {2}, %q{0}, contracting_dims = [0] x "
-        "[0] : ({3}, {3}) -> {4}\n",
-        i, gradient, before, wide, square);
-    if (sum.empty())
-      sum = llvm::formatv("%w{0}", i);
-    else {
-      text += llvm::formatv("  %s{0} = stablehlo.add {1}, %w{0} : {2}\n", i,
-                            sum, square);
-      sum = llvm::formatv("%s{0}", i);
-    }
-    gradient = llvm::formatv("%g{0}", i);
-  }
-  text += llvm::formatv("  %step = stablehlo.multiply {0}, %rate : {1}\n"
-                        "  %new = stablehlo.subtract %w, %step : {1}\n"
-                        "  return %new, {2} : {1}, {3}\n}\n",
-                        sum, square, gradient, wide);
-  return text;
+  return text + wayBack("%s", "%t", "%t");
 }
 
 /// Residual blocks: a sum of what came before and a product's hyperbolic
@@ -125,30 +134,7 @@ func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor
     before = llvm::formatv("%x{0}", i);
     read = llvm::formatv("%n{0}", i);
   }
-  std::string gradient = read, sum;
-  for (int i = layers - 1; i >= 0; --i) {
-    std::string input = i ? llvm::formatv("%n{0}", i - 1).str() : "%x";
-    text += llvm::formatv(
-        "  %q{0} = stablehlo.multiply %x{0}, {1} : {3}\n"
-        "  %g{0} = stablehlo.dot_general %q{0}, %w, contracting_dims = [1] x "
-        "[1] : ({3}, {4}) -> {3}\n"
-        "  %w{0} = stablehlo.dot_general {2}, %q{0}, contracting_dims = [0] x "
-        "[0] : ({3}, {3}) -> {4}\n",
-        i, gradient, input, wide, square);
-    if (sum.empty())
-      sum = llvm::formatv("%w{0}", i);
-    else {
-      text += llvm::formatv("  %s{0} = stablehlo.add {1}, %w{0} : {2}\n", i,
-                            sum, square);
-      sum = llvm::formatv("%s{0}", i);
-    }
-    gradient = llvm::formatv("%g{0}", i);
-  }
-  text += llvm::formatv("  %step = stablehlo.multiply {0}, %rate : {1}\n"
-                        "  %new = stablehlo.subtract %w, %step : {1}\n"
-                        "  return %new, {2} : {1}, {3}\n}\n",
-                        sum, square, gradient, wide);
-  return text;
+  return text + wayBack(read, "%x", "%n");
 }
 
 /// The file of a step within `budget` bytes.
