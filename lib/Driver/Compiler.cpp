@@ -12,6 +12,7 @@
 #include "NoPlan.h"
 #include "PlanUnderBudget.h"
 #include "RecordedOptions.h"
+#include "RegroupCopies.h"
 #include "ReportingContext.h"
 #include "ResolveOptions.h"
 #include "StageLog.h"
@@ -346,6 +347,8 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   int64_t mostBytes = figures.getAs<IntegerAttr>("bytes").getInt();
   int64_t leastNanoseconds = figures.getAs<IntegerAttr>("nanoseconds").getInt();
   std::optional<PlannedStep> planned = std::move(chosenPlan);
+  Regrouping regrouped =
+      regroupCopies(*planned, resolved.features, resolved.machine);
   module = std::move(planned->module);
   if (!memory.problemFile.empty())
     if (ExitCode code = runPasses([&](OpPassManager &passes) {
@@ -368,6 +371,8 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   details["predicted_nanoseconds"] = planned->nanoseconds;
   details["predicted_nanoseconds_keeping_everything"] = leastNanoseconds;
   details["bound_nanoseconds"] = planned->boundNanoseconds;
+  details["regrouped_copies"] = regrouped.copies;
+  details["regrouped_nanoseconds_saved"] = regrouped.nanosecondsSaved;
   auto percentAbove = [](int64_t value, int64_t base) {
     return base ? 100.0 * double(value - base) / double(base) : 0.0;
   };

@@ -29,7 +29,7 @@ bool BudgetPlanner::order() {
   return true;
 }
 
-static PlannedStep copyOf(const PlannedStep &plan) {
+PlannedStep driver::copyOf(const PlannedStep &plan) {
   PlannedStep copy;
   static_cast<PlanFigures &>(copy) = plan;
   copy.module = plan.module.get().clone();
@@ -37,8 +37,7 @@ static PlannedStep copyOf(const PlannedStep &plan) {
   return copy;
 }
 
-/// Reads off the module what its places need.
-static void readBytes(PlannedStep &plan) {
+void driver::readBytes(PlannedStep &plan) {
   auto segments =
       (*plan.module)->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
   plan.bytes = 0;

@@ -45,6 +45,10 @@ struct PlannedStep : PlanFigures {
   size_t alternative = 0;                   // whose plan it is
 };
 
+PlannedStep copyOf(const PlannedStep &plan);
+/// Reads off the module what its places need.
+void readBytes(PlannedStep &plan);
+
 struct FrontierPoint : PlanFigures {
   int64_t budget = 0;
 };

@@ -234,6 +234,7 @@ private:
       loaded.node = operation.node();
       loaded.nanoseconds = operation.nanoseconds();
       loaded.recomputed = operation.recomputed();
+      loaded.joinedNodes = numbers(operation.joined_nodes());
     });
     result.end = numbers(plan.end());
     result.initial = numbers(plan.initial());

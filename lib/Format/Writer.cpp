@@ -218,10 +218,11 @@ private:
     for (const Handovers &pairs : operation.regionEnds)
       ends.push_back(fb::CreateHandovers(builder, builder.CreateVector(pairs)));
     auto regionEnds = builder.CreateVector(ends);
+    auto joinedNodes = builder.CreateVector(operation.joinedNodes);
     return fb::CreatePlannedOperation(
         builder, operation.begin, operation.end, operation.source, reads,
         writes, handovers, regionEnds, operation.node, operation.nanoseconds,
-        operation.recomputed);
+        operation.recomputed, joinedNodes);
   }
 
   Offset<fb::Plan> build(const Plan &plan) {

@@ -224,6 +224,9 @@ void PlanRecord::describe(Operation *instruction, Operation *origin,
     numbers("node", {integer(step::nodeAttrName, -1),
                      integer(step::nanosecondsAttrName, 0),
                      origin->hasAttr(step::recomputedAttrName)});
+  if (auto joined =
+          origin->getAttrOfType<DenseI64ArrayAttr>(step::joinedNodesAttrName))
+    numbers("joined", joined.asArrayRef());
   handovers.clear();
   instruction->setAttr(exec::plannedAttrName, builder.getDictionaryAttr(entry));
 }

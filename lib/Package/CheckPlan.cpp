@@ -129,28 +129,45 @@ static std::string checkBudget(const Index &index, ProvedClaims &proved) {
   return "";
 }
 
+/// A node that an instruction runs; one instruction may run several.
+struct NodeRun {
+  int32_t node = 0;
+  bool recomputed = false;
+  int64_t time = 0;
+};
+
+static std::vector<NodeRun> nodeRuns(const Plan &plan) {
+  std::vector<NodeRun> runs;
+  for (const PlannedOperation &operation : plan.operations) {
+    for (int32_t node : operation.joinedNodes)
+      runs.push_back({node, true, operation.begin});
+    if (operation.node >= 0)
+      runs.push_back({operation.node, operation.recomputed, operation.begin});
+  }
+  return runs;
+}
+
 /// What runs of the nodes that have instructions, in the program's order. A
 /// part of a kernel has its own only when it runs again.
 static std::string checkOrder(const Plan &plan,
                               const std::vector<int32_t> &order) {
   std::set<int32_t> withInstructions, ownFirst, ran;
   std::vector<int32_t> program, planned;
-  for (const PlannedOperation &operation : plan.operations)
-    if (operation.node >= 0 && !operation.recomputed)
-      ownFirst.insert(operation.node);
-  for (const PlannedOperation &operation : plan.operations) {
-    if (operation.node < 0)
-      continue;
-    withInstructions.insert(operation.node);
-    if (program.empty() || program.back() != operation.node) {
-      program.push_back(operation.node);
-      bool isFirst = ran.insert(operation.node).second;
-      if (ownFirst.contains(operation.node) && operation.recomputed == isFirst)
-        return "node " + std::to_string(operation.node) + " at time " +
-               std::to_string(operation.begin) + " is " +
-               (operation.recomputed ? "marked as a recomputation, but runs "
-                                       "for the first time"
-                                     : "not marked as a recomputation");
+  std::vector<NodeRun> runs = nodeRuns(plan);
+  for (const NodeRun &run : runs)
+    if (!run.recomputed)
+      ownFirst.insert(run.node);
+  for (const NodeRun &run : runs) {
+    withInstructions.insert(run.node);
+    if (program.empty() || program.back() != run.node) {
+      program.push_back(run.node);
+      bool isFirst = ran.insert(run.node).second;
+      if (ownFirst.contains(run.node) && run.recomputed == isFirst)
+        return "node " + std::to_string(run.node) + " at time " +
+               std::to_string(run.time) + " is " +
+               (run.recomputed ? "marked as a recomputation, but runs "
+                                 "for the first time"
+                               : "not marked as a recomputation");
     }
   }
   ran.clear();

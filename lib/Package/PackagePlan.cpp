@@ -108,6 +108,7 @@ void PlanPackager::addOperation(DictionaryAttr planned, Attribute regionEnds) {
     added.node = int32_t(fields[0]);
     added.nanoseconds = fields[1];
     added.recomputed = fields[2] != 0;
+    added.joinedNodes = values(planned.get("joined"));
   }
 }
 

@@ -62,6 +62,20 @@ def test_budgets_are_kept_and_change_no_bit(step: Step, tmp_path: Path) -> None:
     assert times == sorted(times, reverse=True)
 
 
+def test_copies_join_their_readers(steps: Steps, tmp_path: Path) -> None:
+    """What runs again is one kernel with its only reader where that is quicker: no more bytes, the same bits, a file that verifies."""
+    step = steps["11_moe"]
+    everything = planned(step, tmp_path, "1TiB")["bytes"]
+    least = smallest(step, tmp_path)
+    budget = least + (everything - least) // 10
+    plan = planned(step, tmp_path, budget)
+    assert plan["regrouped_copies"] > 0
+    assert plan["regrouped_nanoseconds_saved"] > 0
+    assert plan["bytes"] <= budget
+    assert "proved" in succeed("verify", tmp_path / "budget.tenon")
+    assert not differing(step.outputs(tmp_path, program=tmp_path / "budget.tenon"), step.outputs(tmp_path))
+
+
 def test_a_scan_over_layers_needs_what_the_layers_need(steps: Steps, tmp_path: Path) -> None:
     """Written as a loop that keeps all it computes, a step ends within 3 % of the memory of the unrolled one."""
     steps.export("05_gpt2_124m", "05_gpt2_124m_scan")

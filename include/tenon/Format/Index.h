@@ -255,6 +255,8 @@ struct PlannedOperation {
   int32_t node = -1;                 // in the recomputation problem
   int64_t nanoseconds = 0;           // predicted, under a budget
   bool recomputed = false;
+  /// Nodes that it computes again before its own, in order.
+  std::vector<int32_t> joinedNodes;
 
   bool operator==(const PlannedOperation &) const = default;
 };

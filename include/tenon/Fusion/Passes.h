@@ -32,6 +32,10 @@ std::unique_ptr<mlir::Pass>
 createFuseEpiloguesPass(FuseEpiloguesPassOptions options,
                         const target::Target &machine);
 
+/// As above.
+std::unique_ptr<mlir::Pass>
+createRegroupCopiesPass(const target::Target &machine);
+
 struct FusionOptions {
   /// Whether operations are merged at all; off is for testing.
   bool merge = true;

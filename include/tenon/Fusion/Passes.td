@@ -504,6 +504,46 @@ def FormGroupsPass : Pass<"fusion-form-groups", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::step::StepDialect"];
 }
 
+def RegroupCopiesPass : Pass<"fusion-regroup-copies", "::mlir::func::FuncOp"> {
+  let summary = "merge what is computed again with its only reader";
+  let description = [{
+    For a memory budget, after it was chosen what is computed again. A group that
+    computes something again and is read by the next group alone becomes part of
+    that group, if a template emits both as one kernel, that is predicted to take
+    less time, and nothing has to stay in memory longer than the value did.
+    `step.joined_nodes` says which nodes of the recomputation problem the kernel
+    computes besides its own.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8x64xf32>, %g: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = step.group elementwise(%x) attributes {step.node = 0 : i64, step.recomputed} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
+      ^bb0(%a: tensor<8x64xf32>):
+        %t = stablehlo.tanh %a : tensor<8x64xf32>
+        step.yield %t : tensor<8x64xf32>
+      }
+      %1 = step.group elementwise(%g, %0) attributes {step.node = 3 : i64} : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32> {
+      ^bb0(%a: tensor<8x64xf32>, %b: tensor<8x64xf32>):
+        %m = stablehlo.multiply %a, %b : tensor<8x64xf32>
+        step.yield %m : tensor<8x64xf32>
+      }
+      return %1 : tensor<8x64xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8x64xf32>, %arg1: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = step.group elementwise(%arg0, %arg1) attributes {step.joined_nodes = array<i64: 0>, step.nanoseconds = 417 : i64, step.node = 3 : i64} : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32> {
+      ^bb0(%arg2: tensor<8x64xf32>, %arg3: tensor<8x64xf32>):
+        %1 = stablehlo.tanh %arg2 : tensor<8x64xf32>
+        %2 = stablehlo.multiply %arg3, %1 : tensor<8x64xf32>
+        step.yield %2 : tensor<8x64xf32>
+      }
+      return %0 : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
+}
+
 def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
   let summary = "let the library add a bias";
   let description = [{

@@ -137,9 +137,9 @@ func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor
   return text + wayBack(read, "%x", "%n");
 }
 
-/// The file of a step within `budget` bytes.
-std::vector<std::byte> compileStep(const std::string &text,
-                                   std::optional<int64_t> budget) {
+/// A step within `budget` bytes; nothing if there is no such plan.
+std::optional<Index> compileStep(const std::string &text,
+                                 std::optional<int64_t> budget) {
   test::TemporaryFolder folder;
   test::writeWhole(folder.file("step.mlir"), text);
   driver::CompileOptions options;
@@ -147,8 +147,13 @@ std::vector<std::byte> compileStep(const std::string &text,
   options.cpu = "x86-64-v3";
   options.memoryBudget = budget;
   driver::CompileResult result = driver::compile(options);
+  if (result.code == exitNoPlan)
+    return std::nullopt;
   EXPECT_EQ(result.code, exitOk);
-  return result.file;
+  std::string error;
+  auto reader = Reader::fromBytes(result.file, error);
+  EXPECT_TRUE(reader) << error;
+  return reader->index();
 }
 
 uint64_t bytesOf(const Index &index) {
@@ -158,25 +163,31 @@ uint64_t bytesOf(const Index &index) {
   return bytes;
 }
 
-/// A step under a budget of two thirds of what it takes.
-Index withinTwoThirds(const std::string &text) {
-  std::string error;
-  auto everything = Reader::fromBytes(compileStep(text, std::nullopt), error);
-  EXPECT_TRUE(everything) << error;
-  auto reader = Reader::fromBytes(
-      compileStep(text, bytesOf(everything->index()) * 2 / 3), error);
-  EXPECT_TRUE(reader) << error;
-  return reader->index();
+/// A step under a budget of some percent of what it takes.
+std::optional<Index> withinPercent(const std::string &text, uint64_t percent) {
+  uint64_t everything = bytesOf(*compileStep(text, std::nullopt));
+  return compileStep(text, int64_t(everything * percent / 100));
 }
 
 const Index &planned() {
-  static const Index index = withinTwoThirds(stepText());
+  static const Index index = *withinPercent(stepText(), 66);
   return index;
 }
 
 /// One whose plan computes parts of kernels again.
 const Index &plannedInParts() {
-  static const Index index = withinTwoThirds(residualText());
+  static const Index index = *withinPercent(residualText(), 66);
+  return index;
+}
+
+/// One with copies that joined the kernels that read them: the smallest budget
+/// with a plan is tight enough for that.
+const Index &plannedWithJoins() {
+  static const Index index = [] {
+    for (uint64_t percent = 46;; ++percent)
+      if (std::optional<Index> found = withinPercent(residualText(), percent))
+        return *found;
+  }();
   return index;
 }
 
@@ -253,6 +264,7 @@ void expectRefusalOfMovedSlices(const Index &sound) {
 TEST(CheckPlan, RefusesEveryMovedSlice) {
   expectRefusalOfMovedSlices(planned());
   expectRefusalOfMovedSlices(plannedInParts());
+  expectRefusalOfMovedSlices(plannedWithJoins());
 }
 
 /// Instructions that are left out or run in another order.
@@ -277,6 +289,7 @@ void expectRefusalOfOtherOrders(const Index &sound) {
 TEST(CheckPlan, RefusesEveryOtherOrder) {
   expectRefusalOfOtherOrders(planned());
   expectRefusalOfOtherOrders(plannedInParts());
+  expectRefusalOfOtherOrders(plannedWithJoins());
 }
 
 /// Temporaries that overlap another one, or that are touched when not live.
@@ -431,6 +444,38 @@ TEST(CheckPlan, RefusesFalseClaims) {
     EXPECT_NE(wrong.find(damage.expected), std::string::npos)
         << damage.name << ": " << wrong;
   }
+}
+
+/// A kernel runs the nodes that it says it runs, and no others.
+TEST(CheckPlan, RefusesFalseJoins) {
+  const Index &sound = plannedWithJoins();
+  ASSERT_EQ(judged(sound), "");
+  auto refused = [&](const char *what, size_t at,
+                     std::function<void(PlannedOperation &)> change) {
+    Index damaged = sound;
+    change(damaged.plan->operations[at]);
+    ASSERT_NE(damaged, sound) << what;
+    EXPECT_NE(judged(damaged), "") << what << ", operation " << at;
+  };
+  size_t joins = 0;
+  for (size_t i = 0; i < sound.plan->operations.size(); ++i) {
+    const PlannedOperation &operation = sound.plan->operations[i];
+    if (operation.node < 0)
+      continue;
+    refused("a copy that is not there", i, [](PlannedOperation &changed) {
+      changed.joinedNodes.push_back(changed.node + 2);
+    });
+    if (operation.joinedNodes.empty())
+      continue;
+    ++joins;
+    refused("no copy", i,
+            [](PlannedOperation &changed) { changed.joinedNodes.clear(); });
+    for (int32_t by : {-1, 1})
+      refused("another copy", i, [&](PlannedOperation &changed) {
+        changed.joinedNodes.front() += by;
+      });
+  }
+  EXPECT_GE(joins, 2u);
 }
 
 /// What is computed in parts is another node than its kernel, reads what is
