@@ -8,6 +8,7 @@
 #include "tenon/Memory/RecomputeModel.h"
 
 #include "LoopTable.h"
+#include "ReplacedState.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -116,6 +117,23 @@ private:
 
 } // namespace
 
+/// Where a copy reads old state when the new one is there already, the new one
+/// waits in a buffer of its own. It takes its place behind the last such copy,
+/// not when the step returns.
+static void replaceStateSoon(func::FuncOp main) {
+  Operation *ret = main.getBody().front().getTerminator();
+  for (const ReplacedState &state : replacedStates(main)) {
+    Operation *last = nullptr;
+    for (Operation *reader : state.readers)
+      if (!last || last->isBeforeInBlock(reader))
+        last = reader;
+    if (last && isa<step::GroupOp>(state.writer) &&
+        state.writer->isBeforeInBlock(last))
+      ret->setOperand(state.result, copyBefore(last->getNextNode(),
+                                               ret->getOperand(state.result)));
+  }
+}
+
 void RecomputeModel::applyPlan(Block &block, ArrayRef<int32_t> order,
                                ArrayRef<int32_t> rows) {
   RecomputeModel(block, Extent::nodesOnly).apply(order, rows);
@@ -186,4 +204,6 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
   for (Operation *op : llvm::reverse(names))
     if (op->use_empty())
       op->erase();
+  if (isMain())
+    replaceStateSoon(cast<func::FuncOp>(block.getParentOp()));
 }

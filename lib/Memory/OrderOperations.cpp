@@ -8,6 +8,8 @@
 
 #include "tenon/Memory/Passes.h"
 
+#include "ReplacedState.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -102,39 +104,16 @@ bool ProgramOrder::reaches(uint32_t from, uint32_t to) const {
 }
 
 void ProgramOrder::overwriteState() {
-  Operation *ret = block.getTerminator();
-  for (BlockArgument argument : block.getArguments()) {
-    auto successor = function.getArgAttrOfType<IntegerAttr>(
-        argument.getArgNumber(), step::successorAttrName);
-    if (!successor)
-      continue;
-    Value next = ret->getOperand(successor.getInt());
-    Operation *writer = next.getDefiningOp();
-    if (!writer)
-      continue;
-    uint32_t writerIndex = indices.lookup(writer);
-    llvm::SetVector<uint32_t> readers;
-    SmallVector<Value> names = {argument}; // of the old state
-    while (!names.empty())
-      for (OpOperand &use : names.pop_back_val().getUses()) {
-        Operation *user = use.getOwner();
-        Operation *top = block.findAncestorOpInBlock(*user);
-        if (!top || top == ret || top == writer)
-          continue;
-        readers.insert(indices.lookup(top));
-        if (isa<stablehlo::ReshapeOp>(user))
-          names.push_back(user->getResult(0));
-        else if (isa<stablehlo::OptimizationBarrierOp>(user))
-          names.push_back(user->getResult(use.getOperandNumber()));
-      }
+  for (const ReplacedState &state : replacedStates(function)) {
+    uint32_t writer = indices.lookup(state.writer);
     // A reader that needs the new state keeps both alive; nothing to gain.
-    if (llvm::any_of(readers, [&](uint32_t reader) {
-          return reaches(writerIndex, reader);
+    if (llvm::any_of(state.readers, [&](Operation *reader) {
+          return reaches(writer, indices.lookup(reader));
         }))
       continue;
-    for (uint32_t reader : readers)
-      problem.operations[reader].before.push_back(writerIndex);
-    problem.operations[writerIndex].bytesNeeded -= storedBytes(next.getType());
+    for (Operation *reader : state.readers)
+      problem.operations[indices.lookup(reader)].before.push_back(writer);
+    problem.operations[writer].bytesNeeded -= storedBytes(state.old.getType());
   }
 }
 

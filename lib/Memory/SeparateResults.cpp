@@ -8,6 +8,8 @@
 
 #include "tenon/Memory/Passes.h"
 
+#include "ReplacedState.h"
+
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 
@@ -33,17 +35,6 @@ Value bufferOwner(Value value) {
       break;
   }
   return value;
-}
-
-Value copyBefore(Operation *before, Value value) {
-  OpBuilder builder(before);
-  auto group =
-      step::GroupOp::create(builder, value.getLoc(), value.getType(),
-                            ValueRange{value}, step::GroupKind::elementwise);
-  Block *body = builder.createBlock(&group.getBody());
-  Value argument = body->addArgument(value.getType(), value.getLoc());
-  step::YieldOp::create(builder, value.getLoc(), argument);
-  return group.getResult(0);
 }
 
 struct SeparateResults

@@ -1,6 +1,7 @@
 // RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=3072 | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --memory-choose-recomputation | FileCheck %s --check-prefix=ROOM
 // RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=4224 | FileCheck %s --check-prefix=PARTS
+// RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=3136 | FileCheck %s --check-prefix=STATE
 
 // No other pass may merge a copy with its original, or move it to where that is.
 // RUN: tenon-opt %s --split-input-file --memory-choose-recomputation=budget=3072 --cse --canonicalize --loop-invariant-code-motion | FileCheck %s
@@ -183,5 +184,56 @@ module {
       step.yield %4 : tensor<16xf32>
     }
     return %e : tensor<16xf32>
+  }
+}
+
+// -----
+
+// %a is dropped, and its copy reads %w when %n is there already. So %n waits in
+// a buffer of its own, until the copy has run and no longer.
+
+// CHECK-LABEL: func.func @main(%arg0: tensor<16x16xf32> {{.*}}, %arg1
+// STATE: nodes = 5 : i64, {{.*}}value_bytes
+// STATE-LABEL: func.func @main(%arg0: tensor<16x16xf32>
+// STATE: %[[N:.*]] = step.group elementwise(%arg1, %{{.*}}) attributes {step.nanoseconds = 1 : i64, step.node = 2 : i64}
+// STATE: %[[AGAIN:.*]] = step.group elementwise(%arg0, %arg1) {{.*}}step.recomputed
+// STATE: %[[COPY:.*]] = step.group elementwise(%[[N]]) : (tensor<16x1xf32>) -> tensor<16x1xf32>
+// STATE: %[[D:.*]] = step.group row({{.*}}, %[[AGAIN]])
+// STATE: return %[[D]], %[[COPY]]
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}, %w: tensor<16x1xf32> {step.role = #step.role<parameter>, step.successor = 1 : i64}) -> (tensor<16xf32>, tensor<16x1xf32>) {
+    %a = step.group elementwise(%x, %w) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>, tensor<16x1xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x1xf32>):
+      %2 = stablehlo.reshape %1 : (tensor<16x1xf32>) -> tensor<16xf32>
+      %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<16xf32>) -> tensor<16x16xf32>
+      %4 = stablehlo.add %0, %3 : tensor<16x16xf32>
+      step.yield %4 : tensor<16x16xf32>
+    }
+    %b:2 = step.group row(%a) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x1xf32>) {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.exponential %0 : tensor<16x16xf32>
+      %2 = stablehlo.slice %1 [0:16, 0:1] : (tensor<16x16xf32>) -> tensor<16x1xf32>
+      step.yield %1, %2 : tensor<16x16xf32>, tensor<16x1xf32>
+    }
+    %n = step.group elementwise(%w, %b#1) attributes {step.nanoseconds = 1 : i64} : (tensor<16x1xf32>, tensor<16x1xf32>) -> tensor<16x1xf32> {
+    ^bb0(%0: tensor<16x1xf32>, %1: tensor<16x1xf32>):
+      %2 = stablehlo.subtract %0, %1 : tensor<16x1xf32>
+      step.yield %2 : tensor<16x1xf32>
+    }
+    %c:2 = step.group row(%b#0) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.exponential %0 : tensor<16x16xf32>
+      %2 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1, %2 : tensor<16x16xf32>, tensor<16x16xf32>
+    }
+    %d = step.group row(%c#0, %c#1, %a) attributes {step.nanoseconds = 20 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>, %2: tensor<16x16xf32>):
+      %4 = stablehlo.add %0, %2 : tensor<16x16xf32>
+      %5 = stablehlo.add %4, %1 : tensor<16x16xf32>
+      %6 = stablehlo.constant dense<0.0> : tensor<f32>
+      %7 = stablehlo.reduce(%5 init: %6) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %7 : tensor<16xf32>
+    }
+    return %d, %n : tensor<16xf32>, tensor<16x1xf32>
   }
 }
