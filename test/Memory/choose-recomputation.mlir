@@ -193,8 +193,7 @@ module {
 // a buffer of its own, until the copy has run and no longer.
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<16x16xf32> {{.*}}, %arg1
-// STATE: nodes = 5 : i64, {{.*}}value_bytes
-// STATE-LABEL: func.func @main(%arg0: tensor<16x16xf32>
+// STATE-LABEL: func.func @main(%arg0: tensor<16x16xf32> {{.*}}, %arg1
 // STATE: %[[N:.*]] = step.group elementwise(%arg1, %{{.*}}) attributes {step.nanoseconds = 1 : i64, step.node = 2 : i64}
 // STATE: %[[AGAIN:.*]] = step.group elementwise(%arg0, %arg1) {{.*}}step.recomputed
 // STATE: %[[COPY:.*]] = step.group elementwise(%[[N]]) : (tensor<16x1xf32>) -> tensor<16x1xf32>
