@@ -346,13 +346,12 @@ solver::RecomputeProblem::Node RecomputeModel::partEntry(int32_t node) const {
 }
 
 /// Groups compute and do nothing else. A loop or a conditional may run again as
-/// a whole if it has no effect either, is run in one way only, and writes
-/// nothing that leaves the step.
+/// a whole if it has no effect either and writes nothing that leaves the step.
 bool RecomputeModel::mayRunAgain(Operation *op) const {
   if (isa<step::GroupOp>(op))
     return true;
   return isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op) &&
-         !op->hasAttr(step::loopRowsAttrName) && isMemoryEffectFree(op) &&
+         isMemoryEffectFree(op) &&
          llvm::none_of(op->getResults(),
                        [&](Value result) { return leaves.contains(result); });
 }
@@ -496,13 +495,11 @@ std::vector<RecomputeModel::Exclusion> RecomputeModel::exclusions() const {
         entry.operations.empty())
       continue;
     Operation *op = entry.operations.front();
-    StringRef reason =
-        op->hasAttr(step::loopRowsAttrName)
-            ? "a loop that computes values again within its rounds runs once"
-        : isa<stablehlo::WhileOp>(op) ? "a loop that updates state runs once"
-        : isa<stablehlo::CaseOp, stablehlo::IfOp>(op)
-            ? "a conditional that updates state runs once"
-            : "it is no group";
+    StringRef reason = isa<stablehlo::WhileOp>(op)
+                           ? "a loop that updates state runs once"
+                       : isa<stablehlo::CaseOp, stablehlo::IfOp>(op)
+                           ? "a conditional that updates state runs once"
+                           : "it is no group";
     excluded.push_back({op, bytes[node], reason});
   }
   return excluded;

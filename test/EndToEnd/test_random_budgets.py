@@ -108,6 +108,36 @@ def test_rounds_are_cut_into_segments(tmp_path: Path) -> None:
     assert "step.segment_savings" in grouped.read_text()
 
 
+def test_a_loop_with_a_table_runs_again(tmp_path: Path) -> None:
+    """A loop whose rounds compute a value again repeats as a whole, in the same way both times."""
+    m, random = random_steps.Module(), np.random.default_rng(5)
+    weight = m.argument(random.uniform(-0.5, 0.5, (32, 128)).astype(np.float32))
+    x, larger = (m.argument(random.uniform(-0.05, 0.05, (rows, 32)).astype(np.float32)) for rows in (256, 576))
+
+    def wide(y: random_steps.Value, by: random_steps.Value) -> random_steps.Value:
+        """There is no room for anything else beside the first product."""
+        return m.dot(m.unary("tanh", m.dot(y, by, 1, 1)), by)
+
+    def body(_: random_steps.Value, carried: list[random_steps.Value]) -> list[random_steps.Value]:
+        # Four times as large as what it is made of, and wanted before and after the product.
+        first = m.unary("tanh", m.dot(carried[0], weight))
+        return [m.dot(first, m.dot(first, wide(m.dot(first, weight, 1, 1), x), 0, 0))]
+
+    (kept,) = m.rounds(3, [m.unary("tanh", x)], body)
+    m.results.append(m.reduce(m.binary("multiply", wide(wide(kept, larger), larger), m.unary("sine", kept)), (0, 1)))
+    runner = random_steps.Runner(BUILD, tmp_path)
+    outcome = runner.under_budget(m, 0.0)
+    assert outcome.used <= outcome.budget < outcome.everything
+    assert not outcome.differing
+    text = tmp_path / "plan.mlir"
+    runner.succeed("compile", tmp_path / "step.mlir", "-o", text, "--compile-to=plan", f"--memory-budget={outcome.budget}")
+    loops = [loop.splitlines() for loop in text.read_text().split("stablehlo.while(")[1:]]
+    assert ["step.recomputed" in loop[0] for loop in loops] == [False, True]
+    for loop in loops:
+        body_lines = loop[: next(i for i, line in enumerate(loop) if "stablehlo.return" in line and "i1>" not in line)]
+        assert any("step.recomputed" in line for line in body_lines[1:])
+
+
 def test_a_damaged_bit_is_seen(tmp_path: Path) -> None:
     """The comparison can fail: another start value gives other bits."""
     runner = random_steps.Runner(BUILD, tmp_path)

@@ -6,11 +6,11 @@
 // A node of the problem is a group with its predicted time, or several that run
 // one after the other and share one buffer: an element-wise group that
 // overwrites the result of the group before it adds no bytes, so the two are
-// one choice. A loop or a conditional is a node as well, with all its rounds. A
-// loop with step::loopRowsAttrName is run in one of these ways, each with its
-// own peak and time (TabulateLoops.cpp), and exactly once, as is what updates
-// state in a loop or conditional. The block may be the body of a loop: what the
-// loop carries or captures then has its place outside.
+// one choice. A loop or a conditional is a node as well, with all its rounds,
+// and may run again unless it updates state. A loop with step::loopRowsAttrName
+// is run in one of these ways, each with its own peak and time
+// (TabulateLoops.cpp), the same each time. The block may be the body of a loop:
+// what the loop carries or captures then has its place outside.
 // Bytes are counted as they are placed when everything is kept (BufferClasses):
 // a value that is written straight into state or results takes none, and one
 // that is written over an operand is counted once. Reshapes and barriers are
