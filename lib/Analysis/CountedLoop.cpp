@@ -78,15 +78,14 @@ std::optional<CountedLoop> CountedLoop::recognize(WhileOp op) {
   return CountedLoop(op, *bound, position);
 }
 
-bool CountedLoop::visitsUpwards(Value index) const {
+std::optional<CountedLoop::Direction>
+CountedLoop::directionOf(Value index) const {
   auto affine = affineOf(index, counter());
-  return affine && affine->factor == 1 && affine->offset == 0;
-}
-
-bool CountedLoop::visitsEachOnce(Value index) const {
-  auto affine = affineOf(index, counter());
-  return visitsUpwards(index) ||
-         (affine && affine->factor == -1 && affine->offset == tripCount - 1);
+  if (affine && affine->factor == 1 && affine->offset == 0)
+    return Direction::upwards;
+  if (affine && affine->factor == -1 && affine->offset == tripCount - 1)
+    return Direction::downwards;
+  return std::nullopt;
 }
 
 static bool startsAtZero(ValueRange starts) {
@@ -120,7 +119,7 @@ SmallVector<CountedLoop::Stack> CountedLoop::stacks() const {
     if (whole.empty() || whole.front() != tripCount || part.front() != 1 ||
         whole.drop_front() != part.drop_front() ||
         !startsAtZero(write.getStartIndices()) ||
-        !visitsEachOnce(write.getStartIndices().front()))
+        !directionOf(write.getStartIndices().front()))
       continue;
     result.push_back({unsigned(position), write});
   }

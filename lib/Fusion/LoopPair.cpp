@@ -79,7 +79,7 @@ bool LoopPair::collect() {
       continue;
     Value start = readers.front().getStartIndices().front();
     if (!index) {
-      if (!backward.visitsEachOnce(start) ||
+      if (!backward.directionOf(start) ||
           start.getType() != forward.counter().getType())
         return false;
       index = start;

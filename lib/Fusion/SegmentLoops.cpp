@@ -124,7 +124,8 @@ private:
 
 Segmentation::Segmentation(LoopPair pair)
     : forward(pair.forward), backward(pair.backward), index(pair.index),
-      upwards(pair.backward.visitsUpwards(pair.index)) {
+      upwards(pair.backward.directionOf(pair.index) ==
+              CountedLoop::Direction::upwards) {
   for (LoopPair::Residual &residual : pair.residuals) {
     Value result = forward.loop()->getResult(residual.stack.position);
     size_t users = llvm::range_size(result.getUsers());

@@ -46,11 +46,10 @@ public:
   int64_t trips() const { return tripCount; }
   mlir::Value counter() const { return body().getArgument(counterPosition); }
 
-  /// Whether `index` takes every value from 0 to trips() - 1 in the rounds of
-  /// the loop, once each, upwards or downwards.
-  bool visitsEachOnce(mlir::Value index) const;
-  /// The same, and upwards.
-  bool visitsUpwards(mlir::Value index) const;
+  enum class Direction { upwards, downwards };
+  /// In which direction `index` takes every value from 0 to trips() - 1 in the
+  /// rounds of the loop, once each; nothing if it does not.
+  std::optional<Direction> directionOf(mlir::Value index) const;
   /// Whether it is the counter itself.
   bool isCounter(mlir::Value index) const { return index == counter(); }
 
