@@ -47,13 +47,9 @@ struct ItemTable {
   }
 
   /// How far above the base of `lower` an item `upper` on top of it lies; 0 if
-  /// they share no section.
-  T lift(const Item &lower, const Item &upper) const {
-    if (lower.begin >= upper.end || upper.begin >= lower.end)
-      return 0;
-    if (lower.endPiece - lower.firstPiece == 1 &&
-        upper.endPiece - upper.firstPiece == 1)
-      return lower.size;
+  /// they share no section. Not inline, so that what it is asked for boxes
+  /// before this is.
+  [[gnu::noinline]] T lift(const Item &lower, const Item &upper) const {
     T result = 0;
     for (int32_t a = lower.firstPiece; a < lower.endPiece; ++a)
       for (int32_t b = upper.firstPiece; b < upper.endPiece; ++b)

@@ -3,7 +3,7 @@
 // Depth-first over sequences of drops (see the header). All arithmetic is in
 // units of the common divisor of the sizes, in 16 or 32 bits when that is
 // enough: the inner loop, which adds up a body's bytes over its sections, then
-// handles 8 or 4 sections at a time.
+// handles 8 or 4 sections at a time (OffsetPackingSections.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,8 @@
 
 #include "OffsetPackingConflict.h"
 #include "OffsetPackingItems.h"
+#include "OffsetPackingSections.h"
+#include "OffsetPackingWaiting.h"
 
 #include <algorithm>
 #include <numeric>
@@ -29,18 +31,7 @@ public:
                     std::vector<int64_t> &blame) override;
 
 private:
-  /// An unplaced body in a partial plan. The list of a part is sorted by
-  /// (least, rank).
-  struct Waiting {
-    T least;      ///< its base is at least this in every plan below this node
-    T legal;      ///< where it would come to rest now
-    int32_t rank; ///< in the current order
-    int32_t begin, end; ///< of the item: what most loops look at first
-    bool stuck;         ///< passed over: first something has to cover it
-  };
-  static bool before(const Waiting &a, const Waiting &b) {
-    return a.least != b.least ? a.least < b.least : a.rank < b.rank;
-  }
+  using Waiting = packing::Waiting<T>;
   using Item = typename ItemTable<T>::Item;
   using Piece = typename ItemTable<T>::Piece;
 
@@ -48,23 +39,30 @@ private:
   T alignUp(const Item &item, T base) const {
     return table.alignUp(item, base, capacity);
   }
-  T lift(const Item &lower, const Item &upper) const {
-    return table.lift(lower, upper);
+  /// How far above the base of `lower` `upper` on top of it lies; 0 if they
+  /// share no section.
+  T lift(const Waiting &lower, const Waiting &upper) const {
+    if (!lower.meets(upper))
+      return 0;
+    if (lower.isBox && upper.isBox)
+      return lower.size;
+    return table.lift(items[lower.rank], items[upper.rank]);
   }
+  void addPieces(const Item &item, int32_t factor);
   void unplace(int32_t rank);
   void unplaceAll(size_t first, size_t count);
   SearchOutcome searchPart(size_t first, size_t count);
   SearchOutcome descend(size_t first, size_t count, size_t chosen);
   bool settle(size_t index, size_t first, size_t count);
+  T fullestOf(const Waiting &waiting) const;
   size_t choose(size_t first, size_t count, T below) const;
   bool isHatless(size_t index, size_t first, size_t count) const;
   bool settleStuck(size_t first, size_t count, int32_t &changedBegin,
-                   int32_t &changedEnd);
-  void mergeLifted(size_t first, size_t kept);
-  bool fits(size_t first, size_t count, int32_t begin, int32_t end);
+                   int32_t &changedEnd, T &highest);
+  bool fits(size_t first, size_t count, int32_t begin, int32_t end, T highest);
+  bool takeFromSums(const Waiting &waiting, int32_t begin, int32_t end);
   bool blameQueue(size_t index, size_t first, size_t count, int32_t begin,
                   int32_t end);
-  void addConflict(const Item &item) { conflict.add(item.begin, item.end); }
   void addConflictsAround(size_t index, size_t first, size_t count);
   SearchOutcome splitAndSearch(size_t first, size_t count, const Item &placed);
 
@@ -79,9 +77,9 @@ private:
   std::vector<int32_t> crossing;
   std::vector<Waiting> stack; ///< the lists of the open nodes
   size_t stackSize = 0;       ///< entries in use; the rest is room
-  std::vector<Waiting> lifted;
-  std::vector<T> sums;         ///< per section, of `fits`
-  std::vector<T> waitingBytes; ///< per section, of all unplaced items
+  RisenItems<T> risen;
+  std::vector<T> sums, failedSums; ///< per section, of `fits`
+  std::vector<T> waitingBytes;     ///< per section, of all unplaced items
   /// Sections that the last failure depends on.
   ConflictSet conflict;
   /// The same for each open node: of its alternatives so far.
@@ -100,16 +98,27 @@ void SearchOf<T>::setUp(const std::vector<int32_t> &order) {
   placed.assign(order.size(), 0);
   bases.assign(order.size(), 0);
   crossing.assign(model.numSections + 1, 0);
-  sums.assign(model.numSections, 0);
-  waitingBytes.assign(model.numSections, 0);
+  sums.assign(model.numSections + sectionPadding, 0);
+  failedSums = sums;
+  waitingBytes.assign(model.numSections + sectionPadding, 0);
+  risen.resize(order.size());
   conflict.resize(model.numSections);
   openConflicts.clear();
   for (const Item &item : items)
     for (int32_t s = item.begin; s + 1 < item.end; ++s)
       ++crossing[s];
   for (const Piece &piece : pieces)
-    for (int32_t s = piece.begin; s < piece.end; ++s)
-      waitingBytes[s] = static_cast<T>(waitingBytes[s] + piece.high);
+    addToSections(&waitingBytes[piece.begin], piece.end - piece.begin,
+                  piece.high);
+}
+
+/// To the bytes that wait in each section.
+template <typename T>
+void SearchOf<T>::addPieces(const Item &item, int32_t factor) {
+  for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
+    addToSections(&waitingBytes[pieces[p].begin],
+                  pieces[p].end - pieces[p].begin,
+                  static_cast<T>(factor * pieces[p].high));
 }
 
 template <typename T>
@@ -118,9 +127,7 @@ void SearchOf<T>::unplace(int32_t rank) {
   const Item &item = items[rank];
   for (int32_t s = item.begin; s + 1 < item.end; ++s)
     ++crossing[s];
-  for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
-    for (int32_t s = pieces[p].begin; s < pieces[p].end; ++s)
-      waitingBytes[s] = static_cast<T>(waitingBytes[s] + pieces[p].high);
+  addPieces(item, 1);
 }
 
 template <typename T>
@@ -131,22 +138,25 @@ void SearchOf<T>::unplaceAll(size_t first, size_t count) {
 }
 
 /// The failure depends on where this item can be, hence on what is around it.
+/// If it was passed over, that is also what it waits for.
 template <typename T>
 void SearchOf<T>::addConflictsAround(size_t index, size_t first, size_t count) {
   if (conflict.isFull())
     return;
-  const Item &item = items[stack[index].rank];
-  addConflict(item);
-  if (!stack[index].stuck)
-    return;
-  for (size_t j = first; j < first + count; ++j) {
-    if (j == index || lift(items[stack[j].rank], item) == 0)
+  const Waiting &waiting = stack[index];
+  int32_t begin = waiting.begin, end = waiting.end;
+  for (size_t j = first; waiting.stuck && j < first + count; ++j) {
+    const Waiting &other = stack[j];
+    if (j == index || lift(other, waiting) == 0)
       continue;
     // What a stuck neighbour waits for is not followed any further.
-    if (stack[j].stuck)
-      conflict.fill();
-    addConflict(items[stack[j].rank]);
+    if (other.stuck)
+      return conflict.fill();
+    // All have a section in common with it: together they are one range.
+    begin = std::min<int32_t>(begin, other.begin);
+    end = std::max<int32_t>(end, other.end);
   }
+  conflict.add(begin, end);
 }
 
 /// Blames the items that queue in the fullest section of an item that did not
@@ -159,56 +169,75 @@ bool SearchOf<T>::blameQueue(size_t index, size_t first, size_t count,
   for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
     for (int32_t s = std::max(pieces[p].begin, begin);
          s < std::min(pieces[p].end, end); ++s)
-      if (sums[s] > sums[worst])
+      if (failedSums[s] > failedSums[worst])
         worst = s;
   conflict.clear();
+  // The ranges of all that were not passed over have this section in common.
+  int32_t low = worst, high = worst + 1;
   for (size_t j = index; j < first + count; ++j) {
-    if (stack[j].begin > worst || worst >= stack[j].end)
+    const Waiting &waiting = stack[j];
+    if (waiting.begin > worst || worst >= waiting.end)
       continue;
-    ++(*blame)[items[stack[j].rank].body];
-    addConflictsAround(j, first, count);
+    ++(*blame)[items[waiting.rank].body];
+    low = std::min<int32_t>(low, waiting.begin);
+    high = std::max<int32_t>(high, waiting.end);
+    if (waiting.stuck)
+      addConflictsAround(j, first, count);
   }
+  if (!conflict.isFull())
+    conflict.add(low, high);
   return false;
 }
 
-/// Adds `bytes` to each of `count` sums and returns the largest result.
+/// Takes the bytes of an item from the sums in [begin, end); whether all of
+/// them had room above its base.
 template <typename T>
-T addAndFindLargest(T *sums, int32_t count, T bytes) {
-  T largest = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    T sum = static_cast<T>(sums[i] + bytes);
-    sums[i] = sum;
-    largest = sum > largest ? sum : largest;
-  }
-  return largest;
+bool SearchOf<T>::takeFromSums(const Waiting &waiting, int32_t begin,
+                               int32_t end) {
+  const T room = static_cast<T>(roundedCapacity - waiting.least);
+  auto take = [&](int32_t pieceBegin, int32_t pieceEnd, T high) {
+    const int32_t low = std::max(pieceBegin, begin);
+    return !exceedsAndAdd(sums.data() + low, std::min(pieceEnd, end) - low,
+                          room, static_cast<T>(-high));
+  };
+  if (waiting.isBox)
+    return take(waiting.begin, waiting.end, waiting.size);
+  bool fit = true;
+  const Item &item = items[waiting.rank];
+  for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
+    fit &= take(pieces[p].begin, pieces[p].end, pieces[p].high);
+  return fit;
 }
 
 /// Every section as a queue: what can begin at `least` or above has to follow
-/// each other up to the capacity. Going down in `least`, `sums` holds, of each
+/// each other up to the capacity. Going up in `least`, `sums` holds, of each
 /// section, the bytes of all items that begin no lower. Only the sections of
 /// [begin, end) are looked at: the others have not changed since they did fit.
+/// Nor has what begins above `highest`: no item has come there. Of all that do
+/// not fit, the one that begins highest is blamed: it takes the fewest others.
 template <typename T>
-bool SearchOf<T>::fits(size_t first, size_t count, int32_t begin, int32_t end) {
+bool SearchOf<T>::fits(size_t first, size_t count, int32_t begin, int32_t end,
+                       T highest) {
   if (begin >= end)
     return true;
-  std::fill(sums.begin() + begin, sums.begin() + end, T(0));
-  for (size_t i = first + count; i-- > first;) {
-    const Waiting &waiting = stack[i];
+  std::copy(waitingBytes.begin() + begin, waitingBytes.begin() + end,
+            sums.begin() + begin);
+  const Waiting *const list = stack.data() + first;
+  const Waiting *const last =
+      std::upper_bound(list, list + count, highest, Waiting::beginsAbove);
+  const Waiting *failed = nullptr;
+  for (const Waiting *from = list; from != last; ++from) {
+    const Waiting &waiting = *from;
     if (waiting.begin >= end || waiting.end <= begin)
       continue;
-    const Item &item = items[waiting.rank];
-    if (waiting.least + item.height > capacity)
-      return blameQueue(i, first, count, begin, end);
-    T room = static_cast<T>(roundedCapacity - waiting.least);
-    for (int32_t p = item.firstPiece; p < item.endPiece; ++p) {
-      int32_t low = std::max(pieces[p].begin, begin);
-      int32_t high = std::min(pieces[p].end, end);
-      if (low < high && addAndFindLargest(sums.data() + low, high - low,
-                                          pieces[p].high) > room)
-        return blameQueue(i, first, count, begin, end);
-    }
+    const bool haveRoom = takeFromSums(waiting, begin, end);
+    if (haveRoom && waiting.least <= waiting.highest)
+      continue;
+    failed = from;
+    std::copy(sums.begin() + begin, sums.begin() + end,
+              failedSums.begin() + begin);
   }
-  return true;
+  return !failed || blameQueue(failed - stack.data(), first, count, begin, end);
 }
 
 /// A stuck item has a hole below it that it fits. In a plan that cannot be
@@ -217,8 +246,7 @@ bool SearchOf<T>::fits(size_t first, size_t count, int32_t begin, int32_t end) {
 template <typename T>
 bool SearchOf<T>::settle(size_t index, size_t first, size_t count) {
   Waiting &waiting = stack[index];
-  const Item &item = items[waiting.rank];
-  T limit = rules.dominance ? static_cast<T>(waiting.legal + item.size)
+  T limit = rules.dominance ? static_cast<T>(waiting.legal + waiting.size)
                             : std::numeric_limits<T>::max();
   T lowest = std::numeric_limits<T>::max();
   for (size_t j = first; j < first + count; ++j) {
@@ -229,9 +257,7 @@ bool SearchOf<T>::settle(size_t index, size_t first, size_t count) {
         continue;
       break;
     }
-    bool touches = other.begin < item.end && item.begin < other.end;
-    if (T distance =
-            touches && j != index ? lift(items[other.rank], item) : T(0)) {
+    if (T distance = j != index ? lift(other, waiting) : T(0)) {
       lowest = std::min(lowest, static_cast<T>(other.least + distance));
       limit = std::min(limit, lowest);
       if (lowest <= waiting.least)
@@ -243,22 +269,23 @@ bool SearchOf<T>::settle(size_t index, size_t first, size_t count) {
     addConflictsAround(index, first, count);
     return false;
   }
-  waiting.least = std::max(waiting.least, alignUp(item, lowest));
+  waiting.least = std::max(waiting.least, alignUp(items[waiting.rank], lowest));
   return true;
 }
 
 /// Settles the stuck items that something changed for, and sorts the list
-/// again. The range of change goes in; that of what it moved comes out.
+/// again. The range of change goes in; that of what it moved comes out, and
+/// how high.
 template <typename T>
 bool SearchOf<T>::settleStuck(size_t first, size_t count, int32_t &changedBegin,
-                              int32_t &changedEnd) {
-  lifted.clear();
+                              int32_t &changedEnd, T &highest) {
+  risen.start(std::numeric_limits<T>::max());
+  highest = 0;
   int32_t movedBegin = model.numSections, movedEnd = 0;
   Waiting *list = stack.data() + first;
   for (size_t i = 0; i < count; ++i) {
     if (!list[i].stuck)
       continue;
-    const Item &item = items[list[i].rank];
     if (list[i].begin >= changedEnd || list[i].end <= changedBegin)
       continue;
     T least = list[i].least;
@@ -266,8 +293,9 @@ bool SearchOf<T>::settleStuck(size_t first, size_t count, int32_t &changedBegin,
       return false;
     if (list[i].least == least)
       continue;
-    movedBegin = std::min(movedBegin, item.begin);
-    movedEnd = std::max(movedEnd, item.end);
+    highest = std::max(highest, list[i].least);
+    movedBegin = std::min<int32_t>(movedBegin, list[i].begin);
+    movedEnd = std::max<int32_t>(movedEnd, list[i].end);
   }
   changedBegin = movedBegin;
   changedEnd = movedEnd;
@@ -277,28 +305,28 @@ bool SearchOf<T>::settleStuck(size_t first, size_t count, int32_t &changedBegin,
   size_t kept = 0;
   for (size_t i = 0; i < count; ++i) {
     if (list[i].stuck) {
-      lifted.push_back(list[i]);
+      risen.add(list[i]);
       continue;
     }
     list[kept++] = list[i];
   }
-  mergeLifted(first, kept);
+  risen.mergeInto(list, kept);
   return true;
 }
 
-/// Sorts `lifted` into the list of `kept` sorted items at `first`, behind which
-/// there is room.
+/// The most bytes that wait in any of its sections.
 template <typename T>
-void SearchOf<T>::mergeLifted(size_t first, size_t kept) {
-  std::sort(lifted.begin(), lifted.end(), before);
-  Waiting *list = stack.data() + first;
-  for (size_t write = kept + lifted.size(), a = kept, b = lifted.size();
-       b > 0;) {
-    if (a > 0 && before(lifted[b - 1], list[a - 1]))
-      list[--write] = list[--a];
-    else
-      list[--write] = lifted[--b];
-  }
+T SearchOf<T>::fullestOf(const Waiting &waiting) const {
+  auto most = [&](int32_t begin, int32_t end) {
+    return largestOfSections(&waitingBytes[begin], end - begin);
+  };
+  if (waiting.isBox)
+    return most(waiting.begin, waiting.end);
+  T result = 0;
+  const Item &item = items[waiting.rank];
+  for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
+    result = std::max(result, most(pieces[p].begin, pieces[p].end));
+  return result;
 }
 
 /// Among the items that can rest nearly lowest, and below `below`: the one in
@@ -320,13 +348,9 @@ size_t SearchOf<T>::choose(size_t first, size_t count, T below) const {
                             static_cast<T>(below - 1));
     if (waiting.least > highest)
       break;
-    T fullest = 0;
-    const Item &item = items[waiting.rank];
-    if (rules.fullestFirst)
-      for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
-        for (int32_t s = pieces[p].begin; s < pieces[p].end; ++s)
-          fullest = std::max(fullest, waitingBytes[s]);
-    fullest = static_cast<T>(fullest / fullnessStep);
+    T fullest = rules.fullestFirst
+                    ? static_cast<T>(fullestOf(waiting) / fullnessStep)
+                    : T(0);
     if (best == last || fullest > most ||
         (fullest == most && waiting.rank < stack[best].rank)) {
       best = i;
@@ -343,7 +367,7 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
   T smallestTop = std::numeric_limits<T>::max();
   size_t smallest = first;
   for (size_t i = first; i < first + count; ++i)
-    if (T top = static_cast<T>(stack[i].legal + items[stack[i].rank].size);
+    if (T top = static_cast<T>(stack[i].legal + stack[i].size);
         top < smallestTop) {
       smallestTop = top;
       smallest = i;
@@ -359,7 +383,7 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
     openConflicts.resize(open);
     return SearchOutcome::Exhausted;
   };
-  int32_t smallestRank = stack[smallest].rank;
+  const Waiting lowest = stack[smallest];
   for (size_t i; (i = choose(first, count, below)) < first + count;) {
     const Waiting waiting = stack[i];
     const Item &item = items[waiting.rank];
@@ -371,7 +395,7 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
       }
       if (rules.jump && !conflict.meets(item.begin, item.end))
         return fail();
-      addConflict(item);
+      conflict.add(item.begin, item.end);
       remember();
     }
     // From here on it is passed over: something has to come under it.
@@ -385,24 +409,24 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
       return fail();
     if (stack[i].least == waiting.least)
       continue;
-    size_t place = i;
-    for (; place + 1 < first + count && before(stack[place + 1], stack[place]);
-         ++place)
-      std::swap(stack[place], stack[place + 1]);
-    if (!fits(first, count, item.begin, item.end))
+    const Waiting settled = stack[i];
+    auto from = stack.begin() + i;
+    auto to = std::lower_bound(from + 1, stack.begin() + first + count, settled,
+                               Waiting::before);
+    *std::copy(from + 1, to, from) = settled;
+    if (!fits(first, count, item.begin, item.end, settled.least))
       return fail();
   }
   conflict.clear();
-  const Item &lowest = items[smallestRank];
   for (size_t j = first; j < first + count; ++j) {
-    if (!lift(items[stack[j].rank], lowest))
+    if (lift(stack[j], lowest) == 0)
       continue;
-    addConflict(items[stack[j].rank]);
+    conflict.add(stack[j].begin, stack[j].end);
     // What would have to come under it is not followed any further.
     if (stack[j].stuck || stack[j].legal < smallestTop)
       conflict.fill();
   }
-  addConflict(lowest);
+  conflict.add(lowest.begin, lowest.end);
   return fail();
 }
 
@@ -411,7 +435,7 @@ SearchOutcome SearchOf<T>::searchPart(size_t first, size_t count) {
 template <typename T>
 bool SearchOf<T>::isHatless(size_t index, size_t first, size_t count) const {
   for (size_t j = first; j < first + count; ++j)
-    if (j != index && lift(items[stack[index].rank], items[stack[j].rank]) != 0)
+    if (j != index && lift(stack[index], stack[j]) != 0)
       return false;
   return true;
 }
@@ -427,26 +451,28 @@ SearchOutcome SearchOf<T>::descend(size_t first, size_t count, size_t chosen) {
   stackSize += count - 1;
   if (stack.size() < stackSize + 1)
     stack.resize(2 * stackSize + 1);
-  lifted.clear();
+  risen.start(static_cast<T>(drop.legal + drop.size));
   bool anyStuck = false;
   int32_t changedBegin = item.begin, changedEnd = item.end;
+  T highest = 0;
   Waiting *keep = stack.data() + child;
   for (const Waiting *from = stack.data() + first, *last = from + count;
        from != last; ++from) {
     *keep = *from;
-    if (from->begin < item.end && item.begin < from->end) {
+    if (from->meets(drop)) {
       if (from->rank == drop.rank)
         continue;
-      T distance = lift(item, items[from->rank]);
+      T distance = lift(drop, *from);
       T top = static_cast<T>(drop.legal + distance);
       // It need not rise for it: what came under it may be well below.
       keep->stuck &= distance == 0;
       if (distance != 0 && top > from->legal) {
         keep->legal = alignUp(items[from->rank], top);
         keep->least = std::max(keep->least, keep->legal);
-        lifted.push_back(*keep);
-        changedBegin = std::min(changedBegin, from->begin);
-        changedEnd = std::max(changedEnd, from->end);
+        risen.add(*keep);
+        highest = std::max(highest, keep->least);
+        changedBegin = std::min<int32_t>(changedBegin, from->begin);
+        changedEnd = std::max<int32_t>(changedEnd, from->end);
         continue;
       }
     }
@@ -454,22 +480,21 @@ SearchOutcome SearchOf<T>::descend(size_t first, size_t count, size_t chosen) {
     ++keep;
   }
   // The others are still sorted.
-  mergeLifted(child, keep - (stack.data() + child));
+  risen.mergeInto(stack.data() + child, keep - (stack.data() + child));
+  addPieces(item, -1);
   // The cheap test comes first; it rejects most children.
-  bool alive = fits(child, count - 1, changedBegin, changedEnd);
+  bool alive = fits(child, count - 1, changedBegin, changedEnd, highest);
   if (alive && rules.stuck && anyStuck)
-    alive = settleStuck(child, count - 1, changedBegin, changedEnd) &&
-            fits(child, count - 1, changedBegin, changedEnd);
+    alive = settleStuck(child, count - 1, changedBegin, changedEnd, highest) &&
+            fits(child, count - 1, changedBegin, changedEnd, highest);
   if (!alive) {
+    addPieces(item, 1);
     stackSize = child;
     return SearchOutcome::Exhausted;
   }
   placed[drop.rank] = 1;
   bases[drop.rank] = drop.legal;
   bool apart = false;
-  for (int32_t p = item.firstPiece; p < item.endPiece; ++p)
-    for (int32_t s = pieces[p].begin; s < pieces[p].end; ++s)
-      waitingBytes[s] = static_cast<T>(waitingBytes[s] - pieces[p].high);
   for (int32_t s = item.begin; s + 1 < item.end; ++s)
     apart |= --crossing[s] == 0;
   SearchOutcome outcome = apart && rules.split
@@ -496,9 +521,9 @@ SearchOutcome SearchOf<T>::splitAndSearch(size_t first, size_t count,
     if (stack.size() < child + count)
       stack.resize(2 * (child + count));
     for (size_t i = first; i < first + count; ++i) {
-      const Item &other = items[stack[i].rank];
+      const Waiting &other = stack[i];
       if (other.begin >= begin && other.end <= end)
-        stack[stackSize++] = stack[i];
+        stack[stackSize++] = other;
     }
     SearchOutcome outcome = searchPart(child, stackSize - child);
     stackSize = child;
@@ -529,17 +554,26 @@ SearchOf<T>::run(int64_t wanted, const std::vector<int32_t> &order,
                                 model.granule);
   roundedCapacity = static_cast<T>((wanted + slack) / unit);
   nodesLeft = nodes;
-  stack.clear();
+  stackSize = items.size();
+  if (stack.size() < stackSize)
+    stack.resize(stackSize);
   for (int32_t rank = 0; rank < static_cast<int32_t>(items.size()); ++rank) {
-    T base = alignUp(items[rank], 0);
-    stack.push_back(
-        {base, base, rank, items[rank].begin, items[rank].end, false});
+    const Item &item = items[rank];
+    const T base = alignUp(item, 0);
+    stack[rank] = {base,
+                   base,
+                   item.size,
+                   static_cast<T>(capacity - item.height),
+                   static_cast<typename Waiting::Index>(rank),
+                   static_cast<typename Waiting::Index>(item.begin),
+                   static_cast<typename Waiting::Index>(item.end),
+                   item.endPiece - item.firstPiece == 1,
+                   false};
   }
-  std::sort(stack.begin(), stack.end(), before);
-  stackSize = stack.size();
+  std::sort(stack.begin(), stack.begin() + stackSize, Waiting::before);
   SearchOutcome outcome = SearchOutcome::Exhausted;
-  size_t count = stack.size();
-  if (fits(0, count, 0, model.numSections))
+  size_t count = stackSize;
+  if (fits(0, count, 0, model.numSections, capacity))
     outcome = searchPart(0, count);
   nodes = nodesLeft;
   if (outcome == SearchOutcome::Found) {
@@ -569,7 +603,10 @@ std::unique_ptr<Search> makeSearch(const Model &model,
   // Bases and sums of bytes that fit go up to the capacity. Each is compared
   // after at most two more sizes were added to it.
   int64_t largest = (largestCapacity + 2 * model.granule) / unit;
-  if (largest < std::numeric_limits<int16_t>::max() / 4)
+  // Ranks and sections have as many bits.
+  if (int64_t counted =
+          std::max<int64_t>(model.numSections, int64_t(model.bodies.size()));
+      std::max(largest, counted) < std::numeric_limits<int16_t>::max() / 4)
     return std::make_unique<SearchOf<int16_t>>(model, unit);
   if (largest < std::numeric_limits<int32_t>::max() / 4)
     return std::make_unique<SearchOf<int32_t>>(model, unit);
