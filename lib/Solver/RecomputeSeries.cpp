@@ -73,7 +73,7 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
       break;
     series = std::move(best);
   }
-  // Cuts move where that helps.
+  // Cuts move where that helps; a short look shows it.
   bool any = series->size() > 1;
   while (any && tries > 0 && series->bound() < upper) {
     any = false;
@@ -88,7 +88,7 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
             continue;
           --tries;
           std::unique_ptr<Series> other = Series::moved(*series, i, cut);
-          other->improve(rounds, upper);
+          other->improve(rounds / 8, upper);
           if (other->bound() <= series->bound())
             continue;
           series = std::move(other);
