@@ -16,6 +16,7 @@
 #include "RecomputeSolver.h"
 
 #include <algorithm>
+#include <future>
 #include <numeric>
 #include <tuple>
 
@@ -326,6 +327,8 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
     int64_t each = int64_t(double(moves) * round.share) /
                    static_cast<int64_t>(starts.size());
     for (Start &start : starts) {
+      if (isStopped)
+        return best;
       PlanSearch search(graph, budget, ++seed * 0x9E3779B97F4A7C15);
       search.load(start.reruns);
       PlanSearch::Schedule schedule;
@@ -366,6 +369,85 @@ static int64_t effectiveMoves(const RecomputeGraph &graph,
   return int64_t(double(options.moves) * factor * factor);
 }
 
+/// The plan of a solution, if all that runs again does so before first runs.
+static std::optional<Plan> planOf(const RecomputeGraph &graph,
+                                  const RecomputeSolution &solution) {
+  Plan plan{{}, solution.cost, solution.peak};
+  int32_t stage = 0;
+  for (int32_t node : solution.order) {
+    if (node == stage)
+      ++stage;
+    else
+      plan.reruns.push_back({stage, node});
+  }
+  if (!std::is_sorted(plan.reruns.begin(), plan.reruns.end()) ||
+      orderOf(graph.nodes, plan.reruns) != solution.order)
+    return std::nullopt;
+  return plan;
+}
+
+namespace {
+/// The better bounds for a budget.
+struct Proof {
+  SeriesProof given;
+  int64_t anyOrder = 0;
+  RecomputeCertificate anyOrderCertificate;
+};
+} // namespace
+
+/// Shares nothing with the search, so that both can run at once; the bounds
+/// need not rise above `upper`.
+static Proof prove(const RecomputeProblem &problem, int64_t budget,
+                   const RecomputeOptions &options, int64_t upper) {
+  RecomputeSolver solver(problem, options);
+  BoundChoice given = solver.bound(budget, false);
+  BoundChoice any = solver.bound(budget, true);
+  Proof proof{{given.bound, solver.certificate(given, false)},
+              any.bound,
+              solver.certificate(any, true)};
+  if (proof.given.bound < upper)
+    proof.given = solver.series(budget, std::move(proof.given), upper);
+  if (proof.given.bound < upper)
+    proof.given = solver.cases(budget, std::move(proof.given), upper);
+  return proof;
+}
+
+/// Looks longer for a plan that is cheaper than `known`.
+static std::optional<Plan> searchOn(RecomputeSolver &solver, int64_t budget,
+                                    int64_t target, int64_t moves,
+                                    uint64_t seed, const Plan &known,
+                                    bool isHard) {
+  std::optional<Plan> best;
+  auto attempt = [&](int64_t share, uint64_t offset, bool goesOn) {
+    const Plan &plan = best ? *best : known;
+    if (plan.cost <= target)
+      return false;
+    std::optional<Plan> other = solver.plan(
+        budget, target, share, seed + offset, goesOn ? &plan : nullptr);
+    if (!other || other->cost >= plan.cost)
+      return false;
+    best = std::move(other);
+    return true;
+  };
+  // A search that does not know the plan finds better ones, unless it was hard
+  // to find; only what gains goes on.
+  if (isHard) {
+    if (attempt(moves / 2, 100, true))
+      attempt(moves / 4, 100, true);
+  } else if (attempt(moves / 4, 2, false)) {
+    attempt(moves / 4, 3, false);
+    attempt(moves / 4, 4, true);
+  }
+  return best;
+}
+
+RecomputeSolution tenon::solver::useless(RecomputeSolution solution) {
+  solution.status = RecomputeStatus::Undecided;
+  solution.message =
+      "every plan costs at least " + std::to_string(solution.bound);
+  return solution;
+}
+
 RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
                                             int64_t budget,
                                             const RecomputeOptions &options,
@@ -374,58 +456,73 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   solution.budget = budget;
   RecomputeSolver solver(problem, options);
   solution.bound = solution.anyOrderBound = solver.graph.baseCost;
-  if (solver.provedInfeasible(budget, solution)) {
-    solution.status = RecomputeStatus::Infeasible;
-    return solution;
-  }
   const bool isTight = solver.everything.peak > budget;
-  if (isTight) {
-    BoundChoice given = solver.bound(budget, false);
-    solution.bound = given.bound;
-    solution.certificate = solver.certificate(given, false);
-  }
-  // A plan of a short search says how much more the bounds can gain, and better
-  // bounds say whether a long one is worth it. Where a short one finds none, a
-  // long one comes first: bounds are of no use without a plan.
+  // A plan of a short search says how much more the bounds can gain. Where a
+  // short one finds none, a long one comes first: bounds are of no use without
+  // a plan.
   const int64_t moves = effectiveMoves(solver.graph, options);
-  std::optional<Plan> plan = solver.plan(budget, solution.bound, moves / 16,
-                                         options.seed + 1, nullptr);
-  if (!plan)
-    plan = solver.plan(budget, solution.bound, moves / 4, options.seed, nullptr,
-                       /*any=*/true);
-  const bool isHard = !plan && !options.quick;
-  if (isHard)
-    plan = solver.plan(budget, solution.bound, moves, options.seed, nullptr);
-  if (plan && !onlyPlan && !options.quick && isTight) {
-    BoundChoice any = solver.bound(budget, true);
-    solution.anyOrderBound = any.bound;
-    solution.anyOrderCertificate = solver.certificate(any, true);
-    if (plan->cost > solution.bound) {
-      SeriesProof proof = solver.series(
-          budget, {solution.bound, std::move(solution.certificate)},
-          plan->cost);
-      if (proof.bound < plan->cost)
-        proof = solver.cases(budget, std::move(proof), plan->cost);
-      solution.bound = proof.bound;
-      solution.certificate = std::move(proof.certificate);
+  std::optional<Plan> plan;
+  bool isHard = false;
+  if (options.known)
+    plan = planOf(solver.graph, *options.known);
+  if (plan) {
+    solution.bound = options.known->bound;
+    solution.certificate = options.known->certificate;
+    solver.movesUsed = options.known->movesUsed;
+  } else {
+    if (solver.provedInfeasible(budget, solution)) {
+      solution.status = RecomputeStatus::Infeasible;
+      return solution;
     }
+    if (isTight) {
+      BoundChoice given = solver.bound(budget, false);
+      solution.bound = given.bound;
+      solution.certificate = solver.certificate(given, false);
+    }
+    if (solution.bound >= options.useless)
+      return useless(std::move(solution));
+    plan = solver.plan(budget, solution.bound, moves / 16, options.seed + 1,
+                       nullptr);
+    if (!plan)
+      plan = solver.plan(budget, solution.bound, moves / 4, options.seed,
+                         nullptr, /*any=*/true);
+    isHard = !plan && !options.quick;
+    if (isHard)
+      plan = solver.plan(budget, solution.bound, moves, options.seed, nullptr);
   }
-  const auto near = int64_t(options.nearEnough *
-                            (double(solution.bound - solver.graph.baseCost) +
-                             0.01 * double(solver.graph.baseCost)));
-  // A search that does not know the plan finds better ones, unless it was hard
-  // to find; only what gains goes on, from there.
-  for (int64_t part : {2, 4}) {
-    if (!plan || (isHard && onlyPlan) || options.quick ||
-        plan->cost <= solution.bound + near)
-      break;
-    const bool begins = isHard || part == 4;
-    std::optional<Plan> other = solver.plan(
-        budget, solution.bound + near, moves / part,
-        options.seed + (isHard ? 100 : part), begins ? &*plan : nullptr);
-    if (!other || other->cost >= plan->cost)
-      break;
-    plan = std::move(other);
+  auto nearEnough = [&](int64_t bound) {
+    const auto base = double(solver.graph.baseCost);
+    return bound +
+           int64_t(options.nearEnough * (double(bound) - base + 0.01 * base));
+  };
+  if (plan && isTight && !options.quick && onlyPlan && !isHard) {
+    if (auto better = searchOn(solver, budget, nearEnough(solution.bound),
+                               moves, options.seed, *plan, isHard))
+      plan = std::move(better);
+  } else if (plan && isTight && !options.quick && !onlyPlan) {
+    const int64_t movesBefore = solver.movesUsed;
+    std::future<Proof> proof = std::async(
+        options.parallel ? std::launch::async : std::launch::deferred, [&] {
+          Proof found = prove(problem, budget, options, plan->cost);
+          // Then no other plan is needed, whatever the search finds.
+          solver.isStopped = plan->cost <= nearEnough(found.given.bound);
+          return found;
+        });
+    if (!options.parallel)
+      proof.wait();
+    std::optional<Plan> better;
+    if (!solver.isStopped)
+      better = searchOn(solver, budget, nearEnough(solution.bound), moves,
+                        options.seed, *plan, isHard);
+    Proof found = proof.get();
+    solution.bound = found.given.bound;
+    solution.certificate = std::move(found.given.certificate);
+    solution.anyOrderBound = found.anyOrder;
+    solution.anyOrderCertificate = std::move(found.anyOrderCertificate);
+    if (solver.isStopped)
+      solver.movesUsed = movesBefore;
+    else if (better)
+      plan = std::move(better);
   }
   solution.movesUsed = solver.movesUsed;
   if (plan) {
@@ -478,8 +575,11 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
     solution.message = *error;
     return solution;
   }
-  return problem.hasChoices() ? solveWithChoices(problem, budget, options)
-                              : solvePlain(problem, budget, options);
+  if (!problem.hasChoices())
+    return solvePlain(problem, budget, options);
+  // A quick solve is as long as any there.
+  return options.known ? *options.known
+                       : solveWithChoices(problem, budget, options);
 }
 
 void tenon::solver::solveRecomputeFrontier(

@@ -15,6 +15,7 @@
 #include "RecomputeVariants.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -77,6 +78,8 @@ public:
   RecomputePlan everything;
   int64_t smallestBudget = 0; // the largest working set
   int64_t movesUsed = 0;
+  /// Set when nobody needs what a search may still find.
+  std::atomic<bool> isStopped = false;
 
 private:
   std::vector<CutCandidate> &candidates(bool anyOrder, int64_t budget);
@@ -91,6 +94,10 @@ private:
   std::vector<CutCandidate> given, any;
   int64_t flows;
 };
+
+/// Says that no plan is worth being looked for.
+RecomputeSolution useless(RecomputeSolution solution);
+
 /// Solves a valid problem without variants and loops; only for its plan, the
 /// dearer bounds are left out.
 RecomputeSolution solvePlain(const RecomputeProblem &problem, int64_t budget,

@@ -244,6 +244,8 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
   solution.certificate = prover.certificate(least, false);
   solution.anyOrderBound = any.bound;
   solution.anyOrderCertificate = prover.certificate(any, true);
+  if (solution.bound >= options.useless)
+    return useless(std::move(solution));
 
   BoundChoice given = solver.bound(budget, false);
   std::vector<RecomputeChoices> suggestions =

@@ -60,6 +60,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -201,6 +202,8 @@ struct RecomputeProblem {
   bool hasChoices() const { return !variants.empty() || !loops.empty(); }
 };
 
+struct RecomputeSolution;
+
 struct RecomputeOptions {
   /// Moves of the local search, in all.
   int64_t moves = 2'000'000;
@@ -213,6 +216,14 @@ struct RecomputeOptions {
   /// A first look: a short search, a long one only where that finds no plan and
   /// only until it finds one; of the bounds, only those of single cuts.
   bool quick = false;
+  /// What a quick solve found for the same problem and budget with otherwise
+  /// the same options: the work goes on from there.
+  const RecomputeSolution *known = nullptr;
+  /// A plan that costs this much is of no use: none is looked for once a bound
+  /// says so.
+  int64_t useless = std::numeric_limits<int64_t>::max();
+  /// Search and proof run side by side; the result is the same.
+  bool parallel = false;
 };
 
 enum class RecomputeStatus {

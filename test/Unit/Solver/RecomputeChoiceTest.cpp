@@ -596,6 +596,45 @@ TEST(RecomputeChoice, FrontierIsMonotone) {
   EXPECT_EQ(points.back().cost, points.back().bound);
 }
 
+TEST(RecomputeChoice, GoingOnFromAQuickSolve) {
+  int improved = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    RecomputeProblem problem = anyKind(60, 0.05, seed);
+    RecomputeOptions options;
+    options.moves = 20'000;
+    options.quick = true;
+    const int64_t everything = solveRecompute(problem, INT64_MAX / 4).peak;
+    RecomputeSolution quick =
+        solveRecompute(problem, everything * 4 / 5, options);
+    if (quick.status != RecomputeStatus::Solved)
+      continue;
+    options.quick = false;
+    options.known = &quick;
+    RecomputeSolution one = solveRecompute(problem, quick.budget, options);
+    EXPECT_EQ(checkRecompute(problem, one), std::nullopt) << seed;
+    EXPECT_LE(one.cost, quick.cost);
+    EXPECT_GE(one.bound, quick.bound);
+    improved += one.bound > quick.bound;
+    options.parallel = true;
+    RecomputeSolution two = solveRecompute(problem, quick.budget, options);
+    EXPECT_EQ(printRecomputeSolution(one), printRecomputeSolution(two));
+  }
+  EXPECT_GT(improved, 0);
+}
+
+TEST(RecomputeChoice, NothingIsLookedForThatIsUseless) {
+  RecomputeProblem problem = workedExample();
+  RecomputeOptions options;
+  options.quick = true;
+  options.useless = 13; // the bound says 12
+  EXPECT_EQ(solveRecompute(problem, 10, options).cost, 12);
+  options.useless = 12;
+  RecomputeSolution none = solveRecompute(problem, 10, options);
+  EXPECT_EQ(none.status, RecomputeStatus::Undecided);
+  EXPECT_EQ(none.message, "every plan costs at least 12");
+  EXPECT_TRUE(none.order.empty());
+}
+
 TEST(RecomputeChoice, SameSeedSamePlan) {
   RecomputeProblem problem = inception(4, 1);
   int64_t peak = solveRecompute(problem, int64_t(1) << 40).peak;
