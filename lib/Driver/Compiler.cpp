@@ -9,6 +9,7 @@
 #include "AnnotateForBudget.h"
 #include "BatchFit.h"
 #include "ExportStableHLO.h"
+#include "Groupings.h"
 #include "NoPlan.h"
 #include "PlanUnderBudget.h"
 #include "RecordedOptions.h"
@@ -17,7 +18,6 @@
 #include "ResolveOptions.h"
 #include "StageLog.h"
 
-#include "tenon/Analysis/GroupParts.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
@@ -73,13 +73,13 @@ private:
   ExitCode runPasses(ModuleOp on,
                      llvm::function_ref<void(OpPassManager &)> build);
   ExitCode group();
-  ExitCode group(ModuleOp on, fusion::FusionOptions fusion);
-  void addAlternative(OwningOpRef<ModuleOp> grouped);
-  ExitCode groupAlternatives(OwningOpRef<ModuleOp> step);
+  ExitCode group(ModuleOp on, fusion::FusionOptions fusion,
+                 Groupings::Part part);
   ExitCode groupForBudgets();
-  ExitCode chooseAlternative(int64_t budget);
+  ExitCode chooseGrouping(int64_t budget);
   void recordEverything(const PlanFigures &everything);
   ExitCode blame() const;
+  bool isParallel() const { return options.threads != 1; }
   void countWork();
   void predictCost();
   ExitCode plan();
@@ -91,22 +91,14 @@ private:
   CompileResult result;
   std::unique_ptr<ReportingContext> context;
   OwningOpRef<ModuleOp> module;
-  /// The step grouped with different recomputation between loops, with times
-  /// and scratch sizes; the first is as `module`. Filled while planning for
-  /// budgets.
-  std::vector<OwningOpRef<ModuleOp>> alternatives;
-  /// The plan for which an alternative was chosen.
+  /// For planning for budgets; the first is as `module`.
+  std::optional<Groupings> groupings;
+  /// The plan for which a grouping was chosen.
   std::optional<PlannedStep> chosenPlan;
   bool plansForBudgets = false;
   ResolvedOptions resolved;
   Stage running = Stage::import;
 };
-
-/// Views of what the vector owns.
-static SmallVector<ModuleOp> views(ArrayRef<OwningOpRef<ModuleOp>> modules) {
-  return llvm::map_to_vector(
-      modules, [](const OwningOpRef<ModuleOp> &module) { return *module; });
-}
 
 /// Leaves the FLOPs of a step on the module, for the file and its benchmarks.
 void Compilation::countWork() {
@@ -186,12 +178,15 @@ Compilation::runPasses(ModuleOp on,
 }
 
 /// Groups a step; of the options, those about loops are given.
-ExitCode Compilation::group(ModuleOp on, fusion::FusionOptions fusion) {
+ExitCode Compilation::group(ModuleOp on, fusion::FusionOptions fusion,
+                            Groupings::Part part) {
   return runPasses(on, [&](OpPassManager &passes) {
     fusion.merge = resolved.fuse;
     fusion.libraryInstructionSet = libraries::name(resolved.features.isa);
     fusion.machine = resolved.machine;
-    fusion::buildFusionPipeline(passes, fusion);
+    if (part == Groupings::Part::loops)
+      return fusion::buildLoopPipeline(passes, fusion);
+    fusion::buildGroupPipeline(passes, fusion);
     if (options.verifyForms)
       passes.addPass(fusion::createVerifyGroupedFormPass());
   });
@@ -202,90 +197,46 @@ ExitCode Compilation::group() {
   OwningOpRef<ModuleOp> step;
   if (hasBudget)
     step = module->clone();
-  ExitCode code = group(*module, {});
-  if (code == exitOk && hasBudget)
-    code = groupAlternatives(std::move(step));
-  if (code == exitOk && !plansForBudgets && alternatives.size() > 1)
-    code = chooseAlternative(*resolved.memoryBudget);
-  if (code == exitOk)
-    predictCost();
-  return code;
-}
-
-void Compilation::addAlternative(OwningOpRef<ModuleOp> grouped) {
-  annotateForBudget(*grouped, resolved.features, resolved.machine);
-  alternatives.push_back(std::move(grouped));
-}
-
-/// Leaves the groups whole in one, and groups the step again at higher levels,
-/// if its loops then stack less, and with the pairs of the lowest and the
-/// highest of them cut into segments, as deep as it helps.
-ExitCode Compilation::groupAlternatives(OwningOpRef<ModuleOp> step) {
-  auto savings = [](ModuleOp grouped, StringRef of) {
-    auto main = grouped.lookupSymbol<func::FuncOp>("main");
-    return main ? main->getAttr(of) : Attribute();
-  };
-  addAlternative(module->clone());
-  OwningOpRef<ModuleOp> whole = alternatives.front()->clone();
-  if (dropParts(*whole)) {
-    (*whole)->setAttr(step::wholeGroupsAttrName, UnitAttr::get(context.get()));
-    alternatives.push_back(std::move(whole));
-  }
-  if (!savings(*module, step::loopSavingsAttrName))
-    return exitOk;
-  SmallVector<int64_t> levels = {0};
-  for (int64_t level = 1; level <= fusion::mostLoopLevel; ++level) {
-    OwningOpRef<ModuleOp> grouped = step->clone();
-    if (ExitCode code = group(*grouped, {.loopLevel = level}); code != exitOk)
+  for (Groupings::Part part : {Groupings::Part::loops, Groupings::Part::groups})
+    if (ExitCode code = group(*module, {}, part); code != exitOk)
       return code;
-    if (savings(*grouped, step::loopSavingsAttrName) ==
-        savings(*alternatives.back(), step::loopSavingsAttrName))
-      continue;
-    addAlternative(std::move(grouped));
-    levels.push_back(level);
-  }
-  if (levels.size() > 2)
-    levels.erase(levels.begin() + 1, levels.end() - 1);
-  for (int64_t level : levels) {
-    bool goesDeeper = true;
-    for (int64_t depth = 1; goesDeeper; ++depth) {
-      OwningOpRef<ModuleOp> grouped = step->clone();
-      if (ExitCode code =
-              group(*grouped, {.loopLevel = level, .segmentDepth = depth});
+  if (hasBudget) {
+    groupings.emplace(resolved.features, resolved.machine);
+    groupings->begin(
+        module->clone(), std::move(step),
+        [this](ModuleOp on, const fusion::FusionOptions &loops,
+               Groupings::Part part) { return group(on, loops, part); });
+    if (!plansForBudgets && (groupings->size() > 1 || groupings->mayFormMore()))
+      if (ExitCode code = chooseGrouping(*resolved.memoryBudget);
           code != exitOk)
         return code;
-      if (!savings(*grouped, step::segmentSavingsAttrName))
-        break;
-      // Deeper segments are for the least memory, as the highest level is.
-      goesDeeper = level == levels.back() && depth < fusion::mostSegmentDepth &&
-                   savings(*grouped, step::segmentsCanNestAttrName);
-      addAlternative(std::move(grouped));
-    }
   }
+  predictCost();
   return exitOk;
 }
 
-/// Goes on with the alternative that has the quickest plan within the budget.
-ExitCode Compilation::chooseAlternative(int64_t budget) {
-  AlternativePlanner planner(views(alternatives));
+/// Goes on with the grouping that has the quickest plan within the budget.
+ExitCode Compilation::chooseGrouping(int64_t budget) {
+  AlternativePlanner planner(*groupings, isParallel());
   const PlannedStep *everything = planner.keepEverything();
   if (!everything)
     return exitInternal;
   chosenPlan = planner.within(budget);
+  if (groupings->failure() != exitOk)
+    return groupings->failure();
   if (!chosenPlan) {
     const PlannedStep *least = planner.smallest();
     return least ? fail(exitNoPlan,
-                        whyNoPlan(budget,
-                                  boundOf(views(alternatives), *everything),
+                        whyNoPlan(budget, boundOf(*groupings, *everything),
                                   *least))
                  : exitInternal;
   }
-  if (alternatives.size() > 1) {
-    details["groupings"] = int64_t(alternatives.size());
+  if (groupings->size() > 1) {
+    details["groupings"] = int64_t(groupings->size());
     details["grouping"] = int64_t(chosenPlan->alternative);
   }
-  module = std::move(alternatives[chosenPlan->alternative]);
-  // What a text says is of all alternatives.
+  module = groupings->take(chosenPlan->alternative);
+  // What a text says is of all groupings.
   if (!(*module)->hasAttr(step::keepingEverythingAttrName))
     recordEverything(*everything);
   return exitOk;
@@ -337,9 +288,10 @@ ExitCode Compilation::plan() {
 ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
                                       int64_t budget) {
   if (!chosenPlan) {
-    if (alternatives.empty()) // a grouped module was read
-      addAlternative(std::move(module));
-    if (ExitCode code = chooseAlternative(budget); code != exitOk)
+    if (!groupings) // a grouped module was read
+      groupings.emplace(resolved.features, resolved.machine)
+          .begin(std::move(module));
+    if (ExitCode code = chooseGrouping(budget); code != exitOk)
       return code;
   }
   auto figures =
@@ -486,26 +438,27 @@ CompileResult Compilation::run() {
   return std::move(result);
 }
 
-/// Fills `alternatives` for plans within several budgets.
+/// Begins `groupings` for plans within several budgets.
 ExitCode Compilation::groupForBudgets() {
   plansForBudgets = true;
   if (ExitCode code = runStages(Stage::group); code != exitOk)
     return code;
-  if (alternatives.empty()) // a grouped module was read
-    addAlternative(module->clone());
+  if (!groupings) // a grouped module was read
+    groupings.emplace(resolved.features, resolved.machine)
+        .begin(module->clone());
   return exitOk;
 }
 
 ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   if (ExitCode code = groupForBudgets(); code != exitOk)
     return code;
-  AlternativePlanner planner(views(alternatives));
+  AlternativePlanner planner(*groupings, isParallel());
   std::vector<FrontierPoint> points = planner.frontier(count);
   if (points.empty())
     return exitInternal;
   printFrontier(points, out);
   const PlannedStep *everything = planner.keepEverything();
-  int64_t bound = boundOf(views(alternatives), *everything).bytes;
+  int64_t bound = boundOf(*groupings, *everything).bytes;
   int64_t least = planner.smallest()->bytes;
   out << "smallest budget " << least << " bytes (" << printBytes(least)
       << "), every plan needs " << printBytes(bound) << " (proved)\n";
@@ -570,7 +523,7 @@ ExitCode Compilation::measureMemory(StepMemory &memory) {
       memory.batchShapes.push_back(
           cast<RankedTensorType>(argument.getType()).getShape().vec());
   }
-  AlternativePlanner planner(views(alternatives));
+  AlternativePlanner planner(*groupings, isParallel());
   const PlannedStep *everything = planner.keepEverything();
   const PlannedStep *least = planner.smallest();
   if (!everything || !least)

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-MemoryBound driver::boundOf(ArrayRef<ModuleOp> groupings,
+MemoryBound driver::boundOf(Groupings &groupings,
                             const PlannedStep &everything) {
   MemoryBound bound;
   ModuleOp planned = *everything.module;
@@ -34,8 +34,8 @@ MemoryBound driver::boundOf(ArrayRef<ModuleOp> groupings,
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
   std::optional<memory::WorkingSet> least;
-  for (ModuleOp grouped : groupings) {
-    auto main = grouped.lookupSymbol<func::FuncOp>("main");
+  for (size_t index = 0; index < groupings.size(); ++index) {
+    auto main = groupings[index].lookupSymbol<func::FuncOp>("main");
     memory::WorkingSet set =
         main ? memory::largestWorkingSet(main) : memory::WorkingSet();
     if (!least || set.bytes < least->bytes)

@@ -25,10 +25,9 @@ struct MemoryBound {
   int64_t bytes = 0;
 };
 
-/// `everything` is a plan of one of the groupings; the segments without the
-/// temporaries are the same in all of them.
-MemoryBound boundOf(llvm::ArrayRef<mlir::ModuleOp> groupings,
-                    const PlannedStep &everything);
+/// `everything` is a plan of one of the groupings, all of which are formed; the
+/// segments without the temporaries are the same in all of them.
+MemoryBound boundOf(Groupings &groupings, const PlannedStep &everything);
 
 /// Why no plan fits `budget`; `least` is the smallest one there is.
 std::string whyNoPlan(int64_t budget, const MemoryBound &bound,

@@ -6,6 +6,7 @@
 
 #include "PlanUnderBudget.h"
 
+#include "tenon/Memory/Passes.h"
 #include "tenon/Support/Bytes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -25,6 +26,10 @@ bool BudgetPlanner::order() {
   memory::buildOrderPipeline(passes, /*hasBudget=*/true);
   if (failed(passes.run(*module)))
     return false;
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isDeclaration())
+    return false;
+  model = std::make_unique<memory::RecomputeModel>(main.getBody().front());
   ordered = std::move(module);
   return true;
 }
@@ -33,6 +38,7 @@ PlannedStep driver::copyOf(const PlannedStep &plan) {
   PlannedStep copy;
   static_cast<PlanFigures &>(copy) = plan;
   copy.module = plan.module.get().clone();
+  copy.solution = plan.solution;
   copy.alternative = plan.alternative;
   return copy;
 }
@@ -65,35 +71,41 @@ static void packAgain(PlannedStep &plan) {
     readBytes(plan);
 }
 
-std::optional<PlannedStep> BudgetPlanner::plan(int64_t liveBytes,
-                                               Effort effort) {
+std::optional<PlannedStep>
+BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
+                    const solver::RecomputeSolution *known) {
   if (!order())
     return std::nullopt;
-  PlannedStep result;
-  result.module = ordered->clone();
-  memory::MemoryOptions options;
-  options.temporariesBudget = liveBytes;
-  options.quickLook = effort != Effort::full;
+  solver::RecomputeOptions options = memory::recomputeOptions();
+  options.quick = effort != Effort::full;
   if (effort == Effort::least)
-    options.recomputeMoves /= 10;
+    options.moves /= 10;
+  options.known = known;
+  options.useless = nanoseconds;
+  options.parallel = parallel;
+  PlannedStep result;
+  result.solution =
+      solver::solveRecompute(model->problem(), liveBytes, options);
+  if (result.solution.status == solver::RecomputeStatus::Invalid)
+    ordered->emitError() << "the recomputation problem is not well formed: "
+                         << result.solution.message;
+  if (result.solution.status != solver::RecomputeStatus::Solved)
+    return std::nullopt;
+  result.module = ordered->clone();
+  auto main = result.module->lookupSymbol<func::FuncOp>("main");
+  memory::RecomputeModel copy(main.getBody().front());
+  memory::writeRecomputation(main, copy, result.solution);
   PassManager passes(grouped.getContext());
   passes.enableVerifier(false);
-  memory::buildPlacePipeline(passes, options);
+  memory::buildPlacePipeline(passes, {.quickLook = effort != Effort::full});
   if (failed(passes.run(*result.module)))
     return std::nullopt;
-  auto plan = (*result.module)
-                  ->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
-  if (!plan || plan.getAs<StringAttr>("status").getValue() != "solved")
-    return std::nullopt;
   readBytes(result);
-  auto integer = [](DictionaryAttr dictionary, StringRef name) {
-    return dictionary.getAs<IntegerAttr>(name).getInt();
-  };
-  result.livePeak = integer(plan, "peak");
+  result.livePeak = result.solution.peak;
   result.liveLimit = liveBytes;
-  result.baseNanoseconds = integer(plan, "base_nanoseconds");
-  result.nanoseconds = integer(plan, "nanoseconds");
-  result.boundNanoseconds = integer(plan, "bound_nanoseconds");
+  result.baseNanoseconds = model->problem().baseCost();
+  result.nanoseconds = result.solution.cost;
+  result.boundNanoseconds = result.solution.bound;
   if (isCollecting)
     found.push_back(copyOf(result));
   return result;
@@ -105,41 +117,52 @@ const PlannedStep *BudgetPlanner::keepEverything() {
   return everything ? &*everything : nullptr;
 }
 
-std::optional<PlannedStep> BudgetPlanner::within(int64_t budget, Effort effort,
-                                                 int64_t nanoseconds) {
+std::optional<PlannedStep> BudgetPlanner::next(int64_t budget, Rounds &rounds,
+                                               int64_t nanoseconds) {
   const PlannedStep *all = keepEverything();
-  if (!all)
+  rounds.over |= !all;
+  if (!rounds.canContinue())
     return std::nullopt;
-  if (all->bytes <= budget)
+  if (all->bytes <= budget) {
+    rounds.over = true;
     return copyOf(*all);
-  PlanFigures last = *all;
-  for (int round = 0; round < mostRounds; ++round) {
-    int64_t wanted = budget - (last.bytes - last.temporaries);
-    int64_t live = wanted - (last.temporaries - last.livePeak);
-    // A plan that came out too large once more needs some room to spare.
-    live -= round ? live / 100 : 0;
-    if (live <= 0)
-      return std::nullopt;
-    std::optional<PlannedStep> planned = plan(live, effort);
-    if (!planned || planned->bytes <= budget)
-      return planned;
-    // With fewer bytes it takes longer still.
-    if (planned->nanoseconds >= nanoseconds)
-      return std::nullopt;
-    last = *planned;
   }
+  const PlanFigures last = rounds.made ? rounds.last : PlanFigures(*all);
+  int64_t wanted = budget - (last.bytes - last.temporaries);
+  int64_t live = wanted - (last.temporaries - last.livePeak);
+  // A plan that came out too large once more needs some room to spare.
+  live -= rounds.made ? live / 100 : 0;
+  ++rounds.made;
+  std::optional<PlannedStep> planned;
+  if (live > 0)
+    planned = plan(live, Effort::quick, nanoseconds);
+  // Where there is none, there is none with fewer bytes.
+  rounds.over = !planned || planned->bytes <= budget;
+  if (rounds.over)
+    return planned;
+  rounds.last = *planned;
   return std::nullopt;
+}
+
+std::optional<PlannedStep> BudgetPlanner::within(int64_t budget) {
+  std::optional<PlannedStep> planned;
+  for (Rounds rounds; !planned && rounds.canContinue();)
+    planned = next(budget, rounds);
+  return planned;
 }
 
 std::optional<PlannedStep> BudgetPlanner::improved(const PlannedStep &known,
                                                    int64_t budget) {
   int64_t live = known.liveLimit;
+  const solver::RecomputeSolution *solution = &known.solution;
   for (int round = 0; round < mostRounds && live > 0; ++round) {
-    std::optional<PlannedStep> found = plan(live, Effort::full);
+    std::optional<PlannedStep> found =
+        plan(live, Effort::full, noLimit, solution);
     if (!found || found->bytes <= budget)
       return found && found->nanoseconds <= known.nanoseconds ? std::move(found)
                                                               : std::nullopt;
     live -= std::max(found->bytes - budget, live / 100);
+    solution = nullptr;
   }
   return std::nullopt;
 }
@@ -191,13 +214,25 @@ std::optional<PlannedStep> BudgetPlanner::takeFewest() {
   return fewest;
 }
 
-AlternativePlanner::AlternativePlanner(ArrayRef<ModuleOp> grouped) {
-  for (ModuleOp module : grouped)
-    planners.emplace_back(module);
+AlternativePlanner::AlternativePlanner(Groupings &groupings, bool parallel)
+    : groupings(groupings), parallel(parallel) {
+  follow();
+}
+
+void AlternativePlanner::follow() {
+  while (planners.size() < groupings.size())
+    planners.emplace_back(groupings[planners.size()], parallel);
+  order.clear();
   for (bool whole : {false, true})
     for (size_t index = planners.size(); index-- > 0;)
       if (planners[index].hasWholeGroups() == whole)
         order.push_back(index);
+}
+
+bool AlternativePlanner::formMore() {
+  bool any = groupings.formMore();
+  follow();
+  return any;
 }
 
 /// Whether a plan is worth looking for another among fewer choices.
@@ -216,20 +251,35 @@ PlannedStep AlternativePlanner::named(PlannedStep plan, size_t alternative) {
 
 std::vector<PlannedStep> AlternativePlanner::look(int64_t budget) {
   std::vector<PlannedStep> plans; // the cheapest first
-  for (size_t index : order) {
-    const PlannedStep *known = plans.empty() ? nullptr : &plans.front();
-    if (known && planners[index].hasWholeGroups() && !isFar(*known))
-      continue;
-    std::optional<PlannedStep> plan = planners[index].within(
-        budget, Effort::quick,
-        known ? known->nanoseconds : std::numeric_limits<int64_t>::max());
-    if (!plan)
-      continue;
-    auto place = llvm::upper_bound(
-        plans, *plan, [](const PlannedStep &a, const PlannedStep &b) {
-          return a.nanoseconds < b.nanoseconds;
-        });
-    plans.insert(place, named(std::move(*plan), index));
+  std::vector<BudgetPlanner::Rounds> rounds(planners.size());
+  // All have their first round before any has its second: most have a plan by
+  // then, and what it takes ends the others' rounds.
+  for (bool any = true; any;) {
+    any = false;
+    for (size_t index : order) {
+      const PlannedStep *known = plans.empty() ? nullptr : &plans.front();
+      if (!rounds[index].canContinue() ||
+          (known && planners[index].hasWholeGroups() && !isFar(*known)) ||
+          // With fewer bytes it takes longer still.
+          (known && rounds[index].made &&
+           rounds[index].last.nanoseconds >= known->nanoseconds))
+        continue;
+      any = true;
+      std::optional<PlannedStep> plan = planners[index].next(
+          budget, rounds[index],
+          known ? known->nanoseconds : BudgetPlanner::noLimit);
+      if (!plan)
+        continue;
+      auto place = llvm::upper_bound(
+          plans, *plan, [](const PlannedStep &a, const PlannedStep &b) {
+            return a.nanoseconds < b.nanoseconds;
+          });
+      plans.insert(place, named(std::move(*plan), index));
+    }
+    if (!any && (plans.empty() || isFar(plans.front()))) {
+      any = formMore();
+      rounds.resize(planners.size());
+    }
   }
   return plans;
 }
@@ -259,6 +309,8 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
 const PlannedStep *AlternativePlanner::smallest() {
   if (least || !keepEverything())
     return least ? &*least : nullptr;
+  while (formMore()) {
+  }
   for (BudgetPlanner &planner : planners)
     planner.collect(true);
   BudgetPlanner &first = planners[order.front()];
@@ -274,7 +326,7 @@ const PlannedStep *AlternativePlanner::smallest() {
     for (size_t index : order) {
       BudgetPlanner &planner = planners[index];
       std::optional<PlannedStep> smaller =
-          planner.within(least->bytes - least->bytes / 100, Effort::quick);
+          planner.within(least->bytes - least->bytes / 100);
       if (smaller)
         planner.descend(smaller->livePeak);
       smaller = planner.takeFewest();
@@ -308,7 +360,7 @@ std::vector<FrontierPoint> AlternativePlanner::frontier(int64_t count) {
     } else {
       // A smaller budget's plan fits, too; its bound need not hold here.
       if (plan && plan->alternative != grouping)
-        plan = planners[grouping].within(budget, Effort::quick);
+        plan = planners[grouping].within(budget);
       known.boundNanoseconds =
           plan ? std::min(known.boundNanoseconds, plan->boundNanoseconds)
                : known.baseNanoseconds;

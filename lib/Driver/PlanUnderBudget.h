@@ -14,13 +14,18 @@
 #ifndef TENON_LIB_DRIVER_PLANUNDERBUDGET_H
 #define TENON_LIB_DRIVER_PLANUNDERBUDGET_H
 
+#include "Groupings.h"
+
 #include "tenon/Dialect/Step/Step.h"
-#include "tenon/Memory/Passes.h"
+#include "tenon/Memory/RecomputeModel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/JSON.h"
 
+#include <deque>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -42,7 +47,8 @@ struct PlanFigures {
 
 struct PlannedStep : PlanFigures {
   mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
-  size_t alternative = 0;                   // whose plan it is
+  solver::RecomputeSolution solution;
+  size_t alternative = 0; // whose plan it is
 };
 
 PlannedStep copyOf(const PlannedStep &plan);
@@ -72,8 +78,10 @@ llvm::json::Array exclusionsJSON(mlir::ModuleOp planned);
 /// Plans for one grouping of a step.
 class BudgetPlanner {
 public:
-  /// `grouped` carries times and scratch sizes; it is not changed.
-  explicit BudgetPlanner(mlir::ModuleOp grouped) : grouped(grouped) {}
+  /// `grouped` carries times and scratch sizes; it is not changed. Where
+  /// `parallel`, several threads work.
+  BudgetPlanner(mlir::ModuleOp grouped, bool parallel)
+      : grouped(grouped), parallel(parallel) {}
 
   /// Nothing is computed again in parts.
   bool hasWholeGroups() { return grouped->hasAttr(step::wholeGroupsAttrName); }
@@ -84,15 +92,25 @@ public:
     quick, // any plan, or a cheap one where it is soon found
     full,  // a cheap plan and a good bound
   };
+  static constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
+
+  /// The rounds of looking for a plan within a budget that were made so far.
+  struct Rounds {
+    int made = 0;
+    bool over = false; // no further one is of use
+    PlanFigures last;  // of the last plan, which was too large
+    bool canContinue() const { return !over && made < mostRounds; }
+  };
 
   /// The plan that keeps everything; null after an error was reported.
   const PlannedStep *keepEverything();
-  /// A plan within `budget` bytes, if one is found; not one that surely takes
-  /// longer than `nanoseconds`.
-  std::optional<PlannedStep>
-  within(int64_t budget, Effort effort,
-         int64_t nanoseconds = std::numeric_limits<int64_t>::max());
-  /// A plan within `budget` bytes that is cheaper than `known` and has a better
+  /// A plan within `budget` bytes, if one is found in one more round; not one
+  /// that surely takes `nanoseconds`.
+  std::optional<PlannedStep> next(int64_t budget, Rounds &rounds,
+                                  int64_t nanoseconds = noLimit);
+  /// The same, with all rounds.
+  std::optional<PlannedStep> within(int64_t budget);
+  /// A plan within `budget` bytes that is cheaper than `known` or has a better
   /// bound, if one is found.
   std::optional<PlannedStep> improved(const PlannedStep &known, int64_t budget);
   /// Looks for plans with few bytes among those with at most `liveBytes` of
@@ -112,12 +130,17 @@ private:
 
   /// Does what no budget changes, once.
   bool order();
-  /// Plans with at most `liveBytes` of temporaries as the solver counts them.
-  std::optional<PlannedStep> plan(int64_t liveBytes, Effort effort);
+  /// Plans with at most `liveBytes` of temporaries as the solver counts them,
+  /// going on from what a quick look at the same bytes found, if it is `known`.
+  std::optional<PlannedStep>
+  plan(int64_t liveBytes, Effort effort, int64_t nanoseconds = noLimit,
+       const solver::RecomputeSolution *known = nullptr);
 
   mlir::ModuleOp grouped;
-  mlir::OwningOpRef<mlir::ModuleOp> ordered; // once order() ran
-  std::optional<PlannedStep> everything;     // once keepEverything() ran
+  bool parallel;
+  mlir::OwningOpRef<mlir::ModuleOp> ordered;     // once order() ran
+  std::unique_ptr<memory::RecomputeModel> model; // of `ordered`
+  std::optional<PlannedStep> everything;         // once keepEverything() ran
   bool isCollecting = false;
   std::vector<PlannedStep> found; // while collecting
 };
@@ -127,7 +150,8 @@ private:
 /// the cheapest plan is to be looked for.
 class AlternativePlanner {
 public:
-  explicit AlternativePlanner(llvm::ArrayRef<mlir::ModuleOp> grouped);
+  /// Forms further groupings where a budget needs them.
+  AlternativePlanner(Groupings &groupings, bool parallel);
 
   /// The plan of the first that keeps everything; null after an error was
   /// reported.
@@ -145,14 +169,17 @@ public:
   std::vector<FrontierPoint> frontier(int64_t count);
 
 private:
-  using Effort = BudgetPlanner::Effort;
-
   /// Says whose plan it is, and measures it by the step that keeps everything.
   PlannedStep named(PlannedStep plan, size_t alternative);
+  /// Takes up groupings that were formed since.
+  void follow();
+  bool formMore();
   /// What a quick look finds, at most a plan per grouping, the cheapest first.
   std::vector<PlannedStep> look(int64_t budget);
 
-  std::vector<BudgetPlanner> planners;
+  Groupings &groupings;
+  bool parallel;
+  std::deque<BudgetPlanner> planners; // of the groupings
   /// In which they are looked at: the last stacks least between its loops, so
   /// it comes first; whole groups leave the fewest choices.
   std::vector<size_t> order;

@@ -11,17 +11,21 @@
 using namespace mlir;
 using namespace tenon;
 
-void fusion::buildFusionPipeline(OpPassManager &passes,
-                                 const FusionOptions &options) {
+void fusion::buildLoopPipeline(OpPassManager &passes,
+                               const FusionOptions &options) {
+  if (!options.merge)
+    return;
   OpPassManager &functions = passes.nest<func::FuncOp>();
-  if (options.merge) {
-    functions.addPass(
-        createRecomputeAcrossLoopsPass({/*level=*/options.loopLevel}));
-    functions.addPass(createUpdateInLoopsPass());
-    if (options.segmentDepth)
-      functions.addPass(
-          createSegmentLoopsPass({/*depth=*/options.segmentDepth}));
-  }
+  functions.addPass(
+      createRecomputeAcrossLoopsPass({/*level=*/options.loopLevel}));
+  functions.addPass(createUpdateInLoopsPass());
+  if (options.segmentDepth)
+    functions.addPass(createSegmentLoopsPass({/*depth=*/options.segmentDepth}));
+}
+
+void fusion::buildGroupPipeline(OpPassManager &passes,
+                                const FusionOptions &options) {
+  OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createSplitReductionsPass());
   functions.addPass(
       createWidenDotsPass({/*instructionSet=*/options.libraryInstructionSet}));
@@ -34,4 +38,10 @@ void fusion::buildFusionPipeline(OpPassManager &passes,
   if (options.merge)
     functions.addPass(createFuseEpiloguesPass(
         {/*instructionSet=*/options.libraryInstructionSet}, options.machine));
+}
+
+void fusion::buildFusionPipeline(OpPassManager &passes,
+                                 const FusionOptions &options) {
+  buildLoopPipeline(passes, options);
+  buildGroupPipeline(passes, options);
 }

@@ -24,9 +24,7 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::memory;
 
-namespace {
-
-StringRef nameOf(solver::RecomputeStatus status) {
+static StringRef nameOf(solver::RecomputeStatus status) {
   switch (status) {
   case solver::RecomputeStatus::Solved:
     return "solved";
@@ -40,6 +38,65 @@ StringRef nameOf(solver::RecomputeStatus status) {
   return "invalid";
 }
 
+solver::RecomputeOptions memory::recomputeOptions() {
+  solver::RecomputeOptions options;
+  options.moves = 200'000;
+  options.nearEnough = 0.02;
+  return options;
+}
+
+void memory::writeRecomputation(func::FuncOp main, RecomputeModel &model,
+                                const solver::RecomputeSolution &solution) {
+  int64_t base = model.problem().baseCost();
+  Builder builder(main.getContext());
+  auto integer = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  SmallVector<Attribute> exclusions;
+  for (const RecomputeModel::Exclusion &excluded : model.exclusions()) {
+    Operation *op = excluded.operation;
+    exclusions.push_back(builder.getDictionaryAttr(
+        {integer("bytes", excluded.bytes),
+         builder.getNamedAttr("reason", builder.getStringAttr(excluded.reason)),
+         builder.getNamedAttr("source",
+                              builder.getStringAttr(sourceOf(op->getLoc())))}));
+    remark::missed(op->getLoc(), remark::RemarkOpts::name("NotRecomputable")
+                                     .category("memory-choose-recomputation"))
+        << excluded.reason.str() << remark::metric("Bytes", excluded.bytes);
+  }
+  main->getParentOp()->setAttr(
+      step::recomputationAttrName,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("status",
+                                builder.getStringAttr(nameOf(solution.status))),
+           integer("budget", solution.budget),
+           integer("nodes", model.problem().nodes.size()),
+           integer("base_nanoseconds", base),
+           integer("nanoseconds", solution.cost),
+           integer("bound_nanoseconds", solution.bound),
+           integer("peak", solution.peak),
+           integer("pinned_bytes", model.pinnedBytes()),
+           integer("value_bytes", model.valueBytes()),
+           builder.getNamedAttr("exclusions", builder.getArrayAttr(exclusions)),
+           builder.getNamedAttr(
+               "problem", builder.getStringAttr(
+                              solver::printRecomputeProblem(model.problem()))),
+           builder.getNamedAttr(
+               "solution", builder.getStringAttr(
+                               solver::printRecomputeSolution(solution)))}));
+  remark::analysis(main.getLoc(), remark::RemarkOpts::name("Recomputation")
+                                      .category("memory-choose-recomputation"))
+      << nameOf(solution.status).str()
+      << remark::metric("Budget", solution.budget)
+      << remark::metric("Peak", solution.peak)
+      << remark::metric("BaseNanoseconds", base)
+      << remark::metric("Nanoseconds", solution.cost)
+      << remark::metric("BoundNanoseconds", solution.bound);
+  if (solution.status == solver::RecomputeStatus::Solved)
+    model.apply(solution.order, solution.rows);
+}
+
+namespace {
 struct ChooseRecomputation
     : public memory::impl::ChooseRecomputationPassBase<ChooseRecomputation> {
   using ChooseRecomputationPassBase::ChooseRecomputationPassBase;
@@ -49,9 +106,8 @@ struct ChooseRecomputation
     if (main.isDeclaration())
       return;
     RecomputeModel model(main.getBody().front());
-    solver::RecomputeOptions options;
+    solver::RecomputeOptions options = recomputeOptions();
     options.moves = moves;
-    options.nearEnough = 0.02;
     options.quick = quick;
     solver::RecomputeSolution solution =
         solver::solveRecompute(model.problem(), budget, options);
@@ -60,57 +116,7 @@ struct ChooseRecomputation
                        << solution.message;
       return signalPassFailure();
     }
-    int64_t base = model.problem().baseCost();
-    Builder builder(&getContext());
-    auto integer = [&](StringRef name, int64_t value) {
-      return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-    };
-    SmallVector<Attribute> exclusions;
-    for (const RecomputeModel::Exclusion &excluded : model.exclusions()) {
-      Operation *op = excluded.operation;
-      exclusions.push_back(builder.getDictionaryAttr(
-          {integer("bytes", excluded.bytes),
-           builder.getNamedAttr("reason",
-                                builder.getStringAttr(excluded.reason)),
-           builder.getNamedAttr(
-               "source", builder.getStringAttr(sourceOf(op->getLoc())))}));
-      remark::missed(op->getLoc(), remark::RemarkOpts::name("NotRecomputable")
-                                       .category("memory-choose-recomputation"))
-          << excluded.reason.str() << remark::metric("Bytes", excluded.bytes);
-    }
-    main->getParentOp()->setAttr(
-        step::recomputationAttrName,
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr(
-                 "status", builder.getStringAttr(nameOf(solution.status))),
-             integer("budget", budget),
-             integer("nodes", model.problem().nodes.size()),
-             integer("base_nanoseconds", base),
-             integer("nanoseconds", solution.cost),
-             integer("bound_nanoseconds", solution.bound),
-             integer("peak", solution.peak),
-             integer("pinned_bytes", model.pinnedBytes()),
-             integer("value_bytes", model.valueBytes()),
-             builder.getNamedAttr("exclusions",
-                                  builder.getArrayAttr(exclusions)),
-             builder.getNamedAttr(
-                 "problem", builder.getStringAttr(solver::printRecomputeProblem(
-                                model.problem()))),
-             builder.getNamedAttr(
-                 "solution", builder.getStringAttr(
-                                 solver::printRecomputeSolution(solution)))}));
-    remark::analysis(main.getLoc(),
-                     remark::RemarkOpts::name("Recomputation")
-                         .category("memory-choose-recomputation"))
-        << nameOf(solution.status).str()
-        << remark::metric("Budget", int64_t(budget))
-        << remark::metric("Peak", solution.peak)
-        << remark::metric("BaseNanoseconds", base)
-        << remark::metric("Nanoseconds", solution.cost)
-        << remark::metric("BoundNanoseconds", solution.bound);
-    if (solution.status == solver::RecomputeStatus::Solved)
-      model.apply(solution.order, solution.rows);
+    writeRecomputation(main, model, solution);
   }
 };
-
 } // namespace

@@ -21,19 +21,14 @@ void memory::buildOrderPipeline(OpPassManager &passes, bool hasBudget) {
 
 void memory::buildPlacePipeline(OpPassManager &passes,
                                 const MemoryOptions &options) {
-  OpPassManager &functions = passes.nest<func::FuncOp>();
-  if (options.temporariesBudget)
-    functions.addPass(
-        createChooseRecomputationPass({/*budget=*/*options.temporariesBudget,
-                                       /*moves=*/options.recomputeMoves,
-                                       /*quick=*/options.quickLook}));
-  functions.addPass(createPlanOffsetsPass({/*problemFile=*/options.problemFile,
-                                           /*quick=*/options.quickLook}));
+  passes.addNestedPass<func::FuncOp>(
+      createPlanOffsetsPass({/*problemFile=*/options.problemFile,
+                             /*quick=*/options.quickLook}));
 }
 
 void memory::buildPlanPipeline(OpPassManager &passes,
                                const MemoryOptions &options) {
-  buildOrderPipeline(passes, options.temporariesBudget.has_value());
+  buildOrderPipeline(passes, /*hasBudget=*/false);
   buildPlacePipeline(passes, options);
 }
 

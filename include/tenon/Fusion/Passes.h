@@ -55,7 +55,13 @@ struct FusionOptions {
 constexpr int64_t mostLoopLevel = 5;
 constexpr int64_t mostSegmentDepth = 3;
 
-/// Step form to grouped form.
+/// What changes loops; leaves what it saves on the function.
+void buildLoopPipeline(mlir::OpPassManager &passes,
+                       const FusionOptions &options);
+/// What follows: step form to grouped form.
+void buildGroupPipeline(mlir::OpPassManager &passes,
+                        const FusionOptions &options);
+/// Both.
 void buildFusionPipeline(mlir::OpPassManager &passes,
                          const FusionOptions &options);
 

@@ -25,19 +25,14 @@ namespace tenon::memory {
 struct MemoryOptions {
   /// Where the packing problem is written as CSV; empty for nowhere.
   std::string problemFile;
-  /// Bytes of temporaries that may be live at once, as RecomputeModel counts
-  /// them; nothing for no limit and no recomputation.
-  std::optional<int64_t> temporariesBudget;
-  /// Effort for choosing, in moves of the solver's local search.
-  int64_t recomputeMoves = 200'000;
-  /// A first look: short searches, and only cheap bounds.
+  /// A first look: a short search for a small arena.
   bool quickLook = false;
 };
 
 /// The part of the stage `plan` that does not depend on the budget: the order,
 /// separate results, and the ways to run each loop if there is one.
 void buildOrderPipeline(mlir::OpPassManager &passes, bool hasBudget);
-/// What follows: recomputation and places.
+/// What follows what is computed again, if anything is: places.
 void buildPlacePipeline(mlir::OpPassManager &passes,
                         const MemoryOptions &options);
 /// Grouped form to scheduled form.

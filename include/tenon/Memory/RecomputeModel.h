@@ -123,6 +123,16 @@ private:
       leaves; // lie in the segments of state and results
 };
 
+/// How the problem of a step is solved.
+solver::RecomputeOptions recomputeOptions();
+
+/// Writes a solution of the problem of `main` into it: its order and copies, if
+/// it has a plan, and onto the module as step::recomputationAttrName what it
+/// costs and proves, with what nothing may compute again. The model is stale
+/// afterwards.
+void writeRecomputation(mlir::func::FuncOp main, RecomputeModel &model,
+                        const solver::RecomputeSolution &solution);
+
 } // namespace tenon::memory
 
 #endif // TENON_MEMORY_RECOMPUTEMODEL_H

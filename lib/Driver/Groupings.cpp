@@ -1,0 +1,125 @@
+//===- Groupings.cpp - One step grouped in several ways ------------------===//
+//
+// See Groupings.h. What changes loops says what it saves, so a step is grouped
+// only where that is more than before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Groupings.h"
+
+#include "AnnotateForBudget.h"
+
+#include "tenon/Analysis/GroupParts.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+/// What the passes that change loops left on @main.
+static Attribute noteOf(ModuleOp module, StringRef name) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  return main ? main->getAttr(name) : Attribute();
+}
+
+void Groupings::add(OwningOpRef<ModuleOp> grouped) {
+  annotateForBudget(*grouped, features, machine);
+  modules.push_back(std::move(grouped));
+}
+
+void Groupings::begin(OwningOpRef<ModuleOp> grouped, OwningOpRef<ModuleOp> from,
+                      Group how) {
+  add(std::move(grouped));
+  if (!from)
+    return;
+  OwningOpRef<ModuleOp> whole = modules.front()->clone();
+  if (dropParts(*whole)) {
+    (*whole)->setAttr(step::wholeGroupsAttrName,
+                      UnitAttr::get(whole->getContext()));
+    modules.push_back(std::move(whole));
+  }
+  if (!noteOf(*modules.front(), step::loopSavingsAttrName))
+    return;
+  step = std::move(from);
+  group = std::move(how);
+}
+
+OwningOpRef<ModuleOp> Groupings::changed(const fusion::FusionOptions &loops) {
+  OwningOpRef<ModuleOp> module = step->clone();
+  code = group(*module, loops, Part::loops);
+  return code == exitOk ? std::move(module) : nullptr;
+}
+
+bool Groupings::finish(OwningOpRef<ModuleOp> module,
+                       const fusion::FusionOptions &loops) {
+  code = group(*module, loops, Part::groups);
+  if (code != exitOk)
+    return false;
+  add(std::move(module));
+  return true;
+}
+
+/// At higher levels, where the loops then stack less.
+bool Groupings::formLevels() {
+  levels = {0};
+  Attribute savings = noteOf(*modules.front(), step::loopSavingsAttrName);
+  bool any = false;
+  for (int64_t next = 1; next <= fusion::mostLoopLevel; ++next) {
+    fusion::FusionOptions loops;
+    loops.loopLevel = next;
+    OwningOpRef<ModuleOp> module = changed(loops);
+    if (!module)
+      return false;
+    Attribute saved = noteOf(*module, step::loopSavingsAttrName);
+    if (saved == savings)
+      continue;
+    savings = saved;
+    if (!finish(std::move(module), loops))
+      return false;
+    levels.resize(1);
+    levels.push_back(next);
+    any = true;
+  }
+  return any;
+}
+
+/// With the pairs of the lowest and the highest level cut into segments; deeper
+/// ones are for the least memory, as the highest level is.
+bool Groupings::formSegments() {
+  for (; level < levels.size(); ++level, depth = 1) {
+    fusion::FusionOptions loops;
+    loops.loopLevel = levels[level];
+    loops.segmentDepth = depth;
+    OwningOpRef<ModuleOp> module = changed(loops);
+    if (!module)
+      return false;
+    if (!noteOf(*module, step::segmentSavingsAttrName))
+      continue;
+    const bool goesDeeper = level + 1 == levels.size() &&
+                            depth < fusion::mostSegmentDepth &&
+                            noteOf(*module, step::segmentsCanNestAttrName);
+    if (!finish(std::move(module), loops))
+      return false;
+    if (goesDeeper) {
+      ++depth;
+    } else {
+      ++level;
+      depth = 1;
+    }
+    return true;
+  }
+  return false;
+}
+
+bool Groupings::formMore() {
+  if (!step)
+    return false;
+  bool any = levels.empty() && formLevels();
+  if (!any && code == exitOk)
+    any = formSegments();
+  if (!any)
+    step = nullptr;
+  return any;
+}

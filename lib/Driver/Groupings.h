@@ -1,0 +1,80 @@
+//===- Groupings.h - One step grouped in several ways --------------------===//
+//
+// Between the stages `group` and `plan` under a budget: the same step with
+// different recomputation between its loops, with times and scratch sizes on
+// its groups. Grouping is what these cost, so they are formed when a budget
+// needs them: first the groups as they are and whole, then with what more may
+// be computed again between loops, then with loops cut into segments, deeper
+// and deeper.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_DRIVER_GROUPINGS_H
+#define TENON_LIB_DRIVER_GROUPINGS_H
+
+#include "tenon/Codegen/CPU/FeatureSet.h"
+#include "tenon/Driver/Compiler.h"
+#include "tenon/Fusion/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+#include <vector>
+
+namespace tenon::driver {
+
+class Groupings {
+public:
+  /// Of the stage `group`: what changes loops, and what follows.
+  enum class Part { loops, groups };
+  using Group = std::function<ExitCode(
+      mlir::ModuleOp, const fusion::FusionOptions &loops, Part)>;
+
+  Groupings(const codegen::FeatureSet &features, const target::Target &machine)
+      : features(features), machine(machine) {}
+
+  /// Begins with `grouped`. If it came from `step`, the groups are left whole
+  /// in one more, and `group` forms further ones.
+  void begin(mlir::OwningOpRef<mlir::ModuleOp> grouped,
+             mlir::OwningOpRef<mlir::ModuleOp> step = nullptr,
+             Group group = nullptr);
+  bool empty() const { return modules.empty(); }
+  size_t size() const { return modules.size(); }
+  mlir::ModuleOp operator[](size_t index) { return *modules[index]; }
+  mlir::OwningOpRef<mlir::ModuleOp> take(size_t index) {
+    return std::move(modules[index]);
+  }
+
+  /// Whether there may be more than were formed.
+  bool mayFormMore() const { return bool(step); }
+  /// Forms the next ones; false if there are none, or after a failure.
+  bool formMore();
+  /// What went wrong while more were formed.
+  ExitCode failure() const { return code; }
+
+private:
+  void add(mlir::OwningOpRef<mlir::ModuleOp> grouped);
+  /// The step with its loops changed, or null after a failure.
+  mlir::OwningOpRef<mlir::ModuleOp> changed(const fusion::FusionOptions &loops);
+  bool finish(mlir::OwningOpRef<mlir::ModuleOp> changed,
+              const fusion::FusionOptions &loops);
+  bool formLevels();
+  bool formSegments();
+
+  const codegen::FeatureSet &features;
+  const target::Target &machine;
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  mlir::OwningOpRef<mlir::ModuleOp> step; // while there may be more
+  Group group;
+  ExitCode code = exitOk;
+  /// The lowest level and the highest one that stacks less, once formed.
+  std::vector<int64_t> levels;
+  /// Which of these is cut into segments next, and how deep.
+  size_t level = 0;
+  int64_t depth = 1;
+};
+
+} // namespace tenon::driver
+
+#endif // TENON_LIB_DRIVER_GROUPINGS_H
