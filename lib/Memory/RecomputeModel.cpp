@@ -7,6 +7,7 @@
 #include "tenon/Memory/RecomputeModel.h"
 
 #include "LoopTable.h"
+#include "ReplacedState.h"
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -21,6 +22,7 @@
 
 #include <limits>
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 using namespace tenon;
@@ -296,24 +298,28 @@ int64_t RecomputeModel::bytesOf(Value value) const {
              : 0;
 }
 
-/// Bytes of results that are written over an operand, which the problem would
-/// count twice while the operation runs.
-int64_t RecomputeModel::overwrittenBytes(Operation *op) const {
-  int64_t bytes = 0;
+/// What results of the operation are written over, which the problem would
+/// count twice while the operation runs: values of other nodes, and the bytes.
+SmallVector<std::pair<Value, int64_t>>
+RecomputeModel::overwritten(Operation *op) const {
+  SmallVector<std::pair<Value, int64_t>> values;
   for (Value result : op->getResults())
     for (Value operand : op->getOperands()) {
-      Operation *writer = storageOf(operand).getDefiningOp();
+      Value storage = storageOf(operand);
+      Operation *writer = storage.getDefiningOp();
       auto entry = writer ? nodeOf.find(writer) : nodeOf.end();
       if (entry == nodeOf.end() || entry->second == nodeOf.lookup(op) ||
           buffers->classOf(operand) != buffers->classOf(result))
         continue;
-      bytes += bytesOf(result);
+      if (int64_t bytes = bytesOf(result))
+        values.push_back({storage, bytes});
       break;
     }
-  return bytes;
+  return values;
 }
 
-/// Time and bytes of computing a part again; its values are not among them.
+/// Time and bytes of computing a part; its values are not among them. The first
+/// time its group does that, so that only what is overwritten counts.
 solver::RecomputeProblem::Node RecomputeModel::partEntry(int32_t node) const {
   const Node &entry = nodes[node];
   solver::RecomputeProblem::Node result;
@@ -334,15 +340,57 @@ solver::RecomputeProblem::Node RecomputeModel::partEntry(int32_t node) const {
         });
     most = std::max(most, overwrites ? 0 : chained);
   }
-  for (unsigned index : entry.part.results) {
-    Value value = entry.whole->getResult(index);
-    if (llvm::any_of(readsOf(node), [&](Value read) {
-          return buffers->classOf(read) == buffers->classOf(value);
-        }))
-      most -= bytesOf(value);
+  result.again = most;
+  for (auto [value, bytes] : overwrittenByPart(node))
+    result.workspace -= bytes;
+  for (auto [value, bytes] : overwrittenBefore(node)) {
+    result.workspace -= bytes;
+    result.again += bytes;
   }
-  result.workspace = most;
   return result;
+}
+
+/// What the part's results are written over.
+SmallVector<std::pair<Value, int64_t>>
+RecomputeModel::overwrittenByPart(int32_t node) const {
+  SmallVector<std::pair<Value, int64_t>> values;
+  const Node &entry = nodes[node];
+  for (unsigned index : entry.part.results) {
+    Value result = entry.whole->getResult(index);
+    for (Value read : readsOf(node))
+      if (buffers->classOf(read) == buffers->classOf(result) &&
+          bytesOf(result)) {
+        values.push_back({read, bytesOf(result)});
+        break;
+      }
+  }
+  return values;
+}
+
+/// What earlier parts' results are written over and this part is the last to
+/// read: the first time, the group is done with all that at once.
+SmallVector<std::pair<Value, int64_t>>
+RecomputeModel::overwrittenBefore(int32_t node) const {
+  SmallVector<std::pair<Value, int64_t>> values;
+  auto isSibling = [&](size_t part) {
+    return part < nodes.size() && nodes[part].whole == nodes[node].whole;
+  };
+  int64_t written = 0;
+  for (unsigned index : nodes[node].part.results)
+    written += bytesOf(nodes[node].whole->getResult(index));
+  for (auto [value, bytes] : overwrittenByPart(node))
+    written -= bytes;
+  for (int32_t part = node - 1; isSibling(part); --part)
+    for (auto [value, bytes] : overwrittenByPart(part)) {
+      bool isLast = llvm::is_contained(readsOf(node), value);
+      for (int32_t later = node + 1; isSibling(later); ++later)
+        isLast &= !llvm::is_contained(readsOf(later), value);
+      if (!isLast || bytes > written)
+        continue;
+      written -= bytes;
+      values.push_back({value, bytes});
+    }
+  return values;
 }
 
 /// Groups compute and do nothing else. A loop or a conditional may run again as
@@ -362,10 +410,15 @@ void RecomputeModel::addValues() {
   InnerBytes inner(*buffers, std::move(here));
   llvm::DenseMap<Value, int32_t> numbers;
   SmallVector<std::pair<Value, int32_t>> further; // and who computes it
+  SmallVector<std::tuple<Value, int32_t, int64_t>> writes; // over a value
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node) {
     solver::RecomputeProblem::Node entry;
     if (nodes[node].whole) {
       entry = partEntry(node);
+      for (const auto &list :
+           {overwrittenByPart(node), overwrittenBefore(node)})
+        for (auto [value, bytes] : list)
+          writes.push_back({value, node, bytes});
       for (auto [index, number] : llvm::enumerate(nodes[node].part.results)) {
         Value value = nodes[node].whole->getResult(number);
         if (index > 0) {
@@ -393,7 +446,13 @@ void RecomputeModel::addValues() {
       entry.pinned |= !mayRunAgain(op);
       entry.cost += hasRows ? 0 : nanosecondsOf(op);
       int64_t scratch = integerAttribute(op, step::scratchBytesAttrName, 0);
-      live -= chained + overwrittenBytes(op);
+      live -= chained;
+      for (auto [value, bytes] : overwritten(op)) {
+        live -= bytes;
+        // A group with parts leaves it to them.
+        if (!divided)
+          writes.push_back({value, node, bytes});
+      }
       chained = 0;
       for (Value result : op->getResults()) {
         live += bytesOf(result);
@@ -457,6 +516,68 @@ void RecomputeModel::addValues() {
       model.edges.push_back({numbers.lookup(read), node});
   for (Value value : leaving)
     model.edges.push_back({numbers.lookup(value), last});
+  for (auto [value, node, bytes] : writes)
+    model.overwrites.push_back({numbers.lookup(value), node, bytes});
+  if (isMain())
+    addReplacedState();
+}
+
+/// Whoever computes new state writes it over the old one. A node that runs
+/// again after that and reads the old one makes the new one wait elsewhere.
+void RecomputeModel::addReplacedState() {
+  for (const ReplacedState &state :
+       replacedStates(cast<func::FuncOp>(block.getParentOp()))) {
+    auto writer = nodeOf.find(state.writer);
+    if (writer == nodeOf.end() || !isa<step::GroupOp>(state.writer) ||
+        bytesOf(block.getTerminator()->getOperand(state.result)) != 0)
+      continue;
+    llvm::SetVector<int32_t> readers;
+    for (Operation *reader : state.readers) {
+      auto entry = nodeOf.find(reader);
+      if (entry == nodeOf.end())
+        continue;
+      int32_t node = entry->second;
+      if (!isDivided(node)) {
+        readers.insert(node);
+        continue;
+      }
+      // Its parts are what runs again.
+      for (size_t part = node + 1;
+           part < nodes.size() &&
+           nodes[part].whole == nodes[node].operations.back();
+           ++part)
+        if (readsValue(int32_t(part), state.old))
+          readers.insert(int32_t(part));
+    }
+    int32_t node = writer->second;
+    if (readsValue(node, state.old))
+      readers.insert(node);
+    readers.remove_if([&](int32_t reader) { return reader > node; });
+    if (readers.empty())
+      continue;
+    int64_t bytes = planned(storedBytes(state.old.getType()));
+    int32_t value = model.valueCount();
+    model.extraOutputs.push_back({node, bytes});
+    model.nodes[node].workspace -= bytes;
+    // Another run of the writer has a buffer for it, too.
+    model.nodes[node].again += bytes;
+    model.overwrites.push_back({value, node, bytes});
+    for (int32_t reader : readers)
+      model.lateReads.push_back({value, reader});
+  }
+}
+
+/// Whether the node's own operations or its part read a value or a name of it.
+bool RecomputeModel::readsValue(int32_t node, Value value) const {
+  const Node &entry = nodes[node];
+  auto isIt = [&](Value operand) { return storageOf(operand) == value; };
+  return llvm::any_of(entry.operations,
+                      [&](Operation *op) {
+                        return llvm::any_of(op->getOperands(), isIt);
+                      }) ||
+         llvm::any_of(entry.part.inputs, [&](unsigned input) {
+           return isIt(entry.whole->getOperand(input));
+         });
 }
 
 void RecomputeModel::addLoops() {
@@ -476,19 +597,28 @@ void RecomputeModel::addLoops() {
   }
 }
 
-int64_t RecomputeModel::valueBytes() const {
-  int64_t bytes = 0;
+std::vector<int64_t> RecomputeModel::bytesOfNodes() const {
+  std::vector<int64_t> bytes(model.nodes.size(), 0);
   for (int32_t value = 0; value < model.valueCount(); ++value)
-    bytes += model.bytes(value);
+    bytes[model.producer(value)] += model.bytes(value);
+  // New state is none of the values.
+  llvm::DenseSet<int32_t> waiting;
+  for (auto [value, node] : model.lateReads)
+    if (waiting.insert(value).second)
+      bytes[model.producer(value)] -= model.bytes(value);
+  return bytes;
+}
+
+int64_t RecomputeModel::valueBytes() const {
+  std::vector<int64_t> each = bytesOfNodes();
+  int64_t bytes = std::accumulate(each.begin(), each.end(), int64_t(0));
   for (const solver::RecomputeProblem::Loop &loop : model.loops)
     bytes += loop.rows.front().forwardPeak;
   return bytes;
 }
 
 std::vector<RecomputeModel::Exclusion> RecomputeModel::exclusions() const {
-  std::vector<int64_t> bytes(model.nodes.size(), 0);
-  for (int32_t value = 0; value < model.valueCount(); ++value)
-    bytes[model.producer(value)] += model.bytes(value);
+  const std::vector<int64_t> bytes = bytesOfNodes();
   std::vector<Exclusion> excluded;
   for (auto [node, entry] : llvm::enumerate(nodes)) {
     if (!model.nodes[node].pinned || bytes[node] == 0 ||
@@ -507,8 +637,7 @@ std::vector<RecomputeModel::Exclusion> RecomputeModel::exclusions() const {
 
 int64_t RecomputeModel::pinnedBytes() const {
   int64_t bytes = 0;
-  for (int32_t value = 0; value < model.valueCount(); ++value)
-    if (model.nodes[model.producer(value)].pinned)
-      bytes += model.bytes(value);
+  for (auto [node, size] : llvm::enumerate(bytesOfNodes()))
+    bytes += model.nodes[node].pinned ? size : 0;
   return bytes;
 }

@@ -43,6 +43,30 @@ struct Chosen {
     }
   }
 };
+
+/// What a run needs because of other runs, by node.
+struct Conditions {
+  Lists lateReads, overwrites; // values, and places in the problem's list
+
+  explicit Conditions(const RecomputeProblem &problem)
+      : lateReads(problem.nodes.size(), late(problem)),
+        overwrites(problem.nodes.size(), written(problem)) {}
+
+private:
+  using Pairs = std::vector<std::pair<int32_t, int32_t>>;
+  static Pairs late(const RecomputeProblem &problem) {
+    Pairs pairs;
+    for (auto [value, consumer] : problem.lateReads)
+      pairs.push_back({consumer, value});
+    return pairs;
+  }
+  static Pairs written(const RecomputeProblem &problem) {
+    Pairs pairs;
+    for (size_t i = 0; i < problem.overwrites.size(); ++i)
+      pairs.push_back({problem.overwrites[i].node, static_cast<int32_t>(i)});
+    return pairs;
+  }
+};
 } // namespace
 
 /// Walks the plan forwards: every node there, first runs by id, inputs there in
@@ -151,25 +175,42 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
   // last one: the value is live from its computation up to there.
   std::vector<char> wanted(tables.sizes.size(), 0);
   Wide live = 0, peak = 0;
+  const Conditions conditions(tables.problem);
+  std::vector<size_t> firstAt(tables.nodes);
+  for (size_t position = order.size(); position-- > 0;)
+    if (order[position] < tables.nodes)
+      firstAt[order[position]] = position;
   for (size_t position = order.size(); position-- > 0;) {
     int32_t operation = order[position];
     Wide during = chosen.workspace[operation];
+    if (operation < tables.nodes) {
+      const bool isFirst = firstAt[operation] == position;
+      during += isFirst ? 0 : tables.problem.nodes[operation].again;
+      for (size_t i : conditions.overwrites[operation]) {
+        const RecomputeProblem::Overwrite &entry = tables.problem.overwrites[i];
+        during += wanted[entry.value] ? entry.bytes : 0;
+      }
+    }
+    Wide leaving = 0;
+    for (int32_t value : tables.produces[operation]) {
+      (wanted[value] ? leaving : during) += chosen.bytes[value];
+      wanted[value] = 0;
+    }
+    auto use = [&](int32_t value) {
+      if (!wanted[value])
+        live += chosen.bytes[value];
+      wanted[value] = 1;
+    };
     for (std::span<const int32_t> used :
          {tables.reads[operation], heldAt[position]})
       for (int32_t value : used)
-        if (!wanted[value]) {
-          wanted[value] = 1;
-          live += chosen.bytes[value];
-        }
-    for (int32_t value : tables.produces[operation])
-      if (!wanted[value])
-        during += chosen.bytes[value];
+        use(value);
+    if (operation < tables.nodes)
+      for (int32_t value : conditions.lateReads[operation])
+        if (firstAt[tables.problem.producer(value)] < position)
+          use(value);
     peak = std::max(peak, live + during);
-    for (int32_t value : tables.produces[operation])
-      if (wanted[value]) {
-        wanted[value] = 0;
-        live -= chosen.bytes[value];
-      }
+    live -= leaving;
   }
   if (cost != solution.cost)
     return mismatch("cost", solution.cost, cost);

@@ -42,7 +42,6 @@ RecomputeSolver::RecomputeSolver(const RecomputeProblem &problem,
     keepAll[node] += keepAll[node - 1];
   for (int32_t node = 0; node < graph.nodes; ++node) {
     keepAll[node] += graph.workspace[node];
-    everything.peak = std::max(everything.peak, keepAll[node]);
     int64_t bytes = graph.workingSet(node);
     if (largestWorkingSet < 0 || bytes > smallestBudget) {
       smallestBudget = bytes;
@@ -51,6 +50,7 @@ RecomputeSolver::RecomputeSolver(const RecomputeProblem &problem,
     anyPinned |= graph.pinned[node] != 0;
   }
   everything.cost = graph.baseCost;
+  everything.peak = measure(graph, orderOf(graph.nodes, {})).peak;
 }
 
 /// Thins out the cut nodes on large graphs: the fullest moment, the loss, and
@@ -550,10 +550,13 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
         solver.graph, {}, budget, plan ? plan->cost : INT64_MAX / 2, states);
     solution.movesUsed += options.moves - states;
     if (!order.empty()) {
+      // The search does not know what depends on other runs.
       RecomputeMeasure found = measure(solver.graph, order);
-      solution.order = std::move(order);
-      solution.cost = found.cost;
-      solution.peak = found.peak;
+      if (found.peak <= budget) {
+        solution.order = std::move(order);
+        solution.cost = found.cost;
+        solution.peak = found.peak;
+      }
     }
   }
   if (solution.order.empty() && solver.graph.nodes > 0) {

@@ -81,6 +81,44 @@ validateChoices(const RecomputeProblem &problem, __int128 &cost,
   return std::nullopt;
 }
 
+/// Late reads and overwrites; `reads` by node, sorted.
+static std::optional<std::string>
+validateConditions(const RecomputeProblem &problem,
+                   const std::vector<std::vector<int32_t>> &reads) {
+  const auto nodes = static_cast<int32_t>(problem.nodes.size());
+  auto exists = [&](int32_t value, int32_t node) {
+    return value >= 0 && value < problem.valueCount() && node >= 0 &&
+           node < nodes;
+  };
+  std::vector<std::pair<int32_t, int32_t>> seen;
+  for (auto [value, node] : problem.lateReads) {
+    std::string name =
+        "late " + std::to_string(value) + " " + std::to_string(node);
+    if (!exists(value, node))
+      return name + " names an id that does not exist";
+    if (problem.producer(value) < node)
+      return name + " does not lead from a node to itself or an earlier one";
+    seen.push_back({value, node});
+  }
+  std::sort(seen.begin(), seen.end());
+  auto twice = std::adjacent_find(seen.begin(), seen.end());
+  if (twice != seen.end())
+    return "late " + std::to_string(twice->first) + " " +
+           std::to_string(twice->second) + " appears twice";
+  for (auto [value, node, bytes] : problem.overwrites) {
+    std::string name =
+        "overwrite " + std::to_string(value) + " " + std::to_string(node);
+    if (!exists(value, node))
+      return name + " names an id that does not exist";
+    if (problem.producer(value) != node &&
+        !std::binary_search(reads[node].begin(), reads[node].end(), value))
+      return name + " names a value that the node neither reads nor makes";
+    if (bytes < 0)
+      return name + " has a negative size";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string>
 tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
   auto nodes = static_cast<int64_t>(problem.nodes.size());
@@ -99,7 +137,10 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
       return say("node", node, "has a negative cost or size");
     cost += data.cost;
     spared += std::min<int64_t>(0, data.cost);
-    bytes += __int128(data.bytes) + std::max<int64_t>(0, data.workspace);
+    if (data.again < 0)
+      return say("node", node, "needs less when it runs again");
+    bytes += __int128(data.bytes) + std::max<int64_t>(0, data.workspace) +
+             data.again;
     written[node] = data.bytes;
   }
   for (size_t i = 0; i < problem.extraOutputs.size(); ++i) {
@@ -113,6 +154,8 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
     bytes += output.bytes;
     written[output.producer] += output.bytes;
   }
+  for (auto [value, node, size] : problem.overwrites)
+    bytes += std::max<int64_t>(0, size);
   if (auto error = validateChoices(problem, cost, bytes))
     return error;
   if (cost < 0)
@@ -158,6 +201,8 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
     if (!std::binary_search(inputs.begin(), inputs.end(), base))
       return name + " names a base that the value's node does not read";
   }
+  if (auto error = validateConditions(problem, reads))
+    return error;
   for (auto [value, base] : problem.aliases)
     written[problem.producer(value)] -= problem.bytes(value);
   for (int64_t node = 0; node < nodes; ++node)
@@ -196,7 +241,8 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
   while (lines.next()) {
     if (version < 2)
       for (const char *field :
-           {"collective", "may-repeat-collectives", "variant", "loop", "row"})
+           {"collective", "may-repeat-collectives", "variant", "loop", "row",
+            "again", "late", "overwrite"})
         if (lines.word() == field)
           return lines.error("found '" + std::string(field) +
                              "', expected 'recompute-problem 2' for it");
@@ -252,6 +298,25 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
       if (!bytes)
         return lines.error("expected 'workspace NODE BYTES'");
       problem.nodes[*id].workspace = *bytes;
+    } else if (lines.keyword("again")) {
+      auto id = lines.integer(0, count - 1);
+      auto bytes = id ? lines.integer(0, limit) : std::nullopt;
+      if (!bytes)
+        return lines.error("expected 'again NODE BYTES'");
+      problem.nodes[*id].again = *bytes;
+    } else if (lines.keyword("late")) {
+      int64_t number[2];
+      if (!readNumbers(lines, number, 2))
+        return lines.error("expected 'late VALUE NODE'");
+      problem.lateReads.push_back(
+          {static_cast<int32_t>(number[0]), static_cast<int32_t>(number[1])});
+    } else if (lines.keyword("overwrite")) {
+      int64_t number[3];
+      if (!readNumbers(lines, number, 2))
+        return lines.error("expected 'overwrite VALUE NODE BYTES'");
+      problem.overwrites.push_back({static_cast<int32_t>(number[0]),
+                                    static_cast<int32_t>(number[1]),
+                                    number[2]});
     } else if (lines.keyword("pinned")) {
       auto id = lines.integer(0, count - 1);
       if (!id)
@@ -336,8 +401,10 @@ tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
     collectives |= node.collective;
   std::string text =
       "recompute-problem " +
-      std::to_string(problem.hasChoices() || collectives ? 2 : 1) + "\nnodes " +
-      std::to_string(problem.nodes.size()) + "\n";
+      std::to_string(
+          problem.hasChoices() || problem.hasConditions() || collectives ? 2
+                                                                         : 1) +
+      "\nnodes " + std::to_string(problem.nodes.size()) + "\n";
   auto line = [&](const char *field, std::initializer_list<int64_t> numbers) {
     text += field;
     for (int64_t number : numbers)
@@ -352,6 +419,8 @@ tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
     line("node", {int64_t(i), node.cost, node.bytes});
     if (node.workspace != 0)
       line("workspace", {int64_t(i), node.workspace});
+    if (node.again != 0)
+      line("again", {int64_t(i), node.again});
     if (node.pinned)
       line("pinned", {int64_t(i)});
     if (node.collective)
@@ -367,6 +436,10 @@ tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
     line("edge", {value, consumer});
   for (auto [value, base] : problem.aliases)
     line("alias", {value, base});
+  for (auto [value, consumer] : problem.lateReads)
+    line("late", {value, consumer});
+  for (auto [value, node, bytes] : problem.overwrites)
+    line("overwrite", {value, node, bytes});
   for (const RecomputeProblem::Variant &variant : problem.variants)
     line("variant", {variant.value, variant.bytes, variant.saveCost,
                      variant.loadCost, variant.transfer});

@@ -40,6 +40,7 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
   for (const RecomputeProblem::Node &node : problem.nodes) {
     cost.push_back(node.cost);
     workspace.push_back(node.workspace);
+    again.push_back(node.again);
     pinned.push_back(problem.runsOnce(int32_t(cost.size()) - 1));
     baseCost += node.cost;
   }
@@ -51,6 +52,7 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
   for (auto [value, base] : problem.aliases)
     bytes[value] = 0;
   addForms(problem);
+  addConditions(problem);
   const std::vector<RecomputeProblem::Edge> edges = withBases(problem);
   for (auto [value, consumer] : edges) {
     ++inputBegin[consumer + 1];
@@ -73,6 +75,35 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
   for (int32_t value = 0; value < values; ++value)
     std::sort(userList.begin() + userBegin[value],
               userList.begin() + userBegin[value + 1]);
+}
+
+/// Puts items into one list, by key, with the begin of each key's range.
+template <typename Item>
+static void groupByKey(const std::vector<std::pair<int32_t, Item>> &pairs,
+                       int32_t keys, std::vector<int32_t> &begin,
+                       std::vector<Item> &list) {
+  begin.assign(keys + 1, 0);
+  for (const auto &[key, item] : pairs)
+    ++begin[key + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<int32_t> at = begin;
+  list.resize(pairs.size());
+  for (const auto &[key, item] : pairs)
+    list[at[key]++] = item;
+}
+
+void RecomputeGraph::addConditions(const RecomputeProblem &problem) {
+  std::vector<std::pair<int32_t, int32_t>> byNode, byValue;
+  for (auto [value, consumer] : problem.lateReads) {
+    byNode.push_back({consumer, value});
+    byValue.push_back({value, consumer});
+  }
+  std::vector<std::pair<int32_t, Overwrite>> written;
+  for (auto [value, node, size] : problem.overwrites)
+    written.push_back({node, {value, size}});
+  groupByKey(byNode, nodes, lateInputBegin, lateInputList);
+  groupByKey(byValue, values, lateUserBegin, lateUserList);
+  groupByKey(written, nodes, overwriteBegin, overwriteList);
 }
 
 void RecomputeGraph::addForms(const RecomputeProblem &problem) {
@@ -143,15 +174,34 @@ std::vector<int32_t> tenon::solver::orderOf(int32_t nodes,
   return order;
 }
 
+std::vector<char> tenon::solver::firstRuns(int32_t nodes,
+                                           std::span<const int32_t> order) {
+  std::vector<char> first(order.size(), 0);
+  int32_t fresh = 0;
+  for (size_t position = 0; position < order.size(); ++position) {
+    first[position] = fresh < nodes && order[position] == fresh;
+    fresh += first[position];
+  }
+  return first;
+}
+
 RecomputeMeasure tenon::solver::measure(const RecomputeGraph &graph,
                                         std::span<const int32_t> order) {
   // Backwards: a value enters at its last use and leaves at its computation.
   std::vector<char> live(graph.values, 0);
+  const std::vector<char> first = firstRuns(graph.nodes, order);
   RecomputeMeasure result;
   int64_t held = 0;
+  int32_t begun = graph.nodes; // nodes whose first run is before this one
   for (size_t position = order.size(); position-- > 0;) {
     int32_t node = order[position];
+    begun -= first[position];
     result.cost += graph.cost[node];
+    int64_t during = graph.workspace[node];
+    if (!first[position])
+      during += graph.again[node];
+    for (auto [value, bytes] : graph.overwrites(node))
+      during += live[value] ? bytes : 0;
     int64_t leaving = 0, unused = 0;
     for (int32_t value : graph.outputs(node)) {
       (live[value] ? leaving : unused) += graph.bytes[value];
@@ -162,7 +212,12 @@ RecomputeMeasure tenon::solver::measure(const RecomputeGraph &graph,
         live[value] = 1;
         held += graph.bytes[value];
       }
-    result.peak = std::max(result.peak, held + unused + graph.workspace[node]);
+    for (int32_t value : graph.lateInputs(node))
+      if (!live[value] && graph.producer[value] < begun) {
+        live[value] = 1;
+        held += graph.bytes[value];
+      }
+    result.peak = std::max(result.peak, held + unused + during);
     held -= leaving;
   }
   return result;

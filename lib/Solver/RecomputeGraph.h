@@ -27,6 +27,7 @@ struct RecomputeGraph {
   std::vector<int64_t> cost;       // per node
   std::vector<int64_t> mostCost;   // per node, in the dearest row of its loop
   std::vector<int64_t> workspace;  // per node
+  std::vector<int64_t> again;      // per node, further bytes of later runs
   std::vector<char> pinned;        // per node
   std::vector<int64_t> bytes;      // per value
   std::vector<int32_t> producer;   // per value
@@ -36,6 +37,19 @@ struct RecomputeGraph {
   std::vector<int32_t> outputList;
   std::vector<int32_t> userBegin; // value -> range of userList (nodes, sorted)
   std::vector<int32_t> userList;
+
+  // Mostly there are none, so these lists are short.
+  std::vector<int32_t>
+      lateInputBegin; // node -> range of lateInputList (values)
+  std::vector<int32_t> lateInputList;
+  std::vector<int32_t> lateUserBegin; // value -> range of lateUserList (nodes)
+  std::vector<int32_t> lateUserList;
+  struct Overwrite {
+    int32_t value;
+    int64_t bytes;
+  };
+  std::vector<int32_t> overwriteBegin; // node -> range of overwriteList
+  std::vector<Overwrite> overwriteList;
 
   /// A way in which a value can wait: at a cost before, and one after that the
   /// transfer engine may use; the engine's time.
@@ -60,6 +74,19 @@ struct RecomputeGraph {
   std::span<const int32_t> users(int32_t value) const {
     return {userList.data() + userBegin[value],
             userList.data() + userBegin[value + 1]};
+  }
+  /// What the node holds in runs after the value's producer has run.
+  std::span<const int32_t> lateInputs(int32_t node) const {
+    return {lateInputList.data() + lateInputBegin[node],
+            lateInputList.data() + lateInputBegin[node + 1]};
+  }
+  std::span<const int32_t> lateUsers(int32_t value) const {
+    return {lateUserList.data() + lateUserBegin[value],
+            lateUserList.data() + lateUserBegin[value + 1]};
+  }
+  std::span<const Overwrite> overwrites(int32_t node) const {
+    return {overwriteList.data() + overwriteBegin[node],
+            overwriteList.data() + overwriteBegin[node + 1]};
   }
   /// The form that is cheapest by `cost`; the smallest of these.
   template <typename Cost>
@@ -88,6 +115,7 @@ struct RecomputeGraph {
 
 private:
   void addForms(const RecomputeProblem &problem);
+  void addConditions(const RecomputeProblem &problem);
 };
 
 /// `node` runs again in `stage`, that is between the first runs of the nodes
@@ -109,6 +137,10 @@ struct RecomputeMeasure {
   int64_t cost = 0;
   int64_t peak = 0;
 };
+
+/// Whether each operation of an order is the first of its node; operations that
+/// are no nodes are not.
+std::vector<char> firstRuns(int32_t nodes, std::span<const int32_t> order);
 
 /// Replays a list of nodes.
 RecomputeMeasure measure(const RecomputeGraph &graph,

@@ -134,6 +134,8 @@ void PlanSearch::addRun(int32_t node, int32_t stage) {
     touch(value);
   for (int32_t value : graph.inputs(node))
     touch(value);
+  for (int32_t value : graph.lateInputs(node))
+    touch(value);
 }
 
 void PlanSearch::removeRun(int32_t node, int32_t stage) {
@@ -143,6 +145,8 @@ void PlanSearch::removeRun(int32_t node, int32_t stage) {
   for (int32_t value : graph.outputs(node))
     touch(value);
   for (int32_t value : graph.inputs(node))
+    touch(value);
+  for (int32_t value : graph.lateInputs(node))
     touch(value);
 }
 
@@ -252,6 +256,20 @@ void PlanSearch::refresh(int32_t value) {
         break;
     }
   }
+  for (int32_t user : graph.lateUsers(value))
+    for (int32_t stage : runs[user]) {
+      size_t at = count;
+      while (at > 0 && scratch[at - 1].begin >= stage)
+        --at;
+      if (at == 0)
+        continue;
+      Interval &serving = scratch[at - 1];
+      if (stage > serving.end ||
+          (stage == serving.end && user > serving.endNode)) {
+        serving.end = stage;
+        serving.endNode = user;
+      }
+    }
   std::vector<Interval> &now = held[value];
   if (now == scratch)
     return;
@@ -298,10 +316,12 @@ void PlanSearch::settle() {
       for (size_t i = runs[node].size(); i-- > 0;) {
         bool read = false;
         for (int32_t output : graph.outputs(node))
-          // A sibling that is about to be refreshed still has its old length.
-          read |= touchStamp[output] == touchClock ||
-                  held[output].size() != runs[node].size() + 1 ||
-                  held[output][i + 1].end >= 0;
+          // A sibling that is about to be refreshed still has its old length;
+          // nothing runs for late reads.
+          read |= !graph.users(output).empty() &&
+                  (touchStamp[output] == touchClock ||
+                   held[output].size() != runs[node].size() + 1 ||
+                   held[output][i + 1].end >= 0);
         if (!read)
           removeRun(node, runs[node][i]);
       }
@@ -320,25 +340,47 @@ int64_t PlanSearch::evaluateStage(int32_t stage) {
       --at;
     return intervals[at];
   };
+  // What a late read holds, if its value is there.
+  auto begunBefore = [&](int32_t value) -> const Interval * {
+    const std::vector<Interval> &intervals = held[value];
+    size_t at = intervals.size();
+    while (at > 0 && intervals[at - 1].begin >= stage)
+      --at;
+    return at > 0 ? &intervals[at - 1] : nullptr;
+  };
   // Relative to what was there before and ends in the stage.
   int64_t before = 0, now = 0, peak = 0;
   for (size_t i = 0; i <= nodes.size(); ++i) {
     int32_t node = i == nodes.size() ? stage : nodes[i];
     int64_t freed = 0;
-    for (int32_t value : graph.inputs(node)) {
-      const Interval &interval = lastBegun(value);
+    auto free = [&](const Interval &interval, int64_t bytes) {
       if (interval.end == stage && interval.endNode == node) {
-        freed += graph.bytes[value];
+        freed += bytes;
         if (interval.begin < stage)
-          before += graph.bytes[value];
+          before += bytes;
       }
-    }
+    };
+    for (int32_t value : graph.inputs(node))
+      free(lastBegun(value), graph.bytes[value]);
+    if (i < nodes.size())
+      for (int32_t value : graph.lateInputs(node))
+        if (const Interval *interval = begunBefore(value))
+          free(*interval, graph.bytes[value]);
     for (int32_t value : graph.outputs(node)) {
       now += graph.bytes[value];
       if (lastBegun(value).end < 0)
         freed += graph.bytes[value];
     }
-    peak = std::max(peak, now + graph.workspace[node]);
+    int64_t during = graph.workspace[node];
+    if (i < nodes.size())
+      during += graph.again[node];
+    for (auto [value, bytes] : graph.overwrites(node)) {
+      const Interval &interval = lastBegun(value);
+      bool dies = interval.end < 0 ||
+                  (interval.end == stage && interval.endNode == node);
+      during += dies ? 0 : bytes;
+    }
+    peak = std::max(peak, now + during);
     now -= freed;
   }
   return before + peak;
@@ -483,6 +525,7 @@ bool PlanSearch::drop() {
     bool useful = full < 0 ? interval.end > interval.begin + 1
                            : interval.begin < full && interval.end > full;
     if (useful && graph.bytes[candidate] != 0 &&
+        !graph.users(candidate).empty() &&
         !graph.pinned[graph.producer[candidate]])
       value = candidate;
   }
@@ -490,6 +533,9 @@ bool PlanSearch::drop() {
     return false;
   int32_t producer = graph.producer[value];
   collectUses(value, interval.begin, interval.end);
+  // What only late reads hold cannot be computed again for them.
+  if (uses.empty() || uses.back() <= full)
+    return false;
   // A gap: from one event to the next use.
   int32_t stage = -1;
   if (full >= 0) {

@@ -192,6 +192,11 @@ void Fixing::addEdges() {
                       : to.extraOutputs[value - oldNodes].bytes) = 0;
   to.loss = base.loss < 0 ? -1 : numberOf[base.loss];
   to.fixedMemory = base.fixedMemory;
+  // Where a value is loaded, what waits for its death is left to measuring.
+  for (auto [value, consumer] : base.lateReads)
+    to.lateReads.push_back({newValue(value), numberOf[consumer]});
+  for (auto [value, node, bytes] : base.overwrites)
+    to.overwrites.push_back({newValue(value), numberOf[node], bytes});
   to.mayRepeatCollectives = base.mayRepeatCollectives;
   std::vector<std::vector<size_t>> waitsOf(graph.values);
   for (size_t i = 0; i < choices.waits.size(); ++i)
@@ -316,11 +321,26 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
   }
   std::sort(holds.begin(), holds.end());
   std::vector<char> live(bytes.size(), 0);
+  const std::vector<char> first = firstRuns(graph.nodes, order);
   RecomputeMeasure result;
   result.cost = clock;
   int64_t held = 0;
+  int32_t begun = graph.nodes; // nodes whose first run is before this one
   for (size_t position = order.size(); position-- > 0;) {
     int32_t operation = order[position];
+    const bool isNode = operation < graph.nodes;
+    begun -= first[position];
+    int64_t peak = isNode ? graph.workspace[operation] : 0;
+    if (isNode && !first[position])
+      peak += graph.again[operation];
+    if (isNode)
+      for (auto [value, size] : graph.overwrites(operation))
+        peak += live[value] ? size : 0;
+    int64_t leaving = 0;
+    forEach(operation, false, [&](int32_t value) {
+      (live[value] ? leaving : peak) += bytes[value];
+      live[value] = 0;
+    });
     auto enter = [&](int32_t value) {
       held += live[value] ? 0 : bytes[value];
       live[value] = 1;
@@ -328,16 +348,12 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
     forEach(operation, true, enter);
     for (; !holds.empty() && holds.back().first == position; holds.pop_back())
       enter(holds.back().second);
-    int64_t peak =
-        held + (operation < graph.nodes ? graph.workspace[operation] : 0);
-    forEach(operation, false, [&](int32_t value) {
-      if (live[value])
-        held -= bytes[value];
-      else
-        peak += bytes[value];
-      live[value] = 0;
-    });
-    result.peak = std::max(result.peak, peak);
+    if (isNode)
+      for (int32_t value : graph.lateInputs(operation))
+        if (graph.producer[value] < begun)
+          enter(value);
+    result.peak = std::max(result.peak, held + peak);
+    held -= leaving;
   }
   return result;
 }

@@ -13,8 +13,10 @@
 // what the loop carries or captures then has its place outside.
 // Bytes are counted as they are placed when everything is kept (BufferClasses):
 // a value that is written straight into state or results takes none, and one
-// that is written over an operand is counted once. Reshapes and barriers are
-// other names of what they read.
+// that is written over an operand is counted once. Where a plan reads the
+// operand later, or old state when the new one is there already, an overwrite
+// or a late read of the problem counts what that takes in addition. Reshapes
+// and barriers are other names of what they read.
 //
 //     %d = group library(%x, %w)        one node: the time of both,
 //     %a = group elementwise(%d, %b)    the bytes of %a
@@ -22,9 +24,9 @@
 // A group with step::partsAttrName can be computed again in parts
 // (Analysis/GroupParts.h). It becomes several nodes: one that is the group,
 // runs once and leaves nothing, and behind it one per part with that part's
-// results, time and operands. What the group takes less than its parts together
-// is a negative cost of the first, so that running everything once costs what
-// it does.
+// results, time and operands; the first time they need no scratch. What the
+// group takes less than its parts together is a negative cost of the first, so
+// that running everything once costs what it does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,7 +107,13 @@ private:
   int32_t nodeToJoin(mlir::Operation *op) const;
   /// What the value takes among the temporaries.
   int64_t bytesOf(mlir::Value value) const;
-  int64_t overwrittenBytes(mlir::Operation *op) const;
+  using ValueBytes = std::pair<mlir::Value, int64_t>;
+  llvm::SmallVector<ValueBytes> overwritten(mlir::Operation *op) const;
+  llvm::SmallVector<ValueBytes> overwrittenByPart(int32_t node) const;
+  llvm::SmallVector<ValueBytes> overwrittenBefore(int32_t node) const;
+  bool readsValue(int32_t node, mlir::Value value) const;
+  void addReplacedState();
+  std::vector<int64_t> bytesOfNodes() const;
   /// The value of which this one is another name.
   mlir::Value storageOf(mlir::Value value) const;
   /// What the node reads from other nodes, by storage.

@@ -82,6 +82,8 @@ struct RecomputeProblem {
     bool pinned = false;
     /// Runs exactly once unless `mayRepeatCollectives`.
     bool collective = false;
+    /// Further bytes that each run but the first needs.
+    int64_t again = 0;
   };
   /// A further output of a node. Values are numbered: value i is the main
   /// output of node i, value nodes.size() + k is extraOutputs[k].
@@ -94,6 +96,15 @@ struct RecomputeProblem {
     int32_t consumer = 0;
 
     bool operator==(const Edge &) const = default;
+  };
+
+  /// The node writes `bytes` of what it makes over a value that it reads, or
+  /// over what a late read of its own value reads. Where the value is read
+  /// later, before it is computed again, the run needs these bytes in addition.
+  struct Overwrite {
+    int32_t value = 0;
+    int32_t node = 0;
+    int64_t bytes = 0;
   };
 
   /// `value` lies in the memory of `base`, which its producer reads: a view. It
@@ -157,6 +168,11 @@ struct RecomputeProblem {
   std::vector<Output> extraOutputs;
   /// Every producer runs before its consumers: producer < consumer.
   std::vector<Edge> edges;
+  /// Reads by a node that comes before the value's producer, or is it: its runs
+  /// up to that read something else, which the producer replaces; its runs
+  /// after that hold the value. Nothing runs for such a read.
+  std::vector<Edge> lateReads;
+  std::vector<Overwrite> overwrites;
   std::vector<Alias> aliases;
   std::vector<Variant> variants;
   std::vector<Loop> loops;
@@ -198,6 +214,14 @@ struct RecomputeProblem {
   }
   int32_t loadOf(size_t variant) const { return saveOf(variant) + 1; }
   int32_t operationCount() const { return saveOf(variants.size()); }
+  /// What a run needs depends on other runs. Bounds do not count that, so they
+  /// hold.
+  bool hasConditions() const {
+    bool any = !lateReads.empty() || !overwrites.empty();
+    for (const Node &node : nodes)
+      any |= node.again != 0;
+    return any;
+  }
   /// Variants or loops: there is more to choose than what runs again.
   bool hasChoices() const { return !variants.empty() || !loops.empty(); }
 };

@@ -88,6 +88,24 @@ RecomputeProblem tenon::benchmark::anyGraph(int32_t nodes,
     if (problem.nodes[node].workspace == 0 && random.chance(0.2))
       problem.nodes[node].workspace =
           -random.between(0, problem.nodes[node].bytes);
+  // What a run needs because of other runs.
+  if (extras && random.chance(0.4)) {
+    for (RecomputeProblem::Node &node : problem.nodes)
+      if (random.chance(0.2))
+        node.again = random.between(0, maxBytes);
+    for (auto [value, user] : problem.edges)
+      if (random.chance(0.15))
+        problem.overwrites.push_back(
+            {value, user, random.between(0, maxBytes)});
+    for (int32_t value = 0; value < problem.valueCount(); ++value)
+      for (int32_t node = 0; node <= problem.producer(value); ++node)
+        if (random.chance(0.05))
+          problem.lateReads.push_back({value, node});
+    for (auto [value, node] : problem.lateReads)
+      if (random.chance(0.3))
+        problem.overwrites.push_back(
+            {value, problem.producer(value), random.between(0, maxBytes)});
+  }
   return problem;
 }
 

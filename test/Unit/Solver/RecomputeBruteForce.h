@@ -92,6 +92,8 @@ inline int64_t cheapestOfRows(const RecomputeProblem &problem, int64_t budget) {
   uint32_t useful = 0;
   for (uint32_t set : reads)
     useful |= set;
+  for (auto [value, consumer] : problem.lateReads)
+    useful |= 1u << value;
 
   std::unordered_map<State, int64_t, StateHash> settled;
   using Entry = std::pair<int64_t, State>;
@@ -130,13 +132,24 @@ inline int64_t cheapestOfRows(const RecomputeProblem &problem, int64_t budget) {
       }
     for (int32_t operation = 0; operation < operations; ++operation) {
       bool first = operation == int32_t(state.done);
+      uint32_t needed = reads[operation];
+      for (auto [value, consumer] : problem.lateReads)
+        if (consumer == operation &&
+            problem.producer(value) < int32_t(state.done))
+          needed |= 1u << value;
       if ((operation < nodes && operation > int32_t(state.done)) ||
-          (reads[operation] & ~(state.held & ~arriving)) != 0 ||
+          (needed & ~(state.held & ~arriving)) != 0 ||
           (produces[operation] & busy) != 0 ||
           (operation < int32_t(state.done) && problem.runsOnce(operation)))
         continue;
       uint32_t rest = state.held & ~produces[operation];
-      if (bytesOf(rest | produces[operation]) + workspace[operation] > budget)
+      // What the node reads of its own stays beside what it makes anew.
+      int64_t during = bytesOf(rest | produces[operation]) +
+                       bytesOf(needed & produces[operation]) +
+                       workspace[operation];
+      if (operation < nodes && !first)
+        during += problem.nodes[operation].again;
+      if (during > budget)
         continue;
       State next = state;
       next.done += first;
@@ -153,7 +166,21 @@ inline int64_t cheapestOfRows(const RecomputeProblem &problem, int64_t budget) {
           next.moving[2 * i + load] = start + transfer;
         }
       }
-      push(sum + cost[operation], next);
+      // Every choice of what it writes over; what stays needs further bytes.
+      uint32_t over = 0;
+      for (auto [value, node, size] : problem.overwrites)
+        over |= node == operation ? 1u << value : 0;
+      const uint32_t held = next.held;
+      for (uint32_t dies = over;; dies = (dies - 1) & over) {
+        int64_t bytes = during;
+        for (auto [value, node, size] : problem.overwrites)
+          bytes += node == operation && !(dies >> value & 1) ? size : 0;
+        next.held = held & ~dies;
+        if (bytes <= budget)
+          push(sum + cost[operation], next);
+        if (dies == 0)
+          break;
+      }
     }
   }
   return -1;

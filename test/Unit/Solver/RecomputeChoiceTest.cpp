@@ -393,11 +393,38 @@ slowMeasure(const RecomputeProblem &problem,
   }
   if (fresh != nodes)
     return std::nullopt;
+  // Whether a late read finds its value at a place of the order.
+  auto readsLate = [&](int32_t value, int32_t at) {
+    for (auto [read, consumer] : problem.lateReads)
+      if (read == value && consumer == order[at])
+        for (int32_t before = 0; before < at; ++before)
+          if (order[before] == problem.producer(value))
+            return true;
+    return false;
+  };
   int64_t peak = 0;
   for (int32_t at = 0; at < size; ++at) {
     int64_t live = numbers(order[at]).second;
+    for (int32_t before = 0; before < at && order[at] < nodes; ++before)
+      if (order[before] == order[at]) {
+        live += problem.nodes[order[at]].again;
+        break;
+      }
+    for (auto [value, node, more] : problem.overwrites)
+      for (int32_t later = at + 1; node == order[at] && later < size; ++later) {
+        if (reads(value, order[later]) || readsLate(value, later)) {
+          live += more;
+          break;
+        }
+        if (makes(value, order[later]))
+          break;
+      }
     for (int32_t value = 0; value < all; ++value) {
-      bool there = makes(value, order[at]) || reads(value, order[at]);
+      bool there = makes(value, order[at]) || reads(value, order[at]) ||
+                   readsLate(value, at);
+      // Another run of the node that makes it replaces what it reads.
+      if (makes(value, order[at]) && readsLate(value, at))
+        live += bytes(value);
       // Or under way.
       for (int32_t before = 0; before < at; ++before)
         there |= order[before] >= nodes && ends[before] > starts[at] &&
@@ -408,7 +435,7 @@ slowMeasure(const RecomputeProblem &problem,
         computed |= makes(value, order[before]);
       for (int32_t later = at + 1; computed && !there && later < size;
            ++later) {
-        there = reads(value, order[later]);
+        there = reads(value, order[later]) || readsLate(value, later);
         if (makes(value, order[later]))
           break;
       }
