@@ -117,6 +117,13 @@ const PlannedStep *BudgetPlanner::keepEverything() {
   return everything ? &*everything : nullptr;
 }
 
+void BudgetPlanner::collect(bool on) {
+  isCollecting = on;
+  found.clear();
+  if (on && everything)
+    found.push_back(copyOf(*everything));
+}
+
 std::optional<PlannedStep> BudgetPlanner::next(int64_t budget, Rounds &rounds,
                                                int64_t nanoseconds) {
   const PlannedStep *all = keepEverything();

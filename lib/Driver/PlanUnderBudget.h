@@ -116,11 +116,9 @@ public:
   /// Looks for plans with few bytes among those with at most `liveBytes` of
   /// temporaries as the solver counts them.
   void descend(int64_t liveBytes);
-  /// From now on, plans that are found are kept for takeFewest(), or not.
-  void collect(bool on) {
-    isCollecting = on;
-    found.clear();
-  }
+  /// From now on, plans that are found are kept for takeFewest(), or not; the
+  /// one that keeps everything counts as found.
+  void collect(bool on);
   /// Of all plans kept since the last call, the one with the fewest bytes.
   std::optional<PlannedStep> takeFewest();
 

@@ -108,6 +108,16 @@ def test_rounds_are_cut_into_segments(tmp_path: Path) -> None:
     assert "step.segment_savings" in grouped.read_text()
 
 
+def test_the_smallest_budget_is_the_same_whoever_asks(tmp_path: Path) -> None:
+    """A refusal, which follows a search for plans within its budget, and the frontier name the same smallest budget."""
+    runner = random_steps.Runner(BUILD, tmp_path)
+    assert runner.under_budget(random_steps.pack([7_000_000, 7_000_003], ("recurrent",)), 0.0).passed
+    refusal = runner.run("compile", tmp_path / "step.mlir", "-o", tmp_path / "none.tenon", "--memory-budget=1").stderr
+    named = re.search(r"smallest budget that was planned is (\d+) bytes", refusal)
+    listed = re.search(r"smallest budget (\d+) bytes", runner.succeed("plan", tmp_path / "step.mlir", "--frontier=1"))
+    assert named and listed and named[1] == listed[1]
+
+
 def test_a_loop_with_a_table_runs_again(tmp_path: Path) -> None:
     """A loop whose rounds compute a value again repeats as a whole, in the same way both times."""
     m, random = random_steps.Module(), np.random.default_rng(5)
