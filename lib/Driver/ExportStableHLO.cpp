@@ -164,6 +164,9 @@ private:
     auto main = step->lookupSymbol<func::FuncOp>("main");
     main->removeAttr(step::loopSavingsAttrName);
     main->removeAttr(step::segmentsCanNestAttrName);
+    main.walk([](stablehlo::WhileOp loop) {
+      loop->removeAttr(step::loopPairAttrName);
+    });
     if (!main->removeAttr(step::segmentSavingsAttrName) && segments)
       return std::nullopt;
     return codegen::planForXla(*step, asked,

@@ -24,14 +24,17 @@ static Attribute noteOf(ModuleOp module, StringRef name) {
   return main ? main->getAttr(name) : Attribute();
 }
 
-void Groupings::add(OwningOpRef<ModuleOp> grouped) {
+void Groupings::add(OwningOpRef<ModuleOp> grouped,
+                    ArrayRef<fusion::LoopChoice> choices) {
   annotateForBudget(*grouped, features, machine);
+  if (choices.size() == 1)
+    loopRows.push_back(loopRowsOf(*grouped, choices.front()));
   modules.push_back(std::move(grouped));
 }
 
 void Groupings::begin(OwningOpRef<ModuleOp> grouped, OwningOpRef<ModuleOp> from,
                       Group how) {
-  add(std::move(grouped));
+  add(std::move(grouped), fusion::LoopChoice());
   if (!from)
     return;
   OwningOpRef<ModuleOp> whole = modules.front()->clone();
@@ -57,7 +60,7 @@ bool Groupings::finish(OwningOpRef<ModuleOp> module,
   code = group(*module, loops, Part::groups);
   if (code != exitOk)
     return false;
-  add(std::move(module));
+  add(std::move(module), loops.loopChoices);
   return true;
 }
 
@@ -68,7 +71,7 @@ bool Groupings::formLevels() {
   bool any = false;
   for (int64_t next = 1; next <= fusion::mostLoopLevel; ++next) {
     fusion::FusionOptions loops;
-    loops.loopLevel = next;
+    loops.loopChoices = {{/*level=*/next}};
     OwningOpRef<ModuleOp> module = changed(loops);
     if (!module)
       return false;
@@ -90,8 +93,7 @@ bool Groupings::formLevels() {
 bool Groupings::formSegments() {
   for (; level < levels.size(); ++level, depth = 1) {
     fusion::FusionOptions loops;
-    loops.loopLevel = levels[level];
-    loops.segmentDepth = depth;
+    loops.loopChoices = {{levels[level], depth}};
     OwningOpRef<ModuleOp> module = changed(loops);
     if (!module)
       return false;
@@ -114,12 +116,32 @@ bool Groupings::formSegments() {
 }
 
 bool Groupings::formMore() {
-  if (!step)
+  if (!mayFormMore())
     return false;
   bool any = levels.empty() && formLevels();
   if (!any && code == exitOk)
     any = formSegments();
-  if (!any)
-    step = nullptr;
+  formedAll = !any;
   return any;
+}
+
+bool Groupings::formMixed(int64_t savedBytes, int64_t nanoseconds) {
+  constexpr size_t mostTried = 2;
+  if (!step)
+    return false;
+  size_t tried = 0;
+  for (const LoopMix &mix : mixesOf(loopRows)) {
+    if (mix.savedBytes < savedBytes)
+      continue;
+    if (mix.nanoseconds >= nanoseconds || tried++ == mostTried)
+      return false;
+    if (llvm::is_contained(mixed, mix.choices))
+      continue;
+    mixed.push_back(mix.choices);
+    fusion::FusionOptions loops;
+    loops.loopChoices = mix.choices;
+    OwningOpRef<ModuleOp> module = changed(loops);
+    return module && finish(std::move(module), loops);
+  }
+  return false;
 }

@@ -5,12 +5,15 @@
 // its groups. Grouping is what these cost, so they are formed when a budget
 // needs them: first the groups as they are and whole, then with what more may
 // be computed again between loops, then with loops cut into segments, deeper
-// and deeper.
+// and deeper. Where the pairs of loops may do with different choices, what they
+// stack and take in these says which mixtures to form (LoopMixes.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_DRIVER_GROUPINGS_H
 #define TENON_LIB_DRIVER_GROUPINGS_H
+
+#include "LoopMixes.h"
 
 #include "tenon/Codegen/CPU/FeatureSet.h"
 #include "tenon/Driver/Compiler.h"
@@ -47,14 +50,20 @@ public:
   }
 
   /// Whether there may be more than were formed.
-  bool mayFormMore() const { return bool(step); }
+  bool mayFormMore() const { return step && !formedAll; }
   /// Forms the next ones; false if there are none, or after a failure.
   bool formMore();
+  /// Forms one with different choices for the pairs of loops that should need
+  /// `savedBytes` less than the first, for less than `nanoseconds` more: of
+  /// those, the least costly or the next after that; false if they are there,
+  /// or after a failure.
+  bool formMixed(int64_t savedBytes, int64_t nanoseconds);
   /// What went wrong while more were formed.
   ExitCode failure() const { return code; }
 
 private:
-  void add(mlir::OwningOpRef<mlir::ModuleOp> grouped);
+  void add(mlir::OwningOpRef<mlir::ModuleOp> grouped,
+           llvm::ArrayRef<fusion::LoopChoice> choices);
   /// The step with its loops changed, or null after a failure.
   mlir::OwningOpRef<mlir::ModuleOp> changed(const fusion::FusionOptions &loops);
   bool finish(mlir::OwningOpRef<mlir::ModuleOp> changed,
@@ -65,7 +74,10 @@ private:
   const codegen::FeatureSet &features;
   const target::Target &machine;
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
-  mlir::OwningOpRef<mlir::ModuleOp> step; // while there may be more
+  mlir::OwningOpRef<mlir::ModuleOp> step; // if it has pairs of loops
+  bool formedAll = false;                 // with one choice for all pairs
+  std::vector<LoopRows> loopRows;         // of these
+  std::vector<std::vector<fusion::LoopChoice>> mixed; // that were tried
   Group group;
   ExitCode code = exitOk;
   /// The lowest level and the highest one that stacks less, once formed.

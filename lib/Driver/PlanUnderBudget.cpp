@@ -242,6 +242,14 @@ bool AlternativePlanner::formMore() {
   return any;
 }
 
+bool AlternativePlanner::formMixed(int64_t budget, int64_t nanoseconds) {
+  const PlannedStep *all = keepEverything();
+  bool any = groupings.formMixed(all->bytes - budget,
+                                 nanoseconds - all->baseNanoseconds);
+  follow();
+  return any;
+}
+
 /// Whether a plan is worth looking for another among fewer choices.
 static bool isFar(const PlanFigures &plan) {
   constexpr int64_t farShare = 20; // of the extra time that the bound asks for
@@ -283,10 +291,11 @@ std::vector<PlannedStep> AlternativePlanner::look(int64_t budget) {
           });
       plans.insert(place, named(std::move(*plan), index));
     }
-    if (!any && (plans.empty() || isFar(plans.front()))) {
+    if (!any && (plans.empty() || isFar(plans.front())))
       any = formMore();
-      rounds.resize(planners.size());
-    }
+    if (!any && !plans.empty())
+      any = formMixed(budget, plans.front().nanoseconds);
+    rounds.resize(planners.size());
   }
   return plans;
 }
@@ -328,19 +337,25 @@ const PlannedStep *AlternativePlanner::smallest() {
   first.descend(all->livePeak);
   if (std::optional<PlannedStep> fewest = first.takeFewest())
     least = named(std::move(*fewest), order.front());
+  auto wanted = [&] { return least->bytes - least->bytes / 100; };
+  auto findsLess = [&](size_t index) {
+    BudgetPlanner &planner = planners[index];
+    std::optional<PlannedStep> smaller = planner.within(wanted());
+    if (smaller)
+      planner.descend(smaller->livePeak);
+    smaller = planner.takeFewest();
+    if (!smaller || smaller->bytes >= least->bytes)
+      return false;
+    least = named(std::move(*smaller), index);
+    return true;
+  };
   for (bool found = true; found;) {
     found = false;
-    for (size_t index : order) {
-      BudgetPlanner &planner = planners[index];
-      std::optional<PlannedStep> smaller =
-          planner.within(least->bytes - least->bytes / 100);
-      if (smaller)
-        planner.descend(smaller->livePeak);
-      smaller = planner.takeFewest();
-      if (!smaller || smaller->bytes >= least->bytes)
-        continue;
-      least = named(std::move(*smaller), index);
-      found = true;
+    for (size_t index : order)
+      found |= findsLess(index);
+    while (!found && formMixed(wanted(), BudgetPlanner::noLimit)) {
+      planners.back().collect(true);
+      found = findsLess(planners.size() - 1);
     }
   }
   for (BudgetPlanner &planner : planners)

@@ -172,6 +172,9 @@ private:
   /// Takes up groupings that were formed since.
   void follow();
   bool formMore();
+  /// Forms a grouping with different choices for the pairs of loops in which
+  /// there may be a plan within `budget` for less than `nanoseconds`.
+  bool formMixed(int64_t budget, int64_t nanoseconds);
   /// What a quick look finds, at most a plan per grouping, the cheapest first.
   std::vector<PlannedStep> look(int64_t budget);
 

@@ -16,11 +16,16 @@ void fusion::buildLoopPipeline(OpPassManager &passes,
   if (!options.merge)
     return;
   OpPassManager &functions = passes.nest<func::FuncOp>();
-  functions.addPass(
-      createRecomputeAcrossLoopsPass({/*level=*/options.loopLevel}));
+  RecomputeAcrossLoopsPassOptions across;
+  SegmentLoopsPassOptions segments;
+  for (const LoopChoice &choice : options.loopChoices) {
+    across.levels.push_back(choice.level);
+    segments.depths.push_back(choice.segmentDepth);
+  }
+  functions.addPass(createRecomputeAcrossLoopsPass(across));
   functions.addPass(createUpdateInLoopsPass());
-  if (options.segmentDepth)
-    functions.addPass(createSegmentLoopsPass({/*depth=*/options.segmentDepth}));
+  if (llvm::any_of(segments.depths, [](int64_t depth) { return depth > 0; }))
+    functions.addPass(createSegmentLoopsPass(segments));
 }
 
 void fusion::buildGroupPipeline(OpPassManager &passes,

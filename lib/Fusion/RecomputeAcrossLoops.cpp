@@ -233,6 +233,12 @@ struct RecomputeAcrossLoops
     : public fusion::impl::RecomputeAcrossLoopsPassBase<RecomputeAcrossLoops> {
   using RecomputeAcrossLoopsPassBase::RecomputeAcrossLoopsPassBase;
 
+  int64_t levelOf(int64_t pair) const {
+    return levels.empty()
+               ? 0
+               : levels[std::min<size_t>(size_t(pair), levels.size() - 1)];
+  }
+
   void runOnOperation() override {
     SmallVector<int64_t> savings; // of each pair
     SmallVector<WhileOp> loops;
@@ -240,7 +246,11 @@ struct RecomputeAcrossLoops
     for (WhileOp loop : loops) {
       Location location = loop.getLoc();
       if (std::optional<LoopPair> pair = LoopPair::find(loop)) {
-        int64_t saved = StackChoice(*std::move(pair)).run(level);
+        auto number = int64_t(savings.size());
+        for (WhileOp one : {loop, pair->backward.loop()})
+          one->setAttr(step::loopPairAttrName,
+                       Builder(&getContext()).getI64IntegerAttr(number));
+        int64_t saved = StackChoice(*std::move(pair)).run(levelOf(number));
         savings.push_back(saved);
         if (saved)
           remark::passed(location, remark::RemarkOpts::name("Saved").category(

@@ -101,6 +101,7 @@ private:
   SmallVector<Value> runBackward(ImplicitLocOpBuilder &builder, Value segment,
                                  int64_t rounds, Value first,
                                  ValueRange values);
+  WhileOp ofPair(ArrayRef<Value> results);
   void rebuildBackward();
   void dropStacks(WhileOp keeping);
 
@@ -188,6 +189,13 @@ Cut Segmentation::cut(int64_t trips, int64_t depth) const {
   return isWorth(shallower.bytes, best.bytes) ? best : shallower;
 }
 
+/// The loop with these results, marked as what the pair became.
+WhileOp Segmentation::ofPair(ArrayRef<Value> results) {
+  auto loop = results.back().getDefiningOp<WhileOp>();
+  loop->setDiscardableAttrs(backward.loop()->getDiscardableAttrDictionary());
+  return loop;
+}
+
 /// Runs the rounds of a segment of the forward loop; returns their slices.
 SmallVector<Value> Segmentation::runAgain(ImplicitLocOpBuilder &builder,
                                           Value segment, int64_t rounds) {
@@ -226,7 +234,7 @@ SmallVector<Value> Segmentation::runAgain(ImplicitLocOpBuilder &builder,
         }
         return next;
       });
-  inner.push_back(results.back().getDefiningOp<WhileOp>());
+  inner.push_back(ofPair(results));
   return SmallVector<Value>(ArrayRef(results).drop_front(carried.size()));
 }
 
@@ -275,12 +283,14 @@ SmallVector<Value> Segmentation::runBackward(ImplicitLocOpBuilder &builder,
                                              Value segment, int64_t rounds,
                                              Value first, ValueRange values) {
   SmallVector<Value> slices = runAgain(builder, segment, rounds);
-  return buildCountedLoop(
+  SmallVector<Value> results = buildCountedLoop(
       builder, rounds, values, [&](Value round, ValueRange inner) {
         Value place = upwards ? round : countDown(builder, rounds, round);
         return runBackwardRound(builder, AddOp::create(builder, first, round),
                                 place, inner, slices);
       });
+  ofPair(results);
+  return results;
 }
 
 /// Replaces the backward loop by one over segments.
@@ -308,6 +318,7 @@ void Segmentation::rebuildBackward() {
           first = AddOp::create(builder, first, scalarConstant(builder, rest));
         return runBackward(builder, segment, length, first, inner);
       });
+  ofPair(values);
   if (upwards)
     runRest(whole * length);
   values.insert(values.begin() + counter,
@@ -391,21 +402,25 @@ struct SegmentLoops : public fusion::impl::SegmentLoopsPassBase<SegmentLoops> {
     // Inner loops first, since what an outer loop holds is copied; else in the
     // order of the program.
     std::map<size_t, SmallVector<WhileOp>, std::greater<>> loopsAt; // by level
+    llvm::DenseMap<Operation *, size_t> pairOf; // of forward loops
     getOperation().walk([&](WhileOp loop) {
       size_t level = 0;
       for (Operation *op = loop; op; op = op->getParentOp())
         ++level;
       loopsAt[level].push_back(loop);
+      if (LoopPair::find(loop))
+        pairOf.insert({loop, pairOf.size()});
     });
     llvm::DenseSet<Operation *> replaced;
-    SmallVector<int64_t> savings; // of each pair
+    SmallVector<int64_t> savings(pairOf.size(), 0);
     bool canNest = false;
     for (auto &[level, loops] : loopsAt)
       for (WhileOp loop : loops)
-        if (!replaced.contains(loop))
-          if (int64_t saved = segment(loop, replaced, canNest))
-            savings.push_back(saved);
-    if (savings.empty())
+        if (auto entry = pairOf.find(loop);
+            entry != pairOf.end() && !replaced.contains(loop))
+          savings[entry->second] =
+              segment(loop, depthOf(entry->second), replaced, canNest);
+    if (llvm::all_of(savings, [](int64_t saved) { return saved == 0; }))
       return;
     Builder builder(&getContext());
     getOperation()->setAttr(step::segmentSavingsAttrName,
@@ -418,9 +433,14 @@ struct SegmentLoops : public fusion::impl::SegmentLoopsPassBase<SegmentLoops> {
     (void)runRegionDCE(rewriter, getOperation()->getRegions());
   }
 
-  /// The bytes saved, if this is a forward loop; its partner is replaced then.
-  int64_t segment(WhileOp loop, llvm::DenseSet<Operation *> &replaced,
-                  bool &canNest) {
+  int64_t depthOf(size_t pair) const {
+    return depths.empty() ? 1 : depths[std::min(pair, depths.size() - 1)];
+  }
+
+  /// The bytes saved by cutting the pair of a forward loop; its partner is
+  /// replaced then.
+  int64_t segment(WhileOp loop, int64_t depth,
+                  llvm::DenseSet<Operation *> &replaced, bool &canNest) {
     std::optional<LoopPair> pair = LoopPair::find(loop);
     if (!pair)
       return 0;

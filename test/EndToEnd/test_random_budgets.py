@@ -108,6 +108,31 @@ def test_rounds_are_cut_into_segments(tmp_path: Path) -> None:
     assert "step.segment_savings" in grouped.read_text()
 
 
+def test_pairs_of_loops_choose_differently(tmp_path: Path) -> None:
+    """With little room missing, one of two pairs stacks less and the other what it does anyway; later both stack less."""
+    runner = random_steps.Runner(BUILD, tmp_path)
+    outcome = runner.under_budget(random_steps.pack([7_000_001, 7_000_002], ("recurrent",)), 0.9)
+    assert outcome.used <= outcome.budget < outcome.everything
+    assert not outcome.differing
+    text = tmp_path / "grouped.mlir"
+
+    def saved(*options: str) -> list[int]:
+        """Bytes that each pair stacks less than it was written to."""
+        runner.succeed("compile", tmp_path / "step.mlir", "-o", text, "--compile-to=group", *options)
+        found = re.search(r"step\.loop_savings = array<i64: (\d+), (\d+)>", text.read_text())
+        assert found
+        return [int(number) for number in found.groups()]
+
+    anyway = saved()
+    little = saved(f"--memory-budget={outcome.budget}")
+    assert [now > before for now, before in zip(little, anyway, strict=True)] == [True, False]
+    # The text of the grouping that was chosen is all that resuming needs.
+    runner.succeed("compile", text, "--compile-from=group", "-o", tmp_path / "resumed.tenon")
+    assert (tmp_path / "resumed.tenon").read_bytes() == (tmp_path / "budget.tenon").read_bytes()
+    much = saved(f"--memory-budget={outcome.everything * 3 // 4}")
+    assert [now > before for now, before in zip(much, anyway, strict=True)] == [True, True]
+
+
 def test_the_smallest_budget_is_the_same_whoever_asks(tmp_path: Path) -> None:
     """A refusal, which follows a search for plans within its budget, and the frontier name the same smallest budget."""
     runner = random_steps.Runner(BUILD, tmp_path)

@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --fusion-recompute-across-loops | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --fusion-recompute-across-loops=level=1 | FileCheck %s --check-prefix=LEVEL1
+// RUN: tenon-opt %s --split-input-file --fusion-recompute-across-loops=levels=1 | FileCheck %s --check-prefix=LEVEL1
 
 // Both values that are read again follow from the product, which no stack holds
 // yet: it is stacked instead of them, and read at the index of the round that

@@ -25,7 +25,7 @@
 
 // Many rounds are worth cutting again, and once more; of twelve they are not.
 // RUN: sed 's/12x8/500x8/g; s/dense<12>/dense<500>/; s/dense<11>/dense<499>/' %s > %t.500.mlir
-// RUN: tenon-opt %t.500.mlir --fusion-segment-loops=depth=3 -o %t.mlir
+// RUN: tenon-opt %t.500.mlir --fusion-segment-loops=depths=3 -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=DEEP < %t.mlir
 // RUN: tenon run --reference %t.mlir

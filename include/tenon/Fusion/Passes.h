@@ -13,6 +13,7 @@
 #include "mlir/Pass/Pass.h"
 
 #include <string>
+#include <vector>
 
 namespace tenon::fusion {
 
@@ -36,6 +37,18 @@ createFuseEpiloguesPass(FuseEpiloguesPassOptions options,
 std::unique_ptr<mlir::Pass>
 createRegroupCopiesPass(const target::Target &machine);
 
+/// How a pair of loops trades what it stacks for time.
+struct LoopChoice {
+  /// How much is computed again between its loops rather than stacked: 0 for
+  /// what costs next to nothing, up to mostLoopLevel for all there is.
+  int64_t level = 0;
+  /// How deep it is cut into segments of rounds, which keep what is carried
+  /// once.
+  int64_t segmentDepth = 0;
+
+  bool operator==(const LoopChoice &) const = default;
+};
+
 struct FusionOptions {
   /// Whether operations are merged at all; off is for testing.
   bool merge = true;
@@ -44,12 +57,9 @@ struct FusionOptions {
   std::string libraryInstructionSet = "avx2";
   /// Whose predicted times decide what is merged.
   target::Target machine = *target::builtInTarget("x86-64-v3");
-  /// How much is computed again between loops rather than stacked: 0 for what
-  /// costs next to nothing, up to mostLoopLevel for all there is.
-  int64_t loopLevel = 0;
-  /// How deep pairs of loops are cut into segments of rounds, which keep what
-  /// is carried once.
-  int64_t segmentDepth = 0;
+  /// Of each pair of loops in the order of the program, the last one for all
+  /// further pairs.
+  std::vector<LoopChoice> loopChoices = {{}};
 };
 
 constexpr int64_t mostLoopLevel = 5;

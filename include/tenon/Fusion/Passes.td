@@ -17,7 +17,7 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
     the round that reads them. A minimum cut chooses which are stacked. At higher
     levels, for a memory budget, contractions and reductions are computed again,
     too. `step.loop_savings` on the function says how many bytes each pair of
-    loops stacks less.
+    loops stacks less, `step.loop_pair` on the loops to which pair they belong.
 
     ```mlir
     // before
@@ -94,9 +94,11 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
     ```
   }];
   let options = [
-    Option<"level", "level", "int64_t", "0",
-           "0 for what costs next to nothing; each level more makes computing "
-           "again four times cheaper against bytes, contractions included">,
+    ListOption<"levels", "levels", "int64_t",
+               "of each pair in the order of the program, the last one for all "
+               "further pairs: 0 for what costs next to nothing; each level more "
+               "makes computing again four times cheaper against bytes, "
+               "contractions included">,
   ];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
@@ -166,7 +168,7 @@ def SegmentLoopsPass : Pass<"fusion-segment-loops", "::mlir::func::FuncOp"> {
     s is the divisor of T for which least is stacked, or another number for
     which a tenth less is; the last segment is then shorter and stands beside
     the loop over the others. Pairs that would stack hardly less stay. With
-    `depth` above 1 the pair of loops that a segment runs is cut as well where a
+    a depth above 1 the pair of loops that a segment runs is cut as well where a
     tenth less is stacked. `step.segment_savings` on the function says how many
     bytes each pair stacks less, `step.segments_can_nest` that a depth more
     would help.
@@ -282,9 +284,11 @@ def SegmentLoopsPass : Pass<"fusion-segment-loops", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"depth", "depth", "int64_t", "1",
-           "how often the rounds of a segment may be cut into segments again, "
-           "each time for one more run of the forward loop">,
+    ListOption<"depths", "depths", "int64_t",
+               "of each pair in the order of the program, the last one for all "
+               "further pairs: 0 leaves it whole, 1, without the option, cuts it "
+               "into segments, and each more may cut the rounds of a segment "
+               "again for one more run of the forward loop">,
   ];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }

@@ -79,6 +79,9 @@ inline constexpr llvm::StringLiteral joinedNodesAttrName = "step.joined_nodes";
 /// On a grouped module, unit: under a budget its groups run again as a whole or
 /// not at all.
 inline constexpr llvm::StringLiteral wholeGroupsAttrName = "step.whole_groups";
+/// On loops, i64: the pair of a forward and a backward loop that they belong
+/// to, in the order of the program.
+inline constexpr llvm::StringLiteral loopPairAttrName = "step.loop_pair";
 /// On @main: bytes that each pair of loops stacks less than it was written to.
 inline constexpr llvm::StringLiteral loopSavingsAttrName = "step.loop_savings";
 /// On @main: bytes that each pair of loops cut into segments stacks less.
