@@ -17,7 +17,12 @@
 
 using namespace tenon::solver;
 
-static constexpr int32_t mostOperationsToSearch = 4'000;
+/// Frontiers are found, and every byte that a search could save is looked for.
+static constexpr int32_t mostOperationsToSettle = 4'000;
+static constexpr int32_t mostOperationsToSearch = 250'000;
+/// In larger problems only, what is less is not looked for: a share of the
+/// bound.
+static constexpr double smallestGain = 0.001;
 
 /// The best order of order[from, from + count) with everything else in place,
 /// by dynamic programming over the sets of operations that have run. Returns
@@ -125,7 +130,7 @@ static bool solveWindow(const OrderingGraph &graph, std::vector<int32_t> &order,
 /// Raises the bound by the frontier that forces the most, the peak at best.
 static void raiseByFrontiers(const OrderingGraph &graph, int64_t work,
                              OrderingSolution &solution) {
-  if (graph.operations > mostOperationsToSearch)
+  if (graph.operations > mostOperationsToSettle)
     return;
   int64_t most = solution.peak;
   for (int64_t wanted = most; solution.bound < most && work > 0;
@@ -146,11 +151,16 @@ static void raiseByFrontiers(const OrderingGraph &graph, int64_t work,
 /// is not: then all that is shown is that no order gets that far.
 static void searchBelow(const OrderingGraph &graph, int64_t looks,
                         OrderingSolution &solution) {
+  const bool isLarge = graph.operations > mostOperationsToSettle;
+  const double least =
+      isLarge ? smallestGain * static_cast<double>(solution.bound) : 0;
   if (graph.operations > mostOperationsToSearch ||
-      solution.peak <= solution.bound)
+      static_cast<double>(solution.peak - solution.bound) <= least)
     return;
   const OrderingDeferral deferral(graph);
-  const int64_t each = looks / 3;
+  // What is found in a large problem takes few looks per operation.
+  const int64_t each = looks / (isLarge ? 6 : 3);
+  int stops = 0;
   int64_t low = solution.bound, tooHard = INT64_MAX;
   bool fromTop = true;
   while (low < solution.peak && looks > 0) {
@@ -176,7 +186,7 @@ static void searchBelow(const OrderingGraph &graph, int64_t looks,
       fromTop = tooHard == INT64_MAX;
       break;
     case OrderSearch::Stopped:
-      if (target <= low + 1)
+      if (target <= low + 1 || (isLarge && ++stops == 2))
         return;
       tooHard = target;
       fromTop = false;

@@ -17,16 +17,16 @@ static void sortOnce(OrderBlock &operations) {
                    operations.end());
 }
 
-/// Finds all that could run after growers alone. If growers that an operation
-/// depends on are none any more when they all run, one of them ends a block of
-/// its own before: then this operation does not count.
-void OrderBlocks::reach() {
-  reached = progress.readyOnes();
+/// Finds all that could run below the peak after growers alone. If growers that
+/// an operation depends on are none any more when they all run, one of them
+/// ends a block of its own before: then this operation does not count.
+void OrderBlocks::reach(int64_t peak) {
+  progress.readyBelow(peak, reached);
   looked.clear();
   for (int32_t operation : reached)
     growers[operation].clear();
   std::vector<int32_t> touched;
-  for (size_t i = 0; i < reached.size(); ++i) {
+  for (size_t i = 0; i < reached.size() && looks > 0; ++i) {
     int32_t operation = reached[i];
     looked.push_back(progress.look(growers[operation], operation));
     mayPrecede[operation] = looked[i].growing && looked[i].grows;
@@ -35,7 +35,8 @@ void OrderBlocks::reach() {
     for (int32_t next : deferral.after[operation]) {
       if (reachedBefore[next]++ == 0)
         touched.push_back(next);
-      if (reachedBefore[next] < progress.lacks(next))
+      if (reachedBefore[next] < progress.lacks(next) ||
+          progress.reaches(peak, next))
         continue;
       OrderBlock &needed = growers[next];
       needed.clear();
@@ -83,9 +84,9 @@ std::vector<OrderBlock> OrderBlocks::deaths(int32_t operation) const {
 
 std::vector<OrderBlocks::Next> OrderBlocks::all(int64_t peak) {
   constexpr size_t mostDeaths = 8;
-  reach();
+  reach(peak);
   std::vector<Next> result;
-  for (size_t i = 0; i < reached.size(); ++i) {
+  for (size_t i = 0; i < looked.size() && looks > 0; ++i) {
     int32_t operation = reached[i];
     std::vector<OrderBlock> dying = deaths(operation);
     if (dying.size() > mostDeaths) {
@@ -111,6 +112,7 @@ std::vector<OrderBlocks::Next> OrderBlocks::all(int64_t peak) {
       result.push_back({std::move(block), look.step.net});
     }
   }
+  isIncomplete |= looks <= 0;
   for (int32_t operation : reached)
     mayPrecede[operation] = 0;
   return result;

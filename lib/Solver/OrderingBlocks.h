@@ -40,11 +40,12 @@ public:
   };
   /// All blocks with fewer than `peak` bytes live.
   std::vector<Next> all(int64_t peak);
-  /// Whether any were left out, since an operation has too many operands.
+  /// Whether any were left out, since an operation has too many operands or
+  /// there were no looks left.
   bool leftOut() const { return isIncomplete; }
 
 private:
-  void reach();
+  void reach(int64_t peak);
   std::vector<OrderBlock> deaths(int32_t operation) const;
 
   const OrderingGraph &graph;

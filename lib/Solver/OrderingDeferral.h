@@ -17,6 +17,17 @@
 
 namespace tenon::solver {
 
+/// Up to `mostExact` operations, all that can wait do. In larger problems some
+/// do not, since what has to be known of them grows with the square: those that
+/// would need more than `mostNeeded` others that wait, and those whose
+/// operands' readers are not seen to come later along a path through one of the
+/// `mostHubs` operations that are looked at.
+struct DeferralLimits {
+  size_t mostExact = 4'000;
+  size_t mostHubs = 1024;
+  size_t mostNeeded = 64;
+};
+
 struct OrderingDeferral {
   std::vector<char> waits; ///< per operation
   /// Of those that do not wait: who comes first, and what waits for it, in id
@@ -24,7 +35,8 @@ struct OrderingDeferral {
   Ranges before, needs;
   Ranges after; ///< `before` turned round
 
-  explicit OrderingDeferral(const OrderingGraph &graph);
+  explicit OrderingDeferral(const OrderingGraph &graph,
+                            const DeferralLimits &limits = {});
 };
 
 } // namespace tenon::solver

@@ -54,9 +54,10 @@ private:
 
 /// Runs chains that fit and do not grow, until nothing is left of that kind.
 void OrderSearcher::runFree() {
+  std::vector<int32_t> heads;
   for (bool any = true; any;) {
     any = false;
-    const std::vector<int32_t> heads = progress.readyOnes();
+    progress.readyBelow(peak, heads);
     for (int32_t head : heads)
       any |= !progress.hasRun(head) && runFreeChain(head);
   }
@@ -85,7 +86,8 @@ bool OrderSearcher::runFreeChain(int32_t head) {
     for (int32_t follower : deferral.after[last]) {
       if (progress.lacks(follower) != 0)
         continue;
-      if (int64_t change = progress.look(follower).net; change < least) {
+      if (int64_t change = progress.look(follower).net;
+          next < 0 ? change <= 0 : change < least) {
         least = change;
         next = follower;
       }

@@ -9,8 +9,8 @@
 //   never do (OrderingDeferral.h), else as long as they do not
 //   (OrderingBlocks.h).
 // - What fits and does not grow the live bytes runs at once; so does a chain
-//   that fits and holds least at its end. A weight's gradient and its update
-//   are one.
+//   that fits and holds least at its end. A weight's gradient, what scales it in
+//   place and its update are one.
 // - Valleys. Let the search come from a state S to a state A that holds no more
 //   than S, nor than anything in between. Any order from S can then go to A
 //   first and leave out later what it has run: after that, it holds no more

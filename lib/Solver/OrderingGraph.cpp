@@ -63,6 +63,12 @@ OrderingGraph::OrderingGraph(const OrderingProblem &problem)
   for (auto [operation, operand, result] : problem.inPlace)
     inPlace[operation].push_back(
         {operand, std::min(bytes[operand], bytes[result])});
+  leastRise = workspace;
+  for (int32_t value = 0; value < values; ++value)
+    leastRise[producer[value]] += bytes[value];
+  for (int32_t i = 0; i < operations; ++i)
+    for (const Pair &pair : inPlace[i])
+      leastRise[i] -= pair.shared;
   operands = makeRanges(operations, std::move(reads));
   results = makeRanges(operations, std::move(writes));
   users = makeRanges(values, std::move(readBy));

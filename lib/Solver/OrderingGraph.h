@@ -37,6 +37,8 @@ struct OrderingGraph {
     int64_t shared;
   };
   std::vector<std::vector<Pair>> inPlace; // per operation, empty vector if none
+  /// Per operation: while it runs, at least so much more is live than before.
+  std::vector<int64_t> leastRise;
 
   explicit OrderingGraph(const OrderingProblem &problem);
 };

@@ -25,6 +25,16 @@ OrderProgress::OrderProgress(const OrderingGraph &graph,
   }
 }
 
+void OrderProgress::readyBelow(int64_t peak,
+                               std::vector<int32_t> &result) const {
+  // To pass one over takes a fraction of a look.
+  looks -= static_cast<int64_t>(ready.size() / 16);
+  result.clear();
+  for (int32_t operation : ready)
+    if (!reaches(peak, operation))
+      result.push_back(operation);
+}
+
 bool OrderProgress::growsIn(int32_t operation, LiveBytes::Step step) const {
   int64_t made = 0;
   for (int32_t value : graph.results[operation])

@@ -49,7 +49,13 @@ public:
   bool hasRun(int32_t operation) const { return ran[operation] != 0; }
   /// Predecessors that have not run.
   int32_t lacks(int32_t operation) const { return missing[operation]; }
-  const std::vector<int32_t> &readyOnes() const { return ready; }
+  /// Those that could run next and may hold fewer than `peak` bytes meanwhile.
+  void readyBelow(int64_t peak, std::vector<int32_t> &result) const;
+  /// Whether it holds at least so many whatever has run before it, now that so
+  /// much is live.
+  bool reaches(int64_t peak, int32_t operation) const {
+    return state.live() + graph.leastRise[operation] >= peak;
+  }
   /// All that have run, in order, those that wait included.
   const std::vector<int32_t> &done() const { return order; }
   OperationSet set() const { return signature; }

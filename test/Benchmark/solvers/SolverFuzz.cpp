@@ -93,7 +93,9 @@ static Outcome fuzzSearch(uint64_t seed, int64_t most) {
                                 ? anyOrdering(size, seed % 2 == 1, seed)
                                 : anyStep(size, seed);
   const OrderingGraph graph(problem);
-  const OrderingDeferral deferral(graph);
+  // One in four as if the problem were large.
+  const OrderingDeferral deferral(graph, seed % 4 == 3 ? DeferralLimits{0, 3, 1}
+                                                       : DeferralLimits());
   std::vector<int32_t> rank(graph.operations);
   std::iota(rank.begin(), rank.end(), 0);
   int64_t best = smallestPeak(problem);
