@@ -50,6 +50,19 @@ static double percentAbove(int64_t peak, int64_t bound) {
   return 100.0 * double(peak - bound) / double(std::max<int64_t>(1, bound));
 }
 
+/// How far above the bound, and what the search has shown of what is below.
+static std::string gapOf(const OrderingSolution &solution) {
+  char text[80];
+  int length = std::snprintf(text, sizeof(text), "%.2f %%",
+                             percentAbove(solution.peak, solution.bound));
+  if (solution.searchedBound == solution.peak)
+    return text + std::string(" smallest");
+  if (solution.searchedBound > solution.bound)
+    std::snprintf(text + length, sizeof(text) - length, " searched %f",
+                  percentAbove(solution.searchedBound, solution.bound));
+  return text;
+}
+
 static int table(uint64_t first, uint64_t last) {
   std::printf("| step (blocks, seed) | dominated by | operations | given |");
   for (const OrderingPeer &peer : orderingPeers())
@@ -88,17 +101,9 @@ static int table(uint64_t first, uint64_t last) {
             std::printf(" %.2f %% |", percentAbove(peak, ours.bound));
           }
           double gap = percentAbove(ours.peak, ours.bound);
-          std::string searched;
-          if (ours.searchedBound == ours.peak)
-            searched = " smallest";
-          else if (ours.searchedBound > ours.bound)
-            searched =
-                " searched " +
-                std::to_string(percentAbove(ours.searchedBound, ours.bound));
-          std::printf(" %.2f %%%s%s | %s | %lld | %.3f |\n", gap,
-                      searched.c_str(), beaten ? " (worse)" : "",
-                      ours.method.c_str(), static_cast<long long>(ours.bound),
-                      spent);
+          std::printf(" %s%s | %s | %lld | %.3f |\n", gapOf(ours).c_str(),
+                      beaten ? " (worse)" : "", ours.method.c_str(),
+                      static_cast<long long>(ours.bound), spent);
           worse += beaten;
           aboveOne += percentAbove(ours.peak, std::max(ours.bound,
                                                        ours.searchedBound)) > 1;
@@ -125,9 +130,9 @@ static int scale(int32_t operations) {
         std::printf("false: %s\n", error->c_str());
         wrong = 1;
       }
-      std::printf("| %s, %s | %zu operations | %.3f s | %.2f %% | %s |\n",
-                  kind.name, dominated, problem.operations.size(), spent,
-                  percentAbove(ours.peak, ours.bound), ours.method.c_str());
+      std::printf("| %s, %s | %zu operations | %.3f s | %s | %s |\n", kind.name,
+                  dominated, problem.operations.size(), spent,
+                  gapOf(ours).c_str(), ours.method.c_str());
     }
   return wrong;
 }

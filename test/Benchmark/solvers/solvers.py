@@ -77,6 +77,16 @@ def percent(ours: int, bound: int) -> str:
     return f"{100 * (ours - bound) / max(1, bound):.3f} %"
 
 
+def ordering_result(cell: str) -> tuple[str, str]:
+    """The gap, and what is said of the order; OrderingBenchmark puts what the search has shown behind the gap."""
+    gap, _, proof = cell.partition(" %")
+    if "smallest" in proof:
+        proof = " (searched: none is smaller)"
+    elif "searched" in proof:
+        proof = f" (searched: none is below + {float(proof.split()[-1]):.2f} %)"
+    return f"{gap} %", f"bound + {gap} %{proof}"
+
+
 class Results:
     """Rows and times of the peer, by instance; one JSON object per line of the file, the last of a name counts."""
 
@@ -219,20 +229,15 @@ class Bench:
         rows = {}
         for line in lines[1:]:
             cells = [cell.strip() for cell in line.strip("|").split("|")]
-            peers, ours = [float(cell.removesuffix(" %")) for cell in cells[4:-4]], cells[-4]
-            gap, _, proof = ours.partition(" %")
-            if "smallest" in proof:
-                proof = " (searched: none is smaller)"
-            elif "searched" in proof:
-                proof = f" (searched: none is below + {float(proof.split()[-1]):.2f} %)"
+            peers = [float(cell.removesuffix(" %")) for cell in cells[4:-4]]
+            gap, result = ordering_result(cells[-4])
             name = f"ordering {cells[0]}, {cells[1]}, {cells[2]} operations"
-            rows[name] = Row(
-                name, f"bound + {min(peers):.2f} %", "", f"bound + {gap} %{proof}", float(cells[-1]), cells[-2], f"{gap} %"
-            )
+            rows[name] = Row(name, f"bound + {min(peers):.2f} %", "", result, float(cells[-1]), cells[-2], gap)
         for line in self.text_of("OrderingBenchmark", "scale", "100000").splitlines():
             cells = [cell.strip() for cell in line.strip("|").split("|")]
+            gap, result = ordering_result(cells[3])
             name = f"ordering {cells[0]}, {cells[1]}"
-            rows[name] = Row(name, "", "", f"bound + {cells[3]}", float(cells[2].split()[0]), "", cells[3])
+            rows[name] = Row(name, "", "", result, float(cells[2].split()[0]), "", gap)
         return rows
 
     def orderings(self) -> Iterator[Job]:
