@@ -34,6 +34,10 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
       return fullness[a] < fullness[b];
     });
   };
+  // A cut that gains nothing soon seldom does later.
+  constexpr int briefly = 60;
+  // Does not pay for a longer certificate and dearer cases.
+  auto tooLittle = [&] { return (series->bound() - graph.baseCost) / 2'000; };
   // Each time the best of a few cuts between any two, each where the step is
   // fullest.
   while (tries > 0 && series->bound() < upper) {
@@ -57,7 +61,9 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
         last = cut;
         --tries;
         auto longer = std::make_unique<Series>(*series, place, cut);
-        longer->improve(rounds, upper);
+        longer->improve(std::min(rounds, briefly), upper);
+        if (longer->bound() > series->bound() + tooLittle())
+          longer->improve(rounds, upper);
         if (!best || longer->bound() > best->bound())
           best = std::move(longer);
       }
@@ -67,9 +73,7 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
     if (!best)
       break;
     best->improve(rounds * 4, upper);
-    const int64_t gain = best->bound() - series->bound();
-    // Too little to pay for a longer certificate and dearer cases.
-    if (gain <= (series->bound() - graph.baseCost) / 2'000)
+    if (best->bound() <= series->bound() + tooLittle())
       break;
     series = std::move(best);
   }
