@@ -430,11 +430,12 @@ static std::optional<Plan> searchOn(RecomputeSolver &solver, int64_t budget,
     return true;
   };
   // A search that does not know the plan finds better ones, unless it was hard
-  // to find; only what gains goes on.
+  // to find; only what gains some of the extra cost goes on.
+  const int64_t some = (known.cost - solver.graph.baseCost) / 200;
   if (isHard) {
     if (attempt(moves / 2, 100, true))
       attempt(moves / 4, 100, true);
-  } else if (attempt(moves / 4, 2, false)) {
+  } else if (attempt(moves / 4, 2, false) && known.cost - best->cost > some) {
     attempt(moves / 4, 3, false);
     attempt(moves / 4, 4, true);
   }
