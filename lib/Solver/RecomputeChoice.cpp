@@ -1,22 +1,19 @@
 //===- RecomputeChoice.cpp - what to keep, what to compute again ----------===//
 //
-// The walk from a problem to a plan with its proof: tests that settle a budget
-// at once, the bound over the cut nodes, plans rebuilt from cuts, the local
-// search that improves them in rounds, and the frontier over many budgets,
-// which shares the lines of all cuts.
+// What a plan with its proof is made of: tests that settle a budget at once,
+// the bound over the cut nodes, plans rebuilt from cuts, the local search that
+// improves them in rounds, and the frontier over many budgets, which shares the
+// lines of all cuts. The walk for one budget is in RecomputePlain.cpp.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Solver/RecomputeChoice.h"
 
-#include "RecomputeChain.h"
-#include "RecomputeExact.h"
 #include "RecomputeRebuild.h"
 #include "RecomputeSearch.h"
 #include "RecomputeSolver.h"
 
 #include <algorithm>
-#include <future>
 #include <numeric>
 #include <tuple>
 
@@ -360,214 +357,6 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
     starts.resize(std::min(starts.size(), round.survivors));
   }
   return best;
-}
-
-static int64_t effectiveMoves(const RecomputeGraph &graph,
-                              const RecomputeOptions &options) {
-  // A move touches more stages on a longer graph.
-  double factor = std::min(1.0, 2'000.0 / double(graph.nodes + 1));
-  return int64_t(double(options.moves) * factor * factor);
-}
-
-/// The plan of a solution, if all that runs again does so before first runs.
-static std::optional<Plan> planOf(const RecomputeGraph &graph,
-                                  const RecomputeSolution &solution) {
-  Plan plan{{}, solution.cost, solution.peak};
-  int32_t stage = 0;
-  for (int32_t node : solution.order) {
-    if (node == stage)
-      ++stage;
-    else
-      plan.reruns.push_back({stage, node});
-  }
-  if (!std::is_sorted(plan.reruns.begin(), plan.reruns.end()) ||
-      orderOf(graph.nodes, plan.reruns) != solution.order)
-    return std::nullopt;
-  return plan;
-}
-
-namespace {
-/// The better bounds for a budget.
-struct Proof {
-  SeriesProof given;
-  int64_t anyOrder = 0;
-  RecomputeCertificate anyOrderCertificate;
-};
-} // namespace
-
-/// Shares nothing with the search, so that both can run at once; the bounds
-/// need not rise above `upper`.
-static Proof prove(const RecomputeProblem &problem, int64_t budget,
-                   const RecomputeOptions &options, int64_t upper) {
-  RecomputeSolver solver(problem, options);
-  BoundChoice given = solver.bound(budget, false);
-  BoundChoice any = solver.bound(budget, true);
-  Proof proof{{given.bound, solver.certificate(given, false)},
-              any.bound,
-              solver.certificate(any, true)};
-  if (proof.given.bound < upper)
-    proof.given = solver.series(budget, std::move(proof.given), upper);
-  if (proof.given.bound < upper)
-    proof.given = solver.cases(budget, std::move(proof.given), upper);
-  return proof;
-}
-
-/// Looks longer for a plan that is cheaper than `known`.
-static std::optional<Plan> searchOn(RecomputeSolver &solver, int64_t budget,
-                                    int64_t target, int64_t moves,
-                                    uint64_t seed, const Plan &known,
-                                    bool isHard) {
-  std::optional<Plan> best;
-  auto attempt = [&](int64_t share, uint64_t offset, bool goesOn) {
-    const Plan &plan = best ? *best : known;
-    if (plan.cost <= target)
-      return false;
-    std::optional<Plan> other = solver.plan(
-        budget, target, share, seed + offset, goesOn ? &plan : nullptr);
-    if (!other || other->cost >= plan.cost)
-      return false;
-    best = std::move(other);
-    return true;
-  };
-  // A search that does not know the plan finds better ones, unless it was hard
-  // to find; only what gains some of the extra cost goes on.
-  const int64_t some = (known.cost - solver.graph.baseCost) / 200;
-  if (isHard) {
-    if (attempt(moves / 2, 100, true))
-      attempt(moves / 4, 100, true);
-  } else if (attempt(moves / 4, 2, false) && known.cost - best->cost > some) {
-    attempt(moves / 4, 3, false);
-    attempt(moves / 4, 4, true);
-  }
-  return best;
-}
-
-RecomputeSolution tenon::solver::useless(RecomputeSolution solution) {
-  solution.status = RecomputeStatus::Undecided;
-  solution.message =
-      "every plan costs at least " + std::to_string(solution.bound);
-  return solution;
-}
-
-RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
-                                            int64_t budget,
-                                            const RecomputeOptions &options,
-                                            bool onlyPlan) {
-  RecomputeSolution solution;
-  solution.budget = budget;
-  RecomputeSolver solver(problem, options);
-  solution.bound = solution.anyOrderBound = solver.graph.baseCost;
-  const bool isTight = solver.everything.peak > budget;
-  // A plan of a short search says how much more the bounds can gain. Where a
-  // short one finds none, a long one comes first: bounds are of no use without
-  // a plan.
-  const int64_t moves = effectiveMoves(solver.graph, options);
-  std::optional<Plan> plan;
-  bool isHard = false;
-  if (options.known)
-    plan = planOf(solver.graph, *options.known);
-  if (plan) {
-    solution.bound = options.known->bound;
-    solution.certificate = options.known->certificate;
-    solver.movesUsed = options.known->movesUsed;
-  } else {
-    if (solver.provedInfeasible(budget, solution)) {
-      solution.status = RecomputeStatus::Infeasible;
-      return solution;
-    }
-    if (isTight) {
-      BoundChoice given = solver.bound(budget, false);
-      solution.bound = given.bound;
-      solution.certificate = solver.certificate(given, false);
-    }
-    if (solution.bound >= options.useless)
-      return useless(std::move(solution));
-    plan = solver.plan(budget, solution.bound, moves / 16, options.seed + 1,
-                       nullptr);
-    if (!plan)
-      plan = solver.plan(budget, solution.bound, moves / 4, options.seed,
-                         nullptr, /*any=*/true);
-    isHard = !plan && !options.quick;
-    if (isHard)
-      plan = solver.plan(budget, solution.bound, moves, options.seed, nullptr);
-  }
-  auto nearEnough = [&](int64_t bound) {
-    const auto base = double(solver.graph.baseCost);
-    return bound +
-           int64_t(options.nearEnough * (double(bound) - base + 0.01 * base));
-  };
-  if (plan && isTight && !options.quick && onlyPlan && !isHard) {
-    if (auto better = searchOn(solver, budget, nearEnough(solution.bound),
-                               moves, options.seed, *plan, isHard))
-      plan = std::move(better);
-  } else if (plan && isTight && !options.quick && !onlyPlan) {
-    const int64_t movesBefore = solver.movesUsed;
-    std::future<Proof> proof = std::async(
-        options.parallel ? std::launch::async : std::launch::deferred, [&] {
-          Proof found = prove(problem, budget, options, plan->cost);
-          // Then no other plan is needed, whatever the search finds.
-          solver.isStopped = plan->cost <= nearEnough(found.given.bound);
-          return found;
-        });
-    if (!options.parallel)
-      proof.wait();
-    std::optional<Plan> better;
-    if (!solver.isStopped)
-      better = searchOn(solver, budget, nearEnough(solution.bound), moves,
-                        options.seed, *plan, isHard);
-    Proof found = proof.get();
-    solution.bound = found.given.bound;
-    solution.certificate = std::move(found.given.certificate);
-    solution.anyOrderBound = found.anyOrder;
-    solution.anyOrderCertificate = std::move(found.anyOrderCertificate);
-    if (solver.isStopped)
-      solver.movesUsed = movesBefore;
-    else if (better)
-      plan = std::move(better);
-  }
-  solution.movesUsed = solver.movesUsed;
-  if (plan) {
-    solution.order = orderOf(solver.graph.nodes, plan->reruns);
-    solution.cost = plan->cost;
-    solution.peak = plan->peak;
-  }
-  std::vector<int32_t> chain =
-      plan && plan->cost <= solution.bound
-          ? std::vector<int32_t>()
-          : planChain(solver.graph, budget, options.moves);
-  if (!chain.empty()) {
-    RecomputeMeasure found = measure(solver.graph, chain);
-    if (found.peak <= budget && (!plan || found.cost < plan->cost)) {
-      solution.order = std::move(chain);
-      solution.cost = found.cost;
-      solution.peak = found.peak;
-      plan = Plan{{}, found.cost, found.peak};
-    }
-  }
-  if (canSearchExactly(solver.graph) &&
-      (!plan || plan->cost > solution.bound)) {
-    int64_t states = options.moves;
-    std::vector<int32_t> order = searchExactly(
-        solver.graph, {}, budget, plan ? plan->cost : INT64_MAX / 2, states);
-    solution.movesUsed += options.moves - states;
-    if (!order.empty()) {
-      // The search does not know what depends on other runs.
-      RecomputeMeasure found = measure(solver.graph, order);
-      if (found.peak <= budget) {
-        solution.order = std::move(order);
-        solution.cost = found.cost;
-        solution.peak = found.peak;
-      }
-    }
-  }
-  if (solution.order.empty() && solver.graph.nodes > 0) {
-    solution.status = RecomputeStatus::Undecided;
-    solution.message =
-        "no plan found within " + std::to_string(options.moves) + " moves";
-    return solution;
-  }
-  solution.status = RecomputeStatus::Solved;
-  return solution;
 }
 
 RecomputeSolution

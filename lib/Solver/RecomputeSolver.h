@@ -95,6 +95,9 @@ private:
   int64_t flows;
 };
 
+/// The moves for a graph of this size.
+int64_t effectiveMoves(const RecomputeGraph &graph,
+                       const RecomputeOptions &options);
 /// Says that no plan is worth being looked for.
 RecomputeSolution useless(RecomputeSolution solution);
 
