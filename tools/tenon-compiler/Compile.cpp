@@ -67,7 +67,7 @@ int tool::runCompile(Arguments arguments, Modules *) {
   parser.text("remarks", options.remarks, "REGEX",
               "print what passes did and declined, by their flags; .* for all");
   parser.number("threads", threads, "N",
-                "threads for code generation (all processors)");
+                "threads for planning and code generation (all processors)");
   parser.flag("fuse", options.fuse,
               "merge operations into kernels (default); --fuse=false does not");
   parser.flag("verify-forms", options.verifyForms,

@@ -57,7 +57,7 @@ struct CompileOptions {
   /// says, else true.
   std::optional<bool> fuse;
   bool verifyForms = false; // check the contract after every stage
-  unsigned threads = 0;     // for code generation; 0 for all
+  unsigned threads = 0;     // for planning and kernels; 0 for all
 };
 
 /// One line of the compilation's progress, for people.
