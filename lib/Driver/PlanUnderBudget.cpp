@@ -71,6 +71,17 @@ static void packAgain(PlannedStep &plan) {
     readBytes(plan);
 }
 
+std::vector<int32_t> BudgetPlanner::startFor(int64_t liveBytes) const {
+  auto rank = [&](const Start &start) {
+    bool fits = start.livePeak <= liveBytes;
+    return std::pair(!fits, fits ? start.nanoseconds : start.livePeak);
+  };
+  auto best = llvm::min_element(starts, [&](const Start &a, const Start &b) {
+    return rank(a) < rank(b);
+  });
+  return best == starts.end() ? std::vector<int32_t>() : best->order;
+}
+
 std::optional<PlannedStep>
 BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
                     const solver::RecomputeSolution *known) {
@@ -81,6 +92,7 @@ BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
   if (effort == Effort::least)
     options.moves /= 10;
   options.known = known;
+  options.start = startFor(liveBytes);
   options.useless = nanoseconds;
   options.parallel = parallel;
   PlannedStep result;
@@ -106,6 +118,9 @@ BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
   result.baseNanoseconds = model->problem().baseCost();
   result.nanoseconds = result.solution.cost;
   result.boundNanoseconds = result.solution.bound;
+  if (result.nanoseconds > result.baseNanoseconds)
+    starts.push_back(
+        {result.livePeak, result.nanoseconds, result.solution.order});
   if (isCollecting)
     found.push_back(copyOf(result));
   return result;
@@ -183,9 +198,11 @@ void BudgetPlanner::descend(int64_t liveBytes) {
                       std::max<int64_t>(precise / 10, 1), precise);
   };
   for (Effort effort : {Effort::least, Effort::quick}) {
+    // A plan that is known leads to one with somewhat fewer bytes.
+    const int64_t finer = effort == Effort::least ? 1 : 4;
     // Longer and longer steps down, then bisection.
     int64_t without = 0, step = precise;
-    while (with - without > precision()) {
+    while (finer * (with - without) > precision()) {
       int64_t middle = without ? without + (with - without) / 2
                                : std::max(with - step, with / 2);
       step *= 2;

@@ -124,7 +124,7 @@ public:
 
 private:
   static constexpr int mostRounds = 4;
-  static constexpr int64_t neighbours = 9;
+  static constexpr int64_t neighbours = 5;
 
   /// Does what no budget changes, once.
   bool order();
@@ -134,11 +134,20 @@ private:
   plan(int64_t liveBytes, Effort effort, int64_t nanoseconds = noLimit,
        const solver::RecomputeSolution *known = nullptr);
 
+  /// Of the plans so far the order of the cheapest that fits, or else of the
+  /// smallest; empty without any.
+  std::vector<int32_t> startFor(int64_t liveBytes) const;
+
   mlir::ModuleOp grouped;
   bool parallel;
   mlir::OwningOpRef<mlir::ModuleOp> ordered;     // once order() ran
   std::unique_ptr<memory::RecomputeModel> model; // of `ordered`
   std::optional<PlannedStep> everything;         // once keepEverything() ran
+  struct Start {
+    int64_t livePeak, nanoseconds;
+    std::vector<int32_t> order;
+  };
+  std::vector<Start> starts; // the plans so far that compute anything again
   bool isCollecting = false;
   std::vector<PlannedStep> found; // while collecting
 };

@@ -278,7 +278,10 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
     return best;
   // Seeds that do not fit are made to, value by value: the cut as it is, and
   // keeping everything.
-  for (const Reruns &seed : {seeds.front(), everything.reruns}) {
+  std::vector<Reruns> tight = {seeds.front(), everything.reruns};
+  if (hint && hint->peak > budget)
+    tight.insert(tight.begin(), hint->reruns);
+  for (const Reruns &seed : tight) {
     PlanSearch search(graph, budget, firstSeed);
     search.load(seed);
     movesUsed += search.relieve(moves / 8, 64);

@@ -23,21 +23,27 @@ int64_t tenon::solver::effectiveMoves(const RecomputeGraph &graph,
   return int64_t(double(options.moves) * factor * factor);
 }
 
-/// The plan of a solution, if all that runs again does so before first runs.
+/// The plan of an order, if it is one of repetitions alone.
 static std::optional<Plan> planOf(const RecomputeGraph &graph,
-                                  const RecomputeSolution &solution) {
-  Plan plan{{}, solution.cost, solution.peak};
+                                  std::span<const int32_t> order) {
+  Reruns reruns;
   int32_t stage = 0;
-  for (int32_t node : solution.order) {
+  for (int32_t node : order) {
+    if (node < 0 || node > stage || stage >= graph.nodes)
+      return std::nullopt;
     if (node == stage)
       ++stage;
+    else if (graph.pinned[node])
+      return std::nullopt;
     else
-      plan.reruns.push_back({stage, node});
+      reruns.push_back({stage, node});
   }
-  if (!std::is_sorted(plan.reruns.begin(), plan.reruns.end()) ||
-      orderOf(graph.nodes, plan.reruns) != solution.order)
+  if (stage < graph.nodes)
     return std::nullopt;
-  return plan;
+  std::sort(reruns.begin(), reruns.end());
+  reruns.erase(std::unique(reruns.begin(), reruns.end()), reruns.end());
+  RecomputeMeasure found = measure(graph, orderOf(graph.nodes, reruns));
+  return Plan{std::move(reruns), found.cost, found.peak};
 }
 
 namespace {
@@ -119,8 +125,8 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   std::optional<Plan> plan;
   bool isHard = false;
   if (options.known)
-    plan = planOf(solver.graph, *options.known);
-  if (plan) {
+    plan = planOf(solver.graph, options.known->order);
+  if (plan && plan->peak <= budget && plan->cost <= options.known->cost) {
     solution.bound = options.known->bound;
     solution.certificate = options.known->certificate;
     solver.movesUsed = options.known->movesUsed;
@@ -138,9 +144,12 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
       return useless(std::move(solution));
     plan = solver.plan(budget, solution.bound, moves / 16, options.seed + 1,
                        nullptr);
+    const std::optional<Plan> start = planOf(solver.graph, options.start);
+    if (start && start->peak <= budget && (!plan || start->cost < plan->cost))
+      plan = start;
     if (!plan)
       plan = solver.plan(budget, solution.bound, moves / 4, options.seed,
-                         nullptr, /*any=*/true);
+                         start ? &*start : nullptr, /*any=*/true);
     isHard = !plan && !options.quick;
     if (isHard)
       plan = solver.plan(budget, solution.bound, moves, options.seed, nullptr);

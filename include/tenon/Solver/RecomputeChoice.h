@@ -248,6 +248,10 @@ struct RecomputeOptions {
   int64_t useless = std::numeric_limits<int64_t>::max();
   /// Search and proof run side by side; the result is the same.
   bool parallel = false;
+  /// The order of a plan for the same problem and another budget, or empty: the
+  /// plan that comes out costs no more where this one fits, and is looked for
+  /// from it where none is found otherwise. Only without variants and loops.
+  std::vector<int32_t> start;
 };
 
 enum class RecomputeStatus {

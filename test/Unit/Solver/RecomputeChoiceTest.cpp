@@ -662,6 +662,32 @@ TEST(RecomputeChoice, NothingIsLookedForThatIsUseless) {
   EXPECT_TRUE(none.order.empty());
 }
 
+TEST(RecomputeChoice, AKnownPlanIsAStart) {
+  // A plan for fewer bytes fits in more, and the result is never dearer, also
+  // where almost nothing may be searched; what is no order is left alone.
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    RecomputeProblem problem = anyKind(24, 0.1, 3 * seed + seed % 2);
+    RecomputeOptions options;
+    options.moves = 20'000;
+    int64_t peak = solveRecompute(problem, int64_t(1) << 40, options).peak;
+    RecomputeSolution known = solveRecompute(problem, peak * 4 / 5, options);
+    if (known.status != RecomputeStatus::Solved)
+      continue;
+    options.moves = 10;
+    options.start = known.order;
+    RecomputeSolution solution =
+        solveRecompute(problem, peak * 9 / 10, options);
+    ASSERT_EQ(solution.status, RecomputeStatus::Solved) << seed;
+    EXPECT_LE(solution.cost, known.cost) << seed;
+    EXPECT_EQ(checkRecompute(problem, solution), std::nullopt) << seed;
+    options.start = {2, 1, 0};
+    EXPECT_EQ(checkRecompute(problem,
+                             solveRecompute(problem, peak * 9 / 10, options)),
+              std::nullopt)
+        << seed;
+  }
+}
+
 TEST(RecomputeChoice, SameSeedSamePlan) {
   RecomputeProblem problem = inception(4, 1);
   int64_t peak = solveRecompute(problem, int64_t(1) << 40).peak;
