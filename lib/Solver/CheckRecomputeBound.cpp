@@ -38,45 +38,53 @@ static void markSides(const Tables &tables, int32_t cut, bool anyOrder,
 
 namespace {
 using Case = RecomputeCertificate::Case;
+using Part = RecomputeCertificate::Part;
+using Prices = std::vector<RecomputeCertificate::ValueFlow>;
 
-/// One cut of a certificate as the checker sees it, and the nodes and values
-/// around it.
-struct CutClaim {
+/// A cut and the time from it to the next, as the checker sees it.
+struct Window {
   int32_t cut;
-  int32_t until; // the last node it looks at
-  int64_t numerator;
+  int32_t until;            // the last node it looks at
+  const Prices *prices;     // what holding a value costs on top, or none
+  const Prices *nextPrices; // what having it earns: the next cut's, or none
+  bool isFirst, isLast;     // of the series
+};
+/// What is claimed of a window, by itself or in a case.
+struct FlowClaim {
+  int64_t numerator, unit;
   const std::vector<RecomputeCertificate::ValueFlow> &valueFlows;
   const std::vector<RecomputeCertificate::EdgeFlow> &edgeFlows;
-  const std::vector<Case> &cases;
-  bool isFirst = true, isLast = true;
 };
 struct CutSides {
   std::vector<char> before, after, present;
-  /// Per value: what holding it costs on top, and what having it earns.
-  std::vector<Wide> prices, nextPrices;
 };
 /// Numbers of the whole certificate.
 struct Scales {
   int64_t budget;
-  bool heldBytes;
+  bool heldBytes, anyOrder;
   Wide scale, transferPrice;
 };
 /// Limits of one cut, per value or node; -1: none.
 struct CutLimits {
   std::vector<Wide> hold, read, run;
 };
-/// A node that is known to run again after the cut, or a value that is known to
+/// A node that is known to run again after a cut, or a value that is known to
 /// be held there; or not to. The other one is -1.
 struct KnownFact {
-  int32_t node, value;
+  int32_t node, value, cut;
   bool holds;
 };
 } // namespace
 
+static bool isRead(const Tables &tables, int32_t value, int32_t node) {
+  std::span<const int32_t> reads = tables.reads[node];
+  return std::find(reads.begin(), reads.end(), value) != reads.end();
+}
+
 /// Checks that the flow of one cut respects its limits and is conserved, and
 /// adds it up.
 static std::optional<std::string>
-evaluateFlows(const Tables &tables, const CutClaim &claim,
+evaluateFlows(const Tables &tables, const FlowClaim &claim,
               const CutSides &sides, const CutLimits &limits, Wide &flow) {
   const std::vector<char> &before = sides.before, &present = sides.present;
   const RecomputeProblem &problem = tables.problem;
@@ -103,9 +111,7 @@ evaluateFlows(const Tables &tables, const CutClaim &claim,
     if (value < 0 || value >= problem.valueCount() || consumer < 0 ||
         consumer >= tables.nodes)
       return name + " does not exist";
-    std::span<const int32_t> reads = tables.reads[consumer];
-    if (std::find(reads.begin(), reads.end(), value) == reads.end() ||
-        !before[consumer] || present[value])
+    if (!isRead(tables, value, consumer) || !before[consumer] || present[value])
       return name + " is not in the network";
     if (amount < 0)
       return std::string("certificate: negative flow");
@@ -159,35 +165,89 @@ static Wide leastHold(const Tables &tables, int32_t value, Wide price,
   return rows;
 }
 
-/// The overhead that the flow of one cut proves, given what is known; `flow` is
-/// its part alone.
+/// Bytes as they count against `room` in whole units. Of values that are held
+/// whole or not at all, those that fit in the room fit in the rounded room once
+/// they are rounded: the function is superadditive (mixed-integer rounding).
+static Wide rounded(Wide bytes, Wide unit, Wide room) {
+  const auto rest = [&](Wide number) {
+    return ((number % unit) + unit) % unit;
+  };
+  return (bytes - rest(bytes)) / unit * (unit - rest(room)) +
+         std::max<Wide>(0, rest(bytes) - rest(room));
+}
+
+/// The prices of a cut per value, which only values that wait at this cut and
+/// at the one before have.
+static std::optional<std::string> readPrices(const Tables &tables,
+                                             const Window &window, int32_t next,
+                                             std::vector<Wide> &prices) {
+  prices.assign(tables.problem.valueCount(), 0);
+  if (!window.nextPrices)
+    return std::nullopt;
+  for (auto [value, amount] : *window.nextPrices) {
+    if (value < 0 || value >= tables.problem.valueCount() || amount < 0 ||
+        prices[value] != 0 || tables.problem.producer(value) >= window.cut ||
+        isRead(tables, value, window.cut) || isRead(tables, value, next))
+      return "certificate: value " + std::to_string(value) +
+             " cannot have this price";
+    prices[value] = amount;
+  }
+  return std::nullopt;
+}
+
+/// The overhead that the flow of one window proves, given what is known; `flow`
+/// is its part alone.
 static std::optional<std::string>
-evaluateCut(const Tables &tables, const Scales &scales, const CutClaim &claim,
-            const CutSides &sides, const std::vector<KnownFact> &known,
-            Wide &overhead, Wide &flow) {
+evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
+               const FlowClaim &claim, const std::vector<KnownFact> &known,
+               Wide &overhead, Wide &flow) {
   const RecomputeProblem &problem = tables.problem;
   const Wide scale = scales.scale, transferPrice = scales.transferPrice;
   if (claim.numerator < 0)
     return std::string("certificate: the multiplier is negative");
+  const bool isRounded = claim.unit != 1;
+  if (claim.unit < 1 ||
+      (isRounded && (scales.heldBytes || problem.hasChoices())))
+    return "certificate: the unit " + std::to_string(claim.unit) +
+           " is below 1, or not of a bound without variants and loops";
+  const Wide room = Wide(scales.budget) - tables.runBytes(window.cut);
+  CutSides sides;
+  markSides(tables, window.cut, scales.anyOrder, sides.before, sides.after);
+  std::fill(sides.after.begin() + window.until + 1, sides.after.end(), 0);
+  sides.present.assign(problem.valueCount(), 0);
+  for (int32_t value : tables.reads[window.cut])
+    sides.present[value] = 1;
+  // What the next cut charges for holding, this one earns.
+  std::vector<Wide> nextPrices;
+  if (auto error = readPrices(tables, window, window.until, nextPrices))
+    return error;
   // Who runs again after the cut reads there.
   std::vector<char> reads = sides.after;
   for (const KnownFact &fact : known)
-    if (fact.node >= 0 && fact.holds)
+    if (fact.cut == window.cut && fact.node >= 0 && fact.holds)
       reads[fact.node] = 1;
   // A row or a save counts once in a series: at the first cut. A load surely
   // runs in the window that reads its value.
-  const Wide once = scales.heldBytes || !claim.isFirst ? 0 : scale;
+  const Wide once = scales.heldBytes || !window.isFirst ? 0 : scale;
   CutLimits limits;
   for (int32_t value = 0; value < problem.valueCount(); ++value) {
     bool needed = false;
     for (int32_t node : tables.consumers[value])
       needed |= reads[node] != 0;
-    bool loads = !scales.heldBytes && (needed || claim.isLast);
-    limits.hold.push_back(leastHold(tables, value, claim.numerator, once,
-                                    loads ? scale : 0, transferPrice) +
-                          sides.prices[value]);
-    limits.read.push_back(needed ? -1 : sides.nextPrices[value]);
+    bool loads = !scales.heldBytes && (needed || window.isLast);
+    limits.hold.push_back(
+        isRounded
+            ? claim.numerator * rounded(tables.sizes[value], claim.unit, room)
+            : leastHold(tables, value, claim.numerator, once, loads ? scale : 0,
+                        transferPrice));
+    limits.read.push_back(needed ? -1 : nextPrices[value]);
   }
+  overhead = 0;
+  for (Wide price : nextPrices)
+    overhead -= price;
+  if (window.prices)
+    for (auto [value, amount] : *window.prices)
+      limits.hold[value] += amount;
   for (int32_t node = 0; node < tables.nodes; ++node)
     limits.run.push_back(problem.runsOnce(node) ? -1
                          : scales.heldBytes ? 0
@@ -195,58 +255,128 @@ evaluateCut(const Tables &tables, const Scales &scales, const CutClaim &claim,
                                                   tables.runCost(node, false));
   // What is known to be is paid for whatever reads it; what is known not to be
   // absorbs any flow.
-  overhead = 0;
-  for (auto [node, value, holds] : known) {
+  for (auto [node, value, cut, holds] : known) {
+    if (cut != window.cut)
+      continue;
     Wide &limit = node >= 0 ? limits.run[node] : limits.hold[value];
     overhead += holds ? limit : 0;
     limit = holds ? 0 : -1;
   }
   if (auto error = evaluateFlows(tables, claim, sides, limits, flow))
     return error;
-  overhead += flow + tables.workingSet(claim.cut, claim.numerator, once) -
-              Wide(claim.numerator) * scales.budget;
+  overhead += flow;
+  overhead -= isRounded
+                  ? claim.numerator * rounded(room, claim.unit, room)
+                  : Wide(claim.numerator) * scales.budget -
+                        tables.workingSet(window.cut, claim.numerator, once);
+  // What the engine can bring back while the nodes that may still be to come
+  // run; reruns and loads give it more time, so they are charged less above.
+  for (int32_t node = 0; transferPrice > 0 && node < tables.nodes; ++node)
+    if (!sides.before[node])
+      overhead -= transferPrice * tables.runCost(node, true);
+  return std::nullopt;
+}
+
+/// The overhead that one case proves of a window and those joined to it.
+static std::optional<std::string>
+evaluateCase(const Tables &tables, const Scales &scales, const Window &whole,
+             const Case &one, const std::vector<KnownFact> &known,
+             Wide &overhead) {
+  overhead = 0;
+  Window window = whole;
+  FlowClaim claim = {one.numerator, one.unit, one.valueFlows, one.edgeFlows};
+  for (size_t i = 0; i <= one.joined.size(); ++i) {
+    const Part *next = i < one.joined.size() ? &one.joined[i] : nullptr;
+    window.until = next ? next->cut : whole.until;
+    window.nextPrices = next ? &next->prices : whole.nextPrices;
+    window.isLast = !next && whole.isLast;
+    Wide found = 0, flow = 0;
+    auto error =
+        i == 0
+            ? evaluateWindow(tables, scales, window, claim, known, found, flow)
+            : evaluateWindow(
+                  tables, scales, window,
+                  {one.joined[i - 1].numerator, one.joined[i - 1].unit,
+                   one.joined[i - 1].valueFlows, one.joined[i - 1].edgeFlows},
+                  known, found, flow);
+    if (error)
+      return error;
+    overhead += found;
+    if (next) {
+      window.cut = next->cut;
+      window.prices = &next->prices;
+      window.isFirst = false;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The cuts of a group: the one that has the cases, and those joined to it.
+static std::optional<std::string> groupCuts(const Window &whole,
+                                            const std::vector<Case> &cases,
+                                            std::vector<int32_t> &cuts) {
+  cuts = {whole.cut};
+  bool any = false;
+  for (const Case &one : cases) {
+    if (one.split >= 0 || one.held >= 0)
+      continue;
+    for (size_t i = 0; !any && i < one.joined.size(); ++i) {
+      if (one.joined[i].cut <= cuts.back() || one.joined[i].cut >= whole.until)
+        return "certificate: cut node " + std::to_string(one.joined[i].cut) +
+               " cannot be joined to " + std::to_string(cuts.back());
+      cuts.push_back(one.joined[i].cut);
+    }
+    any = true;
+    bool same = one.joined.size() + 1 == cuts.size();
+    for (size_t i = 0; same && i < one.joined.size(); ++i)
+      same = one.joined[i].cut == cuts[i + 1];
+    if (!same)
+      return std::string("certificate: cases with other joined cuts");
+  }
   return std::nullopt;
 }
 
 /// The least overhead that the cases of one cut prove; none may be missing.
 static std::optional<std::string>
-evaluateCases(const Tables &tables, const Scales &scales, const CutClaim &claim,
-              const CutSides &sides, Wide &overhead) {
+evaluateCases(const Tables &tables, const Scales &scales, const Window &window,
+              const std::vector<Case> &cases, Wide &overhead) {
   const RecomputeProblem &problem = tables.problem;
+  std::vector<int32_t> cuts;
+  if (auto error = groupCuts(window, cases, cuts))
+    return error;
   // The way down to the present case, and of each fact on it, whether its
   // second case has begun.
   std::vector<KnownFact> known;
   bool done = false, any = false;
-  for (const Case &one : claim.cases) {
+  for (const Case &one : cases) {
     if (done)
       return std::string("certificate: cases follow the last one");
     if (one.split >= 0 || one.held >= 0) {
+      const int32_t cut = one.at < 0 ? window.cut : one.at;
       if (one.split >= 0 && one.held >= 0)
         return std::string("certificate: a node and a value are split at once");
-      if (one.split >= 0 &&
-          (one.split >= claim.cut || problem.runsOnce(one.split)))
+      if (std::find(cuts.begin(), cuts.end(), cut) == cuts.end())
+        return "certificate: node " + std::to_string(cut) +
+               " is not a cut of these cases";
+      if (one.split >= 0 && (one.split >= cut || problem.runsOnce(one.split)))
         return "certificate: node " + std::to_string(one.split) +
                " cannot run again after the cut";
-      if (one.held >= 0 && (one.held >= problem.valueCount() ||
-                            !sides.before[problem.producer(one.held)] ||
-                            sides.present[one.held]))
+      if (one.held >= 0 &&
+          (one.held >= problem.valueCount() ||
+           problem.producer(one.held) >= cut || isRead(tables, one.held, cut)))
         return "certificate: value " + std::to_string(one.held) +
                " is not in the network";
       for (const KnownFact &fact : known)
-        if (fact.node == one.split && fact.value == one.held)
+        if (fact.node == one.split && fact.value == one.held && fact.cut == cut)
           return "certificate: " +
                  (one.split >= 0 ? "node " + std::to_string(one.split)
                                  : "value " + std::to_string(one.held)) +
                  " is split in a case of its own";
-      known.push_back({one.split, one.held, true});
+      known.push_back({one.split, one.held, cut, true});
       continue;
     }
-    const CutClaim leaf = {claim.cut,      claim.until,   one.numerator,
-                           one.valueFlows, one.edgeFlows, claim.cases,
-                           claim.isFirst,  claim.isLast};
-    Wide found = 0, flow = 0;
-    if (auto error =
-            evaluateCut(tables, scales, leaf, sides, known, found, flow))
+    Wide found = 0;
+    if (auto error = evaluateCase(tables, scales, window, one, known, found))
       return error;
     overhead = any ? std::min(overhead, found) : found;
     any = true;
@@ -267,7 +397,6 @@ evaluateCases(const Tables &tables, const Scales &scales, const CutClaim &claim,
 static std::optional<std::string>
 evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
              const RecomputeCertificate &certificate, Wide &proved) {
-  const RecomputeProblem &problem = tables.problem;
   const bool heldBytes = certificate.kind == Kind::HeldBytes;
   const Wide scale = certificate.denominator;
   if (scale <= 0)
@@ -283,72 +412,52 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
     return std::string("certificate: the price of transfers is not between 0 "
                        "and 1, or not of a single cut");
 
-  std::vector<CutClaim> claims;
-  auto claim = [&](const auto &cut) {
-    claims.push_back({cut.cut, tables.nodes - 1, cut.numerator, cut.valueFlows,
-                      cut.edgeFlows, cut.cases, claims.empty(), true});
+  struct Claim {
+    Window window;
+    FlowClaim flows;
+    const std::vector<Case> &cases;
   };
-  claim(certificate);
+  std::vector<Claim> claims;
+  auto claim = [&](const auto &cut, const Prices *prices) {
+    claims.push_back(
+        {{cut.cut, tables.nodes - 1, prices, nullptr, claims.empty(), true},
+         {cut.numerator, cut.unit, cut.valueFlows, cut.edgeFlows},
+         cut.cases});
+  };
+  claim(certificate, nullptr);
   for (const RecomputeCertificate::Cut &cut : certificate.later) {
-    claims.back().until = cut.cut;
-    claims.back().isLast = false;
-    claim(cut);
+    claims.back().window.until = cut.cut;
+    claims.back().window.nextPrices = &cut.prices;
+    claims.back().window.isLast = false;
+    claim(cut, &cut.prices);
   }
   for (size_t i = 0; i < claims.size(); ++i) {
-    int32_t cut = claims[i].cut;
+    int32_t cut = claims[i].window.cut;
     if (cut < 0 || cut >= tables.nodes)
       return "certificate: cut node " + std::to_string(cut) + " does not exist";
-    if (i > 0 && cut <= claims[i - 1].cut)
+    if (i > 0 && cut <= claims[i - 1].window.cut)
       return "certificate: cut node " + std::to_string(cut) + " follows " +
-             std::to_string(claims[i - 1].cut);
+             std::to_string(claims[i - 1].window.cut);
     if (!claims[i].cases.empty() &&
         (certificate.kind != Kind::GivenOrder || transferPrice != 0))
       return std::string("certificate: only cuts of the given order have "
                          "cases");
   }
 
-  const Scales scales = {budget, heldBytes, scale, transferPrice};
-  Wide overhead = 0, flow = 0, room = 0;
-  CutSides sides;
-  sides.prices.assign(problem.valueCount(), 0);
-  for (size_t i = 0; i < claims.size(); ++i) {
-    const CutClaim &claim = claims[i];
-    markSides(tables, claim.cut, anyOrder, sides.before, sides.after);
-    std::fill(sides.after.begin() + claim.until + 1, sides.after.end(), 0);
-    sides.present.assign(problem.valueCount(), 0);
-    for (int32_t value : tables.reads[claim.cut])
-      sides.present[value] = 1;
-    // What the next cut charges for holding, this one earns.
-    sides.nextPrices.assign(problem.valueCount(), 0);
-    if (i < certificate.later.size()) {
-      std::span<const int32_t> next = tables.reads[claims[i + 1].cut];
-      for (auto [value, amount] : certificate.later[i].prices) {
-        if (value < 0 || value >= problem.valueCount() || amount < 0 ||
-            sides.nextPrices[value] != 0 ||
-            !sides.before[problem.producer(value)] || sides.present[value] ||
-            std::find(next.begin(), next.end(), value) != next.end())
-          return "certificate: value " + std::to_string(value) +
-                 " cannot have this price";
-        sides.nextPrices[value] = amount;
-        overhead -= amount;
-      }
-    }
+  const Scales scales = {budget, heldBytes, anyOrder, scale, transferPrice};
+  Wide overhead = 0, flow = 0;
+  for (const auto &[window, flows, cases] : claims) {
     Wide found = 0;
     auto error =
-        claim.cases.empty()
-            ? evaluateCut(tables, scales, claim, sides, {}, found, flow)
-            : evaluateCases(tables, scales, claim, sides, found);
+        cases.empty()
+            ? evaluateWindow(tables, scales, window, flows, {}, found, flow)
+            : evaluateCases(tables, scales, window, cases, found);
     if (error)
       return error;
     overhead += found;
-    room = Wide(budget) - tables.workingSet(claim.cut, 1, 0);
-    // What the engine can bring back while the nodes that may still be to come
-    // run; reruns and loads give it more time, so they are charged less above.
-    for (int32_t node = 0; transferPrice > 0 && node < tables.nodes; ++node)
-      if (!sides.before[node])
-        overhead -= transferPrice * tables.runCost(node, true);
-    sides.prices.swap(sides.nextPrices);
   }
+  const Wide room =
+      Wide(budget) - tables.workingSet(claims.back().window.cut, 1, 0);
   if (heldBytes) {
     if (flow <= room)
       return "certificate: " + number(flow) + " bytes must be held and " +

@@ -178,7 +178,10 @@ SeriesProof RecomputeSolver::cases(int64_t budget, SeriesProof known,
   for (size_t i = 0; i < ranked.size() && i < 4; ++i)
     cuts.push_back(ranked[i].second);
   int64_t most = std::clamp<int64_t>(800'000 / (graph.nodes + 1), 0, 8'000);
-  return improveByCases(graph, budget, cuts, std::move(known), upper, most);
+  int64_t mostJoined =
+      std::clamp<int64_t>(15'000'000 / (graph.nodes + 1), 0, 60'000);
+  return improveByCases(graph, budget, keepAll, cuts, std::move(known), upper,
+                        most, mostJoined);
 }
 
 void RecomputeSolver::narrow(int64_t budget, size_t count) {

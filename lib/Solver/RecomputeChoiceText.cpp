@@ -482,6 +482,8 @@ static void printCertificate(std::string &text, const std::string &prefix,
     text += "\n";
   };
   auto flows = [&](const auto &cut) {
+    if (cut.unit != 1)
+      line("unit", {cut.unit});
     for (auto [value, amount] : cut.valueFlows)
       line("value", {value, amount});
     for (auto [value, consumer, amount] : cut.edgeFlows)
@@ -498,24 +500,30 @@ static void printCertificate(std::string &text, const std::string &prefix,
   line("multiplier", {certificate.numerator, certificate.denominator});
   if (certificate.transferNumerator != 0)
     line("transfer-price", {certificate.transferNumerator});
+  auto part = [&](const char *field, const RecomputeCertificate::Part &cut) {
+    line(field, {cut.cut, cut.numerator});
+    for (auto [value, amount] : cut.prices)
+      line("price", {value, amount});
+    flows(cut);
+  };
   auto cases = [&](const auto &cut) {
     for (const RecomputeCertificate::Case &one : cut.cases) {
-      if (one.split >= 0)
-        line("split", {one.split});
-      else if (one.held >= 0)
-        line("held", {one.held});
-      else
-        line("case", {one.numerator});
+      if (one.split >= 0 || one.held >= 0) {
+        const char *field = one.split >= 0 ? "split" : "held";
+        int32_t item = one.split >= 0 ? one.split : one.held;
+        one.at < 0 ? line(field, {item}) : line(field, {item, one.at});
+        continue;
+      }
+      line("case", {one.numerator});
       flows(one);
+      for (const RecomputeCertificate::Part &joined : one.joined)
+        part("joined-cut", joined);
     }
   };
   flows(certificate);
   cases(certificate);
   for (const RecomputeCertificate::Cut &cut : certificate.later) {
-    line("next-cut", {cut.cut, cut.numerator});
-    for (auto [value, amount] : cut.prices)
-      line("price", {value, amount});
-    flows(cut);
+    part("next-cut", cut);
     cases(cut);
   }
 }
@@ -577,20 +585,27 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
       }
     return lines.error("unknown kind of certificate '" + lines.word() + "'");
   }
-  // What follows a next cut, or a case, belongs to it.
+  // What follows a next cut, a case or a joined cut belongs to it.
   RecomputeCertificate::Cut *later =
       certificate->later.empty() ? nullptr : &certificate->later.back();
   auto &cases = later ? later->cases : certificate->cases;
-  auto &valueFlows = !cases.empty() ? cases.back().valueFlows
-                     : later        ? later->valueFlows
-                                    : certificate->valueFlows;
-  auto &edgeFlows = !cases.empty() ? cases.back().edgeFlows
-                    : later        ? later->edgeFlows
-                                   : certificate->edgeFlows;
-  bool wide =
-      field == "multiplier" || field == "case" || field == "transfer-price";
-  bool alone = field == "cut" || field == "split" || field == "held" ||
-               field == "case" || field == "transfer-price";
+  RecomputeCertificate::Part *part = cases.empty() ? later
+                                     : cases.back().joined.empty()
+                                         ? nullptr
+                                         : &cases.back().joined.back();
+  auto &valueFlows = part             ? part->valueFlows
+                     : !cases.empty() ? cases.back().valueFlows
+                                      : certificate->valueFlows;
+  auto &edgeFlows = part             ? part->edgeFlows
+                    : !cases.empty() ? cases.back().edgeFlows
+                                     : certificate->edgeFlows;
+  auto &unit = part             ? part->unit
+               : !cases.empty() ? cases.back().unit
+                                : certificate->unit;
+  bool wide = field == "multiplier" || field == "case" ||
+              field == "transfer-price" || field == "unit";
+  bool alone = field == "cut" || field == "case" || field == "transfer-price" ||
+               field == "unit";
   auto first = lines.integer(0, wide ? most : ids);
   auto second = first && !alone ? lines.integer(0, most) : std::nullopt;
   if (field == "cut") {
@@ -607,10 +622,15 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
       return lines.error("expected a multiplier");
     cases.emplace_back().numerator = *first;
   } else if (field == "split" || field == "held") {
-    if (!first)
-      return lines.error("expected an id");
+    if (!first || (second && *second > ids))
+      return lines.error("expected an id, or two");
     RecomputeCertificate::Case &one = cases.emplace_back();
     (field == "split" ? one.split : one.held) = static_cast<int32_t>(*first);
+    one.at = second ? static_cast<int32_t>(*second) : -1;
+  } else if (field == "unit") {
+    if (!first || *first == 0)
+      return lines.error("expected a positive unit");
+    unit = *first;
   } else if (field == "transfer-price") {
     if (!first)
       return lines.error("expected a price");
@@ -621,10 +641,16 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
     certificate->later.emplace_back();
     certificate->later.back().cut = static_cast<int32_t>(*first);
     certificate->later.back().numerator = *second;
-  } else if (field == "value" || (field == "price" && later)) {
+  } else if (field == "joined-cut") {
+    if (!second || cases.empty())
+      return lines.error("expected a node id and a multiplier, in a case");
+    RecomputeCertificate::Part &joined = cases.back().joined.emplace_back();
+    joined.cut = static_cast<int32_t>(*first);
+    joined.numerator = *second;
+  } else if (field == "value" || (field == "price" && part)) {
     if (!second)
       return lines.error("expected a value id and an amount");
-    (field == "price" ? later->prices : valueFlows)
+    (field == "price" ? part->prices : valueFlows)
         .push_back({static_cast<int32_t>(*first), *second});
   } else if (field == "edge") {
     auto amount = second ? lines.integer(0, most) : std::nullopt;

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 using namespace tenon::solver;
 
@@ -38,6 +40,7 @@ void Series::build(std::span<const int32_t> cuts) {
     window.until = k + 1 < cuts.size() ? cuts[k + 1] : graph.nodes - 1;
     window.room = budget - graph.workingSet(window.cut);
     build(window, k + 1 < cuts.size() ? windows[k + 1].get() : nullptr);
+    setUnit(window, 1);
   }
   for (const auto &window : windows) {
     best.bytes.push_back(0);
@@ -61,11 +64,12 @@ Series::Series(const RecomputeGraph &graph, int64_t budget,
                                   double(denominator),
                               double(most)));
   };
-  const int64_t highest = highestPrice();
-  windows[0]->price = rescale(certificate.numerator, highest);
+  setUnit(*windows[0], certificate.unit);
+  windows[0]->price = rescale(certificate.numerator, windows[0]->highestPrice);
   for (size_t k = 1; k < windows.size(); ++k) {
     const RecomputeCertificate::Cut &cut = certificate.later[k - 1];
-    windows[k]->price = rescale(cut.numerator, highest);
+    setUnit(*windows[k], cut.unit);
+    windows[k]->price = rescale(cut.numerator, windows[k]->highestPrice);
     for (auto [value, price] : cut.prices)
       windows[k]->valuePrices[windows[k]->slot[value]] =
           rescale(price, mostValuePrice);
@@ -83,6 +87,7 @@ Series::Series(const Series &other, size_t added, int32_t cut)
       continue;
     takePrices(k, other, k < added ? k : k - 1);
   }
+  setUnit(*windows[added], other.windows[added > 0 ? added - 1 : 0]->unit);
   if (added > 0) {
     const Window &from = *other.windows[added - 1];
     const Window &before = *windows[added - 1];
@@ -110,10 +115,25 @@ std::unique_ptr<Series> Series::moved(const Series &other, size_t index,
   return result;
 }
 
+/// `rest` of a number that may be negative.
+static int64_t restOf(int64_t number, int64_t unit) {
+  return (number % unit + unit) % unit;
+}
+
+/// What a whole unit weighs.
+static int64_t roundedUnit(const Window &window) {
+  return window.unit - restOf(window.room, window.unit);
+}
+
 void Series::takePrices(size_t index, const Series &other, size_t from) {
   const Window &old = *other.windows[from];
   Window &window = *windows[index];
-  window.price = other.best.bytes[from];
+  // At another cut another share of a unit is left.
+  setUnit(window, old.unit);
+  window.price = int64_t(
+      std::min(double(other.best.bytes[from]) * double(roundedUnit(old)) /
+                   double(roundedUnit(window)),
+               double(window.highestPrice)));
   for (size_t i = 0; i < old.values.size(); ++i) {
     int32_t here = window.slot[old.values[i]];
     if (here >= 0 && window.inPrevious[here] >= 0)
@@ -126,15 +146,26 @@ void Series::adopt() {
     best.bytes[k] = windows[k]->price;
     best.values[k] = windows[k]->valuePrices;
   }
-  bestOverhead = evaluate(nullptr);
+  best.overhead = evaluate(everything(), nullptr, nullptr);
 }
 
-void Series::evaluateBest() {
-  for (size_t k = 0; k < windows.size(); ++k) {
-    windows[k]->price = best.bytes[k];
-    windows[k]->valuePrices = best.values[k];
+void Series::evaluateBest() { evaluate(everything(), best); }
+
+__int128 Series::evaluate(const Range &range, const Prices &prices) {
+  for (size_t i = 0; i < range.count; ++i) {
+    windows[range.first + i]->price = prices.bytes[i];
+    windows[range.first + i]->valuePrices = prices.values[i];
   }
-  evaluate(nullptr);
+  return evaluate(range, nullptr, nullptr);
+}
+
+Series::Prices Series::bestPrices(size_t first, size_t count) const {
+  Prices result;
+  for (size_t k = first; k < first + count; ++k) {
+    result.bytes.push_back(best.bytes[k]);
+    result.values.push_back(best.values[k]);
+  }
+  return result;
 }
 
 std::vector<int32_t> Series::cuts() const {
@@ -171,7 +202,6 @@ void Series::build(Window &window, Window *next) {
         }
   std::vector<int32_t> vertex(graph.nodes, -1);
   window.slot.assign(graph.values, -1);
-  double bytes = 0;
   for (int32_t value = 0; value < graph.values; ++value)
     if (wanted[value] != No) {
       window.slot[value] = static_cast<int32_t>(window.values.size());
@@ -179,10 +209,8 @@ void Series::build(Window &window, Window *next) {
       window.needed.push_back(wanted[value] == Needed);
       window.inNext.push_back(
           next && wanted[value] != Needed ? next->slot[value] : -1);
-      bytes += double(graph.bytes[value]);
     }
   auto valueCount = static_cast<int32_t>(window.values.size());
-  window.meanBytes = std::max(1.0, bytes / std::max(1, valueCount));
   window.inPrevious.assign(valueCount, -1);
   window.valuePrices.assign(valueCount, 0);
   for (int32_t node = 0; node < window.cut; ++node)
@@ -211,18 +239,34 @@ void Series::build(Window &window, Window *next) {
       next->inPrevious[window.inNext[i]] = i;
 }
 
-int64_t Series::highestPrice() const {
-  int64_t most = 1;
-  for (int64_t bytes : graph.bytes)
-    most += bytes;
-  return int64_t(5e17 / double(most));
+/// Mixed-integer rounding: of values that are held whole or not at all, those
+/// that fit in the room fit in what is left of it once both are rounded.
+void Series::setUnit(Window &window, int64_t unit) {
+  window.unit = unit;
+  const int64_t rest = restOf(window.room, unit), whole = unit - rest;
+  auto weigh = [&](int64_t bytes) {
+    int64_t own = restOf(bytes, unit);
+    return (bytes - own) / unit * whole + std::max<int64_t>(0, own - rest);
+  };
+  window.space = weigh(window.room);
+  window.weights.clear();
+  double sum = 1;
+  for (int32_t value : window.values) {
+    window.weights.push_back(weigh(graph.bytes[value]));
+    sum += double(window.weights.back());
+  }
+  window.meanWeight =
+      std::max(1.0, sum / double(std::max<size_t>(1, window.values.size())));
+  window.highestPrice = int64_t(5e17 / sum);
 }
 
 int64_t Series::likelyPrice(size_t index) const {
   double cost = 0.05 * double(graph.baseCost + 1) * double(denominator);
-  double price = cost / double(std::max<int64_t>(1, windows[index]->room)) /
+  const Window &window = *windows[index];
+  double price = cost / double(std::max<int64_t>(1, window.space)) /
                  double(windows.size());
-  return std::clamp<int64_t>(int64_t(std::min(price, 9e18)), 1, highestPrice());
+  return std::clamp<int64_t>(int64_t(std::min(price, 9e18)), 1,
+                             window.highestPrice);
 }
 
 /// Computes the minimum cut of one window; the overhead is that of its flow,
@@ -232,7 +276,7 @@ __int128 Series::evaluate(size_t index, int64_t price,
   Window &window = *windows[index];
   FlowNetwork &network = window.network;
   const size_t nodes = window.nodes.size(), values = window.values.size();
-  __int128 overhead = -__int128(price) * window.room;
+  __int128 overhead = -__int128(price) * window.space;
   int32_t arc = 0;
   // What is known is paid for, and absorbs nothing; what is known not to be
   // absorbs everything.
@@ -245,8 +289,7 @@ __int128 Series::evaluate(size_t index, int64_t price,
                                                       : FlowNetwork::unlimited);
   };
   for (size_t i = 0; i < values; ++i)
-    limit(nodes + i,
-          price * graph.bytes[window.values[i]] + window.valuePrices[i]);
+    limit(nodes + i, price * window.weights[i] + window.valuePrices[i]);
   for (size_t i = 0; i < nodes; ++i)
     limit(i, graph.pinned[window.nodes[i]]
                  ? FlowNetwork::unlimited
@@ -273,7 +316,8 @@ __int128 Series::evaluate(size_t index, int64_t price,
   return overhead;
 }
 
-Series::MinimumCut Series::minimumCut(size_t index) const {
+Series::MinimumCut Series::minimumCut(size_t index,
+                                      std::span<const Known> known) const {
   const Window &window = *windows[index];
   const size_t nodes = window.nodes.size(), values = window.values.size();
   MinimumCut cut;
@@ -288,6 +332,8 @@ Series::MinimumCut Series::minimumCut(size_t index) const {
         !window.network.reachesSink(static_cast<int32_t>(2 + i)));
     cut.held.push_back(cut.available[i] &&
                        !rerun[graph.producer[window.values[i]]]);
+    if (!known.empty() && known[nodes + i] == Known::Yes)
+      cut.held[i] = 1;
   }
   return cut;
 }
@@ -296,8 +342,8 @@ double Series::heldBesideRoom(size_t index, std::span<const char> held) const {
   const Window &window = *windows[index];
   double bytes = 0;
   for (size_t i = 0; i < held.size(); ++i)
-    bytes += held[i] ? double(graph.bytes[window.values[i]]) : 0;
-  return bytes - double(window.room);
+    bytes += held[i] ? double(window.weights[i]) : 0;
+  return bytes - double(window.space);
 }
 
 Series::Answer Series::ask(size_t index, int64_t price,
@@ -305,79 +351,102 @@ Series::Answer Series::ask(size_t index, int64_t price,
   Answer answer;
   answer.price = price;
   answer.overhead = evaluate(index, price, known);
-  MinimumCut cut = minimumCut(index);
-  for (size_t i = 0; i < cut.held.size(); ++i)
-    if (known[cut.rerun.size() + i] == Known::Yes)
-      cut.held[i] = 1;
+  MinimumCut cut = minimumCut(index, known);
   answer.slope = heldBesideRoom(index, cut.held);
   answer.chosen = std::move(cut.rerun);
   answer.chosen.insert(answer.chosen.end(), cut.held.begin(), cut.held.end());
   return answer;
 }
 
-__int128 Series::evaluate(Slopes *slopes) {
+__int128 Series::evaluate(const Range &range, Slopes *slopes,
+                          std::vector<std::vector<double>> *shares) {
   __int128 overhead = 0;
   std::vector<char> before; // what is available in the window before
-  for (size_t k = 0; k < windows.size(); ++k) {
+  for (size_t i = 0; i < range.count; ++i) {
+    const size_t k = range.first + i;
     const Window &window = *windows[k];
-    overhead += evaluate(k, window.price, {});
+    std::span<const Known> known;
+    if (!range.known.empty())
+      known = range.known[i];
+    overhead += evaluate(k, window.price, known);
     if (!slopes)
       continue;
-    MinimumCut cut = minimumCut(k);
-    for (size_t i = 0; i < window.values.size(); ++i) {
-      int32_t there = window.inPrevious[i];
-      slopes->values[k][i] =
-          there < 0 ? 0 : double(cut.held[i]) - double(before[there]);
+    MinimumCut cut = minimumCut(k, known);
+    for (size_t j = 0; j < window.values.size() && i > 0; ++j) {
+      int32_t there = window.inPrevious[j];
+      slopes->values[i][j] =
+          there < 0 ? 0 : double(cut.held[j]) - double(before[there]);
     }
-    slopes->bytes[k] = heldBesideRoom(k, cut.held) / window.meanBytes;
+    slopes->bytes[i] = heldBesideRoom(k, cut.held) / window.meanWeight;
+    if (shares) {
+      std::vector<double> &share = (*shares)[i];
+      for (size_t j = 0; j < share.size(); ++j)
+        share[j] += 0.1 * (double(j < cut.rerun.size()
+                                      ? cut.rerun[j]
+                                      : cut.held[j - cut.rerun.size()]) -
+                           share[j]);
+    }
     before = std::move(cut.available);
   }
   return overhead;
 }
 
 void Series::improve(int rounds, int64_t upper) {
-  const size_t count = windows.size();
+  int64_t flows = 0;
+  climb(everything(), rounds, __int128(upper - graph.baseCost) * denominator,
+        best, nullptr, flows);
+  evaluateBest();
+}
+
+void Series::climb(const Range &range, int rounds, __int128 most,
+                   Prices &prices, std::vector<std::vector<double>> *shares,
+                   int64_t &flows) {
+  const size_t count = range.count;
   const double scale = double(denominator);
-  // Real-valued prices, in cost units; the price of bytes per mean value.
+  // Real-valued prices, in cost units; the price of bytes per mean weight.
   std::vector<double> bytes(count), bytesDrift(count, 0), bestBytes;
   std::vector<std::vector<double>> values(count), drift(count), bestValues;
   Slopes slopes{std::vector<double>(count), {}};
-  const auto highest = double(highestPrice());
-  for (size_t k = 0; k < count; ++k) {
-    Window &window = *windows[k];
-    bytes[k] = double(best.bytes[k]) / scale * window.meanBytes;
-    if (best.bytes[k] == 0)
-      bytes[k] = double(likelyPrice(k)) / scale * window.meanBytes;
-    values[k].assign(window.values.size(), 0);
-    for (size_t i = 0; i < values[k].size(); ++i)
-      values[k][i] = double(best.values[k][i]) / scale;
-    drift[k].assign(window.values.size(), 0);
+  for (size_t i = 0; i < count; ++i) {
+    Window &window = *windows[range.first + i];
+    bytes[i] = double(prices.bytes[i]) / scale * window.meanWeight;
+    if (prices.bytes[i] == 0)
+      bytes[i] =
+          double(likelyPrice(range.first + i)) / scale * window.meanWeight;
+    values[i].assign(window.values.size(), 0);
+    for (size_t j = 0; j < values[i].size(); ++j)
+      values[i][j] = double(prices.values[i][j]) / scale;
+    drift[i].assign(window.values.size(), 0);
     slopes.values.emplace_back(window.values.size(), 0);
+    window.valuePrices = prices.values[i];
+    if (shares)
+      shares->emplace_back(window.nodes.size() + window.values.size(), 0.5);
   }
   bestBytes = bytes;
   bestValues = values;
   double length = 1;
   int stalled = 0;
-  for (int round = 0; round < rounds; ++round) {
-    for (size_t k = 0; k < count; ++k) {
-      Window &window = *windows[k];
-      double price = bytes[k] / window.meanBytes * scale;
-      window.price = int64_t(std::min(price, highest));
-      for (size_t i = 0; i < values[k].size(); ++i)
-        window.valuePrices[i] =
-            int64_t(std::min(values[k][i] * scale, double(mostValuePrice)));
+  for (int round = 0; round < rounds && prices.overhead < most; ++round) {
+    for (size_t i = 0; i < count; ++i) {
+      Window &window = *windows[range.first + i];
+      double price = bytes[i] / window.meanWeight * scale;
+      window.price = int64_t(std::min(price, double(window.highestPrice)));
+      for (size_t j = 0; j < values[i].size() && i > 0; ++j)
+        window.valuePrices[j] =
+            int64_t(std::min(values[i][j] * scale, double(mostValuePrice)));
     }
-    __int128 overhead = evaluate(&slopes);
-    if (overhead > bestOverhead) {
-      bool clearly = double(overhead - bestOverhead) >
+    __int128 overhead = evaluate(range, &slopes, shares);
+    flows -= static_cast<int64_t>(count);
+    if (overhead > prices.overhead) {
+      bool clearly = double(overhead - prices.overhead) >
                      1e-6 * scale * double(graph.baseCost + 1);
       stalled = clearly ? 0 : stalled + 1;
-      bestOverhead = overhead;
+      prices.overhead = overhead;
       bestBytes = bytes;
       bestValues = values;
-      for (size_t k = 0; k < count; ++k) {
-        best.bytes[k] = windows[k]->price;
-        best.values[k] = windows[k]->valuePrices;
+      for (size_t i = 0; i < count; ++i) {
+        prices.bytes[i] = windows[range.first + i]->price;
+        prices.values[i] = windows[range.first + i]->valuePrices;
       }
     } else {
       ++stalled;
@@ -393,23 +462,106 @@ void Series::improve(int rounds, int64_t upper) {
     // Polyak's step along a direction that remembers earlier ones.
     constexpr double memory = 0.7;
     double norm = 1e-9;
-    for (size_t k = 0; k < count; ++k) {
-      bytesDrift[k] = memory * bytesDrift[k] + (1 - memory) * slopes.bytes[k];
-      norm += bytesDrift[k] * bytesDrift[k];
-      for (size_t i = 0; i < drift[k].size(); ++i) {
-        drift[k][i] = memory * drift[k][i] + (1 - memory) * slopes.values[k][i];
-        norm += drift[k][i] * drift[k][i];
+    for (size_t i = 0; i < count; ++i) {
+      bytesDrift[i] = memory * bytesDrift[i] + (1 - memory) * slopes.bytes[i];
+      norm += bytesDrift[i] * bytesDrift[i];
+      for (size_t j = 0; j < drift[i].size(); ++j) {
+        drift[i][j] = memory * drift[i][j] + (1 - memory) * slopes.values[i][j];
+        norm += drift[i][j] * drift[i][j];
       }
     }
-    double missing = double(upper - graph.baseCost) - double(overhead) / scale;
+    double missing = double(most - overhead) / scale;
     double step = length * std::max(missing, 1e-6) / norm;
-    for (size_t k = 0; k < count; ++k) {
-      bytes[k] = std::max(0.0, bytes[k] + step * bytesDrift[k]);
-      for (size_t i = 0; i < drift[k].size(); ++i)
-        values[k][i] = std::max(0.0, values[k][i] + step * drift[k][i]);
+    for (size_t i = 0; i < count; ++i) {
+      bytes[i] = std::max(0.0, bytes[i] + step * bytesDrift[i]);
+      for (size_t j = 0; j < drift[i].size(); ++j)
+        values[i][j] = std::max(0.0, values[i][j] + step * drift[i][j]);
     }
   }
-  evaluateBest();
+}
+
+/// The overhead is concave in the price, its slope the weights held beside the
+/// room, so the lines of a price that is too low and one that is too high meet
+/// above the best.
+Series::Summit Series::maximize(size_t index, std::span<const Known> known,
+                                int64_t start, __int128 most, int64_t &flows) {
+  const int64_t highest = windows[index]->highestPrice;
+  Summit best;
+  bool any = false;
+  auto at = [&](int64_t price) {
+    Answer answer = ask(index, price, known);
+    --flows;
+    if (!any || answer.overhead > best.overhead) {
+      best.overhead = answer.overhead;
+      best.price = price;
+    }
+    any = true;
+    return answer;
+  };
+  Answer &low = best.low, &high = best.high;
+  low = at(start > 0 ? std::min(start, highest) : likelyPrice(index));
+  if (low.slope <= 0) {
+    high = std::move(low);
+    low = at(0);
+    if (low.slope <= 0)
+      return best; // it all fits
+  }
+  while (high.chosen.empty()) {
+    // More must be held than there is room: no plan, at a high enough price.
+    if (low.price >= highest || best.overhead >= most)
+      return best;
+    Answer next = at(low.price < highest / 4 ? low.price * 4 : highest);
+    (next.slope <= 0 ? high : low) = std::move(next);
+  }
+  for (int step = 0; step < 12; ++step) {
+    double between = (double(high.overhead - low.overhead) -
+                      high.slope * double(high.price - low.price)) /
+                     (low.slope - high.slope);
+    int64_t price = low.price + int64_t(between);
+    if (price <= low.price || price >= high.price)
+      break;
+    Answer answer = at(price);
+    double line = double(low.overhead) + low.slope * double(price - low.price);
+    bool isCorner = double(answer.overhead) <
+                    line - 1e-10 * double(scale()) * double(graph.baseCost + 1);
+    (answer.slope <= 0 ? high : low) = std::move(answer);
+    if (!isCorner)
+      break;
+  }
+  return best;
+}
+
+void Series::chooseUnits(int64_t &flows) {
+  for (size_t k = 0; k < windows.size(); ++k) {
+    Window &window = *windows[k];
+    // Sizes of which there is most, and halves of them.
+    std::map<int64_t, int64_t> bytes;
+    for (int32_t value : window.values)
+      if (graph.bytes[value] > 1)
+        bytes[graph.bytes[value]] += graph.bytes[value];
+    std::vector<std::pair<int64_t, int64_t>> ranked;
+    for (auto [size, sum] : bytes)
+      ranked.push_back({-sum, size});
+    std::sort(ranked.begin(), ranked.end());
+    std::set<int64_t> units = {1};
+    for (size_t i = 0; i < ranked.size() && i < 6; ++i) {
+      units.insert(ranked[i].second);
+      units.insert(std::max<int64_t>(1, ranked[i].second / 2));
+    }
+    Summit best;
+    int64_t unit = 0;
+    for (int64_t one : units) {
+      setUnit(window, one);
+      Summit found = maximize(k, {}, 0, __int128(1) << 100, flows);
+      if (unit != 0 && found.overhead <= best.overhead)
+        continue;
+      best = std::move(found);
+      unit = one;
+    }
+    setUnit(window, unit);
+    window.price = best.price;
+  }
+  adopt();
 }
 
 int64_t Series::boundFor(__int128 overhead) const {
@@ -418,28 +570,23 @@ int64_t Series::boundFor(__int128 overhead) const {
   return graph.baseCost + int64_t((overhead + denominator - 1) / denominator);
 }
 
+void Series::writePart(size_t index, RecomputeCertificate::Part &part) const {
+  const Window &window = *windows[index];
+  part.cut = window.cut;
+  for (size_t i = 0; i < window.values.size(); ++i)
+    if (window.valuePrices[i] > 0)
+      part.prices.push_back({window.values[i], window.valuePrices[i]});
+  writeFlows(index, part);
+}
+
 RecomputeCertificate Series::certificate() {
   evaluateBest();
   RecomputeCertificate result;
   result.kind = RecomputeCertificate::Kind::GivenOrder;
   result.denominator = denominator;
-  for (size_t k = 0; k < windows.size(); ++k) {
-    const Window &window = *windows[k];
-    RecomputeCertificate::Cut cut;
-    cut.cut = window.cut;
-    cut.numerator = window.price;
-    for (size_t i = 0; i < window.values.size(); ++i)
-      if (window.valuePrices[i] > 0)
-        cut.prices.push_back({window.values[i], window.valuePrices[i]});
-    writeFlows(k, cut);
-    if (k == 0) {
-      result.cut = cut.cut;
-      result.numerator = cut.numerator;
-      result.valueFlows = std::move(cut.valueFlows);
-      result.edgeFlows = std::move(cut.edgeFlows);
-    } else {
-      result.later.push_back(std::move(cut));
-    }
-  }
+  result.cut = windows[0]->cut;
+  writeFlows(0, result);
+  for (size_t k = 1; k < windows.size(); ++k)
+    writePart(k, result.later.emplace_back());
   return result;
 }

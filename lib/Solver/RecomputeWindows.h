@@ -32,9 +32,15 @@ struct Window {
   std::vector<RecomputeProblem::Edge> edges;
   // Arcs in this order: values (hold), nodes (rerun), edges, values (read).
   FlowNetwork network;
-  double meanBytes = 1;
+  /// Bytes as they count, in whole units (RecomputeCertificate::unit): per
+  /// value, and of the room.
+  int64_t unit = 1;
+  std::vector<int64_t> weights;
+  int64_t space = 0;
+  double meanWeight = 1;
+  int64_t highestPrice = 0;
 
-  int64_t price = 0;                // per byte held at the cut
+  int64_t price = 0;                // per weight held at the cut
   std::vector<int64_t> valuePrices; // per value: being held here
 };
 
@@ -56,9 +62,12 @@ public:
   static std::unique_ptr<Series> moved(const Series &other, size_t index,
                                        int32_t cut);
 
-  /// Subgradient steps from the present prices; keeps the best ones met.
+  /// Subgradient steps from the best prices; keeps the best ones met.
   void improve(int rounds, int64_t upper);
-  int64_t bound() const { return boundFor(bestOverhead); }
+  /// Looks for the units of each window that prove most, prices of values being
+  /// what they are. Counts `flows` down.
+  void chooseUnits(int64_t &flows);
+  int64_t bound() const { return boundFor(best.overhead); }
   /// The bound that an overhead, times scale(), proves.
   int64_t boundFor(__int128 overhead) const;
   RecomputeCertificate certificate();
@@ -72,34 +81,62 @@ public:
   int64_t scale() const { return denominator; }
 
   /// What is known of a window: of each node that it runs again, of each value
-  /// that it is held; or that they do not and are not.
+  /// that it is held; or that they do not and are not. Nodes of the window,
+  /// then values.
   enum class Known : char { Nothing, Yes, No };
   /// The minimum cut of one window.
   struct Answer {
     int64_t price = 0;
     __int128 overhead = 0; // times scale()
-    double slope = 0;      // bytes held less the room
+    double slope = 0;      // weights held less the room
     std::vector<char> chosen;
   };
-  /// `known` and the answer's `chosen`: nodes of the window, then values.
-  Answer ask(size_t index, int64_t price, std::span<const Known> known);
-  /// The largest price of bytes.
-  int64_t highestPrice() const;
-  /// A price of bytes to begin with.
-  int64_t likelyPrice(size_t index) const;
-  /// The flows of the last question.
-  template <typename Cut>
-  void writeFlows(size_t index, Cut &cut) const;
+  /// The price of weights with the largest overhead in a window, beginning at
+  /// `start`; done once it is `most`. `low` and `high` are the answers on both
+  /// sides of it, empty where there is none.
+  struct Summit {
+    int64_t price = 0;
+    __int128 overhead = 0;
+    Answer low, high;
+  };
+  Summit maximize(size_t index, std::span<const Known> known, int64_t start,
+                  __int128 most, int64_t &flows);
 
-private:
+  /// Prices of neighbouring windows, and the overhead that they prove together.
   struct Prices {
     std::vector<int64_t> bytes;
     std::vector<std::vector<int64_t>> values;
+    __int128 overhead = 0;
   };
+  /// Neighbouring windows of which different things may be known.
+  struct Range {
+    size_t first, count;
+    std::vector<std::vector<Known>> known; // per window; may be empty
+  };
+  /// The best prices, of some windows.
+  Prices bestPrices(size_t first, size_t count) const;
+  /// Subgradient steps from `prices` in some windows, while what is read from
+  /// before them and after keeps its price; done once the overhead is `most`.
+  /// Keeps the best prices met. `shares`, unless null, says how often nodes ran
+  /// again and values were held lately.
+  void climb(const Range &range, int rounds, __int128 most, Prices &prices,
+             std::vector<std::vector<double>> *shares, int64_t &flows);
+  /// Computes the flows of these windows, and their overhead.
+  __int128 evaluate(const Range &range, const Prices &prices);
+  /// A price of weights to begin with.
+  int64_t likelyPrice(size_t index) const;
+  /// The price and flows of the last question.
+  template <typename Cut>
+  void writeFlows(size_t index, Cut &cut) const;
+  /// With the node and the prices of values.
+  void writePart(size_t index, RecomputeCertificate::Part &part) const;
+
+private:
   struct Slopes {
     std::vector<double> bytes;
     std::vector<std::vector<double>> values;
   };
+  void setUnit(Window &window, int64_t unit);
   void build(std::span<const int32_t> cuts);
   /// Takes the prices of a window of another series.
   void takePrices(size_t index, const Series &other, size_t from);
@@ -108,13 +145,16 @@ private:
   void adopt();
   /// The overhead that the present prices prove, times the denominator, and
   /// which way each price should go.
-  __int128 evaluate(Slopes *slopes);
+  __int128 evaluate(const Range &range, Slopes *slopes,
+                    std::vector<std::vector<double>> *shares);
+  Range everything() const { return {0, windows.size(), {}}; }
+  Answer ask(size_t index, int64_t price, std::span<const Known> known);
   /// How the last question about a window was answered; per node and value of
   /// the window.
   struct MinimumCut {
     std::vector<char> rerun, available, held;
   };
-  MinimumCut minimumCut(size_t index) const;
+  MinimumCut minimumCut(size_t index, std::span<const Known> known) const;
   double heldBesideRoom(size_t index, std::span<const char> held) const;
   __int128 evaluate(size_t index, int64_t price, std::span<const Known> known);
 
@@ -123,12 +163,13 @@ private:
   int64_t denominator, mostValuePrice;
   std::vector<std::unique_ptr<Window>> windows;
   Prices best;
-  __int128 bestOverhead = 0;
 };
 
 template <typename Cut>
 void Series::writeFlows(size_t index, Cut &cut) const {
   const Window &window = *windows[index];
+  cut.numerator = window.price;
+  cut.unit = window.unit;
   int32_t arc = 0;
   for (int32_t value : window.values)
     if (int64_t flow = window.network.flow(arc++); flow > 0)

@@ -303,8 +303,26 @@ struct RecomputeCertificate {
   /// The price of the time for which the engine moves what was saved before the
   /// cut back after it, over the denominator; at most 1. Single cuts only.
   int64_t transferNumerator = 0;
+  /// Above 1 a value is held whole or not at all, and the price is not of its
+  /// bytes but of whole units: with r = room mod unit, of
+  /// floor(bytes / unit) (unit - r) + max(0, bytes mod unit - r), the room
+  /// being rounded alike. Only without variants and loops.
+  int64_t unit = 1;
   std::vector<ValueFlow> valueFlows;
   std::vector<EdgeFlow> edgeFlows;
+
+  /// A further cut of a series (GivenOrder only): it looks at the time from its
+  /// node to the next cut's, and the cut before it only at the time up to its
+  /// node. Its prices charge for holding a value that was made before the
+  /// previous cut, and reward having it available after the previous cut.
+  struct Part {
+    int32_t cut = -1;
+    int64_t numerator = 0;
+    int64_t unit = 1;
+    std::vector<ValueFlow> prices;
+    std::vector<ValueFlow> valueFlows;
+    std::vector<EdgeFlow> edgeFlows;
+  };
 
   /// What is proved of a cut of the given order case by case; then the cut's
   /// own price and flows are not used. A case either names a node in `split` or
@@ -314,25 +332,24 @@ struct RecomputeCertificate {
   /// node that runs again pays its cost and needs its inputs, a value that is
   /// held pays for it; what does not is absorbed without limit. The smallest
   /// bound of all cases is the bound of the cut.
+  ///
+  /// Some cuts after it may be `joined` to it, the same in all cases that have
+  /// flows: they are cuts of the series between this one and the next, and each
+  /// case has its own prices and flows at them. A case may name what runs again
+  /// or is held at one of these: `at`.
   struct Case {
     int32_t split = -1;
     int32_t held = -1;
+    int32_t at = -1;
     int64_t numerator = 0;
+    int64_t unit = 1;
     std::vector<ValueFlow> valueFlows;
     std::vector<EdgeFlow> edgeFlows;
+    std::vector<Part> joined;
   };
   std::vector<Case> cases;
 
-  /// A further cut of a series (GivenOrder only): it looks at the time from its
-  /// node to the next cut's, and the cut before it only at the time up to its
-  /// node. Its prices charge for holding a value that was made before the
-  /// previous cut, and reward having it available after the previous cut.
-  struct Cut {
-    int32_t cut = -1;
-    int64_t numerator = 0;
-    std::vector<ValueFlow> prices;
-    std::vector<ValueFlow> valueFlows;
-    std::vector<EdgeFlow> edgeFlows;
+  struct Cut : Part {
     std::vector<Case> cases;
   };
   std::vector<Cut> later;

@@ -51,24 +51,49 @@ TEST(RecomputeChoice, WorkedExample) {
   EXPECT_EQ(checkRecompute(problem, tight), std::nullopt);
 }
 
-TEST(RecomputeChoice, CasesCloseWhatAPriceCannot) {
-  // Six values of 10 bytes wait when node 7 reads the first of them, and 55
-  // fit: a price drops half of a value, a plan a whole one, node 1 being the
-  // cheapest that is read later.
+/// Six values wait when the node after next reads the first of them.
+static RecomputeProblem sixWaiting(const std::array<int64_t, 6> &bytes) {
   RecomputeProblem problem;
-  for (int64_t cost : {40, 44, 48, 52, 56, 60})
-    problem.nodes.push_back({cost, 10});
+  for (size_t i = 0; i < bytes.size(); ++i)
+    problem.nodes.push_back({40 + 4 * static_cast<int64_t>(i), bytes[i]});
   problem.nodes.push_back({1, 0});
   for (int32_t value = 0; value < 6; ++value) {
     problem.nodes.push_back({1, 0});
     problem.edges.push_back({value, 7 + value});
   }
+  return problem;
+}
+
+TEST(RecomputeChoice, WholeValuesCloseWhatAPriceOfBytesCannot) {
+  // 55 of 60 bytes fit: a price of bytes drops half of a value, a plan a whole
+  // one, node 1 being the cheapest that is read later.
+  RecomputeProblem problem = sixWaiting({10, 10, 10, 10, 10, 10});
   RecomputeSolution solution = solveRecompute(problem, 55);
   ASSERT_EQ(solution.status, RecomputeStatus::Solved);
   EXPECT_EQ(solution.cost, 307 + 44);
   EXPECT_EQ(solution.bound, solution.cost);
   EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
-  // A price alone proves half of that.
+  EXPECT_EQ(solution.certificate.unit, 10);
+  EXPECT_TRUE(solution.certificate.cases.empty());
+  for (int64_t unit : {1, 9, 11, 20}) {
+    RecomputeSolution other = solution;
+    other.certificate.unit = unit;
+    EXPECT_NE(checkRecompute(problem, other), std::nullopt) << unit;
+  }
+  RecomputeSolution other = solution;
+  other.certificate.unit = 0;
+  EXPECT_EQ(checkRecompute(problem, other),
+            "certificate: the unit 0 is below 1, or not of a bound without "
+            "variants and loops");
+}
+
+TEST(RecomputeChoice, CasesCloseWhatAPriceCannot) {
+  // Values of several sizes, so that no unit tells what a plan drops.
+  RecomputeProblem problem = sixWaiting({10, 9, 14, 23, 17, 12});
+  RecomputeSolution solution = solveRecompute(problem, 74);
+  ASSERT_EQ(solution.status, RecomputeStatus::Solved);
+  EXPECT_EQ(solution.bound, solution.cost);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
   ASSERT_FALSE(solution.certificate.cases.empty());
   RecomputeSolution missing = solution;
   missing.certificate.cases.pop_back();
@@ -451,8 +476,8 @@ slowMeasure(const RecomputeProblem &problem,
 /// every line; what is accepted must still be true.
 TEST(RecomputeChoice, EveryNumberMutated) {
   int64_t refused = 0, accepted = 0, series = 0, cases = 0, proofs = 0;
-  int64_t casesOfSeries = 0, held = 0;
-  for (uint64_t seed = 0; seed < 240; ++seed) {
+  int64_t casesOfSeries = 0, held = 0, units = 0, joined = 0;
+  for (uint64_t seed = 0; seed < 480; ++seed) {
     Random random(seed);
     bool choices = seed % 3 == 2;
     RecomputeProblem problem = anyKind(
@@ -465,10 +490,13 @@ TEST(RecomputeChoice, EveryNumberMutated) {
     const RecomputeSolution solution = solveRecompute(problem, budget, options);
     series += !solution.certificate.later.empty();
     cases += !solution.certificate.cases.empty();
-    bool laterCases = false, isHeld = false;
+    bool laterCases = false, isHeld = false, isWhole = false;
     auto look = [&](const auto &cut) {
-      for (const RecomputeCertificate::Case &one : cut.cases)
+      isWhole |= cut.unit > 1;
+      for (const RecomputeCertificate::Case &one : cut.cases) {
         isHeld |= one.held >= 0;
+        isWhole |= one.unit > 1;
+      }
     };
     look(solution.certificate);
     for (const RecomputeCertificate::Cut &cut : solution.certificate.later) {
@@ -477,6 +505,7 @@ TEST(RecomputeChoice, EveryNumberMutated) {
     }
     casesOfSeries += laterCases;
     held += isHeld;
+    units += isWhole;
     proofs += solution.status == RecomputeStatus::Infeasible;
     std::map<int64_t, int64_t> cheapest; // by budget
     auto judge = [&](const std::string &text) {
@@ -508,34 +537,51 @@ TEST(RecomputeChoice, EveryNumberMutated) {
       EXPECT_EQ(found->second, changed.peak);
       EXPECT_LE(found->second, changed.budget);
     };
-    const std::string text = printRecomputeSolution(solution);
-    const int64_t before = accepted;
-    judge(text);
-    EXPECT_EQ(accepted, before + 1) << "seed " << seed << "\n" << text;
-    for (size_t at = 0; at < text.size();) {
-      bool digit = text[at] >= '0' && text[at] <= '9';
-      size_t end = at;
-      while (end < text.size() && text[end] >= '0' && text[end] <= '9')
-        ++end;
-      if (!digit) {
-        ++at;
-        continue;
+    auto mutate = [&](const std::string &text) {
+      const int64_t before = accepted;
+      judge(text);
+      EXPECT_EQ(accepted, before + 1) << "seed " << seed << "\n" << text;
+      for (size_t at = 0; at < text.size();) {
+        bool digit = text[at] >= '0' && text[at] <= '9';
+        size_t end = at;
+        while (end < text.size() && text[end] >= '0' && text[end] <= '9')
+          ++end;
+        if (!digit) {
+          ++at;
+          continue;
+        }
+        int64_t number = std::stoll(text.substr(at, end - at));
+        for (int64_t changed :
+             {number - 1, number + 1, number / 2, 2 * number + 3,
+              number + number / 3, int64_t(0), INT64_MAX})
+          if (changed != number)
+            judge(text.substr(0, at) + std::to_string(changed) +
+                  text.substr(end));
+        at = end;
       }
-      int64_t number = std::stoll(text.substr(at, end - at));
-      for (int64_t changed :
-           {number - 1, number + 1, number / 2, 2 * number + 3,
-            number + number / 3, int64_t(0), INT64_MAX})
-        if (changed != number)
-          judge(text.substr(0, at) + std::to_string(changed) +
-                text.substr(end));
-      at = end;
-    }
-    for (size_t at = 0; at < text.size();) {
-      size_t end = text.find('\n', at) + 1;
-      judge(text.substr(0, at) + text.substr(end));
-      judge(text.substr(0, end) + text.substr(at));
-      at = end;
-    }
+      for (size_t at = 0; at < text.size();) {
+        size_t end = text.find('\n', at) + 1;
+        judge(text.substr(0, at) + text.substr(end));
+        judge(text.substr(0, end) + text.substr(at));
+        at = end;
+      }
+    };
+    mutate(printRecomputeSolution(solution));
+    if (solution.certificate.later.empty() || laterCases ||
+        !solution.certificate.cases.empty())
+      continue;
+    // The same series as the only case of its first cut.
+    RecomputeSolution other = solution;
+    RecomputeCertificate &certificate = other.certificate;
+    RecomputeCertificate::Case &one = certificate.cases.emplace_back();
+    std::swap(one.numerator, certificate.numerator);
+    std::swap(one.unit, certificate.unit);
+    one.valueFlows.swap(certificate.valueFlows);
+    one.edgeFlows.swap(certificate.edgeFlows);
+    one.joined.assign(certificate.later.begin(), certificate.later.end());
+    certificate.later.clear();
+    mutate(printRecomputeSolution(other));
+    ++joined;
   }
   EXPECT_GT(refused, 10000);
   EXPECT_GT(accepted, 500);
@@ -543,6 +589,8 @@ TEST(RecomputeChoice, EveryNumberMutated) {
   EXPECT_GT(cases, 3);
   EXPECT_GT(casesOfSeries, 3);
   EXPECT_GT(held, 2);
+  EXPECT_GT(units, 3);
+  EXPECT_GT(joined, 3);
   EXPECT_GT(proofs, 3);
 }
 
