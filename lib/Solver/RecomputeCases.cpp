@@ -90,11 +90,12 @@ class CaseForest {
 public:
   CaseForest(const RecomputeGraph &graph, int64_t budget,
              const RecomputeCertificate &certificate, int64_t enough,
-             int64_t &flows)
+             bool inUnits)
       : graph(graph), budget(budget),
         series(std::make_unique<Series>(graph, budget, certificate)) {
-    series->chooseUnits(flows);
-    if (series->size() > 1)
+    if (inUnits)
+      series->chooseUnits();
+    if (inUnits && series->size() > 1)
       series->improve(60, enough);
     for (size_t index = 0; index < series->size(); ++index)
       trees.emplace_back(graph, *series, index, 1);
@@ -425,25 +426,28 @@ SeriesProof tenon::solver::improveByCases(const RecomputeGraph &graph,
   std::vector<std::unique_ptr<CaseForest>> forests;
   auto best = [&] { return forests.empty() ? 0 : forests.front()->bound(); };
   int64_t each = flows / (2 * static_cast<int64_t>(cuts.size()) + 2);
-  auto attempt = [&](const RecomputeCertificate &certificate) {
+  auto attempt = [&](const RecomputeCertificate &certificate, bool inUnits) {
     if (best() >= enough)
       return;
     int64_t share = each;
     forests.push_back(std::make_unique<CaseForest>(graph, budget, certificate,
-                                                   enough, share));
+                                                   enough, inUnits));
     forests.back()->grow(few, enough, share);
     flows -= each - share;
     for (size_t i = forests.size() - 1;
          i > 0 && forests[i]->bound() > forests[i - 1]->bound(); --i)
       std::swap(forests[i], forests[i - 1]);
   };
+  // A series has prices of values that may suit bytes better than units.
   if (known.certificate.cut >= 0)
-    attempt(known.certificate);
+    for (bool inUnits : {true, false})
+      if (inUnits || !known.certificate.later.empty())
+        attempt(known.certificate, inUnits);
   for (int32_t cut : cuts) {
     RecomputeCertificate single;
     single.cut = cut;
     if (cut != known.certificate.cut || !known.certificate.later.empty())
-      attempt(single);
+      attempt(single, true);
   }
   for (size_t i = 0; i < forests.size() && best() < enough; ++i) {
     int64_t share = flows / 2;

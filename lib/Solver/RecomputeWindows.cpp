@@ -250,14 +250,14 @@ void Series::setUnit(Window &window, int64_t unit) {
   };
   window.space = weigh(window.room);
   window.weights.clear();
-  double sum = 1;
+  double sum = 0;
   for (int32_t value : window.values) {
     window.weights.push_back(weigh(graph.bytes[value]));
     sum += double(window.weights.back());
   }
   window.meanWeight =
       std::max(1.0, sum / double(std::max<size_t>(1, window.values.size())));
-  window.highestPrice = int64_t(5e17 / sum);
+  window.highestPrice = int64_t(5e17 / (sum + 1));
 }
 
 int64_t Series::likelyPrice(size_t index) const {
@@ -531,7 +531,8 @@ Series::Summit Series::maximize(size_t index, std::span<const Known> known,
   return best;
 }
 
-void Series::chooseUnits(int64_t &flows) {
+void Series::chooseUnits() {
+  int64_t flows = 0;
   for (size_t k = 0; k < windows.size(); ++k) {
     Window &window = *windows[k];
     // Sizes of which there is most, and halves of them.

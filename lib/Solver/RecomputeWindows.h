@@ -65,8 +65,8 @@ public:
   /// Subgradient steps from the best prices; keeps the best ones met.
   void improve(int rounds, int64_t upper);
   /// Looks for the units of each window that prove most, prices of values being
-  /// what they are. Counts `flows` down.
-  void chooseUnits(int64_t &flows);
+  /// what they are.
+  void chooseUnits();
   int64_t bound() const { return boundFor(best.overhead); }
   /// The bound that an overhead, times scale(), proves.
   int64_t boundFor(__int128 overhead) const;
