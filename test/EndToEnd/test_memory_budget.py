@@ -76,6 +76,28 @@ def test_copies_join_their_readers(steps: Steps, tmp_path: Path) -> None:
     assert not differing(step.outputs(tmp_path, program=tmp_path / "budget.tenon"), step.outputs(tmp_path))
 
 
+def test_a_plan_does_not_depend_on_threads(steps: Steps, tmp_path: Path) -> None:
+    """Search and proof run side by side on two threads and in turn on one; the files are the same."""
+    step = steps["04_chargpt"]
+    least, everything = smallest(step, tmp_path), planned(step, tmp_path, "1TiB")["bytes"]
+    budget, files = (2 * least + everything) // 3, []
+    for threads in (1, 2):
+        path = tmp_path / f"{threads}.tenon"
+        succeed("compile", step.text, "-o", path, f"--memory-budget={budget}", f"--threads={threads}")
+        files.append(path.read_bytes())
+    assert files[0] == files[1]
+
+
+def test_loops_are_grouped_further_where_a_budget_needs_it(steps: Steps, tmp_path: Path) -> None:
+    """With room for everything a step is grouped as it is; for the smallest plan in all its ways."""
+    step, ways = steps["08_lstm"], []
+    for budget in ("1TiB", smallest(step, tmp_path)):
+        planned(step, tmp_path, budget)
+        stages = json.loads((tmp_path / "report.json").read_text())["stages"]
+        ways.append(next(s for s in stages if s["stage"] == "group").get("groupings", 1))
+    assert ways[0] <= 2 < ways[1]
+
+
 def test_a_scan_over_layers_needs_what_the_layers_need(steps: Steps, tmp_path: Path) -> None:
     """Written as a loop that keeps all it computes, a step ends within 3 % of the memory of the unrolled one."""
     steps.export("05_gpt2_124m", "05_gpt2_124m_scan")
