@@ -124,7 +124,7 @@ public:
 
 private:
   static constexpr int mostRounds = 4;
-  static constexpr int64_t neighbours = 5;
+  static constexpr int64_t neighbours = 9;
 
   /// Does what no budget changes, once.
   bool order();
