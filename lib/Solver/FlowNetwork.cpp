@@ -35,8 +35,8 @@ void FlowNetwork::build() {
   place.reserve(ends.size());
   for (auto [from, to] : ends) {
     int32_t forward = at[from]++, backward = at[to]++;
-    arcs[forward] = {to, backward, 0};
-    arcs[backward] = {from, forward, 0};
+    arcs[forward] = {to, backward, 0, 0};
+    arcs[backward] = {from, forward, 0, 0};
     place.push_back(forward);
   }
   std::vector<Ends>().swap(ends); // assigning {} would keep the memory
@@ -54,7 +54,7 @@ bool FlowNetwork::measureLevels() {
   while (head < tail) {
     int32_t vertex = queue[head++];
     for (int32_t i = begin[vertex]; i < begin[vertex + 1]; ++i) {
-      if (level[arcs[i].to] < 0 && arcs[arcs[i].reverse].left > 0) {
+      if (level[arcs[i].to] < 0 && arcs[i].back > 0) {
         level[arcs[i].to] = level[vertex] + 1;
         // No shortest path leads through what is farther than the source.
         if (arcs[i].to == source)
@@ -82,7 +82,10 @@ int64_t FlowNetwork::block() {
       for (size_t i = path.size(); i-- > 0;) {
         Arc &arc = arcs[path[i]];
         arc.left -= amount;
-        arcs[arc.reverse].left += amount;
+        arc.back += amount;
+        Arc &opposite = arcs[arc.reverse];
+        opposite.left += amount;
+        opposite.back -= amount;
         if (arc.left == 0)
           keep = i;
       }

@@ -30,16 +30,17 @@ public:
   void setCapacity(int32_t arc, int64_t capacity) {
     Arc &forward = arcs[place[arc]];
     forward.left = capacity;
-    arcs[forward.reverse].left = 0;
+    forward.back = 0;
+    Arc &backward = arcs[forward.reverse];
+    backward.left = 0;
+    backward.back = capacity;
   }
   /// After every arc's capacity was set, once. The sum of all finite capacities
   /// into the sink must stay below 2^62.
   int64_t maximize();
 
   /// What an arc carries, its opposite could take back.
-  int64_t flow(int32_t arc) const {
-    return arcs[arcs[place[arc]].reverse].left;
-  }
+  int64_t flow(int32_t arc) const { return arcs[place[arc]].back; }
   /// After maximize(): whether more flow could reach the sink from `vertex`.
   /// The vertices that cannot are the largest source side of a minimum cut.
   bool reachesSink(int32_t vertex) const { return level[vertex] >= 0; }
@@ -49,6 +50,7 @@ private:
     int32_t to;
     int32_t reverse; // index of the opposite arc
     int64_t left;    // capacity not used
+    int64_t back;    // the same of the opposite arc, which lies elsewhere
   };
   struct Ends {
     int32_t from, to;

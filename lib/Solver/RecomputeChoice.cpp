@@ -177,11 +177,11 @@ SeriesProof RecomputeSolver::cases(int64_t budget, SeriesProof known,
   std::vector<int32_t> cuts;
   for (size_t i = 0; i < ranked.size() && i < 4; ++i)
     cuts.push_back(ranked[i].second);
-  int64_t most = std::clamp<int64_t>(1'600'000 / (graph.nodes + 1), 0, 8'000);
+  int64_t most = std::clamp<int64_t>(800'000 / (graph.nodes + 1), 0, 8'000);
   // A flow takes about the square of the nodes, so this is about a second.
   const double nodes = double(graph.nodes) + 1;
   const auto mostJoined =
-      static_cast<int64_t>(std::min(4e9 / (nodes * nodes), 30'000.0));
+      static_cast<int64_t>(std::min(4e9 / (nodes * nodes), 8'000.0));
   return improveByCases(graph, budget, keepAll, cuts, std::move(known), upper,
                         most, mostJoined);
 }
