@@ -40,8 +40,8 @@ LoopRows driver::loopRowsOf(ModuleOp grouped, fusion::LoopChoice choice) {
     if (!savings)
       continue;
     result.rows.resize(std::max<size_t>(result.rows.size(), savings.size()));
-    for (auto [row, saved] : llvm::zip_first(savings.asArrayRef(), result.rows))
-      saved.savedBytes += row;
+    for (auto [saved, row] : llvm::zip_first(savings.asArrayRef(), result.rows))
+      row.savedBytes += saved;
   }
   for (auto [pair, row] : llvm::enumerate(result.rows))
     row.nanoseconds =

@@ -61,7 +61,7 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
       %c_0 = stablehlo.constant dense<1> : tensor<i32>
       %c_1 = stablehlo.constant dense<3> : tensor<i32>
       %cst = stablehlo.constant dense<0.000000e+00> : tensor<3x8xf32>
-      %0:3 = stablehlo.while(%iterArg = %c, %iterArg_2 = %arg0, %iterArg_3 = %cst) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
+      %0:3 = stablehlo.while(%iterArg = %c, %iterArg_2 = %arg0, %iterArg_3 = %cst) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32> attributes {step.loop_pair = 0 : i64}
       cond {
         %2 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
         stablehlo.return %2 : tensor<i1>
@@ -72,7 +72,7 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
         %5 = stablehlo.add %iterArg, %c_0 : tensor<i32>
         stablehlo.return %5, %2, %4 : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>
       }
-      %1:2 = stablehlo.while(%iterArg = %c, %iterArg_2 = %0#1) : tensor<i32>, tensor<8xf32>
+      %1:2 = stablehlo.while(%iterArg = %c, %iterArg_2 = %0#1) : tensor<i32>, tensor<8xf32> attributes {step.loop_pair = 0 : i64}
       cond {
         %2 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
         stablehlo.return %2 : tensor<i1>
@@ -535,7 +535,7 @@ def RegroupCopiesPass : Pass<"fusion-regroup-copies", "::mlir::func::FuncOp"> {
     }
     // after
     func.func @main(%arg0: tensor<8x64xf32>, %arg1: tensor<8x64xf32>) -> tensor<8x64xf32> {
-      %0 = step.group elementwise(%arg0, %arg1) attributes {step.joined_nodes = array<i64: 0>, step.nanoseconds = 417 : i64, step.node = 3 : i64} : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = step.group elementwise(%arg0, %arg1) attributes {step.joined_nodes = array<i64: 0>, step.nanoseconds = 411 : i64, step.node = 3 : i64} : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32> {
       ^bb0(%arg2: tensor<8x64xf32>, %arg3: tensor<8x64xf32>):
         %1 = stablehlo.tanh %arg2 : tensor<8x64xf32>
         %2 = stablehlo.multiply %arg3, %1 : tensor<8x64xf32>
