@@ -202,7 +202,7 @@ void BudgetPlanner::descend(int64_t liveBytes) {
     const int64_t finer = effort == Effort::least ? 1 : 4;
     // Longer and longer steps down, then bisection.
     int64_t without = 0, step = precise;
-    while (finer * (with - without) > precision()) {
+    while (with - without > std::max<int64_t>(precision() / finer, 1)) {
       int64_t middle = without ? without + (with - without) / 2
                                : std::max(with - step, with / 2);
       step *= 2;
