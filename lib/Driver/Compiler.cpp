@@ -11,6 +11,7 @@
 #include "ExportStableHLO.h"
 #include "Groupings.h"
 #include "NoPlan.h"
+#include "PlanReport.h"
 #include "PlanUnderBudget.h"
 #include "RecordedOptions.h"
 #include "RegroupCopies.h"

@@ -21,7 +21,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/Support/JSON.h"
 
 #include <deque>
 #include <limits>
@@ -58,22 +57,6 @@ void readBytes(PlannedStep &plan);
 struct FrontierPoint : PlanFigures {
   int64_t budget = 0;
 };
-
-/// How far a plan is above the bound, in percent of the extra time that the
-/// bound asks for; "all" where it asks for none.
-std::string gapOfExtra(const PlanFigures &plan);
-
-/// A line per point, with the knee marked: where saving bytes gets dear.
-void printFrontier(llvm::ArrayRef<FrontierPoint> points,
-                   llvm::raw_ostream &out);
-
-/// What the recomputation problem of a planned step leaves out, a line each
-/// with its reason, and what share of the bytes that is.
-void printExclusions(mlir::ModuleOp planned, llvm::raw_ostream &out);
-/// Bytes of values that nothing may compute again, and of all values.
-std::pair<int64_t, int64_t> excludedBytes(mlir::ModuleOp planned);
-/// The same lines for the report.
-llvm::json::Array exclusionsJSON(mlir::ModuleOp planned);
 
 /// Plans for one grouping of a step.
 class BudgetPlanner {

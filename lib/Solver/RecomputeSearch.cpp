@@ -245,12 +245,7 @@ void PlanSearch::refresh(int32_t value) {
       // `at - 1` serves this use; earlier uses in it are no last uses.
       if (at == interval && interval != count)
         continue;
-      Interval &serving = scratch[at - 1];
-      if (stage > serving.end ||
-          (stage == serving.end && user > serving.endNode)) {
-        serving.end = stage;
-        serving.endNode = user;
-      }
+      scratch[at - 1].use(stage, user);
       interval = at;
       if (interval == 0)
         break;
@@ -261,14 +256,8 @@ void PlanSearch::refresh(int32_t value) {
       size_t at = count;
       while (at > 0 && scratch[at - 1].begin >= stage)
         --at;
-      if (at == 0)
-        continue;
-      Interval &serving = scratch[at - 1];
-      if (stage > serving.end ||
-          (stage == serving.end && user > serving.endNode)) {
-        serving.end = stage;
-        serving.endNode = user;
-      }
+      if (at > 0)
+        scratch[at - 1].use(stage, user);
     }
   std::vector<Interval> &now = held[value];
   if (now == scratch)

@@ -66,6 +66,13 @@ private:
     int32_t begin;
     int32_t end;     // stage of the last use, or -1
     int32_t endNode; // node of the last use
+    /// `node` uses it in a stage, perhaps last of all.
+    void use(int32_t stage, int32_t node) {
+      if (stage > end || (stage == end && node > endNode)) {
+        end = stage;
+        endNode = node;
+      }
+    }
     bool operator==(const Interval &) const = default;
   };
   struct Operation {
