@@ -89,7 +89,9 @@ BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
   if (effort == Effort::least)
     options.moves /= 10;
   options.known = known;
-  options.start = startFor(liveBytes);
+  // The fewest bytes are found by plans that know nothing of each other.
+  if (!isCollecting)
+    options.start = startFor(liveBytes);
   options.useless = nanoseconds;
   options.parallel = parallel;
   PlannedStep result;
