@@ -49,12 +49,6 @@ struct Window {
   const Prices *nextPrices; // what having it earns: the next cut's, or none
   bool isFirst, isLast;     // of the series
 };
-/// What is claimed of a window, by itself or in a case.
-struct FlowClaim {
-  int64_t numerator, unit;
-  const std::vector<RecomputeCertificate::ValueFlow> &valueFlows;
-  const std::vector<RecomputeCertificate::EdgeFlow> &edgeFlows;
-};
 struct CutSides {
   std::vector<char> before, after, present;
 };
@@ -84,7 +78,7 @@ static bool isRead(const Tables &tables, int32_t value, int32_t node) {
 /// Checks that the flow of one cut respects its limits and is conserved, and
 /// adds it up.
 static std::optional<std::string>
-evaluateFlows(const Tables &tables, const FlowClaim &claim,
+evaluateFlows(const Tables &tables, const RecomputeFlow &claim,
               const CutSides &sides, const CutLimits &limits, Wide &flow) {
   const std::vector<char> &before = sides.before, &present = sides.present;
   const RecomputeProblem &problem = tables.problem;
@@ -199,7 +193,7 @@ static std::optional<std::string> readPrices(const Tables &tables,
 /// is its part alone.
 static std::optional<std::string>
 evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
-               const FlowClaim &claim, const std::vector<KnownFact> &known,
+               const RecomputeFlow &claim, const std::vector<KnownFact> &known,
                Wide &overhead, Wide &flow) {
   const RecomputeProblem &problem = tables.problem;
   const Wide scale = scales.scale, transferPrice = scales.transferPrice;
@@ -284,21 +278,16 @@ evaluateCase(const Tables &tables, const Scales &scales, const Window &whole,
              Wide &overhead) {
   overhead = 0;
   Window window = whole;
-  FlowClaim claim = {one.numerator, one.unit, one.valueFlows, one.edgeFlows};
   for (size_t i = 0; i <= one.joined.size(); ++i) {
     const Part *next = i < one.joined.size() ? &one.joined[i] : nullptr;
     window.until = next ? next->cut : whole.until;
     window.nextPrices = next ? &next->prices : whole.nextPrices;
     window.isLast = !next && whole.isLast;
     Wide found = 0, flow = 0;
+    const RecomputeFlow &claim =
+        i == 0 ? static_cast<const RecomputeFlow &>(one) : one.joined[i - 1];
     auto error =
-        i == 0
-            ? evaluateWindow(tables, scales, window, claim, known, found, flow)
-            : evaluateWindow(
-                  tables, scales, window,
-                  {one.joined[i - 1].numerator, one.joined[i - 1].unit,
-                   one.joined[i - 1].valueFlows, one.joined[i - 1].edgeFlows},
-                  known, found, flow);
+        evaluateWindow(tables, scales, window, claim, known, found, flow);
     if (error)
       return error;
     overhead += found;
@@ -414,14 +403,14 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
 
   struct Claim {
     Window window;
-    FlowClaim flows;
+    const RecomputeFlow &flows;
     const std::vector<Case> &cases;
   };
   std::vector<Claim> claims;
   auto claim = [&](const auto &cut, const Prices *prices) {
     claims.push_back(
         {{cut.cut, tables.nodes - 1, prices, nullptr, claims.empty(), true},
-         {cut.numerator, cut.unit, cut.valueFlows, cut.edgeFlows},
+         cut,
          cut.cases});
   };
   claim(certificate, nullptr);

@@ -48,8 +48,8 @@ public:
   std::vector<int32_t> fullMoments(std::span<const int64_t> fullness,
                                    int64_t budget) const;
   /// Where there is one case, its price and flows go into `cut`.
-  template <typename Cut>
-  void write(Cut &cut, std::vector<RecomputeCertificate::Case> &result);
+  void write(RecomputeFlow &cut,
+             std::vector<RecomputeCertificate::Case> &result);
 
 private:
   /// A node or value of one of the windows.
@@ -320,20 +320,13 @@ void CaseTree::write(int32_t at, __int128 proved,
   result.push_back(std::move(entry));
 }
 
-template <typename Cut>
-void CaseTree::write(Cut &cut,
+void CaseTree::write(RecomputeFlow &cut,
                      std::vector<RecomputeCertificate::Case> &result) {
   write(0, overhead(), result);
-  cut.numerator = 0;
-  cut.unit = 1;
-  cut.valueFlows.clear();
-  cut.edgeFlows.clear();
+  cut = RecomputeFlow();
   if (result.size() > 1 || range.count > 1)
     return;
-  cut.numerator = result[0].numerator;
-  cut.unit = result[0].unit;
-  cut.valueFlows = std::move(result[0].valueFlows);
-  cut.edgeFlows = std::move(result[0].edgeFlows);
+  cut = std::move(result[0]);
   result.clear();
 }
 

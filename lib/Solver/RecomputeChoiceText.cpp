@@ -481,7 +481,7 @@ static void printCertificate(std::string &text, const std::string &prefix,
       text += " " + std::to_string(number);
     text += "\n";
   };
-  auto flows = [&](const auto &cut) {
+  auto flows = [&](const RecomputeFlow &cut) {
     if (cut.unit != 1)
       line("unit", {cut.unit});
     for (auto [value, amount] : cut.valueFlows)
@@ -593,15 +593,11 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
                                      : cases.back().joined.empty()
                                          ? nullptr
                                          : &cases.back().joined.back();
-  auto &valueFlows = part             ? part->valueFlows
-                     : !cases.empty() ? cases.back().valueFlows
-                                      : certificate->valueFlows;
-  auto &edgeFlows = part             ? part->edgeFlows
-                    : !cases.empty() ? cases.back().edgeFlows
-                                     : certificate->edgeFlows;
-  auto &unit = part             ? part->unit
-               : !cases.empty() ? cases.back().unit
-                                : certificate->unit;
+  RecomputeFlow *flows = certificate;
+  if (!cases.empty())
+    flows = &cases.back();
+  if (part)
+    flows = part;
   bool wide = field == "multiplier" || field == "case" ||
               field == "transfer-price" || field == "unit";
   bool alone = field == "cut" || field == "case" || field == "transfer-price" ||
@@ -630,7 +626,7 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
   } else if (field == "unit") {
     if (!first || *first == 0)
       return lines.error("expected a positive unit");
-    unit = *first;
+    flows->unit = *first;
   } else if (field == "transfer-price") {
     if (!first)
       return lines.error("expected a price");
@@ -650,13 +646,13 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
   } else if (field == "value" || (field == "price" && part)) {
     if (!second)
       return lines.error("expected a value id and an amount");
-    (field == "price" ? part->prices : valueFlows)
+    (field == "price" ? part->prices : flows->valueFlows)
         .push_back({static_cast<int32_t>(*first), *second});
   } else if (field == "edge") {
     auto amount = second ? lines.integer(0, most) : std::nullopt;
     if (!amount || *second > ids)
       return lines.error("expected a value id, a node id and a flow");
-    edgeFlows.push_back(
+    flows->edgeFlows.push_back(
         {static_cast<int32_t>(*first), static_cast<int32_t>(*second), *amount});
   } else {
     return lines.error("unknown certificate field '" + field + "'");

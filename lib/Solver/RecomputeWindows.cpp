@@ -571,6 +571,20 @@ int64_t Series::boundFor(__int128 overhead) const {
   return graph.baseCost + int64_t((overhead + denominator - 1) / denominator);
 }
 
+void Series::writeFlows(size_t index, RecomputeFlow &cut) const {
+  const Window &window = *windows[index];
+  cut.numerator = window.price;
+  cut.unit = window.unit;
+  int32_t arc = 0;
+  for (int32_t value : window.values)
+    if (int64_t flow = window.network.flow(arc++); flow > 0)
+      cut.valueFlows.push_back({value, flow});
+  arc += static_cast<int32_t>(window.nodes.size());
+  for (auto [value, consumer] : window.edges)
+    if (int64_t flow = window.network.flow(arc++); flow > 0)
+      cut.edgeFlows.push_back({value, consumer, flow});
+}
+
 void Series::writePart(size_t index, RecomputeCertificate::Part &part) const {
   const Window &window = *windows[index];
   part.cut = window.cut;

@@ -126,8 +126,7 @@ public:
   /// A price of weights to begin with.
   int64_t likelyPrice(size_t index) const;
   /// The price and flows of the last question.
-  template <typename Cut>
-  void writeFlows(size_t index, Cut &cut) const;
+  void writeFlows(size_t index, RecomputeFlow &cut) const;
   /// With the node and the prices of values.
   void writePart(size_t index, RecomputeCertificate::Part &part) const;
 
@@ -164,21 +163,6 @@ private:
   std::vector<std::unique_ptr<Window>> windows;
   Prices best;
 };
-
-template <typename Cut>
-void Series::writeFlows(size_t index, Cut &cut) const {
-  const Window &window = *windows[index];
-  cut.numerator = window.price;
-  cut.unit = window.unit;
-  int32_t arc = 0;
-  for (int32_t value : window.values)
-    if (int64_t flow = window.network.flow(arc++); flow > 0)
-      cut.valueFlows.push_back({value, flow});
-  arc += static_cast<int32_t>(window.nodes.size());
-  for (auto [value, consumer] : window.edges)
-    if (int64_t flow = window.network.flow(arc++); flow > 0)
-      cut.edgeFlows.push_back({value, consumer, flow});
-}
 
 } // namespace tenon::solver
 

@@ -265,9 +265,34 @@ enum class RecomputeStatus {
   Invalid,
 };
 
+/// What a price of bytes proves at one cut: a flow that it limits.
+struct RecomputeFlow {
+  /// Flow out of a value towards its producer.
+  struct ValueFlow {
+    int32_t value;
+    int64_t amount;
+  };
+  /// Flow from the recomputation of `consumer` to its input `value`.
+  struct EdgeFlow {
+    int32_t value;
+    int32_t consumer;
+    int64_t amount;
+  };
+
+  /// The price of one byte, over the certificate's denominator.
+  int64_t numerator = 0;
+  /// Above 1 a value is held whole or not at all, and the price is not of its
+  /// bytes but of whole units: with r = room mod unit, of
+  /// floor(bytes / unit) (unit - r) + max(0, bytes mod unit - r), the room
+  /// being rounded alike. Only without variants and loops.
+  int64_t unit = 1;
+  std::vector<ValueFlow> valueFlows;
+  std::vector<EdgeFlow> edgeFlows;
+};
+
 /// Proof of a bound on the cost of every plan within the budget. All numbers of
 /// the network below are scaled by `denominator`, so they are integers.
-struct RecomputeCertificate {
+struct RecomputeCertificate : RecomputeFlow {
   enum class Kind {
     /// The bound is the cost of running every node once.
     Base,
@@ -283,45 +308,20 @@ struct RecomputeCertificate {
     /// when `cut` runs (pinned nodes never run again) exceed the budget.
     HeldBytes,
   };
-  /// Flow out of a value towards its producer.
-  struct ValueFlow {
-    int32_t value;
-    int64_t amount;
-  };
-  /// Flow from the recomputation of `consumer` to its input `value`.
-  struct EdgeFlow {
-    int32_t value;
-    int32_t consumer;
-    int64_t amount;
-  };
-
   Kind kind = Kind::Base;
   int32_t cut = -1;
-  /// The price of one byte is numerator / denominator.
-  int64_t numerator = 0;
   int64_t denominator = 1;
   /// The price of the time for which the engine moves what was saved before the
   /// cut back after it, over the denominator; at most 1. Single cuts only.
   int64_t transferNumerator = 0;
-  /// Above 1 a value is held whole or not at all, and the price is not of its
-  /// bytes but of whole units: with r = room mod unit, of
-  /// floor(bytes / unit) (unit - r) + max(0, bytes mod unit - r), the room
-  /// being rounded alike. Only without variants and loops.
-  int64_t unit = 1;
-  std::vector<ValueFlow> valueFlows;
-  std::vector<EdgeFlow> edgeFlows;
 
   /// A further cut of a series (GivenOrder only): it looks at the time from its
   /// node to the next cut's, and the cut before it only at the time up to its
   /// node. Its prices charge for holding a value that was made before the
   /// previous cut, and reward having it available after the previous cut.
-  struct Part {
+  struct Part : RecomputeFlow {
     int32_t cut = -1;
-    int64_t numerator = 0;
-    int64_t unit = 1;
     std::vector<ValueFlow> prices;
-    std::vector<ValueFlow> valueFlows;
-    std::vector<EdgeFlow> edgeFlows;
   };
 
   /// What is proved of a cut of the given order case by case; then the cut's
@@ -337,14 +337,10 @@ struct RecomputeCertificate {
   /// flows: they are cuts of the series between this one and the next, and each
   /// case has its own prices and flows at them. A case may name what runs again
   /// or is held at one of these: `at`.
-  struct Case {
+  struct Case : RecomputeFlow {
     int32_t split = -1;
     int32_t held = -1;
     int32_t at = -1;
-    int64_t numerator = 0;
-    int64_t unit = 1;
-    std::vector<ValueFlow> valueFlows;
-    std::vector<EdgeFlow> edgeFlows;
     std::vector<Part> joined;
   };
   std::vector<Case> cases;
