@@ -42,7 +42,6 @@ public:
   void begin(mlir::OwningOpRef<mlir::ModuleOp> grouped,
              mlir::OwningOpRef<mlir::ModuleOp> step = nullptr,
              Group group = nullptr);
-  bool empty() const { return modules.empty(); }
   size_t size() const { return modules.size(); }
   mlir::ModuleOp operator[](size_t index) { return *modules[index]; }
   mlir::OwningOpRef<mlir::ModuleOp> take(size_t index) {

@@ -40,7 +40,8 @@ PlannedStep driver::copyOf(const PlannedStep &plan) {
   return copy;
 }
 
-void driver::readBytes(PlannedStep &plan) {
+/// Reads off the module what its places need.
+static void readBytes(PlannedStep &plan) {
   auto segments =
       (*plan.module)->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
   plan.bytes = 0;
@@ -56,16 +57,15 @@ void driver::readBytes(PlannedStep &plan) {
           .getInt();
 }
 
-/// Looks longer for a small arena for the same plan.
-static void packAgain(PlannedStep &plan) {
-  if (plan.temporaries == plan.temporariesBound)
-    return;
+bool driver::placeBuffers(PlannedStep &plan, bool quick) {
   PassManager passes(plan.module->getContext());
   passes.enableVerifier(false);
   passes.addNestedPass<func::FuncOp>(
-      memory::createPlanOffsetsPass({/*problemFile=*/"", /*quick=*/false}));
-  if (succeeded(passes.run(*plan.module)))
-    readBytes(plan);
+      memory::createPlanOffsetsPass({/*problemFile=*/"", quick}));
+  if (failed(passes.run(*plan.module)))
+    return false;
+  readBytes(plan);
+  return true;
 }
 
 std::vector<int32_t> BudgetPlanner::startFor(int64_t liveBytes) const {
@@ -106,12 +106,8 @@ BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
   auto main = result.module->lookupSymbol<func::FuncOp>("main");
   memory::RecomputeModel copy(main.getBody().front());
   memory::writeRecomputation(main, copy, result.solution);
-  PassManager passes(grouped.getContext());
-  passes.enableVerifier(false);
-  memory::buildPlacePipeline(passes, {.quickLook = effort != Effort::full});
-  if (failed(passes.run(*result.module)))
+  if (!placeBuffers(result, /*quick=*/effort != Effort::full))
     return std::nullopt;
-  readBytes(result);
   result.livePeak = result.solution.peak;
   result.liveLimit = liveBytes;
   result.baseNanoseconds = model->problem().baseCost();
@@ -228,8 +224,9 @@ std::optional<PlannedStep> BudgetPlanner::takeFewest() {
   for (auto [rank, plan] : llvm::enumerate(found)) {
     if (fewest && fewest->bytes <= reachable(plan))
       break;
-    if (rank < 2)
-      packAgain(plan);
+    // Looks longer for a small arena for the same plan.
+    if (rank < 2 && plan.temporaries > plan.temporariesBound)
+      placeBuffers(plan, /*quick=*/false);
     if (!fewest || plan.bytes < fewest->bytes)
       fewest = std::move(plan);
   }

@@ -51,8 +51,9 @@ struct PlannedStep : PlanFigures {
 };
 
 PlannedStep copyOf(const PlannedStep &plan);
-/// Reads off the module what its places need.
-void readBytes(PlannedStep &plan);
+/// Places the buffers of the plan's module and reads off what they need; false
+/// after an error was reported.
+bool placeBuffers(PlannedStep &plan, bool quick);
 
 struct FrontierPoint : PlanFigures {
   int64_t budget = 0;

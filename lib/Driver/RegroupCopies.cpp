@@ -8,7 +8,6 @@
 
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Fusion/Passes.h"
-#include "tenon/Memory/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -16,14 +15,20 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
+namespace {
+struct GroupSum {
+  int64_t count = 0, nanoseconds = 0;
+};
+} // namespace
+
 /// Groups of the module and the time they are planned to take, each once.
-static Regrouping sumOf(ModuleOp module) {
-  Regrouping sum;
+static GroupSum sumOf(ModuleOp module) {
+  GroupSum sum;
   module.walk([&](step::GroupOp group) {
-    ++sum.copies;
+    ++sum.count;
     if (auto time =
             group->getAttrOfType<IntegerAttr>(step::nanosecondsAttrName))
-      sum.nanosecondsSaved += time.getInt();
+      sum.nanoseconds += time.getInt();
   });
   return sum;
 }
@@ -32,27 +37,17 @@ Regrouping driver::regroupCopies(PlannedStep &plan,
                                  const codegen::FeatureSet &features,
                                  const target::Target &machine) {
   PlannedStep joined = copyOf(plan);
-  MLIRContext *context = plan.module->getContext();
-  auto run = [&](std::unique_ptr<Pass> pass) {
-    PassManager passes(context);
-    passes.enableVerifier(false);
-    passes.addNestedPass<func::FuncOp>(std::move(pass));
-    return succeeded(passes.run(*joined.module));
-  };
-  Regrouping before = sumOf(*plan.module);
-  if (!run(fusion::createRegroupCopiesPass(machine)))
+  PassManager passes(plan.module->getContext());
+  passes.enableVerifier(false);
+  passes.addNestedPass<func::FuncOp>(fusion::createRegroupCopiesPass(machine));
+  if (failed(passes.run(*joined.module)))
     return {};
-  Regrouping after = sumOf(*joined.module);
-  if (after.copies == before.copies)
+  GroupSum before = sumOf(*plan.module), after = sumOf(*joined.module);
+  if (after.count == before.count)
     return {};
   codegen::annotateScratch(*joined.module, features);
-  if (!run(
-          memory::createPlanOffsetsPass({/*problemFile=*/"", /*quick=*/false})))
-    return {};
-  readBytes(joined);
-  if (joined.bytes > plan.bytes)
+  if (!placeBuffers(joined, /*quick=*/false) || joined.bytes > plan.bytes)
     return {};
   plan = std::move(joined);
-  return {before.copies - after.copies,
-          before.nanosecondsSaved - after.nanosecondsSaved};
+  return {before.count - after.count, before.nanoseconds - after.nanoseconds};
 }

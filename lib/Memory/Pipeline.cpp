@@ -19,17 +19,11 @@ void memory::buildOrderPipeline(OpPassManager &passes, bool hasBudget) {
     functions.addPass(createTabulateLoopsPass());
 }
 
-void memory::buildPlacePipeline(OpPassManager &passes,
-                                const MemoryOptions &options) {
-  passes.addNestedPass<func::FuncOp>(
-      createPlanOffsetsPass({/*problemFile=*/options.problemFile,
-                             /*quick=*/options.quickLook}));
-}
-
 void memory::buildPlanPipeline(OpPassManager &passes,
                                const MemoryOptions &options) {
   buildOrderPipeline(passes, /*hasBudget=*/false);
-  buildPlacePipeline(passes, options);
+  passes.addNestedPass<func::FuncOp>(createPlanOffsetsPass(
+      {/*problemFile=*/options.problemFile, /*quick=*/false}));
 }
 
 void memory::buildLowerPipeline(OpPassManager &passes) {

@@ -25,16 +25,11 @@ namespace tenon::memory {
 struct MemoryOptions {
   /// Where the packing problem is written as CSV; empty for nowhere.
   std::string problemFile;
-  /// A first look: a short search for a small arena.
-  bool quickLook = false;
 };
 
 /// The part of the stage `plan` that does not depend on the budget: the order,
 /// separate results, and the ways to run each loop if there is one.
 void buildOrderPipeline(mlir::OpPassManager &passes, bool hasBudget);
-/// What follows what is computed again, if anything is: places.
-void buildPlacePipeline(mlir::OpPassManager &passes,
-                        const MemoryOptions &options);
 /// Grouped form to scheduled form.
 void buildPlanPipeline(mlir::OpPassManager &passes,
                        const MemoryOptions &options);
