@@ -48,9 +48,9 @@ bool reducesRows(Operation *op) {
 /// How often an operation of a row kernel runs: a row is passed over once per
 /// level of reductions and once for the results, and what several passes need
 /// is computed in each of them unless it is expensive, then it is kept.
-llvm::DenseMap<Operation *, int> timesComputed(ArrayRef<Operation *> operations,
-                                               ArrayRef<Value> results) {
-  llvm::DenseMap<Value, unsigned> levels;
+using Times = llvm::SmallDenseMap<Operation *, int, 32>;
+Times timesComputed(ArrayRef<Operation *> operations, ArrayRef<Value> results) {
+  llvm::SmallDenseMap<Value, unsigned, 32> levels;
   for (Operation *op : operations) {
     unsigned level = 0;
     for (Value operand : op->getOperands())
@@ -61,11 +61,11 @@ llvm::DenseMap<Operation *, int> timesComputed(ArrayRef<Operation *> operations,
   auto pass = [](unsigned level) {
     return uint32_t(1) << std::min(level, 31u);
   };
-  llvm::DenseMap<Operation *, uint32_t> passes;
+  llvm::SmallDenseMap<Operation *, uint32_t, 32> passes;
   for (Value result : results)
     if (levels.contains(result) && !reducesRows(result.getDefiningOp()))
       passes[result.getDefiningOp()] |= pass(levels.lookup(result));
-  llvm::DenseMap<Operation *, int> times;
+  Times times;
   for (Operation *op : llvm::reverse(operations)) {
     uint32_t needed = passes.lookup(op);
     if (reducesRows(op))
@@ -100,9 +100,9 @@ int64_t unitsOf(ArrayRef<Operation *> operations) {
 /// or replaced in place, only the touched elements move.
 double bytesOf(ArrayRef<Operation *> operations, ArrayRef<Value> results,
                llvm::function_ref<Value(Value)> sameAs) {
-  llvm::SmallPtrSet<Operation *, 16> inside(operations.begin(),
+  llvm::SmallPtrSet<Operation *, 32> inside(operations.begin(),
                                             operations.end());
-  llvm::MapVector<Value, double> reads;
+  llvm::SmallMapVector<Value, double, 16> reads;
   auto read = [&](Operation *user, unsigned index, Value operand) {
     if (operand.getDefiningOp() && inside.contains(operand.getDefiningOp()))
       return;
@@ -163,7 +163,7 @@ KernelWork cost::workOf(ArrayRef<Operation *> operations,
                         llvm::function_ref<Value(Value)> sameAs) {
   KernelWork work;
   bool hasRows = llvm::any_of(operations, reducesRows);
-  llvm::DenseMap<Operation *, int> times;
+  Times times;
   if (hasRows)
     times = timesComputed(operations, results);
   for (Operation *op : operations) {

@@ -304,7 +304,11 @@ std::vector<PlannedStep> AlternativePlanner::look(int64_t budget) {
           });
       plans.insert(place, named(std::move(*plan), index));
     }
-    if (!any && (plans.empty() || isFar(plans.front())))
+    // The next one computes more again than the last one.
+    if (!any &&
+        (plans.empty() || (isFar(plans.front()) &&
+                           planners.back().keepEverything()->nanoseconds <
+                               plans.front().nanoseconds)))
       any = formMore();
     if (!any && !plans.empty())
       any = formMixed(budget, plans.front().nanoseconds);

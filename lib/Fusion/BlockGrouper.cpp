@@ -53,12 +53,6 @@ bool isGrouped(Operation *op) {
   return false;
 }
 
-bool isGeneric(ArrayRef<Operation *> members) {
-  return llvm::any_of(members, [](Operation *op) {
-    return classify(op) == OperationClass::generic;
-  });
-}
-
 } // namespace
 
 bool fusion::absorbs(Operation *user, Operation *read) {
@@ -76,11 +70,21 @@ bool fusion::absorbs(Operation *user, Operation *read) {
   return false;
 }
 
-bool BlockGrouper::canGroup(Id group) const {
-  return llvm::all_of(graph.members(group), [](Operation *op) {
-    return isGrouped(op) || isSplatConstant(op) ||
-           classify(op) == OperationClass::view;
-  });
+const char *BlockGrouper::whyAlone(Id group) {
+  auto [entry, isNew] = alone.try_emplace(group, nullptr);
+  if (!isNew)
+    return entry->second;
+  ArrayRef<Operation *> members = graph.members(group);
+  if (!llvm::all_of(members, [](Operation *op) {
+        return isGrouped(op) || isSplatConstant(op) ||
+               classify(op) == OperationClass::view;
+      }))
+    entry->second = "one of them is no kernel";
+  else if (llvm::any_of(members, [](Operation *op) {
+             return classify(op) == OperationClass::generic;
+           }))
+    entry->second = "one of them has a kernel of its own";
+  return entry->second;
 }
 
 /// Free reads with one reader join it whatever the template says: they only
@@ -126,26 +130,30 @@ std::string BlockGrouper::predictionText(const Prediction &seconds) {
       .str();
 }
 
-std::optional<std::string> BlockGrouper::whyNotMerge(Id first, Id second,
-                                                     Candidate &candidate) {
-  for (Id group : {first, second}) {
-    if (!canGroup(group))
-      return "one of them is no kernel";
-    if (isGeneric(graph.members(group)))
-      return "one of them has a kernel of its own";
-  }
+bool BlockGrouper::mayMerge(Id first, Id second, Candidate &candidate,
+                            std::string *whyNot) {
+  auto refuse = [&](const char *reason) {
+    if (whyNot)
+      *whyNot = reason;
+    return false;
+  };
+  for (Id group : {first, second})
+    if (const char *reason = whyAlone(group))
+      return refuse(reason);
   SmallVector<Operation *> members = graph.unionOf(first, second);
   SmallVector<Value> results = GroupGraph::resultsOf(members);
-  std::string reason;
-  if (!templateFor(members, results, &reason))
-    return reason;
+  if (!templateFor(members, results, whyNot))
+    return false;
   if (graph.hasDetour(first, second))
-    return "something between them needs the one and is needed by the other";
+    return refuse("something between them needs the one and is needed by the "
+                  "other");
   candidate.work = cost::workOf(members, results);
   candidate.seconds = predict(workOf(first), workOf(second), candidate.work);
-  if (candidate.seconds.together > candidate.seconds.apart)
-    return "predicted to take " + predictionText(candidate.seconds);
-  return std::nullopt;
+  if (candidate.seconds.together <= candidate.seconds.apart)
+    return true;
+  if (whyNot)
+    *whyNot = "predicted to take " + predictionText(candidate.seconds);
+  return false;
 }
 
 void BlockGrouper::tryMerge(Operation *writer, Operation *reader,
@@ -155,9 +163,16 @@ void BlockGrouper::tryMerge(Operation *writer, Operation *reader,
     return;
   if (!graph.isBefore(first, second))
     std::swap(first, second);
+  std::pair sizes(graph.members(first).size(), graph.members(second).size());
+  auto known = apart.find({first, second});
+  if (known != apart.end() && known->second == sizes)
+    return;
   Candidate candidate;
-  if (whyNotMerge(first, second, candidate) ||
-      candidate.seconds.together + leastSaved > candidate.seconds.apart)
+  if (!mayMerge(first, second, candidate)) {
+    apart[{first, second}] = sizes;
+    return;
+  }
+  if (candidate.seconds.together + leastSaved > candidate.seconds.apart)
     return;
   works.erase(second);
   works[graph.merge(first, second)] = candidate.work;
@@ -238,6 +253,15 @@ void BlockGrouper::mergeGroups() {
 }
 
 void BlockGrouper::explain() {
+  auto summary = remark::analysis(
+      block.getParentOp()->getLoc(),
+      remark::RemarkOpts::name("Groups").category("fusion-form-groups"));
+  if (!summary)
+    return; // looking for reasons takes as long as grouping
+  SmallVector<Id> order = graph.executionOrder();
+  summary << remark::add("{0} operations in {1} groups",
+                         llvm::range_size(block.without_terminator()),
+                         order.size());
   for (const Merge &merge : merges)
     remark::passed(
         merge.reader->getLoc(),
@@ -247,7 +271,7 @@ void BlockGrouper::explain() {
                        merge.writer->getName().getStringRef(),
                        predictionText(merge.seconds));
   llvm::DenseSet<std::pair<Id, Id>> explained;
-  for (Id reader : graph.executionOrder())
+  for (Id reader : order)
     for (Operation *op : graph.members(reader)) {
       if (!isGrouped(op))
         continue;
@@ -258,15 +282,15 @@ void BlockGrouper::explain() {
             !explained.insert({from, reader}).second)
           continue;
         Candidate candidate;
-        if (std::optional<std::string> reason =
-                whyNotMerge(from, reader, candidate))
+        std::string reason;
+        if (!mayMerge(from, reader, candidate, &reason))
           remark::missed(op->getLoc(), remark::RemarkOpts::name("NotGrouped")
                                            .category("fusion-form-groups"))
               << remark::add("{0} reads the result of {1} from memory ({2} "
                              "bytes): {3}",
                              op->getName().getStringRef(),
                              writer->getName().getStringRef(),
-                             storedBytes(operand.getType()), *reason);
+                             storedBytes(operand.getType()), reason);
       }
     }
 }

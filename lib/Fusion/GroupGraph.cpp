@@ -12,6 +12,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
 #include <iterator>
@@ -51,16 +52,23 @@ llvm::SmallSetVector<GroupGraph::Id, 8> GroupGraph::readersOf(Id group) const {
 }
 
 SmallVector<GroupGraph::Id> GroupGraph::executionOrder() const {
+  SmallVector<Id> inOrder;
+  SmallVector<unsigned> rank(nodes.size());
+  for (Id group : byPosition)
+    if (group != none) {
+      rank[group] = inOrder.size();
+      inOrder.push_back(group);
+    }
   // When each group is due: with its last member, and before its readers. Those
   // stand later in the topological order, so one sweep from the end finds it.
   SmallVector<unsigned> due(nodes.size()), unfinished(nodes.size(), 0);
   std::vector<llvm::SmallSetVector<Id, 8>> readers(nodes.size());
-  for (Id group : byPosition) {
+  for (Id group : inOrder) {
     readers[group] = readersOf(group);
     for (Id reader : readers[group])
       ++unfinished[reader];
   }
-  for (Id group : llvm::reverse(byPosition)) {
+  for (Id group : llvm::reverse(inOrder)) {
     unsigned last = programOrder.lookup(nodes[group].members.back());
     unsigned first = std::numeric_limits<unsigned>::max();
     for (Id reader : readers[group])
@@ -81,11 +89,11 @@ SmallVector<GroupGraph::Id> GroupGraph::executionOrder() const {
     }
     return entry->second;
   };
-  for (Id group : byPosition) {
+  for (Id group : inOrder) {
     solver::DueOrderProblem::Operation operation;
     operation.due = due[group];
     for (Id reader : readers[group])
-      operation.before.push_back(nodes[reader].position);
+      operation.before.push_back(rank[reader]);
     for (Value result : resultsOf(nodes[group].members))
       operation.bytesNeeded += problem.values[valueOf(result)].bytes;
     llvm::SmallSetVector<uint32_t, 8> reads;
@@ -102,7 +110,7 @@ SmallVector<GroupGraph::Id> GroupGraph::executionOrder() const {
   }
   SmallVector<Id> order;
   for (uint32_t position : solver::dueOrder(problem))
-    order.push_back(byPosition[position]);
+    order.push_back(inOrder[position]);
   return order;
 }
 
@@ -154,7 +162,8 @@ GroupGraph::Id GroupGraph::merge(Id first, Id second) {
   SmallVector<Id> before, later;
   for (unsigned position = begin + 1; position < end; ++position) {
     Id id = byPosition[position];
-    (after.contains(id) ? later : before).push_back(id);
+    if (id != none)
+      (after.contains(id) ? later : before).push_back(id);
   }
   SmallVector<Operation *> members = unionOf(first, second);
   nodes[first].members.assign(members.begin(), members.end());
@@ -165,10 +174,12 @@ GroupGraph::Id GroupGraph::merge(Id first, Id second) {
   SmallVector<Id> region(before);
   region.push_back(first);
   region.append(later);
+  // Positions that are left over stay empty, so that nothing behind moves.
+  region.resize(end + 1 - begin, none);
   std::copy(region.begin(), region.end(), byPosition.begin() + begin);
-  byPosition.erase(byPosition.begin() + end);
-  for (unsigned position = begin; position < byPosition.size(); ++position)
-    nodes[byPosition[position]].position = position;
+  for (unsigned position = begin; position < end; ++position)
+    if (byPosition[position] != none)
+      nodes[byPosition[position]].position = position;
   return first;
 }
 
@@ -185,8 +196,8 @@ SmallVector<Operation *> GroupGraph::unionOf(Id first, Id second) const {
 }
 
 SmallVector<Value> GroupGraph::resultsOf(ArrayRef<Operation *> operations) {
-  llvm::SmallDenseSet<Operation *, 16> inside(operations.begin(),
-                                              operations.end());
+  llvm::SmallPtrSet<Operation *, 32> inside(operations.begin(),
+                                            operations.end());
   SmallVector<Value> results;
   for (Operation *op : operations)
     for (Value result : op->getResults())

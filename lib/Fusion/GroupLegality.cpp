@@ -11,7 +11,7 @@
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -36,10 +36,8 @@ class Candidate {
 public:
   Candidate(ArrayRef<Operation *> operations, ArrayRef<Value> results,
             std::string *whyNot)
-      : operations(operations), results(results), whyNot(whyNot) {
-    for (Operation *op : operations)
-      members.insert(op);
-  }
+      : operations(operations), results(results), whyNot(whyNot),
+        members(operations.begin(), operations.end()) {}
 
   std::optional<GroupShape> run();
 
@@ -71,8 +69,9 @@ private:
   ArrayRef<Operation *> operations;
   ArrayRef<Value> results;
   std::string *whyNot;
-  llvm::DenseSet<Operation *> members;
-  llvm::DenseSet<Operation *> reduced; // reductions and what follows them
+  llvm::SmallPtrSet<Operation *, 32> members;
+  llvm::SmallPtrSet<Operation *, 32>
+      reduced; // reductions and what follows them
 };
 
 /// Whether `shape` is the rows' shape, seen with any dimensions of extent 1.

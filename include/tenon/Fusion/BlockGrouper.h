@@ -58,10 +58,10 @@ private:
     Prediction seconds;
   };
 
-  /// Why the two groups stay apart; nothing if they may be merged, with what
-  /// is predicted in `candidate`. `first` runs before `second`.
-  std::optional<std::string> whyNotMerge(Id first, Id second,
-                                         Candidate &candidate);
+  /// Whether the two groups may be merged, with what is predicted in
+  /// `candidate`; if not, `whyNot` says why. `first` runs before `second`.
+  bool mayMerge(Id first, Id second, Candidate &candidate,
+                std::string *whyNot = nullptr);
   Prediction predict(const cost::KernelWork &first,
                      const cost::KernelWork &second,
                      const cost::KernelWork &both);
@@ -76,13 +76,19 @@ private:
   /// reads it absorbed, and may be merged along.
   llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op) const;
   void writeGroup(llvm::ArrayRef<mlir::Operation *> members);
-  bool canGroup(Id group) const;
+  /// Why the group stays as it is; null if it is a kernel that others may join.
+  const char *whyAlone(Id group);
 
   mlir::Block &block;
   GroupGraph graph;
   const RecomputedOperations &recomputed;
   const target::Target &machine;
   llvm::DenseMap<Id, cost::KernelWork> works; // of groups that were asked for
+  /// What whyAlone() said; a kernel that others join remains one.
+  llvm::DenseMap<Id, const char *> alone;
+  /// How many members the two groups had when they were found to stay apart:
+  /// groups only grow, and what keeps two of them apart does not go away.
+  llvm::DenseMap<std::pair<Id, Id>, std::pair<size_t, size_t>> apart;
   std::vector<Merge> merges;
 };
 

@@ -82,7 +82,8 @@ private:
   llvm::SmallVector<Node, 0> nodes;
   llvm::DenseMap<mlir::Operation *, Id> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> programOrder;
-  llvm::SmallVector<Id, 0> byPosition; // live groups only
+  static constexpr Id none = ~Id(0);
+  llvm::SmallVector<Id, 0> byPosition; // `none` where a merge left a gap
 };
 
 } // namespace tenon::fusion
