@@ -8,6 +8,7 @@
 #include "FlowNetwork.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 using namespace tenon::solver;
@@ -24,17 +25,26 @@ int32_t FlowNetwork::addArc(int32_t from, int32_t to) {
 
 void FlowNetwork::build() {
   begin.assign(vertices + 1, 0);
+  std::vector<int32_t> leaving(vertices, 0);
   for (auto [from, to] : ends) {
     ++begin[from + 1];
     ++begin[to + 1];
+    ++leaving[from];
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<int32_t> at(begin.begin(), begin.end() - 1);
+  entering.resize(vertices);
+  for (int32_t vertex = 0; vertex < vertices; ++vertex)
+    entering[vertex] = begin[vertex] + leaving[vertex];
+  std::vector<int32_t> atEntering = entering;
   arcs.resize(2 * ends.size());
   place.clear();
   place.reserve(ends.size());
+  excess.assign(vertices, 0);
+  isBroken = false;
+  sorted.clear();
   for (auto [from, to] : ends) {
-    int32_t forward = at[from]++, backward = at[to]++;
+    int32_t forward = at[from]++, backward = atEntering[to]++;
     arcs[forward] = {to, backward, 0, 0};
     arcs[backward] = {from, forward, 0, 0};
     place.push_back(forward);
@@ -43,6 +53,53 @@ void FlowNetwork::build() {
   level.resize(vertices);
   cursor.resize(vertices);
   queue.resize(vertices);
+}
+
+void FlowNetwork::sortVertices() {
+  std::vector<int32_t> open(vertices, 0);
+  for (int32_t vertex = 0; vertex < vertices; ++vertex) {
+    open[vertex] = begin[vertex + 1] - entering[vertex];
+    if (open[vertex] == 0)
+      sorted.push_back(vertex);
+  }
+  for (size_t i = 0; i < sorted.size(); ++i)
+    for (int32_t arc = begin[sorted[i]]; arc < entering[sorted[i]]; ++arc)
+      if (--open[arcs[arc].to] == 0)
+        sorted.push_back(arcs[arc].to);
+  assert(static_cast<int32_t>(sorted.size()) == vertices &&
+         "a flow around a cycle cannot be repaired");
+}
+
+/// Takes back part of what flows along an arc.
+void FlowNetwork::takeBack(int32_t arc, int64_t amount) {
+  Arc &forward = arcs[arc];
+  Arc &backward = arcs[forward.reverse];
+  forward.left += amount;
+  forward.back -= amount;
+  backward.left -= amount;
+  backward.back += amount;
+  excess[backward.to] += amount;
+  excess[forward.to] -= amount;
+}
+
+/// Conserves the flow again. From the source on, what leaves a vertex but no
+/// longer enters it is taken back; then, from the sink on, what enters a vertex
+/// and no longer leaves it.
+void FlowNetwork::repair() {
+  if (sorted.empty())
+    sortVertices();
+  excess[source] = excess[sink] = 0;
+  auto part = [](__int128 wanted, int64_t flow) {
+    return int64_t(std::min<__int128>(wanted, flow));
+  };
+  for (int32_t vertex : sorted)
+    for (int32_t i = begin[vertex]; excess[vertex] < 0 && vertex > sink; ++i)
+      takeBack(i, part(-excess[vertex], arcs[i].back));
+  for (size_t i = sorted.size(); i-- > 0;)
+    for (int32_t vertex = sorted[i], arc = entering[vertex];
+         excess[vertex] > 0 && vertex > sink; ++arc)
+      takeBack(arcs[arc].reverse, part(excess[vertex], arcs[arc].left));
+  isBroken = false;
 }
 
 /// Distances to the sink in the residual network.
@@ -67,17 +124,15 @@ bool FlowNetwork::measureLevels() {
 }
 
 /// A blocking flow along arcs that lead one step closer to the sink.
-int64_t FlowNetwork::block() {
+void FlowNetwork::block() {
   std::copy(begin.begin(), begin.end() - 1, cursor.begin());
   path.clear();
-  int64_t total = 0;
   int32_t vertex = source;
   while (true) {
     if (vertex == sink) {
       int64_t amount = unlimited;
       for (int32_t arc : path)
         amount = std::min(amount, arcs[arc].left);
-      total += amount;
       size_t keep = path.size();
       for (size_t i = path.size(); i-- > 0;) {
         Arc &arc = arcs[path[i]];
@@ -102,7 +157,7 @@ int64_t FlowNetwork::block() {
     } else {
       level[vertex] = -1;
       if (path.empty())
-        return total;
+        return;
       vertex = arcs[arcs[path.back()].reverse].to;
       path.pop_back();
       ++cursor[vertex];
@@ -111,8 +166,12 @@ int64_t FlowNetwork::block() {
 }
 
 int64_t FlowNetwork::maximize() {
-  int64_t total = 0;
+  if (isBroken)
+    repair();
   while (measureLevels())
-    total += block();
+    block();
+  int64_t total = 0;
+  for (int32_t i = begin[source]; i < entering[source]; ++i)
+    total += arcs[i].back;
   return total;
 }

@@ -1,14 +1,16 @@
 //===- FlowNetwork.h - maximum flows by blocking flows --------------------===//
 //
 // A network with one source (vertex 0) and one sink (vertex 1). Arcs are added
-// once; capacities may be set again and again, which empties them. Dinic's
-// method on flat arrays.
+// once; capacities may be set again and again. Dinic's method on flat arrays,
+// from the flow that was there before: what no longer fits is taken back along
+// the paths that it took, the rest stays.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_SOLVER_FLOWNETWORK_H
 #define TENON_LIB_SOLVER_FLOWNETWORK_H
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -26,17 +28,24 @@ public:
   /// After the last arc, before the first capacity.
   void build();
 
-  /// Takes back all flow along the arc.
+  /// Takes back what flows along the arc beyond its new capacity. Only where
+  /// the arcs form no cycle may a capacity fall once there is a flow.
   void setCapacity(int32_t arc, int64_t capacity) {
     Arc &forward = arcs[place[arc]];
-    forward.left = capacity;
-    forward.back = 0;
     Arc &backward = arcs[forward.reverse];
-    backward.left = 0;
-    backward.back = capacity;
+    const int64_t flow = std::min(forward.back, capacity);
+    if (flow < forward.back) {
+      isBroken = true;
+      excess[backward.to] += forward.back - flow;
+      excess[forward.to] -= forward.back - flow;
+    }
+    forward.left = capacity - flow;
+    forward.back = flow;
+    backward.left = flow;
+    backward.back = capacity - flow;
   }
-  /// After every arc's capacity was set, once. The sum of all finite capacities
-  /// into the sink must stay below 2^62.
+  /// After every arc's capacity was set. The sum of all finite capacities into
+  /// the sink must stay below 2^62.
   int64_t maximize();
 
   /// What an arc carries, its opposite could take back.
@@ -55,14 +64,24 @@ private:
   struct Ends {
     int32_t from, to;
   };
+  void sortVertices();
+  void repair();
+  void takeBack(int32_t arc, int64_t amount);
   bool measureLevels();
-  int64_t block();
+  void block();
 
   int32_t vertices = 0;
   std::vector<Ends> ends;
   std::vector<int32_t> place; // arc number -> index in arcs
-  std::vector<int32_t> begin; // vertex -> range of arcs
+  // Vertex -> range of arcs: those that leave it, then the opposites of those
+  // that enter it.
+  std::vector<int32_t> begin, entering;
   std::vector<Arc> arcs;
+  // What flows into a vertex and not out of it; unlimited arcs may carry more
+  // together than 64 bits hold.
+  std::vector<__int128> excess;
+  bool isBroken = false;       // any excess
+  std::vector<int32_t> sorted; // vertices, arcs lead forward; once needed
   std::vector<int32_t> level, cursor, queue, path;
 };
 
