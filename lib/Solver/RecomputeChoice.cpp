@@ -90,8 +90,16 @@ std::vector<Candidate> &RecomputeSolver::candidates(bool anyOrder,
   std::vector<Candidate> &list = anyOrder ? any : given;
   if (list.empty())
     for (int32_t node : cutNodes)
-      list.push_back({std::make_unique<CutNetwork>(graph, node, anyOrder), {}});
+      list.push_back({node, nullptr, {}});
   return list;
+}
+
+CutNetwork &RecomputeSolver::networkOf(Candidate &candidate,
+                                       bool anyOrder) const {
+  if (!candidate.network)
+    candidate.network =
+        std::make_unique<CutNetwork>(graph, candidate.cut, anyOrder);
+  return *candidate.network;
 }
 
 bool RecomputeSolver::provedInfeasible(int64_t budget,
@@ -111,7 +119,7 @@ bool RecomputeSolver::provedInfeasible(int64_t budget,
   if (!anyPinned)
     return false;
   for (Candidate &candidate : candidates(false, budget)) {
-    CutNetwork &network = *candidate.network;
+    CutNetwork &network = networkOf(candidate, false);
     int64_t bytes = network.unavoidableBytes();
     if (bytes <= network.room(budget))
       continue;
@@ -132,17 +140,37 @@ BoundChoice RecomputeSolver::bound(int64_t budget, bool anyOrder) {
   if (everything.peak <= budget && !anyOrder)
     return result;
   std::vector<Candidate> &list = candidates(anyOrder, budget);
-  for (size_t i = 0; i < list.size(); ++i) {
+  // For every order, a cut proves no more than for the given one.
+  auto most = [&](int32_t cut) {
+    for (const Candidate &candidate : given)
+      if (anyOrder && candidate.cut == cut && candidate.budget == budget)
+        return candidate.most;
+    return std::numeric_limits<int64_t>::max();
+  };
+  std::vector<std::tuple<int64_t, int64_t, int32_t>> ranked;
+  for (const Candidate &candidate : list)
+    ranked.push_back({-most(candidate.cut), -keepAll[candidate.cut],
+                      static_cast<int32_t>(ranked.size())});
+  std::sort(ranked.begin(), ranked.end());
+  for (auto [negated, fullness, index] : ranked) {
+    if (-negated <= result.bound)
+      break;
+    Candidate &candidate = list[index];
+    CutNetwork &network = networkOf(candidate, anyOrder);
     int64_t allowance = std::max<int64_t>(8, flows);
     int64_t before = allowance;
     CutNetwork::Best best =
-        list[i].network->bestBound(budget, list[i].front, allowance);
+        network.bestBound(budget, candidate.front, allowance, result.bound);
     flows -= before - allowance;
-    if (list[i].network->anyTransfer())
-      list[i].network->priceTransfers(budget, best);
+    candidate.most = best.most;
+    candidate.budget = budget;
+    if (network.anyTransfer()) {
+      network.priceTransfers(budget, best);
+      candidate.budget = -1;
+    }
     if (best.bound > result.bound) {
       result.bound = best.bound;
-      result.candidate = static_cast<int32_t>(i);
+      result.candidate = index;
       result.price = best.price;
     }
   }
@@ -153,7 +181,8 @@ RecomputeCertificate RecomputeSolver::certificate(const BoundChoice &choice,
                                                   bool anyOrder) {
   if (choice.candidate < 0)
     return {};
-  CutNetwork &network = *(anyOrder ? any : given)[choice.candidate].network;
+  CutNetwork &network =
+      networkOf((anyOrder ? any : given)[choice.candidate], anyOrder);
   network.minimumCut(choice.price);
   RecomputeCertificate result =
       network.certificate(anyOrder ? Kind::AnyOrder : Kind::GivenOrder);
@@ -168,10 +197,10 @@ SeriesProof RecomputeSolver::cases(int64_t budget, SeriesProof known,
   std::vector<std::pair<int64_t, int32_t>> ranked;
   for (Candidate &candidate : candidates(false, budget)) {
     int64_t allowance = 16;
-    ranked.push_back(
-        {-candidate.network->bestBound(budget, candidate.front, allowance)
-              .bound,
-         candidate.network->cutNode()});
+    ranked.push_back({-networkOf(candidate, false)
+                           .bestBound(budget, candidate.front, allowance)
+                           .bound,
+                      candidate.cut});
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<int32_t> cuts;
@@ -194,9 +223,10 @@ void RecomputeSolver::narrow(int64_t budget, size_t count) {
     std::vector<std::pair<int64_t, size_t>> ranked;
     for (size_t i = 0; i < list.size(); ++i) {
       int64_t allowance = 100;
-      ranked.push_back(
-          {-list[i].network->bestBound(budget, list[i].front, allowance).bound,
-           i});
+      ranked.push_back({-networkOf(list[i], anyOrder)
+                             .bestBound(budget, list[i].front, allowance)
+                             .bound,
+                        i});
     }
     std::sort(ranked.begin(), ranked.end());
     std::vector<Candidate> kept;
@@ -216,8 +246,9 @@ std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
   std::vector<Candidate> &list = candidates(false, budget);
   for (size_t i = 0; i < list.size(); ++i) {
     int64_t allowance = 64;
-    int64_t bound =
-        list[i].network->bestBound(budget, list[i].front, allowance).bound;
+    int64_t bound = networkOf(list[i], false)
+                        .bestBound(budget, list[i].front, allowance)
+                        .bound;
     if (bound > bestBound) {
       bestBound = bound;
       from = static_cast<int32_t>(i);

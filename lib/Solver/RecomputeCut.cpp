@@ -229,12 +229,14 @@ int64_t CutNetwork::boundOf(Price price, int64_t flow, int64_t budget) const {
 
 CutNetwork::Best CutNetwork::bestBound(int64_t budget,
                                        std::vector<CutLine> &front,
-                                       int64_t &flows) {
+                                       int64_t &flows, int64_t known) {
   Best best;
   best.bound = graph.baseCost;
   const int64_t space = room(budget);
-  if (needed <= space) // everything fits: the line of price zero
+  if (needed <= space) { // everything fits: the line of price zero
+    best.most = best.bound;
     return best;
+  }
   auto insert = [&](CutLine line) {
     auto place = std::lower_bound(
         front.begin(), front.end(), line.held,
@@ -266,6 +268,15 @@ CutNetwork::Best CutNetwork::bestBound(int64_t budget,
       return place == front.begin() ? nullptr : &*(place - 1);
     return place == front.end() ? nullptr : &*place;
   };
+  bool any = false;
+  auto take = [&](Price price, int64_t flow) {
+    int64_t bound = boundOf(price, flow, budget);
+    if (bound > best.bound || (!any && bound == best.bound)) {
+      best.bound = bound;
+      best.price = price;
+    }
+    any = true;
+  };
   for (int step = 0; step < 60 && flows > 0; ++step) {
     CutLine *fits = pick(true), *over = pick(false);
     if (!fits) {
@@ -274,24 +285,30 @@ CutNetwork::Best CutNetwork::bestBound(int64_t budget,
     }
     if (!over)
       break;
+    if (fits->closed) {
+      take(fits->meeting, fits->meetingFlow);
+      best.most = best.bound;
+      break;
+    }
     double slope =
         double(fits->cost - over->cost) / double(over->held - fits->held);
+    // No bound is above the point where both lines meet.
+    best.most = graph.baseCost + over->cost + 1 +
+                int64_t(slope * double(over->held - space));
+    if (best.most < known)
+      break;
     Price price = makePrice(slope);
     CutLine line = minimumCut(price);
     --flows;
     int64_t flow = flowValue();
-    int64_t bound = boundOf(price, flow, budget);
-    if (bound > best.bound || (step == 0 && bound == best.bound)) {
-      best.bound = bound;
-      best.price = price;
-    }
-    bool known = (line.held == fits->held && line.cost == fits->cost) ||
-                 (line.held == over->held && line.cost == over->cost);
+    take(price, flow);
+    bool isKnown = (line.held == fits->held && line.cost == fits->cost) ||
+                   (line.held == over->held && line.cost == over->cost);
     // On the segment between both: no corner lies below it.
     double onSegment =
         double(over->cost) + slope * double(over->held - line.held);
     bool corner = double(line.cost) < onSegment - 1e-9 * (1 + onSegment);
-    if (known || !corner || line.held <= fits->held ||
+    if (isKnown || !corner || line.held <= fits->held ||
         line.held >= over->held) {
       fits->closed = true;
       fits->meeting = price;

@@ -24,6 +24,8 @@
 #include "FlowNetwork.h"
 #include "RecomputeGraph.h"
 
+#include <limits>
+
 namespace tenon::solver {
 
 /// numerator / denominator; the products with all bytes and all costs fit in 62
@@ -78,13 +80,17 @@ public:
   /// The largest bound over all prices, by intersecting the lines of the front
   /// around the room. `front` holds lines already known, sorted by held bytes,
   /// and is extended. Sets the line to use for a plan (held <= room), if any.
+  /// Ends early where the bound cannot rise above `known`.
   struct Best {
     int64_t bound = 0;
+    /// What the bound could reach with more flows.
+    int64_t most = std::numeric_limits<int64_t>::max();
     Price price;
     int32_t feasible = -1; // index into front
     bool impossible = false;
   };
-  Best bestBound(int64_t budget, std::vector<CutLine> &front, int64_t &flows);
+  Best bestBound(int64_t budget, std::vector<CutLine> &front, int64_t &flows,
+                 int64_t known = 0);
   /// Tries to raise `best` by a price on transfers.
   void priceTransfers(int64_t budget, Best &best);
 

@@ -23,8 +23,11 @@ namespace tenon::solver {
 
 /// A cut node with its network and all lines found so far.
 struct CutCandidate {
-  std::unique_ptr<CutNetwork> network;
+  int32_t cut;
+  std::unique_ptr<CutNetwork> network; // once it is needed
   std::vector<CutLine> front;
+  /// What the bound could be at the budget that was last asked for.
+  int64_t most = 0, budget = -1;
 };
 
 /// A bound and what is needed to rebuild its certificate.
@@ -83,6 +86,7 @@ public:
 
 private:
   std::vector<CutCandidate> &candidates(bool anyOrder, int64_t budget);
+  CutNetwork &networkOf(CutCandidate &candidate, bool anyOrder) const;
   void prune(std::vector<int32_t> &nodes, int64_t budget) const;
 
   RecomputeOptions options;
