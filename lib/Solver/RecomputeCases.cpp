@@ -31,10 +31,14 @@ public:
 
   /// The least overhead of all cases, times the scale of the series.
   __int128 overhead() const { return cases[least()].overhead; }
-  /// Splits the case of the least overhead; false if that cannot be done.
+  /// Looks for better prices of the case of the least overhead, or splits it
+  /// where that was done; false if that cannot be done.
   bool grow(__int128 most, int64_t &flows);
   bool canGrow() const {
-    return cases.empty() || cases[least()].split.index >= 0;
+    if (cases.empty())
+      return true;
+    const Case &one = cases[least()];
+    return !one.isClimbed || one.split.index >= 0;
   }
   size_t leaves() const { return (cases.size() + 1) / 2; }
   size_t first() const { return range.first; }
@@ -64,7 +68,9 @@ private:
     __int128 overhead = 0;
     Series::Prices prices;
     Item split;
-    int32_t children = -1; // the first of two, or -1
+    bool isSeen = false;    // its prices were looked for,
+    bool isClimbed = false; // and at length
+    int32_t children = -1;  // the first of two, or -1
     /// Per window and node: whether it runs again.
     std::vector<std::vector<char>> rerun;
   };
@@ -144,12 +150,18 @@ void CaseTree::follow(int32_t at) {
         cases[at].holds ? Known::Yes : Known::No;
 }
 
+/// Prices of several windows are looked for briefly the first time and at
+/// length the second, which most cases never see.
 void CaseTree::evaluate(int32_t at, __int128 most, int64_t &flows) {
   follow(at);
   Case &one = cases[at];
+  one.isClimbed = range.count == 1 || one.isSeen;
+  one.isSeen = true;
+  one.split = Item();
+  one.rerun.clear();
   std::vector<std::vector<double>> shares;
   if (range.count > 1) {
-    const int rounds = at == 0 ? 300 : 80;
+    const int rounds = (one.isClimbed ? 80 : 20) * (at == 0 ? 3 : 1);
     one.prices.overhead = series->evaluate(range, one.prices);
     series->climb(range, rounds, most, one.prices, &shares, flows);
     one.overhead = one.prices.overhead;
@@ -211,6 +223,12 @@ bool CaseTree::grow(__int128 most, int64_t &flows) {
     return true;
   }
   const int32_t at = least();
+  if (!cases[at].isClimbed) {
+    const __int128 before = cases[at].overhead;
+    evaluate(at, most, flows);
+    cases[at].overhead = std::max(before, cases[at].overhead);
+    return true;
+  }
   if (cases[at].split.index < 0)
     return false;
   const auto first = static_cast<int32_t>(cases.size());
@@ -359,6 +377,9 @@ void CaseForest::join(std::span<const int64_t> fullness, size_t leaves,
                one.overhead() < goal)
           continue;
       };
+      auto isFar = [&](const CaseTree &one, double share) {
+        return double(one.overhead()) < (1 - share) * double(tree.overhead());
+      };
       std::unique_ptr<Series> bestSeries;
       std::optional<CaseTree> best;
       for (int32_t cut : tree.fullMoments(fullness, budget)) {
@@ -370,17 +391,22 @@ void CaseForest::join(std::span<const int64_t> fullness, size_t leaves,
         series->evaluateBest();
         auto longer = std::make_unique<Series>(*series, place, cut);
         CaseTree joined(graph, *longer, tree.first(), tree.count() + 1);
-        growTo(joined, few);
-        // A tree that cannot grow proves no more than it does now.
-        if ((!joined.canGrow() && joined.overhead() <= tree.overhead()) ||
-            (best && joined.overhead() <= best->overhead()))
+        // A brief look, then a longer one.
+        joined.grow(goal, flows);
+        if (isFar(joined, 0.3))
+          continue;
+        joined.grow(goal, flows);
+        if (best && joined.overhead() <= best->overhead())
           continue;
         best.emplace(std::move(joined));
         bestSeries = std::move(longer);
       }
-      if (best)
+      if (!best || isFar(*best, 0.05))
+        continue;
+      growTo(*best, few);
+      if (best->overhead() > tree.overhead())
         growTo(*best, leaves);
-      if (!best || best->overhead() <= tree.overhead())
+      if (best->overhead() <= tree.overhead())
         continue;
       any = true;
       for (size_t i = 0; i < trees.size(); ++i)

@@ -10,6 +10,7 @@
 #include "RecomputeWindows.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace tenon::solver;
 
@@ -35,14 +36,15 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
     });
   };
   // A cut that gains nothing soon seldom does later.
-  constexpr int briefly = 60;
+  const int atFirst = std::clamp(rounds / 6, 20, 60), briefly = 60;
+  const auto lookedAtLonger = static_cast<size_t>(std::max(4, rounds / 20));
   // Does not pay for a longer certificate and dearer cases.
   auto tooLittle = [&] { return (series->bound() - graph.baseCost) / 2'000; };
   // Each time the best of a few cuts between any two, each where the step is
   // fullest.
   while (tries > 0 && series->bound() < upper) {
     const std::vector<int32_t> cuts = series->cuts();
-    std::unique_ptr<Series> best;
+    std::vector<std::pair<size_t, std::unique_ptr<Series>>> looks;
     series->evaluateBest();
     auto begin = full.begin();
     for (size_t place = 0; place <= cuts.size(); ++place) {
@@ -61,14 +63,25 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
         last = cut;
         --tries;
         auto longer = std::make_unique<Series>(*series, place, cut);
-        longer->improve(std::min(rounds, briefly), upper);
-        if (longer->bound() > series->bound() + tooLittle())
-          longer->improve(rounds, upper);
-        if (!best || longer->bound() > best->bound())
-          best = std::move(longer);
+        longer->improveAround(place, atFirst, upper);
+        looks.push_back({place, std::move(longer)});
       }
       if (place < cuts.size())
         begin = std::upper_bound(end, full.end(), cuts[place]);
+    }
+    std::sort(looks.begin(), looks.end(), [](const auto &a, const auto &b) {
+      return std::tuple(-a.second->bound(), a.second->cuts()) <
+             std::tuple(-b.second->bound(), b.second->cuts());
+    });
+    if (looks.size() > lookedAtLonger)
+      looks.resize(lookedAtLonger);
+    std::unique_ptr<Series> best;
+    for (auto &[place, longer] : looks) {
+      longer->improveAround(place, std::min(rounds, briefly), upper);
+      if (longer->bound() > series->bound() + tooLittle())
+        longer->improve(rounds, upper);
+      if (!best || longer->bound() > best->bound())
+        best = std::move(longer);
     }
     if (!best)
       break;
@@ -92,7 +105,7 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
             continue;
           --tries;
           std::unique_ptr<Series> other = Series::moved(*series, i, cut);
-          other->improve(rounds / 8, upper);
+          other->improveAround(i, rounds / 8, upper);
           if (other->bound() <= series->bound())
             continue;
           series = std::move(other);

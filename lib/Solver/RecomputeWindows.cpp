@@ -233,6 +233,10 @@ void Series::build(Window &window, Window *next) {
   for (int32_t i = 0; i < valueCount; ++i)
     network.addArc(FlowNetwork::source, 2 + i);
   network.build();
+  for (size_t i = 0; i < window.edges.size(); ++i)
+    network.setCapacity(
+        static_cast<int32_t>(window.values.size() + window.nodes.size() + i),
+        FlowNetwork::unlimited);
   // Ties are known from the earlier window; tell the later one.
   for (int32_t i = 0; i < valueCount; ++i)
     if (window.inNext[i] >= 0)
@@ -294,8 +298,7 @@ __int128 Series::evaluate(size_t index, int64_t price,
     limit(i, graph.pinned[window.nodes[i]]
                  ? FlowNetwork::unlimited
                  : denominator * graph.cost[window.nodes[i]]);
-  for (size_t i = 0; i < window.edges.size(); ++i)
-    network.setCapacity(arc++, FlowNetwork::unlimited);
+  arc += static_cast<int32_t>(window.edges.size());
   const int32_t reads = arc;
   for (size_t i = 0; i < values; ++i)
     network.setCapacity(arc++,
@@ -396,6 +399,23 @@ void Series::improve(int rounds, int64_t upper) {
   climb(everything(), rounds, __int128(upper - graph.baseCost) * denominator,
         best, nullptr, flows);
   evaluateBest();
+}
+
+void Series::improveAround(size_t index, int rounds, int64_t upper) {
+  int64_t flows = 0;
+  const size_t first = index > 0 ? index - 1 : 0;
+  const Range range{first, std::min(index + 2, windows.size()) - first, {}};
+  Prices prices = bestPrices(first, range.count);
+  prices.overhead = evaluate(range, prices);
+  const __int128 rest = best.overhead - prices.overhead;
+  climb(range, rounds, __int128(upper - graph.baseCost) * denominator - rest,
+        prices, nullptr, flows);
+  evaluate(range, prices);
+  for (size_t i = 0; i < range.count; ++i) {
+    best.bytes[first + i] = prices.bytes[i];
+    best.values[first + i] = std::move(prices.values[i]);
+  }
+  best.overhead = rest + prices.overhead;
 }
 
 void Series::climb(const Range &range, int rounds, __int128 most,

@@ -64,6 +64,9 @@ public:
 
   /// Subgradient steps from the best prices; keeps the best ones met.
   void improve(int rounds, int64_t upper);
+  /// The same for one window and its neighbours; the last prices must have been
+  /// the best ones.
+  void improveAround(size_t index, int rounds, int64_t upper);
   /// Looks for the units of each window that prove most, prices of values being
   /// what they are.
   void chooseUnits();
