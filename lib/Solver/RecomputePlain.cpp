@@ -55,6 +55,17 @@ struct Proof {
 };
 } // namespace
 
+/// The bound, or one just above it, from which on a plan of this cost is near
+/// enough.
+static int64_t boundFor(const RecomputeGraph &graph,
+                        const RecomputeOptions &options, int64_t cost) {
+  const auto base = double(graph.baseCost);
+  const double extra =
+      (double(cost) - base - 0.01 * options.nearEnough * base) /
+      (1 + options.nearEnough);
+  return std::min(cost, graph.baseCost + int64_t(std::max(0.0, extra)) + 2);
+}
+
 /// Shares nothing with the search, so that both can run at once; the bounds
 /// need not rise above `upper`.
 static Proof prove(const RecomputeProblem &problem, int64_t budget,
@@ -167,7 +178,8 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     const int64_t movesBefore = solver.movesUsed;
     std::future<Proof> proof = std::async(
         options.parallel ? std::launch::async : std::launch::deferred, [&] {
-          Proof found = prove(problem, budget, options, plan->cost);
+          Proof found = prove(problem, budget, options,
+                              boundFor(solver.graph, options, plan->cost));
           // Then no other plan is needed, whatever the search finds.
           solver.isStopped = plan->cost <= nearEnough(found.given.bound);
           return found;
