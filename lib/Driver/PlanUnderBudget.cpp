@@ -324,8 +324,12 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
   if (all->bytes <= budget)
     return named(copyOf(*all), 0);
   std::vector<PlannedStep> plans = look(budget);
-  if (plans.empty() && smallest() && least->bytes <= budget)
-    plans.push_back(copyOf(*least));
+  if (plans.empty() && smallest() && least->bytes <= budget) {
+    // What was found on the way down is where another look begins.
+    plans = look(budget);
+    if (plans.empty())
+      plans.push_back(copyOf(*least));
+  }
   std::optional<PlannedStep> best;
   for (PlannedStep &plan : plans) {
     // A long search rarely gains what the quick look was behind.

@@ -95,6 +95,7 @@ static std::optional<Plan> searchOn(RecomputeSolver &solver, int64_t budget,
       return false;
     std::optional<Plan> other = solver.plan(
         budget, target, share, seed + offset, goesOn ? &plan : nullptr);
+    isHard |= !other;
     if (!other || other->cost >= plan.cost)
       return false;
     best = std::move(other);
@@ -103,13 +104,13 @@ static std::optional<Plan> searchOn(RecomputeSolver &solver, int64_t budget,
   // A search that does not know the plan finds better ones, unless it was hard
   // to find; only what gains some of the extra cost goes on.
   const int64_t some = (known.cost - solver.graph.baseCost) / 200;
-  if (isHard) {
-    if (attempt(moves / 2, 100, true))
-      attempt(moves / 4, 100, true);
-  } else if (attempt(moves / 4, 2, false) && known.cost - best->cost > some) {
+  if (!isHard && attempt(moves / 4, 2, false) &&
+      known.cost - best->cost > some) {
     attempt(moves / 4, 3, false);
     attempt(moves / 4, 4, true);
   }
+  if (isHard && attempt(moves / 2, 100, true))
+    attempt(moves / 4, 100, true);
   return best;
 }
 
