@@ -107,7 +107,7 @@ public:
   std::optional<PlannedStep> takeFewest();
 
 private:
-  static constexpr int mostRounds = 4;
+  static constexpr int mostRounds = 3;
   static constexpr int64_t neighbours = 9;
 
   /// Does what no budget changes, once.
