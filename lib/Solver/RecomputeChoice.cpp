@@ -334,7 +334,7 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
     return best;
 
   // Rounds of annealing: many starts briefly, the better ones longer and
-  // cooler.
+  // cooler, and taking over from each other what is good in some stages.
   struct Start {
     Reruns reruns;
     size_t number;
@@ -353,7 +353,8 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
     size_t survivors;
   };
   constexpr Round rounds[] = {
-      {0.4, 4e-4, 4}, {0.3, 3e-4, 3}, {0.15, 1e-4, 2}, {0.15, 5e-5, 1}};
+      {0.4, 2e-3, 4}, {0.3, 5e-4, 3}, {0.15, 2e-4, 2}, {0.15, 5e-5, 1}};
+  std::vector<Reruns> guides;
   double scale = double(graph.baseCost) + 1;
   uint64_t seed = firstSeed;
   double weight =
@@ -373,6 +374,7 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
       schedule.cold = 4e-6 * scale;
       schedule.weight = weight;
       schedule.target = target;
+      schedule.guides = guides;
       search.anneal(schedule);
       movesUsed += each;
       if (search.hasBest()) {
@@ -393,6 +395,9 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
     std::sort(starts.begin(), starts.end(), [](const Start &a, const Start &b) {
       return std::tie(a.rank, a.number) < std::tie(b.rank, b.number);
     });
+    guides.clear();
+    for (const Start &start : starts)
+      guides.push_back(start.reruns);
     starts.resize(std::min(starts.size(), round.survivors));
   }
   return best;

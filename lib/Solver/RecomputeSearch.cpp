@@ -581,6 +581,36 @@ bool PlanSearch::shift() {
   return done;
 }
 
+bool PlanSearch::adopt(std::span<const Reruns> guides) {
+  const Reruns &guide = guides[random.below(int64_t(guides.size()))];
+  // Mostly few stages, sometimes most of them.
+  double part = random.unit();
+  auto first = static_cast<int32_t>(random.below(graph.nodes));
+  auto last = std::min<int32_t>(
+      graph.nodes, first + 1 + int32_t(part * part * part * graph.nodes));
+  mine.clear();
+  for (int32_t stage = first; stage < last; ++stage)
+    for (int32_t node : again[stage])
+      mine.push_back({stage, node});
+  std::span<const Rerun> its(
+      std::lower_bound(guide.begin(), guide.end(), Rerun{first, -1}),
+      std::lower_bound(guide.begin(), guide.end(), Rerun{last, -1}));
+  changes.clear();
+  std::set_difference(mine.begin(), mine.end(), its.begin(), its.end(),
+                      std::back_inserter(changes));
+  for (auto [stage, node] : changes)
+    removeRun(node, stage);
+  size_t removed = changes.size();
+  changes.clear();
+  std::set_difference(its.begin(), its.end(), mine.begin(), mine.end(),
+                      std::back_inserter(changes));
+  for (auto [stage, node] : changes)
+    if (!graph.pinned[node])
+      addRun(node, stage);
+  settle();
+  return removed + changes.size() > 0;
+}
+
 int32_t PlanSearch::fullestStage() const {
   return static_cast<int32_t>(std::max_element(level.begin(), level.end()) -
                               level.begin());
@@ -660,9 +690,11 @@ void PlanSearch::anneal(const Schedule &schedule) {
     }
     begin();
     int64_t overBefore = currentOver;
-    int64_t kind = random.below(16);
+    constexpr double adoptShare = 0.15;
     bool done;
-    if (kind < 5)
+    if (!schedule.guides.empty() && random.unit() < adoptShare)
+      done = adopt(schedule.guides);
+    else if (int64_t kind = random.below(16); kind < 5)
       done = drop();
     else if (kind < 10)
       done = keep();

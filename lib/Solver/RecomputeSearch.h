@@ -9,6 +9,7 @@
 //             of the inputs that are not there at that moment, transitively
 //     keep    remove a run; runs that nobody reads any more go as well
 //     shift   move a run to another use;  swap   a drop and a keep together
+//     adopt   run again in a range of stages what another plan does there
 //
 // Per stage two numbers are kept: the bytes of intervals that span the whole
 // stage, and the local peak of what begins or ends in it. A move changes the
@@ -47,6 +48,8 @@ public:
     double weight = 1;
     /// The search ends once a plan of this cost is found.
     int64_t target = 0;
+    /// Other plans, to take stages over from.
+    std::span<const Reruns> guides = {};
   };
   void anneal(const Schedule &schedule);
 
@@ -116,6 +119,7 @@ private:
   bool drop();
   bool keep();
   bool shift();
+  bool adopt(std::span<const Reruns> guides);
   void collectUses(int32_t value, int32_t from, int32_t to);
   void saveBest();
 
@@ -147,6 +151,7 @@ private:
   std::vector<Interval> scratch;
   std::vector<std::pair<int32_t, int64_t>> edges; // of differing intervals
   std::vector<int32_t> uses;
+  Reruns mine, changes; // in the stages of a guide
 
   int64_t bestCost = -1;
   bool bestIsCurrent = false;

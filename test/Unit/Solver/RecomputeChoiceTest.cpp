@@ -7,6 +7,7 @@
 
 #include "GraphGenerators.h"
 #include "RecomputeBruteForce.h"
+#include "RecomputeSearch.h"
 
 #include <algorithm>
 #include <array>
@@ -734,6 +735,53 @@ TEST(RecomputeChoice, AKnownPlanIsAStart) {
               std::nullopt)
         << seed;
   }
+}
+
+TEST(RecomputeChoice, ASearchTakesOverStagesOfAnotherPlan) {
+  // From keeping everything, few moves lead to a dear plan, but with parts of a
+  // cheap one to one that is nearly as cheap.
+  RecomputeProblem problem = transformer(4, 1);
+  const RecomputeGraph graph(problem);
+  RecomputeOptions options;
+  options.moves = 20'000;
+  const int64_t budget =
+      solveRecompute(problem, int64_t(1) << 40, options).peak / 2;
+  RecomputeSolution solution = solveRecompute(problem, budget, options);
+  ASSERT_EQ(solution.status, RecomputeStatus::Solved);
+  std::vector<Reruns> guides(1);
+  std::vector<char> first = firstRuns(graph.nodes, solution.order);
+  int32_t stage = 0;
+  for (size_t i = 0; i < solution.order.size(); ++i) {
+    stage += first[i];
+    if (!first[i])
+      guides.front().push_back({stage, solution.order[i]});
+  }
+  std::sort(guides.front().begin(), guides.front().end());
+  int64_t guidedCost = 0, aloneCost = 0;
+  for (uint64_t seed = 1; seed <= 8; ++seed)
+    for (bool guided : {false, true}) {
+      PlanSearch search(graph, budget, seed);
+      search.load({});
+      PlanSearch::Schedule schedule;
+      schedule.moves = 300;
+      schedule.weight = double(graph.baseCost);
+      if (guided)
+        schedule.guides = guides;
+      search.anneal(schedule);
+      RecomputeMeasure now =
+          measure(graph, orderOf(graph.nodes, search.plan()));
+      EXPECT_EQ(search.cost(), now.cost) << seed;
+      EXPECT_EQ(search.feasible(), now.peak <= budget) << seed;
+      ASSERT_TRUE(search.hasBest()) << seed;
+      (guided ? guidedCost : aloneCost) +=
+          search.bestPlanCost() - graph.baseCost;
+      RecomputeMeasure best =
+          measure(graph, orderOf(graph.nodes, search.bestPlan()));
+      EXPECT_EQ(search.bestPlanCost(), best.cost) << seed;
+      EXPECT_LE(best.peak, budget) << seed;
+    }
+  EXPECT_LT(guidedCost, 9 * (solution.cost - graph.baseCost));
+  EXPECT_GT(aloneCost, 16 * (solution.cost - graph.baseCost));
 }
 
 TEST(RecomputeChoice, SameSeedSamePlan) {
