@@ -48,6 +48,8 @@ struct Window {
   const Prices *prices;     // what holding a value costs on top, or none
   const Prices *nextPrices; // what having it earns: the next cut's, or none
   bool isFirst, isLast;     // of the series
+  /// What is known of the time after this cut, an earlier one, is known here.
+  int32_t since = -1;
 };
 struct CutSides {
   std::vector<char> before, after, present;
@@ -250,7 +252,7 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
   // What is known to be is paid for whatever reads it; what is known not to be
   // absorbs any flow.
   for (auto [node, value, cut, holds] : known) {
-    if (cut != window.cut)
+    if (cut != window.cut && (cut != window.since || node < 0))
       continue;
     Wide &limit = node >= 0 ? limits.run[node] : limits.hold[value];
     overhead += holds ? limit : 0;
@@ -278,6 +280,14 @@ evaluateCase(const Tables &tables, const Scales &scales, const Window &whole,
              Wide &overhead) {
   overhead = 0;
   Window window = whole;
+  if (one.at >= 0) {
+    if (one.at <= whole.cut || one.at >= tables.nodes || !whole.isFirst ||
+        !whole.isLast || !one.joined.empty())
+      return "certificate: a case at node " + std::to_string(one.at) +
+             " does not belong to a single cut before it";
+    window.cut = one.at;
+    window.since = whole.cut;
+  }
   for (size_t i = 0; i <= one.joined.size(); ++i) {
     const Part *next = i < one.joined.size() ? &one.joined[i] : nullptr;
     window.until = next ? next->cut : whole.until;

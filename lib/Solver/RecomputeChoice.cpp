@@ -192,6 +192,21 @@ RecomputeCertificate RecomputeSolver::certificate(const BoundChoice &choice,
   return result;
 }
 
+SeriesProof RecomputeSolver::views(int64_t budget, SeriesProof known,
+                                   int64_t upper) {
+  // The best cut and those just after it, where something else is read.
+  std::vector<int32_t> cuts;
+  if (known.certificate.cut < 0)
+    return known;
+  const int32_t first = known.certificate.cut;
+  for (int32_t cut = first; cut < std::min(first + 3, graph.nodes); ++cut)
+    if (keepAll[cut] > budget)
+      cuts.push_back(cut);
+  const int64_t most =
+      std::clamp<int64_t>(200'000 / (graph.nodes + 1), 0, 2'000);
+  return improveByViews(graph, budget, cuts, std::move(known), upper, most);
+}
+
 SeriesProof RecomputeSolver::cases(int64_t budget, SeriesProof known,
                                    int64_t upper) {
   std::vector<std::pair<int64_t, int32_t>> ranked;

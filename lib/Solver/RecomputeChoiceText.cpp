@@ -514,7 +514,8 @@ static void printCertificate(std::string &text, const std::string &prefix,
         one.at < 0 ? line(field, {item}) : line(field, {item, one.at});
         continue;
       }
-      line("case", {one.numerator});
+      one.at < 0 ? line("case", {one.numerator})
+                 : line("case", {one.numerator, one.at});
       flows(one);
       for (const RecomputeCertificate::Part &joined : one.joined)
         part("joined-cut", joined);
@@ -600,8 +601,7 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
     flows = part;
   bool wide = field == "multiplier" || field == "case" ||
               field == "transfer-price" || field == "unit";
-  bool alone = field == "cut" || field == "case" || field == "transfer-price" ||
-               field == "unit";
+  bool alone = field == "cut" || field == "transfer-price" || field == "unit";
   auto first = lines.integer(0, wide ? most : ids);
   auto second = first && !alone ? lines.integer(0, most) : std::nullopt;
   if (field == "cut") {
@@ -614,9 +614,10 @@ parseCertificateLine(LineReader &lines, RecomputeSolution &solution) {
     std::tie(certificate->numerator, certificate->denominator) =
         std::pair(*first, *second);
   } else if (field == "case") {
-    if (!first)
-      return lines.error("expected a multiplier");
+    if (!first || (second && *second > ids))
+      return lines.error("expected a multiplier, or it and a node id");
     cases.emplace_back().numerator = *first;
+    cases.back().at = second ? static_cast<int32_t>(*second) : -1;
   } else if (field == "split" || field == "held") {
     if (!first || (second && *second > ids))
       return lines.error("expected an id, or two");

@@ -76,10 +76,15 @@ static Proof prove(const RecomputeProblem &problem, int64_t budget,
   Proof proof{{given.bound, solver.certificate(given, false)},
               any.bound,
               solver.certificate(any, true)};
-  if (proof.given.bound < upper)
+  if (proof.given.bound >= upper)
+    return proof;
+  SeriesProof views = solver.views(budget, proof.given, upper);
+  if (views.bound < upper)
     proof.given = solver.series(budget, std::move(proof.given), upper);
-  if (proof.given.bound < upper)
+  if (std::max(views.bound, proof.given.bound) < upper)
     proof.given = solver.cases(budget, std::move(proof.given), upper);
+  if (views.bound > proof.given.bound)
+    proof.given = std::move(views);
   return proof;
 }
 

@@ -13,6 +13,7 @@
 #include "RecomputeCut.h"
 #include "RecomputeSeries.h"
 #include "RecomputeVariants.h"
+#include "RecomputeViews.h"
 
 #include <algorithm>
 #include <atomic>
@@ -67,6 +68,9 @@ public:
     return improveBySeries(graph, budget, keepAll, std::move(known), upper,
                            tries);
   }
+  /// A bound that sees cases from several cuts, if it is better than the one of
+  /// `known`.
+  SeriesProof views(int64_t budget, SeriesProof known, int64_t upper);
   /// A bound that tells cases apart, if it is better than the one of `known`.
   SeriesProof cases(int64_t budget, SeriesProof known, int64_t upper);
   /// Rows and waits that prices around the one of `choice` suggest, without

@@ -286,10 +286,11 @@ __int128 Series::evaluate(size_t index, int64_t price,
   // absorbs everything.
   auto limit = [&](size_t item, int64_t capacity) {
     Known what = known.empty() ? Known::Nothing : known[item];
-    if (what == Known::Yes)
+    const bool isPaid = what == Known::Yes || what == Known::Paid;
+    if (isPaid)
       overhead += capacity;
     network.setCapacity(arc++, what == Known::Nothing ? capacity
-                               : what == Known::Yes   ? 0
+                               : isPaid               ? 0
                                                       : FlowNetwork::unlimited);
   };
   for (size_t i = 0; i < values; ++i)

@@ -84,9 +84,9 @@ public:
   int64_t scale() const { return denominator; }
 
   /// What is known of a window: of each node that it runs again, of each value
-  /// that it is held; or that they do not and are not. Nodes of the window,
-  /// then values.
-  enum class Known : char { Nothing, Yes, No };
+  /// that it is held; or that they do not and are not; or that a node's cost is
+  /// paid, while it may have run before. Nodes of the window, then values.
+  enum class Known : char { Nothing, Yes, No, Paid };
   /// The minimum cut of one window.
   struct Answer {
     int64_t price = 0;

@@ -40,7 +40,8 @@
 // moment is not enough, a series of cuts looks at several (RecomputeSeries.h in
 // lib/Solver derives it); each has its own price and flow. Where a few large
 // values decide, cases are told apart: one of them runs again, or it does not
-// (RecomputeCases.h).
+// (RecomputeCases.h), and each case is proved at the moment that shows most
+// (RecomputeViews.h).
 //
 // Two things may make room besides dropping and running again. A value may wait
 // as a variant, a compressed copy or one in the host's memory: the plan then
@@ -337,6 +338,10 @@ struct RecomputeCertificate : RecomputeFlow {
   /// flows: they are cuts of the series between this one and the next, and each
   /// case has its own prices and flows at them. A case may name what runs again
   /// or is held at one of these: `at`.
+  ///
+  /// A case of a single cut may have its flow at a later one instead: `at`.
+  /// What runs again after the first cut is paid for there as well, but may
+  /// have run before it.
   struct Case : RecomputeFlow {
     int32_t split = -1;
     int32_t held = -1;

@@ -107,6 +107,50 @@ TEST(RecomputeChoice, CasesCloseWhatAPriceCannot) {
   EXPECT_NE(checkRecompute(problem, solution), std::nullopt);
 }
 
+TEST(RecomputeChoice, CasesAreSeenFromSeveralCuts) {
+  // Nodes 0 to 4 run in turn; 5 reads the large value 4 and makes little, 6
+  // reads nothing and needs room, 7 reads 4 again and needs less room, then the
+  // others are read. At 6 it seems cheap to drop 4; at 7 it is back.
+  RecomputeProblem problem;
+  for (auto [cost, bytes] :
+       {std::pair(50, 10), std::pair(54, 11), std::pair(46, 9),
+        std::pair(58, 12), std::pair(70, 40)})
+    problem.nodes.push_back({cost, bytes});
+  for (int64_t room : {0, 50, 30})
+    problem.nodes.push_back({1, 1, room});
+  problem.edges = {{4, 5}, {4, 7}, {5, 6}, {6, 7}};
+  for (int32_t value : {3, 2, 1, 0}) {
+    problem.edges.push_back({static_cast<int32_t>(problem.nodes.size()) - 1,
+                             static_cast<int32_t>(problem.nodes.size())});
+    problem.edges.push_back(
+        {value, static_cast<int32_t>(problem.nodes.size())});
+    problem.nodes.push_back({1, 0});
+  }
+  RecomputeSolution solution = solveRecompute(problem, 105);
+  ASSERT_EQ(solution.status, RecomputeStatus::Solved);
+  EXPECT_EQ(solution.bound, solution.cost);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+  RecomputeCertificate &certificate = solution.certificate;
+  ASSERT_EQ(certificate.cut, 6);
+  ASSERT_EQ(certificate.cases.size(), 3u);
+  EXPECT_EQ(certificate.cases[0].split, 4);
+  EXPECT_EQ(certificate.cases[1].at, 7);
+  EXPECT_EQ(certificate.cases[2].at, -1);
+  // What is paid for at 7 is so because of the cut before it.
+  certificate.cases[1].at = 6;
+  EXPECT_EQ(checkRecompute(problem, solution),
+            "certificate: a case at node 6 does not belong to a single cut "
+            "before it");
+  certificate.cases[1].at = 7;
+  certificate.later.emplace_back().cut = 8;
+  EXPECT_EQ(checkRecompute(problem, solution),
+            "certificate: a case at node 7 does not belong to a single cut "
+            "before it");
+  certificate.later.clear();
+  std::swap(certificate.cases[1], certificate.cases[2]);
+  EXPECT_NE(checkRecompute(problem, solution), std::nullopt);
+}
+
 TEST(RecomputeChoice, WhatRunsOnceMaySpareTime) {
   // Nodes 1 and 2 run for the first time as one kernel, 3 sooner than apart.
   RecomputeProblem problem = workedExample();
@@ -477,7 +521,7 @@ slowMeasure(const RecomputeProblem &problem,
 /// every line; what is accepted must still be true.
 TEST(RecomputeChoice, EveryNumberMutated) {
   int64_t refused = 0, accepted = 0, series = 0, cases = 0, proofs = 0;
-  int64_t casesOfSeries = 0, held = 0, units = 0, joined = 0;
+  int64_t casesOfSeries = 0, held = 0, units = 0, joined = 0, views = 0;
   for (uint64_t seed = 0; seed < 480; ++seed) {
     Random random(seed);
     bool choices = seed % 3 == 2;
@@ -492,11 +536,13 @@ TEST(RecomputeChoice, EveryNumberMutated) {
     series += !solution.certificate.later.empty();
     cases += !solution.certificate.cases.empty();
     bool laterCases = false, isHeld = false, isWhole = false;
+    bool isView = false;
     auto look = [&](const auto &cut) {
       isWhole |= cut.unit > 1;
       for (const RecomputeCertificate::Case &one : cut.cases) {
         isHeld |= one.held >= 0;
         isWhole |= one.unit > 1;
+        isView |= one.at >= 0 && one.split < 0 && one.held < 0;
       }
     };
     look(solution.certificate);
@@ -507,6 +553,7 @@ TEST(RecomputeChoice, EveryNumberMutated) {
     casesOfSeries += laterCases;
     held += isHeld;
     units += isWhole;
+    views += isView;
     proofs += solution.status == RecomputeStatus::Infeasible;
     std::map<int64_t, int64_t> cheapest; // by budget
     auto judge = [&](const std::string &text) {
@@ -592,6 +639,7 @@ TEST(RecomputeChoice, EveryNumberMutated) {
   EXPECT_GT(held, 2);
   EXPECT_GT(units, 3);
   EXPECT_GT(joined, 3);
+  EXPECT_GT(views, 3);
   EXPECT_GT(proofs, 3);
 }
 
