@@ -301,10 +301,10 @@ std::vector<int32_t> CaseTree::fullMoments(std::span<const int64_t> fullness,
         --count;
       }
   };
-  take(3);
+  take(2);
   for (auto &[excess, node] : ranked)
     excess = budget - fullness[node];
-  take(3);
+  take(2);
   return result;
 }
 
@@ -468,7 +468,8 @@ SeriesProof tenon::solver::improveByCases(const RecomputeGraph &graph,
     if (cut != known.certificate.cut || !known.certificate.later.empty())
       attempt(single, true);
   }
-  for (size_t i = 0; i < forests.size() && best() < enough; ++i) {
+  for (size_t i = 0; i < std::min<size_t>(forests.size(), 2) && best() < enough;
+       ++i) {
     int64_t share = flows / 2;
     flows -= share;
     forests[i]->grow(many, enough, share);

@@ -219,8 +219,11 @@ SeriesProof RecomputeSolver::cases(int64_t budget, SeriesProof known,
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<int32_t> cuts;
+  // Cases seldom gain more than this.
+  const int64_t least = known.bound - (known.bound - graph.baseCost) / 6;
   for (size_t i = 0; i < ranked.size() && i < 4; ++i)
-    cuts.push_back(ranked[i].second);
+    if (-ranked[i].first >= least)
+      cuts.push_back(ranked[i].second);
   int64_t most = std::clamp<int64_t>(800'000 / (graph.nodes + 1), 0, 8'000);
   // A flow takes about the square of the nodes, so this is about a second.
   const double nodes = double(graph.nodes) + 1;
