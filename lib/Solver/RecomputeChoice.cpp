@@ -254,8 +254,9 @@ void RecomputeSolver::narrow(int64_t budget, size_t count) {
   }
 }
 
-/// Plans rebuilt from the best cuts, with different amounts of memory reserved
-/// for what the cut does not see. Returns the cheapest that fits.
+/// Plans rebuilt from some cuts as they are, and from the best one with
+/// different amounts of memory reserved for what the cut does not see. Returns
+/// the cheapest that fits.
 std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
                                               std::vector<Reruns> *seeds) {
   std::optional<Plan> best;
@@ -274,18 +275,18 @@ std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
   }
   if (from < 0)
     return best;
-  Candidate &candidate = list[from];
-  const int64_t room = candidate.network->room(budget);
-  auto attempt = [&](int64_t reserve, bool split) {
+  auto attemptFrom = [&](Candidate &candidate, int64_t reserve, bool split) {
+    CutNetwork &network = networkOf(candidate, false);
+    const int64_t room = network.room(budget);
     int64_t allowance = 16;
-    candidate.network->bestBound(budget - reserve, candidate.front, allowance);
+    network.bestBound(budget - reserve, candidate.front, allowance);
     if (candidate.front.empty() ||
         candidate.front.front().held > room - reserve)
       return false;
-    std::vector<char> rerun = chooseReruns(graph, *candidate.network,
-                                           candidate.front, room - reserve);
-    Reruns plan = placeReruns(graph, candidate.network->cutNode(),
-                              std::move(rerun), budget, split);
+    std::vector<char> rerun =
+        chooseReruns(graph, network, candidate.front, room - reserve);
+    Reruns plan =
+        placeReruns(graph, candidate.cut, std::move(rerun), budget, split);
     RecomputeMeasure found = measure(graph, orderOf(graph.nodes, plan));
     bool fits = found.peak <= budget;
     if (fits && (!best || found.cost < best->cost))
@@ -293,6 +294,15 @@ std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
     if (seeds)
       seeds->push_back(std::move(plan));
     return fits;
+  };
+  // Other moments, which a search would hardly reach from the best one.
+  constexpr size_t others = 6;
+  for (size_t i = 0; seeds && i < others; ++i)
+    attemptFrom(list[(2 * i + 1) * list.size() / (2 * others)], 0, true);
+  Candidate &candidate = list[from];
+  const int64_t room = networkOf(candidate, false).room(budget);
+  auto attempt = [&](int64_t reserve, bool split) {
+    return attemptFrom(candidate, reserve, split);
   };
   if (attempt(0, false))
     return best;
@@ -316,25 +326,31 @@ std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
 
 std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
                                           int64_t moves, uint64_t firstSeed,
-                                          const Plan *hint, bool any) {
+                                          std::span<const Plan> hints,
+                                          bool any) {
   if (everything.peak <= budget)
     return everything;
   std::vector<Reruns> seeds;
   std::optional<Plan> best = seedPlan(budget, &seeds);
-  if (hint) {
-    if (hint->peak <= budget && (!best || hint->cost < best->cost))
-      best = *hint;
-    seeds.push_back(hint->reruns);
+  std::vector<Reruns> guides;
+  for (const Plan &hint : hints) {
+    if (hint.peak <= budget && (!best || hint.cost < best->cost))
+      best = hint;
+    seeds.push_back(hint.reruns);
+    guides.push_back(hint.reruns);
   }
   seeds.push_back(everything.reruns);
   // A search needs some moves per node to change anything.
   if (moves < graph.nodes || (best && best->cost <= target))
     return best;
-  // Seeds that do not fit are made to, value by value: the cut as it is, and
-  // keeping everything.
+  // Without a plan to start from, seeds that do not fit are made to, value by
+  // value: the cut as it is, and keeping everything.
   std::vector<Reruns> tight = {seeds.front(), everything.reruns};
-  if (hint && hint->peak > budget)
-    tight.insert(tight.begin(), hint->reruns);
+  for (const Plan &hint : hints)
+    if (hint.peak <= budget)
+      tight.clear();
+    else
+      tight.insert(tight.begin(), hint.reruns);
   for (const Reruns &seed : tight) {
     PlanSearch search(graph, budget, firstSeed);
     search.load(seed);
@@ -372,7 +388,6 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
   };
   constexpr Round rounds[] = {
       {0.4, 2e-3, 4}, {0.3, 5e-4, 3}, {0.15, 2e-4, 2}, {0.15, 5e-5, 1}};
-  std::vector<Reruns> guides;
   double scale = double(graph.baseCost) + 1;
   uint64_t seed = firstSeed;
   double weight =
@@ -462,7 +477,7 @@ void tenon::solver::solveRecomputeFrontier(
   for (int i = 0; count > 1 && i < 14 && high - low > top / 2000; ++i) {
     int64_t middle = i == 0 ? low : low + (high - low) / 2;
     std::optional<Plan> plan =
-        solver.plan(middle, graph.baseCost, moves / 4, options.seed, nullptr);
+        solver.plan(middle, graph.baseCost, moves / 4, options.seed, {});
     if (plan) {
       smallest = std::move(*plan);
       high = std::min(middle, smallest.peak);
@@ -492,7 +507,7 @@ void tenon::solver::solveRecomputeFrontier(
     const Plan &hint = points.empty() ? smallest : points.back().plan;
     // The hint fits, so there is a plan.
     point.plan = *solver.plan(point.budget, point.given.bound, moves,
-                              options.seed, &hint);
+                              options.seed, {&hint, 1});
     points.push_back(std::move(point));
   }
   // A plan that is no dearer and smaller than the one before it replaces it.

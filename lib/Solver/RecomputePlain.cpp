@@ -93,30 +93,36 @@ static std::optional<Plan> searchOn(RecomputeSolver &solver, int64_t budget,
                                     int64_t target, int64_t moves,
                                     uint64_t seed, const Plan &known,
                                     bool isHard) {
-  std::optional<Plan> best;
+  std::vector<Plan> plans = {known}; // the cheapest first
   auto attempt = [&](int64_t share, uint64_t offset, bool goesOn) {
-    const Plan &plan = best ? *best : known;
-    if (plan.cost <= target)
-      return false;
+    if (plans.front().cost <= target)
+      return;
     std::optional<Plan> other = solver.plan(
-        budget, target, share, seed + offset, goesOn ? &plan : nullptr);
-    isHard |= !other;
-    if (!other || other->cost >= plan.cost)
-      return false;
-    best = std::move(other);
-    return true;
+        budget, target, share, seed + offset,
+        goesOn ? std::span<const Plan>(plans) : std::span<const Plan>());
+    if (!other)
+      return;
+    auto place =
+        std::find_if(plans.begin(), plans.end(),
+                     [&](const Plan &plan) { return other->cost < plan.cost; });
+    plans.insert(place, std::move(*other));
   };
   // A search that does not know the plan finds better ones, unless it was hard
-  // to find; only what gains some of the extra cost goes on.
-  const int64_t some = (known.cost - solver.graph.baseCost) / 200;
-  if (!isHard && attempt(moves / 4, 2, false) &&
-      known.cost - best->cost > some) {
-    attempt(moves / 4, 3, false);
-    attempt(moves / 4, 4, true);
+  // to find; then the good parts of all are joined.
+  if (!isHard) {
+    attempt(moves / 8, 2, false);
+    attempt(moves / 8, 3, false);
+    isHard = plans.size() == 1;
+    if (!isHard)
+      attempt(moves / 8, 4, true);
   }
-  if (isHard && attempt(moves / 2, 100, true))
+  if (isHard) {
+    attempt(moves / 2, 100, true);
     attempt(moves / 4, 100, true);
-  return best;
+  }
+  if (plans.front().cost >= known.cost)
+    return std::nullopt;
+  return std::move(plans.front());
 }
 
 RecomputeSolution tenon::solver::useless(RecomputeSolution solution) {
@@ -159,17 +165,19 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
     }
     if (solution.bound >= options.useless)
       return useless(std::move(solution));
-    plan = solver.plan(budget, solution.bound, moves / 16, options.seed + 1,
-                       nullptr);
+    plan =
+        solver.plan(budget, solution.bound, moves / 16, options.seed + 1, {});
     const std::optional<Plan> start = planOf(solver.graph, options.start);
     if (start && start->peak <= budget && (!plan || start->cost < plan->cost))
       plan = start;
     if (!plan)
-      plan = solver.plan(budget, solution.bound, moves / 4, options.seed,
-                         start ? &*start : nullptr, /*any=*/true);
+      plan =
+          solver.plan(budget, solution.bound, moves / 4, options.seed,
+                      start ? std::span(&*start, 1) : std::span<const Plan>(),
+                      /*any=*/true);
     isHard = !plan && !options.quick;
     if (isHard)
-      plan = solver.plan(budget, solution.bound, moves, options.seed, nullptr);
+      plan = solver.plan(budget, solution.bound, moves, options.seed, {});
   }
   auto nearEnough = [&](int64_t bound) {
     const auto base = double(solver.graph.baseCost);

@@ -53,12 +53,13 @@ public:
   bool provedInfeasible(int64_t budget, RecomputeSolution &solution);
   BoundChoice bound(int64_t budget, bool anyOrder);
   RecomputeCertificate certificate(const BoundChoice &choice, bool anyOrder);
-  /// The best plan found; `hint` is a plan for another budget. The search ends
-  /// with a plan that costs no more than `target`; with `any`, as soon as one
-  /// of its starts led to a plan.
+  /// The best plan found; `hints` are plans for this or another budget, to
+  /// start from and to take stages over from. The search ends with a plan that
+  /// costs no more than `target`; with `any`, as soon as one of its starts led
+  /// to a plan.
   std::optional<RecomputePlan> plan(int64_t budget, int64_t target,
                                     int64_t moves, uint64_t firstSeed,
-                                    const RecomputePlan *hint,
+                                    std::span<const RecomputePlan> hints,
                                     bool any = false);
   std::optional<RecomputePlan> seedPlan(int64_t budget,
                                         std::vector<Reruns> *seeds);
