@@ -8,6 +8,7 @@
 #include "GraphGenerators.h"
 #include "RecomputeBruteForce.h"
 #include "RecomputeSearch.h"
+#include "RecomputeSolver.h"
 
 #include <algorithm>
 #include <array>
@@ -830,6 +831,26 @@ TEST(RecomputeChoice, ASearchTakesOverStagesOfAnotherPlan) {
     }
   EXPECT_LT(guidedCost, 9 * (solution.cost - graph.baseCost));
   EXPECT_GT(aloneCost, 16 * (solution.cost - graph.baseCost));
+}
+
+TEST(RecomputeChoice, SeedsComeFromSeveralMoments) {
+  RecomputeProblem problem = transformer(4, 1);
+  RecomputeSolver solver(problem, {});
+  const int64_t budget = solver.everything.peak / 2;
+  std::vector<Reruns> seeds;
+  std::optional<RecomputePlan> best = solver.seedPlan(budget, &seeds);
+  // Without a list, only the best moment is looked at.
+  std::optional<RecomputePlan> alone = solver.seedPlan(budget, nullptr);
+  ASSERT_TRUE(best && alone);
+  EXPECT_LE(best->cost, alone->cost);
+  RecomputeMeasure found =
+      measure(solver.graph, orderOf(solver.graph.nodes, best->reruns));
+  EXPECT_EQ(found.cost, best->cost);
+  EXPECT_EQ(found.peak, best->peak);
+  EXPECT_LE(found.peak, budget);
+  std::sort(seeds.begin(), seeds.end());
+  auto distinct = std::unique(seeds.begin(), seeds.end()) - seeds.begin();
+  EXPECT_GE(distinct, 4);
 }
 
 TEST(RecomputeChoice, SameSeedSamePlan) {
