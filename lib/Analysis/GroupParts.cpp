@@ -202,12 +202,8 @@ std::vector<GroupPart> tenon::partsOf(step::GroupOp group) {
   return Division(group).run();
 }
 
-bool tenon::dropParts(Operation *op) {
-  bool any = false;
-  op->walk([&](step::GroupOp group) {
-    any |= bool(group->removeAttr(step::partsAttrName));
-  });
-  return any;
+void tenon::dropParts(Operation *op) {
+  op->walk([](step::GroupOp group) { group->removeAttr(step::partsAttrName); });
 }
 
 step::GroupOp tenon::createPart(OpBuilder &builder, step::GroupOp group,

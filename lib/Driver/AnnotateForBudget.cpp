@@ -50,8 +50,6 @@ void driver::annotateForBudget(ModuleOp grouped,
   if (!main)
     return;
   cost::annotateTimes(main.getBody(), machine);
-  if (grouped->hasAttr(step::wholeGroupsAttrName))
-    return;
   SmallVector<step::GroupOp> groups;
   main.walk([&](step::GroupOp group) { groups.push_back(group); });
   for (step::GroupOp group : groups)

@@ -310,7 +310,6 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
         }))
       return code;
   (*module)->removeAttr(step::keepingEverythingAttrName);
-  (*module)->removeAttr(step::wholeGroupsAttrName);
   details["budget"] = budget;
   details["bytes"] = planned->bytes;
   details["bytes_keeping_everything"] = mostBytes;

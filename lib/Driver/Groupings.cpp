@@ -9,7 +9,6 @@
 
 #include "AnnotateForBudget.h"
 
-#include "tenon/Analysis/GroupParts.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,15 +34,7 @@ void Groupings::add(OwningOpRef<ModuleOp> grouped,
 void Groupings::begin(OwningOpRef<ModuleOp> grouped, OwningOpRef<ModuleOp> from,
                       Group how) {
   add(std::move(grouped), fusion::LoopChoice());
-  if (!from)
-    return;
-  OwningOpRef<ModuleOp> whole = modules.front()->clone();
-  if (dropParts(*whole)) {
-    (*whole)->setAttr(step::wholeGroupsAttrName,
-                      UnitAttr::get(whole->getContext()));
-    modules.push_back(std::move(whole));
-  }
-  if (!noteOf(*modules.front(), step::loopSavingsAttrName))
+  if (!from || !noteOf(*modules.front(), step::loopSavingsAttrName))
     return;
   step = std::move(from);
   group = std::move(how);

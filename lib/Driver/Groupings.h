@@ -3,10 +3,10 @@
 // Between the stages `group` and `plan` under a budget: the same step with
 // different recomputation between its loops, with times and scratch sizes on
 // its groups. Grouping is what these cost, so they are formed when a budget
-// needs them: first the groups as they are and whole, then with what more may
-// be computed again between loops, then with loops cut into segments, deeper
-// and deeper. Where the pairs of loops may do with different choices, what they
-// stack and take in these says which mixtures to form (LoopMixes.h).
+// needs them: first as they are, then with what more may be computed again
+// between loops, then with loops cut into segments, deeper and deeper. Where
+// the pairs of loops may do with different choices, what they stack and take in
+// these says which mixtures to form (LoopMixes.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,7 @@ public:
   Groupings(const codegen::FeatureSet &features, const target::Target &machine)
       : features(features), machine(machine) {}
 
-  /// Begins with `grouped`. If it came from `step`, the groups are left whole
-  /// in one more, and `group` forms further ones.
+  /// Begins with `grouped`. If it came from `step`, `group` forms further ones.
   void begin(mlir::OwningOpRef<mlir::ModuleOp> grouped,
              mlir::OwningOpRef<mlir::ModuleOp> step = nullptr,
              Group group = nullptr);

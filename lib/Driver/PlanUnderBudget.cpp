@@ -242,11 +242,6 @@ AlternativePlanner::AlternativePlanner(Groupings &groupings, bool parallel)
 void AlternativePlanner::follow() {
   while (planners.size() < groupings.size())
     planners.emplace_back(groupings[planners.size()], parallel);
-  order.clear();
-  for (bool whole : {false, true})
-    for (size_t index = planners.size(); index-- > 0;)
-      if (planners[index].hasWholeGroups() == whole)
-        order.push_back(index);
 }
 
 bool AlternativePlanner::formMore() {
@@ -284,10 +279,10 @@ std::vector<PlannedStep> AlternativePlanner::look(int64_t budget) {
   // then, and what it takes ends the others' rounds.
   for (bool any = true; any;) {
     any = false;
-    for (size_t index : order) {
+    // The last one stacks least between its loops, so it comes first.
+    for (size_t index = planners.size(); index-- > 0;) {
       const PlannedStep *known = plans.empty() ? nullptr : &plans.front();
       if (!rounds[index].canContinue() ||
-          (known && planners[index].hasWholeGroups() && !isFar(*known)) ||
           // With fewer bytes it takes longer still.
           (known && rounds[index].made &&
            rounds[index].last.nanoseconds >= known->nanoseconds))
@@ -350,14 +345,15 @@ const PlannedStep *AlternativePlanner::smallest() {
   }
   for (BudgetPlanner &planner : planners)
     planner.collect(true);
-  BudgetPlanner &first = planners[order.front()];
+  const size_t last = planners.size() - 1;
+  BudgetPlanner &first = planners[last];
   const PlannedStep *all = first.keepEverything();
   if (!all)
     return nullptr;
-  least = named(copyOf(*all), order.front());
+  least = named(copyOf(*all), last);
   first.descend(all->livePeak);
   if (std::optional<PlannedStep> fewest = first.takeFewest())
-    least = named(std::move(*fewest), order.front());
+    least = named(std::move(*fewest), last);
   auto wanted = [&] { return least->bytes - least->bytes / 100; };
   auto findsLess = [&](size_t index) {
     BudgetPlanner &planner = planners[index];
@@ -372,7 +368,7 @@ const PlannedStep *AlternativePlanner::smallest() {
   };
   for (bool found = true; found;) {
     found = false;
-    for (size_t index : order)
+    for (size_t index = planners.size(); index-- > 0;)
       found |= findsLess(index);
     while (!found && formMixed(wanted(), BudgetPlanner::noLimit)) {
       planners.back().collect(true);

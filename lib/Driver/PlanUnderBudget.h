@@ -67,9 +67,6 @@ public:
   BudgetPlanner(mlir::ModuleOp grouped, bool parallel)
       : grouped(grouped), parallel(parallel) {}
 
-  /// Nothing is computed again in parts.
-  bool hasWholeGroups() { return grouped->hasAttr(step::wholeGroupsAttrName); }
-
   /// What finding a plan is worth.
   enum class Effort {
     least, // one look among many
@@ -174,10 +171,7 @@ private:
   Groupings &groupings;
   bool parallel;
   std::deque<BudgetPlanner> planners; // of the groupings
-  /// In which they are looked at: the last stacks least between its loops, so
-  /// it comes first; whole groups leave the fewest choices.
-  std::vector<size_t> order;
-  std::optional<PlannedStep> least; // once smallest() ran
+  std::optional<PlannedStep> least;   // once smallest() ran
 };
 
 } // namespace tenon::driver

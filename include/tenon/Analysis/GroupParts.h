@@ -44,9 +44,8 @@ struct GroupPart {
 /// two, or if no template emits one of them.
 std::vector<GroupPart> partsOf(step::GroupOp group);
 
-/// Forgets what is known of the parts of all groups inside `op`; whether there
-/// was any.
-bool dropParts(mlir::Operation *op);
+/// Forgets what is known of the parts of all groups inside `op`.
+void dropParts(mlir::Operation *op);
 
 /// A group that computes the results of `part` alone, from `input(i)` instead
 /// of operand i and `result(i)` instead of result i of the group.

@@ -76,9 +76,6 @@ inline constexpr llvm::StringLiteral nodeAttrName = "step.node";
 /// Beside it, i64 array: nodes that are computed again in the same kernel, in
 /// order, before that one.
 inline constexpr llvm::StringLiteral joinedNodesAttrName = "step.joined_nodes";
-/// On a grouped module, unit: under a budget its groups run again as a whole or
-/// not at all.
-inline constexpr llvm::StringLiteral wholeGroupsAttrName = "step.whole_groups";
 /// On loops, i64: the pair of a forward and a backward loop that they belong
 /// to, in the order of the program.
 inline constexpr llvm::StringLiteral loopPairAttrName = "step.loop_pair";
