@@ -110,11 +110,13 @@ static std::optional<Plan> searchOn(RecomputeSolver &solver, int64_t budget,
   // A search that does not know the plan finds better ones, unless it was hard
   // to find; then the good parts of all are joined.
   if (!isHard) {
-    attempt(moves / 8, 2, false);
-    attempt(moves / 8, 3, false);
+    // A small graph needs fewer.
+    const int64_t part = moves / 8 * std::min(solver.graph.nodes, 512) / 512;
+    attempt(part, 2, false);
+    attempt(part, 3, false);
     isHard = plans.size() == 1;
     if (!isHard)
-      attempt(moves / 8, 4, true);
+      attempt(part, 4, true);
   }
   if (isHard) {
     attempt(moves / 2, 100, true);
