@@ -28,7 +28,7 @@ SeriesProof tenon::solver::improveBySeries(const RecomputeGraph &graph,
   // Steps are cheap on small graphs, and more of them pay.
   const double nodes = double(graph.nodes) + 1;
   const int rounds =
-      static_cast<int>(std::clamp(1.4e7 / (nodes * nodes), 60.0, 500.0));
+      static_cast<int>(std::clamp(2.4e7 / (nodes * nodes), 60.0, 500.0));
   auto series = std::make_unique<Series>(graph, budget, known.certificate);
   auto fullest = [&](auto from, auto to) {
     return *std::max_element(from, to, [&](int32_t a, int32_t b) {
