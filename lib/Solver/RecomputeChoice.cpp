@@ -295,8 +295,9 @@ std::optional<Plan> RecomputeSolver::seedPlan(int64_t budget,
       seeds->push_back(std::move(plan));
     return fits;
   };
-  // Other moments, which a search would hardly reach from the best one.
-  constexpr size_t others = 6;
+  // Other moments, which a search would hardly reach from the best one; each
+  // costs some passes over the graph.
+  const size_t others = std::min(6, 12'000 / (graph.nodes + 1));
   for (size_t i = 0; seeds && i < others; ++i)
     attemptFrom(list[(2 * i + 1) * list.size() / (2 * others)], 0, true);
   Candidate &candidate = list[from];
