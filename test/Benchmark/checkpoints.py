@@ -70,7 +70,7 @@ class Plans:
     def __init__(self, folder: Path, build: Path) -> None:
         self.folder, self.build = folder, build
         self.path = folder / "plans.json"
-        compiler = hashlib.sha256((build / "bin/tenon").read_bytes()).hexdigest()
+        compiler = hashlib.sha256((build / "bin/tenon-compiler").read_bytes()).hexdigest()
         known = json.loads(self.path.read_text()) if self.path.exists() else {}
         self.known = known if known.get("compiler") == compiler else {"compiler": compiler}
 
