@@ -207,7 +207,7 @@ ExitCode Compilation::group() {
         module->clone(), std::move(step),
         [this](ModuleOp on, const fusion::FusionOptions &loops,
                Groupings::Part part) { return group(on, loops, part); });
-    if (!plansForBudgets && (groupings->size() > 1 || groupings->mayFormMore()))
+    if (!plansForBudgets && groupings->mayFormMore())
       if (ExitCode code = chooseGrouping(*resolved.memoryBudget);
           code != exitOk)
         return code;

@@ -6,6 +6,7 @@
 
 #include "RecomputeCases.h"
 
+#include "RecomputeCaseTree.h"
 #include "RecomputeWindows.h"
 
 #include <algorithm>
@@ -78,12 +79,12 @@ private:
     const Window &one = series->window(range.first + window);
     return one.nodes.size() + one.values.size();
   }
-  int32_t least() const;
+  int32_t least() const { return leastLeaf(cases); }
   void follow(int32_t at);
   void evaluate(int32_t at, __int128 most, int64_t &flows);
   void chooseSplit(Case &one, std::span<const std::vector<double>> shares);
-  void write(int32_t at, __int128 proved,
-             std::vector<RecomputeCertificate::Case> &result);
+  void writeSplit(const Case &one, RecomputeCertificate::Case &entry) const;
+  void write(int32_t at, RecomputeCertificate::Case &entry);
 
   const RecomputeGraph *graph;
   Series *series;
@@ -131,15 +132,6 @@ private:
   std::vector<CaseTree> trees;
 };
 } // namespace
-
-int32_t CaseTree::least() const {
-  int32_t least = -1;
-  for (size_t i = 0; i < cases.size(); ++i)
-    if (cases[i].children < 0 &&
-        (least < 0 || cases[i].overhead < cases[least].overhead))
-      least = static_cast<int32_t>(i);
-  return least;
-}
 
 /// Collects what is known in a case.
 void CaseTree::follow(int32_t at) {
@@ -308,39 +300,40 @@ std::vector<int32_t> CaseTree::fullMoments(std::span<const int64_t> fullness,
   return result;
 }
 
-/// Writes the cases below one, except where it proves enough by itself.
-void CaseTree::write(int32_t at, __int128 proved,
-                     std::vector<RecomputeCertificate::Case> &result) {
-  const Case &one = cases[at];
-  RecomputeCertificate::Case entry;
-  if (one.children >= 0 && one.overhead < proved) {
-    const Window &window = series->window(range.first + one.split.window);
-    const auto nodes = static_cast<int32_t>(window.nodes.size());
-    if (one.split.index < nodes)
-      entry.split = window.nodes[one.split.index];
-    else
-      entry.held = window.values[one.split.index - nodes];
-    if (one.split.window > 0)
-      entry.at = window.cut;
-    result.push_back(std::move(entry));
-    write(one.children, proved, result);
-    write(one.children + 1, proved, result);
-    return;
-  }
+/// What a case tells apart.
+void CaseTree::writeSplit(const Case &one,
+                          RecomputeCertificate::Case &entry) const {
+  const Window &window = series->window(range.first + one.split.window);
+  const auto nodes = static_cast<int32_t>(window.nodes.size());
+  if (one.split.index < nodes)
+    entry.split = window.nodes[one.split.index];
+  else
+    entry.held = window.values[one.split.index - nodes];
+  if (one.split.window > 0)
+    entry.at = window.cut;
+}
+
+/// What a case proves by itself.
+void CaseTree::write(int32_t at, RecomputeCertificate::Case &entry) {
   follow(at);
-  series->evaluate(range, one.prices);
+  series->evaluate(range, cases[at].prices);
   for (size_t i = 0; i < range.count; ++i) {
     if (i == 0)
       series->writeFlows(range.first, entry);
     else
       series->writePart(range.first + i, entry.joined.emplace_back());
   }
-  result.push_back(std::move(entry));
 }
 
 void CaseTree::write(RecomputeFlow &cut,
                      std::vector<RecomputeCertificate::Case> &result) {
-  write(0, overhead(), result);
+  listCases(
+      cases, 0, overhead(),
+      [&](const Case &one, RecomputeCertificate::Case &entry) {
+        writeSplit(one, entry);
+      },
+      [&](int32_t at, RecomputeCertificate::Case &entry) { write(at, entry); },
+      result);
   cut = RecomputeFlow();
   if (result.size() > 1 || range.count > 1)
     return;

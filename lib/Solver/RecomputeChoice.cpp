@@ -345,7 +345,7 @@ std::optional<Plan> RecomputeSolver::plan(int64_t budget, int64_t target,
   if (moves < graph.nodes || (best && best->cost <= target))
     return best;
   // Without a plan to start from, seeds that do not fit are made to, value by
-  // value: the cut as it is, and keeping everything.
+  // value: that of one cut, and keeping everything.
   std::vector<Reruns> tight = {seeds.front(), everything.reruns};
   for (const Plan &hint : hints)
     if (hint.peak <= budget)

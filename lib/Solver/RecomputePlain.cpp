@@ -55,8 +55,16 @@ struct Proof {
 };
 } // namespace
 
-/// The bound, or one just above it, from which on a plan of this cost is near
-/// enough.
+/// The most that a plan may cost to be near enough to a bound.
+static int64_t nearEnoughTo(const RecomputeGraph &graph,
+                            const RecomputeOptions &options, int64_t bound) {
+  const auto base = double(graph.baseCost);
+  return bound +
+         int64_t(options.nearEnough * (double(bound) - base + 0.01 * base));
+}
+
+/// The other way round: the bound, or one just above it, from which on a plan
+/// of this cost is near enough.
 static int64_t boundFor(const RecomputeGraph &graph,
                         const RecomputeOptions &options, int64_t cost) {
   const auto base = double(graph.baseCost);
@@ -95,7 +103,8 @@ static std::optional<Plan> searchOn(RecomputeSolver &solver, int64_t budget,
                                     bool isHard) {
   std::vector<Plan> plans = {known}; // the cheapest first
   auto attempt = [&](int64_t share, uint64_t offset, bool goesOn) {
-    if (plans.front().cost <= target)
+    // A search that was stopped is not used.
+    if (solver.isStopped || plans.front().cost <= target)
       return;
     std::optional<Plan> other = solver.plan(
         budget, target, share, seed + offset,
@@ -182,9 +191,7 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
       plan = solver.plan(budget, solution.bound, moves, options.seed, {});
   }
   auto nearEnough = [&](int64_t bound) {
-    const auto base = double(solver.graph.baseCost);
-    return bound +
-           int64_t(options.nearEnough * (double(bound) - base + 0.01 * base));
+    return nearEnoughTo(solver.graph, options, bound);
   };
   if (plan && isTight && !options.quick && onlyPlan && !isHard) {
     if (auto better = searchOn(solver, budget, nearEnough(solution.bound),

@@ -7,6 +7,7 @@
 
 #include "RecomputeViews.h"
 
+#include "RecomputeCaseTree.h"
 #include "RecomputeWindows.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ private:
     std::vector<int32_t> splits; // nodes that may be worth it
     int32_t children = -1;       // the first of two, or -1
   };
-  int32_t least() const;
+  int32_t least() const { return leastLeaf(cases); }
   int32_t cutOf(size_t view) const { return views[view]->window(0).cut; }
   __int128 follow(int32_t at, size_t view);
   void evaluate(int32_t at, __int128 most, int64_t &flows);
@@ -47,8 +48,7 @@ private:
                                     const Series::Summit &summit) const;
   Case child(int32_t at, int32_t node, bool holds, __int128 most,
              int64_t &flows);
-  void write(int32_t at, __int128 proved,
-             std::vector<RecomputeCertificate::Case> &result);
+  void write(int32_t at, RecomputeCertificate::Case &entry);
 
   const RecomputeGraph &graph;
   std::vector<std::unique_ptr<Series>> views; // by cut
@@ -67,15 +67,6 @@ ViewTree::ViewTree(const RecomputeGraph &graph, int64_t budget,
         std::make_unique<Series>(graph, budget, std::span(&cut, 1)));
     views.back()->chooseUnits();
   }
-}
-
-int32_t ViewTree::least() const {
-  int32_t least = -1;
-  for (size_t i = 0; i < cases.size(); ++i)
-    if (cases[i].children < 0 &&
-        (least < 0 || cases[i].overhead < cases[least].overhead))
-      least = static_cast<int32_t>(i);
-  return least;
 }
 
 /// Collects what is known in a case of the nodes of a view; returns what the
@@ -195,25 +186,15 @@ ViewTree::Case ViewTree::child(int32_t at, int32_t node, bool holds,
   return one;
 }
 
-/// Writes the cases below one, except where it proves enough by itself.
-void ViewTree::write(int32_t at, __int128 proved,
-                     std::vector<RecomputeCertificate::Case> &result) {
+/// What a case proves by itself.
+void ViewTree::write(int32_t at, RecomputeCertificate::Case &entry) {
   const Case &one = cases[at];
-  RecomputeCertificate::Case entry;
-  if (one.children >= 0 && one.overhead < proved) {
-    entry.split = cases[one.children].node;
-    result.push_back(std::move(entry));
-    write(one.children, proved, result);
-    write(one.children + 1, proved, result);
-    return;
-  }
   follow(at, one.view);
   Series &view = *views[one.view];
   view.evaluate({0, 1, {known}}, {{one.price}, view.bestPrices(0, 1).values});
   view.writeFlows(0, entry);
   if (one.view > 0)
     entry.at = cutOf(one.view);
-  result.push_back(std::move(entry));
 }
 
 RecomputeCertificate ViewTree::certificate() {
@@ -221,7 +202,13 @@ RecomputeCertificate ViewTree::certificate() {
   result.kind = RecomputeCertificate::Kind::GivenOrder;
   result.denominator = views[0]->scale();
   result.cut = cutOf(0);
-  write(0, cases[least()].overhead, result.cases);
+  listCases(
+      cases, 0, cases[least()].overhead,
+      [&](const Case &one, RecomputeCertificate::Case &entry) {
+        entry.split = cases[one.children].node;
+      },
+      [&](int32_t at, RecomputeCertificate::Case &entry) { write(at, entry); },
+      result.cases);
   if (result.cases.size() == 1) {
     if (result.cases[0].at >= 0)
       result.cut = result.cases[0].at;
