@@ -14,7 +14,7 @@
 #include "../../Unit/Solver/OrderingBruteForce.h"
 #include "../../Unit/Solver/RecomputeBruteForce.h"
 #include "GraphGenerators.h"
-#include "OrderingExact.h"
+#include "OperationOrdering/OrderingExact.h"
 #include "OrderingGraphs.h"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 //===- FlowNetworkTest.cpp - flows that go on from earlier ones ----------===//
 
-#include "FlowNetwork.h"
+#include "MinimumCut/FlowNetwork.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OffsetPackingSections.h"
-#include "OffsetPackingWaiting.h"
+#include "OffsetPacking/OffsetPackingSections.h"
+#include "OffsetPacking/OffsetPackingWaiting.h"
 #include "SplitRandom.h"
 
 #include <gtest/gtest.h>

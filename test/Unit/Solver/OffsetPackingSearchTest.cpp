@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OffsetPackingSearch.h"
-#include "OffsetPackingClauses.h"
-#include "OffsetPackingDive.h"
-#include "OffsetPackingPairs.h"
+#include "OffsetPacking/OffsetPackingSearch.h"
+#include "OffsetPacking/OffsetPackingClauses.h"
+#include "OffsetPacking/OffsetPackingDive.h"
+#include "OffsetPacking/OffsetPackingPairs.h"
 #include "OffsetPackingRandom.h"
 
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 
 #include "GraphGenerators.h"
 #include "OrderingBruteForce.h"
-#include "OrderingExact.h"
+#include "OperationOrdering/OrderingExact.h"
 #include "OrderingGraphs.h"
 
 #include <algorithm>

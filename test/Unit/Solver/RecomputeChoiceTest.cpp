@@ -7,8 +7,8 @@
 
 #include "GraphGenerators.h"
 #include "RecomputeBruteForce.h"
-#include "RecomputeSearch.h"
-#include "RecomputeSolver.h"
+#include "RecomputeChoice/RecomputeSearch.h"
+#include "RecomputeChoice/RecomputeSolver.h"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmptyTensors.h"
+#include "Decompositions/EmptyTensors.h"
 
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/ShapeSpelling.h"

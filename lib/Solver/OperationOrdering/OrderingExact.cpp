@@ -6,7 +6,7 @@
 
 #include "OrderingExact.h"
 
-#include "FlowNetwork.h"
+#include "MinimumCut/FlowNetwork.h"
 #include "OrderingBlocks.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #ifndef TENON_LIB_SOLVER_RECOMPUTEWINDOWS_H
 #define TENON_LIB_SOLVER_RECOMPUTEWINDOWS_H
 
-#include "FlowNetwork.h"
+#include "MinimumCut/FlowNetwork.h"
 #include "RecomputeGraph.h"
 
 #include <memory>

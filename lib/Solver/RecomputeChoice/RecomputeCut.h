@@ -21,7 +21,7 @@
 #ifndef TENON_LIB_SOLVER_RECOMPUTECUT_H
 #define TENON_LIB_SOLVER_RECOMPUTECUT_H
 
-#include "FlowNetwork.h"
+#include "MinimumCut/FlowNetwork.h"
 #include "RecomputeGraph.h"
 
 #include <limits>
