@@ -32,12 +32,14 @@ int tool::runCompile(Arguments arguments, Modules *) {
   };
   ArgumentParser parser(
       "compile",
-      "Compiles an exported training step (StableHLO text) ahead of time.",
+      "Compiles an exported training step (StableHLO text) into a .tenon "
+      "file, or up to a stage.",
       "FILE.mlir");
   parser.text("output", options.output, "FILE",
-              "where to write, - for standard output (also -o)");
+              "the file to write; - means standard output (also -o)");
   parser.custom("target", "TARGET",
-                "cpu (default), or stablehlo: text that XLA compiles",
+                "what to compile to: cpu (default), or stablehlo, which is "
+                "text for XLA",
                 [&](std::string_view name) -> std::string {
                   if (name != "cpu" && name != "stablehlo")
                     return "expected cpu or stablehlo";
@@ -47,31 +49,34 @@ int tool::runCompile(Arguments arguments, Modules *) {
                   return "";
                 });
   parser.flag("generic", options.generic,
-              "with --target=stablehlo: the form that depends least on "
-              "versions");
+              "with --target=stablehlo: write MLIR's generic form, which more "
+              "versions can read");
   takePlanningOptions(parser, options,
-                      "what the step may take in all, such as 1.6GiB; what "
-                      "does not fit is recomputed");
+                      "the most memory that the step may use, such as "
+                      "1.6GiB; values that do not fit are computed again");
   std::string also;
   parser.text("also", also, "FILE.mlir",
-              "with --memory-budget: the step with another batch size; says "
-              "which would fit");
+              "with --memory-budget: the same step with another batch size, "
+              "to estimate which batch sizes fit");
   parser.custom("compile-to", "STAGE",
-                "stop after import, simplify, group, plan, lower or codegen",
+                "stop after this stage and write readable text",
                 stage(options.to));
   parser.custom("compile-from", "STAGE",
-                "resume from the text of that stage; it holds its options",
+                "continue from the text that --compile-to=STAGE wrote; its "
+                "options are in the text",
                 stage(options.from));
   parser.text("report", options.reportFile, "FILE",
-              "write what each stage did and took as JSON");
+              "write as JSON what each stage did and how long it took");
   parser.text("remarks", options.remarks, "REGEX",
-              "print what passes did and declined, by their flags; .* for all");
+              "print what the passes whose flags match did, and what they "
+              "decided against; .* matches all");
   parser.number("threads", threads, "N",
-                "threads for planning and code generation (all processors)");
+                "threads for planning and code generation (default: one per "
+                "processor)");
   parser.flag("fuse", options.fuse,
-              "merge operations into kernels (default); --fuse=false does not");
+              "merge operations into kernels (default: true)");
   parser.flag("verify-forms", options.verifyForms,
-              "check the contract after every stage");
+              "check after every stage that the module has the stage's form");
   std::string stages = "stages, in order:\n";
   for (const driver::StageDescription &known : driver::stages())
     stages += llvm::formatv("  {0,-10}{1,-16}{2}\n", known.name, known.form,
@@ -88,12 +93,12 @@ int tool::runCompile(Arguments arguments, Modules *) {
   options.threads = threads;
   bool isText = options.target == driver::OutputTarget::stablehlo;
   if (options.generic && !isText) {
-    llvm::errs() << "error: --generic is for --target=stablehlo\n";
+    llvm::errs() << "error: --generic works only with --target=stablehlo\n";
     return exitBadUsage;
   }
   if (options.output.empty()) {
     if (!options.to && !isText) {
-      llvm::errs() << "error: where to? pass -o OUT.tenon\n";
+      llvm::errs() << "error: no output file was given; pass -o OUT.tenon\n";
       return exitBadUsage;
     }
     options.output = "-";
@@ -101,8 +106,8 @@ int tool::runCompile(Arguments arguments, Modules *) {
   if (also.empty())
     return driver::compileToFile(options, llvm::outs());
   if (!options.memoryBudget) {
-    llvm::errs() << "error: --also needs --memory-budget=SIZE; tenon plan "
-                    "--also does without\n";
+    llvm::errs() << "error: --also needs --memory-budget=SIZE; `tenon plan "
+                    "--also` works without a budget\n";
     return exitBadUsage;
   }
   ExitCode code = driver::compileToFile(options, llvm::outs());

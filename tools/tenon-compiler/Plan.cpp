@@ -21,24 +21,27 @@ using namespace tenon::tool;
 int tool::runPlan(Arguments arguments, Modules *) {
   driver::CompileOptions options;
   ArgumentParser parser("plan",
-                        "Plans a training step without compiling it: what "
-                        "memory budgets cost, or the planner's problems.",
+                        "Plans the memory of a training step without "
+                        "generating code. At least one of --frontier,\n"
+                        "--offload, --also and --dump-problems says what to "
+                        "do.",
                         "FILE.mlir");
   int64_t frontier = 0;
   parser.number("frontier", frontier, "K",
-                "predicted step times under K budgets, from the smallest to "
-                "keeping everything");
+                "predict the step time under K budgets, from the smallest "
+                "possible to one that keeps everything");
   int64_t offload = 0;
   parser.number("offload", offload, "K",
-                "the same, if values may wait in the memory of a host; needs "
-                "--machine with a link");
+                "the same if values may also be moved to the memory of a host; "
+                "needs --machine with the rate of the link");
   std::string also;
-  parser.text(
-      "also", also, "FILE.mlir",
-      "the step with another batch size; says which fits --memory-budget");
+  parser.text("also", also, "FILE.mlir",
+              "the same step with another batch size, to estimate which batch "
+              "sizes fit --memory-budget");
   parser.text("dump-problems", options.dumpProblems, "DIR",
-              "folder for the problems, as tenon-solve reads them");
-  takePlanningOptions(parser, options, "with --also: what the step may take");
+              "write the planning problems into this folder, for tenon-solve");
+  takePlanningOptions(parser, options,
+                      "with --also: the most memory that the step may use");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;
@@ -52,8 +55,9 @@ int tool::runPlan(Arguments arguments, Modules *) {
       return exitBadUsage;
     }
   if (options.memoryBudget && also.empty()) {
-    llvm::errs() << "error: --memory-budget needs --also=FILE.mlir here; "
-                    "tenon compile plans for a budget\n";
+    llvm::errs()
+        << "error: `tenon plan --memory-budget` needs --also=FILE.mlir; use "
+           "`tenon compile --memory-budget` to plan for one budget\n";
     return exitBadUsage;
   }
   if (!also.empty())
@@ -68,13 +72,14 @@ int tool::runPlan(Arguments arguments, Modules *) {
   if (options.dumpProblems.empty()) {
     if (frontier || offload || !also.empty())
       return exitOk;
-    llvm::errs() << "error: what for? pass --frontier=K, --offload=K, "
-                    "--also=FILE.mlir or --dump-problems=DIR\n";
+    llvm::errs()
+        << "error: nothing was asked for; pass --frontier=K, --offload=K, "
+           "--also=FILE.mlir or --dump-problems=DIR\n";
     return exitBadUsage;
   }
   if (std::error_code code =
           llvm::sys::fs::create_directories(options.dumpProblems)) {
-    llvm::errs() << "error: cannot make folder '" << options.dumpProblems
+    llvm::errs() << "error: cannot create the folder '" << options.dumpProblems
                  << "': " << code.message() << "\n";
     return exitUserError;
   }

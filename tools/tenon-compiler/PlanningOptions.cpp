@@ -13,15 +13,19 @@ using namespace tenon;
 void tool::takePlanningOptions(ArgumentParser &parser,
                                driver::CompileOptions &options,
                                std::string_view budgetHelp) {
-  parser.text("cpu", options.cpu, "SET",
-              "host (with --machine, its own), x86-64-v3, x86-64-v4, "
-              "x86-64-v4+avx512bf16");
+  parser.text(
+      "cpu", options.cpu, "SET",
+      "the instruction set: x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16, "
+      "or host, which is that of this machine (default) or of the file "
+      "given with --machine");
   parser.text("machine", options.machineFile, "FILE",
-              "machine description from tenon calibrate");
+              "rates of the machine, as tenon calibrate writes them, for "
+              "predicting times");
   parser.text("roles", options.rolesFile, "FILE",
-              "JSON that says what each argument is");
+              "a roles file: JSON that says what each argument is (see "
+              "docs/GettingStarted.md)");
   parser.text("function", options.function, "NAME",
-              "which function of the module is the step (main)");
+              "the function of the module that is the step (default: main)");
   parser.custom("memory-budget", "SIZE", budgetHelp,
                 [&options](std::string_view text) -> std::string {
                   options.memoryBudget = parseBytes(text);
@@ -30,6 +34,6 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                              : "expected a size such as 1.6GiB, 512MiB or 4096";
                 });
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
-                "keep what the program's own checkpoints recompute (default), "
-                "or decide it anew");
+                "keep what the program itself computes again, as "
+                "jax.checkpoint asks (default), or decide it anew");
 }

@@ -19,11 +19,11 @@ using namespace tenon::tool;
 
 int tool::runVerify(Arguments arguments, Modules *) {
   ArgumentParser parser("verify",
-                        "Checks the plan in a .tenon file: that the program "
-                        "reads what it should, "
-                        "that nothing\noverlaps, that bounds are bounds. Ends "
-                        "with 1 at the first "
-                        "claim that is false.",
+                        "Checks the plan in a .tenon file without the code "
+                        "that made it: every instruction\nreads the values "
+                        "that it should, no buffers overlap, and the bounds "
+                        "are proved. The exit code\nis 1 at the first claim "
+                        "that is false.",
                         "FILE.tenon");
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))

@@ -195,22 +195,24 @@ int tool::runBench(Arguments arguments, Modules *modules) {
   int64_t steps = 20, threads = 0, rows = 30;
   bool kernels = false;
   ArgumentParser parser("bench",
-                        "Times steps of a .tenon file, or its kernels and "
-                        "library calls one by one.",
+                        "Measures how long a step of a .tenon file takes, "
+                        "or each of its kernels and library calls.",
                         "FILE");
-  parser.number("steps", steps, "N", "how many steps are timed (20)");
-  parser.number("threads", threads, "N", "threads (all processors)");
+  parser.number("steps", steps, "N", "how many steps to time (default: 20)");
+  parser.number("threads", threads, "N",
+                "threads that run a step (default: one per processor)");
   parser.text("inputs", inputs, "F.safetensors",
-              "values of arguments; zeros otherwise");
+              "values of arguments; the others are zero");
   parser.text("machine", machineFile, "FILE.json",
-              "rates from tenon calibrate; measured in this run otherwise");
+              "rates of the machine from tenon calibrate; without it they are "
+              "measured now");
   parser.text("roles", module.rolesFile, "FILE",
-              "for a module: JSON that says what each argument is");
+              "for a module: a roles file (see docs/GettingStarted.md)");
   parser.text("function", module.function, "NAME",
-              "for a module: which of its functions is the step (main)");
+              "for a module: the function that is the step (default: main)");
   parser.flag("kernels", kernels,
-              "time every kernel and library call, the median of the steps");
-  parser.number("rows", rows, "N", "how many lines of kernels (30)");
+              "list the median time of every kernel and library call");
+  parser.number("rows", rows, "N", "how many kernels to list (default: 30)");
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
     return *code;

@@ -54,13 +54,13 @@ int tool::runCalibrate(Arguments arguments, Modules *) {
   std::string output;
   int64_t threads = 0;
   ArgumentParser parser("calibrate",
-                        "Measures this machine in under a minute. Nothing else "
-                        "should run meanwhile.",
+                        "Measures the rates of this machine, which takes less "
+                        "than a minute. Nothing else should run meanwhile.",
                         "");
   parser.text("output", output, "FILE.json",
-              "where to write the machine description (also -o)");
+              "the machine description to write (also -o)");
   parser.number("threads", threads, "N",
-                "threads that stand for all cores (all processors)");
+                "how many threads use all cores (default: one per processor)");
   std::vector<std::string> none;
   if (auto code = parser.parse(arguments, none, 0))
     return *code;

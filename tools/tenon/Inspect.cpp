@@ -83,22 +83,24 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
   ModuleOptions module;
   bool json = false, kernels = false;
   ArgumentParser parser("inspect",
-                        "Prints the arguments of an exported module and how "
-                        "their roles were found, or what a .tenon file holds.",
+                        "Shows the arguments of an exported module and how "
+                        "Tenon found their roles, or what a .tenon file "
+                        "holds.",
                         "FILE");
   parser.text("roles", module.rolesFile, "FILE",
-              "for a module: JSON that says what each argument is");
+              "for a module: a roles file (see docs/GettingStarted.md)");
   parser.text("function", module.function, "NAME",
-              "for a module: which of its functions is the step (main)");
+              "for a module: the function that is the step (default: main)");
   parser.flag("json", json, "for a module: print the table as JSON");
   parser.flag("kernels", kernels, "for a .tenon file: list its kernels");
   MemoryView view;
   parser.flag("memory", view.table,
-              "for a .tenon file: what lies in memory at the peak, and why");
+              "for a .tenon file: list what is in memory at the peak, and why");
   parser.number("rows", view.rows, "N",
-                "with --memory: the N largest values (30)");
-  parser.text("memory-picture", view.picture, "FILE.svg",
-              "for a .tenon file: draw the temporaries over time");
+                "with --memory: list the N largest values (default: 30)");
+  parser.text(
+      "memory-picture", view.picture, "FILE.svg",
+      "for a .tenon file: draw which temporaries are in memory over time");
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
     return *code;

@@ -26,14 +26,15 @@ struct Verb {
 };
 
 constexpr Verb verbs[] = {
-    {"compile", "turn an exported training step into a .tenon file", nullptr},
-    {"run", "run steps of a .tenon file or a module", runRun},
-    {"inspect", "print what a module or a .tenon file holds", runInspect},
-    {"verify", "check the plan in a .tenon file", nullptr},
-    {"bench", "time steps, or their kernels one by one", runBench},
-    {"calibrate", "measure what this machine can do", runCalibrate},
-    {"plan", "show what memory budgets cost, write the planner's problems",
+    {"compile", "compile an exported training step into a .tenon file",
      nullptr},
+    {"run", "train: run steps of a .tenon file or of a module", runRun},
+    {"inspect", "show what a module or a .tenon file holds", runInspect},
+    {"verify", "check the plan in a .tenon file", nullptr},
+    {"bench", "measure how long a step or its kernels take", runBench},
+    {"calibrate", "measure the rates of this machine for better predictions",
+     runCalibrate},
+    {"plan", "show the step time under several memory budgets", nullptr},
 };
 
 void printHelp(std::FILE *out) {
@@ -42,11 +43,12 @@ void printHelp(std::FILE *out) {
                     "time.\n\nverbs:\n");
   for (const Verb &verb : verbs)
     std::fprintf(out, "  %-11s%s\n", verb.name.data(), verb.summary);
-  std::fprintf(out, "\ntenon VERB --help lists the options of a verb, tenon "
-                    "--version says which tenon this is.\n"
-                    "exit codes: 0 ok, 1 wrong input, 2 wrong usage, 3 no plan "
-                    "within the limit,\n4 unsupported operation, 70 internal "
-                    "error\n");
+  std::fprintf(out, "\n`tenon VERB --help` lists the options of a verb. `tenon "
+                    "--version` prints the version.\n"
+                    "Exit codes: 0 success, 1 an error in the input or a file, "
+                    "2 a wrong command line,\n3 no plan fits the memory "
+                    "budget, 4 an unsupported operation, 70 an internal "
+                    "error.\n");
 }
 
 } // namespace
