@@ -39,18 +39,19 @@ static llvm::cl::opt<std::string> input(llvm::cl::Positional,
                                         llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     test("test",
-         llvm::cl::desc("shell command that succeeds while the fault "
-                        "is there; {} is the file"),
+         llvm::cl::desc("shell command that succeeds as long as the module "
+                        "has the fault; {} in it becomes the file"),
          llvm::cl::value_desc("CMD"), llvm::cl::Required,
          llvm::cl::cat(category));
-static llvm::cl::opt<std::string> output("o", llvm::cl::desc("result (-)"),
-                                         llvm::cl::value_desc("OUT.mlir"),
-                                         llvm::cl::init("-"),
-                                         llvm::cl::cat(category));
-static llvm::cl::opt<unsigned>
-    seconds("seconds", llvm::cl::desc("longest run of the command (60)"),
-            llvm::cl::value_desc("N"), llvm::cl::init(60),
-            llvm::cl::cat(category));
+static llvm::cl::opt<std::string>
+    output("o",
+           llvm::cl::desc("where to write the small module; - means standard "
+                          "output"),
+           llvm::cl::value_desc("OUT.mlir"), llvm::cl::init("-"),
+           llvm::cl::cat(category));
+static llvm::cl::opt<unsigned> seconds(
+    "seconds", llvm::cl::desc("stop the command after N seconds (default: 60)"),
+    llvm::cl::value_desc("N"), llvm::cl::init(60), llvm::cl::cat(category));
 
 namespace {
 
