@@ -40,6 +40,7 @@ def test_sharded_interpreted(models: Steps, tmp_path: Path) -> None:
 
 def judge(result: compare.Comparison, name: str) -> None:
     """All limits hold."""
+    assert result.tensors > 0 and np.isfinite(result.losses).all(), result
     assert result.first_error <= compare.tolerance(name), result.first_error
     assert not result.over_eight, result.over_eight
     assert len(result.over_twice) <= 0.05 * result.tensors, result.over_twice
