@@ -26,6 +26,7 @@ from jax._src.internal_test_util import test_harnesses
 from safetensors.numpy import save_file
 
 SLICES = 40
+NOT_IMPLEMENTED = "JAX does not implement it for the CPU"
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def export(program: Program, folder: Path) -> dict:
     record = {"name": program.name, "group": program.group, "slice": program.slice, "reason": ""}
     stem = folder / program.digest
     if not program.harness.filter("cpu"):
-        record["reason"] = "JAX does not implement it for the CPU"
+        record["reason"] = NOT_IMPLEMENTED
     else:
         # The generator draws arguments from the state it is given: the same for every run.
         arguments = program.harness.dyn_args_maker(np.random.RandomState(program.slice + 1))
