@@ -11,6 +11,7 @@
 #include "ReportingContext.h"
 #include "StageLog.h"
 
+#include "tenon/Analysis/DeviceCount.h"
 #include "tenon/Codegen/StableHLO/PlanForXla.h"
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -87,13 +88,12 @@ private:
   ExitCode plan() {
     if (!options.memoryBudget)
       return exitOk;
-    for (StringRef name : {"mhlo.num_partitions", "mhlo.num_replicas"})
-      if (auto count = (*module)->getAttrOfType<IntegerAttr>(name);
-          count && count.getInt() > 1)
-        return fail(exitUserError,
-                    "--memory-budget is for programs for one device, found '" +
-                        name + "' of " + Twine(count.getInt()) +
-                        "; what a device holds is decided by XLA later");
+    if (DeviceCount count = countDevices(*module); count.devices > 1)
+      return fail(exitUserError, "--memory-budget is for programs for one "
+                                 "device, found that " +
+                                     count.reason +
+                                     "; what a device holds is decided by XLA "
+                                     "later");
     PassManager passes(context.get());
     passes.addPass(importer::createInlineFunctionsPass());
     OwningOpRef<ModuleOp> flat = module->clone();

@@ -16,9 +16,16 @@ def IgnoreShardingsPass : Pass<"import-ignore-shardings", "::mlir::ModuleOp"> {
     Shardings say how a program for one device may be spread over many; the
     program means the same without them. This pass takes out the operations that
     only carry them (`sdy.sharding_constraint`, `@Sharding` custom calls) and
-    leaves the attributes of the signature. What a device computes for itself
-    (`sdy.manual_computation`, collectives) has no meaning on one device and is
-    refused with the name of the mesh.
+    leaves the attributes of the signature.
+
+    What a device computes for itself (a collective, its own number, an
+    `sdy.manual_computation`) means something on one device only where the
+    program is for one. The largest number counts that the attributes of the
+    module, its meshes, the groups of its collectives and the pairs of its
+    permutations say: a collective over groups `[[0]]` is its operand, one over
+    `[[0, 1]]` is refused, whatever `mhlo.num_partitions` is, and so is a
+    computation along axes of several devices. The error names the meshes and
+    what says how many devices there are.
 
     ```mlir
     // before

@@ -3,14 +3,19 @@
 // What may be dropped and what must be refused is a table from operation names
 // to actions. Names instead of classes, because the sharding dialect grows with
 // its producers and an operation that only carries a sharding needs no more
-// than its operand.
+// than its operand. How many devices a program is for is counted from
+// everything that says it (Analysis/DeviceCount.h), not from the module's
+// attributes alone.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/Pipeline.h"
 
+#include "tenon/Analysis/DeviceCount.h"
+#include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Support/CheckedArithmetic.h"
 
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
@@ -33,7 +38,8 @@ enum class Action {
   erase,      // carries a sharding and has no result
   collective, // results are the operands where a group is one device
   zero,       // the device's own number
-  inlineBody, // a body per device
+  inlineBody, // a body that sees whole tensors
+  perDevice,  // a body per device
 };
 
 Action actionFor(Operation *op) {
@@ -59,9 +65,57 @@ Action actionFor(Operation *op) {
               "stablehlo.collective_reduce", "stablehlo.cross-replica-sum"},
              Action::collective)
       .Cases({"stablehlo.partition_id", "stablehlo.replica_id"}, Action::zero)
-      .Cases({"sdy.manual_computation", "sdy.named_computation"},
-             Action::inlineBody)
+      .Case("sdy.named_computation", Action::inlineBody)
+      .Case("sdy.manual_computation", Action::perDevice)
       .Default(Action::keep);
+}
+
+/// Whether a collective hands the one device anything: its groups or pairs name
+/// device 0, or there are no groups, which stand for one of all devices.
+bool reachesDevice(Operation *op) {
+  if (auto pairs =
+          op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs"))
+    return !pairs.empty();
+  auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
+  return !groups || groups.empty() ||
+         llvm::any_of(groups.getValues<APInt>(),
+                      [](const APInt &id) { return id.isZero(); });
+}
+
+/// Whether a device that nothing reaches has zeros as the results.
+bool isZeroUnreached(Operation *op) {
+  return isa<tenon::stablehlo::CollectiveBroadcastOp,
+             tenon::stablehlo::CollectivePermuteOp,
+             tenon::stablehlo::CollectiveReduceOp>(op) &&
+         llvm::all_of(op->getResultTypes(), [](Type type) {
+           Type element = getElementTypeOrSelf(type);
+           return element.isIntOrFloat() || isa<ComplexType>(element);
+         });
+}
+
+DenseElementsAttr zeros(RankedTensorType type) {
+  Builder builder(type.getContext());
+  auto complex = dyn_cast<ComplexType>(type.getElementType());
+  if (!complex)
+    return DenseElementsAttr::get(type,
+                                  builder.getZeroAttr(type.getElementType()));
+  llvm::APFloat zero(
+      cast<FloatType>(complex.getElementType()).getFloatSemantics());
+  return DenseElementsAttr::get(
+      type, ArrayRef(std::complex<llvm::APFloat>(zero, zero)));
+}
+
+/// How often the body of a manual computation runs: along its manual axes.
+int64_t runsOf(tenon::sdy::ManualComputationOp op) {
+  tenon::sdy::MeshAttr mesh;
+  for (auto shardings : {op.getInShardings(), op.getOutShardings()})
+    for (tenon::sdy::TensorShardingAttr sharding : shardings.getShardings())
+      mesh = sharding.getMesh(op);
+  std::optional<int64_t> runs = 1;
+  for (StringAttr axis : op.getManualAxes().getValue())
+    if (std::optional<int64_t> size = mesh ? mesh.getAxisSize(axis) : 1)
+      runs = runs ? tenon::mulChecked(*runs, *size) : runs;
+  return runs.value_or(std::numeric_limits<int64_t>::max());
 }
 
 class IgnoreShardings
@@ -71,13 +125,18 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    devices = count("mhlo.num_partitions") * count("mhlo.num_replicas");
+    if (failed(checkStatedCounts()))
+      return signalPassFailure();
+    program = tenon::countDevices(module);
+    refused.clear();
+    removable.clear();
     module.walk([&](Operation *op) {
       Action action = actionFor(op);
       if (action == Action::keep)
         return;
-      if (mustRefuse(op, action))
-        refused[op->getName().getStringRef()].push_back(op);
+      if (std::string reason = whyRefused(op, action); !reason.empty())
+        refused[op->getName().getStringRef()].push_back(
+            {op, std::move(reason)});
       else
         removable.push_back(op);
     });
@@ -89,39 +148,66 @@ public:
     for (Operation *op : removable)
       remove(op);
     dropOperationAttributes();
-    if (devices > 1)
+    if (program.devices > 1)
       remark::missed(module.getLoc(), remark::RemarkOpts::name("shardings")
                                           .category("import-ignore-shardings"))
           << remark::add("shardings ignored: a program for {0} devices is "
                          "compiled for one",
-                         devices)
-          << remark::metric("devices", devices);
+                         program.devices)
+          << remark::metric("devices", program.devices);
   }
 
 private:
-  int64_t count(StringRef attribute) {
-    auto value = getOperation()->getAttrOfType<IntegerAttr>(attribute);
-    return value ? std::max<int64_t>(value.getInt(), 1) : 1;
+  LogicalResult checkStatedCounts() {
+    for (StringRef name : {"mhlo.num_replicas", "mhlo.num_partitions"}) {
+      Attribute stated = getOperation()->getAttr(name);
+      auto count = dyn_cast_or_null<IntegerAttr>(stated);
+      if (stated && (!count || !count.getValue().isStrictlyPositive()))
+        return getOperation().emitError() << "'" << name << "' is " << stated
+                                          << ", expected a positive integer";
+    }
+    return success();
   }
 
-  /// Nothing is left to do for one device only where types agree.
-  bool mustRefuse(Operation *op, Action action) {
+  /// Why one device cannot do what an operation says; empty if it can.
+  std::string whyRefused(Operation *op, Action action) {
+    auto differ = [](TypeRange given, TypeRange expected) -> std::string {
+      return given == expected ? "" : "the types of its tensors change";
+    };
     switch (action) {
+    case Action::perDevice:
+      if (int64_t runs = runsOf(cast<tenon::sdy::ManualComputationOp>(op));
+          runs > 1)
+        return "it runs once on each of " + std::to_string(runs) + " devices";
+      [[fallthrough]];
     case Action::inlineBody:
-      // With one device, its part of a tensor is the tensor.
-      return devices > 1 || !op->getRegion(0).hasOneBlock() ||
-             op->getOperandTypes() != op->getRegion(0).getArgumentTypes();
-    case Action::collective:
-      return devices > 1 || op->getOperandTypes() != op->getResultTypes();
+      return op->getRegion(0).hasOneBlock()
+                 ? differ(op->getOperandTypes(),
+                          op->getRegion(0).getArgumentTypes())
+                 : "its body has several blocks";
+    case Action::collective: {
+      // What it says itself explains more than what is said elsewhere.
+      tenon::DeviceCount own = tenon::devicesNamedBy(op);
+      if (own.devices > 1 || program.devices > 1)
+        return own.devices > 1 ? own.reason : program.reason;
+      if (!reachesDevice(op) && !isZeroUnreached(op))
+        return "device 0 is in none of its groups";
+      // The root of a group of one needs no looking up.
+      OperandRange given = op->getOperands();
+      return given.size() < op->getNumResults()
+                 ? "it has too few operands"
+                 : differ(given.take_front(op->getNumResults()).getTypes(),
+                          op->getResultTypes());
+    }
     case Action::forward:
-      return op->getOperandTypes() != op->getResultTypes();
+      return differ(op->getOperandTypes(), op->getResultTypes());
     case Action::zero:
-      return devices > 1;
+      return program.reason;
     case Action::keep:
     case Action::erase:
-      return false;
+      return "";
     }
-    return false;
+    return "";
   }
 
   /// One error per kind of operation, each at its first occurrence.
@@ -135,20 +221,24 @@ private:
         if (Attribute shape = op.getAttr("mesh"))
           out << " " << shape;
       }
-    for (auto &[name, ops] : refused) {
-      InFlightDiagnostic error = ops.front()->emitError()
-                                 << "'" << name << "' computes per device"
-                                 << mesh << ", which cannot run on one device";
-      if (ops.size() > 1)
-        error << "; found " << ops.size();
+    for (auto &[name, found] : refused) {
+      auto &[first, reason] = found.front();
+      InFlightDiagnostic error =
+          first->emitError() << "'" << name << "' computes per device" << mesh
+                             << ", which cannot run on one device: " << reason;
+      if (found.size() > 1)
+        error << "; found " << found.size();
       error << "; export the step for one device, or without shard_map";
+      if (reason == program.reason && program.source != getOperation() &&
+          tenon::devicesNamedBy(first).devices == 1)
+        error.attachNote(program.source->getLoc()) << "which is said here";
     }
   }
 
   void remove(Operation *op) {
     OpBuilder builder(op);
     Action action = actionFor(op);
-    if (action == Action::inlineBody) {
+    if (action == Action::inlineBody || action == Action::perDevice) {
       Block &body = op->getRegion(0).front();
       Operation *end = body.getTerminator();
       for (auto [argument, operand] :
@@ -160,13 +250,12 @@ private:
       end->erase();
       op->getBlock()->getOperations().splice(op->getIterator(),
                                              body.getOperations());
-    } else if (action == Action::zero) {
-      auto type = cast<RankedTensorType>(op->getResult(0).getType());
-      auto zero = tenon::stablehlo::ConstantOp::create(
-          builder, op->getLoc(),
-          DenseElementsAttr::get(type,
-                                 builder.getZeroAttr(type.getElementType())));
-      op->getResult(0).replaceAllUsesWith(zero);
+    } else if (action == Action::zero ||
+               (action == Action::collective && !reachesDevice(op))) {
+      for (Value result : op->getResults())
+        result.replaceAllUsesWith(tenon::stablehlo::ConstantOp::create(
+            builder, op->getLoc(),
+            zeros(cast<RankedTensorType>(result.getType()))));
     } else {
       for (auto [result, operand] :
            llvm::zip(op->getResults(), op->getOperands()))
@@ -185,8 +274,11 @@ private:
     });
   }
 
-  int64_t devices = 1;
-  llvm::MapVector<StringRef, SmallVector<Operation *>> refused;
+  tenon::DeviceCount program;
+  /// By name, with the reasons.
+  llvm::MapVector<StringRef,
+                  SmallVector<std::pair<Operation *, std::string>, 1>>
+      refused;
   SmallVector<Operation *> removable;
 };
 
