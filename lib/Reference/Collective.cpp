@@ -3,13 +3,15 @@
 // Every collective finds the group its process belongs to, meets the other
 // processes of it, and computes its result from what all of them gave. The four
 // ways to read groups are those of the StableHLO specification, "Process
-// grouping". Outside of simulated devices there is one device.
+// grouping". Outside of simulated devices there is one device, which stands for
+// no program that says it is for several.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Devices.h"
 #include "Evaluators.h"
 
+#include "tenon/Analysis/DeviceCount.h"
 #include "tenon/Dialect/Check/Check.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -31,6 +33,20 @@ Grouping groupingOf(std::optional<stablehlo::ChannelHandleAttr> channel,
   if (!hasGlobalIds)
     return Grouping::partitions;
   return usesGlobalIds ? Grouping::flattened : Grouping::replicasAndPartitions;
+}
+
+/// What the one device outside of simulated ones computes would be taken for
+/// what several do.
+LogicalResult checkSimulated(Operation *op, Interpreter &interpreter) {
+  if (!interpreter.isAlone())
+    return success();
+  DeviceCount count = countDevices(op->getParentOfType<ModuleOp>());
+  if (count.devices == 1)
+    return success();
+  return op->emitOpError("runs on one device of a program for ")
+         << count.devices << ": " << count.reason
+         << "; run it on simulated devices, by 'sdy.manual_computation' or "
+            "'interpreter.run_parallel'";
 }
 
 /// The processes of one row of ids, for the replica or partition of `process`
@@ -61,10 +77,14 @@ Group processesOf(ArrayRef<int64_t> ids, Grouping grouping,
   return group;
 }
 
-/// The group of `process`; empty if it is in none. No rows at all mean one of
-/// everything.
+/// The group of the interpreter's process; empty if it is in none. No rows at
+/// all mean one of everything.
 FailureOr<Group> groupOf(Operation *op, Attribute groups, Grouping grouping,
-                         const Devices &devices, int64_t process) {
+                         Interpreter &interpreter) {
+  if (failed(checkSimulated(op, interpreter)))
+    return failure();
+  const Devices &devices = interpreter.devices();
+  int64_t process = interpreter.process();
   auto table = dyn_cast<DenseIntElementsAttr>(groups);
   if (!table)
     return op->emitOpError("has groups that are no table of ids, which the "
@@ -101,11 +121,19 @@ struct Meeting {
   std::vector<Tensors> given;
 };
 
-/// Exchanges operands in the group of this process, which must not be empty.
+/// Exchanges operands in the group of this process; an error if it is in none.
 FailureOr<Meeting> meet(Operation *op, Interpreter &interpreter,
                         FailureOr<Group> group, ArrayRef<Tensor> operands) {
   if (failed(group))
     return failure();
+  if (group->empty()) {
+    int64_t partitions = interpreter.devices().partitions;
+    return op->emitOpError("runs on replica ")
+           << interpreter.process() / partitions << ", partition "
+           << interpreter.process() % partitions
+           << ", which is in none of its groups; name every device in "
+              "'replica_groups'";
+  }
   auto given = interpreter.devices().exchange(op, interpreter.process(), *group,
                                               Tensors(operands));
   if (failed(given))
@@ -118,7 +146,7 @@ FailureOr<Group> groupWithGlobalIds(Op op, Interpreter &interpreter) {
   return groupOf(op, op.getReplicaGroups(),
                  groupingOf(op.getChannelHandle(), op.getUseGlobalDeviceIds(),
                             /*hasGlobalIds=*/true),
-                 interpreter.devices(), interpreter.process());
+                 interpreter);
 }
 
 template <typename Op>
@@ -126,7 +154,21 @@ FailureOr<Group> groupWithoutGlobalIds(Op op, Interpreter &interpreter) {
   return groupOf(op, op.getReplicaGroups(),
                  groupingOf(op.getChannelHandle(), false,
                             /*hasGlobalIds=*/false),
-                 interpreter.devices(), interpreter.process());
+                 interpreter);
+}
+
+/// What a group makes has to have the type that the operation gives it: a
+/// table pads groups of unequal sizes, and types only one.
+LogicalResult checkMade(Operation *op, const Meeting &met,
+                        ArrayRef<int64_t> shape, unsigned result = 0) {
+  ArrayRef<int64_t> expected = resultType(op, result).getShape();
+  if (shape == expected)
+    return success();
+  InFlightDiagnostic error = op->emitOpError("makes a tensor of shape [");
+  llvm::interleaveComma(shape, error);
+  error << "] in a group of " << met.group.size() << ", expected [";
+  llvm::interleaveComma(expected, error);
+  return error << "]";
 }
 
 /// One operand of all processes, combined element by element.
@@ -207,14 +249,18 @@ LogicalResult evaluateReduceScatter(Operation *op, Interpreter &interpreter,
       meet(op, interpreter, groupWithGlobalIds(reduce, interpreter), operands);
   if (failed(met))
     return failure();
+  int64_t dim = reduce.getScatterDimension();
+  SmallVector<int64_t> shape(operands[0].shape());
+  shape[dim] /= int64_t(met->group.size());
+  if (failed(checkMade(op, *met, shape)))
+    return failure();
   auto combined = combineAll(interpreter, reduce.getComputation(), met->given,
                              0, operands[0].type);
   if (failed(combined))
     return failure();
   int64_t index =
       llvm::find(met->group, interpreter.process()) - met->group.begin();
-  results.push_back(partOf(*combined, reduce.getScatterDimension(), index,
-                           int64_t(met->group.size())));
+  results.push_back(partOf(*combined, dim, index, int64_t(met->group.size())));
   return success();
 }
 
@@ -229,6 +275,10 @@ LogicalResult evaluateAllGather(Operation *op, Interpreter &interpreter,
     Tensors parts;
     for (const Tensors &member : met->given)
       parts.push_back(member[i]);
+    SmallVector<int64_t> shape(operands[i].shape());
+    shape[gather.getAllGatherDim()] *= int64_t(parts.size());
+    if (failed(checkMade(op, *met, shape, i)))
+      return failure();
     results.push_back(
         joined(parts, gather.getAllGatherDim(), resultType(op, i)));
   }
@@ -249,10 +299,33 @@ LogicalResult evaluateAllToAll(Operation *op, Interpreter &interpreter,
     for (const Tensors &member : met->given)
       parts.push_back(partOf(member[i], exchange.getSplitDimension(), index,
                              exchange.getSplitCount()));
+    SmallVector<int64_t> shape(parts.front().shape());
+    shape[exchange.getConcatDimension()] *= int64_t(parts.size());
+    if (failed(checkMade(op, *met, shape, i)))
+      return failure();
     results.push_back(
         joined(parts, exchange.getConcatDimension(), resultType(op, i)));
   }
   return success();
+}
+
+/// The member of a group of `members` that tensor `index` comes from or goes
+/// to: the first, or what the last operand says of this tensor.
+FailureOr<int64_t> rootOf(Operation *op, bool isDynamic,
+                          ArrayRef<Tensor> operands, size_t index,
+                          int64_t members) {
+  if (!isDynamic)
+    return 0;
+  const Tensor &roots = operands.back();
+  if (operands.size() != op->getNumResults() + 1 ||
+      roots.size() != int64_t(op->getNumResults()))
+    return op->emitOpError("has ")
+           << op->getNumResults()
+           << " results, expected a last operand of as many roots";
+  int64_t root = roots.elements[index].integer;
+  if (root < 0 || root >= members)
+    return op->emitOpError("has root ") << root << " of a group of " << members;
+  return root;
 }
 
 LogicalResult evaluateBroadcast(Operation *op, Interpreter &interpreter,
@@ -269,14 +342,13 @@ LogicalResult evaluateBroadcast(Operation *op, Interpreter &interpreter,
   auto met = meet(op, interpreter, *group, operands);
   if (failed(met))
     return failure();
-  int64_t root = 0;
-  if (broadcast.getHasDynamicRoot())
-    root = operands.back().elements.front().integer;
-  if (root < 0 || root >= int64_t(group->size()))
-    return op->emitOpError("has root ")
-           << root << " of a group of " << group->size();
-  for (unsigned i = 0; i < op->getNumResults(); ++i)
-    results.push_back(met->given[root][i]);
+  for (unsigned i = 0; i < op->getNumResults(); ++i) {
+    auto root = rootOf(op, broadcast.getHasDynamicRoot(), operands, i,
+                       int64_t(group->size()));
+    if (failed(root))
+      return failure();
+    results.push_back(met->given[*root][i]);
+  }
   return success();
 }
 
@@ -295,12 +367,11 @@ LogicalResult evaluateCollectiveReduce(Operation *op, Interpreter &interpreter,
   if (failed(met))
     return failure();
   for (unsigned i = 0; i < op->getNumResults(); ++i) {
-    int64_t root =
-        reduce.getHasDynamicRoot() ? operands.back().elements[i].integer : 0;
-    if (root < 0 || root >= int64_t(group->size()))
-      return op->emitOpError("has root ")
-             << root << " of a group of " << group->size();
-    if ((*group)[root] != interpreter.process())
+    auto root = rootOf(op, reduce.getHasDynamicRoot(), operands, i,
+                       int64_t(group->size()));
+    if (failed(root))
+      return failure();
+    if ((*group)[*root] != interpreter.process())
       continue;
     auto combined = combineAll(interpreter, reduce.getComputation(), met->given,
                                i, resultType(op, i));
@@ -314,6 +385,8 @@ LogicalResult evaluateCollectiveReduce(Operation *op, Interpreter &interpreter,
 LogicalResult evaluatePermute(Operation *op, Interpreter &interpreter,
                               ArrayRef<Tensor> operands, Tensors &results) {
   auto permute = cast<stablehlo::CollectivePermuteOp>(op);
+  if (failed(checkSimulated(op, interpreter)))
+    return failure();
   const Devices &devices = interpreter.devices();
   Grouping grouping = groupingOf(permute.getChannelHandle(), false,
                                  /*hasGlobalIds=*/false);
@@ -343,6 +416,8 @@ LogicalResult evaluatePermute(Operation *op, Interpreter &interpreter,
 
 LogicalResult evaluateReplicaId(Operation *op, Interpreter &interpreter,
                                 ArrayRef<Tensor>, Tensors &results) {
+  if (failed(checkSimulated(op, interpreter)))
+    return failure();
   Tensor id(resultType(op));
   id.elements.front().integer =
       interpreter.process() / interpreter.devices().partitions;
@@ -352,6 +427,8 @@ LogicalResult evaluateReplicaId(Operation *op, Interpreter &interpreter,
 
 LogicalResult evaluatePartitionId(Operation *op, Interpreter &interpreter,
                                   ArrayRef<Tensor>, Tensors &results) {
+  if (failed(checkSimulated(op, interpreter)))
+    return failure();
   Tensor id(resultType(op));
   id.elements.front().integer =
       interpreter.process() % interpreter.devices().partitions;

@@ -2,8 +2,10 @@
 //
 // sdy.manual_computation on simulated devices: every device of the mesh gets
 // its part of the operands, runs the region, and the parts of the results are
-// put together. Devices that hold the same part give the same values, so that
-// the last one may write. Shardings elsewhere say nothing about values.
+// put together. Devices that hold the same part have to agree on it. Inside of
+// another computation on the same mesh the devices are there already, and those
+// that differ along the manual axes alone put a tensor together. Shardings
+// elsewhere say nothing about values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +13,9 @@
 #include "Evaluators.h"
 
 #include "tenon/Dialect/Shardy/Shardy.h"
+#include "tenon/Reference/Compare.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace tenon;
@@ -33,6 +38,11 @@ public:
     if (sharding.getDimShardings().size() != global.size() ||
         local.size() != global.size())
       return op->emitOpError("has shardings of other ranks than its tensors");
+    for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes())
+      if (isManual(axis.getName()))
+        return op->emitOpError("has parts of a reduction along axis '")
+               << axis.getName()
+               << "', which the reference interpreter does not put together";
     for (auto [dim, axes] : llvm::enumerate(sharding.getDimShardings())) {
       int64_t part = 0, parts = 1;
       for (sdy::AxisRefAttr axis : axes.getAxes()) {
@@ -52,6 +62,19 @@ public:
       start[dim] = part * local[dim];
     }
     return start;
+  }
+
+  /// The devices that differ from one along the manual axes alone.
+  SmallVector<int64_t> groupOf(int64_t device, int64_t count) const {
+    SmallVector<int64_t> group;
+    for (int64_t other = 0; other < count; ++other)
+      if (llvm::all_of(mesh.getAxes(), [&](sdy::MeshAxisAttr axis) {
+            return isManual(axis.getName()) ||
+                   coordinate(axis.getName(), device) ==
+                       coordinate(axis.getName(), other);
+          }))
+        group.push_back(other);
+    return group;
   }
 
 private:
@@ -91,28 +114,18 @@ void forEach(ArrayRef<int64_t> local, const Index &start, Visit visit) {
   } while (next(index, local));
 }
 
-LogicalResult evaluateManualComputation(Operation *op, Interpreter &interpreter,
-                                        ArrayRef<Tensor> operands,
-                                        Tensors &results) {
-  auto computation = cast<sdy::ManualComputationOp>(op);
-  auto inputs = computation.getInShardings().getShardings();
-  auto outputs = computation.getOutShardings().getShardings();
-  Block &body = computation.getBody().front();
-  sdy::MeshAttr mesh = !inputs.empty()    ? inputs[0].getMesh(op)
-                       : !outputs.empty() ? outputs[0].getMesh(op)
-                                          : sdy::MeshAttr();
-  std::optional<int64_t> count = mesh ? mesh.getDeviceCount() : std::nullopt;
-  if (!count || *count > 1024)
-    return op->emitOpError("needs a mesh of at most 1024 devices");
-  Parts parts(mesh, computation.getManualAxes().getValue());
-  for (Type type : op->getResultTypes())
-    results.push_back(Tensor(cast<RankedTensorType>(type)));
+/// One run of an sdy.manual_computation.
+class ManualRun {
+public:
+  ManualRun(sdy::ManualComputationOp op, Parts parts)
+      : op(op), parts(parts), inputs(op.getInShardings().getShardings()),
+        outputs(op.getOutShardings().getShardings()) {}
 
-  Devices devices(/*replicas=*/1, *count);
-  return devices.run([&](int64_t device) -> LogicalResult {
+  /// What one device holds of the operands.
+  FailureOr<Tensors> split(ArrayRef<Tensor> operands, int64_t device) const {
     Tensors arguments;
-    for (auto [whole, sharding, argument] :
-         llvm::zip_equal(operands, inputs, body.getArguments())) {
+    for (auto [whole, sharding, argument] : llvm::zip_equal(
+             operands, inputs, op.getBody().front().getArguments())) {
       Tensor part(cast<RankedTensorType>(argument.getType()));
       auto start =
           parts.startOf(op, sharding, whole.shape(), part.shape(), device);
@@ -123,23 +136,98 @@ LogicalResult evaluateManualComputation(Operation *op, Interpreter &interpreter,
       });
       arguments.push_back(std::move(part));
     }
-    Interpreter own(interpreter.limits(), &devices, device);
-    auto values = own.evaluate(computation.getBody(), arguments);
-    if (failed(values))
-      return failure();
-    // Devices take turns, and nobody else writes now.
-    for (auto [part, sharding, whole] :
-         llvm::zip_equal(*values, outputs, results)) {
-      auto start =
-          parts.startOf(op, sharding, whole.shape(), part.shape(), device);
-      if (failed(start))
-        return failure();
-      forEach(part.shape(), *start, [&](const Index &local, const Index &at) {
-        whole.at(at) = part.at(local);
-      });
+    return arguments;
+  }
+
+  /// The results, of what each of `devices` returned.
+  LogicalResult join(ArrayRef<int64_t> devices, ArrayRef<Tensors> returned,
+                     Tensors &results) const {
+    for (auto [index, sharding, value] :
+         llvm::enumerate(outputs, op->getResults())) {
+      Tensor whole(cast<RankedTensorType>(value.getType()));
+      // The first device at each start, and its part.
+      std::map<Index, std::pair<int64_t, const Tensor *>> known;
+      for (auto [device, values] : llvm::zip_equal(devices, returned)) {
+        const Tensor &part = values[index];
+        auto start =
+            parts.startOf(op, sharding, whole.shape(), part.shape(), device);
+        if (failed(start))
+          return failure();
+        auto [first, isNew] = known.insert({*start, {device, &part}});
+        if (!isNew) {
+          if (auto difference =
+                  firstDifference(part, *first->second.second, Tolerance()))
+            return op->emitOpError("has different values in a part of result ")
+                   << index << " that devices " << first->second.first
+                   << " and " << device << " both hold: " << *difference;
+          continue;
+        }
+        forEach(part.shape(), *start, [&](const Index &local, const Index &at) {
+          whole.at(at) = part.at(local);
+        });
+      }
+      results.push_back(std::move(whole));
     }
     return success();
-  });
+  }
+
+private:
+  mutable sdy::ManualComputationOp op;
+  Parts parts;
+  ArrayRef<sdy::TensorShardingAttr> inputs, outputs;
+};
+
+LogicalResult evaluateManualComputation(Operation *op, Interpreter &interpreter,
+                                        ArrayRef<Tensor> operands,
+                                        Tensors &results) {
+  auto computation = cast<sdy::ManualComputationOp>(op);
+  auto inputs = computation.getInShardings().getShardings();
+  auto outputs = computation.getOutShardings().getShardings();
+  sdy::MeshAttr mesh = !inputs.empty()    ? inputs[0].getMesh(op)
+                       : !outputs.empty() ? outputs[0].getMesh(op)
+                                          : sdy::MeshAttr();
+  std::optional<int64_t> stated = mesh ? mesh.getDeviceCount() : std::nullopt;
+  if (!stated || *stated > 1024)
+    return op->emitOpError("needs a mesh of at most 1024 devices");
+  // A mesh without axes has no number of devices; one runs it.
+  const int64_t count = std::max<int64_t>(*stated, 1);
+  Parts parts(mesh, computation.getManualAxes().getValue());
+  ManualRun run(computation, parts);
+
+  if (!interpreter.isAlone()) {
+    Devices &devices = interpreter.devices();
+    if (devices.replicas != 1 || devices.partitions != count)
+      return op->emitOpError("is for a mesh of ")
+             << count << " devices and runs on one of " << devices.replicas
+             << " replicas of " << devices.partitions << " partitions";
+    int64_t device = interpreter.process();
+    auto arguments = run.split(operands, device);
+    if (failed(arguments))
+      return failure();
+    auto values = interpreter.evaluate(computation.getBody(), *arguments);
+    if (failed(values))
+      return failure();
+    SmallVector<int64_t> group = parts.groupOf(device, count);
+    auto returned = devices.exchange(op, device, group, std::move(*values));
+    return failed(returned) ? failure() : run.join(group, *returned, results);
+  }
+
+  Devices devices(/*replicas=*/1, count);
+  std::vector<Tensors> returned(count);
+  if (failed(devices.run([&](int64_t device) -> LogicalResult {
+        auto arguments = run.split(operands, device);
+        if (failed(arguments))
+          return failure();
+        Interpreter own(interpreter.limits(), &devices, device);
+        auto values = own.evaluate(computation.getBody(), *arguments);
+        if (failed(values))
+          return failure();
+        returned[device] = std::move(*values);
+        return success();
+      })))
+    return failure();
+  return run.join(llvm::to_vector(llvm::seq<int64_t>(0, count)), returned,
+                  results);
 }
 
 LogicalResult forwardOperands(Operation *, Interpreter &,

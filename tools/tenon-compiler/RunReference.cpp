@@ -8,6 +8,7 @@
 #include "tools/tenon-compiler/CompiledModules.h"
 #include "tools/tenon/Scalars.h"
 
+#include "tenon/Analysis/DeviceCount.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Check/Check.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
@@ -98,10 +99,9 @@ int loadArguments(func::FuncOp main, const std::string &path,
 }
 
 /// Whether a module runs on simulated devices, each of which import would take
-/// for the only one.
+/// for the only one: it does so itself, or has a computation per device.
 bool runsDevices(ModuleOp module) {
-  auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
-  bool hasMany = partitions && partitions.getInt() > 1;
+  bool hasMany = countDevices(module).devices > 1;
   return module
       .walk([&](Operation *op) {
         return isa<check::RunParallelOp>(op) ||

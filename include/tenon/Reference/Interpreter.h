@@ -85,6 +85,8 @@ public:
 
   const InterpreterLimits &limits() const { return bounds; }
   Devices &devices() const { return *meeting; }
+  /// Whether there is one device because none was given.
+  bool isAlone() const { return alone != nullptr; }
   int64_t process() const { return number; }
 
   /// The values that a future stands for.
