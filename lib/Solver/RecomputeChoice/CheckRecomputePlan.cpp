@@ -74,8 +74,8 @@ private:
 /// transfers keep in memory there.
 static std::optional<std::string>
 checkSteps(const Tables &tables, const Chosen &chosen,
-           const std::vector<int32_t> &order, Wide &clock,
-           std::vector<std::pair<int32_t, int32_t>> &heldAt) {
+           const Conditions &conditions, const std::vector<int32_t> &order,
+           Wide &clock, std::vector<std::pair<int32_t, int32_t>> &heldAt) {
   const RecomputeProblem &problem = tables.problem;
   struct Transfer {
     size_t position;
@@ -84,8 +84,8 @@ checkSteps(const Tables &tables, const Chosen &chosen,
   };
   std::vector<Transfer> transfers;
   std::vector<Wide> starts;
-  // Per value and copy: when a load of it ends, and when the last transfer from
-  // or to it does; per copy, when its save ends.
+  // Per value and copy: when a load of it ends, and when all transfers from or
+  // to it have; per copy, when its save ends.
   // The clock may begin below zero.
   constexpr Wide longAgo = -(Wide(1) << 62);
   std::vector<Wide> there(tables.sizes.size(), longAgo), busy(there),
@@ -108,10 +108,18 @@ checkSteps(const Tables &tables, const Chosen &chosen,
              " runs again but must run once";
     fresh += operation == fresh;
     // Inputs of nodes have smaller ids, so they have been computed before.
+    auto isLoading = [&](int32_t value) {
+      return there[value] > clock ? "value " + std::to_string(value) + where +
+                                        " is read before its load has ended"
+                                  : std::string();
+    };
     for (int32_t value : tables.reads[operation])
-      if (there[value] > clock)
-        return "value " + std::to_string(value) + where +
-               " is read before its load has ended";
+      if (std::string error = isLoading(value); !error.empty())
+        return error;
+    if (isNode)
+      for (int32_t value : conditions.lateReads[operation])
+        if (std::string error = isLoading(value); !error.empty())
+          return error;
     for (int32_t value : tables.produces[operation])
       if (busy[value] > clock)
         return "value " + std::to_string(value) + where +
@@ -136,7 +144,8 @@ checkSteps(const Tables &tables, const Chosen &chosen,
       engine[load] = end = std::max(end, engine[load]) + variant.transfer;
     (load ? there[variant.value] : saved[index]) = end;
     auto copy = static_cast<int32_t>(tables.copies + index);
-    busy[variant.value] = busy[copy] = end;
+    for (int32_t moved : {variant.value, copy})
+      busy[moved] = std::max(busy[moved], end);
     transfers.push_back({position, end, variant.value, copy});
   }
   if (fresh != tables.nodes)
@@ -167,7 +176,9 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
   Chosen chosen(tables, solution.rows);
   Wide cost = 0;
   std::vector<std::pair<int32_t, int32_t>> transfers;
-  if (auto error = checkSteps(tables, chosen, order, cost, transfers))
+  const Conditions conditions(tables.problem);
+  if (auto error =
+          checkSteps(tables, chosen, conditions, order, cost, transfers))
     return error;
   const Lists heldAt(order.size(), std::move(transfers));
 
@@ -175,13 +186,20 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
   // last one: the value is live from its computation up to there.
   std::vector<char> wanted(tables.sizes.size(), 0);
   Wide live = 0, peak = 0;
-  const Conditions conditions(tables.problem);
+  auto use = [&](int32_t value) {
+    if (!wanted[value])
+      live += chosen.bytes[value];
+    wanted[value] = 1;
+  };
   std::vector<size_t> firstAt(tables.nodes);
   for (size_t position = order.size(); position-- > 0;)
     if (order[position] < tables.nodes)
       firstAt[order[position]] = position;
   for (size_t position = order.size(); position-- > 0;) {
     int32_t operation = order[position];
+    // What a transfer reads or makes meanwhile cannot be written over.
+    for (int32_t value : heldAt[position])
+      use(value);
     Wide during = chosen.workspace[operation];
     if (operation < tables.nodes) {
       const bool isFirst = firstAt[operation] == position;
@@ -196,15 +214,8 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
       (wanted[value] ? leaving : during) += chosen.bytes[value];
       wanted[value] = 0;
     }
-    auto use = [&](int32_t value) {
-      if (!wanted[value])
-        live += chosen.bytes[value];
-      wanted[value] = 1;
-    };
-    for (std::span<const int32_t> used :
-         {tables.reads[operation], heldAt[position]})
-      for (int32_t value : used)
-        use(value);
+    for (int32_t value : tables.reads[operation])
+      use(value);
     if (operation < tables.nodes)
       for (int32_t value : conditions.lateReads[operation])
         if (firstAt[tables.problem.producer(value)] < position)

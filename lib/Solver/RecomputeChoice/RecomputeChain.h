@@ -7,6 +7,12 @@
 // it. The recursion is the one behind the closed form for uniform chains
 // (Griewank and Walther, revolve), here with any costs and sizes.
 //
+// The compiler's steps are no such chains, since updates of the state run once
+// and values have several readers; planChain() sees that at once. It is here
+// for the problems of tenon-solve: of a chain of 60 nodes that may hold three
+// values the search alone finds a plan that costs 17 % more. Tests hold the
+// search and the bounds against it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_SOLVER_RECOMPUTECHAIN_H

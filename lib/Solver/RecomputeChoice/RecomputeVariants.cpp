@@ -287,8 +287,11 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
   for (size_t position = 0; position < order.size(); ++position) {
     int32_t operation = order[position];
     starts[position] = clock;
-    forEach(operation, true,
-            [&](int32_t value) { valid &= arrives[value] <= clock; });
+    auto arrived = [&](int32_t value) { valid &= arrives[value] <= clock; };
+    forEach(operation, true, arrived);
+    if (operation < graph.nodes)
+      for (int32_t value : graph.lateInputs(operation))
+        arrived(value);
     forEach(operation, false,
             [&](int32_t value) { valid &= moving[value] <= clock; });
     if (operation < graph.nodes) {
@@ -306,7 +309,8 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
     if (variant.transfer > 0)
       engine[load] = end = std::max(end, engine[load]) + variant.transfer;
     (load ? arrives[variant.value] : saved[index]) = end;
-    moving[variant.value] = moving[graph.values + index] = end;
+    for (int32_t moved : {variant.value, graph.values + index})
+      moving[moved] = std::max(moving[moved], end);
     transfers.push_back({position, end, index});
   }
   if (!valid)
@@ -330,6 +334,13 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
     int32_t operation = order[position];
     const bool isNode = operation < graph.nodes;
     begun -= first[position];
+    auto enter = [&](int32_t value) {
+      held += live[value] ? 0 : bytes[value];
+      live[value] = 1;
+    };
+    // What a transfer reads or makes meanwhile cannot be written over.
+    for (; !holds.empty() && holds.back().first == position; holds.pop_back())
+      enter(holds.back().second);
     int64_t peak = isNode ? graph.workspace[operation] : 0;
     if (isNode && !first[position])
       peak += graph.again[operation];
@@ -341,13 +352,7 @@ tenon::solver::measureOperations(const RecomputeProblem &problem,
       (live[value] ? leaving : peak) += bytes[value];
       live[value] = 0;
     });
-    auto enter = [&](int32_t value) {
-      held += live[value] ? 0 : bytes[value];
-      live[value] = 1;
-    };
     forEach(operation, true, enter);
-    for (; !holds.empty() && holds.back().first == position; holds.pop_back())
-      enter(holds.back().second);
     if (isNode)
       for (int32_t value : graph.lateInputs(operation))
         if (graph.producer[value] < begun)

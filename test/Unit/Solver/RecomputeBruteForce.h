@@ -166,10 +166,11 @@ inline int64_t cheapestOfRows(const RecomputeProblem &problem, int64_t budget) {
           next.moving[2 * i + load] = start + transfer;
         }
       }
-      // Every choice of what it writes over; what stays needs further bytes.
+      // Every choice of what it writes over; what stays needs further bytes,
+      // and what a transfer uses meanwhile stays.
       uint32_t over = 0;
       for (auto [value, node, size] : problem.overwrites)
-        over |= node == operation ? 1u << value : 0;
+        over |= node == operation ? 1u << value & ~busy : 0;
       const uint32_t held = next.held;
       for (uint32_t dies = over;; dies = (dies - 1) & over) {
         int64_t bytes = during;
