@@ -12,36 +12,120 @@
 // last use before its next computation. The peak is the largest number of bytes
 // live at once, the cost the sum over the list.
 //
-// A worked example: a chain f1 f2 f3, the loss v, and a way back b2 b1 that
-// reads f2 and f1.
+// A worked example: a forward chain f1 to f4, the loss v, and a way back w, u.
 //
-//     node   cost  bytes  reads        Keeping everything holds f1, f2, f3 and
-//     f1       2     4                 v when v runs: 13 bytes. With 10 bytes
-//     f2       3     4    f1           something must go.
-//     f3       4     4    f2
-//     v        1     1    f3           f1 f2 f3 v b2 f1 b1   cost 13, peak 9:
-//     b2       0     0    v f2         f1 is dropped after f2 has read it and
-//     b1       0     0    b2 f1        computed again just before b1.
+//     node  cost  bytes  workspace  reads
+//     f1      6     1
+//     f2      4     1               f1
+//     f3      4     2               f2
+//     f4      1     0               f3
+//     v       1     0        2      f4
+//     w       1     0        1      v f3
+//     u       1     0               w f1 f2
 //
-// Why nothing cheaper exists: look at the moment when v runs. f3 and v are
-// there, so 10 - 5 = 5 bytes are left for f1 and f2, both still to be read.
-// Charge a price of 1/2 per byte held. Then f1 costs min(4/2 to hold, 2 to run
-// again) = 2, f2 costs min(2, 3) = 2, together 4, of which the 5 bytes that are
-// free of charge give back 5/2. So every plan pays at least 1.5 more than
-// running each node once (10); costs are integers: at least 12. Any price gives
-// a valid bound; the best price is found by searching, and for a price the best
-// choice is a minimum cut, because running a node again needs its inputs, which
-// must be held or run again in turn. Here 12 is reached: f1 is the cheaper one.
-// (The costs above sum to 10, and f1 again makes 12.)
+// Every node once costs 18, the base cost, and needs 6 bytes when v runs: f1,
+// f2 and f3 wait for w and u, and v has a workspace. With 4 bytes a plan is
 //
-// The certificate is the cut node v, the price and a flow as large as the cut.
-// Any flow that respects the capacities proves its bound (weak duality), so a
-// wrong certificate can only claim less than the truth, never more. Where one
-// moment is not enough, a series of cuts looks at several (RecomputeSeries.h in
-// lib/Solver derives it); each has its own price and flow. Where a few large
-// values decide, cases are told apart: one of them runs again, or it does not
-// (RecomputeCases.h), and each case is proved at the moment that shows most
-// (RecomputeViews.h).
+//     f1 f2 f3 f4 v f3 w f2 u      cost 18 + 4 + 4 = 26, peak 4
+//
+// f3 is dropped while v runs; w needs it back, so f2 goes while w runs. The
+// rest of this text proves that no plan with first runs in this order is
+// cheaper. A bound so proved comes as a certificate, a list of numbers that
+// checkRecompute() adds up without knowing where they are from.
+//
+// What one moment proves. Take the moment when some node, the cut node, first
+// runs. What it reads, makes and needs while it runs is in memory; the rest of
+// the budget is the room. A value that was made before, is read after, and is
+// not read by the cut node itself, is held at that moment, or its node runs
+// again later. That node in turn needs its inputs: each is held, or read by the
+// cut node, or its node runs again as well. So a plan chooses what it holds and
+// what it runs again, pays the costs of the latter beyond the base cost, and
+// what it holds fits in the room.
+//
+// Charge a price p >= 0 for each byte held, and give back p for each byte of
+// the room. No plan loses by that, since what it holds fits. Without a limit on
+// what is held, the cheapest choice is a minimum cut of a network:
+//
+//     source -> value           no limit    if it is read after the moment
+//     value  -> its node        p * bytes   it is held, or its node runs again
+//     node   -> its inputs      no limit    running again needs them
+//     node   -> sink            its cost    no limit if it must not run again
+//
+// A flow is never larger than a cut, so every flow within these limits proves:
+// the plan costs at least base + flow - p * room. Costs are integers, so the
+// sum may be rounded up.
+//
+//     at v: room 4 - 2 = 2. With p = 2 flow 4 from f3, its cost, and 2 each
+//           from f1 and f2, p times their bytes: 8 - 2 * 2 = 4, at least 22.
+//     at w: room 4 - 3 = 1, and f3 is there. With p = 4 flow 4 each from f1
+//           and f2: 8 - 4 * 1 = 4, at least 22.
+//
+// Both also hold in any order of first runs, if "before" is what the cut node
+// depends on and "after" is what depends on it (Kind::AnyOrder). In the given
+// order these are all smaller and all larger ids (Kind::GivenOrder), which
+// proves more; what follows is for the given order only.
+//
+// A series of cuts. Cut nodes c1 < c2 < ... divide the time from c1 on into
+// windows, each from one cut to the next. What the nodes up to and including
+// the next cut read from before the window is held at its cut or runs again in
+// it. No run is in two windows, so what the windows prove adds up. That alone
+// would let a plan hold at c2 what it had dropped at c1. But a value made
+// before c1 that is held at c2 is available in the window between: held at c1,
+// or run again there (or read by c1 or c2; such values are left alone). This
+// rule has a price q >= 0 per value: holding it at c2 costs q more, having it
+// available in the window before earns q. No plan loses by that either. In the
+// network of the window before c2, source -> value has the limit q where
+// nothing in the window reads the value; in that of c2, value -> its node has
+// the limit p * bytes + q. The bound is
+//
+//     base + sum of (flow - p * room) of all windows - sum of all q
+//
+//     v, w: p = 2 for both, q = 2 for f1 and f2. Before w, 4 from f3, 2 each
+//           from f1 and f2; from w on, 2 + 2 each from f1 and f2:
+//           8 - 2 * 2 + 8 - 2 * 1 - (2 + 2) = 6, at least 24.
+//
+// Cases. A price may let half of a value be held; a plan holds all of it or
+// nothing. So two cases are told apart at a cut: a node runs again after it (in
+// a series, in its window), or it does not; or, a value is held there, or it is
+// not. What a case knows to be is paid: its limit is added to the bound, is
+// zero in the network, and a node that runs again needs its inputs there. What
+// it knows not to be has no limit: any flow passes, since no plan of this case
+// cuts there. Cases are told apart further as often as it helps, each last one
+// has a price and a flow of its own, and the least that any of them proves is
+// proved of every plan. In a series each cut has its own cases and what they
+// prove is added up as before; cuts may be joined, so that cases are told apart
+// over several windows, each with prices p and q of its own within them.
+//
+// Views. A case of a single cut may have its price and flow at a later cut
+// instead, from which it is seen better. A node that runs again after the first
+// cut is paid for and has the limit zero there, because that run may still come
+// after the later cut; its inputs are not needed there, because it may have
+// come before. A node that does not run again after the first cut does not
+// after the later one either.
+//
+//     f3 runs again after v: 4 is paid. At w, p = 4 proves 4 more: 8.
+//     f3 does not: it is held. At v, p = 6, flow 6 * 2 from f3, which has no
+//           other limit, 4 from f2, 6 from f1: 22 - 6 * 2 = 10.
+//     The least is 8: at least 26, which is what the plan above costs.
+//
+// Whole units. For a unit of U bytes and r = room mod U let B bytes weigh
+// floor(B / U) * (U - r) + max(0, B mod U - r). The weight of two numbers is
+// together at most that of their sum, and it never falls as B grows; so values
+// that are held whole and fit in the room also fit by weight, the room being
+// weighed as well (mixed-integer rounding). Then p may be a price of weights.
+// Of values of 10 bytes, a room of 55 holds five: U = 10 gives each the weight
+// 5 and the room 25.
+//
+// Infeasible. One node's inputs, outputs and workspace may exceed the budget,
+// in any order (Kind::WorkingSet). Or, in the given order, running again what
+// may run again costs nothing, p = 1, and the flow still exceeds the room: so
+// many bytes must be held whatever a plan does (Kind::HeldBytes).
+//
+// A certificate's flows, prices p and q and costs are scaled by its
+// denominator, so that they are integers. A wrong certificate that passes
+// proves less than the truth, never more: any flow within the limits counts.
+// The checker adds up in 128 bits and refuses a certificate whose sums or
+// products leave them, and a bound above the cost of the plan beside it.
 //
 // Two things may make room besides dropping and running again. A value may wait
 // as a variant, a compressed copy or one in the host's memory: the plan then
@@ -49,10 +133,14 @@
 // copies to the host share an engine that moves one after the other. A loop on
 // the way forward and its partner on the way back may come with a table: each
 // row trades the bytes kept between them for peak and time; a plan names one
-// row per loop.
+// row per loop. In the network the limit of value -> its node is then that of
+// the cheapest form: p times the bytes of a copy plus its save and load, or p
+// times the bytes of a row plus what the row costs beyond the cheapest; and the
+// engine's time may have a price (RecomputeCertificate::transferNumerator).
 //
-// Deterministic: effort is counted in moves of the local search and in flows,
-// never in seconds.
+// How the cuts, prices and cases are found is told where it is done, in
+// lib/Solver/RecomputeChoice. Deterministic: effort is counted in moves of the
+// local search and in flows, never in seconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,7 +169,8 @@ struct RecomputeProblem {
     int64_t workspace = 0;
     /// Runs exactly once: side effects, random state without its key.
     bool pinned = false;
-    /// Runs exactly once unless `mayRepeatCollectives`.
+    /// Runs exactly once unless `mayRepeatCollectives`. Only in files: the
+    /// compiler refuses collectives.
     bool collective = false;
     /// Further bytes that each run but the first needs.
     int64_t again = 0;
@@ -101,7 +190,8 @@ struct RecomputeProblem {
 
   /// The node writes `bytes` of what it makes over a value that it reads, or
   /// over what a late read of its own value reads. Where the value is read
-  /// later, before it is computed again, the run needs these bytes in addition.
+  /// later, before it is computed again, or a transfer of it still goes on, the
+  /// run needs these bytes in addition.
   struct Overwrite {
     int32_t value = 0;
     int32_t node = 0;
@@ -178,9 +268,10 @@ struct RecomputeProblem {
   std::vector<Variant> variants;
   std::vector<Loop> loops;
   bool mayRepeatCollectives = false;
-  /// The node that ends the forward part, or -1; a hint, never needed.
+  /// The node that ends the forward part, or -1; a hint, never needed. Only in
+  /// files.
   int32_t loss = -1;
-  /// Bytes that are always there; no part of budget and peak.
+  /// Bytes that are always there; no part of budget and peak. Only in files.
   int64_t fixedMemory = 0;
 
   /// Of everything run once, each loop as its cheapest row.
@@ -394,8 +485,10 @@ void solveRecomputeFrontier(
     const std::function<void(const RecomputeSolution &)> &visit);
 
 /// Recomputes what the solution claims and returns the first claim that is
-/// false, or nothing. Linear in the problem and the plan; shares no code with
-/// the solver.
+/// false, or nothing. No bound above the cost of a plan is accepted, and no
+/// certificate that is not exact in 128 bits. Linear in the problem and the
+/// plan, times the cuts and cases of the certificate; shares no code with the
+/// solver.
 std::optional<std::string> checkRecompute(const RecomputeProblem &problem,
                                           const RecomputeSolution &solution);
 

@@ -3,8 +3,12 @@
 // checkRecompute() judges in two steps that know nothing of each other: the
 // plan is replayed (CheckRecomputePlan.cpp), and the certificates are evaluated
 // by weak duality (CheckRecomputeBound.cpp). Both read the problem from the
-// tables here. Nothing is shared with the solver. Sums that could exceed 64
-// bits are kept in 128.
+// tables here. Nothing is shared with the solver.
+//
+// Costs and sizes of a valid problem add up to at most 2^60 each, and a list
+// has fewer than 2^60 entries, so sums of them and of 64-bit claims fit in 128
+// bits: Wide. What a certificate's own numbers are multiplied with may not:
+// CheckedWide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +16,7 @@
 #define TENON_LIB_SOLVER_CHECKRECOMPUTE_H
 
 #include "tenon/Solver/RecomputeChoice.h"
+#include "tenon/Support/CheckedWide.h"
 
 #include <algorithm>
 #include <numeric>
@@ -134,17 +139,17 @@ struct Tables {
   /// The least that the memory around the first run of `node` costs: `price`
   /// per byte that must be there together, `scale` times what the row of its
   /// loop costs beyond the cheapest.
-  Wide workingSet(int32_t node, Wide price, Wide scale) const {
+  CheckedWide workingSet(int32_t node, int64_t price, int64_t scale) const {
     if (loopOf[node] < 0)
-      return price * runBytes(node);
+      return CheckedWide(price) * runBytes(node);
     const Loop &loop = problem.loops[loopOf[node]];
-    Wide least = -1;
+    std::optional<CheckedWide> least;
     for (const Row &row : loop.rows) {
-      Wide term =
-          price * runBytes(node, row) + scale * (row.cost() - cheapest(loop));
-      least = least < 0 ? term : std::min(least, term);
+      CheckedWide term = CheckedWide(price) * runBytes(node, row) +
+                         CheckedWide(scale) * (row.cost() - cheapest(loop));
+      least = least ? lesser(*least, term) : term;
     }
-    return least;
+    return *least;
   }
 
 private:
@@ -189,18 +194,22 @@ private:
   }
 };
 
-inline std::string number(Wide value) {
-  if (value < 0)
-    return "-" + number(-value);
+inline std::string number(CheckedWide value) {
+  std::optional<Wide> exact = value.exact();
+  if (!exact)
+    return "a number beyond 128 bits";
+  // Digits of the negative, which reaches further.
+  Wide rest = *exact < 0 ? *exact : -*exact;
   std::string digits;
   do {
-    digits.insert(digits.begin(), static_cast<char>('0' + int(value % 10)));
-    value /= 10;
-  } while (value > 0);
-  return digits;
+    digits.insert(digits.begin(), static_cast<char>('0' - int(rest % 10)));
+    rest /= 10;
+  } while (rest < 0);
+  return (*exact < 0 ? "-" : "") + digits;
 }
 
-inline std::string mismatch(const char *what, int64_t claimed, Wide found) {
+inline std::string mismatch(const char *what, int64_t claimed,
+                            CheckedWide found) {
   return std::string(what) + " " + number(claimed) + " is claimed, found " +
          number(found);
 }

@@ -1,7 +1,12 @@
 //===- CheckRecomputeBound.cpp - evaluate a bound's certificate -----------===//
 //
 // Weak duality, cut by cut and case by case: any flow that respects the limits
-// of a cut's network and is conserved proves its bound.
+// of a cut's network and is conserved proves its bound. RecomputeChoice.h
+// states the theorem.
+//
+// A certificate may hold any numbers. Where their sums and products leave 128
+// bits it proves nothing: every condition here asks for what must hold, and a
+// number that is not exact fulfils none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +14,7 @@
 
 using namespace tenon::solver;
 using namespace tenon::solver::judge;
+using tenon::CheckedWide;
 
 using Kind = RecomputeCertificate::Kind;
 using Row = Tables::Row;
@@ -58,11 +64,13 @@ struct CutSides {
 struct Scales {
   int64_t budget;
   bool heldBytes, anyOrder;
-  Wide scale, transferPrice;
+  int64_t scale, transferPrice;
 };
-/// Limits of one cut, per value or node; -1: none.
+/// What may flow at most, or nothing if there is no limit.
+using Limit = std::optional<CheckedWide>;
+/// Limits of one cut, per value or node.
 struct CutLimits {
-  std::vector<Wide> hold, read, run;
+  std::vector<Limit> hold, read, run;
 };
 /// A node that is known to run again after a cut, or a value that is known to
 /// be held there; or not to. The other one is -1.
@@ -72,6 +80,10 @@ struct KnownFact {
 };
 } // namespace
 
+static bool isWithin(CheckedWide amount, const Limit &limit) {
+  return !limit || isSurelyAtMost(amount, *limit);
+}
+
 static bool isRead(const Tables &tables, int32_t value, int32_t node) {
   std::span<const int32_t> reads = tables.reads[node];
   return std::find(reads.begin(), reads.end(), value) != reads.end();
@@ -79,9 +91,11 @@ static bool isRead(const Tables &tables, int32_t value, int32_t node) {
 
 /// Checks that the flow of one cut respects its limits and is conserved, and
 /// adds it up.
-static std::optional<std::string>
-evaluateFlows(const Tables &tables, const RecomputeFlow &claim,
-              const CutSides &sides, const CutLimits &limits, Wide &flow) {
+static std::optional<std::string> evaluateFlows(const Tables &tables,
+                                                const RecomputeFlow &claim,
+                                                const CutSides &sides,
+                                                const CutLimits &limits,
+                                                CheckedWide &flow) {
   const std::vector<char> &before = sides.before, &present = sides.present;
   const RecomputeProblem &problem = tables.problem;
   std::vector<Wide> valueFlow(problem.valueCount(), 0);
@@ -95,9 +109,9 @@ evaluateFlows(const Tables &tables, const RecomputeFlow &claim,
       return name + " is not in the network";
     if (amount < 0 || valueFlow[value] != 0)
       return name + " has a negative or a second flow";
-    if (limits.hold[value] >= 0 && amount > limits.hold[value])
+    if (!isWithin(amount, limits.hold[value]))
       return name + " carries " + std::to_string(amount) + ", its limit is " +
-             number(limits.hold[value]);
+             number(*limits.hold[value]);
     valueFlow[value] = amount;
     throughNode[problem.producer(value)] += amount;
   }
@@ -117,7 +131,7 @@ evaluateFlows(const Tables &tables, const RecomputeFlow &claim,
   for (int32_t value = 0; value < problem.valueCount(); ++value) {
     // The rest of the flow through a value comes from its readers.
     Wide read = valueFlow[value] - intoValue[value];
-    if (read < 0 || (limits.read[value] >= 0 && read > limits.read[value]))
+    if (read < 0 || !isWithin(read, limits.read[value]))
       return "certificate: flow is not conserved at value " +
              std::to_string(value);
   }
@@ -127,9 +141,9 @@ evaluateFlows(const Tables &tables, const RecomputeFlow &claim,
     if (toSink < 0)
       return "certificate: flow is not conserved at node " +
              std::to_string(node);
-    if (limits.run[node] >= 0 && toSink > limits.run[node])
+    if (!isWithin(toSink, limits.run[node]))
       return "certificate: node " + std::to_string(node) + " absorbs " +
-             number(toSink) + ", its limit is " + number(limits.run[node]);
+             number(toSink) + ", its limit is " + number(*limits.run[node]);
     flow += toSink;
   }
   return std::nullopt;
@@ -139,31 +153,34 @@ evaluateFlows(const Tables &tables, const RecomputeFlow &claim,
 /// `price` per byte in the cheapest form, `once` times what the row of its loop
 /// or a save adds, `loads` times what a load does, less the time that a load
 /// gives the engine, and the price of that engine's time.
-static Wide leastHold(const Tables &tables, int32_t value, Wide price,
-                      Wide once, Wide loads, Wide transferPrice) {
+static CheckedWide leastHold(const Tables &tables, int32_t value,
+                             CheckedWide price, CheckedWide once,
+                             CheckedWide loads, CheckedWide transferPrice) {
   const RecomputeProblem &problem = tables.problem;
-  Wide least = price * tables.sizes[value];
+  CheckedWide least = price * tables.sizes[value];
   for (int32_t index : tables.variants[value]) {
     const RecomputeProblem::Variant &variant = problem.variants[index];
-    least = std::min(least, price * variant.bytes + once * variant.saveCost +
-                                (loads - transferPrice) * variant.loadCost +
-                                transferPrice * variant.transfer);
+    least = lesser(least, price * variant.bytes + once * variant.saveCost +
+                              (loads - transferPrice) * variant.loadCost +
+                              transferPrice * variant.transfer);
   }
   int32_t loop = tables.loopOf[problem.producer(value)];
   if (loop < 0 || problem.loops[loop].residual != value)
     return least;
-  Wide rows = -1;
+  Limit rows;
   for (const Row &row : problem.loops[loop].rows) {
-    Wide term = price * (Wide(tables.sizes[value]) + row.residualBytes) +
-                once * (row.cost() - Tables::cheapest(problem.loops[loop]));
-    rows = rows < 0 ? term : std::min(rows, term);
+    CheckedWide term =
+        price * (Wide(tables.sizes[value]) + row.residualBytes) +
+        once * (row.cost() - Tables::cheapest(problem.loops[loop]));
+    rows = rows ? lesser(*rows, term) : term;
   }
-  return rows;
+  return *rows;
 }
 
 /// Bytes as they count against `room` in whole units. Of values that are held
 /// whole or not at all, those that fit in the room fit in the rounded room once
 /// they are rounded: the function is superadditive (mixed-integer rounding).
+/// The result is no further from zero than the bytes and a unit are.
 static Wide rounded(Wide bytes, Wide unit, Wide room) {
   const auto rest = [&](Wide number) {
     return ((number % unit) + unit) % unit;
@@ -176,7 +193,7 @@ static Wide rounded(Wide bytes, Wide unit, Wide room) {
 /// at the one before have.
 static std::optional<std::string> readPrices(const Tables &tables,
                                              const Window &window, int32_t next,
-                                             std::vector<Wide> &prices) {
+                                             std::vector<int64_t> &prices) {
   prices.assign(tables.problem.valueCount(), 0);
   if (!window.nextPrices)
     return std::nullopt;
@@ -196,9 +213,9 @@ static std::optional<std::string> readPrices(const Tables &tables,
 static std::optional<std::string>
 evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
                const RecomputeFlow &claim, const std::vector<KnownFact> &known,
-               Wide &overhead, Wide &flow) {
+               CheckedWide &overhead, CheckedWide &flow) {
   const RecomputeProblem &problem = tables.problem;
-  const Wide scale = scales.scale, transferPrice = scales.transferPrice;
+  const int64_t scale = scales.scale, transferPrice = scales.transferPrice;
   if (claim.numerator < 0)
     return std::string("certificate: the multiplier is negative");
   const bool isRounded = claim.unit != 1;
@@ -214,7 +231,7 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
   for (int32_t value : tables.reads[window.cut])
     sides.present[value] = 1;
   // What the next cut charges for holding, this one earns.
-  std::vector<Wide> nextPrices;
+  std::vector<int64_t> nextPrices;
   if (auto error = readPrices(tables, window, window.until, nextPrices))
     return error;
   // Who runs again after the cut reads there.
@@ -224,7 +241,7 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
       reads[fact.node] = 1;
   // A row or a save counts once in a series: at the first cut. A load surely
   // runs in the window that reads its value.
-  const Wide once = scales.heldBytes || !window.isFirst ? 0 : scale;
+  const int64_t once = scales.heldBytes || !window.isFirst ? 0 : scale;
   CutLimits limits;
   for (int32_t value = 0; value < problem.valueCount(); ++value) {
     bool needed = false;
@@ -232,44 +249,46 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
       needed |= reads[node] != 0;
     bool loads = !scales.heldBytes && (needed || window.isLast);
     limits.hold.push_back(
-        isRounded
-            ? claim.numerator * rounded(tables.sizes[value], claim.unit, room)
-            : leastHold(tables, value, claim.numerator, once, loads ? scale : 0,
-                        transferPrice));
-    limits.read.push_back(needed ? -1 : nextPrices[value]);
+        isRounded ? CheckedWide(claim.numerator) *
+                        rounded(tables.sizes[value], claim.unit, room)
+                  : leastHold(tables, value, claim.numerator, once,
+                              loads ? scale : 0, transferPrice));
+    limits.read.push_back(needed ? Limit() : nextPrices[value]);
   }
   overhead = 0;
-  for (Wide price : nextPrices)
+  for (int64_t price : nextPrices)
     overhead -= price;
   if (window.prices)
     for (auto [value, amount] : *window.prices)
-      limits.hold[value] += amount;
+      *limits.hold[value] += amount;
+  const CheckedWide rerunPrice =
+      scales.heldBytes ? 0 : CheckedWide(scale) - transferPrice;
   for (int32_t node = 0; node < tables.nodes; ++node)
-    limits.run.push_back(problem.runsOnce(node) ? -1
-                         : scales.heldBytes ? 0
-                                            : (scale - transferPrice) *
-                                                  tables.runCost(node, false));
+    limits.run.push_back(problem.runsOnce(node)
+                             ? Limit()
+                             : rerunPrice * tables.runCost(node, false));
   // What is known to be is paid for whatever reads it; what is known not to be
   // absorbs any flow.
   for (auto [node, value, cut, holds] : known) {
     if (cut != window.cut && (cut != window.since || node < 0))
       continue;
-    Wide &limit = node >= 0 ? limits.run[node] : limits.hold[value];
-    overhead += holds ? limit : 0;
-    limit = holds ? 0 : -1;
+    Limit &limit = node >= 0 ? limits.run[node] : limits.hold[value];
+    overhead += holds ? *limit : 0;
+    limit = holds ? Limit(0) : Limit();
   }
   if (auto error = evaluateFlows(tables, claim, sides, limits, flow))
     return error;
   overhead += flow;
+  const CheckedWide price = claim.numerator;
   overhead -= isRounded
-                  ? claim.numerator * rounded(room, claim.unit, room)
-                  : Wide(claim.numerator) * scales.budget -
+                  ? price * rounded(room, claim.unit, room)
+                  : price * scales.budget -
                         tables.workingSet(window.cut, claim.numerator, once);
   // What the engine can bring back while the nodes that may still be to come
   // run; reruns and loads give it more time, so they are charged less above.
   for (int32_t node = 0; transferPrice > 0 && node < tables.nodes; ++node)
     if (!sides.before[node])
-      overhead -= transferPrice * tables.runCost(node, true);
+      overhead -= CheckedWide(transferPrice) * tables.runCost(node, true);
   return std::nullopt;
 }
 
@@ -277,7 +296,7 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
 static std::optional<std::string>
 evaluateCase(const Tables &tables, const Scales &scales, const Window &whole,
              const Case &one, const std::vector<KnownFact> &known,
-             Wide &overhead) {
+             CheckedWide &overhead) {
   overhead = 0;
   Window window = whole;
   if (one.at >= 0) {
@@ -293,7 +312,7 @@ evaluateCase(const Tables &tables, const Scales &scales, const Window &whole,
     window.until = next ? next->cut : whole.until;
     window.nextPrices = next ? &next->prices : whole.nextPrices;
     window.isLast = !next && whole.isLast;
-    Wide found = 0, flow = 0;
+    CheckedWide found, flow;
     const RecomputeFlow &claim =
         i == 0 ? static_cast<const RecomputeFlow &>(one) : one.joined[i - 1];
     auto error =
@@ -338,7 +357,7 @@ static std::optional<std::string> groupCuts(const Window &whole,
 /// The least overhead that the cases of one cut prove; none may be missing.
 static std::optional<std::string>
 evaluateCases(const Tables &tables, const Scales &scales, const Window &window,
-              const std::vector<Case> &cases, Wide &overhead) {
+              const std::vector<Case> &cases, CheckedWide &overhead) {
   const RecomputeProblem &problem = tables.problem;
   std::vector<int32_t> cuts;
   if (auto error = groupCuts(window, cases, cuts))
@@ -374,10 +393,10 @@ evaluateCases(const Tables &tables, const Scales &scales, const Window &window,
       known.push_back({one.split, one.held, cut, true});
       continue;
     }
-    Wide found = 0;
+    CheckedWide found;
     if (auto error = evaluateCase(tables, scales, window, one, known, found))
       return error;
-    overhead = any ? std::min(overhead, found) : found;
+    overhead = any ? lesser(overhead, found) : found;
     any = true;
     while (!known.empty() && !known.back().holds)
       known.pop_back();
@@ -395,9 +414,9 @@ evaluateCases(const Tables &tables, const Scales &scales, const Window &window,
 /// the room, or leaves it empty if they do not.
 static std::optional<std::string>
 evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
-             const RecomputeCertificate &certificate, Wide &proved) {
+             const RecomputeCertificate &certificate, CheckedWide &proved) {
   const bool heldBytes = certificate.kind == Kind::HeldBytes;
-  const Wide scale = certificate.denominator;
+  const int64_t scale = certificate.denominator;
   if (scale <= 0)
     return std::string("certificate: the multiplier is not a positive number");
   if (heldBytes && (certificate.numerator != 1 || scale != 1))
@@ -405,7 +424,7 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
   if (!certificate.later.empty() && certificate.kind != Kind::GivenOrder)
     return std::string("certificate: only cuts of the given order form a "
                        "series");
-  const Wide transferPrice = certificate.transferNumerator;
+  const int64_t transferPrice = certificate.transferNumerator;
   if (transferPrice < 0 || transferPrice > scale ||
       (transferPrice > 0 && (heldBytes || !certificate.later.empty())))
     return std::string("certificate: the price of transfers is not between 0 "
@@ -444,9 +463,9 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
   }
 
   const Scales scales = {budget, heldBytes, anyOrder, scale, transferPrice};
-  Wide overhead = 0, flow = 0;
+  CheckedWide overhead, flow;
   for (const auto &[window, flows, cases] : claims) {
-    Wide found = 0;
+    CheckedWide found;
     auto error =
         cases.empty()
             ? evaluateWindow(tables, scales, window, flows, {}, found, flow)
@@ -455,25 +474,25 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
       return error;
     overhead += found;
   }
-  const Wide room =
-      Wide(budget) - tables.workingSet(claims.back().window.cut, 1, 0);
   if (heldBytes) {
-    if (flow <= room)
+    const CheckedWide room =
+        CheckedWide(budget) - tables.workingSet(certificate.cut, 1, 0);
+    if (!isSurelyLess(room, flow))
       return "certificate: " + number(flow) + " bytes must be held and " +
              number(room) + " are free: no contradiction";
     proved = flow;
     return std::nullopt;
   }
   proved = tables.baseCost();
-  if (overhead > 0)
-    proved += (overhead + scale - 1) / scale;
+  if (!isSurelyAtMost(overhead, 0))
+    proved += dividedUp(overhead, scale);
   return std::nullopt;
 }
 
 std::optional<std::string>
 judge::checkBound(const Tables &tables, int64_t budget, bool anyOrder,
                   int64_t bound, const RecomputeCertificate &certificate) {
-  Wide proved = tables.baseCost();
+  CheckedWide proved = tables.baseCost();
   if (certificate.kind != Kind::Base) {
     if (certificate.kind != (anyOrder ? Kind::AnyOrder : Kind::GivenOrder))
       return std::string("certificate: of a kind that proves no such bound");
@@ -481,7 +500,10 @@ judge::checkBound(const Tables &tables, int64_t budget, bool anyOrder,
             evaluateFlow(tables, budget, anyOrder, certificate, proved))
       return error;
   }
-  if (bound > proved)
+  if (!proved.exact())
+    return std::string("certificate: its numbers add up to more than 128 bits "
+                       "hold, so it proves nothing");
+  if (!isSurelyAtMost(bound, proved))
     return mismatch("bound", bound, proved) + " in the certificate";
   return std::nullopt;
 }
@@ -493,8 +515,8 @@ judge::checkInfeasible(const Tables &tables, int64_t budget,
     if (proof.cut < 0 || proof.cut >= tables.nodes)
       return "certificate: node " + std::to_string(proof.cut) +
              " does not exist";
-    Wide bytes = tables.workingSet(proof.cut, 1, 0);
-    if (bytes <= budget)
+    CheckedWide bytes = tables.workingSet(proof.cut, 1, 0);
+    if (!isSurelyLess(budget, bytes))
       return "certificate: node " + std::to_string(proof.cut) + " needs " +
              number(bytes) + ", which fits the budget " +
              std::to_string(budget);
@@ -503,6 +525,6 @@ judge::checkInfeasible(const Tables &tables, int64_t budget,
   if (proof.kind != Kind::HeldBytes)
     return std::string("certificate: of a kind that proves nothing "
                        "infeasible");
-  Wide proved;
+  CheckedWide proved;
   return evaluateFlow(tables, budget, false, proof, proved);
 }

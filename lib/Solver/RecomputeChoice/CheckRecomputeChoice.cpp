@@ -42,6 +42,11 @@ tenon::solver::checkRecompute(const RecomputeProblem &problem,
   case RecomputeStatus::Solved:
     if (auto error = judge::checkPlan(tables, solution))
       return error;
+    // Whatever the certificates say: the plan is there and costs that much.
+    for (int64_t bound : {solution.bound, solution.anyOrderBound})
+      if (bound > solution.cost)
+        return "bound " + std::to_string(bound) + " exceeds the cost " +
+               std::to_string(solution.cost) + " of a valid plan";
     break;
   case RecomputeStatus::Infeasible:
     if (!solution.order.empty())

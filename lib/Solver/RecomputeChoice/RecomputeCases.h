@@ -1,14 +1,11 @@
 //===- RecomputeCases.h - the bound of cuts, case by case -----------------===//
 //
 // The price of a cut lets half a value be held. Where a few large values
-// decide, that is far below what any plan costs: if one node's values are what
-// does not fit, either it runs again after the cut, or it does not and
-// something else has to. Both cases are cuts of their own, with the node's cost
-// paid in the one and without limit in the other, and the smaller of their
-// bounds holds in any case. Split where it is smallest, again and again: branch
-// and bound on one cut, whose leaves are the certificate. Where the choice is
-// only about what is held, the cases are that a value is held at the cut, and
-// that it is not.
+// decide, that is far below what any plan costs. RecomputeChoice.h states what
+// cases prove; they are found by branch and bound: the case of the least bound
+// is split, again and again, and the leaves are the certificate. A node on
+// which most time hangs is split first; where the choice is only about what is
+// held, a value.
 //
 // In a series the bounds of the windows add up, so each window has cases of its
 // own, and their number is the sum over the windows, not the product. What is

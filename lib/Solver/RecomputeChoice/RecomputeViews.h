@@ -2,13 +2,12 @@
 //
 // Where a large value is dropped for one full moment and is back at the next,
 // either cut alone misses something: the first does not see that it takes room
-// again, the second not that it was dropped. If its node runs again after the
-// first cut, its cost is paid, and the second cut may prove the rest; if it
-// does not, the first cut proves more. So cases are told apart by what runs
-// again after the first of a few cuts, and each is proved at the cut that shows
-// most. Unlike a series with cases (RecomputeCases.h) a cut looks at all the
-// time after it, so nothing is lost between neighbouring cuts, and there are no
-// prices of values to be found.
+// again, the second not that it was dropped (f3 in the worked example of
+// RecomputeChoice.h, which states the theorem). So cases are told apart by what
+// runs again after the first of a few cuts, and each is proved at the cut that
+// shows most. Unlike a series with cases (RecomputeCases.h) a cut looks at all
+// the time after it, so nothing is lost between neighbouring cuts, and there
+// are no prices of values to be found.
 //
 //===----------------------------------------------------------------------===//
 

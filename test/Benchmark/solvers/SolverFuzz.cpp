@@ -1,18 +1,21 @@
 //===- SolverFuzz.cpp - random problems against brute force ---------------===//
 //
-//   solver-fuzz packing|ordering|search|recompute|variants FIRST LAST MOST
+//   solver-fuzz packing|ordering|search|recompute|variants|certificates
+//               FIRST LAST MOST
 //
 // Solves the problems of seeds FIRST to LAST - 1 with at most MOST buffers,
 // operations or nodes, half of them with everything a problem may hold. Resume
 // with the next seed. `search` is the search for orders alone: whether it finds
-// an order of the smallest peak, and none below. Exits with 1 if a claim is
-// false or contradicts brute force.
+// an order of the smallest peak, and none below. `certificates` forges proofs
+// of recomputation; a problem counts as solved if some of them were true and
+// accepted. Exits with 1 if a claim is false or contradicts brute force.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../../Unit/Solver/OffsetPackingRandom.h"
 #include "../../Unit/Solver/OrderingBruteForce.h"
 #include "../../Unit/Solver/RecomputeBruteForce.h"
+#include "../../Unit/Solver/RecomputeForgery.h"
 #include "GraphGenerators.h"
 #include "OperationOrdering/OrderingExact.h"
 #include "OrderingGraphs.h"
@@ -166,24 +169,33 @@ static Outcome fuzzVariants(uint64_t seed, int64_t most) {
   double density = 0.15 + 0.05 * double(random.between(0, 10));
   return solveAndCompare(anyGraphWithChoices(nodes, density, seed), random);
 }
+
+static Outcome fuzzCertificates(uint64_t seed, int64_t most) {
+  Forgeries forged = forgeCertificates(seed, most, 300);
+  Outcome outcome;
+  outcome.feasible = true;
+  outcome.solved = !forged.accepted.empty();
+  outcome.wrong = std::move(forged.wrong);
+  return outcome;
+}
+
 int main(int argc, char **argv) {
   struct Kind {
     const char *name;
     Outcome (*fuzz)(uint64_t seed, int64_t most);
   };
-  constexpr Kind kinds[] = {{"packing", fuzzPacking},
-                            {"ordering", fuzzOrdering},
-                            {"search", fuzzSearch},
-                            {"recompute", fuzzRecompute},
-                            {"variants", fuzzVariants}};
+  constexpr Kind kinds[] = {
+      {"packing", fuzzPacking},   {"ordering", fuzzOrdering},
+      {"search", fuzzSearch},     {"recompute", fuzzRecompute},
+      {"variants", fuzzVariants}, {"certificates", fuzzCertificates}};
   const Kind *kind = nullptr;
   for (const Kind &candidate : kinds)
     if (argc == 5 && std::string(argv[1]) == candidate.name)
       kind = &candidate;
   if (!kind) {
     std::fprintf(
-        stderr, "usage: solver-fuzz packing|ordering|search|recompute|variants "
-                "FIRST LAST MOST\n");
+        stderr, "usage: solver-fuzz packing|ordering|search|recompute|variants|"
+                "certificates FIRST LAST MOST\n");
     return 2;
   }
   uint64_t first = std::strtoull(argv[2], nullptr, 10);
