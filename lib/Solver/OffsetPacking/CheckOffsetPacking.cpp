@@ -19,9 +19,8 @@ using Claim = std::optional<std::string>;
 using Wide = __int128; // sums of any number of 64-bit values fit
 
 static std::string text(Wide value) {
-  if (value > std::numeric_limits<int64_t>::max())
-    return "more than 2^63";
-  return std::to_string(static_cast<int64_t>(value));
+  const auto narrow = static_cast<int64_t>(value);
+  return narrow == value ? std::to_string(narrow) : "a number beyond 64 bits";
 }
 
 static int64_t sliceEnd(const Buffer &buffer, const Window &window) {
@@ -68,10 +67,12 @@ static Claim checkOverlaps(const OffsetPackingProblem &problem,
   events.reserve(2 * problem.buffers.size());
   for (size_t i = 0; i < offsets.size(); ++i)
     for (const Window &window : problem.buffers[i].windows) {
-      int64_t low = offsets[i] + window.sliceBegin;
-      int64_t high = offsets[i] + sliceEnd(problem.buffers[i], window);
-      if (window.begin >= window.end || low >= high)
+      const int64_t end = sliceEnd(problem.buffers[i], window);
+      if (window.begin >= window.end || window.sliceBegin >= end)
         continue;
+      // No further than the arena, which is a 64-bit number.
+      const int64_t low = offsets[i] + window.sliceBegin,
+                    high = offsets[i] + end;
       events.push_back({window.begin, true, i, low, high});
       events.push_back({window.end, false, i, low, high});
     }

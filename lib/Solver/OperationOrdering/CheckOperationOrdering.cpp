@@ -2,7 +2,8 @@
 //
 // Replays the order with its own bookkeeping and recomputes the bytes that must
 // be live when the first operation of the certificate's frontier runs. Shares
-// no code with the solver.
+// no code with the solver. All sizes of a valid problem together are at most
+// 2^60 bytes, so no sum of them leaves 64 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,6 +130,11 @@ tenon::solver::checkOrdering(const OrderingProblem &problem,
   if (peak != solution.peak)
     return "peak " + std::to_string(solution.peak) + " is claimed, found " +
            std::to_string(peak);
+  // Whatever the certificate says: the order is there and has that peak.
+  for (int64_t bound : {solution.bound, solution.searchedBound})
+    if (bound > peak)
+      return "bound " + std::to_string(bound) + " exceeds the peak " +
+             std::to_string(peak) + " of a valid order";
   for (int32_t operation : solution.certificate.frontier)
     if (operation < 0 || operation >= count)
       return "certificate: operation " + std::to_string(operation) +

@@ -149,6 +149,143 @@ TEST(OffsetPackingCheck, AgreesOnEveryMutation) {
   EXPECT_GT(nowFalse, 1000);
 }
 
+/// Two buffers at a time, in 128 bits, so that any numbers may be judged.
+static bool anyPlanIsTrue(const OffsetPackingProblem &problem,
+                          const OffsetPackingSolution &solution) {
+  using Wide = __int128;
+  Wide arena = 0;
+  if (solution.offsets.size() != problem.buffers.size())
+    return false;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const auto &buffer = problem.buffers[i];
+    const int64_t at = solution.offsets[i];
+    if (at < 0 || at % buffer.alignment != 0 ||
+        (buffer.fixedOffset && at != *buffer.fixedOffset))
+      return false;
+    arena = std::max(arena, Wide(at) + buffer.size);
+    for (size_t j = 0; j < i; ++j) {
+      const auto &other = problem.buffers[j];
+      const int64_t there = solution.offsets[j];
+      const bool isGroup = buffer.group >= 0 && other.group == buffer.group;
+      if (isGroup &&
+          Wide(at) - buffer.groupOffset != Wide(there) - other.groupOffset)
+        return false;
+      for (const Window &a : buffer.windows)
+        for (const Window &b : other.windows) {
+          const Wide endA =
+              a.sliceEnd == Window::wholeBuffer ? buffer.size : a.sliceEnd;
+          const Wide endB =
+              b.sliceEnd == Window::wholeBuffer ? other.size : b.sliceEnd;
+          if (!isGroup && std::max(a.begin, b.begin) < std::min(a.end, b.end) &&
+              a.sliceBegin < endA && b.sliceBegin < endB &&
+              std::max(at + Wide(a.sliceBegin), there + Wide(b.sliceBegin)) <
+                  std::min(at + endA, there + endB))
+            return false;
+        }
+    }
+  }
+  const bool fits = !problem.capacity || arena <= *problem.capacity;
+  return arena == solution.arena && solution.certificate.bound <= arena &&
+         fits == (solution.status == OffsetPackingStatus::Solved);
+}
+
+/// Changes several numbers of a solution, or of its problem, at once, extremes
+/// of 64 bits among them.
+TEST(OffsetPackingCheck, SeveralNumbersMutated) {
+  int64_t refused = 0, accepted = 0, otherProblems = 0, infeasible = 0;
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    RandomShape shape;
+    shape.maxBuffers = 4;
+    shape.maxSize = 5;
+    shape.alignments = seed & 1;
+    shape.gaps = seed & 2;
+    shape.slices = seed & 2;
+    shape.groups = seed & 4;
+    shape.fixed = seed & 8;
+    const OffsetPackingProblem problem = randomProblem(random, shape);
+    const OffsetPackingSolution solution = solveOffsetPacking(problem);
+    if (solution.status != OffsetPackingStatus::Solved)
+      continue;
+    const int64_t best = BruteForce(problem).smallest(solution.arena).value();
+    auto amount = [&](int64_t own) {
+      const auto bits = static_cast<uint64_t>(own); // may wrap
+      const int64_t any[] = {own,
+                             static_cast<int64_t>(bits + 1),
+                             static_cast<int64_t>(bits - 1),
+                             static_cast<int64_t>(2 * bits),
+                             own / 2,
+                             0,
+                             1,
+                             -1,
+                             INT64_MAX,
+                             INT64_MAX - 1,
+                             INT64_MIN + 1,
+                             INT64_MIN};
+      return any[random.next() % std::size(any)];
+    };
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      OffsetPackingProblem other = problem;
+      OffsetPackingSolution changed = solution;
+      std::vector<int64_t *> numbers = {&changed.arena,
+                                        &changed.certificate.bound,
+                                        &changed.certificate.time};
+      if (random.oneIn(2))
+        other.capacity = amount(solution.arena);
+      for (int64_t &offset : changed.offsets)
+        numbers.push_back(&offset);
+      const bool isOther = random.oneIn(3);
+      for (auto &buffer : other.buffers) {
+        if (!isOther)
+          break;
+        numbers.insert(numbers.end(),
+                       {&buffer.size, &buffer.alignment, &buffer.groupOffset});
+        if (buffer.fixedOffset)
+          numbers.push_back(&*buffer.fixedOffset);
+        for (Window &window : buffer.windows)
+          numbers.insert(numbers.end(), {&window.begin, &window.end,
+                                         &window.sliceBegin, &window.sliceEnd});
+      }
+      for (int64_t count = random.between(0, 3); count > 0; --count) {
+        int64_t &number = *numbers[random.next() % numbers.size()];
+        number = amount(number);
+      }
+      if (random.oneIn(4))
+        changed.certificate.bound = best + 1;
+      if (random.oneIn(4))
+        changed.certificate.proof = OffsetPackingCertificate::Proof::Search;
+      if (random.oneIn(6)) {
+        changed.status = OffsetPackingStatus::Infeasible;
+        changed.offsets.clear();
+      }
+      if (checkOffsetPacking(other, changed)) {
+        ++refused;
+        continue;
+      }
+      ++accepted;
+      const OffsetPackingCertificate &certificate = changed.certificate;
+      const bool isProved =
+          certificate.proof == OffsetPackingCertificate::Proof::MaxLive;
+      if (changed.status == OffsetPackingStatus::Infeasible) {
+        if (isProved && !isOther) {
+          ++infeasible;
+          EXPECT_LT(*other.capacity, best);
+        }
+        continue;
+      }
+      otherProblems += isOther;
+      EXPECT_TRUE(anyPlanIsTrue(other, changed));
+      if (isProved && !isOther)
+        EXPECT_LE(certificate.bound, best);
+    }
+  }
+  EXPECT_GT(refused, 10000);
+  EXPECT_GT(accepted, 2000);
+  EXPECT_GT(otherProblems, 300);
+  EXPECT_GT(infeasible, 30);
+}
+
 TEST(OffsetPackingCheck, InfeasibleNeedsABoundAboveTheCapacity) {
   OffsetPackingProblem problem;
   OffsetPackingProblem::Buffer buffer;
@@ -165,4 +302,19 @@ TEST(OffsetPackingCheck, InfeasibleNeedsABoundAboveTheCapacity) {
   problem.capacity = 19;
   claim.certificate.bound = 20;
   EXPECT_EQ(checkOffsetPacking(problem, claim), std::nullopt);
+}
+
+TEST(OffsetPackingCheck, AnEmptySliceOccupiesNothing) {
+  // From far beyond the buffer's end, where adding the offset would wrap.
+  OffsetPackingProblem problem;
+  problem.buffers.resize(2);
+  for (OffsetPackingProblem::Buffer &buffer : problem.buffers)
+    buffer.size = 4;
+  problem.buffers[0].windows = {{0, 2, 0, 4}};
+  problem.buffers[1].windows = {{0, 1, INT64_MAX, 4}, {2, 3, 0, 4}};
+  OffsetPackingSolution plan;
+  plan.status = OffsetPackingStatus::Solved;
+  plan.offsets = {0, 1};
+  plan.arena = 5;
+  EXPECT_EQ(checkOffsetPacking(problem, plan), std::nullopt);
 }

@@ -8,8 +8,8 @@
 #include "tenon/Solver/OperationOrdering.h"
 
 #include "GraphGenerators.h"
-#include "OrderingBruteForce.h"
 #include "OperationOrdering/OrderingExact.h"
+#include "OrderingBruteForce.h"
 #include "OrderingGraphs.h"
 
 #include <algorithm>
@@ -380,4 +380,62 @@ TEST(OperationOrdering, EveryFieldMutated) {
   }
   EXPECT_GT(refused, 5000);
   EXPECT_GT(accepted, 500);
+}
+
+/// Changes several numbers of a solution at once, extremes of 64 bits among
+/// them, and takes any operations for a certificate.
+TEST(OperationOrdering, SeveralNumbersMutated) {
+  int64_t refused = 0, accepted = 0, frontiers = 0;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    OrderingProblem problem = anyOrdering(7, seed % 2 == 1, seed);
+    if (problem.operations.empty())
+      continue;
+    const OrderingSolution solution = solveOrdering(problem);
+    const int64_t best = smallestPeak(problem);
+    Random random(seed);
+    auto amount = [&](int64_t own) {
+      const int64_t any[] = {
+          own, own, own - 1,   own + 1,       2 * own,   own / 2,
+          0,   -1,  INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1};
+      return any[random.between(0, std::size(any) - 1)];
+    };
+    auto operation = [&] {
+      const auto any = static_cast<int32_t>(
+          random.between(0, int64_t(problem.operations.size()) - 1));
+      const int32_t beyond[] = {-1, INT32_MAX, INT32_MIN};
+      return random.chance(0.95) ? any : beyond[random.between(0, 2)];
+    };
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      OrderingSolution changed = solution;
+      changed.bound = random.chance(0.3) ? best + 1 : amount(best);
+      if (random.chance(0.3))
+        changed.peak = amount(solution.peak);
+      if (random.chance(0.2))
+        changed.searchedBound = amount(best);
+      for (int64_t swaps = random.between(0, 2); swaps > 0; --swaps)
+        std::swap(
+            changed.order[random.between(0, int64_t(changed.order.size()) - 1)],
+            changed.order.back());
+      if (random.chance(0.05))
+        changed.order.front() = operation();
+      if (random.chance(0.7)) {
+        changed.certificate.frontier.clear();
+        for (int64_t count = random.between(1, 4); count > 0; --count)
+          changed.certificate.frontier.push_back(operation());
+      }
+      if (checkOrdering(problem, changed)) {
+        ++refused;
+        continue;
+      }
+      ++accepted;
+      frontiers += changed.certificate.frontier.size() > 1;
+      EXPECT_EQ(slowPeak(problem, changed.order), changed.peak) << seed;
+      EXPECT_LE(changed.bound, best) << seed;
+      EXPECT_LE(changed.bound, changed.peak) << seed;
+      EXPECT_LE(changed.searchedBound, changed.peak) << seed;
+    }
+  }
+  EXPECT_GT(refused, 10000);
+  EXPECT_GT(accepted, 3000);
+  EXPECT_GT(frontiers, 300);
 }
