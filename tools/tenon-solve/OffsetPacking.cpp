@@ -66,6 +66,8 @@ static bool parse(Arguments arguments, Options &options) {
 static void report(const Options &options,
                    const OffsetPackingSolution &solution) {
   const OffsetPackingCertificate &certificate = solution.certificate;
+  // A search that was exhausted is the solver's word: `check` does not repeat
+  // it.
   bool maxLive = certificate.proof == OffsetPackingCertificate::Proof::MaxLive;
   const char *status = solution.status == OffsetPackingStatus::Solved ? "solved"
                        : solution.status == OffsetPackingStatus::Infeasible
@@ -92,9 +94,13 @@ static void report(const Options &options,
                 static_cast<long long>(solution.arena),
                 static_cast<long long>(certificate.bound),
                 maxLive ? "max-live" : "searched",
-                solution.provedSmallest() ? ", proved smallest" : "");
+                !solution.provedSmallest() ? ""
+                : maxLive                  ? ", proved smallest"
+                                           : ", none is smaller (not checked)");
   } else if (solution.status == OffsetPackingStatus::Infeasible) {
-    std::printf("infeasible (proved): %s\n", solution.message.c_str());
+    std::printf("infeasible (%s): %s\n",
+                maxLive ? "proved" : "searched, not checked",
+                solution.message.c_str());
   } else {
     std::printf("not found (not proved infeasible): bound %lld, smallest arena "
                 "found %lld\n",

@@ -49,10 +49,10 @@ int runOrdering(Arguments arguments) {
   if (peak == bound)
     searched = ", proved smallest";
   else if (solution.searchedBound == solution.peak)
-    searched = ", no order is smaller (searched)";
+    searched = ", no order is smaller (searched, not checked)";
   else if (solution.searchedBound > 0)
     searched = ", no order is below " + std::to_string(solution.searchedBound) +
-               " (searched)";
+               " (searched, not checked)";
   if (json)
     std::printf("{\"status\": \"solved\", \"peak\": %lld, \"bound\": %lld, "
                 "\"certificate\": [%s], \"searched-bound\": %lld, "

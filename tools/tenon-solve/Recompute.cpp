@@ -96,29 +96,55 @@ static std::string toJson(const RecomputeSolution &solution) {
   return line + ", \"moves-used\": " + std::to_string(solution.movesUsed) + "}";
 }
 
+/// What a bound says of a plan that was found, behind the bound itself.
+static std::string comparedWith(int64_t bound, int64_t cost) {
+  if (cost == bound)
+    return ", so this plan is the cheapest of them";
+  if (bound <= 0)
+    return ""; // of nothing there is no percentage
+  char text[80];
+  std::snprintf(text, sizeof text, ", so this plan is at most %.3f %% above",
+                100.0 * double(cost - bound) / double(bound));
+  return text;
+}
+
+/// Both bounds, each with the plans that it is about.
+static void reportBounds(const RecomputeSolution &solution) {
+  const bool isSolved = solution.status == RecomputeStatus::Solved;
+  for (auto [plans, bound] :
+       {std::pair("with first runs in this order", solution.bound),
+        std::pair("in any order", solution.anyOrderBound)})
+    std::printf("proved: plans %s cost at least %lld%s\n", plans,
+                static_cast<long long>(bound),
+                isSolved ? comparedWith(bound, solution.cost).c_str() : "");
+}
+
 static void report(const Options &options, const RecomputeSolution &solution) {
   if (options.json) {
     std::printf("%s\n", toJson(solution).c_str());
     return;
   }
-  auto print = [](int64_t value) { return static_cast<long long>(value); };
+  // Held bytes follow from which nodes have run and which have not; a working
+  // set is that of any order.
+  const bool isAnyOrder =
+      solution.certificate.kind == RecomputeCertificate::Kind::WorkingSet;
   switch (solution.status) {
   case RecomputeStatus::Solved:
-    std::printf("cost %lld, peak %lld of %lld, bound %lld: at most %.3f %% "
-                "above the cheapest (proved)\n",
-                print(solution.cost), print(solution.peak),
-                print(solution.budget), print(solution.bound),
-                solution.cost == solution.bound
-                    ? 0.0
-                    : 100.0 * double(solution.cost - solution.bound) /
-                          double(solution.bound));
+    std::printf("cost %lld, peak %lld of %lld\n",
+                static_cast<long long>(solution.cost),
+                static_cast<long long>(solution.peak),
+                static_cast<long long>(solution.budget));
+    reportBounds(solution);
     break;
   case RecomputeStatus::Infeasible:
-    std::printf("infeasible (proved): %s\n", solution.message.c_str());
+    std::printf("infeasible (proved, %s): %s\n",
+                isAnyOrder ? "in any order" : "with first runs in this order",
+                solution.message.c_str());
     break;
   default:
-    std::printf("not found (not proved infeasible): %s, bound %lld\n",
-                solution.message.c_str(), print(solution.bound));
+    std::printf("not found (not proved infeasible): %s\n",
+                solution.message.c_str());
+    reportBounds(solution);
   }
 }
 
