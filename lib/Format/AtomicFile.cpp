@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <string_view>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +24,28 @@ static std::string folderOf(const std::string &path) {
 }
 
 static std::string reason() { return std::strerror(errno); }
+
+/// Makes a file of a new name that begins with `path`; negative if it cannot.
+static int createBeside(const std::string &path, mode_t mode,
+                        std::string &name) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+  static_assert(letters.size() == 64);
+  constexpr int mostTries = 100;
+  int file = -1;
+  for (int tries = 0; tries < mostTries; ++tries) {
+    uint8_t random[6];
+    if (getrandom(random, sizeof(random), 0) != ssize_t(sizeof(random)))
+      return -1;
+    name = path + ".";
+    for (uint8_t number : random)
+      name += letters[number % letters.size()];
+    file = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (file >= 0 || errno != EEXIST)
+      break;
+  }
+  return file;
+}
 
 std::unique_ptr<AtomicFile> AtomicFile::create(const std::string &path,
                                                std::string &error) {
@@ -48,24 +72,16 @@ std::unique_ptr<AtomicFile> AtomicFile::createAt(const std::string &path,
                                                  std::string &error) {
   std::unique_ptr<AtomicFile> result(new AtomicFile);
   result->path = path;
-  result->temporary = path + ".XXXXXX";
-  // mkostemp gives mode 0600; a user expects the mode of a plain new file, or
-  // of the file that is replaced.
-  result->file = mkostemp(result->temporary.data(), O_CLOEXEC);
+  // A user expects the mode of the file that is replaced, or of a plain new
+  // one: then the kernel takes the process's mask from it, and what the folder
+  // says of new files.
+  result->file = createBeside(path, old ? 0600 : 0666, result->temporary);
   if (result->file < 0) {
     error = "cannot write '" + path + "': " + reason();
     return nullptr;
   }
-  mode_t mode;
-  if (old) {
-    mode = old->st_mode & 07777;
-  } else {
-    // The only way to read the mask is to set it.
-    mode_t mask = umask(0);
-    umask(mask);
-    mode = 0666 & ~mask;
-  }
-  (void)fchmod(result->file, mode);
+  if (old)
+    (void)fchmod(result->file, old->st_mode & 07777);
   return result;
 }
 

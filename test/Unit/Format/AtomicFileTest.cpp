@@ -13,6 +13,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -43,6 +44,52 @@ TEST(AtomicFile, ReplacesTheOldFile) {
   struct stat status;
   ASSERT_EQ(stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0640u);
+}
+
+static int maskChanges = 0;
+
+/// Stands before the C library's in this program, to be counted.
+extern "C" mode_t umask(mode_t mask) noexcept {
+  ++maskChanges;
+  return mode_t(syscall(SYS_umask, mask));
+}
+
+static mode_t modeOf(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+}
+
+/// New files have the mode that the process's mask leaves, old ones theirs.
+TEST(AtomicFile, ModesAreThoseOfPlainFiles) {
+  TemporaryFolder folder;
+  std::string error;
+  for (mode_t mask : {0u, 022u, 027u, 077u, 0177u}) {
+    mode_t before = umask(mask);
+    std::string path = folder.file(("new" + std::to_string(mask)).c_str());
+    auto file = AtomicFile::create(path, error);
+    EXPECT_TRUE(file && file->commit(error)) << error;
+    EXPECT_EQ(modeOf(path), 0666 & ~mask);
+    std::string old = folder.file(("old" + std::to_string(mask)).c_str());
+    writeWhole(old, "old");
+    chmod(old.c_str(), 0606);
+    file = AtomicFile::create(old, error);
+    EXPECT_TRUE(file && file->commit(error)) << error;
+    EXPECT_EQ(modeOf(old), 0606u);
+    umask(before);
+  }
+}
+
+/// The mask is the process's: for a moment, files of other threads would have
+/// another one.
+TEST(AtomicFile, LeavesTheMaskAlone) {
+  TemporaryFolder folder;
+  std::string error;
+  maskChanges = 0;
+  for (const char *name : {"new", "new"}) {
+    auto file = AtomicFile::create(folder.file(name), error);
+    EXPECT_TRUE(file && file->commit(error)) << error;
+  }
+  EXPECT_EQ(maskChanges, 0);
 }
 
 TEST(AtomicFile, LeavesNothingWithoutCommit) {
