@@ -3,6 +3,12 @@
 // Header, hash, FlatBuffers verifier, copy into plain structs, whyInvalid: in
 // this order, each only after the one before it has passed.
 //
+// An offset may lead to bytes that another one leads to as well, so a small
+// index can stand for a large one: a thousand tensors that share one list of a
+// thousand names have a million. The writer stores everything once. So an index
+// is damaged if what it stands for is longer than it, and neither the verifier
+// nor the copy looks at more.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Format/Reader.h"
@@ -21,12 +27,78 @@ using namespace tenon::format;
 
 namespace {
 
+/// Bytes that a string, a vector or a table takes in an index, without what it
+/// leads to: its length or the offset of its fields, and its elements.
+uint64_t storedBytes(const flatbuffers::String *value) {
+  return value ? sizeof(flatbuffers::uoffset_t) + value->size() + 1 : 0;
+}
+template <typename Element>
+uint64_t storedBytes(const flatbuffers::Vector<Element> *value) {
+  using Stored = std::remove_pointer_t<Element>;
+  return value ? sizeof(flatbuffers::uoffset_t) +
+                     uint64_t(value->size()) * sizeof(Stored)
+               : 0;
+}
+template <typename Table>
+uint64_t
+storedBytes(const flatbuffers::Vector<flatbuffers::Offset<Table>> *value) {
+  return value ? sizeof(flatbuffers::uoffset_t) +
+                     uint64_t(value->size()) * sizeof(flatbuffers::uoffset_t)
+               : 0;
+}
+constexpr uint64_t tableBytes = sizeof(flatbuffers::soffset_t);
+
+/// The verifier counts tables, but not what lists of strings lead to. Whether
+/// those of all tensors are longer together than the index; false where it is
+/// no valid FlatBuffer, which is for the verifier to say.
+bool sharesNames(std::span<const std::byte> stored) {
+  const auto *bytes = reinterpret_cast<const uint8_t *>(stored.data());
+  flatbuffers::Verifier verifier(bytes, stored.size(), /*max_depth=*/3,
+                                 /*max_tables=*/uint32_t(stored.size()));
+  auto start = verifier.VerifyOffset(0);
+  auto field = [&](const uint8_t *table, flatbuffers::voffset_t number) {
+    return reinterpret_cast<const flatbuffers::Table *>(table)
+        ->GetPointer<const uint8_t *>(number);
+  };
+  auto isSound = [&](const uint8_t *table, flatbuffers::voffset_t number) {
+    const auto *fields = reinterpret_cast<const flatbuffers::Table *>(table);
+    bool sound = fields->VerifyTableStart(verifier) &&
+                 fields->VerifyOffset(verifier, number);
+    verifier.EndTable();
+    return sound;
+  };
+  if (start == 0 || !isSound(bytes + start, fb::Index::VT_TENSORS))
+    return false;
+  using Tensors = flatbuffers::Vector<flatbuffers::Offset<fb::Tensor>>;
+  using Names = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
+  const auto *tensors = reinterpret_cast<const Tensors *>(
+      field(bytes + start, fb::Index::VT_TENSORS));
+  if (!tensors || !verifier.VerifyVector(tensors))
+    return false;
+  uint64_t sum = 0;
+  for (flatbuffers::uoffset_t i = 0; i < tensors->size(); ++i) {
+    const auto *tensor = reinterpret_cast<const uint8_t *>(tensors->Get(i));
+    if (!isSound(tensor, fb::Tensor::VT_ALIASES))
+      return false;
+    const auto *names =
+        reinterpret_cast<const Names *>(field(tensor, fb::Tensor::VT_ALIASES));
+    if (!verifier.VerifyVector(names))
+      return false;
+    sum += storedBytes(names);
+  }
+  return sum > stored.size();
+}
+
 /// Copies a verified FlatBuffer into plain structs. The verifier has checked
 /// every offset; what may still be missing is optional fields, which
 /// FlatBuffers returns as null.
 class IndexLoader {
 public:
-  bool load(const fb::Index &table, Index &index) {
+  /// Of an index of so many bytes.
+  explicit IndexLoader(uint64_t indexBytes) : left(indexBytes) {}
+
+  /// Empty, or what is wrong with the index.
+  std::string load(const fb::Index &table, Index &index) {
     index.version = table.version();
     index.producer = text(table.producer());
     index.name = text(table.name());
@@ -68,19 +140,32 @@ public:
     });
     if (const fb::Plan *plan = table.plan())
       load(*plan, index.plan.emplace());
-    return complete;
+    return isShared   ? "its index uses the same bytes again and again"
+           : complete ? ""
+                      : "its index is incomplete";
   }
 
 private:
-  static std::string text(const flatbuffers::String *value) {
-    return value ? value->str() : std::string();
+  /// Whether so many more bytes are there to copy.
+  bool take(uint64_t bytes) {
+    isShared |= bytes > left;
+    left -= isShared ? left : bytes;
+    return !isShared;
+  }
+
+  std::string text(const flatbuffers::String *value) {
+    return value && take(storedBytes(value)) ? value->str() : std::string();
   }
 
   template <typename Vector, typename Function>
   void each(const Vector *vector, Function function) {
-    if (vector)
-      for (const auto *element : *vector)
-        function(*element);
+    if (!vector || !take(storedBytes(vector)))
+      return;
+    for (const auto *element : *vector) {
+      if (!take(tableBytes))
+        return;
+      function(*element);
+    }
   }
 
   /// The verifier aligns a vector's length, and tables, but no structs in it.
@@ -90,26 +175,30 @@ private:
     if (vector &&
         reinterpret_cast<uintptr_t>(vector->Data()) % alignof(Struct) != 0)
       complete = false;
-    else if (vector)
+    else if (vector && take(storedBytes(vector)))
       for (const Struct *element : *vector)
         function(*element);
   }
 
-  static std::vector<std::string>
+  std::vector<std::string>
   texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>
             *values) {
     std::vector<std::string> result;
-    if (values)
-      for (const auto *value : *values)
-        result.push_back(text(value));
+    if (!values || !take(storedBytes(values)))
+      return result;
+    for (const auto *value : *values) {
+      if (isShared)
+        break;
+      result.push_back(text(value));
+    }
     return result;
   }
 
   /// Copied as bytes: the verifier aligns a vector's length, not its elements.
   template <typename Number>
-  static std::vector<Number>
-  numbers(const flatbuffers::Vector<Number> *values) {
-    std::vector<Number> result(values ? values->size() : 0);
+  std::vector<Number> numbers(const flatbuffers::Vector<Number> *values) {
+    std::vector<Number> result(
+        values && take(storedBytes(values)) ? values->size() : 0);
     if (!result.empty())
       std::memcpy(result.data(), values->Data(),
                   result.size() * sizeof(Number));
@@ -246,6 +335,8 @@ private:
   }
 
   bool complete = true;
+  uint64_t left; // bytes of the index that were not copied yet
+  bool isShared = false;
 };
 
 /// Sections lie behind the index, aligned, inside the file and apart.
@@ -367,19 +458,24 @@ bool Reader::load(std::string &error) {
     error = "the file is damaged: its index does not have the hash it should";
     return false;
   }
-  // A nesting level of the program takes three levels of tables.
+  // A nesting level of the program takes three levels of tables. A table that
+  // is stored once takes the offset that leads to it, and its own bytes.
+  constexpr uint64_t leastPerTable =
+      sizeof(flatbuffers::uoffset_t) + tableBytes;
   flatbuffers::Verifier verifier(
       reinterpret_cast<const uint8_t *>(stored.data()), stored.size(),
-      /*max_depth=*/4 * maxProgramNesting, /*max_tables=*/100'000'000);
-  if (!fb::VerifyIndexBuffer(verifier)) {
-    error = "the file is damaged: its index is no valid FlatBuffer";
-    return false;
-  }
-  if (!IndexLoader().load(*fb::GetIndex(stored.data()), contents)) {
-    error = "the file is damaged: its index is incomplete";
-    return false;
-  }
-  std::string fault = format::whyInvalid(contents);
+      /*max_depth=*/4 * maxProgramNesting,
+      /*max_tables=*/uint32_t(stored.size() / leastPerTable));
+  std::string fault;
+  if (sharesNames(stored))
+    fault = "its index uses the same bytes again and again";
+  else if (!fb::VerifyIndexBuffer(verifier))
+    fault = "its index is no valid FlatBuffer";
+  else
+    fault =
+        IndexLoader(stored.size()).load(*fb::GetIndex(stored.data()), contents);
+  if (fault.empty())
+    fault = format::whyInvalid(contents);
   if (fault.empty())
     fault = whyMisplaced(contents.sections, sizeof(header) + stored.size(),
                          fileBytes);

@@ -11,6 +11,7 @@ holds, over and over.
 from __future__ import annotations
 
 import json
+import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,35 @@ def safetensors() -> Iterator[bytes]:
     yield len(small).to_bytes(8, "little") + small.encode() + bytes((SIZE - 200) // 4 * 4)
 
 
+def shared_index(size: int, name: bytes) -> bytes:
+    """An index with one tensor in its list of tensors over and over, which has one name over and over in its list of names.
+
+    It stands for (size / 8) ** 2 names. FlatBuffers: a table begins with the distance back to its vtable (its length, the
+    table's length, where each field is); vectors and strings begin with their length; offsets count from where they are.
+    """
+    count = (size - 100 - len(name)) // 8
+    index_vtable = struct.pack("<HHHHHHHHH2x", 18, 12, 4, 0, 0, 0, 0, 0, 8)  # version, tensors
+    tensor_vtable = struct.pack("<HHHH", 8, 8, 0, 4)  # aliases
+    start = 8 + len(index_vtable)
+    tensors = start + 12 + len(tensor_vtable)
+    tensor = tensors + 4 + 4 * count
+    names = tensor + 8
+    text = names + 4 + 4 * count
+    parts = [struct.pack("<I", start), b"TENO", index_vtable]
+    parts += [struct.pack("<iII", len(index_vtable), 1, tensors - (start + 8)), tensor_vtable]
+    parts += [struct.pack("<I", count), *(struct.pack("<I", tensor - (tensors + 4 + 4 * i)) for i in range(count))]
+    parts += [struct.pack("<iI", tensor - (start + 12), 4)]
+    parts += [struct.pack("<I", count), *(struct.pack("<I", text - (names + 4 + 4 * i)) for i in range(count))]
+    parts += [struct.pack("<I", len(name)), name, b"\0"]
+    return b"".join(parts)
+
+
+def tenon_files() -> Iterator[bytes]:
+    """Indices that stand for far more than they hold."""
+    yield shared_index(SIZE, b"x")
+    yield shared_index(SIZE, b"x" * (SIZE // 2))
+
+
 def repeated(reader: str) -> Iterator[bytes]:
     """What the corpus of a reader holds, over and over, and with zeros behind it."""
     for path in sorted((CORPUS / reader).iterdir()):
@@ -80,7 +110,7 @@ def repeated(reader: str) -> Iterator[bytes]:
             yield content + bytes(SIZE - len(content))
 
 
-INPUTS = {"StableHLO": stablehlo, "Roles": roles, "Target": target, "Safetensors": safetensors, "TenonFile": lambda: iter(())}
+INPUTS = {"StableHLO": stablehlo, "Roles": roles, "Target": target, "Safetensors": safetensors, "TenonFile": tenon_files}
 
 
 def write_inputs(reader: str, folder: Path) -> None:

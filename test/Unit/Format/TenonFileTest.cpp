@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Layout.h"
 #include "TemporaryFolder.h"
 
+#include "tenon/Format/Index_generated.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Format/Writer.h"
 
@@ -74,8 +76,7 @@ Index fullIndex() {
   c.mirroredKernel = true;
   c.pieces = 2;
   convolution.description = c;
-  lapack.description =
-      Lapack{"gesdd", ElementType::c64, {2, 5, 7, 0}, "    A"};
+  lapack.description = Lapack{"gesdd", ElementType::c64, {2, 5, 7, 0}, "    A"};
   lapack.library = "LAPACK";
   index.libraryCalls = {matmul, convolution, lapack};
   EntryPoint &step = index.entryPoints.emplace_back();
@@ -95,6 +96,23 @@ Index fullIndex() {
   index.certificates = {{"offsets", "lower bound 100"}, {"recompute", ""}};
   index.flops = 1.5e12;
   return index;
+}
+
+/// A file around the bytes of an index.
+std::vector<std::byte> fileOf(const flatbuffers::FlatBufferBuilder &builder) {
+  auto stored =
+      std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  Header header{};
+  std::memcpy(header.magic, magic, sizeof(magic));
+  header.version = formatVersion;
+  header.indexBytes = stored.size();
+  Hash hash = hashOf(stored);
+  header.hashLow = hash.low;
+  header.hashHigh = hash.high;
+  auto start = std::as_bytes(std::span(&header, 1));
+  std::vector<std::byte> file(start.begin(), start.end());
+  file.insert(file.end(), stored.begin(), stored.end());
+  return file;
 }
 
 std::vector<std::byte> pattern(size_t size, int seed) {
@@ -188,4 +206,91 @@ TEST(TenonFile, RolesHaveTheWordsOfTheRolesFile) {
     EXPECT_EQ(name(*role), word);
   }
   EXPECT_FALSE(roleFromName("weights"));
+}
+
+/// A small index that stands for gigabytes is damaged, and is not unfolded to
+/// find that out.
+TEST(TenonFile, NothingIsStoredForSeveral) {
+  using flatbuffers::FlatBufferBuilder;
+  using flatbuffers::Offset;
+  constexpr size_t many = 60'000;
+  auto refused = [](const char *what, auto fill) {
+    FlatBufferBuilder builder;
+    fill(builder);
+    std::vector<std::byte> file = fileOf(builder);
+    EXPECT_LT(file.size(), size_t(2) << 20) << what;
+    std::string error;
+    EXPECT_FALSE(Reader::fromBytes(std::move(file), error)) << what;
+    EXPECT_NE(error.find("damaged"), std::string::npos) << what << error;
+  };
+  refused("one list of names for all tensors", [](FlatBufferBuilder &builder) {
+    auto name = builder.CreateString("name");
+    auto names = builder.CreateVector(
+        std::vector<Offset<flatbuffers::String>>(many, name));
+    std::vector<Offset<fb::Tensor>> tensors;
+    for (size_t i = 0; i < many / 4; ++i)
+      tensors.push_back(fb::CreateTensor(builder, name, names));
+    auto list = builder.CreateVector(tensors);
+    fb::IndexBuilder index(builder);
+    index.add_version(formatVersion);
+    index.add_tensors(list);
+    fb::FinishIndexBuffer(builder, index.Finish());
+  });
+  refused("one long name for all tensors", [](FlatBufferBuilder &builder) {
+    auto name = builder.CreateString(std::string(many, 'x'));
+    std::vector<Offset<fb::Tensor>> tensors;
+    for (size_t i = 0; i < many / 4; ++i)
+      tensors.push_back(fb::CreateTensor(builder, name));
+    auto list = builder.CreateVector(tensors);
+    fb::IndexBuilder index(builder);
+    index.add_version(formatVersion);
+    index.add_tensors(list);
+    fb::FinishIndexBuffer(builder, index.Finish());
+  });
+  refused("one list of one text", [](FlatBufferBuilder &builder) {
+    auto text = builder.CreateString(std::string(many, 'x'));
+    auto texts = builder.CreateVector(
+        std::vector<Offset<flatbuffers::String>>(many, text));
+    auto plan = fb::CreatePlan(builder, texts);
+    fb::IndexBuilder index(builder);
+    index.add_version(formatVersion);
+    index.add_plan(plan);
+    fb::FinishIndexBuffer(builder, index.Finish());
+  });
+  refused(
+      "one list of numbers for all kernels", [](FlatBufferBuilder &builder) {
+        auto symbol = builder.CreateString("k");
+        auto reads = builder.CreateVector(std::vector<int64_t>(many));
+        std::vector<Offset<fb::Kernel>> kernels;
+        for (size_t i = 0; i < many / 4; ++i)
+          kernels.push_back(fb::CreateKernel(builder, symbol, 0, false, reads));
+        auto list = builder.CreateVector(kernels);
+        fb::IndexBuilder index(builder);
+        index.add_version(formatVersion);
+        index.add_kernels(list);
+        fb::FinishIndexBuffer(builder, index.Finish());
+      });
+  refused(
+      "one block in two blocks in two blocks", [](FlatBufferBuilder &builder) {
+        auto block = fb::CreateBlock(builder);
+        fb::Slice selector(0, 0, 4);
+        for (int level = 0; level < 40; ++level) {
+          auto branches = builder.CreateVector(
+              std::vector<Offset<fb::Block>>{block, block});
+          auto both = fb::CreateCase(builder, &selector, branches);
+          auto box = fb::CreateInstructionBox(builder, fb::Instruction_Case,
+                                              both.Union());
+          block = fb::CreateBlock(
+              builder, builder.CreateVector(
+                           std::vector<Offset<fb::InstructionBox>>{box}));
+        }
+        auto entry =
+            fb::CreateEntryPoint(builder, builder.CreateString("step"), block);
+        auto entries =
+            builder.CreateVector(std::vector<Offset<fb::EntryPoint>>{entry});
+        fb::IndexBuilder index(builder);
+        index.add_version(formatVersion);
+        index.add_entry_points(entries);
+        fb::FinishIndexBuffer(builder, index.Finish());
+      });
 }
