@@ -16,6 +16,9 @@
  *   tenon_save_state(program, "trained.safetensors");
  *   tenon_unload(program);
  *
+ * A `.tenon` file is a program: loading and running it executes the machine
+ * code in it. Load only files that you trust.
+ *
  * Every function returns TENON_OK or an error; no input makes it abort. A
  * program is used by one thread at a time, several programs are independent.
  *

@@ -162,6 +162,8 @@ class Program:
 def load(path: str | os.PathLike[str], *, threads: int = 0, keep_denormals: bool = False) -> Program:
     """Loads a `.tenon` file. State, batch and results are zero until they are written.
 
+    The file is a program: loading and running it executes the machine code in it. Load only files that you trust.
+
     threads: how many share a step, 0 for all processors; results do not depend on it.
     keep_denormals: compute with denormal numbers instead of counting them as zero, as XLA does.
     """

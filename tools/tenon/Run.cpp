@@ -211,7 +211,9 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   RunOptions options;
   ArgumentParser parser("run",
                         "Runs training steps of a .tenon file, or of a module "
-                        "that is compiled in memory first.",
+                        "that is compiled in memory first.\n"
+                        "A .tenon file is a program: running one executes the "
+                        "machine code in it. Run only files that\nyou trust.",
                         "FILE");
   parser.text("state", options.state, "F.safetensors",
               "start values of all state");
