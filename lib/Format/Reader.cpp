@@ -303,8 +303,9 @@ private:
     });
     each(plan.values(), [&](const fb::PlannedValue &value) {
       PlannedValue &loaded = result.values.emplace_back();
-      loaded = {value.buffer(), value.bytes(),      value.type(),
-                value.source(), value.recomputed(), {}};
+      loaded = {value.buffer(),       value.bytes(),      value.type(),
+                value.source(),       value.recomputed(), {},
+                value.problem_value()};
       each(value.lifetimes(), [&](const fb::Lifetime &lifetime) {
         loaded.lifetimes.push_back({lifetime.begin(), lifetime.end()});
       });

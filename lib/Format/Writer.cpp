@@ -232,9 +232,9 @@ private:
       for (const Lifetime &lifetime : value.lifetimes)
         lifetimes.push_back({lifetime.begin, lifetime.end});
       auto list = builder.CreateVectorOfStructs(lifetimes);
-      values.push_back(
-          fb::CreatePlannedValue(builder, value.buffer, value.bytes, value.type,
-                                 value.source, value.recomputed, list));
+      values.push_back(fb::CreatePlannedValue(
+          builder, value.buffer, value.bytes, value.type, value.source,
+          value.recomputed, list, value.problemValue));
     }
     std::vector<Offset<fb::PlannedOperation>> operations;
     for (const PlannedOperation &operation : plan.operations)

@@ -143,6 +143,9 @@ void nameNodes(step::GroupOp copy, step::GroupOp reader, step::GroupOp joined) {
     before.push_back(copied.getInt());
   add(reader);
   joined->setAttr(step::nodeAttrName, node);
+  // Its results are the reader's.
+  if (Attribute values = reader->getAttr(step::nodeValuesAttrName))
+    joined->setAttr(step::nodeValuesAttrName, values);
   joined->setAttr(step::joinedNodesAttrName,
                   DenseI64ArrayAttr::get(copy.getContext(), before));
 }

@@ -140,13 +140,24 @@ void RecomputeModel::applyPlan(Block &block, ArrayRef<int32_t> order,
 }
 
 void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
+  Builder attributes(block.getParentOp()->getContext());
+  auto note = [&](Operation *op, StringRef name, int64_t value) {
+    op->setAttr(name, attributes.getI64IntegerAttr(value));
+  };
   for (const Node &node : nodes) {
     ArrayRef<Operation *> operations = node.operations;
-    if (operations.empty() ||
-        !operations.front()->hasAttr(step::loopRowsAttrName))
+    if (operations.empty())
+      continue;
+    // Groups carry their time; a loop's or conditional's is known here.
+    if (isMain() && !isa<step::GroupOp>(operations.front()))
+      note(operations.front(), step::nanosecondsAttrName,
+           nanosecondsOf(operations.front()));
+    if (!operations.front()->hasAttr(step::loopRowsAttrName))
       continue;
     auto loop = cast<stablehlo::WhileOp>(operations.front());
     LoopRow row = readLoopRows(loop)[rows.front()];
+    if (isMain())
+      note(loop, step::nanosecondsAttrName, row.nanoseconds);
     rows = rows.drop_front();
     loop->removeAttr(step::loopRowsAttrName);
     if (!row.order.empty())
@@ -164,7 +175,6 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
 
   PlanWriter writer(block, aliases);
   std::vector<bool> hasRun(nodes.size(), false);
-  Builder attributes(block.getParentOp()->getContext());
   for (int32_t node : order) {
     // What holds values that leave has no operations, nor a place in `nodes` if
     // only these were formed.
@@ -176,25 +186,36 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
     // The first time, parts run in their group.
     if (entry.whole && !again)
       continue;
-    auto note = [&](Operation *op, StringRef name, int64_t value) {
-      op->setAttr(name, attributes.getI64IntegerAttr(value));
+    // What an operation is in the problem, and what its results are there.
+    auto noteNode = [&](Operation *op, ArrayRef<Value> results) {
+      if (!isMain())
+        return;
+      note(op, step::nodeAttrName, node);
+      op->setAttr(step::nodeValuesAttrName,
+                  attributes.getDenseI64ArrayAttr(
+                      llvm::map_to_vector(results, [&](Value result) {
+                        auto number = numbers.find(result);
+                        return number == numbers.end()
+                                   ? int64_t(-1)
+                                   : int64_t(number->second);
+                      })));
     };
-    SmallVector<Operation *> written;
     for (Operation *op : entry.operations) {
       if (!again)
         writer.move(op);
-      written.push_back(again ? writer.copy(op) : op);
+      noteNode(again ? writer.copy(op) : op,
+               SmallVector<Value>(op->getResults()));
     }
     if (entry.whole) {
       Operation *part = writer.copyPart(entry.whole, entry.part);
       note(part, step::nanosecondsAttrName, entry.nanoseconds);
       if (entry.scratchBytes)
         note(part, step::scratchBytesAttrName, entry.scratchBytes);
-      written.push_back(part);
+      noteNode(part, llvm::map_to_vector(
+                         entry.part.results, [&](unsigned result) -> Value {
+                           return entry.whole->getResult(result);
+                         }));
     }
-    if (isMain())
-      for (Operation *op : written)
-        note(op, step::nodeAttrName, node);
   }
   if (isMain())
     dropParts(block.getParentOp());

@@ -158,11 +158,15 @@ void PlanRecord::addValues() {
   }
   main.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     bool constant = matchPattern(op, m_Constant());
-    for (Value result : op->getResults()) {
+    auto problemValues =
+        op->getAttrOfType<DenseI64ArrayAttr>(step::nodeValuesAttrName);
+    for (OpResult result : op->getResults()) {
       if (viewed(result))
         continue;
       Id id = addValue(result, sourceOf(result));
       entries[id].recomputed = op->hasAttr(step::recomputedAttrName);
+      if (problemValues && result.getResultNumber() < problemValues.size())
+        entries[id].problemValue = problemValues[result.getResultNumber()];
       if (constant)
         initial.push_back(id);
     }
@@ -219,10 +223,12 @@ void PlanRecord::describe(Operation *instruction, Operation *origin,
   numbers("reads", reads);
   numbers("writes", writes);
   numbers("handovers", handovers);
-  // The figures of a plan under a budget.
+  // The figures of a plan under a budget. What copies a loop's values is part
+  // of the loop's time.
+  bool ofLoop = isa<exec::CopyOp>(instruction) && !isa<step::GroupOp>(origin);
   if (origin->hasAttr(step::nodeAttrName))
     numbers("node", {integer(step::nodeAttrName, -1),
-                     integer(step::nanosecondsAttrName, 0),
+                     ofLoop ? 0 : integer(step::nanosecondsAttrName, 0),
                      origin->hasAttr(step::recomputedAttrName)});
   if (auto joined =
           origin->getAttrOfType<DenseI64ArrayAttr>(step::joinedNodesAttrName))
@@ -280,10 +286,14 @@ void PlanRecord::write(ModuleOp module) {
 
   for (auto [id, entry] : llvm::enumerate(entries)) {
     auto inScratch = scratchBuffers.find(Id(id));
-    SmallVector<int64_t> fields = {
-        inScratch == scratchBuffers.end() ? numbers.lookup(entry.buffer)
-                                          : inScratch->second,
-        entry.bytes, entry.type, entry.source, entry.recomputed};
+    SmallVector<int64_t> fields = {inScratch == scratchBuffers.end()
+                                       ? numbers.lookup(entry.buffer)
+                                       : inScratch->second,
+                                   entry.bytes,
+                                   entry.type,
+                                   entry.source,
+                                   entry.recomputed,
+                                   entry.problemValue};
     for (const Interval &lifetime : entry.lifetimes)
       fields.append({lifetime.begin, lifetime.end});
     valueList.push_back(builder.getDenseI64ArrayAttr(fields));

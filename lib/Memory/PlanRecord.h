@@ -61,6 +61,7 @@ private:
     BufferClasses::Id buffer;
     int64_t bytes, type, source;
     bool recomputed = false;
+    int64_t problemValue = -1;
     llvm::SmallVector<Interval, 1> lifetimes;
   };
 

@@ -408,7 +408,6 @@ void RecomputeModel::addValues() {
   llvm::DenseSet<BufferClasses::Id> here = outside;
   addClasses(block, *buffers, here);
   InnerBytes inner(*buffers, std::move(here));
-  llvm::DenseMap<Value, int32_t> numbers;
   SmallVector<std::pair<Value, int32_t>> further; // and who computes it
   SmallVector<std::tuple<Value, int32_t, int64_t>> writes; // over a value
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node) {

@@ -82,11 +82,12 @@ void PlanPackager::addTables(DictionaryAttr attribute) {
                             uint64_t(fields[1]), uint64_t(fields[2])});
   });
   each("values", [&](Attribute value) {
-    ArrayRef<int64_t> fields = numbers(value, 5);
+    ArrayRef<int64_t> fields = numbers(value, 6);
     format::PlannedValue &added = plan.values.emplace_back();
     added = {uint32_t(fields[0]), uint64_t(fields[1]), uint32_t(fields[2]),
-             uint32_t(fields[3]), fields[4] != 0,      {}};
-    for (size_t i = 5; i + 1 < fields.size(); i += 2)
+             uint32_t(fields[3]), fields[4] != 0,      {},
+             int32_t(fields[5])};
+    for (size_t i = 6; i + 1 < fields.size(); i += 2)
       added.lifetimes.push_back({fields[i], fields[i + 1]});
   });
   plan.initial = values(attribute.get("initial"));

@@ -3,7 +3,7 @@
 // A copy and a copy of what it computes join the kernel that reads them.
 
 // CHECK-LABEL: func.func @chain
-// CHECK-NEXT: step.group row(%arg0, %arg1) attributes {step.joined_nodes = array<i64: 4, 5>, step.nanoseconds = {{[0-9]+}} : i64, step.node = 9 : i64}
+// CHECK-NEXT: step.group row(%arg0, %arg1) attributes {step.joined_nodes = array<i64: 4, 5>, step.nanoseconds = {{[0-9]+}} : i64, step.node = 9 : i64, step.node_values = array<i64: 7>}
 // CHECK: stablehlo.tanh
 // CHECK: stablehlo.multiply
 // CHECK: stablehlo.reduce
@@ -19,7 +19,7 @@ func.func @chain(%x: tensor<8x64xf32>, %g: tensor<8x64xf32>) -> tensor<8xf32> {
     %0 = stablehlo.multiply %a, %b : tensor<8x64xf32>
     step.yield %0 : tensor<8x64xf32>
   }
-  %s = step.group row(%m) attributes {step.node = 9 : i64} : (tensor<8x64xf32>) -> tensor<8xf32> {
+  %s = step.group row(%m) attributes {step.node = 9 : i64, step.node_values = array<i64: 7>} : (tensor<8x64xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8x64xf32>):
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>

@@ -235,6 +235,7 @@ struct PlannedValue {
   uint32_t type = 0, source = 0; // indices into Plan::texts
   bool recomputed = false;       // computed again to save memory
   std::vector<Lifetime> lifetimes;
+  int32_t problemValue = -1; // its number in the recomputation problem, or -1
 
   bool operator==(const PlannedValue &) const = default;
 };

@@ -193,7 +193,8 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
     more than a budget of temporaries is live at once, at the least predicted
     time, with the solver of lib/Solver/RecomputeChoice. Groups that run again
     are copied, marked `step.recomputed`, and stand right before their first
-    reader; `step.node` is the node of the problem that an operation belongs to.
+    reader; `step.node` is the node of the problem that an operation belongs to,
+    `step.node_values` the values of the problem that its results are.
     Of a group with `step.parts` only the part that is read again is copied.
     The module attribute `step.recomputation` holds the problem and the solution
     with its certificate as `tenon-solve` reads them, the plan's status,
@@ -216,7 +217,7 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
       solution = "recompute-solution 1\0Abudget 2305843009213693951\0Acost 5\0Apeak 0\0Abound 5\0Acertificate kind base\0Acertificate any-bound 5\0Acertificate any-kind base\0Aorder\0A0\0A",
       status = "solved"}} {
       func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-        %0 = step.group elementwise(%x) attributes {step.nanoseconds = 5 : i64, step.node = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+        %0 = step.group elementwise(%x) attributes {step.nanoseconds = 5 : i64, step.node = 0 : i64, step.node_values = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32> {
         ^bb0(%a: tensor<8xf32>):
           %1 = stablehlo.tanh %a : tensor<8xf32>
           step.yield %1 : tensor<8xf32>
@@ -351,7 +352,7 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
       initial = array<i64: 0>,
       results = array<i64: 2>,
       texts = ["8xf32", "batch x", "tanh train.py:7", "result y"],
-      values = [array<i64: 0, 32, 0, 1, 0, 0, 3>, array<i64: 1, 32, 0, 2, 0, 3, 7>, array<i64: 1, 32, 0, 3, 0, 7, 10>]}} {
+      values = [array<i64: 0, 32, 0, 1, 0, -1, 0, 3>, array<i64: 1, 32, 0, 2, 0, -1, 3, 7>, array<i64: 1, 32, 0, 3, 0, -1, 7, 10>]}} {
       exec.segment @batch batch bytes 64 alignment 64
       exec.segment @constants constants bytes 0 alignment 64
       exec.segment @results results bytes 64 alignment 64

@@ -124,6 +124,7 @@ private:
   /// Those with a value of an enclosing block, or that the loop carries.
   llvm::DenseSet<BufferClasses::Id> outside;
   solver::RecomputeProblem model;
+  llvm::DenseMap<mlir::Value, int32_t> numbers; // of the problem's values
   std::vector<Node> nodes;
   llvm::DenseMap<mlir::Operation *, int32_t> nodeOf;
   llvm::DenseMap<mlir::Value, mlir::Value> aliases; // to what they name

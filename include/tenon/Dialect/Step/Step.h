@@ -73,6 +73,9 @@ inline constexpr llvm::StringLiteral recomputedAttrName = "step.recomputed";
 /// Attribute of operations of scheduled form under a budget, i64: their node in
 /// the recomputation problem.
 inline constexpr llvm::StringLiteral nodeAttrName = "step.node";
+/// Beside it, i64 array, one per result: its number among the values of the
+/// recomputation problem, -1 for what only the node itself reads.
+inline constexpr llvm::StringLiteral nodeValuesAttrName = "step.node_values";
 /// Beside it, i64 array: nodes that are computed again in the same kernel, in
 /// order, before that one.
 inline constexpr llvm::StringLiteral joinedNodesAttrName = "step.joined_nodes";
