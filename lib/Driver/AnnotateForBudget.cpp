@@ -40,6 +40,8 @@ static void annotateParts(step::GroupOp group,
   }
   if (!figures.empty())
     group->setAttr(step::partsAttrName, builder.getArrayAttr(figures));
+  else
+    group->removeAttr(step::partsAttrName);
 }
 
 void driver::annotateForBudget(ModuleOp grouped,

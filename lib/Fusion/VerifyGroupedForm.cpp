@@ -9,6 +9,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Dialect/Step/Succession.h"
 #include "tenon/Fusion/GroupLegality.h"
 
 namespace tenon::fusion {
@@ -50,6 +51,9 @@ LogicalResult verifyGroup(step::GroupOp group) {
 struct VerifyGroupedForm
     : public fusion::impl::VerifyGroupedFormPassBase<VerifyGroupedForm> {
   void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (main && failed(step::verifySuccession(main)))
+      return signalPassFailure();
     WalkResult result = getOperation().walk<WalkOrder::PreOrder>(
         [&](Operation *op) -> WalkResult {
           if (auto group = dyn_cast<step::GroupOp>(op))

@@ -42,8 +42,11 @@ struct TabulateLoops
     SmallVector<stablehlo::WhileOp> loops;
     getOperation().walk(
         [&](stablehlo::WhileOp loop) { loops.push_back(loop); });
-    for (stablehlo::WhileOp loop : loops)
+    for (stablehlo::WhileOp loop : loops) {
+      // A table that came with the text is not of this body.
+      loop->removeAttr(step::loopRowsAttrName);
       tabulate(loop);
+    }
   }
 
 private:

@@ -1,7 +1,8 @@
 //===- VerifyExecForm.cpp - The contract of the device program ------------===//
 //
-// Checks that a module is in exec form (docs/Forms.md): slices lie inside their
-// segments, launches match their kernels.
+// Checks that a module is in exec form (docs/Forms.md): whatever has a place
+// lies inside its segment, launches match their kernels. Codegen and Package
+// rely on it, and the text may have been edited.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Support/CheckedArithmetic.h"
 
 namespace tenon::memory {
 #define GEN_PASS_DEF_VERIFYEXECFORMPASS
@@ -21,19 +23,66 @@ using namespace tenon;
 
 namespace {
 
-LogicalResult verifySlice(exec::SliceOp slice, ModuleOp module) {
-  auto segment = module.lookupSymbol<exec::SegmentOp>(slice.getSegment());
+/// Bytes of a tensor or memref as it lies in memory; nothing for one that has
+/// no fixed place there.
+std::optional<int64_t> bytesOf(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!shaped || !shaped.hasStaticShape() || shaped.getNumElements() < 0 ||
+      (memref && !memref.getLayout().isIdentity()))
+    return std::nullopt;
+  int64_t width = storedBytes(
+      shaped.cloneWith(ArrayRef<int64_t>{1}, shaped.getElementType()));
+  return mulChecked(shaped.getNumElements(), width);
+}
+
+/// What an operation names lies inside a segment.
+LogicalResult verifyPlace(Operation *op, ModuleOp module, StringRef name,
+                          uint64_t offset, Type type) {
+  auto segment = module.lookupSymbol<exec::SegmentOp>(name);
   if (!segment)
-    return slice.emitOpError("names the unknown segment '")
-           << slice.getSegment() << "'";
-  int64_t bytes = storedBytes(slice.getType());
-  int64_t offset = slice.getOffset(), size = segment.getBytes();
-  if (offset < 0 || offset % 64 != 0)
-    return slice.emitOpError("starts at byte ")
-           << offset << ", expected a multiple of 64";
-  if (bytes > size || offset > size - bytes)
-    return slice.emitOpError("ends at byte ")
-           << offset + bytes << " of a segment of " << size << " bytes";
+    return op->emitOpError("names the unknown segment '") << name << "'";
+  std::optional<int64_t> bytes = bytesOf(type);
+  if (!bytes)
+    return op->emitOpError("has type ")
+           << type << ", expected a static shape, row by row";
+  int64_t start = int64_t(offset), size = int64_t(segment.getBytes());
+  if (start < 0 || start % 64 != 0)
+    return op->emitOpError("starts at byte ")
+           << start << ", expected a multiple of 64";
+  if (*bytes > size || start > size - *bytes)
+    return op->emitOpError("ends at byte ")
+           << start + *bytes << " of a segment of " << size << " bytes";
+  return success();
+}
+
+LogicalResult verifySegment(exec::SegmentOp segment) {
+  // 2^47 bytes are all a process can address.
+  int64_t bytes = int64_t(segment.getBytes());
+  if (bytes < 0 || bytes > int64_t(1) << 47)
+    return segment.emitOpError("has ")
+           << bytes << " bytes, expected 0 to " << (int64_t(1) << 47);
+  return success();
+}
+
+LogicalResult verifyConstant(exec::ConstantOp constant, ModuleOp module) {
+  if (failed(verifyPlace(constant, module, constant.getSegment(),
+                         constant.getOffset(), constant.getValue().getType())))
+    return failure();
+  auto segment = module.lookupSymbol<exec::SegmentOp>(constant.getSegment());
+  if (segment.getKind() != exec::SegmentKind::constants)
+    return constant.emitOpError("lies in the segment '")
+           << constant.getSegment() << "', which is not for constants";
+  return success();
+}
+
+/// What an instruction works on are slices: nothing else has a place.
+LogicalResult verifyOperands(Operation *op) {
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (!operand.getDefiningOp<exec::SliceOp>())
+      return op->emitOpError("takes operand #")
+             << index << " from elsewhere, expected the result of an "
+             << "'exec.slice'";
   return success();
 }
 
@@ -44,29 +93,55 @@ LogicalResult verifyLaunch(exec::LaunchOp launch, ModuleOp module) {
            << launch.getKernel() << "'";
   auto inPlace =
       kernel->getAttrOfType<DenseI64ArrayAttr>(exec::inPlaceAttrName);
-  if (inPlace && inPlace.size() != int64_t(kernel.getNumResults()))
-    return launch.emitOpError("launches kernel '")
-           << launch.getKernel() << "' of " << kernel.getNumResults()
-           << " results, of which '" << exec::inPlaceAttrName << "' places "
-           << inPlace.size();
   SmallVector<Type> expected(kernel.getArgumentTypes());
   for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))
     if (!inPlace || inPlace[index] < 0)
       expected.push_back(type);
-  size_t scratch = kernel->hasAttr(exec::scratchBytesAttrName) ? 1 : 0;
+    else if (bytesOf(type) != bytesOf(expected[inPlace[index]]))
+      return launch.emitOpError("launches kernel '")
+             << launch.getKernel() << "', whose result #" << index
+             << " of type " << type << " overwrites an operand of type "
+             << expected[inPlace[index]];
+  if (int64_t(launch.getParts()) < 1 ||
+      int64_t(launch.getParts()) > std::numeric_limits<int32_t>::max())
+    return launch.emitOpError("has ")
+           << int64_t(launch.getParts()) << " parts, expected at least 1";
+  auto scratchBytes =
+      kernel->getAttrOfType<IntegerAttr>(exec::scratchBytesAttrName);
+  size_t scratch = scratchBytes ? 1 : 0;
   if (launch.getSlices().size() != expected.size() + scratch)
     return launch.emitOpError("passes ")
            << launch.getSlices().size() << " slices, kernel '"
            << launch.getKernel() << "' takes " << expected.size() + scratch;
   for (auto [index, type] : llvm::enumerate(expected)) {
     auto given = cast<MemRefType>(launch.getSlices()[index].getType());
-    auto wanted = cast<RankedTensorType>(type);
-    if (given.getShape() != wanted.getShape() ||
+    auto wanted = dyn_cast<RankedTensorType>(type);
+    if (!wanted || given.getShape() != wanted.getShape() ||
         given.getElementType() != wanted.getElementType())
       return launch.emitOpError("passes ")
              << given << " as argument #" << index << " of kernel '"
-             << launch.getKernel() << "', which takes " << wanted;
+             << launch.getKernel() << "', which takes " << type;
   }
+  if (!scratchBytes)
+    return success();
+  std::optional<int64_t> given = bytesOf(launch.getSlices().back().getType());
+  if (given != scratchBytes.getInt())
+    return launch.emitOpError("passes ")
+           << launch.getSlices().back().getType()
+           << " as scratch memory of kernel '" << launch.getKernel()
+           << "', which takes " << scratchBytes.getInt() << " bytes";
+  return success();
+}
+
+LogicalResult verifyInstruction(Operation *op, ModuleOp module) {
+  if (failed(verifyOperands(op)))
+    return failure();
+  if (auto launch = dyn_cast<exec::LaunchOp>(op))
+    return verifyLaunch(launch, module);
+  if (auto call = dyn_cast<exec::LibraryCallOp>(op))
+    if (!module.lookupSymbol<exec::LibraryOp>(call.getCallee()))
+      return call.emitOpError("calls the unknown library description '")
+             << call.getCallee() << "'";
   return success();
 }
 
@@ -75,25 +150,36 @@ struct VerifyExecForm
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (module.getOps<exec::ProgramOp>().empty()) {
-      module.emitError() << "expected a program in exec form";
+      module.emitError() << "expected a program in exec form; run the stage "
+                            "lower first";
       return signalPassFailure();
     }
     WalkResult result = module.walk([&](Operation *op) -> WalkResult {
+      if (auto segment = dyn_cast<exec::SegmentOp>(op))
+        return verifySegment(segment);
+      if (auto tensor = dyn_cast<exec::TensorOp>(op))
+        return verifyPlace(tensor, module, tensor.getSegment(),
+                           tensor.getOffset(), tensor.getType());
+      if (auto constant = dyn_cast<exec::ConstantOp>(op))
+        return verifyConstant(constant, module);
       if (auto slice = dyn_cast<exec::SliceOp>(op))
-        return verifySlice(slice, module);
-      if (auto launch = dyn_cast<exec::LaunchOp>(op))
-        return verifyLaunch(launch, module);
+        return verifyPlace(slice, module, slice.getSegment(), slice.getOffset(),
+                           slice.getType());
+      if (isa<exec::LaunchOp, exec::LibraryCallOp, exec::CopyOp, exec::WhileOp,
+              exec::CaseOp>(op))
+        return verifyInstruction(op, module);
       if (isa<step::GroupOp>(op)) {
         op->emitOpError("remains in exec form");
         return WalkResult::interrupt();
       }
-      if (op->getParentOfType<exec::ProgramOp>() &&
-          llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>)) {
+      if (!op->getParentOfType<exec::ProgramOp>())
+        return WalkResult::advance();
+      if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
         op->emitOpError("makes a tensor in exec form, which holds none outside "
                         "kernels");
-        return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
+      else
+        op->emitOpError("is no instruction of the exec program");
+      return WalkResult::interrupt();
     });
     if (result.wasInterrupted())
       signalPassFailure();

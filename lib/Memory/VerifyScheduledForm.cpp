@@ -2,14 +2,17 @@
 //
 // Checks that a module is in scheduled form (docs/Forms.md): every value has a
 // place, and the place lies inside its segment. Lowering relies on it, and the
-// text may have been edited, so it runs before every lowering.
+// text may have been edited, so it runs before every lowering. What kind of
+// attribute stands where is for the dialect's verifier.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Memory/Passes.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Dialect/Step/Succession.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -36,7 +39,7 @@ class VerifyScheduledForm
                             "the stage plan first";
       return signalPassFailure();
     }
-    if (failed(readSegments()) ||
+    if (failed(step::verifySuccession(main)) || failed(readSegments()) ||
         failed(checkPlaces(main, step::argumentPlacesAttrName,
                            main.getArgumentTypes())) ||
         failed(checkPlaces(main, step::resultPlacesAttrName,
@@ -51,8 +54,8 @@ class VerifyScheduledForm
           auto group = dyn_cast<step::GroupOp>(op);
           if (!group)
             return WalkResult::advance();
-          return failed(checkScratch(group)) ? WalkResult::interrupt()
-                                             : WalkResult::skip();
+          return failed(checkGroup(group)) ? WalkResult::interrupt()
+                                           : WalkResult::skip();
         });
     if (walk.wasInterrupted())
       signalPassFailure();
@@ -66,16 +69,9 @@ class VerifyScheduledForm
              << "a scheduled module needs the attribute '"
              << step::segmentBytesAttrName << "'; run the stage plan first";
     segments.clear();
-    for (NamedAttribute entry : bytes) {
-      auto segment = step::symbolizeSegment(entry.getName());
-      auto size = dyn_cast<IntegerAttr>(entry.getValue());
-      if (!segment || !size || size.getInt() < 0)
-        return getOperation().emitError()
-               << "'" << step::segmentBytesAttrName << "' gives the segment '"
-               << entry.getName().getValue() << "' the size "
-               << entry.getValue() << ", expected bytes of a known segment";
-      segments[*segment] = size.getInt();
-    }
+    for (NamedAttribute entry : bytes)
+      segments[*step::symbolizeSegment(entry.getName())] =
+          cast<IntegerAttr>(entry.getValue()).getInt();
     return success();
   }
 
@@ -96,8 +92,8 @@ class VerifyScheduledForm
                            int64_t bytes) {
     auto place = dyn_cast_or_null<step::PlaceAttr>(attribute);
     if (!place)
-      return op->emitOpError("'")
-             << name << "' holds " << attribute << ", expected a #step.place";
+      return op->emitOpError("needs the attribute '")
+             << name << "', a #step.place";
     int64_t offset = place.getOffset();
     auto segment = segments.find(place.getSegment());
     int64_t size = segment == segments.end() ? 0 : segment->second;
@@ -112,17 +108,17 @@ class VerifyScheduledForm
     return success();
   }
 
-  LogicalResult checkScratch(step::GroupOp group) {
+  LogicalResult checkGroup(step::GroupOp group) {
+    if (group.getKind() == step::GroupKind::library &&
+        !group->hasAttr(exec::libraryAttrName))
+      return group.emitOpError("a library group needs the attribute '")
+             << exec::libraryAttrName << "'";
     Attribute attribute = group->getAttr(step::scratchBytesAttrName);
     if (!attribute)
       return success();
-    auto bytes = dyn_cast<IntegerAttr>(attribute);
-    if (!bytes || bytes.getInt() < 0)
-      return group.emitOpError("'") << step::scratchBytesAttrName << "' is "
-                                    << attribute << ", expected bytes";
     return checkPlace(group, step::scratchPlaceAttrName,
                       group->getAttr(step::scratchPlaceAttrName),
-                      bytes.getInt());
+                      cast<IntegerAttr>(attribute).getInt());
   }
 
   std::map<step::Segment, int64_t> segments; // bytes

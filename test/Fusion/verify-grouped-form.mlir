@@ -94,3 +94,25 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> {
   }
   return %0 : tensor<2x4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{argument 0 has no role and a successor, expected the role of a state}}
+func.func @main(%x: tensor<8xf32> {step.successor = 0 : i64}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{argument 0 has the role batch and a successor, expected the role of a state}}
+func.func @main(%x: tensor<8xf32> {step.role = #step.role<batch>, step.successor = 0 : i64}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{arguments 0 and 1 have the same successor, result 0}}
+func.func @main(%x: tensor<8xf32> {step.role = #step.role<state>, step.successor = 0 : i64},
+                %y: tensor<8xf32> {step.role = #step.role<state>, step.successor = 0 : i64}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}

@@ -83,18 +83,6 @@ exec.program @step {
 // -----
 
 exec.segment @batch batch bytes 64 alignment 64
-func.func private @kernel_0(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {exec.in_place = array<i64: 0>} {
-  return %a, %a : tensor<8xf32>, tensor<8xf32>
-}
-exec.program @step {
-  %0 = exec.slice @batch[0] : memref<8xf32>
-  // expected-error@+1 {{'exec.launch' op launches kernel 'kernel_0' of 2 results, of which 'exec.in_place' places 1}}
-  exec.launch @kernel_0(%0) parts 1 : memref<8xf32>
-}
-
-// -----
-
-exec.segment @batch batch bytes 64 alignment 64
 exec.program @step {
   // expected-error@+1 {{'stablehlo.constant' op makes a tensor in exec form, which holds none outside kernels}}
   %0 = stablehlo.constant dense<0.0> : tensor<8xf32>
@@ -112,4 +100,107 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
     step.yield %b : tensor<8xf32>
   }
   return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{'exec.segment' op has -64 bytes, expected 0 to 140737488355328}}
+exec.segment @batch batch bytes -64 alignment 64
+exec.program @step {
+}
+
+// -----
+
+exec.segment @state state bytes 64 alignment 64
+// expected-error@+1 {{'exec.tensor' op ends at byte 128 of a segment of 64 bytes}}
+exec.tensor "w" : tensor<32xf32> at @state[0] {argument = 0, result = 0}
+exec.program @step {
+}
+
+// -----
+
+exec.segment @state state bytes 64 alignment 64
+// expected-error@+1 {{'exec.constant' op lies in the segment 'state', which is not for constants}}
+exec.constant @state[0] = dense<1.0> : tensor<8xf32>
+exec.program @step {
+}
+
+// -----
+
+exec.segment @constants constants bytes 64 alignment 64
+// expected-error@+1 {{'exec.constant' op starts at byte -64, expected a multiple of 64}}
+exec.constant @constants[-64] = dense<1.0> : tensor<8xf32>
+exec.program @step {
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+exec.program @step {
+  // expected-error@+1 {{'exec.slice' op has type 'memref<?xf32>', expected a static shape, row by row}}
+  %0 = exec.slice @batch[0] : memref<?xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+exec.program @step {
+  // expected-error@+1 {{'exec.slice' op has type 'memref<4xf32, strided<[2]>>', expected a static shape, row by row}}
+  %0 = exec.slice @batch[0] : memref<4xf32, strided<[2]>>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  // expected-error@+1 {{'exec.library_call' op calls the unknown library description 'library_7'}}
+  exec.library_call @library_7(%0) : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<16xf32> attributes {exec.in_place = array<i64: 0>} {
+  %0 = stablehlo.constant dense<0.0> : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  // expected-error@+1 {{'exec.launch' op launches kernel 'kernel_0', whose result #0 of type 'tensor<16xf32>' overwrites an operand of type 'tensor<8xf32>'}}
+  exec.launch @kernel_0(%0) parts 1 : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+func.func private @kernel_0(%a: tensor<8xf32>) {
+  return
+}
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  // expected-error@+1 {{'exec.launch' op has 0 parts, expected at least 1}}
+  exec.launch @kernel_0(%0) parts 0 : memref<8xf32>
+}
+
+// -----
+
+exec.segment @batch batch bytes 64 alignment 64
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  // expected-error@+1 {{'memref.subview' op is no instruction of the exec program}}
+  %1 = memref.subview %0[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
+}
+
+// -----
+
+exec.segment @batch batch bytes 128 alignment 64
+func.func private @kernel_0(%a: tensor<8xf32>) attributes {exec.scratch_bytes = 128 : i64} {
+  return
+}
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<8xf32>
+  %1 = exec.slice @batch[64] : memref<64xi8>
+  // expected-error@+1 {{'exec.launch' op passes 'memref<64xi8>' as scratch memory of kernel 'kernel_0', which takes 128 bytes}}
+  exec.launch @kernel_0(%0, %1) parts 1 : memref<8xf32>, memref<64xi8>
 }

@@ -10,15 +10,6 @@ module {
 
 // -----
 
-// expected-error@+1 {{'step.segment_bytes' gives the segment 'attic' the size 64 : i64, expected bytes of a known segment}}
-module attributes {step.segment_bytes = {attic = 64 : i64}} {
-  func.func @main() attributes {step.argument_places = [], step.result_places = []} {
-    return
-  }
-}
-
-// -----
-
 module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
   // expected-error@+1 {{needs the attribute 'step.argument_places' with 2 places}}
   func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = []} {
@@ -40,7 +31,7 @@ module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} 
 
 module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
   func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = []} {
-    // expected-error@+1 {{'stablehlo.reshape' op 'step.places' holds 3 : i64, expected a #step.place}}
+    // expected-error@+1 {{'step.places' is [3], expected an array of #step.place}}
     %0 = stablehlo.reshape %x {step.places = [3]} : (tensor<8xf32>) -> tensor<2x4xf32>
     return
   }
@@ -76,6 +67,35 @@ module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64, t
     ^bb0(%a: tensor<8xf32>):
       %b = stablehlo.tanh %a : tensor<8xf32>
       step.yield %b : tensor<8xf32>
+    }
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64, temporaries = 64 : i64}} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
+    // expected-error@+1 {{'step.group' op needs the attribute 'step.scratch_place', a #step.place}}
+    %0 = step.group elementwise(%x) attributes {step.places = [#step.place<results, 0>], step.scratch_bytes = 64 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      %b = stablehlo.tanh %a : tensor<8xf32>
+      step.yield %b : tensor<8xf32>
+    }
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
+    // expected-error@+1 {{'step.group' op a library group needs the attribute 'exec.library'}}
+    %0 = step.group library(%x) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      step.yield %a : tensor<8xf32>
     }
     return %0 : tensor<8xf32>
   }

@@ -43,5 +43,7 @@ void codegen::annotateScratch(ModuleOp module, const FeatureSet &features) {
     if (bytes > 0)
       group->setAttr(step::scratchBytesAttrName,
                      Builder(group.getContext()).getI64IntegerAttr(bytes));
+    else
+      group->removeAttr(step::scratchBytesAttrName);
   });
 }

@@ -1,13 +1,18 @@
 //===- Exec.cpp - The exec dialect ----------------------------------------===//
 //
-// Registration of the exec dialect.
+// Registration of the exec dialect, and what its attributes have to hold.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/Exec/Exec.h"
 
+#include "tenon/Dialect/Step/AttributeShape.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Libraries/Stored.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "tenon/Dialect/Exec/ExecDialect.cpp.inc"
@@ -20,6 +25,7 @@
 #include "tenon/Dialect/Exec/ExecOps.cpp.inc"
 
 using namespace mlir;
+using namespace tenon;
 using namespace tenon::exec;
 
 void ExecDialect::initialize() {
@@ -31,4 +37,86 @@ void ExecDialect::initialize() {
 #define GET_OP_LIST
 #include "tenon/Dialect/Exec/ExecOps.cpp.inc"
       >();
+}
+
+namespace {
+
+bool isKind(Attribute attribute) { return isa<step::GroupKindAttr>(attribute); }
+
+bool isDictionary(Attribute attribute) {
+  return isa<DictionaryAttr>(attribute);
+}
+
+constexpr step::AttributeShape shapes[] = {
+    {kernelKindAttrName, isKind, "a #step.group_kind"},
+    {inPlaceAttrName, step::isNumberList, "an array<i64>"},
+    {fallbackAttrName, step::isUnit, "no value"},
+    {scratchBytesAttrName, step::isCount, "bytes, an i64 of at least 0"},
+    {planAttrName, isDictionary, "a dictionary"},
+    {plannedAttrName, isDictionary, "a dictionary"},
+    {regionEndsAttrName, step::isArrayOf<step::isNumberList>,
+     "an array of array<i64>"},
+    {libraryAttrName, isDictionary, "a dictionary"},
+};
+
+/// A result overwrites an operand or none, and no two the same.
+LogicalResult checkInPlace(FunctionOpInterface kernel,
+                           ArrayRef<int64_t> operands) {
+  if (operands.size() != kernel.getNumResults())
+    return kernel->emitError()
+           << "'" << inPlaceAttrName << "' has " << operands.size()
+           << " entries, expected one for each of " << kernel.getNumResults()
+           << " results";
+  llvm::SmallDenseSet<int64_t> overwritten;
+  for (auto [result, operand] : llvm::enumerate(operands)) {
+    if (operand == -1)
+      continue;
+    if (operand < 0 || operand >= int64_t(kernel.getNumArguments()) ||
+        !overwritten.insert(operand).second)
+      return kernel->emitError()
+             << "'" << inPlaceAttrName << "' has result #" << result
+             << " overwrite operand #" << operand << ", expected one of "
+             << kernel.getNumArguments()
+             << " that no other result overwrites, or -1";
+  }
+  return success();
+}
+
+/// Why a dictionary describes no call that a library could be asked about;
+/// empty if it does.
+std::string whyNoDescription(DictionaryAttr dictionary) {
+  std::string error;
+  auto description = fromAttribute(dictionary, error);
+  return description
+             ? std::visit(
+                   [](const auto &call) { return libraries::whyInvalid(call); },
+                   *description)
+             : error;
+}
+
+} // namespace
+
+LogicalResult LibraryOp::verify() {
+  if (std::string error = whyNoDescription(getDescription()); !error.empty())
+    return emitOpError("has a damaged description: ") << error;
+  if (int64_t(getWorkspaceBytes()) < 0)
+    return emitOpError("has a workspace of ")
+           << int64_t(getWorkspaceBytes()) << " bytes";
+  return success();
+}
+
+LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  if (failed(step::checkShape(op, attribute, shapes)))
+    return failure();
+  if (attribute.getName() == inPlaceAttrName)
+    if (auto kernel = dyn_cast<FunctionOpInterface>(op))
+      return checkInPlace(
+          kernel, cast<DenseI64ArrayAttr>(attribute.getValue()).asArrayRef());
+  if (attribute.getName() == libraryAttrName)
+    if (std::string error =
+            whyNoDescription(cast<DictionaryAttr>(attribute.getValue()));
+        !error.empty())
+      return op->emitError() << "'" << libraryAttrName << "': " << error;
+  return success();
 }

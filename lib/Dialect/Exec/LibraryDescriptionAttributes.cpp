@@ -249,6 +249,15 @@ public:
       value = Enum(found - names.begin());
   }
 
+  void get(LapackDescription &value, const LetterField &field) {
+    auto letter = get<StringAttr>(field.key, "a letter");
+    if (letter && letter.size() == 1)
+      value.*field.member = letter.getValue().front();
+    else if (letter)
+      fail(llvm::formatv("'{0}' of a {1} description is {2}, expected a letter",
+                         field.key, what, letter));
+  }
+
   /// True if all was read, nothing was left over and nothing was wrong.
   bool finish() {
     if (error.empty() && read != dictionary.size())
@@ -357,9 +366,7 @@ tenon::exec::fromAttribute(DictionaryAttr attribute, std::string &error) {
     reader.get(description, lapackTypes);
     reader.get(description, lapackFields);
     for (const LetterField &field : lapackLetters)
-      if (auto letter = reader.get<StringAttr>(field.key, "a letter");
-          letter && letter.size() == 1)
-        description.*field.member = letter.getValue().front();
+      reader.get(description, field);
     if (!reader.finish())
       return std::nullopt;
     auto routine = lapackRoutineFromName(name.getValue());

@@ -6,10 +6,12 @@
 
 #include "tenon/Dialect/Step/Step.h"
 
+#include "tenon/Dialect/Step/AttributeShape.h"
+#include "tenon/Dialect/Step/Succession.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "tenon/Dialect/Step/StepDialect.cpp.inc"
@@ -39,34 +41,215 @@ bool tenon::step::isState(Role role) {
   return role != Role::batch && role != Role::hyper_parameter;
 }
 
+LogicalResult tenon::step::verifySuccession(FunctionOpInterface main) {
+  llvm::DenseMap<int64_t, unsigned> known;
+  for (unsigned index = 0; index < main.getNumArguments(); ++index) {
+    auto successor =
+        main.getArgAttrOfType<IntegerAttr>(index, successorAttrName);
+    if (!successor)
+      continue;
+    auto role = main.getArgAttrOfType<RoleAttr>(index, roleAttrName);
+    if (!role || !isState(role.getValue()))
+      return main->emitError()
+             << "argument " << index << " has "
+             << (role ? "the role " + stringifyRole(role.getValue()).str()
+                      : std::string("no role"))
+             << " and a successor, expected the role of a state";
+    auto [first, isNew] = known.try_emplace(successor.getInt(), index);
+    if (!isNew)
+      return main->emitError()
+             << "arguments " << first->second << " and " << index
+             << " have the same successor, result " << successor.getInt();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes of the forms
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+bool isPlace(Attribute attribute) { return isa<PlaceAttr>(attribute); }
+
+bool isRole(Attribute attribute) { return isa<RoleAttr>(attribute); }
+
+/// Nodes of a problem are numbered by 32 bits.
+bool isNodeNumber(int64_t number) {
+  return number >= 0 && number <= std::numeric_limits<int32_t>::max();
+}
+
+bool isNode(Attribute attribute) {
+  return isCount(attribute) &&
+         isNodeNumber(cast<IntegerAttr>(attribute).getInt());
+}
+
+bool areNodes(Attribute attribute) {
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
+  return numbers && llvm::all_of(numbers.asArrayRef(), isNodeNumber);
+}
+
+bool isPart(Attribute attribute) {
+  return hasEntries(attribute,
+                    {{"nanoseconds", isCount}, {"scratch_bytes", isCount}});
+}
+
+bool isPlan(Attribute attribute) {
+  return hasEntries(attribute, {{"bytes", isCount}, {"nanoseconds", isCount}});
+}
+
+/// Positions in a plan of a loop's body.
+bool arePositions(Attribute attribute) {
+  auto numbers = dyn_cast<DenseI32ArrayAttr>(attribute);
+  return numbers && llvm::all_of(numbers.asArrayRef(),
+                                 [](int32_t number) { return number >= 0; });
+}
+
+bool isLoopRow(Attribute attribute) {
+  return hasEntries(attribute, {{"bytes", isCount},
+                                {"nanoseconds", isCount},
+                                {"order", arePositions},
+                                {"rows", arePositions}});
+}
+
+bool areLoopRows(Attribute attribute) {
+  return isArrayOf<isLoopRow>(attribute) && !cast<ArrayAttr>(attribute).empty();
+}
+
+bool areSegments(Attribute attribute) {
+  auto segments = dyn_cast<DictionaryAttr>(attribute);
+  return segments && llvm::all_of(segments, [](NamedAttribute entry) {
+           return symbolizeSegment(entry.getName()) &&
+                  isCount(entry.getValue());
+         });
+}
+
+bool isExclusion(Attribute attribute) {
+  return hasEntries(
+      attribute, {{"bytes", isCount}, {"reason", isText}, {"source", isText}});
+}
+
+/// Which figures there are is for those who write and read them.
+bool isRecomputation(Attribute attribute) {
+  auto figures = dyn_cast<DictionaryAttr>(attribute);
+  return figures && llvm::all_of(figures, [](NamedAttribute entry) {
+           Attribute value = entry.getValue();
+           auto integer = dyn_cast<IntegerAttr>(value);
+           return entry.getName() == "exclusions"
+                      ? isArrayOf<isExclusion>(value)
+                      : isText(value) ||
+                            (integer &&
+                             integer.getType().isSignlessInteger(64));
+         });
+}
+
+bool isFlops(Attribute attribute) {
+  auto flops = dyn_cast<FloatAttr>(attribute);
+  return flops && flops.getType().isF64() && flops.getValueAsDouble() >= 0;
+}
+
+constexpr AttributeShape operationShapes[] = {
+    {placesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
+    {argumentPlacesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
+    {resultPlacesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
+    {scratchPlaceAttrName, isPlace, "a #step.place"},
+    {scratchBytesAttrName, isCount, "bytes, an i64 of at least 0"},
+    {nanosecondsAttrName, isCount, "an i64 of at least 0"},
+    {partsAttrName, isArrayOf<isPart>,
+     "an array of {nanoseconds, scratch_bytes}, each an i64 of at least 0"},
+    {recomputedAttrName, isUnit, "no value"},
+    {nodeAttrName, isNode, "an i64 from 0 to 2147483647"},
+    {joinedNodesAttrName, areNodes,
+     "an array<i64> of numbers from 0 to 2147483647"},
+    {loopPairAttrName, isCount, "an i64 of at least 0"},
+    {loopSavingsAttrName, isNumberList, "an array<i64>"},
+    {segmentSavingsAttrName, isNumberList, "an array<i64>"},
+    {segmentsCanNestAttrName, isUnit, "no value"},
+    {keepingEverythingAttrName, isPlan,
+     "{bytes, nanoseconds}, each an i64 of at least 0"},
+    {loopRowsAttrName, areLoopRows,
+     "a non-empty array of {bytes, nanoseconds, order, rows}: two i64 and two "
+     "array<i32>, of numbers of at least 0"},
+    {segmentBytesAttrName, areSegments,
+     "bytes, i64 of at least 0, by the names of segments"},
+    {temporariesBoundAttrName, isCount, "bytes, an i64 of at least 0"},
+    {flopsAttrName, isFlops, "an f64 of at least 0"},
+    {idiomAttrName, isText, "a string"},
+    {recomputationAttrName, isRecomputation,
+     "a dictionary of i64 and strings, and 'exclusions', an array of {bytes, "
+     "reason, source}"},
+};
+
+/// Of arguments and results.
+constexpr AttributeShape valueShapes[] = {
+    {roleAttrName, isRole, "a #step.role"},
+    {roleReasonAttrName, isText, "a string"},
+    {nameAttrName, isText, "a string"},
+    {aliasesAttrName, isArrayOf<isText>, "an array of strings"},
+    {donatedAttrName, isUnit, "no value"},
+};
+
+/// What users see of a value has to have bytes that the stored type has, too.
+LogicalResult checkSeenType(Operation *op, const Twine &where, Type stored,
+                            NamedAttribute attribute) {
+  auto tensor = dyn_cast<RankedTensorType>(stored);
+  if (attribute.getName() == complexAttrName) {
+    if (isUnit(attribute.getValue()) && tensor && tensor.getRank() > 0 &&
+        tensor.getShape().back() == 2 &&
+        (tensor.getElementType().isF32() || tensor.getElementType().isF64()))
+      return success();
+    return op->emitError() << where << "'" << complexAttrName
+                           << "' stands on a value of type " << stored
+                           << ", expected f32 or f64 with a last dimension of "
+                              "extent 2";
+  }
+  if (attribute.getName() != elementTypeAttrName)
+    return success();
+  auto seen = dyn_cast<TypeAttr>(attribute.getValue());
+  if (seen && seen.getValue().isIntOrFloat() &&
+      seen.getValue().getIntOrFloatBitWidth() <= 8 && tensor &&
+      tensor.getElementType().isInteger(8))
+    return success();
+  return op->emitError() << where << "'" << elementTypeAttrName << "' is "
+                         << attribute.getValue() << " on a value of type "
+                         << stored
+                         << ", expected a type of at most 8 bits on elements "
+                            "of 8 bits";
+}
+
+} // namespace
+
+LogicalResult StepDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  return checkShape(op, attribute, operationShapes);
+}
+
 LogicalResult StepDialect::verifyRegionArgAttribute(Operation *op,
                                                     unsigned regionIndex,
                                                     unsigned argIndex,
                                                     NamedAttribute attribute) {
-  StringRef name = attribute.getName();
+  std::string where = "argument #" + std::to_string(argIndex) + ": ";
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (failed(checkShape(op, attribute, valueShapes, where)) ||
+      (function &&
+       failed(checkSeenType(op, where, function.getArgumentTypes()[argIndex],
+                            attribute))))
+    return failure();
+  if (attribute.getName() != successorAttrName)
+    return success();
   Attribute value = attribute.getValue();
-  if (name == roleAttrName && !isa<RoleAttr>(value))
-    return op->emitError() << "argument #" << argIndex << ": '" << name
-                           << "' must be a #step.role, found " << value;
-  if ((name == nameAttrName || name == roleReasonAttrName) &&
-      !isa<StringAttr>(value))
-    return op->emitError() << "argument #" << argIndex << ": '" << name
-                           << "' must be a string, found " << value;
-  if (name == successorAttrName) {
-    auto function = dyn_cast<FunctionOpInterface>(op);
-    auto index = dyn_cast<IntegerAttr>(value);
-    if (!index || !function || index.getInt() < 0 ||
-        index.getInt() >= int64_t(function.getNumResults()))
-      return op->emitError()
-             << "argument #" << argIndex << ": '" << name
-             << "' must be the index of a result, found " << value;
-    Type result = function.getResultTypes()[index.getInt()];
-    Type argument = function.getArgumentTypes()[argIndex];
-    if (result != argument)
-      return op->emitError() << "argument #" << argIndex << " of type "
-                             << argument << " cannot be replaced by result #"
-                             << index.getInt() << " of type " << result;
-  }
+  if (!function || !isCount(value) ||
+      cast<IntegerAttr>(value).getInt() >= int64_t(function.getNumResults()))
+    return op->emitError() << where << "'" << successorAttrName
+                           << "' must be the index of a result, found "
+                           << value;
+  int64_t index = cast<IntegerAttr>(value).getInt();
+  Type result = function.getResultTypes()[index];
+  Type argument = function.getArgumentTypes()[argIndex];
+  if (result != argument)
+    return op->emitError() << "argument #" << argIndex << " of type "
+                           << argument << " cannot be replaced by result #"
+                           << index << " of type " << result;
   return success();
 }
 
@@ -74,11 +257,13 @@ LogicalResult
 StepDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
                                          unsigned resultIndex,
                                          NamedAttribute attribute) {
-  if (attribute.getName() == nameAttrName &&
-      !isa<StringAttr>(attribute.getValue()))
-    return op->emitError() << "result #" << resultIndex << ": '"
-                           << attribute.getName() << "' must be a string";
-  return success();
+  std::string where = "result #" + std::to_string(resultIndex) + ": ";
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  return failure(
+      failed(checkShape(op, attribute, valueShapes, where)) ||
+      (function &&
+       failed(checkSeenType(op, where, function.getResultTypes()[resultIndex],
+                            attribute))));
 }
 
 LogicalResult GroupOp::verify() {

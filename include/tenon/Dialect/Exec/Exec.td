@@ -27,6 +27,7 @@ def Exec_Dialect : Dialect {
     row-major and an `i1` takes a byte.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 def Exec_SegmentKind : I32EnumAttr<"SegmentKind", "what a segment holds", [
@@ -103,6 +104,7 @@ def Exec_LibraryOp : Exec_Op<"library", [Symbol]> {
   let assemblyFormat = [{
     $sym_name $description `workspace` $workspace_bytes attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 def Exec_ProgramOp : Exec_Op<"program", [
