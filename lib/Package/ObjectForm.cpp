@@ -62,8 +62,14 @@ package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
 
 FailureOr<ArrayRef<char>> package::sharedObjectOf(ModuleOp module) {
   Attribute attribute = module->getAttr(sharedObjectAttrName);
-  if (!attribute)
+  if (!attribute) {
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (kernel->hasAttr(symbolAttrName))
+        return kernel.emitOpError("has its code in '")
+               << sharedObjectAttrName
+               << "', which the module does not have; run the stage codegen";
     return ArrayRef<char>();
+  }
   auto bytes = dyn_cast<DenseElementsAttr>(attribute);
   if (!bytes || !bytes.getElementType().isInteger(8) || bytes.isSplat())
     return module.emitError()

@@ -11,6 +11,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Stored.h"
 #include "tenon/Package/ObjectForm.h"
 
@@ -34,6 +35,8 @@ std::vector<std::string> cpuFeaturesOf(libraries::Isa isa) {
     features.push_back("avx512_bf16");
   return features;
 }
+
+constexpr uint64_t mostConstantBytes = uint64_t(1) << 32;
 
 class Packager {
 public:
@@ -103,10 +106,9 @@ LogicalResult Packager::addConstant(exec::ConstantOp op) {
   auto type = cast<RankedTensorType>(value.getType());
   uint64_t bytes = storedBytes(type), offset = op.getOffset();
   // A constant that repeats one element may be larger than any text.
-  constexpr uint64_t most = uint64_t(1) << 32;
-  if (offset + bytes > most)
+  if (offset + bytes > mostConstantBytes)
     return op.emitOpError("needs constants of ")
-           << offset + bytes << " bytes, at most " << most
+           << offset + bytes << " bytes, at most " << mostConstantBytes
            << " are written; compute it in the step";
   if (package.constants.size() < offset + bytes)
     package.constants.resize(offset + bytes);
@@ -232,8 +234,6 @@ FailureOr<Package> Packager::run() {
     index.segments.push_back({format::SegmentKind(uint8_t(segment.getKind())),
                               segment.getBytes(),
                               uint32_t(segment.getAlignment())});
-    if (segment.getKind() == exec::SegmentKind::constants)
-      package.constants.resize(segment.getBytes());
   }
   for (Operation &op : *module.getBody()) {
     LogicalResult added = success();
@@ -247,6 +247,15 @@ FailureOr<Package> Packager::run() {
       added = addLibrary(library);
     if (failed(added))
       return failure();
+  }
+  for (auto segment : module.getOps<exec::SegmentOp>()) {
+    if (segment.getKind() != exec::SegmentKind::constants)
+      continue;
+    if (segment.getBytes() > mostConstantBytes)
+      return segment.emitOpError("has ")
+             << segment.getBytes() << " bytes of constants, at most "
+             << mostConstantBytes << " are written";
+    package.constants.resize(segment.getBytes());
   }
   for (auto program : module.getOps<exec::ProgramOp>()) {
     auto block = blockOf(program.getBody());
@@ -287,6 +296,9 @@ FailureOr<Package> Packager::run() {
   }
   if (auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName))
     index.flops = flops.getValueAsDouble();
+  // What was edited may be in form and make no file that can be loaded.
+  if (std::string fault = format::whyInvalid(index); !fault.empty())
+    return module.emitError() << "the file would be refused: " << fault;
   return std::move(package);
 }
 

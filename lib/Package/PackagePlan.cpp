@@ -24,6 +24,7 @@ public:
 private:
   ArrayRef<int64_t> numbers(Attribute attribute, size_t least);
   std::vector<int32_t> values(Attribute attribute);
+  uint32_t index(int64_t number);
   std::vector<format::Handovers> handovers(Attribute attribute);
   void addTables(DictionaryAttr attribute);
   void addBlock(Block &block);
@@ -46,13 +47,22 @@ ArrayRef<int64_t> PlanPackager::numbers(Attribute attribute, size_t least) {
   return ArrayRef<int64_t>(zeros, least);
 }
 
+/// Numbers of values and nodes, which have 32 bits.
 std::vector<int32_t> PlanPackager::values(Attribute attribute) {
   ArrayRef<int64_t> list = numbers(attribute, 0);
+  wellFormed &= llvm::all_of(list, llvm::isInt<32>);
   return {list.begin(), list.end()};
+}
+
+/// A number of what the plan lists.
+uint32_t PlanPackager::index(int64_t number) {
+  wellFormed &= llvm::isUInt<32>(number);
+  return uint32_t(number);
 }
 
 std::vector<format::Handovers> PlanPackager::handovers(Attribute attribute) {
   std::vector<format::Handovers> regions;
+  wellFormed &= !attribute || isa<ArrayAttr>(attribute);
   if (auto list = dyn_cast_or_null<ArrayAttr>(attribute))
     for (Attribute region : list)
       regions.push_back(values(region));
@@ -74,7 +84,7 @@ void PlanPackager::addTables(DictionaryAttr attribute) {
   });
   each("buffers", [&](Attribute buffer) {
     ArrayRef<int64_t> fields = numbers(buffer, 3);
-    auto segment = step::symbolizeSegment(uint32_t(fields[0]));
+    auto segment = step::symbolizeSegment(this->index(fields[0]));
     auto index = segment ? segmentIndex.find(step::stringifySegment(*segment))
                          : segmentIndex.end();
     wellFormed &= index != segmentIndex.end();
@@ -84,8 +94,8 @@ void PlanPackager::addTables(DictionaryAttr attribute) {
   each("values", [&](Attribute value) {
     ArrayRef<int64_t> fields = numbers(value, 6);
     format::PlannedValue &added = plan.values.emplace_back();
-    added = {uint32_t(fields[0]), uint64_t(fields[1]), uint32_t(fields[2]),
-             uint32_t(fields[3]), fields[4] != 0,      {},
+    added = {index(fields[0]), uint64_t(fields[1]), index(fields[2]),
+             index(fields[3]), fields[4] != 0,      {},
              int32_t(fields[5])};
     for (size_t i = 6; i + 1 < fields.size(); i += 2)
       added.lifetimes.push_back({fields[i], fields[i + 1]});
@@ -99,13 +109,14 @@ void PlanPackager::addOperation(DictionaryAttr planned, Attribute regionEnds) {
   ArrayRef<int64_t> at = numbers(planned.get("at"), 3);
   added.begin = at[0];
   added.end = at[1];
-  added.source = uint32_t(at[2]);
+  added.source = index(at[2]);
   added.reads = values(planned.get("reads"));
   added.writes = values(planned.get("writes"));
   added.handovers = values(planned.get("handovers"));
   added.regionEnds = handovers(regionEnds);
   if (Attribute figures = planned.get("node")) {
     ArrayRef<int64_t> fields = numbers(figures, 3);
+    wellFormed &= llvm::isInt<32>(fields[0]);
     added.node = int32_t(fields[0]);
     added.nanoseconds = fields[1];
     added.recomputed = fields[2] != 0;

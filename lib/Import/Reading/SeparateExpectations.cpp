@@ -32,6 +32,8 @@ struct SeparateExpectations
   using SeparateExpectationsPassBase::SeparateExpectationsPassBase;
 
   void runOnOperation() override {
+    // What the text itself says is not ours.
+    getOperation()->removeAttr(expectationsAttrName);
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal())
       return;
