@@ -29,6 +29,7 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Writer.h"
 #include "tenon/Fusion/Passes.h"
+#include "tenon/Import/Passes.h"
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Memory/OffloadPlan.h"
@@ -69,6 +70,7 @@ private:
   /// Runs the stages up to and including `last`, or what `options` say.
   ExitCode runStages(std::optional<Stage> last);
   ExitCode read();
+  ExitCode verifyForm(Stage stage);
   ExitCode runStage(Stage stage);
   ExitCode runPasses(llvm::function_ref<void(OpPassManager &)> build);
   ExitCode runPasses(ModuleOp on,
@@ -178,6 +180,31 @@ Compilation::runPasses(ModuleOp on,
   return importer::isRefusedAsUnsupported(on) ? exitUnsupported : blame();
 }
 
+/// Holds a text against its form: it may have been edited, and stages rely on
+/// it.
+ExitCode Compilation::verifyForm(Stage stage) {
+  running = stage;
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  if (stage == Stage::group && (!main || main.isDeclaration())) {
+    module->emitError() << "grouped form holds a function @main with a body";
+    return exitUserError;
+  }
+  return runPasses([&](OpPassManager &passes) {
+    switch (stage) {
+    case Stage::import:
+    case Stage::simplify:
+      return passes.addPass(importer::createVerifyStepFormPass());
+    case Stage::group:
+      return passes.addPass(fusion::createVerifyGroupedFormPass());
+    case Stage::plan:
+      return passes.addPass(memory::createVerifyScheduledFormPass());
+    case Stage::lower:
+    case Stage::codegen:
+      return passes.addPass(memory::createVerifyExecFormPass());
+    }
+  });
+}
+
 /// Groups a step; of the options, those about loops are given.
 ExitCode Compilation::group(ModuleOp on, fusion::FusionOptions fusion,
                             Groupings::Part part) {
@@ -276,8 +303,14 @@ ExitCode Compilation::codegen() {
 
 ExitCode Compilation::plan() {
   memory::MemoryOptions memory;
-  if (!options.dumpProblems.empty())
+  if (!options.dumpProblems.empty()) {
     memory.problemFile = options.dumpProblems + "/offset-packing.csv";
+    std::error_code error;
+    llvm::raw_fd_ostream(memory.problemFile, error);
+    if (error)
+      return fail(exitUserError, "cannot write '" + memory.problemFile +
+                                     "': " + error.message());
+  }
   if (resolved.memoryBudget)
     return planUnderBudget(memory, *resolved.memoryBudget);
   codegen::annotateScratch(*module, resolved.features);
@@ -303,12 +336,15 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   Regrouping regrouped =
       regroupCopies(*planned, resolved.features, resolved.machine);
   module = std::move(planned->module);
-  if (!memory.problemFile.empty())
-    if (ExitCode code = runPasses([&](OpPassManager &passes) {
+  if (!memory.problemFile.empty()) {
+    // On a copy: what is placed again may lie elsewhere than the figures say.
+    OwningOpRef<ModuleOp> copy = module->clone();
+    if (ExitCode code = runPasses(*copy, [&](OpPassManager &passes) {
           passes.addNestedPass<func::FuncOp>(memory::createPlanOffsetsPass(
               {memory.problemFile, /*quick=*/false}));
         }))
       return code;
+  }
   (*module)->removeAttr(step::keepingEverythingAttrName);
   details["budget"] = budget;
   details["bytes"] = planned->bytes;
@@ -351,7 +387,8 @@ ExitCode Compilation::runStage(Stage stage) {
       import.separateExpectations = options.separateExpectations;
       importer::buildImportPipeline(passes, import);
     });
-    result.expectations = importer::takeExpectations(*module);
+    if (options.separateExpectations)
+      result.expectations = importer::takeExpectations(*module);
     return code;
   }
   case Stage::simplify: {
@@ -402,11 +439,19 @@ ExitCode Compilation::writePackage() {
 }
 
 ExitCode Compilation::runStages(std::optional<Stage> last) {
+  if (last && options.from > last)
+    return fail(exitBadUsage, "--compile-from=" + nameOf(*options.from) +
+                                  " begins behind the last stage, " +
+                                  nameOf(*last));
   ExitCode code = timed("read", [&] { return read(); });
   if (code == exitOk) {
     code = resolveOptions(options, *module, resolved);
     result.featureSet = resolved.featureSet;
   }
+  if (code == exitOk && options.from)
+    code = verifyForm(*options.from);
+  if (code != exitOk || (last && options.from == last))
+    return code;
   for (const StageDescription &description : stages()) {
     if (code != exitOk)
       return code;
@@ -455,7 +500,7 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   AlternativePlanner planner(*groupings, isParallel());
   std::vector<FrontierPoint> points = planner.frontier(count);
   if (points.empty())
-    return exitInternal;
+    return groupings->failure() ? groupings->failure() : exitInternal;
   printFrontier(points, out);
   const PlannedStep *everything = planner.keepEverything();
   int64_t bound = boundOf(*groupings, *everything).bytes;
@@ -527,7 +572,7 @@ ExitCode Compilation::measureMemory(StepMemory &memory) {
   const PlannedStep *everything = planner.keepEverything();
   const PlannedStep *least = planner.smallest();
   if (!everything || !least)
-    return exitInternal;
+    return groupings->failure() ? groupings->failure() : exitInternal;
   memory.everything = everything->bytes;
   memory.least = least->bytes;
   return exitOk;

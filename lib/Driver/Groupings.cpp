@@ -107,7 +107,7 @@ bool Groupings::formSegments() {
 }
 
 bool Groupings::formMore() {
-  if (!mayFormMore())
+  if (!mayFormMore() || code != exitOk)
     return false;
   bool any = levels.empty() && formLevels();
   if (!any && code == exitOk)
@@ -118,7 +118,7 @@ bool Groupings::formMore() {
 
 bool Groupings::formMixed(int64_t savedBytes, int64_t nanoseconds) {
   constexpr size_t mostTried = 2;
-  if (!step)
+  if (!step || code != exitOk)
     return false;
   size_t tried = 0;
   for (const LoopMix &mix : mixesOf(loopRows)) {

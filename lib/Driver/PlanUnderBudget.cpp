@@ -24,8 +24,10 @@ bool BudgetPlanner::order() {
   if (failed(passes.run(*module)))
     return false;
   auto main = module->lookupSymbol<func::FuncOp>("main");
-  if (!main || main.isDeclaration())
+  if (!main || main.isDeclaration()) {
+    grouped.emitError() << "there is no function @main to plan";
     return false;
+  }
   model = std::make_unique<memory::RecomputeModel>(main.getBody().front());
   ordered = std::move(module);
   return true;
@@ -335,6 +337,8 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
     if (!best || plan.nanoseconds < best->nanoseconds)
       best = std::move(plan);
   }
+  if (groupings.failure() != exitOk)
+    return std::nullopt;
   return best;
 }
 
@@ -343,6 +347,8 @@ const PlannedStep *AlternativePlanner::smallest() {
     return least ? &*least : nullptr;
   while (formMore()) {
   }
+  if (groupings.failure() != exitOk)
+    return nullptr;
   for (BudgetPlanner &planner : planners)
     planner.collect(true);
   const size_t last = planners.size() - 1;
@@ -377,7 +383,9 @@ const PlannedStep *AlternativePlanner::smallest() {
   }
   for (BudgetPlanner &planner : planners)
     planner.collect(false);
-  return &*least;
+  if (groupings.failure() != exitOk)
+    least.reset();
+  return least ? &*least : nullptr;
 }
 
 std::vector<FrontierPoint> AlternativePlanner::frontier(int64_t count) {
@@ -393,6 +401,8 @@ std::vector<FrontierPoint> AlternativePlanner::frontier(int64_t count) {
     int64_t steps = count > 1 ? count - 1 : 1;
     int64_t budget = everything->bytes - range / steps * (count - 1 - i);
     std::optional<PlannedStep> plan = within(budget);
+    if (groupings.failure() != exitOk)
+      return {};
     if (plan && plan->nanoseconds <= known.nanoseconds) {
       known = *plan;
       grouping = plan->alternative;

@@ -142,14 +142,16 @@ public:
   AlternativePlanner(Groupings &groupings, bool parallel);
 
   /// The plan of the first that keeps everything; null after an error was
-  /// reported.
+  /// reported, or without groupings.
   const PlannedStep *keepEverything() {
-    return planners.front().keepEverything();
+    return planners.empty() ? nullptr : planners.front().keepEverything();
   }
-  /// The quickest plan within `budget` bytes, if one is found.
+  /// The quickest plan within `budget` bytes, if one is found; none where a
+  /// grouping that might have it could not be formed (Groupings::failure()).
   std::optional<PlannedStep> within(int64_t budget);
   /// The plan with the fewest bytes that is found: looking for one with 1 %
-  /// less in any grouping finds none. Null after an error was reported.
+  /// less in any grouping finds none. Null after an error was reported, also of
+  /// a grouping that could not be formed.
   const PlannedStep *smallest();
   /// Plans for `count` budgets, evenly spaced from the smallest with a plan to
   /// keeping everything; bytes never fall and times never rise along them.

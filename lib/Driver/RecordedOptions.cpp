@@ -55,6 +55,9 @@ FailureOr<std::optional<RecordedOptions>> driver::takeOptions(ModuleOp module) {
                  "'fuse'");
   if (target != "cpu")
     return wrong("the target \"cpu\"");
+  if (budget &&
+      (!budget.getType().isSignlessInteger(64) || budget.getInt() < 0))
+    return wrong("'memory_budget' to be bytes, an i64 of at least 0");
   if (recompute && recompute != "replan")
     return wrong("'recompute' to be \"replan\" or to be left out");
   if (entries.size() != 3u + bool(machine) + bool(budget) + bool(recompute))

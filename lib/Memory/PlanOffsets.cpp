@@ -96,8 +96,8 @@ private:
     for (const ScratchBuffer &scratch : buffers.scratch())
       add(scratch.bytes, {scratch.interval});
 
-    if (!problemFile.empty())
-      writeProblem(problem);
+    if (!problemFile.empty() && failed(writeProblem(problem)))
+      return failure();
     solver::OffsetPackingOptions options;
     if (quick)
       options.nodes =
@@ -127,14 +127,15 @@ private:
     return success();
   }
 
-  void writeProblem(const solver::OffsetPackingProblem &problem) {
+  LogicalResult writeProblem(const solver::OffsetPackingProblem &problem) {
     std::error_code error;
     llvm::raw_fd_ostream file(problemFile, error);
-    if (error) {
-      getOperation().emitWarning()
-          << "cannot write '" << problemFile << "': " << error.message();
-      return;
-    }
+    auto fail = [&] {
+      return getOperation().emitError()
+             << "cannot write '" << problemFile << "': " << error.message();
+    };
+    if (error)
+      return fail();
     // A buffer with several windows is written as its hull with the windows
     // between as gaps.
     file << "id,lower,upper,size,alignment,gaps\n";
@@ -147,6 +148,10 @@ private:
              << buffer.windows[i].begin;
       file << '\n';
     }
+    file.close();
+    error = file.error();
+    file.clear_error();
+    return error ? LogicalResult(fail()) : success();
   }
 
   step::PlaceAttr placeOf(const BufferClasses &buffers, BufferClasses::Id id) {

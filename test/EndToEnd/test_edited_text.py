@@ -1,0 +1,160 @@
+"""Texts between stages that a user edited: what is no longer in form is an error, never a crash or a silent answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import refused, run, succeed
+
+STAGES = ["import", "simplify", "group", "plan", "lower", "codegen"]
+
+STEP = """
+module @step {
+  func.func @main(%w: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<32x64xf32>)
+      -> (tensor<64x64xf32> {jax.result_info = "result[0]['w']"}, tensor<f32> {jax.result_info = "result[1]"}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %loop:2 = stablehlo.while(%k = %i, %v = %x) : tensor<i32>, tensor<32x64xf32>
+    cond {
+      %more = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = stablehlo.add %k, %one : tensor<i32>
+      %d = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+      %t = stablehlo.tanh %d : tensor<32x64xf32>
+      stablehlo.return %next, %t : tensor<i32>, tensor<32x64xf32>
+    }
+    %square = stablehlo.multiply %loop#1, %loop#1 : tensor<32x64xf32>
+    %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<32x64xf32>, tensor<f32>) -> tensor<f32>
+    %g = stablehlo.dot_general %x, %square, contracting_dims = [0] x [0] : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+    %new = stablehlo.subtract %w, %g : tensor<64x64xf32>
+    return %new, %loss : tensor<64x64xf32>, tensor<f32>
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The text after each stage, with everything that a budget adds."""
+    folder = tmp_path_factory.mktemp("edited")
+    (folder / "step.mlir").write_text(STEP)
+    found = {}
+    for stage in STAGES:
+        path = folder / f"{stage}.mlir"
+        succeed("compile", folder / "step.mlir", "--memory-budget=1MiB", f"--compile-to={stage}", "-o", path)
+        found[stage] = path.read_text()
+    return found
+
+
+def end_of_value(text: str, start: int) -> int:
+    """Where the attribute that begins at `start` ends: at the first comma or closing bracket that is its neighbour's."""
+    depth, at, quoted = 0, start, False
+    while True:
+        letter = text[at]
+        if quoted:
+            at += letter == "\\"
+            quoted = letter != '"'
+        elif letter == '"':
+            quoted = True
+        elif letter in "[{(<":
+            depth += 1
+        elif letter in "]})>":
+            if depth == 0:
+                return at
+            depth -= 1
+        elif letter == "," and depth == 0:
+            return at
+        at += 1
+
+
+def edits(text: str) -> Iterator[tuple[str, str]]:
+    """Texts of which the first attribute of each name holds something else, or is gone."""
+    seen = set()
+    for match in re.finditer(r"\b((?:step|exec)\.[a-z_]+) = ", text):
+        if match[1] in seen:
+            continue
+        seen.add(match[1])
+        end = end_of_value(text, match.end())
+        for value in ('"x"', "-1 : i64", "[{}]", "array<i64: -1, 9223372036854775807>"):
+            yield f"{match[1]} = {value}", text[: match.end()] + value + text[end:]
+        # Another name that no dialect knows is the same as leaving it out.
+        yield f"without {match[1]}", text[: match.start()] + f'"edited.{match[1]}"' + text[match.end() - 3 :]
+
+
+@pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "simplify"])  # whose form is that of import
+def test_edited_attributes(texts: dict[str, str], stage: str, tmp_path: Path) -> None:
+    """Whatever stands in place of an attribute: the file is made, or an error says why not."""
+    source, output, count = tmp_path / "edited.mlir", tmp_path / "edited.tenon", 0
+    for what, text in edits(texts[stage]):
+        source.write_text(text)
+        output.unlink(missing_ok=True)
+        outcome = run("compile", source, f"--compile-from={stage}", "-o", output)
+        assert outcome.code in (0, 1), (what, outcome)
+        assert outcome.code == 0 or "error: " in outcome.errors, (what, outcome)
+        assert output.exists() == (outcome.code == 0), what
+        if outcome.code == 0:  # and what is made can be loaded
+            succeed("inspect", output)
+        count += 1
+    assert count >= 20
+
+
+def test_malformed_figures(texts: dict[str, str], tmp_path: Path) -> None:
+    """The figures of the plan that keeps everything are named with what they should be."""
+    source = tmp_path / "figures.mlir"
+    for value in ('"x"', "{}", "{bytes = 1 : i64}", "{bytes = -5 : i64, nanoseconds = -7 : i64}"):
+        source.write_text(texts["group"].replace("step.flops", f"step.keeping_everything = {value}, step.flops", 1))
+        said = refused(1, "compile", source, "--compile-from=group", "-o", tmp_path / "x.tenon")
+        assert f"'step.keeping_everything' is {value}, expected {{bytes, nanoseconds}}" in said
+
+
+def test_no_main(texts: dict[str, str], tmp_path: Path) -> None:
+    """A text without a step is refused with what is missing."""
+    source = tmp_path / "empty.mlir"
+    source.write_text("module {\n}\n")
+    for stage in STAGES:
+        said = refused(1, "compile", source, f"--compile-from={stage}", "--memory-budget=1MiB", "-o", tmp_path / "x.tenon")
+        assert "@main" in said or "a program in exec form" in said
+
+
+def test_first_stage_behind_the_last(texts: dict[str, str], tmp_path: Path) -> None:
+    """A compilation does not run past the stage it was told to end at."""
+    source, output = tmp_path / "grouped.mlir", tmp_path / "out.mlir"
+    source.write_text(texts["group"])
+    said = refused(2, "compile", source, "--compile-from=group", "--compile-to=simplify", "-o", output)
+    assert "--compile-from=group begins behind the last stage, simplify" in said
+    assert not output.exists()
+    succeed("compile", source, "--compile-from=group", "--compile-to=group", "-o", output)
+    assert "step.group" in output.read_text() and "exec.program" not in output.read_text()
+
+
+def test_problem_that_cannot_be_written(tmp_path: Path) -> None:
+    """A problem that was asked for and not written is an error."""
+    (tmp_path / "step.mlir").write_text(STEP)
+    (tmp_path / "problems" / "offset-packing.csv").mkdir(parents=True)
+    said = refused(1, "plan", tmp_path / "step.mlir", "--dump-problems", tmp_path / "problems")
+    assert "cannot write" in said and "offset-packing.csv" in said
+
+
+def test_attributes_of_later_stages(tmp_path: Path) -> None:
+    """An exported module that holds what only later stages write is compiled as if it did not, or refused."""
+    source = tmp_path / "step.mlir"
+    source.write_text(STEP.replace("module @step {", "module @step attributes {step.expectations = [{}]} {"))
+    succeed("compile", source, "-o", tmp_path / "step.tenon")
+    source.write_text("""
+        module attributes {step.expectations = [{}]} {
+          func.func @main() {
+            %0 = stablehlo.constant dense<1> : tensor<i32>
+            check.expect_eq_const %0, dense<1> : tensor<i32>
+            return
+          }
+        }""")
+    succeed("run", source)
+    source.write_text(STEP.replace("module @step {", 'module @step attributes {step.segment_bytes = "none"} {'))
+    assert "'step.segment_bytes' is \"none\"" in refused(1, "compile", source, "-o", tmp_path / "step.tenon")
