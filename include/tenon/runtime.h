@@ -19,8 +19,13 @@
  * A `.tenon` file is a program: loading and running it executes the machine
  * code in it. Load only files that you trust.
  *
- * Every function returns TENON_OK or an error; no input makes it abort. A
- * program is used by one thread at a time, several programs are independent.
+ * Every function returns TENON_OK or an error; no input makes it abort, and no
+ * C++ exception leaves it. A program is used by one thread at a time: a call
+ * that finds another one at work returns TENON_ERROR_BUSY and does nothing.
+ * Several programs are independent.
+ *
+ * Structs that may grow begin with their size, so that programs built with an
+ * older header go on working. Start them with their TENON_..._INIT.
  *
  *===--------------------------------------------------------------------===*/
 
@@ -40,6 +45,18 @@ extern "C" {
 #define TENON_API
 #endif
 
+/* The version of this header. What is built with it runs with every library of
+ * the same major and at least the same minor version; before 1.0 the minor
+ * version must be the same. */
+#define TENON_VERSION_MAJOR 0
+#define TENON_VERSION_MINOR 2
+#define TENON_VERSION_PATCH 0
+/* The version as one number that grows, to compare with
+ * tenon_version_number(). */
+#define TENON_VERSION_NUMBER                                                   \
+  (TENON_VERSION_MAJOR * 1000000 + TENON_VERSION_MINOR * 1000 +                \
+   TENON_VERSION_PATCH)
+
 /* Grows by appending only. */
 typedef enum tenon_status {
   TENON_OK = 0,
@@ -49,26 +66,37 @@ typedef enum tenon_status {
   TENON_ERROR_ARGUMENT = 4, /* a null pointer, an unknown name, a wrong size;
                                or tensors of a file that do not fit */
   TENON_ERROR_RUN = 5,      /* a library call failed while running */
-  TENON_ERROR_INTERNAL = 6  /* a fault of Tenon's */
+  TENON_ERROR_INTERNAL = 6, /* a fault of Tenon's */
+  TENON_ERROR_BUSY = 7,     /* another thread is using the program */
+  TENON_ERROR_VALUE = 8     /* an argument has no value: it was never given one,
+                               or a failed step may have written a part of it */
 } tenon_status;
 
 /* Why the last call of this thread that failed did; never null, valid until the
  * thread's next call. */
 TENON_API const char *tenon_error_message(void);
 
-/* The version of the library, "0.1.0". */
+/* The version of the library, "0.2.0". */
 TENON_API const char *tenon_version(void);
+/* The same as a number, see TENON_VERSION_NUMBER. */
+TENON_API uint32_t tenon_version_number(void);
 
 typedef struct tenon_program tenon_program;
 
-/* Zero-initialise and set what matters. */
+/* Start with TENON_OPTIONS_INIT and set what matters. */
 typedef struct tenon_options {
+  uint32_t struct_size;    /* sizeof(tenon_options) */
   uint32_t threads;        /* 0: as many as the process has processors */
   uint32_t keep_denormals; /* 0: denormal numbers count as zero, as in XLA */
+  uint32_t prefault;       /* 1: take all memory while loading, not when a step
+                              first touches it */
 } tenon_options;
 
-/* Loads a file; `options` may be null. State, batch and results are zero until
- * they are written. */
+#define TENON_OPTIONS_INIT {sizeof(tenon_options), 0, 0, 0}
+
+/* Loads a file; `options` may be null. TENON_ERROR_MEMORY if the machine, a
+ * control group or a limit of the process leaves less memory than is planned
+ * for the file; the message has both numbers of bytes. */
 TENON_API tenon_status tenon_load(const char *path,
                                   const tenon_options *options,
                                   tenon_program **program);
@@ -76,8 +104,9 @@ TENON_API tenon_status tenon_load(const char *path,
 TENON_API tenon_status tenon_load_bytes(const void *bytes, size_t size,
                                         const tenon_options *options,
                                         tenon_program **program);
-/* Frees everything; null is fine. */
-TENON_API void tenon_unload(tenon_program *program);
+/* Frees everything; null is fine. While another thread is using the program
+ * nothing is freed and TENON_ERROR_BUSY returned. No call may follow. */
+TENON_API tenon_status tenon_unload(tenon_program *program);
 
 /* What a tensor is to the step. */
 typedef enum tenon_kind {
@@ -86,17 +115,22 @@ typedef enum tenon_kind {
   TENON_RESULT = 2 /* made by a step, not carried */
 } tenon_kind;
 
+/* Start with TENON_TENSOR_INFO_INIT. */
 typedef struct tenon_tensor_info {
+  uint32_t struct_size; /* sizeof(tenon_tensor_info) */
+  tenon_kind kind;
   const char *name; /* canonical */
   const char *type; /* as in safetensors: "F32", "BF16", "I32", "BOOL", ... */
   const char *role; /* "parameter", "optimizer_state", "batch", ... */
-  tenon_kind kind;
-  uint32_t rank;
   const int64_t *shape; /* `rank` extents, row-major */
+  size_t rank;
   uint64_t bytes;
   int32_t argument; /* position among the step's arguments, -1 for none */
   int32_t result;   /* position among the step's results, -1 for none */
 } tenon_tensor_info;
+
+#define TENON_TENSOR_INFO_INIT                                                 \
+  {sizeof(tenon_tensor_info), TENON_STATE, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
 
 /* How many tensors the signature has: arguments in order, then results that are
  * no state. */
@@ -108,6 +142,10 @@ TENON_API tenon_status tenon_get_tensor(const tenon_program *program,
 TENON_API tenon_status tenon_find_tensor(const tenon_program *program,
                                          const char *name, size_t *tensor);
 
+/* Every argument, state and batch, needs a value before a step runs and before
+ * state is saved: from a file, tenon_write(), tenon_bind(),
+ * tenon_mark_written() or tenon_initialize_zeros(). */
+
 /* Copies a whole tensor; `bytes` must be its size. */
 TENON_API tenon_status tenon_write(tenon_program *program, size_t tensor,
                                    const void *from, size_t bytes);
@@ -117,14 +155,26 @@ TENON_API tenon_status tenon_read(const tenon_program *program, size_t tensor,
  * until it is bound elsewhere. */
 TENON_API tenon_status tenon_data(const tenon_program *program, size_t tensor,
                                   void **data);
+/* Says that an argument has been written in place, through tenon_data(), which
+ * cannot be seen otherwise. Once is enough. */
+TENON_API tenon_status tenon_mark_written(tenon_program *program,
+                                          size_t tensor);
 /* Lets the tensor live in the caller's memory without copying: `bytes` must be
  * its size, the address a multiple of 64, the memory alive until it is bound
- * elsewhere or the program unloaded. Null goes back to the program's own
- * memory. Contents are not copied either way. */
+ * elsewhere or the program unloaded. What is there is the tensor's value. Null
+ * goes back to the program's own memory, where an argument has no value until
+ * it is written. Contents are not copied either way. */
 TENON_API tenon_status tenon_bind(tenon_program *program, size_t tensor,
                                   void *memory, size_t bytes);
+/* Sets all state to zero. What is loaded or written afterwards replaces it. */
+TENON_API tenon_status tenon_initialize_zeros(tenon_program *program);
 
-/* Runs `steps` steps in a row with the same batch. */
+/* Runs `steps` steps in a row with the same batch. TENON_ERROR_VALUE, and
+ * nothing runs, if an argument has no value. TENON_ERROR_RUN if a library call
+ * fails: the message names the call, what the library said and the step,
+ * counted from 1 since the program was loaded. No further step begins, and all
+ * state loses its value, since the step may have written a part of it: load it
+ * again before the next step. */
 TENON_API tenon_status tenon_run(tenon_program *program, int64_t steps);
 
 /* Reads all state from a safetensors file, under any of the tensors' names.
@@ -132,11 +182,15 @@ TENON_API tenon_status tenon_run(tenon_program *program, int64_t steps);
  * the message lists all of them. */
 TENON_API tenon_status tenon_load_state(tenon_program *program,
                                         const char *path);
+/* Reads a whole batch from a file, in the same way. */
+TENON_API tenon_status tenon_load_batch(tenon_program *program,
+                                        const char *path);
 /* Reads those arguments, state and batch, that the file holds. */
 TENON_API tenon_status tenon_load_arguments(tenon_program *program,
                                             const char *path);
 /* Saves all state under canonical names. Whoever opens `path` sees the old file
- * or the whole new one, also after a kill or with a full disk. */
+ * or the whole new one, also after a kill or with a full disk.
+ * TENON_ERROR_VALUE if any state has no value. */
 TENON_API tenon_status tenon_save_state(const tenon_program *program,
                                         const char *path);
 /* Saves the results that are no state, named `result<i>`, in the same way. */

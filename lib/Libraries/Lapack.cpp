@@ -147,8 +147,15 @@ public:
     }
   }
   int64_t bytes() const { return workspace.bytes(); }
+  /// The first negative `info` of a routine, 0 if there was none. Positive ones
+  /// tell of the matrix and are results of the program.
+  int status() const { return refusal; }
 
 private:
+  void check(int info) {
+    if (refusal == 0 && info < 0)
+      refusal = info;
+  }
   template <typename U>
   static U *at(void *argument, int64_t matrix, int64_t elements) {
     return static_cast<U *>(argument) + matrix * elements;
@@ -160,7 +167,9 @@ private:
     T *a = workspace.take<T>(int64_t(n) * n);
     for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
       toColumns(at<T>(arguments[0], i, m * n), a, n, n);
-      lapack::potrf(d.triangle, n, a, *at<int>(arguments[2], i, 1));
+      int &info = *at<int>(arguments[2], i, 1);
+      lapack::potrf(d.triangle, n, a, info);
+      check(info);
       toRows(a, at<T>(arguments[1], i, m * n), n, n);
     }
   }
@@ -183,8 +192,9 @@ private:
     T *a = workspace.take<T>(int64_t(m) * n);
     for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
       toColumns(at<T>(arguments[0], i, int64_t(m) * n), a, m, n);
-      lapack::getrf(m, n, a, at<int>(arguments[2], i, k),
-                    *at<int>(arguments[3], i, 1));
+      int &info = *at<int>(arguments[3], i, 1);
+      lapack::getrf(m, n, a, at<int>(arguments[2], i, k), info);
+      check(info);
       toRows(a, at<T>(arguments[1], i, int64_t(m) * n), m, n);
     }
   }
@@ -199,6 +209,7 @@ private:
     for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
       toColumns(at<T>(arguments[0], i, int64_t(m) * n), a, m, n);
       lapack::geqrf(m, n, a, at<T>(arguments[2], i, k), work, length, info);
+      check(info);
       toRows(a, at<T>(arguments[1], i, int64_t(m) * n), m, n);
     }
   }
@@ -214,6 +225,7 @@ private:
       toColumns(at<T>(arguments[0], i, int64_t(m) * n), a, m, n);
       lapack::orgqr(m, n, count, a, at<T>(arguments[1], i, count), work, length,
                     info);
+      check(info);
       toRows(a, at<T>(arguments[2], i, int64_t(m) * n), m, n);
     }
   }
@@ -245,9 +257,10 @@ private:
         std::fill_n(u, m * columnsOfU, T());
         std::fill_n(v, rowsOfV * n, T());
       }
+      int &found = *at<int>(arguments[5], i, 1);
       lapack::gesdd(mode, m, n, a, at<Real>(arguments[2], i, k), u, v,
-                    int(rowsOfV), work, length, reals, integers,
-                    *at<int>(arguments[5], i, 1));
+                    int(rowsOfV), work, length, reals, integers, found);
+      check(found);
       toRows(a, at<T>(arguments[1], i, int64_t(m) * n), m, n);
       toRows(u, at<T>(arguments[3], i, m * columnsOfU), m, columnsOfU);
       toRows(v, at<T>(arguments[4], i, rowsOfV * n), rowsOfV, n);
@@ -267,9 +280,11 @@ private:
     int *integers = workspace.take<int>(integerSize);
     for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
       toColumns(at<T>(arguments[0], i, int64_t(n) * n), a, n, n);
+      int &found = *at<int>(arguments[3], i, 1);
       lapack::syevd(d.mode, d.triangle, n, a, at<Real>(arguments[2], i, n),
                     work, length, realWork, reals, integers, integerSize,
-                    *at<int>(arguments[3], i, 1));
+                    found);
+      check(found);
       toRows(a, at<T>(arguments[1], i, int64_t(n) * n), n, n);
     }
   }
@@ -277,16 +292,23 @@ private:
   const LapackDescription &d;
   Workspace workspace;
   int m, n, k;
+  int refusal = 0;
   bool dryRun;
 };
 
-/// Runs all matrices of a call; without memory returns the bytes it needs.
-int64_t runCall(const LapackDescription &d, std::span<void *const> arguments,
+/// What a run of all matrices of a call came to.
+struct Outcome {
+  int64_t bytes = 0; // of workspace it takes
+  int status = 0;    // see Runner
+};
+
+/// Runs all matrices of a call; without memory it only counts the workspace.
+Outcome runCall(const LapackDescription &d, std::span<void *const> arguments,
                 std::byte *memory) {
   auto with = [&]<typename T>(T) {
     Runner<T> runner(d, memory);
     runner.run(arguments);
-    return runner.bytes();
+    return Outcome{runner.bytes(), runner.status()};
   };
   switch (d.type) {
   case ElementType::f64:
@@ -307,9 +329,10 @@ public:
   void bind(std::span<void *const> list) override {
     arguments.assign(list.begin(), list.end());
   }
-  bool run(int64_t, int64_t) const override {
-    runCall(description, arguments, static_cast<std::byte *>(arguments.back()));
-    return true;
+  int run(int64_t, int64_t) const override {
+    return runCall(description, arguments,
+                   static_cast<std::byte *>(arguments.back()))
+        .status;
   }
 
 private:
@@ -321,7 +344,7 @@ class LapackCall final : public Call {
 public:
   explicit LapackCall(const LapackDescription &description)
       : description(description), extents(extentsOf(description)),
-        workspace(runCall(description, {}, nullptr)) {}
+        workspace(runCall(description, {}, nullptr).bytes) {}
 
   int64_t argumentCount() const override { return int64_t(extents.size()) + 1; }
   int64_t operandCount() const override {
@@ -339,8 +362,12 @@ public:
   int64_t workspaceBytes() const override { return workspace; }
   int64_t phases() const override { return 1; }
   int64_t tasks(int64_t) const override { return 1; }
-  std::unique_ptr<BoundCall> newBinding() const override {
+  std::unique_ptr<BoundCall> newBinding(std::string &) const override {
     return std::make_unique<BoundLapackCall>(description);
+  }
+  std::string statusText(int status) const override {
+    return "LAPACK: " + std::string(libraries::name(description.routine)) +
+           " refuses its argument " + std::to_string(-status);
   }
   std::string implementation() const override {
     return std::string(libraries::name(description.routine));
@@ -425,8 +452,9 @@ tenon::libraries::whyNotSupported(const LapackDescription &description, Isa) {
 
 int64_t tenon::libraries::workspaceBytes(const LapackDescription &description,
                                          Isa) {
-  return whyInvalid(description).empty() ? runCall(description, {}, nullptr)
-                                         : -1;
+  return whyInvalid(description).empty()
+             ? runCall(description, {}, nullptr).bytes
+             : -1;
 }
 
 std::unique_ptr<Call>

@@ -7,6 +7,8 @@
 
 #include "PrimitiveCall.h"
 
+#include <new>
+
 using namespace tenon;
 using namespace tenon::libraries;
 
@@ -32,9 +34,10 @@ public:
             if (!step.primitive)
               continue;
             Memory memory;
-            if (dnnl_memory_create(memory.out(), &operand.memory,
-                                   call.engine.engine, nullptr) != dnnl_success)
-              broken = true;
+            if (dnnl_status_t made = dnnl_memory_create(
+                    memory.out(), &operand.memory, call.engine.engine, nullptr);
+                made != dnnl_success)
+              status = made;
             bound.arguments.push_back({operand.name, memory.get()});
             bound.memories.push_back(std::move(memory));
           }
@@ -44,6 +47,7 @@ public:
   }
 
   void bind(std::span<void *const> arguments) override {
+    status = dnnl_success;
     for (auto &phase : phases)
       for (auto &task : phase)
         for (BoundStep &bound : task)
@@ -52,25 +56,32 @@ public:
             bound.pointers[i] =
                 static_cast<char *>(arguments[operand.argument]) +
                 operand.offset;
-            if (bound.step->primitive)
-              dnnl_memory_set_data_handle(bound.memories[i].get(),
-                                          bound.pointers[i]);
+            if (!bound.step->primitive)
+              continue;
+            if (dnnl_status_t set = dnnl_memory_set_data_handle(
+                    bound.memories[i].get(), bound.pointers[i]);
+                set != dnnl_success)
+              status = set;
           }
   }
 
-  bool run(int64_t phase, int64_t task) const override {
-    if (broken)
-      return false;
+  int run(int64_t phase, int64_t task) const override {
+    if (status != dnnl_success)
+      return status;
     for (const BoundStep &bound : phases[phase][task]) {
-      if (!bound.step->primitive)
+      if (!bound.step->primitive) {
         bound.step->function(bound.pointers);
-      else if (dnnl_primitive_execute(bound.step->primitive->get(), stream,
-                                      int(bound.arguments.size()),
-                                      bound.arguments.data()) != dnnl_success)
-        return false;
+        continue;
+      }
+      dnnl_status_t executed = execute(bound);
+      if (executed != dnnl_success)
+        return executed;
     }
-    return true;
+    return dnnl_success;
   }
+
+  /// What failed while it was made or bound.
+  dnnl_status_t status = dnnl_success;
 
 private:
   struct BoundStep {
@@ -80,15 +91,32 @@ private:
     std::vector<dnnl_exec_arg_t> arguments;
   };
 
+  /// Some of oneDNN's functions let exceptions out where memory ends. Above are
+  /// threads that wait for this one, so they must not go further.
+  dnnl_status_t execute(const BoundStep &bound) const {
+    try {
+      return dnnl_primitive_execute(bound.step->primitive->get(), stream,
+                                    int(bound.arguments.size()),
+                                    bound.arguments.data());
+    } catch (const std::bad_alloc &) {
+      return dnnl_out_of_memory;
+    } catch (...) {
+      return dnnl_runtime_error;
+    }
+  }
+
   dnnl_stream_t stream;
   std::vector<std::vector<std::vector<BoundStep>>> phases;
-  bool broken = false;
 };
 
 } // namespace tenon::libraries
 
-std::unique_ptr<BoundCall> PrimitiveCall::newBinding() const {
-  return std::make_unique<BoundPrimitiveCall>(*this);
+std::unique_ptr<BoundCall> PrimitiveCall::newBinding(std::string &error) const {
+  auto bound = std::make_unique<BoundPrimitiveCall>(*this);
+  if (bound->status == dnnl_success)
+    return bound;
+  error = statusText(bound->status);
+  return nullptr;
 }
 
 Step PrimitiveCall::makeStep(const PrimitiveDescription &description,

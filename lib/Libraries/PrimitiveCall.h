@@ -58,7 +58,10 @@ public:
   int64_t tasks(int64_t phase) const override {
     return int64_t(work[phase].size());
   }
-  std::unique_ptr<BoundCall> newBinding() const override;
+  std::unique_ptr<BoundCall> newBinding(std::string &error) const override;
+  std::string statusText(int status) const override {
+    return "oneDNN: " + statusName(dnnl_status_t(status));
+  }
   std::string implementation() const override { return code; }
 
   /// The argument number of the workspace.

@@ -94,6 +94,7 @@ void PlanPackager::addTables(DictionaryAttr attribute) {
   each("values", [&](Attribute value) {
     ArrayRef<int64_t> fields = numbers(value, 6);
     format::PlannedValue &added = plan.values.emplace_back();
+    wellFormed &= llvm::isInt<32>(fields[5]);
     added = {index(fields[0]), uint64_t(fields[1]), index(fields[2]),
              index(fields[3]), fields[4] != 0,      {},
              int32_t(fields[5])};

@@ -62,10 +62,12 @@ LogicalResult reference::evaluateLapackCall(Operation *op, Interpreter &,
   std::vector<void *> pointers;
   for (std::vector<std::byte> &bytes : memory)
     pointers.push_back(bytes.data());
-  auto bound = call->newBinding();
+  auto bound = call->newBinding(error);
+  if (!bound)
+    return op->emitOpError("cannot be made ready: ") << error;
   bound->bind(pointers);
-  if (!bound->run(0, 0))
-    return op->emitOpError("failed");
+  if (int status = bound->run(0, 0))
+    return op->emitOpError("failed: ") << call->statusText(status);
   for (auto [i, result] : llvm::enumerate(results))
     readBytes(result, memory[operands.size() + i].data(),
               widthOfElement(result));

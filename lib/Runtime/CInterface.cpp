@@ -1,7 +1,7 @@
 //===- CInterface.cpp - Tenon's C interface -------------------------------===//
 //
 // The functions of tenon/runtime.h on top of the Executor. Nothing may leave
-// them but a status: exceptions of the standard library end here.
+// them but a status: exceptions end here, also those of making a message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,9 @@
 
 #include "tenon/Runtime/State.h"
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -16,36 +19,56 @@
 using namespace tenon;
 using namespace tenon::runtime;
 
+#define TENON_TEXT_OF(x) #x
+#define TENON_TEXT(x) TENON_TEXT_OF(x)
+static_assert(std::string_view(TENON_VERSION) ==
+                  TENON_TEXT(TENON_VERSION_MAJOR) "." TENON_TEXT(
+                      TENON_VERSION_MINOR) "." TENON_TEXT(TENON_VERSION_PATCH),
+              "tenon/runtime.h and CMakeLists.txt give different versions");
+
 struct tenon_program {
   std::unique_ptr<Executor> executor;
+  std::atomic_flag isBusy;
 };
 
 // The message must outlive the call that failed and belong to its thread.
 static thread_local std::string lastMessage;
+// Stands for it where there is no memory for a message; else null.
+static thread_local const char *lastFixedMessage = nullptr;
 
 static tenon_status fail(tenon_status status, std::string message) {
   lastMessage = std::move(message);
+  lastFixedMessage = nullptr;
   return status;
+}
+
+static tenon_status failWithoutMemory() {
+  lastFixedMessage = "there is not enough memory for the call";
+  return TENON_ERROR_MEMORY;
 }
 
 static tenon_status fail(const Error &error) {
   static constexpr tenon_status statuses[] = {
-      TENON_ERROR_FILE, TENON_ERROR_MACHINE, TENON_ERROR_MEMORY,
-      TENON_ERROR_ARGUMENT, TENON_ERROR_RUN};
+      TENON_ERROR_FILE,     TENON_ERROR_MACHINE, TENON_ERROR_MEMORY,
+      TENON_ERROR_ARGUMENT, TENON_ERROR_RUN,     TENON_ERROR_VALUE};
   return fail(statuses[size_t(error.kind)], error.message);
 }
 
 /// Runs `body`, which returns a status, and keeps exceptions inside.
 template <typename Body>
-static tenon_status guarded(Body body) {
+static tenon_status guarded(Body body) noexcept {
   try {
-    return body();
-  } catch (const std::bad_alloc &) {
-    // The message itself must not need much memory.
-    lastMessage.clear();
-    return TENON_ERROR_MEMORY;
-  } catch (const std::exception &exception) {
-    return fail(TENON_ERROR_INTERNAL, exception.what());
+    try {
+      return body();
+    } catch (const std::bad_alloc &) {
+      return failWithoutMemory();
+    } catch (const std::exception &exception) {
+      return fail(TENON_ERROR_INTERNAL, exception.what());
+    } catch (...) {
+      return fail(TENON_ERROR_INTERNAL, "an unknown exception");
+    }
+  } catch (...) { // there was no memory for the message
+    return failWithoutMemory();
   }
 }
 
@@ -53,10 +76,47 @@ static tenon_status notGiven(const char *what) {
   return fail(TENON_ERROR_ARGUMENT, std::string(what) + " is null");
 }
 
+static tenon_status busy() {
+  return fail(TENON_ERROR_BUSY,
+              "another thread is using the program; a program is used by one "
+              "thread at a time");
+}
+
+/// Runs `body` as the only one at work on the program.
+template <typename Body>
+static tenon_status exclusively(const tenon_program *program,
+                                Body body) noexcept {
+  return guarded([&]() -> tenon_status {
+    if (!program)
+      return notGiven("the program");
+    struct Use {
+      std::atomic_flag &flag;
+      bool isFirst = !flag.test_and_set(std::memory_order_acquire);
+      ~Use() {
+        if (isFirst)
+          flag.clear(std::memory_order_release);
+      }
+    } use{const_cast<tenon_program *>(program)->isBusy};
+    return use.isFirst ? body() : busy();
+  });
+}
+
+/// Whether the caller's struct is of a size this library can work with: that of
+/// version 0.2, which ended after `firstBytes`, or larger.
+template <typename Struct>
+static tenon_status checkStruct(const Struct *given, size_t firstBytes,
+                                const char *name) {
+  if (given->struct_size >= firstBytes)
+    return TENON_OK;
+  return fail(TENON_ERROR_ARGUMENT,
+              std::string("the struct_size of ") + name + " is " +
+                  std::to_string(given->struct_size) + ", expected " +
+                  std::to_string(sizeof(Struct)) +
+                  "; start it with its _INIT macro");
+}
+
 /// A status other than TENON_OK if there is no such tensor.
 static tenon_status checkTensor(const tenon_program *program, size_t tensor) {
-  if (!program)
-    return notGiven("the program");
   size_t count = program->executor->index().tensors.size();
   if (tensor >= count)
     return fail(TENON_ERROR_ARGUMENT,
@@ -79,26 +139,42 @@ static tenon_status checkSize(const tenon_program *program, size_t tensor,
                   std::to_string(bytes));
 }
 
-static ExecutorOptions optionsFrom(const tenon_options *options) {
-  ExecutorOptions result;
-  if (options) {
-    result.threads = options->threads;
-    result.flushDenormals = options->keep_denormals == 0;
-  }
-  return result;
+static tenon_status readOptions(const tenon_options *options,
+                                ExecutorOptions &result) {
+  if (!options)
+    return TENON_OK;
+  if (tenon_status status =
+          checkStruct(options, sizeof(tenon_options), "tenon_options");
+      status != TENON_OK)
+    return status;
+  // What a newer header has appended must be off: this library cannot do it.
+  const auto *bytes = reinterpret_cast<const std::byte *>(options);
+  if (std::any_of(bytes + sizeof(tenon_options), bytes + options->struct_size,
+                  [](std::byte byte) { return byte != std::byte{0}; }))
+    return fail(TENON_ERROR_ARGUMENT,
+                "tenon_options sets an option that version " TENON_VERSION
+                " of the library does not know");
+  result.threads = options->threads;
+  result.flushDenormals = options->keep_denormals == 0;
+  result.prefault = options->prefault != 0;
+  return TENON_OK;
 }
 
 static tenon_status finishLoad(std::unique_ptr<Executor> executor,
                                const Error &error, tenon_program **program) {
   if (!executor)
     return fail(error);
-  *program = new tenon_program{std::move(executor)};
+  *program = new tenon_program{std::move(executor), {}};
   return TENON_OK;
 }
 
-const char *tenon_error_message(void) { return lastMessage.c_str(); }
+const char *tenon_error_message(void) {
+  return lastFixedMessage ? lastFixedMessage : lastMessage.c_str();
+}
 
 const char *tenon_version(void) { return TENON_VERSION; }
+
+uint32_t tenon_version_number(void) { return TENON_VERSION_NUMBER; }
 
 tenon_status tenon_load(const char *path, const tenon_options *options,
                         tenon_program **program) {
@@ -106,8 +182,11 @@ tenon_status tenon_load(const char *path, const tenon_options *options,
     if (!path || !program)
       return notGiven(path ? "the place for the program" : "the path");
     *program = nullptr;
+    ExecutorOptions wanted;
+    if (tenon_status status = readOptions(options, wanted); status != TENON_OK)
+      return status;
     Error error;
-    auto executor = Executor::load(path, optionsFrom(options), error);
+    auto executor = Executor::load(path, wanted, error);
     return finishLoad(std::move(executor), error, program);
   });
 }
@@ -119,15 +198,25 @@ tenon_status tenon_load_bytes(const void *bytes, size_t size,
     if (!bytes || !program)
       return notGiven(bytes ? "the place for the program" : "the file");
     *program = nullptr;
+    ExecutorOptions wanted;
+    if (tenon_status status = readOptions(options, wanted); status != TENON_OK)
+      return status;
     const auto *begin = static_cast<const std::byte *>(bytes);
     Error error;
-    auto executor =
-        Executor::loadBytes({begin, begin + size}, optionsFrom(options), error);
+    auto executor = Executor::loadBytes({begin, begin + size}, wanted, error);
     return finishLoad(std::move(executor), error, program);
   });
 }
 
-void tenon_unload(tenon_program *program) { delete program; }
+tenon_status tenon_unload(tenon_program *program) {
+  return guarded([&] {
+    // Stays set: whoever comes while it is freed is turned away.
+    if (program && program->isBusy.test_and_set(std::memory_order_acquire))
+      return busy();
+    delete program;
+    return TENON_OK;
+  });
+}
 
 size_t tenon_tensor_count(const tenon_program *program) {
   return program ? program->executor->index().tensors.size() : 0;
@@ -135,11 +224,17 @@ size_t tenon_tensor_count(const tenon_program *program) {
 
 tenon_status tenon_get_tensor(const tenon_program *program, size_t tensor,
                               tenon_tensor_info *info) {
+  // What the signature says never changes, so others may be at work.
   return guarded([&] {
+    if (!program || !info)
+      return notGiven(program ? "the place for the description"
+                              : "the program");
     if (tenon_status status = checkTensor(program, tensor); status != TENON_OK)
       return status;
-    if (!info)
-      return notGiven("the place for the description");
+    if (tenon_status status =
+            checkStruct(info, sizeof(tenon_tensor_info), "tenon_tensor_info");
+        status != TENON_OK)
+      return status;
     const Executor &executor = *program->executor;
     const format::Tensor &description = executor.index().tensors[tensor];
     // The names come from tables of string literals, which end in a null.
@@ -149,7 +244,7 @@ tenon_status tenon_get_tensor(const tenon_program *program, size_t tensor,
     info->kind = executor.isState(tensor)   ? TENON_STATE
                  : executor.isBatch(tensor) ? TENON_BATCH
                                             : TENON_RESULT;
-    info->rank = uint32_t(description.shape.size());
+    info->rank = description.shape.size();
     info->shape = description.shape.data();
     info->bytes = description.storage.bytes;
     info->argument = description.argument;
@@ -176,21 +271,22 @@ tenon_status tenon_find_tensor(const tenon_program *program, const char *name,
 
 tenon_status tenon_write(tenon_program *program, size_t tensor,
                          const void *from, size_t bytes) {
-  return guarded([&] {
+  return exclusively(program, [&] {
     if (tenon_status status = checkSize(program, tensor, bytes);
         status != TENON_OK)
       return status;
     if (!from && bytes > 0)
       return notGiven("the source");
     if (bytes > 0)
-      std::memcpy(program->executor->memory(tensor).data(), from, bytes);
+      std::memmove(program->executor->memory(tensor).data(), from, bytes);
+    program->executor->markWritten(tensor);
     return TENON_OK;
   });
 }
 
 tenon_status tenon_read(const tenon_program *program, size_t tensor, void *to,
                         size_t bytes) {
-  return guarded([&] {
+  return exclusively(program, [&] {
     if (tenon_status status = checkSize(program, tensor, bytes);
         status != TENON_OK)
       return status;
@@ -204,7 +300,7 @@ tenon_status tenon_read(const tenon_program *program, size_t tensor, void *to,
 
 tenon_status tenon_data(const tenon_program *program, size_t tensor,
                         void **data) {
-  return guarded([&] {
+  return exclusively(program, [&] {
     if (tenon_status status = checkTensor(program, tensor); status != TENON_OK)
       return status;
     if (!data)
@@ -214,9 +310,18 @@ tenon_status tenon_data(const tenon_program *program, size_t tensor,
   });
 }
 
+tenon_status tenon_mark_written(tenon_program *program, size_t tensor) {
+  return exclusively(program, [&] {
+    tenon_status status = checkTensor(program, tensor);
+    if (status == TENON_OK)
+      program->executor->markWritten(tensor);
+    return status;
+  });
+}
+
 tenon_status tenon_bind(tenon_program *program, size_t tensor, void *memory,
                         size_t bytes) {
-  return guarded([&] {
+  return exclusively(program, [&] {
     if (tenon_status status = memory ? checkSize(program, tensor, bytes)
                                      : checkTensor(program, tensor);
         status != TENON_OK)
@@ -227,10 +332,15 @@ tenon_status tenon_bind(tenon_program *program, size_t tensor, void *memory,
   });
 }
 
+tenon_status tenon_initialize_zeros(tenon_program *program) {
+  return exclusively(program, [&] {
+    program->executor->initializeZeros();
+    return TENON_OK;
+  });
+}
+
 tenon_status tenon_run(tenon_program *program, int64_t steps) {
-  return guarded([&] {
-    if (!program)
-      return notGiven("the program");
+  return exclusively(program, [&] {
     Error error;
     return program->executor->run(steps, error) ? TENON_OK : fail(error);
   });
@@ -240,9 +350,9 @@ tenon_status tenon_run(tenon_program *program, int64_t steps) {
 template <typename Program, typename Action>
 static tenon_status withFile(Program *program, const char *path,
                              Action action) {
-  return guarded([&] {
-    if (!program || !path)
-      return notGiven(program ? "the path" : "the program");
+  return exclusively(program, [&] {
+    if (!path)
+      return notGiven("the path");
     Error error;
     return action(*program->executor, path, error) ? TENON_OK : fail(error);
   });
@@ -252,12 +362,12 @@ tenon_status tenon_load_state(tenon_program *program, const char *path) {
   return withFile(program, path, loadState);
 }
 
+tenon_status tenon_load_batch(tenon_program *program, const char *path) {
+  return withFile(program, path, loadBatch);
+}
+
 tenon_status tenon_load_arguments(tenon_program *program, const char *path) {
-  return withFile(program, path,
-                  [](Executor &executor, const char *path, Error &error) {
-                    std::vector<size_t> filled;
-                    return loadArguments(executor, path, filled, error);
-                  });
+  return withFile(program, path, loadArguments);
 }
 
 tenon_status tenon_save_state(const tenon_program *program, const char *path) {

@@ -8,6 +8,7 @@
 
 #include "tenon/Runtime/Executor.h"
 
+#include "AvailableMemory.h"
 #include "KernelLibrary.h"
 #include "MemoryCheck.h"
 #include "Processor.h"
@@ -16,6 +17,7 @@
 #include "Team.h"
 
 #include "tenon/Format/Reader.h"
+#include "tenon/Support/Bytes.h"
 
 #include <algorithm>
 #include <chrono>
@@ -35,6 +37,7 @@ struct TensorUses {
   std::vector<std::vector<uint32_t>> calls; // per program, operation numbers
   std::string whyNotBindable;               // empty if it is
   std::byte *address = nullptr;             // where it is now
+  bool hasValue = false;                    // of an argument, at `address`
 };
 
 /// What a team works on.
@@ -44,7 +47,8 @@ struct Run {
   bool flushDenormals;
   OperationObserver *observer;
   Barrier barrier;
-  std::atomic<bool> failed = false;
+  CallFailure failure;
+  int64_t wholeSteps = 0; // until a call failed
 };
 
 /// Times operations into one entry each.
@@ -123,10 +127,14 @@ struct Executor::Implementation {
   std::vector<Program> programs;
   std::vector<TensorUses> uses; // per tensor
   std::map<std::string, size_t, std::less<>> byName;
+  int64_t stepsRun = 0; // since the program was loaded
+  std::string
+      brokenStep; // the step that left its state partly written, and why
 
   bool load(const format::Reader &reader, Error &error);
   bool loadCalls(Error &error);
   bool loadSegments(const format::Reader &reader, Error &error);
+  bool checkTeam(Error &error) const;
   void collectNames();
   void collectUses();
   void point(size_t tensor, std::byte *address);
@@ -136,6 +144,13 @@ struct Executor::Implementation {
   format::SegmentKind segmentKind(size_t tensor) const {
     return index.segments[index.tensors[tensor].storage.segment].kind;
   }
+  bool isState(size_t tensor) const {
+    return index.tensors[tensor].argument >= 0 &&
+           segmentKind(tensor) == format::SegmentKind::state;
+  }
+  std::vector<size_t> withoutValue(bool stateOnly) const;
+  bool checkValues(bool stateOnly, Error &error) const;
+  void markWritten(size_t tensor, bool isWhole);
   const Program *findProgram(std::string_view name, Error &error) const;
   InstructionTime describe(const Operation &operation) const;
   bool run(const Program &program, int64_t steps, unsigned threads,
@@ -171,7 +186,7 @@ bool Executor::Implementation::load(const format::Reader &reader,
   }
   collectNames();
   collectUses();
-  return true;
+  return checkTeam(error);
 }
 
 bool Executor::Implementation::loadCalls(Error &error) {
@@ -214,14 +229,38 @@ bool Executor::Implementation::loadCalls(Error &error) {
   return true;
 }
 
+/// "158.90 MiB (166618112 bytes)".
+static std::string bytesText(uint64_t bytes) {
+  return printBytes(int64_t(std::min<uint64_t>(bytes, INT64_MAX))) + " (" +
+         std::to_string(bytes) + " bytes)";
+}
+
 bool Executor::Implementation::loadSegments(const format::Reader &reader,
                                             Error &error) {
+  uint64_t planned = 0;
+  for (const format::Segment &segment : index.segments)
+    if (__builtin_add_overflow(planned, segment.bytes, &planned))
+      planned = UINT64_MAX;
+  AvailableMemory available = availableMemory();
+  std::string shortage =
+      "the program needs " + bytesText(planned) + " of memory, " +
+      (available.limit.empty()
+           ? "which the system does not give"
+           : bytesText(available.bytes) + " are available " + available.limit) +
+      "; compile the step again with a --memory-budget, or with a smaller "
+      "batch";
+  if (planned > available.bytes) {
+    error = {Failure::memory, shortage};
+    return false;
+  }
   for (const format::Segment &segment : index.segments) {
     std::string message;
-    if (!segments.emplace_back().allocate(segment.bytes, segment.alignment,
-                                          message)) {
-      error = {Failure::memory,
-               std::string(name(segment.kind)) + ": " + message};
+    SegmentMemory &memory = segments.emplace_back();
+    if (!memory.allocate(segment.bytes, segment.alignment, message) ||
+        (options.prefault && !memory.prefault(message))) {
+      error = {Failure::memory, shortage + " (" +
+                                    std::string(name(segment.kind)) + ": " +
+                                    message + ")"};
       return false;
     }
     if (segment.kind != format::SegmentKind::constants || segment.bytes == 0)
@@ -239,6 +278,19 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
     segments.back().makeReadOnly();
   }
   return true;
+}
+
+bool Executor::Implementation::checkTeam(Error &error) const {
+  unsigned widest = 1;
+  for (const Program &program : programs)
+    widest = std::max(widest, program.widestOperation());
+  unsigned threads = std::min(options.threads, widest);
+  std::string why = whyNoTeam(threads);
+  if (why.empty())
+    return true;
+  error = {Failure::memory, "cannot start " + std::to_string(threads) +
+                                " threads: " + why + "; ask for fewer"};
+  return false;
 }
 
 void Executor::Implementation::collectNames() {
@@ -375,8 +427,12 @@ static void walkSteps(void *context, unsigned thread, unsigned threads) {
   Run &run = *static_cast<Run *>(context);
   FlushDenormals mode(run.flushDenormals);
   // The last operation of a step ends with a barrier, so steps do not mix.
-  for (int64_t step = 0; step < run.steps; ++step)
-    run.program->walk(thread, threads, run.barrier, run.failed, run.observer);
+  int64_t step = 0;
+  while (step < run.steps && run.program->walk(thread, threads, run.barrier,
+                                               run.failure, run.observer))
+    ++step;
+  if (thread == 0)
+    run.wholeSteps = step;
 }
 
 bool Executor::Implementation::run(const Program &program, int64_t steps,
@@ -387,13 +443,58 @@ bool Executor::Implementation::run(const Program &program, int64_t steps,
              "cannot run " + std::to_string(steps) + " steps"};
     return false;
   }
-  Run context{&program, steps, options.flushDenormals, observer, {}, false};
-  runTeam(std::min(threads, program.widestOperation()), walkSteps, &context);
-  if (context.failed.load()) {
-    error = {Failure::run, "a library call failed while running the step"};
+  if (steps > 0 && !checkValues(/*stateOnly=*/false, error))
     return false;
-  }
-  return true;
+  Run context{&program, steps, options.flushDenormals, observer, {}, {}};
+  runTeam(std::min(threads, program.widestOperation()), walkSteps, &context);
+  stepsRun += context.wholeSteps;
+  if (context.wholeSteps == steps)
+    return true;
+  const Operation &failed = program.operations()[context.failure.operation];
+  InstructionTime call = describe(failed);
+  brokenStep = "step " + std::to_string(stepsRun + 1) + " failed in " +
+               call.name + ", " + call.what + ": " +
+               calls[failed.description]->statusText(context.failure.status);
+  for (size_t i = 0; i < uses.size(); ++i)
+    if (isState(i))
+      uses[i].hasValue = false;
+  error = {Failure::run, brokenStep + "; the state is only partly written"};
+  return false;
+}
+
+std::vector<size_t>
+Executor::Implementation::withoutValue(bool stateOnly) const {
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < uses.size(); ++i)
+    if (index.tensors[i].argument >= 0 && !uses[i].hasValue &&
+        index.tensors[i].storage.bytes > 0 && (!stateOnly || isState(i)))
+      missing.push_back(i);
+  return missing;
+}
+
+bool Executor::Implementation::checkValues(bool stateOnly, Error &error) const {
+  std::vector<size_t> missing = withoutValue(stateOnly);
+  if (missing.empty())
+    return true;
+  std::string names;
+  constexpr size_t most = 8;
+  for (size_t i = 0; i < std::min(missing.size(), most); ++i)
+    names += (i ? ", '" : "'") + index.tensors[missing[i]].name + "'";
+  std::string message =
+      std::to_string(missing.size()) +
+      (missing.size() == 1 ? " argument has" : " arguments have") +
+      " no value: " + names + (missing.size() > most ? ", ..." : "");
+  message += "; load or write them first, or initialise the state with zeros";
+  if (!brokenStep.empty())
+    message += " (" + brokenStep + ")";
+  error = {Failure::value, std::move(message)};
+  return false;
+}
+
+void Executor::Implementation::markWritten(size_t tensor, bool isWhole) {
+  uses[tensor].hasValue = isWhole;
+  if (!brokenStep.empty() && withoutValue(/*stateOnly=*/true).empty())
+    brokenStep.clear();
 }
 
 bool Executor::Implementation::checkMemory(const Program &program,
@@ -499,8 +600,7 @@ std::optional<size_t> Executor::findResult(int32_t result) const {
 }
 
 bool Executor::isState(size_t tensor) const {
-  return index().tensors[tensor].argument >= 0 &&
-         implementation->segmentKind(tensor) == format::SegmentKind::state;
+  return implementation->isState(tensor);
 }
 
 bool Executor::isBatch(size_t tensor) const {
@@ -510,6 +610,26 @@ bool Executor::isBatch(size_t tensor) const {
 std::span<std::byte> Executor::memory(size_t tensor) const {
   return {implementation->uses[tensor].address,
           index().tensors[tensor].storage.bytes};
+}
+
+std::vector<size_t> Executor::withoutValue() const {
+  return implementation->withoutValue(/*stateOnly=*/false);
+}
+
+void Executor::markWritten(size_t tensor, bool isWhole) {
+  implementation->markWritten(tensor, isWhole);
+}
+
+void Executor::initializeZeros() {
+  for (size_t i = 0; i < index().tensors.size(); ++i)
+    if (isState(i)) {
+      std::ranges::fill(memory(i), std::byte{0});
+      markWritten(i);
+    }
+}
+
+bool Executor::checkState(Error &error) const {
+  return implementation->checkValues(/*stateOnly=*/true, error);
 }
 
 bool Executor::bind(size_t tensor, void *memory, Error &error) {
@@ -526,8 +646,11 @@ bool Executor::bind(size_t tensor, void *memory, Error &error) {
                                     "': " + fault + "; copy it instead"};
     return false;
   }
-  if (address != uses.address)
+  bool isMoved = address != uses.address;
+  if (isMoved)
     implementation->point(tensor, address);
+  if (isMoved || memory)
+    markWritten(tensor, /*isWhole=*/memory != nullptr);
   return true;
 }
 

@@ -81,7 +81,13 @@ private:
     operation.call = uint32_t(program.sites.size());
     operation.description = call.call;
     CallSite site;
-    site.bound = made.newBinding();
+    std::string message;
+    site.bound = made.newBinding(message);
+    if (!site.bound) {
+      error = {Failure::memory,
+               "a library call cannot be made ready: " + message};
+      return false;
+    }
     site.serial = true;
     for (int64_t phase = 0; phase < made.phases(); ++phase) {
       site.tasks.push_back(made.tasks(phase));
@@ -261,16 +267,26 @@ unsigned Program::widestOperation() const {
   return unsigned(std::min<int64_t>(widest, std::numeric_limits<int>::max()));
 }
 
-void Program::runCall(const CallSite &site, unsigned thread, unsigned threads,
-                      Barrier &barrier, std::atomic<bool> &failed) const {
+/// Whether this thread goes on: it leaves only where all others do.
+bool Program::runCall(size_t operation, unsigned thread, unsigned threads,
+                      Barrier &barrier, CallFailure &failure) const {
+  const CallSite &site = sites[list[operation].call];
   for (size_t phase = 0; phase < site.tasks.size(); ++phase) {
     // A serial call belongs to thread 0 alone and has nobody to wait for.
-    if (phase > 0 && !site.serial)
-      barrier.wait(threads);
-    for (int64_t task = thread; task < site.tasks[phase]; task += threads)
-      if (!site.bound->run(int64_t(phase), task))
-        failed.store(true, std::memory_order_relaxed);
+    if (phase > 0 && !site.serial && !barrier.wait(threads))
+      return false;
+    for (int64_t task = thread; task < site.tasks[phase]; task += threads) {
+      int status = site.bound->run(int64_t(phase), task);
+      if (status == 0)
+        continue;
+      failure.report(operation, status);
+      barrier.stop();
+      if (site.serial)
+        return true;
+      break;
+    }
   }
+  return true;
 }
 
 static void copyPart(void *from, void *to, uint64_t bytes, unsigned part,
@@ -295,16 +311,17 @@ static uint32_t readSelector(const void *address, uint64_t bytes,
 }
 
 template <bool observed>
-void Program::walkOperations(unsigned thread, unsigned threads,
-                             Barrier &barrier, std::atomic<bool> &failed,
+bool Program::walkOperations(unsigned thread, unsigned threads,
+                             Barrier &barrier, CallFailure &failure,
                              OperationObserver *observer) const {
   size_t next = 0;
   const size_t end = list.size();
   while (next < end) {
     const Operation &operation = list[next];
-    [[maybe_unused]] const size_t current = next;
+    const size_t current = next;
     if constexpr (observed) {
-      barrier.wait(threads);
+      if (!barrier.wait(threads))
+        return false;
       if (thread == 0)
         observer->begin(current);
     }
@@ -318,7 +335,8 @@ void Program::walkOperations(unsigned thread, unsigned threads,
       break;
     }
     case Operation::libraryCall:
-      runCall(sites[operation.call], thread, threads, barrier, failed);
+      if (!runCall(current, thread, threads, barrier, failure))
+        return false;
       break;
     case Operation::copy: {
       unsigned parts = std::min(operation.parts, threads);
@@ -341,19 +359,19 @@ void Program::walkOperations(unsigned thread, unsigned threads,
     }
     // After a branch too: the next operation may overwrite what another thread
     // has not read yet.
-    if (observed || operation.barrierAfter)
-      barrier.wait(threads);
+    if ((observed || operation.barrierAfter) && !barrier.wait(threads))
+      return false;
     if constexpr (observed)
       if (thread == 0)
         observer->end(current);
   }
+  return true;
 }
 
-void Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
-                   std::atomic<bool> &failed,
-                   OperationObserver *observer) const {
-  if (observer)
-    walkOperations<true>(thread, threads, barrier, failed, observer);
-  else
-    walkOperations<false>(thread, threads, barrier, failed, nullptr);
+bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
+                   CallFailure &failure, OperationObserver *observer) const {
+  return observer
+             ? walkOperations<true>(thread, threads, barrier, failure, observer)
+             : walkOperations<false>(thread, threads, barrier, failure,
+                                     nullptr);
 }

@@ -59,6 +59,24 @@ struct CallSite {
   bool serial = false;        // one task in every phase
 };
 
+/// The first library call that failed in a walk, whichever thread ran it.
+class CallFailure {
+public:
+  void report(size_t failed, int said) {
+    if (isReported.exchange(true, std::memory_order_relaxed))
+      return;
+    operation = failed;
+    status = said;
+  }
+
+  // For when all threads have left the walk.
+  size_t operation = 0;
+  int status = 0; // the library's, 0 if none failed
+
+private:
+  std::atomic<bool> isReported = false;
+};
+
 /// Sees a walk from thread 0, between barriers.
 class OperationObserver {
 public:
@@ -95,20 +113,21 @@ public:
   unsigned widestOperation() const;
 
   /// What one thread of a team does: the whole walk, its share of the work. All
-  /// threads of the team call it. `failed` is set if a library call fails. With
-  /// an observer, which may be null, every operation waits for all threads.
-  void walk(unsigned thread, unsigned threads, Barrier &barrier,
-            std::atomic<bool> &failed, OperationObserver *observer) const;
+  /// threads of the team call it. After a library call has failed they all
+  /// leave at the next barrier, which one follows at the latest at the end:
+  /// `failure` has it, and every thread gets false. With an observer, which may
+  /// be null, every operation waits for all threads.
+  bool walk(unsigned thread, unsigned threads, Barrier &barrier,
+            CallFailure &failure, OperationObserver *observer) const;
 
 private:
   class Builder;
 
   template <bool observed>
-  void walkOperations(unsigned thread, unsigned threads, Barrier &barrier,
-                      std::atomic<bool> &failed,
-                      OperationObserver *observer) const;
-  void runCall(const CallSite &site, unsigned thread, unsigned threads,
-               Barrier &barrier, std::atomic<bool> &failed) const;
+  bool walkOperations(unsigned thread, unsigned threads, Barrier &barrier,
+                      CallFailure &failure, OperationObserver *observer) const;
+  bool runCall(size_t operation, unsigned thread, unsigned threads,
+               Barrier &barrier, CallFailure &failure) const;
 
   std::string entryName;
   std::vector<Operation> list;

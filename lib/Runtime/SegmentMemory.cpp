@@ -40,7 +40,7 @@ bool SegmentMemory::allocate(uint64_t bytes, uint64_t alignment,
   alignment = std::max(alignment, rounded >= hugePage ? hugePage : page);
   uint64_t total = rounded + alignment + page;
   void *address = mmap(nullptr, total, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) {
     error = "cannot allocate " + std::to_string(bytes) +
             " bytes: " + std::strerror(errno);
@@ -55,6 +55,23 @@ bool SegmentMemory::allocate(uint64_t bytes, uint64_t alignment,
   if (rounded >= hugePage)
     madvise(begin, rounded & ~(hugePage - 1), MADV_HUGEPAGE);
   mprotect(begin + rounded, page, PROT_NONE);
+  return true;
+}
+
+bool SegmentMemory::prefault(std::string &error) {
+  if (size == 0)
+    return true;
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(begin, pages().size(), MADV_POPULATE_WRITE) == 0)
+    return true;
+  if (errno != EINVAL) { // else the kernel is older than 5.14
+    error = "cannot touch " + std::to_string(size) +
+            " bytes: " + std::strerror(errno);
+    return false;
+  }
+#endif
+  for (uint64_t page = 0; page < size; page += pageBytes)
+    *static_cast<volatile std::byte *>(begin + page) = std::byte{0};
   return true;
 }
 

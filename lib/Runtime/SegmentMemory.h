@@ -26,6 +26,10 @@ public:
   /// with a message in `error` if the system has no such memory.
   bool allocate(uint64_t bytes, uint64_t alignment, std::string &error);
 
+  /// Has the system give every page now, while it is still zero, and not when
+  /// it is first touched. False with a message in `error` if it cannot.
+  bool prefault(std::string &error);
+
   /// Writing to it faults from now on.
   void makeReadOnly();
 

@@ -51,20 +51,31 @@ struct Match {
   const format::StoredTensor *stored;
 };
 
-/// Reads matched tensors; all faults were found before.
+/// Reads matched tensors; all faults were found before but those of the disk,
+/// after which none of them has a value.
 bool readAll(Executor &executor, const format::SafetensorsReader &file,
              const std::vector<Match> &matches, Error &error) {
+  for (const Match &match : matches)
+    executor.markWritten(match.tensor, /*isWhole=*/false);
   for (const Match &match : matches)
     if (!file.read(*match.stored, 0, executor.memory(match.tensor),
                    error.message)) {
       error.kind = Failure::file;
       return false;
     }
+  for (const Match &match : matches)
+    executor.markWritten(match.tensor);
   return true;
 }
 
-bool matchAndRead(Executor &executor, const std::string &path, bool stateOnly,
-                  bool mustBeThere, std::vector<size_t> &filled, Error &error) {
+/// Which arguments a file is asked for.
+struct Wanted {
+  bool state, batch;
+  bool all; // a missing one is a fault
+};
+
+bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
+                  Error &error) {
   std::string message;
   auto file = format::SafetensorsReader::open(path, message);
   if (!file) {
@@ -76,13 +87,14 @@ bool matchAndRead(Executor &executor, const std::string &path, bool stateOnly,
   int64_t count = 0;
   const auto &tensors = executor.index().tensors;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!executor.isState(i) && (stateOnly || !executor.isBatch(i)))
+    if (!(wanted.state && executor.isState(i)) &&
+        !(wanted.batch && executor.isBatch(i)))
       continue;
     const format::StoredTensor *stored = findStored(*file, tensors[i]);
     std::string fault;
     if (stored)
       fault = whyNotMatching(tensors[i], *stored);
-    else if (mustBeThere)
+    else if (wanted.all)
       fault = "'" + tensors[i].name + "' is missing, expected " +
               shapeText(tensors[i].type, tensors[i].shape);
     if (!fault.empty()) {
@@ -90,7 +102,6 @@ bool matchAndRead(Executor &executor, const std::string &path, bool stateOnly,
       ++count;
     } else if (stored) {
       matches.push_back({i, stored});
-      filled.push_back(i);
     }
   }
   if (count > 0) {
@@ -120,20 +131,28 @@ bool saveTensors(const Executor &executor, const std::string &path,
 
 bool tenon::runtime::loadState(Executor &executor, const std::string &path,
                                Error &error) {
-  std::vector<size_t> filled;
-  return matchAndRead(executor, path, /*stateOnly=*/true, /*mustBeThere=*/true,
-                      filled, error);
+  return matchAndRead(executor, path,
+                      {.state = true, .batch = false, .all = true}, error);
+}
+
+bool tenon::runtime::loadBatch(Executor &executor, const std::string &path,
+                               Error &error) {
+  return matchAndRead(executor, path,
+                      {.state = false, .batch = true, .all = true}, error);
 }
 
 bool tenon::runtime::loadArguments(Executor &executor, const std::string &path,
-                                   std::vector<size_t> &filled, Error &error) {
-  filled.clear();
-  return matchAndRead(executor, path, /*stateOnly=*/false,
-                      /*mustBeThere=*/false, filled, error);
+                                   Error &error) {
+  return matchAndRead(executor, path,
+                      {.state = true, .batch = true, .all = false}, error);
 }
 
 bool tenon::runtime::saveState(const Executor &executor,
                                const std::string &path, Error &error) {
+  if (!executor.checkState(error)) {
+    error.message = "there is no state to save: " + error.message;
+    return false;
+  }
   std::vector<std::pair<std::string, size_t>> named;
   for (size_t i = 0; i < executor.index().tensors.size(); ++i)
     if (executor.isState(i))

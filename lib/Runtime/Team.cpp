@@ -6,8 +6,11 @@
 
 #include "Team.h"
 
+#include <cstring>
 #include <immintrin.h>
+#include <pthread.h>
 #include <sched.h>
+#include <vector>
 
 // libgomp's interface to compiled code: declared here because clang's -fopenmp
 // would bring a second pool of threads with its own library.
@@ -50,6 +53,31 @@ static void enterRegion(void *data) {
 void tenon::runtime::runTeam(unsigned threads, TeamWork work, void *context) {
   Region region{work, context};
   GOMP_parallel(enterRegion, &region, threads, 0);
+}
+
+static void *waitForStart(void *mutex) {
+  pthread_mutex_lock(static_cast<pthread_mutex_t *>(mutex));
+  pthread_mutex_unlock(static_cast<pthread_mutex_t *>(mutex));
+  return nullptr;
+}
+
+std::string tenon::runtime::whyNoTeam(unsigned threads) {
+  // All at once, since each needs a stack of its own.
+  std::vector<pthread_t> others;
+  others.reserve(threads);
+  pthread_mutex_t start = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&start);
+  int error = 0;
+  while (error == 0 && others.size() + 1 < threads) {
+    pthread_t thread;
+    error = pthread_create(&thread, nullptr, waitForStart, &start);
+    if (error == 0)
+      others.push_back(thread);
+  }
+  pthread_mutex_unlock(&start);
+  for (pthread_t thread : others)
+    pthread_join(thread, nullptr);
+  return error == 0 ? "" : std::strerror(error);
 }
 
 unsigned tenon::runtime::availableThreads() {

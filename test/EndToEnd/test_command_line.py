@@ -51,7 +51,7 @@ def test_help_lists_verbs() -> None:
     assert all(re.search(rf"^  {verb} +\w", text, re.MULTILINE) for verb in VERBS)
     outcome = run()
     assert outcome.code == 2 and outcome.errors == text
-    assert succeed("--version").startswith("tenon 0.1.0")
+    assert succeed("--version").startswith("tenon 0.2.0")
 
 
 @pytest.mark.parametrize("verb", VERBS)

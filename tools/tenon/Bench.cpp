@@ -176,6 +176,13 @@ int timeKernels(runtime::Executor &executor, int64_t steps, int64_t rows) {
   return exitOk;
 }
 
+/// All arguments, batch included: memory of the Executor's starts at zero.
+void startAtZero(runtime::Executor &executor) {
+  executor.initializeZeros();
+  for (size_t tensor : executor.withoutValue())
+    executor.markWritten(tensor);
+}
+
 /// The described machine, or this one measured on the spot.
 std::optional<target::Target> machineOf(const std::string &file,
                                         unsigned threads, std::string &error) {
@@ -226,9 +233,8 @@ int tool::runBench(Arguments arguments, Modules *modules) {
   if (!executor)
     return code;
   runtime::Error error;
-  std::vector<size_t> filled;
-  if (!inputs.empty() &&
-      !runtime::loadArguments(*executor, inputs, filled, error))
+  startAtZero(*executor);
+  if (!inputs.empty() && !runtime::loadArguments(*executor, inputs, error))
     return fail(error.message);
   steps = std::max<int64_t>(steps, 1);
   if (kernels)

@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <set>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -28,7 +27,8 @@ struct RunOptions {
   std::string file, state, inputs, batches, metrics, save, outputs;
   ModuleOptions module;
   int64_t steps = 1, threads = 0;
-  bool checkMemory = false;
+  int64_t saveEvery = 0; // steps; 0 for only at the end
+  bool checkMemory = false, zeroState = false, prefault = false;
 };
 
 int fail(const std::string &message) {
@@ -36,45 +36,35 @@ int fail(const std::string &message) {
   return exitUserError;
 }
 
-/// Fills arguments from --state and --inputs; every argument must come from
-/// somewhere.
-int loadStart(runtime::Executor &executor, const RunOptions &options,
-              std::set<size_t> &filled) {
+/// Fills arguments with zeros, from --state and from --inputs.
+int loadStart(runtime::Executor &executor, const RunOptions &options) {
   runtime::Error error;
-  std::vector<size_t> read;
-  const std::vector<format::Tensor> &tensors = executor.index().tensors;
-  if (!options.state.empty()) {
-    if (!runtime::loadState(executor, options.state, error))
-      return fail(error.message);
-    for (size_t i = 0; i < tensors.size(); ++i)
-      if (executor.isState(i))
-        filled.insert(i);
-  }
-  if (!options.inputs.empty() &&
-      !runtime::loadArguments(executor, options.inputs, read, error))
+  if (options.zeroState)
+    executor.initializeZeros();
+  if (!options.state.empty() &&
+      !runtime::loadState(executor, options.state, error))
     return fail(error.message);
-  filled.insert(read.begin(), read.end());
+  if (!options.inputs.empty() &&
+      !runtime::loadArguments(executor, options.inputs, error))
+    return fail(error.message);
   return exitOk;
 }
 
-int checkFilled(const runtime::Executor &executor,
-                const std::set<size_t> &filled) {
-  const std::vector<format::Tensor> &tensors = executor.index().tensors;
+/// Every argument must come from somewhere.
+int checkFilled(const runtime::Executor &executor) {
   std::string missing;
-  int count = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].argument < 0 || filled.count(i))
-      continue;
+  size_t count = 0;
+  for (size_t tensor : executor.withoutValue())
     if (++count <= 8)
-      missing += (missing.empty() ? "'" : ", '") + tensors[i].name + "'";
-  }
+      missing += (missing.empty() ? "'" : ", '") +
+                 executor.index().tensors[tensor].name + "'";
   if (count == 0)
     return exitOk;
   return fail(std::to_string(count) +
               (count == 1 ? " argument has" : " arguments have") +
               " no value: " + missing + (count > 8 ? ", ..." : "") +
-              "; give state with --state, anything with --inputs, batches "
-              "with --batches");
+              "; give state with --state or --zero-state, anything with "
+              "--inputs, batches with --batches");
 }
 
 /// The scalar results a metrics line holds.
@@ -126,14 +116,32 @@ void printSummary(const runtime::Executor &executor,
               planned / 1048576.0, mostResidentKiB() / 1024.0);
 }
 
+/// Ends a run that failed after `steps` complete steps. `saved` is the last
+/// step whose state was saved, 0 for none.
+int endFailedRun(const std::string &message, const RunOptions &options,
+                 int64_t steps, int64_t saved) {
+  fail(message);
+  std::string rest = std::to_string(steps) + " of " +
+                     std::to_string(options.steps) + " steps are complete; ";
+  if (saved > 0)
+    rest += "'" + options.save + "' holds the state after step " +
+            std::to_string(saved);
+  else if (options.save.empty())
+    rest += "no state was saved, because --save is not given";
+  else
+    rest +=
+        "this run saved no state, '" + options.save + "' is as it was before";
+  std::fprintf(stderr, "note: %s\n", rest.c_str());
+  return exitUserError;
+}
+
 int runSteps(runtime::Executor &executor, const RunOptions &options) {
-  std::set<size_t> filled;
-  if (int code = loadStart(executor, options, filled))
+  if (int code = loadStart(executor, options))
     return code;
   std::unique_ptr<Batches> batches;
   std::string message;
   if (!options.batches.empty() &&
-      !(batches = Batches::open(options.batches, message)))
+      !(batches = Batches::open(options.batches, executor, message)))
     return fail(message);
 
   std::vector<size_t> metrics = metricTensors(executor);
@@ -151,21 +159,18 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
   runtime::Error error;
   auto start = std::chrono::steady_clock::now();
   double lastLine = 0;
+  int64_t saved = 0;
   std::vector<double> stepSeconds;
   for (int64_t step = 0; step < options.steps; ++step) {
-    if (batches) {
-      std::vector<size_t> read;
-      if (!batches->load(executor, step, read, message))
-        return fail(message);
-      filled.insert(read.begin(), read.end());
-    }
+    if (batches && !batches->load(executor, step, message))
+      return endFailedRun(message, options, step, saved);
     if (step == 0)
-      if (int code = checkFilled(executor, filled))
+      if (int code = checkFilled(executor))
         return code;
     auto stepStart = std::chrono::steady_clock::now();
     if (!(options.checkMemory ? executor.checkMemory(1, error)
                               : executor.run(1, error)))
-      return fail(error.message);
+      return endFailedRun(error.message, options, step, saved);
     stepSeconds.push_back(std::chrono::duration<double>(
                               std::chrono::steady_clock::now() - stepStart)
                               .count());
@@ -193,13 +198,18 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
       std::printf("  %.1f steps/s\n", (step + 1) / seconds);
       std::fflush(stdout);
     }
+    if (!last && options.saveEvery > 0 && (step + 1) % options.saveEvery == 0) {
+      if (!runtime::saveState(executor, options.save, error))
+        return endFailedRun(error.message, options, step + 1, saved);
+      saved = step + 1;
+    }
   }
   printSummary(executor, stepSeconds);
   if (metricsFile.is_open() && !metricsFile.flush())
     return fail("cannot write '" + options.metrics + "'");
   if (!options.save.empty() &&
       !runtime::saveState(executor, options.save, error))
-    return fail(error.message);
+    return endFailedRun(error.message, options, options.steps, saved);
   if (!options.outputs.empty())
     return saveOutputs(executor, options.outputs);
   return exitOk;
@@ -217,11 +227,12 @@ int tool::runRun(Arguments arguments, Modules *modules) {
                         "FILE");
   parser.text("state", options.state, "F.safetensors",
               "start values of all state");
+  parser.flag("zero-state", options.zeroState,
+              "start with zeros in all state that no file gives");
   parser.text("inputs", options.inputs, "F.safetensors",
               "values of any arguments, state or batch");
   parser.text("batches", options.batches, "PATH",
-              "a folder with a file per step, or a file with a leading step "
-              "dimension");
+              "a folder with one file per step, or one file with all steps");
   parser.custom("steps", "N", "how many steps (1)",
                 [&](std::string_view given) -> std::string {
                   options.steps = parseNumber(given).value_or(0);
@@ -231,9 +242,17 @@ int tool::runRun(Arguments arguments, Modules *modules) {
               "write every scalar result of every step");
   parser.text("save", options.save, "F.safetensors",
               "write the state at the end");
+  parser.custom("save-every", "N", "write it after every N steps, too",
+                [&](std::string_view given) -> std::string {
+                  options.saveEvery = parseNumber(given).value_or(0);
+                  return options.saveEvery < 1 ? "expected a number from 1 on"
+                                               : "";
+                });
   parser.text("outputs", options.outputs, "F.safetensors",
               "write the last step's results");
   parser.number("threads", options.threads, "N", "threads (all processors)");
+  parser.flag("prefault", options.prefault,
+              "take all memory before the first step");
   parser.flag("check-memory", options.checkMemory,
               "run operations alone in poisoned memory, slowly, and check what "
               "they write");
@@ -244,17 +263,34 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   bool reference = false;
   parser.flag("reference", reference,
               "for a module: interpret it element by element");
-  parser.notes("example:\n"
-               "  tenon run step.tenon --state=init.safetensors "
-               "--batches=data/ --steps=200 --save=final.safetensors\n");
+  parser.notes(
+      "--batches takes a folder or one file. The .safetensors files of a "
+      "folder "
+      "are used in natural order\n(batch2 comes before batch10), one file per "
+      "step. In a single file the first dimension of every tensor\ncounts the "
+      "steps. After the last batch the run starts again with the first. Before "
+      "the first step all\nfiles are checked: every file must hold the same "
+      "tensors, in the types and shapes of the step, and all\ntensors of a "
+      "single file must have the same number of steps.\n\n"
+      "If a step fails, the run ends with exit code 1. The file of --save then "
+      "still holds what was saved last,\nand the message says from which step "
+      "that is.\n\n"
+      "example:\n"
+      "  tenon run step.tenon --state=init.safetensors "
+      "--batches=data/ --steps=200 --save=final.safetensors\n");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;
+  if (options.saveEvery > 0 && options.save.empty()) {
+    std::fprintf(stderr, "error: --save-every needs a file, give --save\n");
+    return exitBadUsage;
+  }
   if (!modules && (reference || isModule(inputs.front())))
     return callCompiler("run", arguments);
   if (reference) {
     if (!options.state.empty() || !options.batches.empty() ||
-        !options.save.empty() || options.checkMemory)
+        !options.save.empty() || options.checkMemory || options.zeroState ||
+        options.prefault)
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
     return modules->runReference({inputs.front(), options.inputs,
@@ -263,6 +299,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   }
   runtime::ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
+  executorOptions.prefault = options.prefault;
   int code = 0;
   auto executor = loadProgram(inputs.front(), options.module, executorOptions,
                               modules, /*selfChecking=*/true, code);

@@ -28,8 +28,9 @@ public:
   /// workspace if any. Not while tasks are running.
   virtual void bind(std::span<void *const> arguments) = 0;
 
-  /// Runs one task on the calling thread. False if the library failed.
-  virtual bool run(int64_t phase, int64_t task) const = 0;
+  /// Runs one task on the calling thread. 0, or the library's status if it
+  /// failed, which Call::statusText() puts into words.
+  virtual int run(int64_t phase, int64_t task) const = 0;
 };
 
 class Call {
@@ -51,7 +52,11 @@ public:
   virtual int64_t phases() const = 0;
   virtual int64_t tasks(int64_t phase) const = 0;
 
-  virtual std::unique_ptr<BoundCall> newBinding() const = 0;
+  /// Null with a message in `error` if the library has no memory for it.
+  virtual std::unique_ptr<BoundCall> newBinding(std::string &error) const = 0;
+
+  /// What the library said, for messages: "oneDNN: out of memory".
+  virtual std::string statusText(int status) const = 0;
 
   /// Which code the library chose, for people (`brg:avx512_core`).
   virtual std::string implementation() const = 0;

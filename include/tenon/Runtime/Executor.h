@@ -33,6 +33,9 @@ struct ExecutorOptions {
   /// Treats denormal numbers as zero, as XLA does: a training step that
   /// converges would otherwise slow down by an order of magnitude.
   bool flushDenormals = true;
+  /// Has the system give all memory while the file is loaded, instead of page
+  /// by page when a step first touches it.
+  bool prefault = false;
 };
 
 /// Why a file could not be loaded or a step not run.
@@ -42,6 +45,7 @@ enum class Failure : uint8_t {
   memory,   // not enough of it
   argument, // the caller asked for something that does not exist
   run,      // a library call failed
+  value,    // an argument has no value
 };
 
 struct Error {
@@ -87,17 +91,33 @@ public:
   bool isBatch(size_t tensor) const;
 
   /// The tensor's bytes, where the next step reads or the last one wrote them.
-  /// State, batch and results are zero until somebody writes them.
+  /// Who writes an argument here says so with markWritten().
   std::span<std::byte> memory(size_t tensor) const;
 
+  /// The arguments that have no value yet. An argument has a value once
+  /// somebody has written or bound it, and nothing runs before all arguments
+  /// have one: a step would train on whatever is in memory. After a step that
+  /// failed no state has a value, since the step may have written a part of it.
+  std::vector<size_t> withoutValue() const;
+  /// Says that an argument has a value; `isWhole` is false for a write that was
+  /// not completed, after which it has none.
+  void markWritten(size_t tensor, bool isWhole = true);
+  /// Sets all state to zero, which counts as a value.
+  void initializeZeros();
+  /// Whether all state has a value; `error` names what has none.
+  bool checkState(Error &error) const;
+
   /// Lets the tensor live in the caller's memory from now on, without copying:
-  /// as many bytes as it has, at a multiple of 64, alive until bound elsewhere.
-  /// Null goes back to the Executor's own memory. False with `error` filled in
-  /// if the memory is misaligned or the plan shares the tensor's place with
-  /// something else.
+  /// as many bytes as it has, at a multiple of 64, alive until bound elsewhere;
+  /// what is there is its value. Null goes back to the Executor's own memory,
+  /// where an argument has no value until it is written. False with `error`
+  /// filled in if the memory is misaligned or the plan shares the tensor's
+  /// place with something else.
   bool bind(size_t tensor, void *memory, Error &error);
 
-  /// Runs the entry point `steps` times in a row with the same batch.
+  /// Runs the entry point `steps` times in a row with the same batch. After a
+  /// library call has failed no further step begins, `error` names the call and
+  /// the step, counted from 1 since the program was loaded.
   bool run(int64_t steps, Error &error, std::string_view entryPoint = "step");
 
   /// As run, timing every instruction; slower, because each waits for all

@@ -31,12 +31,14 @@ std::string whyNotMatching(const format::Tensor &tensor,
 /// holds beyond the state is ignored.
 bool loadState(Executor &executor, const std::string &path, Error &error);
 
-/// Reads those arguments, state or batch, that the file holds. `filled` gets
-/// the tensors read; error as for loadState.
-bool loadArguments(Executor &executor, const std::string &path,
-                   std::vector<size_t> &filled, Error &error);
+/// Reads every batch tensor from the file, in the same way.
+bool loadBatch(Executor &executor, const std::string &path, Error &error);
 
-/// Saves all state atomically.
+/// Reads those arguments, state or batch, that the file holds; error as for
+/// loadState.
+bool loadArguments(Executor &executor, const std::string &path, Error &error);
+
+/// Saves all state atomically. An error if any of it has no value.
 bool saveState(const Executor &executor, const std::string &path, Error &error);
 
 /// Saves the results that are no state, keyed `result<index>`, atomically.

@@ -74,7 +74,11 @@ void measure(const std::string &name, const Description &description,
       memory[j] = uint16_t(0x3c00 + j % 64);
     arguments.push_back(memory);
   }
-  auto bound = call->newBinding();
+  auto bound = call->newBinding(error);
+  if (!bound) {
+    std::printf(" %s", error.c_str());
+    return;
+  }
   bound->bind(arguments);
   Work w{call.get(), bound.get(), {}, 0};
   w.repetitions = std::clamp<int64_t>(int64_t(3e10 / flops), 5, 3000);

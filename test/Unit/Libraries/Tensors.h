@@ -82,7 +82,10 @@ private:
 /// Runs all tasks of a call; several threads share them as a team would.
 inline bool runCall(const libraries::Call &call, std::vector<void *> arguments,
                     unsigned threads) {
-  auto bound = call.newBinding();
+  std::string error;
+  auto bound = call.newBinding(error);
+  if (!bound)
+    return false;
   bound->bind(arguments);
   bool done = true;
   for (int64_t phase = 0; phase < call.phases(); ++phase) {
@@ -91,7 +94,7 @@ inline bool runCall(const libraries::Call &call, std::vector<void *> arguments,
     for (unsigned t = 0; t < threads; ++t)
       team.emplace_back([&, t] {
         for (int64_t task = t; task < call.tasks(phase); task += threads)
-          results[t] &= char(bound->run(phase, task));
+          results[t] &= char(bound->run(phase, task) == 0);
       });
     for (std::thread &thread : team)
       thread.join();

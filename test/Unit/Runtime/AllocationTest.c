@@ -35,18 +35,27 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (unsigned threads = 1; threads <= 2; ++threads) {
-    tenon_options options = {threads, 0};
+    tenon_options options = TENON_OPTIONS_INIT;
+    options.threads = threads;
     tenon_program *program;
-    if (tenon_load(argv[1], &options, &program) != TENON_OK) {
+    if (tenon_load(argv[1], &options, &program) != TENON_OK ||
+        tenon_initialize_zeros(program) != TENON_OK) {
       fprintf(stderr, "%s\n", tenon_error_message());
       return 1;
     }
+    // The batch is the zeros that are in its memory.
+    for (size_t i = 0; i < tenon_tensor_count(program); ++i)
+      tenon_mark_written(program, i);
     enum { steps = 50 };
-    tenon_run(program, 3);
+    tenon_status status = tenon_run(program, 3);
     start();
-    for (int i = 0; i < steps; ++i)
-      tenon_run(program, 1);
+    for (int i = 0; i < steps && status == TENON_OK; ++i)
+      status = tenon_run(program, 1);
     stop(&tenon, &libraries, &largest);
+    if (status != TENON_OK) {
+      fprintf(stderr, "%s\n", tenon_error_message());
+      return 1;
+    }
     printf("%u threads: %ld allocations by Tenon, %.1f by libraries per step, "
            "largest %ld bytes\n",
            threads, tenon, (double)libraries / steps, largest);

@@ -5,16 +5,37 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FailingCalls.h"
 #include "SampleProgram.h"
 
 #include "tenon/Format/Safetensors.h"
 #include "tenon/runtime.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <gtest/gtest.h>
+#include <new>
+#include <thread>
+#include <utility>
 
 using namespace tenon;
+
+// Allocations of this thread until the one that fails; -1 for none.
+static thread_local long allocationsLeft = -1;
+
+void *operator new(size_t bytes) {
+  if (allocationsLeft == 0)
+    throw std::bad_alloc();
+  if (allocationsLeft > 0)
+    --allocationsLeft;
+  if (void *memory = std::malloc(bytes ? bytes : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -38,6 +59,12 @@ protected:
     EXPECT_EQ(tenon_find_tensor(program, name, &tensor), TENON_OK) << name;
     return tensor;
   }
+  /// Zeros in all state, and in the batch, where it is.
+  void fillWithZeros() {
+    ASSERT_EQ(tenon_initialize_zeros(program), TENON_OK);
+    ASSERT_EQ(tenon_mark_written(program, find("x")), TENON_OK);
+    ASSERT_EQ(tenon_mark_written(program, find("y")), TENON_OK);
+  }
   bool messageHas(const char *text) {
     return std::strstr(tenon_error_message(), text) != nullptr;
   }
@@ -50,7 +77,7 @@ protected:
 
 TEST_F(CInterface, DescribesTheSignature) {
   ASSERT_EQ(tenon_tensor_count(program), 7u);
-  tenon_tensor_info info;
+  tenon_tensor_info info = TENON_TENSOR_INFO_INIT;
   ASSERT_EQ(tenon_get_tensor(program, find("x"), &info), TENON_OK);
   EXPECT_STREQ(info.name, "x");
   EXPECT_STREQ(info.type, "F32");
@@ -72,12 +99,13 @@ TEST_F(CInterface, DescribesTheSignature) {
 TEST_F(CInterface, WritesRunsAndReads) {
   std::vector<float> x(test::sampleRows * test::sampleFeatures, 0.5f);
   std::vector<float> y(test::sampleRows, 1.0f);
+  ASSERT_EQ(tenon_initialize_zeros(program), TENON_OK);
   ASSERT_EQ(tenon_write(program, find("x"), x.data(), x.size() * 4), TENON_OK);
   ASSERT_EQ(tenon_write(program, find("y"), y.data(), y.size() * 4), TENON_OK);
   ASSERT_EQ(tenon_run(program, 1), TENON_OK);
   float loss = 0;
   ASSERT_EQ(tenon_read(program, find("loss"), &loss, 4), TENON_OK);
-  EXPECT_EQ(loss, 1.0f); // weights are zero before the first step
+  EXPECT_EQ(loss, 1.0f); // the weights were zero
   ASSERT_EQ(tenon_run(program, 5), TENON_OK);
   float later = 0;
   ASSERT_EQ(tenon_read(program, find("loss"), &later, 4), TENON_OK);
@@ -97,6 +125,8 @@ TEST_F(CInterface, BindsTheCallersMemory) {
             TENON_OK);
   ASSERT_EQ(tenon_bind(program, find("x"), x, sizeof(x)), TENON_OK);
   ASSERT_EQ(tenon_bind(program, find("y"), y, sizeof(y)), TENON_OK);
+  int32_t steps = 0;
+  ASSERT_EQ(tenon_write(program, find("steps"), &steps, 4), TENON_OK);
   ASSERT_EQ(tenon_run(program, 3), TENON_OK);
   EXPECT_GT(weights[0], 0.0f);
   EXPECT_EQ(tenon_bind(program, find("x"), x + 1, sizeof(x)),
@@ -112,6 +142,7 @@ TEST_F(CInterface, SavesAndLoadsState) {
   for (size_t i = 0; i < weights.size(); ++i)
     weights[i] = float(i);
   size_t w = find("params.w");
+  ASSERT_EQ(tenon_initialize_zeros(program), TENON_OK);
   ASSERT_EQ(tenon_write(program, w, weights.data(), weights.size() * 4),
             TENON_OK);
   ASSERT_EQ(tenon_save_state(program, path.c_str()), TENON_OK)
@@ -202,10 +233,181 @@ TEST_F(CInterface, SurvivesWrongUse) {
   EXPECT_EQ(tenon_run(nullptr, 1), TENON_ERROR_ARGUMENT);
   EXPECT_EQ(tenon_load_state(program, nullptr), TENON_ERROR_ARGUMENT);
   EXPECT_EQ(tenon_load_state(program, "/no/such/file"), TENON_ERROR_FILE);
+  EXPECT_EQ(tenon_mark_written(program, 7), TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_mark_written(nullptr, 0), TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_initialize_zeros(nullptr), TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_load_batch(program, nullptr), TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_tensor_count(nullptr), 0u);
+  EXPECT_EQ(tenon_unload(nullptr), TENON_OK);
+  fillWithZeros();
+  EXPECT_EQ(tenon_run(program, 1), TENON_OK);
   EXPECT_EQ(tenon_save_state(program, "/no/such/folder/file"),
             TENON_ERROR_FILE);
-  EXPECT_EQ(tenon_tensor_count(nullptr), 0u);
-  tenon_unload(nullptr);
-  EXPECT_EQ(tenon_run(program, 1), TENON_OK);
-  EXPECT_STRNE(tenon_version(), "");
+}
+
+TEST_F(CInterface, HasTheVersionOfItsHeader) {
+  EXPECT_EQ(tenon_version_number(), uint32_t(TENON_VERSION_NUMBER));
+  EXPECT_EQ(std::to_string(TENON_VERSION_MAJOR) + "." +
+                std::to_string(TENON_VERSION_MINOR) + "." +
+                std::to_string(TENON_VERSION_PATCH),
+            tenon_version());
+}
+
+TEST_F(CInterface, StructsSayHowLargeTheyAre) {
+  auto bytes = test::sampleFile();
+  tenon_program *other = program;
+  tenon_options options = TENON_OPTIONS_INIT;
+  options.threads = 1;
+  options.prefault = 1;
+  ASSERT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
+            TENON_OK)
+      << tenon_error_message();
+  tenon_unload(other);
+  for (uint32_t size : {0u, 4u, uint32_t(sizeof(tenon_options)) - 1}) {
+    options.struct_size = size;
+    EXPECT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
+              TENON_ERROR_ARGUMENT);
+    EXPECT_TRUE(messageHas("struct_size of tenon_options is"))
+        << tenon_error_message();
+    EXPECT_EQ(other, nullptr);
+  }
+  // A later header's struct, with what it has appended off and on.
+  struct {
+    tenon_options known = TENON_OPTIONS_INIT;
+    uint32_t appended = 0;
+  } later;
+  later.known.struct_size = sizeof(later);
+  ASSERT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &later.known, &other),
+            TENON_OK)
+      << tenon_error_message();
+  tenon_unload(other);
+  later.appended = 1;
+  EXPECT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &later.known, &other),
+            TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("does not know")) << tenon_error_message();
+
+  struct {
+    tenon_tensor_info known = TENON_TENSOR_INFO_INIT;
+    uint64_t appended = 99;
+  } info;
+  info.known.struct_size = sizeof(info);
+  ASSERT_EQ(tenon_get_tensor(program, 0, &info.known), TENON_OK);
+  EXPECT_EQ(info.known.bytes, test::sampleFeatures * 4);
+  EXPECT_EQ(info.appended, 99u);
+  info.known.struct_size = 0;
+  EXPECT_EQ(tenon_get_tensor(program, 0, &info.known), TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("struct_size of tenon_tensor_info is 0"));
+}
+
+TEST_F(CInterface, RefusesToTrainFromNothing) {
+  EXPECT_EQ(tenon_run(program, 1), TENON_ERROR_VALUE);
+  EXPECT_TRUE(messageHas("4 arguments have no value: 'params.w', 'steps', 'x', "
+                         "'y'"))
+      << tenon_error_message();
+  std::string path = folder / "state.safetensors";
+  EXPECT_EQ(tenon_save_state(program, path.c_str()), TENON_ERROR_VALUE);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  fillWithZeros();
+  EXPECT_EQ(tenon_run(program, 1), TENON_OK) << tenon_error_message();
+}
+
+TEST_F(CInterface, EndsAtACallThatFails) {
+  fillWithZeros();
+  std::string path = folder / "state.safetensors";
+  ASSERT_EQ(tenon_run(program, 2), TENON_OK);
+  ASSERT_EQ(tenon_save_state(program, path.c_str()), TENON_OK);
+  failing_calls_fail(4);
+  EXPECT_EQ(tenon_run(program, 10), TENON_ERROR_RUN);
+  failing_calls_fail(-1);
+  EXPECT_TRUE(messageHas("step 4 failed in library_call_0, matrix "
+                         "multiplication 48x1x32 f32"))
+      << tenon_error_message();
+  EXPECT_TRUE(messageHas("oneDNN: out of memory")) << tenon_error_message();
+  int32_t steps = 0;
+  ASSERT_EQ(tenon_read(program, find("steps"), &steps, 4), TENON_OK);
+  EXPECT_EQ(steps, 3);
+  EXPECT_EQ(tenon_run(program, 1), TENON_ERROR_VALUE);
+  EXPECT_TRUE(messageHas("step 4 failed")) << tenon_error_message();
+  EXPECT_EQ(tenon_save_state(program, path.c_str()), TENON_ERROR_VALUE);
+  ASSERT_EQ(tenon_load_state(program, path.c_str()), TENON_OK);
+  ASSERT_EQ(tenon_run(program, 1), TENON_OK) << tenon_error_message();
+  ASSERT_EQ(tenon_read(program, find("steps"), &steps, 4), TENON_OK);
+  EXPECT_EQ(steps, 3);
+}
+
+TEST_F(CInterface, TurnsASecondThreadAway) {
+  fillWithZeros();
+  size_t w = find("params.w"), found = 0;
+  failing_calls_hold(1);
+  tenon_status status = TENON_ERROR_INTERNAL;
+  std::thread first([&] { status = tenon_run(program, 1); });
+  while (failing_calls_held() == 0)
+    std::this_thread::yield();
+  std::vector<float> values(test::sampleFeatures, 1.0f);
+  void *data = nullptr;
+  const char *path = "/tmp/state.safetensors";
+  for (tenon_status refused :
+       {tenon_run(program, 1), tenon_write(program, w, values.data(), 128),
+        tenon_read(program, w, values.data(), 128),
+        tenon_data(program, w, &data), tenon_mark_written(program, w),
+        tenon_bind(program, w, nullptr, 0), tenon_initialize_zeros(program),
+        tenon_load_state(program, path), tenon_load_batch(program, path),
+        tenon_load_arguments(program, path), tenon_save_state(program, path),
+        tenon_save_results(program, path), tenon_unload(program)}) {
+    EXPECT_EQ(refused, TENON_ERROR_BUSY);
+    EXPECT_TRUE(messageHas("another thread")) << tenon_error_message();
+  }
+  // What never changes can be asked at any time.
+  tenon_tensor_info info = TENON_TENSOR_INFO_INIT;
+  EXPECT_EQ(tenon_tensor_count(program), 7u);
+  EXPECT_EQ(tenon_get_tensor(program, w, &info), TENON_OK);
+  EXPECT_EQ(tenon_find_tensor(program, "x", &found), TENON_OK);
+  failing_calls_hold(0);
+  first.join();
+  EXPECT_EQ(status, TENON_OK);
+  EXPECT_EQ(tenon_read(program, w, values.data(), 128), TENON_OK);
+}
+
+// Whichever allocation of a call fails, the call ends with a status and a
+// message. Safetensors files are not among them: the JSON library allocates
+// while it frees a document, and ends the process if it cannot.
+TEST_F(CInterface, EveryFailedAllocationHasAMessage) {
+  fillWithZeros();
+  auto bytes = test::sampleFile();
+  size_t found;
+  std::vector<std::function<tenon_status()>> calls = {
+      [&] {
+        tenon_program *other = nullptr;
+        tenon_status status =
+            tenon_load_bytes(bytes.data(), bytes.size(), nullptr, &other);
+        EXPECT_EQ(status == TENON_OK, other != nullptr);
+        tenon_unload(other);
+        return status;
+      },
+      [&] {
+        tenon_find_tensor(program, "there is none of this long name", &found);
+        return tenon_find_tensor(program, "x", &found);
+      },
+      [&] {
+        long left = std::exchange(allocationsLeft, -1);
+        fillWithZeros(); // a run that failed has lost the state
+        allocationsLeft = left;
+        return tenon_run(program, 1);
+      }};
+  for (size_t call = 0; call < calls.size(); ++call) {
+    long failed = 0;
+    tenon_status status;
+    do {
+      allocationsLeft = failed++;
+      status = calls[call]();
+      allocationsLeft = -1;
+      if (status != TENON_OK) {
+        EXPECT_STRNE(tenon_error_message(), "");
+      }
+    } while (status != TENON_OK && failed < 100000);
+    EXPECT_EQ(status, TENON_OK) << tenon_error_message();
+    if (call == 0) {
+      EXPECT_GT(failed, 100);
+    }
+  }
 }

@@ -36,6 +36,25 @@ if(failed OR NOT output MATCHES "step 1 loss ([0-9.]+)\n" OR
    CMAKE_MATCH_1 GREATER 1.0)
   message(FATAL_ERROR "training did not resume: ${output}")
 endif()
+# Without a file of state it starts at zero, as the state in the file does.
+execute_process(
+  COMMAND ${EXAMPLE} ${FOLDER}/program.tenon -
+          ${FOLDER}/batch.safetensors 40 ${FOLDER}/trained4.safetensors
+  RESULT_VARIABLE failed)
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files
+                ${FOLDER}/trained1.safetensors ${FOLDER}/trained4.safetensors
+                RESULT_VARIABLE differ)
+if(failed OR differ)
+  message(FATAL_ERROR "from zero it trained to another state")
+endif()
+# A batch that lacks a tensor is an error with its name.
+execute_process(
+  COMMAND ${EXAMPLE} ${FOLDER}/program.tenon ${FOLDER}/state.safetensors
+          ${FOLDER}/state.safetensors 1 ${FOLDER}/trained3.safetensors
+  ERROR_VARIABLE message RESULT_VARIABLE failed)
+if(NOT failed EQUAL 1 OR NOT message MATCHES "'x' is missing")
+  message(FATAL_ERROR "exit ${failed}: ${message}")
+endif()
 # A missing file is an error with its name, not a crash.
 execute_process(
   COMMAND ${EXAMPLE} ${FOLDER}/program.tenon ${FOLDER}/missing.safetensors
