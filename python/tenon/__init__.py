@@ -12,21 +12,23 @@ from typing import Any
 from tenon.compiler import compile_file, optimize_file
 from tenon.errors import (
     ArgumentError,
+    BusyError,
     CompileError,
     FileError,
     InternalError,
     MachineError,
     OutOfMemoryError,
     RunError,
+    StateError,
     TenonError,
 )
+from tenon.native import VERSION as __version__
 from tenon.program import Program, aligned, load
 from tenon.tensors import Tensor, Tensors
 
-__version__ = "0.1.0"
-
 __all__ = [
     "ArgumentError",
+    "BusyError",
     "CompileError",
     "FileError",
     "InternalError",
@@ -34,9 +36,11 @@ __all__ = [
     "OutOfMemoryError",
     "Program",
     "RunError",
+    "StateError",
     "TenonError",
     "Tensor",
     "Tensors",
+    "__version__",
     "aligned",
     "compile_file",
     "load",

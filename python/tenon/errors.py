@@ -38,5 +38,13 @@ class RunError(TenonError):
     """A library call failed while a step ran."""
 
 
+class BusyError(TenonError):
+    """Another thread is using the program."""
+
+
+class StateError(TenonError):
+    """State or a batch tensor has no value: it was never given one, or a failed step may have written a part of it."""
+
+
 class InternalError(TenonError):
     """A fault of Tenon's."""

@@ -34,12 +34,14 @@ def compile(
     donate_argnums: int | Sequence[int] = (0,),
     output: str | os.PathLike[str] | None = None,
     threads: int = 0,
+    prefault: bool = False,
     **options: Any,
 ) -> CompiledStep:
     """Compiles a step for arguments like the examples, which may be arrays or jax.ShapeDtypeStructs.
 
     donate_argnums: the arguments that are state. output: where to keep the `.tenon` file; by default it is not kept.
-    threads: how many share a step, 0 for all processors. options: those of tenon.compile_file.
+    threads: how many share a step, 0 for all processors. prefault: take all memory now, not in the first step. options:
+    those of tenon.compile_file.
     Raises tenon.CompileError with what the compiler said.
     """
     donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
@@ -51,7 +53,7 @@ def compile(
         source.write_text(lowered.as_text(debug_info=True))
         path = Path(output) if output is not None else Path(scratch) / "step.tenon"
         remarks = compile_file(source, path, **options)
-        program = load(path, threads=threads)
+        program = load(path, threads=threads, prefault=prefault)
     return CompiledStep(program, lowered.in_avals, lowered.out_info, donated, remarks)
 
 
@@ -82,8 +84,7 @@ class _Leaf:
             given = given.astype(jax.dtypes.canonicalize_dtype(given.dtype), copy=False)
         if given.shape != self.tensor.shape or given.dtype != self.tensor.dtype:
             raise errors.ArgumentError(
-                f"{self.path} is {describe(self.tensor.shape, self.tensor.dtype)}, "
-                f"given {describe(given.shape, given.dtype)}"
+                f"{self.path} is {describe(self.tensor.shape, self.tensor.dtype)}, given {describe(given.shape, given.dtype)}"
             )
         return given
 
@@ -157,7 +158,7 @@ class CompiledStep:
             # Memory that this loop may write before it is read.
             pending.append((leaf, given if owner is None else given.copy()))
         for leaf, given in pending:
-            np.copyto(leaf.tensor.array, given)
+            leaf.tensor.write(given)
 
     def _owner(self, value: Any) -> Tensor | None:
         """The state tensor whose memory a value is, if any."""

@@ -16,25 +16,34 @@ from tenon import errors
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
 
+# Of this package, which works with runtime libraries of the same major and minor version.
+VERSION = "0.2.0"
+
 STATE, BATCH, RESULT = range(3)
 
 
 class Options(ctypes.Structure):
     """tenon_options."""
 
-    _fields_ = [("threads", ctypes.c_uint32), ("keep_denormals", ctypes.c_uint32)]
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("threads", ctypes.c_uint32),
+        ("keep_denormals", ctypes.c_uint32),
+        ("prefault", ctypes.c_uint32),
+    ]
 
 
 class TensorInfo(ctypes.Structure):
     """tenon_tensor_info."""
 
     _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("kind", ctypes.c_int),
         ("name", ctypes.c_char_p),
         ("type", ctypes.c_char_p),
         ("role", ctypes.c_char_p),
-        ("kind", ctypes.c_int),
-        ("rank", ctypes.c_uint32),
         ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("rank", ctypes.c_size_t),
         ("bytes", ctypes.c_uint64),
         ("argument", ctypes.c_int32),
         ("result", ctypes.c_int32),
@@ -48,6 +57,8 @@ _ERRORS: dict[int, type[errors.TenonError]] = {
     4: errors.ArgumentError,
     5: errors.RunError,
     6: errors.InternalError,
+    7: errors.BusyError,
+    8: errors.StateError,
 }
 
 _POINTER, _SIZE, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
@@ -58,10 +69,14 @@ _FUNCTIONS: dict[str, tuple[type, ...]] = {
     "tenon_load_bytes": (_POINTER, _SIZE, ctypes.POINTER(Options), ctypes.POINTER(_POINTER)),
     "tenon_get_tensor": (_POINTER, _SIZE, ctypes.POINTER(TensorInfo)),
     "tenon_find_tensor": (_POINTER, _TEXT, ctypes.POINTER(_SIZE)),
+    "tenon_write": (_POINTER, _SIZE, _POINTER, _SIZE),
     "tenon_data": (_POINTER, _SIZE, ctypes.POINTER(_POINTER)),
+    "tenon_mark_written": (_POINTER, _SIZE),
     "tenon_bind": (_POINTER, _SIZE, _POINTER, _SIZE),
+    "tenon_initialize_zeros": (_POINTER,),
     "tenon_run": (_POINTER, ctypes.c_int64),
     "tenon_load_state": (_POINTER, _TEXT),
+    "tenon_load_batch": (_POINTER, _TEXT),
     "tenon_load_arguments": (_POINTER, _TEXT),
     "tenon_save_state": (_POINTER, _TEXT),
     "tenon_save_results": (_POINTER, _TEXT),
@@ -86,21 +101,33 @@ def tool() -> Path:
     return find("tenon", "bin/tenon")
 
 
+def _check_version(loaded: ctypes.CDLL, path: Path) -> None:
+    """Raises unless the library has the functions and structs of this module."""
+    loaded.tenon_version.restype = _TEXT
+    version = loaded.tenon_version().decode()
+    if version.split(".")[:2] != VERSION.split(".")[:2]:
+        raise errors.MachineError(
+            f"'{path}' is version {version} of the runtime library, the Python package is version {VERSION}; build Tenon "
+            "again, or install package and library together"
+        )
+
+
 @functools.cache
 def library() -> ctypes.CDLL:
     """The runtime library; its functions raise on any status but TENON_OK."""
-    loaded = ctypes.CDLL(str(find("libtenon-runtime.so", "lib/libtenon-runtime.so")))
+    path = find("libtenon-runtime.so", "lib/libtenon-runtime.so")
+    loaded = ctypes.CDLL(str(path))
+    _check_version(loaded, path)
     loaded.tenon_error_message.restype = _TEXT
-    loaded.tenon_version.restype = _TEXT
     loaded.tenon_tensor_count.restype = _SIZE
     loaded.tenon_tensor_count.argtypes = (_POINTER,)
-    loaded.tenon_unload.restype = None
+    loaded.tenon_unload.restype = ctypes.c_int
     loaded.tenon_unload.argtypes = (_POINTER,)
 
     def check(status: int, function: object, arguments: object) -> int:
         if status != 0:
             message = loaded.tenon_error_message().decode(errors="replace")
-            raise _ERRORS.get(status, errors.InternalError)(message or "not enough memory")
+            raise _ERRORS.get(status, errors.InternalError)(message)
         return status
 
     for name, parameters in _FUNCTIONS.items():

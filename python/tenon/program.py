@@ -27,7 +27,12 @@ class _Handle:
 
 
 class Program:
-    """A training step that runs. One thread at a time may use it; several programs are independent."""
+    """A training step that runs.
+
+    One thread at a time may use it, another one gets tenon.BusyError; several programs are independent. A step runs once
+    all state and the batch have a value: from a file, `Tensor.write`, `bind` or `initialize_zeros`. Before, and when a
+    step has failed half way, it raises tenon.StateError.
+    """
 
     def __init__(self, handle: _Handle) -> None:
         self._library = native.library()
@@ -63,22 +68,36 @@ class Program:
     def run(self, *batch: Any, steps: int = 1, **named: Any) -> dict[str, np.ndarray]:
         """Runs steps and returns copies of the results that are no state, by canonical name.
 
-        The batch is given in the order of the signature, by name, or not at all to use what is in its memory already.
+        The batch is given in the order of the signature, by name, or not at all to use what is in its memory already:
+        all of it or nothing, since a part would be paired with what an earlier call gave.
         """
         tensors = list(self.batch.values())
         if len(batch) > len(tensors):
             raise errors.ArgumentError(f"the step takes {len(tensors)} batch tensors, given {len(batch)}")
-        for tensor, value in zip(tensors, batch, strict=False):
-            tensor.write(value)
+        given = {tensor.index: (tensor, value) for tensor, value in zip(tensors, batch, strict=False)}
         for name, value in named.items():
             if name not in self.batch:
                 raise errors.ArgumentError(f"there is no batch tensor '{name}', there are {', '.join(self.batch)}")
-            self.batch[name].write(value)
+            tensor = self.batch[name]
+            if tensor.index in given:
+                raise errors.ArgumentError(f"batch tensor '{name}' is given twice")
+            given[tensor.index] = (tensor, value)
+        if missing := [name for name, tensor in self.batch.items() if given and tensor.index not in given]:
+            raise errors.ArgumentError(
+                f"the batch lacks {', '.join(missing)}; give all of it, or write single tensors with batch[name].write"
+            )
+        checked = [(tensor, tensor.fit(value)) for tensor, value in given.values()]
+        for tensor, value in checked:
+            tensor.write(value)
         self.step(steps)
         return {name: tensor.array.copy() for name, tensor in self.results.items()}
 
     def step(self, steps: int = 1) -> None:
-        """Runs steps on what is in memory, without touching anything else."""
+        """Runs steps on what is in memory, without touching anything else.
+
+        tenon.RunError if a library call fails, with the call, what the library said and the step. The state is half
+        written then: load it again.
+        """
         self._library.tenon_run(self._pointer, steps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -89,12 +108,21 @@ class Program:
         """Reads all state from a safetensors file; nothing changes if any tensor is missing or does not fit."""
         self._library.tenon_load_state(self._pointer, os.fsencode(path))
 
+    def load_batch(self, path: str | os.PathLike[str]) -> None:
+        """Reads a whole batch from a safetensors file, in the same way."""
+        self._library.tenon_load_batch(self._pointer, os.fsencode(path))
+
+    def initialize_zeros(self) -> None:
+        """Sets all state to zero. What is loaded or written afterwards replaces it."""
+        self._library.tenon_initialize_zeros(self._pointer)
+
     def load_arguments(self, path: str | os.PathLike[str]) -> None:
         """Reads those arguments, state or batch, that a safetensors file holds."""
         self._library.tenon_load_arguments(self._pointer, os.fsencode(path))
 
     def bind(self, name: str, array: np.ndarray | None) -> None:
-        """Lets a tensor live in an array's memory from now on, without copying; None goes back to the program's.
+        """Lets a tensor live in an array's memory from now on, without copying; None goes back to the program's, where the
+        tensor has no value until it is written.
 
         The array must be C-contiguous, writable, of the tensor's shape and type, and start at a multiple of 64 bytes.
         """
@@ -135,7 +163,7 @@ class Program:
         return index.value
 
     def _describe(self, index: int) -> Tensor:
-        info = native.TensorInfo()
+        info = native.TensorInfo(struct_size=ctypes.sizeof(native.TensorInfo))
         self._library.tenon_get_tensor(self._pointer, index, ctypes.byref(info))
         return Tensor(
             index,
@@ -145,6 +173,7 @@ class Program:
             None if info.argument < 0 else info.argument,
             None if info.result < 0 else info.result,
             self._memory(index, tuple(info.shape[: info.rank]), dtype_of(info.type.decode()), info.bytes),
+            self._handle,
         )
 
     def _memory(self, index: int, shape: tuple[int, ...], dtype: np.dtype, size: int) -> np.ndarray:
@@ -159,16 +188,20 @@ class Program:
         return np.ndarray(shape, dtype, buffer=memory)
 
 
-def load(path: str | os.PathLike[str], *, threads: int = 0, keep_denormals: bool = False) -> Program:
-    """Loads a `.tenon` file. State, batch and results are zero until they are written.
+def load(
+    path: str | os.PathLike[str], *, threads: int = 0, keep_denormals: bool = False, prefault: bool = False
+) -> Program:
+    """Loads a `.tenon` file.
 
     The file is a program: loading and running it executes the machine code in it. Load only files that you trust.
 
     threads: how many share a step, 0 for all processors; results do not depend on it.
     keep_denormals: compute with denormal numbers instead of counting them as zero, as XLA does.
+    prefault: take all memory now, not when a step first touches it.
+    tenon.OutOfMemoryError if less memory is available than is planned for the file.
     """
     pointer = ctypes.c_void_p()
-    options = native.Options(threads, keep_denormals)
+    options = native.Options(ctypes.sizeof(native.Options), threads, keep_denormals, prefault)
     native.library().tenon_load(os.fsencode(path), ctypes.byref(options), ctypes.byref(pointer))
     return Program(_Handle(pointer))
 

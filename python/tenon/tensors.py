@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tenon import errors
+from tenon import errors, native
 
 _TYPES: dict[str, str] = {
     "F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
@@ -81,6 +81,7 @@ class Tensor:
     argument: int | None  # position among the step's arguments
     result: int | None  # position among the step's results
     array: np.ndarray
+    handle: Any = field(repr=False)  # of the program
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -92,14 +93,23 @@ class Tensor:
         """The element type."""
         return self.array.dtype
 
-    def write(self, value: Any) -> None:
-        """Copies a value of the tensor's shape and type in."""
+    def fit(self, value: Any) -> np.ndarray:
+        """The value as an array; raises unless it has the tensor's shape and type."""
         given = np.asarray(value)
         if given.shape != self.shape or given.dtype != self.dtype:
             raise errors.ArgumentError(
                 f"'{self.name}' is {describe(self.shape, self.dtype)}, given {describe(given.shape, given.dtype)}"
             )
-        np.copyto(self.array, given)
+        return given
+
+    def write(self, value: Any) -> None:
+        """Copies a value of the tensor's shape and type in."""
+        given = np.ascontiguousarray(self.fit(value))
+        native.library().tenon_write(self.handle.pointer, self.index, given.ctypes.data, given.nbytes)
+
+    def mark_written(self) -> None:
+        """Says that `array` has been written in place, which cannot be seen otherwise. Once is enough."""
+        native.library().tenon_mark_written(self.handle.pointer, self.index)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """For numpy.asarray."""

@@ -6,6 +6,8 @@ import gc
 import os
 import subprocess
 import sys
+import threading
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -307,6 +309,7 @@ def test_arrays_are_not_copied(stored: Path) -> None:
     assert np.shares_memory(np.asarray(bias), bias.array)
 
     own = tenon.aligned((8, 4), np.float32)
+    program.initialize_zeros()
     program.bind("params.kernel", own)
     for tensor, value in zip(program.batch.values(), batch(0), strict=True):
         tensor.write(value)
@@ -365,6 +368,190 @@ def test_runtime_errors_become_exceptions(stored: Path, tmp_path: Path) -> None:
         program.run(z=1)
 
 
+def test_a_batch_is_given_whole(stored: Path) -> None:
+    """A part of a batch would be paired with the rest of an earlier one."""
+    program = tenon.load(stored, threads=1)
+    program.initialize_zeros()
+    x, y = batch(0)
+    program.run(x, y)
+    for given, named in [((x,), {}), ((), {"y": y})]:
+        with pytest.raises(tenon.ArgumentError, match="the batch lacks (x|y); give all of it"):
+            program.run(*given, **named)
+    with pytest.raises(tenon.ArgumentError, match="'x' is given twice"):
+        program.run(x, x=x)
+    # Nothing of a batch is written if any of it does not fit.
+    before = program.batch["x"].array.copy()
+    with pytest.raises(tenon.ArgumentError, match="'y' is"):
+        program.run(x + 1, y[:3])
+    np.testing.assert_array_equal(program.batch["x"].array, before)
+    assert program.tensors["seen"].array == 1
+    program.run()
+    assert program.tensors["seen"].array == 2
+
+
+def test_steps_need_values(stored: Path, tmp_path: Path) -> None:
+    """Nothing trains on state or a batch that nobody gave, and nothing saves it; what lacks a value is named."""
+    program = tenon.load(stored, threads=1)
+    with pytest.raises(tenon.StateError, match=r"8 arguments have no value: 'momentum.bias', (.|\n)*initialise the state"):
+        program.step()
+    with pytest.raises(tenon.StateError, match="no state to save: 6 arguments have no value"):
+        program.save(tmp_path / "state.safetensors")
+    assert not list(tmp_path.iterdir())
+    save_file({"params.bias": np.ones(4, np.float32), "seen": np.int32(3)}, tmp_path / "part.safetensors")
+    program.load_arguments(tmp_path / "part.safetensors")
+    with pytest.raises(tenon.StateError, match=r"^4 arguments have no value: '[^x]*'params.kernel', 'tag';"):
+        program.run(*batch(0))
+    program.initialize_zeros()
+    assert not program.tensors["params.bias"].array.any()
+    program.load_arguments(tmp_path / "part.safetensors")
+    program.run(*batch(0))
+    assert program.tensors["seen"].array == 4
+
+    # Each way to give a value counts.
+    other = tenon.load(stored, threads=1)
+    for name, tensor in other.state.items():
+        if name == "tag":
+            own = tenon.aligned(tensor.shape, tensor.dtype)
+            other.bind("tag", own)
+        elif name == "seen":
+            tensor.array[...] = 7
+            tensor.mark_written()
+        else:
+            tensor.write(np.ones(tensor.shape, tensor.dtype))
+    x, y = batch(0)
+    save_file({"x": x}, tmp_path / "x.safetensors")
+    save_file({"x": x, "arg7": y}, tmp_path / "xy.safetensors")
+    with pytest.raises(tenon.ArgumentError, match="'y' is missing"):
+        other.load_batch(tmp_path / "x.safetensors")
+    other.load_batch(tmp_path / "xy.safetensors")
+    other.step()
+    assert other.tensors["seen"].array == 8
+    other.bind("tag", None)
+    with pytest.raises(tenon.StateError, match="1 argument has no value: 'tag'"):
+        other.step()
+
+
+def test_state_before_the_first_call_is_none(compiled: tenon.jax.CompiledStep) -> None:
+    """The state of a step that has not been called cannot be passed on."""
+    with pytest.raises(tenon.StateError, match="arguments have no value"):
+        compiled(compiled.state, *batch(0))
+    assert compiled(start(), *batch(0))[0]["seen"] == 1
+
+
+FAILS = """
+import sys
+import jax, numpy as np, tenon.jax
+sys.path.insert(0, {tests!r})
+from test_tenon_jax import batch, start, step, tenon
+compiled = tenon.jax.compile(step, start(), *batch(0), threads=2)
+state, _ = compiled(start(), *batch(0))
+kept = jax.tree.map(np.array, state)
+import ctypes
+ctypes.CDLL({shim!r}).failing_calls_fail(1)
+try:
+    compiled(state, *batch(1))
+except tenon.RunError as error:
+    print("RunError", error)
+for again in (lambda: compiled(compiled.state, *batch(1)), lambda: compiled.save("state.safetensors")):
+    try:
+        again()
+    except tenon.StateError as error:
+        print("StateError", error)
+state, _ = compiled(kept, *batch(1))
+print("seen", state["seen"])
+"""
+
+
+def test_a_failed_call_ends_the_step(tmp_path: Path) -> None:
+    """The exception names the call; the state is gone until the caller gives it again."""
+    shim = next(Path(os.environ["TENON_BUILD"]).glob("**/TenonFailingCalls.so"))
+    script = FAILS.format(tests=str(Path(__file__).parent), shim=str(shim))
+    process = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True,
+        env={**os.environ, "LD_PRELOAD": str(shim)},
+    )  # fmt: skip
+    said = process.stdout.splitlines()
+    assert said[0].startswith("RunError step 2 failed in library_call_") and "oneDNN: out of memory" in said[0]
+    assert said[1].startswith("StateError 6 arguments have no value") and "step 2 failed" in said[1]
+    assert said[2].startswith("StateError there is no state to save") and not list(tmp_path.iterdir())
+    assert said[3] == "seen 2"
+
+
+def test_a_second_thread_is_turned_away(stored: Path) -> None:
+    """A program that is at work in one thread says so to another."""
+    program = tenon.load(stored, threads=1)
+    program.initialize_zeros()
+    program.run(*batch(0))
+    running = threading.Thread(target=program.step, args=(200_000,))
+    running.start()
+    refusals = 0
+    while running.is_alive() and not refusals:
+        try:
+            program.tensors["seen"].write(np.int32(0))
+        except tenon.BusyError as error:
+            assert "another thread is using the program" in str(error)
+            refusals += 1
+    running.join()
+    assert refusals
+    program.step()
+
+
+LARGE = """func.func @main(%x: tensor<1024x65536xf32>) -> tensor<1024x65536xf32> {
+  %y = stablehlo.add %x, %x : tensor<1024x65536xf32>
+  return %y : tensor<1024x65536xf32>
+}
+"""
+LOADS = """
+import resource, sys, tenon
+tenon.native.library()
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20), -1))
+try:
+    tenon.load(sys.argv[1])
+except tenon.OutOfMemoryError as error:
+    print(error)
+"""
+
+
+def test_short_memory_and_prefault(stored: Path, tmp_path: Path) -> None:
+    """Memory that is not there is an exception of loading, with the numbers of bytes; prefault changes no result."""
+    (tmp_path / "large.mlir").write_text(LARGE)
+    tenon.compile_file(tmp_path / "large.mlir", tmp_path / "large.tenon")
+    process = subprocess.run(
+        [sys.executable, "-c", LOADS, tmp_path / "large.tenon"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+    )
+    assert "the program needs 512.00 MiB (536870912 bytes) of memory" in process.stdout, process
+    assert "are available under the limit of address space (ulimit -v)" in process.stdout
+    early, late = tenon.load(stored, prefault=True), tenon.load(stored)
+    for program in (early, late):
+        program.initialize_zeros()
+    np.testing.assert_array_equal(early.run(*batch(0))["1"], late.run(*batch(0))["1"])
+
+
+def test_library_of_another_version(tmp_path: Path) -> None:
+    """A library that has other structs and functions is refused when it is loaded, with both versions."""
+    assert tenon.__version__ == tenon.native.VERSION == version_in(ROOT / "python" / "pyproject.toml")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "other.c").write_text('const char *tenon_version(void) { return "0.1.0"; }\n')
+    library = tmp_path / "lib" / "libtenon-runtime.so"
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "other.c", "-o", library], check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", "import tenon; tenon.load('x.tenon')"], capture_output=True, text=True, check=False,
+        env={**os.environ, "TENON_BUILD": str(tmp_path), "PYTHONPATH": str(ROOT / "python")},
+    )  # fmt: skip
+    assert "MachineError" in process.stderr and f"'{library}' is version 0.1.0 of the runtime library" in process.stderr
+    assert f"the Python package is version {tenon.__version__}" in process.stderr
+
+
+def version_in(project: Path) -> str:
+    """The version that a pyproject.toml gives."""
+    return tomllib.loads(project.read_text())["project"]["version"]
+
+
 def test_installs_with_pip(tmp_path: Path, stored: Path) -> None:
     """pip puts the package into an empty virtual environment, where it runs without the checkout."""
     environment = tmp_path / "venv"
@@ -378,21 +565,20 @@ def test_installs_with_pip(tmp_path: Path, stored: Path) -> None:
          *(["--no-build-isolation"] if offline else []), ROOT / "python"],
         check=True, env={**os.environ, "PYTHONPATH": packages},
     )  # fmt: skip
-    script = f"import tenon; p = tenon.load({str(stored)!r}); p.run(); print(tenon.__file__, tenon.native.tool())"
+    script = (
+        f"import tenon; p = tenon.load({str(stored)!r}); p.initialize_zeros()\n"
+        "p.run(**{name: t.array for name, t in p.batch.items()})\n"
+        "print(tenon.__file__, tenon.native.tool())"
+    )
     clean = {name: value for name, value in os.environ.items() if name != "TENON_BUILD"}
     clean["PYTHONPATH"] = packages
-    process = subprocess.run(
-        [python, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=clean, check=True
-    )
+    process = subprocess.run([python, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=clean, check=True)
     for path in process.stdout.split():
         assert path.startswith(str(environment))
     tool = process.stdout.split()[1]
     assert subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout.startswith("tenon ")
     (tmp_path / "two.mlir").write_text(
-        "func.func @main() -> tensor<f32> {\n"
-        "  %r = stablehlo.constant dense<2.0> : tensor<f32>\n"
-        "  return %r : tensor<f32>\n"
-        "}\n"
+        "func.func @main() -> tensor<f32> {\n  %r = stablehlo.constant dense<2.0> : tensor<f32>\n  return %r : tensor<f32>\n}\n"
     )
     script = "from tenon import compiler; compiler.compile_file('two.mlir', 'two.tenon')"
     subprocess.run([python, "-c", script], cwd=tmp_path, env=clean, check=True)
