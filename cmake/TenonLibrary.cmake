@@ -5,17 +5,23 @@
 #   tenon_tablegen(TargetIncGen Folder/File.td -gen-op-decls File.h.inc ...)
 #
 # MLIR marks code that includes LLVM or MLIR headers: such code is compiled
-# without exceptions and with the shared precompiled header.
+# without exceptions. All code shares precompiled headers, one each for code with
+# MLIR, code without, and tests without; TENON_NO_PCH builds without them.
 
 include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
 
+function(tenon_precompile target header)
+  # -fPIC also for executables, or they could not share the precompiled headers.
+  target_compile_options(${target} PRIVATE -fPIC)
+  if(NOT "${target}" STREQUAL "${header}" AND NOT TENON_NO_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${header})
+  endif()
+endfunction()
+
 function(tenon_use_mlir target)
   target_include_directories(${target} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-  # -fPIC also for executables, or they could not share the precompiled header.
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> -fPIC)
-  if(NOT target STREQUAL "TenonPrecompiledHeader" AND NOT TENON_NO_PCH)
-    target_precompile_headers(${target} REUSE_FROM TenonPrecompiledHeader)
-  endif()
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+  tenon_precompile(${target} TenonPrecompiledHeader)
 endfunction()
 
 function(tenon_add_library name)
@@ -28,6 +34,8 @@ function(tenon_add_library name)
   if(ARG_MLIR)
     tenon_use_mlir(${name})
     target_link_libraries(${name} PUBLIC MLIR LLVM)
+  else()
+    tenon_precompile(${name} TenonStandardHeaders)
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
@@ -37,6 +45,8 @@ function(tenon_add_tool name)
   add_executable(${name} ${ARG_SOURCES})
   if(ARG_MLIR)
     tenon_use_mlir(${name})
+  else()
+    tenon_precompile(${name} TenonStandardHeaders)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   if(ARG_MLIR)

@@ -1,1 +1,1 @@
-// Compiles the precompiled header; holds no code of its own.
+// Compiles a precompiled header; holds no code of its own.

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StandardHeaders.h"
+
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
@@ -33,7 +35,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
