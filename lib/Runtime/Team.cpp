@@ -12,6 +12,13 @@
 #include <sched.h>
 #include <vector>
 
+#ifndef __has_feature
+#define __has_feature(feature) 0 // a word of clang's
+#endif
+#if __has_feature(thread_sanitizer)
+#include <sanitizer/tsan_interface.h>
+#endif
+
 // libgomp's interface to compiled code: declared here because clang's -fopenmp
 // would bring a second pool of threads with its own library.
 extern "C" void GOMP_parallel(void (*work)(void *), void *data,
@@ -38,21 +45,40 @@ namespace {
 struct Region {
   TeamWork work;
   void *context;
+  char end = 0; // only its address is used
 };
 } // namespace
 
+// libgomp is not compiled with the thread sanitizer, which therefore does not
+// see that a region begins after what its caller did and ends before what its
+// caller does next. These two say so; all else it sees by itself.
+static void happensBefore([[maybe_unused]] void *moment) {
+#if __has_feature(thread_sanitizer)
+  __tsan_release(moment);
+#endif
+}
+static void happensAfter([[maybe_unused]] void *moment) {
+#if __has_feature(thread_sanitizer)
+  __tsan_acquire(moment);
+#endif
+}
+
 static void enterRegion(void *data) {
+  happensAfter(data);
   auto *region = static_cast<Region *>(data);
   // In a region of one thread a library would see no region and start threads
   // of its own; the setting ends with the region.
   omp_set_num_threads(1);
   region->work(region->context, unsigned(omp_get_thread_num()),
                unsigned(omp_get_num_threads()));
+  happensBefore(&region->end);
 }
 
 void tenon::runtime::runTeam(unsigned threads, TeamWork work, void *context) {
   Region region{work, context};
+  happensBefore(&region);
   GOMP_parallel(enterRegion, &region, threads, 0);
+  happensAfter(&region.end);
 }
 
 static void *waitForStart(void *mutex) {
