@@ -17,7 +17,3 @@ config.test_exec_root = os.path.join(config.tenon_build, "test")  # noqa: F821
 
 path = [config.tenon_tools, config.llvm_tools, config.environment["PATH"]]  # noqa: F821
 config.environment["PATH"] = os.pathsep.join(path)  # noqa: F821
-
-# `// REQUIRES: tenon-opt` and the like: the tools that have been built.
-for tool in os.listdir(config.tenon_tools):  # noqa: F821
-    config.available_features.add(tool)  # noqa: F821

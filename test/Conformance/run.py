@@ -49,6 +49,8 @@ def run_tool(build: Path, tool: str, *arguments: object) -> tuple[int, str]:
 def compare(program: programs.Program, text: str, found: Path, expected: Path) -> str:
     """What separates the results in two files; empty if they agree."""
     results, references = load_file(found), load_file(expected)
+    if extra := sorted(results.keys() - references.keys()):
+        return f"{', '.join(extra)} is too many"
     work = agreement.work_of(text)
     terms = functools.cache(functools.partial(programs.sum_terms, program))
     for name, reference in sorted(references.items()):

@@ -1,4 +1,3 @@
-// REQUIRES: tenon
 // RUN: tenon compile %s --machine=%S/Inputs/machine.json -o %t.tenon
 // RUN: tenon bench %t.tenon --machine=%S/Inputs/machine.json --steps=3 | FileCheck %s
 

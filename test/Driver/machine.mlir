@@ -1,4 +1,3 @@
-// REQUIRES: tenon
 // RUN: tenon compile %s --cpu=x86-64-v3 --compile-to=simplify | FileCheck %s --check-prefix=FLOPS
 // RUN: tenon compile %s --machine=%S/Inputs/machine.json --compile-to=group --report=%t.json | FileCheck %s --check-prefix=PIECES
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json

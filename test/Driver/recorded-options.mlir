@@ -1,4 +1,3 @@
-// REQUIRES: tenon
 // The text between stages says what the rest of the compilation depends on.
 // RUN: tenon compile %s --cpu=x86-64-v3 --compile-to=group -o %t.v3.mlir
 // RUN: FileCheck %s --check-prefix=TEXT < %t.v3.mlir

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
-import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import BUILD, Outcome, Step, Steps, refused, run, succeed
+from conftest import BUILD, SECONDS, Outcome, Step, Steps, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 
 PAGE = 4096
@@ -221,23 +222,41 @@ def test_metrics_on_full_device(small: Step) -> None:
 
 
 def test_kill_while_saving(small: Step, tmp_path: Path) -> None:
-    """A run that is killed leaves the old file or the whole new one."""
-    path = tmp_path / "state.safetensors"
-    succeed("run", small.compiled, "--inputs", small.inputs, "--save", path)
-    whole = path.read_bytes()
-    for milliseconds in (20, 40, 60, 80, 120):
-        shutil.copy(path, tmp_path / "before")
-        process = subprocess.Popen(
-            [BUILD / "bin" / "tenon", "run", small.compiled, "--inputs", small.inputs, "--steps=2", "--save", path],
-            stdout=subprocess.DEVNULL,
-        )
-        try:
-            process.wait(milliseconds / 1000)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        assert len(path.read_bytes()) == len(whole)
-        load_file(path)
+    """Killed at any write, before the file is durable, before it gets its name and after: the old file or the whole new one."""
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    path = folder / "state.safetensors"
+
+    def save(steps: int, kill_at: int) -> subprocess.CompletedProcess[str]:
+        command = [BUILD / "bin" / "tenon", "run", small.compiled, "--inputs", small.inputs, f"--steps={steps}", "--save", path]
+        preloaded = {
+            "LD_PRELOAD": str(BUILD / "lib/TenonKillWhileWriting.so"),
+            "TENON_KILL_FOLDER": str(folder),
+            "TENON_KILL_AT": str(kill_at),
+        }
+        return subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, **preloaded}, timeout=SECONDS)
+
+    assert save(1, kill_at=0).returncode == 0
+    old = path.read_bytes()
+    killed: list[str] = []
+    for kill_at in range(1, 1000):
+        path.write_bytes(old)
+        process = save(2, kill_at)
+        if process.returncode == 0:
+            break
+        said = re.search(r"^killed at (\w+)$", process.stderr, re.MULTILINE)
+        assert said and process.returncode == -signal.SIGKILL, process
+        found = path.read_bytes()
+        if "rename" in killed:
+            assert len(found) == len(old) and found != old
+            load_file(path)
+        else:
+            assert found == old, (kill_at, said[1])
+        killed.append(said[1])
+    # What was shown was shown of a save: all its calls were reached, and the last run made it whole.
+    assert killed.count("write") > 2 and killed.count("rename") == 1
+    assert "fsync" in killed[: killed.index("rename")] and "write" not in killed[killed.index("rename") :]
+    assert path.read_bytes() == found != old
 
 
 def test_values_are_not_evaluated(loop: Step, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Where the module has another name than the package.
 MODULES = {"scikit-learn": "sklearn"}
 # What people run; where the repository says so.
-COMMANDS = {"ruff": "docs/Contributing.md", "pytest": "test/run.py"}
+COMMANDS = {"ruff": "docs/Contributing.md", "pytest": "test/CMakeLists.txt", "pytest-xdist": "test/CMakeLists.txt"}
 
 
 def requirements() -> list[str]:

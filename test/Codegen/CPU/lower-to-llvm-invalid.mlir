@@ -1,4 +1,3 @@
-// REQUIRES: tenon-opt
 // RUN: tenon-opt --codegen-lower-to-llvm --split-input-file --verify-diagnostics %s
 // RUN: not tenon-opt --codegen-lower-to-llvm=cpu=pentium %s 2>&1 | FileCheck %s
 // CHECK: unknown feature set 'pentium', expected x86-64-v3

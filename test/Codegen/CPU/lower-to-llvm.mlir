@@ -1,4 +1,3 @@
-// REQUIRES: tenon-opt
 // RUN: tenon-opt --codegen-lower-to-llvm %s | FileCheck %s
 // RUN: tenon-opt --codegen-lower-to-llvm=cpu=x86-64-v4+avx512bf16 %s | FileCheck %s --check-prefix=BF16
 

@@ -173,4 +173,7 @@ TEST(AtomicFile, AKillKeepsTheOldFile) {
     EXPECT_TRUE(now == "old" || now == std::string(4 << 20, '\1'))
         << now.size();
   }
+  // What a kill between the first write and the rename leaves behind shows that
+  // there were such kills.
+  EXPECT_GT(folder.entries(), 1u);
 }

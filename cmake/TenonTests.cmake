@@ -1,0 +1,47 @@
+# One way to register a test. `ctest` runs what is registered here and nothing
+# else exists: test/run.py is ctest with the names of all suites and a count.
+#
+#   tenon_add_test(Name KIND gtest|lit|pytest|program COMMAND ...
+#                  [COST seconds] [PROCESSORS 2] [ALONE])
+#   tenon_add_unit_tests(TenonXTests [MLIR] SOURCES a.cpp ... [LINK TenonX ...])
+#
+# KIND says how test/run.py counts; a program is one test that passes with exit
+# code 0. COST starts long suites first, PROCESSORS 2 is for what keeps two
+# threads busy, ALONE for what measures time.
+
+set(TENON_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH
+    "Python with the packages of python/requirements.txt")
+
+function(tenon_add_test name)
+  cmake_parse_arguments(ARG "ALONE" "KIND;COST;PROCESSORS" "COMMAND" ${ARGN})
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${ARG_KIND} TIMEOUT 3600 ENVIRONMENT TENON_BUILD=${CMAKE_BINARY_DIR})
+  if(ARG_COST)
+    set_tests_properties(${name} PROPERTIES COST ${ARG_COST})
+  endif()
+  if(ARG_PROCESSORS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_PROCESSORS})
+  endif()
+  if(ARG_ALONE)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
+  endif()
+endfunction()
+
+# Without MLIR; a program may be registered several times with other arguments.
+function(tenon_add_unit_test_program name)
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;LINK" ${ARGN})
+  if(ARG_MLIR)
+    tenon_add_tool(${name} MLIR SOURCES ${ARG_SOURCES} LINK ${ARG_LINK} GTest::gtest)
+  else()
+    add_executable(${name} ${ARG_SOURCES})
+    tenon_precompile(${name} TenonTestHeaders)
+    target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest)
+  endif()
+endfunction()
+
+function(tenon_add_unit_tests name)
+  tenon_add_unit_test_program(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE GTest::gtest_main)
+  tenon_add_test(${name} KIND gtest COMMAND ${name})
+endfunction()
