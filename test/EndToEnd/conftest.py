@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import gzip
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +86,10 @@ class Step:
         succeed("run", program or self.compiled, "--inputs", self.inputs, "--steps", steps, "--outputs", path, *options)
         return load_file(path)
 
+    def expected_losses(self, steps: int = 5) -> list[float]:
+        """The losses that JAX gets."""
+        return compare.replay64.run(self.text.read_text(), self.info, False, steps)[1]
+
     def losses(self, scratch: Path, *options: object, steps: int = 5) -> list[float]:
         """The losses of some steps."""
         path = scratch / "metrics.csv"
@@ -90,8 +97,24 @@ class Step:
         return [float(line.split(",")[-1]) for line in path.read_text().splitlines()[1:]]
 
 
+@contextlib.contextmanager
+def one_at_a_time(name: Path) -> Iterator[None]:
+    """Keeps other processes that run tests out, as long as the block runs."""
+    with name.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def shared_folder(factory: pytest.TempPathFactory, name: str) -> Path:
+    """A folder that all processes of a test run see."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 class Steps:
-    """Exports steps and compiles them when they are first asked for."""
+    """Exports steps and compiles them when they are first asked for, once for all processes that share the folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -99,9 +122,13 @@ class Steps:
 
     def export(self, *names: str, small: bool = True, batch: int | None = None) -> None:
         """Writes texts with one run of the generator, which takes seconds to start."""
-        options = [*(["--small"] if small else []), *([f"--batch={batch}"] if batch else [])]
-        command = [sys.executable, str(HERE / "models" / "generate.py"), *names, *options, "--out", str(self.folder)]
-        subprocess.run(command, check=True, capture_output=True)
+        options = ["--no-run", *(["--small"] if small else []), *([f"--batch={batch}"] if batch else [])]
+        with one_at_a_time(self.folder / f"{names[0]}.export.lock"):
+            # The description of a step is written last.
+            missing = [name for name in names if not (self.folder / f"{name}.json").exists()]
+            command = [sys.executable, str(HERE / "models" / "generate.py"), *missing, *options, "--out", str(self.folder)]
+            if missing:
+                subprocess.run(command, check=True, capture_output=True)
 
     def __getitem__(self, name: str) -> Step:
         """A step by the generator's name."""
@@ -110,11 +137,9 @@ class Steps:
         return self.steps[name]
 
     def _make(self, name: str) -> Step:
-        if not (self.folder / f"{name}.mlir").exists():
+        if not (self.folder / f"{name}.json").exists():
             self.export(name)
         located = self.folder / f"{name}.loc.mlir"
-        if not located.exists():
-            located.write_bytes(gzip.decompress((self.folder / f"{name}.loc.mlir.gz").read_bytes()))
         info = json.loads((self.folder / f"{name}.json").read_text())
         step = Step(
             name,
@@ -124,16 +149,20 @@ class Steps:
             self.folder / f"{name}.inputs.safetensors",
             info,
         )
-        save_file(compare.start_values(info), step.inputs)
-        if not compare.needs_locations(info):
-            succeed("compile", step.text, "-o", step.compiled)
+        with one_at_a_time(self.folder / f"{name}.lock"):
+            if not located.exists():
+                located.write_bytes(gzip.decompress((self.folder / f"{name}.loc.mlir.gz").read_bytes()))
+            if not step.compiled.exists():
+                save_file(compare.start_values(info), step.inputs)
+                # Where leaves were dropped, names must tell the succession.
+                succeed("compile", located if compare.needs_locations(info) else step.text, "-o", step.compiled)
         return step
 
 
 @pytest.fixture(scope="session")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Steps:
     """Small training steps: a plain network, one with a loop, one with leaves that it does not read."""
-    result = Steps(tmp_path_factory.mktemp("steps"))
+    result = Steps(shared_folder(tmp_path_factory, "steps"))
     result.export("01_mlp", "04_chargpt", "14_while_fori", "18_unread_leaves")
     return result
 
@@ -141,15 +170,24 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Steps:
 @pytest.fixture(scope="session")
 def models(steps: Steps) -> Steps:
     """Every step, at sizes a test can afford."""
+
     # With two images the last statistics of the residual network are over two numbers, whose variance by the
     # difference of two squares has no digit in common with the exact one.
-    steps.export("03_resnet18", batch=8)
-    steps.export(*(name for name in NAMES if not (steps.folder / f"{name}.mlir").exists()))
+    def export_resnet() -> None:
+        steps.export("03_resnet18", batch=8)
+
+    def export_others(number: int) -> Callable[[], None]:
+        return lambda: steps.export(*[name for name in NAMES if name != "03_resnet18"][number::2])
+
+    # Processes that run tests side by side start with different ones.
+    parts = [export_others(0), export_others(1), export_resnet]
+    for part in parts if os.environ.get("PYTEST_XDIST_WORKER") != "gw1" else reversed(parts):
+        part()
     return steps
 
 
 def differing(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> list[str]:
     """The names of tensors whose bits differ, in order of their numbers."""
-    assert a.keys() == b.keys()
+    assert a and a.keys() == b.keys()
     names = sorted(a, key=lambda name: int(name.removeprefix("result")))
     return [name for name in names if a[name].tobytes() != b[name].tobytes()]

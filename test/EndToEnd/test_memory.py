@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import random_steps
 import resident
-from conftest import BUILD, NAMES, SECONDS, Step, Steps, differing, succeed
+from conftest import BUILD, NAMES, SECONDS, Steps, differing, succeed
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -60,18 +60,10 @@ def high_water(*command: object) -> int:
     return int(measured.stdout.splitlines()[-1]) << 10
 
 
-def compiled(step: Step) -> Path:
-    """The program of a step; where leaves were dropped, names must tell the succession."""
-    if not step.compiled.exists():
-        succeed("compile", step.located, "-o", step.compiled)
-    return step.compiled
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_operations_touch_what_they_name(models: Steps, name: str, tmp_path: Path) -> None:
     """Every operation alone in poisoned memory gives the same bits and spoils no other byte."""
     step = models[name]
-    compiled(step)
     plain, checked = step.outputs(tmp_path, steps=2), step.outputs(tmp_path, "--check-memory", steps=2)
     assert not differing(plain, checked)
 
@@ -81,7 +73,7 @@ def test_steps_do_not_allocate(models: Steps, name: str) -> None:
     """No step of a program allocates; what libraries allocate is bookkeeping and does not grow with the data."""
     counter, test = BUILD / "lib/TenonAllocationCounter.so", BUILD / "bin/TenonAllocationTest"
     environment = {**os.environ, "LD_PRELOAD": str(counter)}
-    run = subprocess.run([test, compiled(models[name])], env=environment, capture_output=True, text=True, timeout=SECONDS)
+    run = subprocess.run([test, models[name].compiled], env=environment, capture_output=True, text=True, timeout=SECONDS)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -173,7 +165,7 @@ def test_tool_holds_state_once(large: Large, option: str, tmp_path: Path) -> Non
 def test_tool_stays_small(models: Steps, name: str) -> None:
     """What a step's kernels and library calls need beside the planned memory stays within the allowance, also in bench."""
     step, tool = models[name], BUILD / "bin/tenon"
-    program = compiled(step)
+    program = step.compiled
     planned = segment_bytes(program)
     used = high_water(tool, "run", program, "--inputs", step.inputs, "--steps=2")
     assert used <= planned + ALLOWANCE, (used, planned)

@@ -43,7 +43,7 @@ def test_unread_leaves_are_asked_for(unread: Step, tmp_path: Path) -> None:
 def test_unread_leaves_train_with_locations(unread: Step, tmp_path: Path) -> None:
     """Names tell the succession, and training is right."""
     succeed("compile", unread.located, "-o", tmp_path / "x.tenon")
-    np.testing.assert_allclose(losses(unread, tmp_path / "x.tenon", tmp_path), unread.info["run"]["losses"], 1e-5)
+    np.testing.assert_allclose(losses(unread, tmp_path / "x.tenon", tmp_path), unread.expected_losses(), 1e-5)
 
 
 def test_unread_leaves_train_with_roles(unread: Step, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_unread_leaves_train_with_roles(unread: Step, tmp_path: Path) -> None:
     (tmp_path / "roles.json").write_text(json.dumps(roles))
     succeed("compile", unread.text, "-o", tmp_path / "x.tenon", "--roles", tmp_path / "roles.json")
     with_roles = losses(unread, tmp_path / "x.tenon", tmp_path)
-    np.testing.assert_allclose(with_roles, unread.info["run"]["losses"], 1e-5)
+    np.testing.assert_allclose(with_roles, unread.expected_losses(), 1e-5)
     succeed("compile", unread.located, "-o", tmp_path / "y.tenon")
     assert losses(unread, tmp_path / "y.tenon", tmp_path) == with_roles
 
@@ -65,7 +65,7 @@ def test_wrong_succession_would_be_seen(unread: Step, tmp_path: Path) -> None:
     (tmp_path / "roles.json").write_text(json.dumps(roles))
     succeed("compile", unread.text, "-o", tmp_path / "x.tenon", "--roles", tmp_path / "roles.json")
     wrong = losses(unread, tmp_path / "x.tenon", tmp_path)
-    assert not np.allclose(wrong, unread.info["run"]["losses"], 1e-5)
+    assert not np.allclose(wrong, unread.expected_losses(), 1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,6 @@ def test_shardings_are_ignored_with_a_remark(sharded: Steps, tmp_path: Path) -> 
     assert "remark: shardings ignored: a program for 8 devices is compiled for one" in outcome.errors
     assert "shardings" in [remark["name"] for remark in json.loads((tmp_path / "report.json").read_text())["remarks"]]
     ours, theirs = many.losses(tmp_path), one.losses(tmp_path)
-    np.testing.assert_allclose(theirs, one.info["run"]["losses"], 1e-4)
-    np.testing.assert_allclose(ours, one.info["run"]["losses"], 1e-4)
+    np.testing.assert_allclose(theirs, one.expected_losses(), 1e-4)
+    np.testing.assert_allclose(ours, one.expected_losses(), 1e-4)
     np.testing.assert_allclose(ours, theirs, 1e-5)

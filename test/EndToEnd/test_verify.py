@@ -12,10 +12,7 @@ from conftest import NAMES, Steps, refused, succeed
 @pytest.mark.parametrize("name", NAMES)
 def test_plans_are_true(models: Steps, name: str) -> None:
     """The checkers accept what the compiler writes: loops, branches, shared and donated buffers."""
-    step = models[name]
-    if not step.compiled.exists():
-        succeed("compile", step.located, "-o", step.compiled)
-    claims = succeed("verify", step.compiled)
+    claims = succeed("verify", models[name].compiled)
     assert "instructions read what the plan says" in claims
     assert "buffers do not overlap" in claims
 
