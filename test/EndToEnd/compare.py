@@ -32,7 +32,7 @@ sys.path.insert(0, str(HERE / "models"))
 
 import exportlib  # noqa: E402
 import numpy as np  # noqa: E402
-import replay64  # noqa: E402
+import replays  # noqa: E402
 from safetensors.numpy import load_file, save_file  # noqa: E402
 
 STEPS = 5
@@ -188,8 +188,8 @@ def compare(
         source = source_of(folder, name, info)
         result.losses, outputs = run_tenon(build, source, info, Path(scratch), steps, how, options)
     text = model_text(folder, name)
-    truth, _ = replay64.run(replay64.widened(text), info, True, steps)
-    jax_state, result.expected = replay64.run(text, info, False, steps)
+    truth, _ = replays.replayed(text, info, True, steps)
+    jax_state, result.expected = replays.replayed(text, info, False, steps)
     result.first_loss = result.losses[0]
     result.first_error = abs(result.losses[0] - result.expected[0]) / max(abs(result.expected[0]), 1e-30)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import gzip
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +18,8 @@ sys.path.insert(0, str(HERE / "models"))
 import compare
 import numpy as np
 import pytest
+import replays
+from replays import one_at_a_time
 from safetensors.numpy import load_file, save_file
 
 BUILD = Path(os.environ.get("TENON_BUILD", compare.ROOT / "build/dev")).resolve()
@@ -88,21 +88,13 @@ class Step:
 
     def expected_losses(self, steps: int = 5) -> list[float]:
         """The losses that JAX gets."""
-        return compare.replay64.run(self.text.read_text(), self.info, False, steps)[1]
+        return replays.replayed(self.text.read_text(), self.info, False, steps)[1]
 
     def losses(self, scratch: Path, *options: object, steps: int = 5) -> list[float]:
         """The losses of some steps."""
         path = scratch / "metrics.csv"
         succeed("run", self.compiled, "--inputs", self.inputs, "--steps", steps, "--metrics", path, *options)
         return [float(line.split(",")[-1]) for line in path.read_text().splitlines()[1:]]
-
-
-@contextlib.contextmanager
-def one_at_a_time(name: Path) -> Iterator[None]:
-    """Keeps other processes that run tests out, as long as the block runs."""
-    with name.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def shared_folder(factory: pytest.TempPathFactory, name: str) -> Path:
@@ -157,6 +149,12 @@ class Steps:
                 # Where leaves were dropped, names must tell the succession.
                 succeed("compile", located if compare.needs_locations(info) else step.text, "-o", step.compiled)
         return step
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_replays(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What XLA gives for a step is computed once per run of the tests."""
+    replays.folder = shared_folder(tmp_path_factory, "replays")
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from typing import Any
 
 import compare
 import numpy as np
-import replay64
+import replays
 import xla
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
@@ -41,7 +41,7 @@ class Truth:
 
 def truth(text: str, info: dict) -> Truth:
     """Runs five steps in float64."""
-    values, _ = replay64.run(replay64.widened(text), info, True, xla.STEPS)
+    values, _ = replays.replayed(text, info, True, xla.STEPS)
     return Truth([leaf["path"] for leaf in info["args"] if leaf["donated"]], values)
 
 
