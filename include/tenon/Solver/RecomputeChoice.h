@@ -244,7 +244,12 @@ struct RecomputeProblem {
     int32_t backward = 0;
     /// An output of `forward`.
     int32_t residual = 0;
+    /// The ways to run it that a plan may choose from.
     std::vector<Row> rows;
+    /// What is known of every way to run it, listed or not: each needs at least
+    /// the five figures of one of these. Bounds use them, so that they hold for
+    /// ways that are not listed; none: the rows are all the ways there are.
+    std::vector<Row> floors;
 
     /// Of the cheapest row.
     int64_t leastCost() const {
@@ -300,6 +305,11 @@ struct RecomputeProblem {
     return nodes[node].pinned ||
            (nodes[node].collective && !mayRepeatCollectives);
   }
+  /// The problem that bounds are proved of: loops may run in any way, so the
+  /// floors are the rows. A loop with one row is a plain node.
+  RecomputeProblem inAnyWay() const;
+  /// With the listed ways to run loops alone, none of them with one row.
+  RecomputeProblem inListedWays() const;
   /// Plans list operations: nodes by their ids, then two per variant.
   int32_t saveOf(size_t variant) const {
     return static_cast<int32_t>(nodes.size() + 2 * variant);
@@ -332,9 +342,15 @@ struct RecomputeOptions {
   /// A first look: a short search, a long one only where that finds no plan and
   /// only until it finds one; of the bounds, only those of single cuts.
   bool quick = false;
-  /// What a quick solve found for the same problem and budget with otherwise
-  /// the same options: the work goes on from there.
+  /// Bounds are proved for this budget where it is larger than the plan's. It
+  /// becomes the solution's budget: what is proved of it holds for all plans
+  /// within it, however much less was asked of this one.
+  int64_t boundBudget = 0;
+  /// What an earlier solve found for the same problem: the work goes on from
+  /// its plan where that fits, and from its bounds where they are for the same
+  /// budget. With `isProved` these are as good as they get.
   const RecomputeSolution *known = nullptr;
+  bool isProved = false;
   /// A plan that costs this much is of no use: none is looked for once a bound
   /// says so.
   int64_t useless = std::numeric_limits<int64_t>::max();

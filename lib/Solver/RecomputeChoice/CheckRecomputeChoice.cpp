@@ -51,6 +51,11 @@ tenon::solver::checkRecompute(const RecomputeProblem &problem,
   case RecomputeStatus::Infeasible:
     if (!solution.order.empty())
       return std::string("an infeasible problem has no plan");
+    if (!problem.loops.empty()) {
+      const RecomputeProblem anyWay = problem.inAnyWay();
+      return judge::checkInfeasible(judge::Tables(anyWay), solution.budget,
+                                    solution.certificate);
+    }
     return judge::checkInfeasible(tables, solution.budget,
                                   solution.certificate);
   case RecomputeStatus::Undecided:
@@ -68,6 +73,8 @@ tenon::solver::checkRecompute(const RecomputeProblem &problem,
   };
   if (problem.loops.empty())
     return checkBounds(tables);
-  const RecomputeProblem fitting = withinBudget(tables, solution.budget);
+  const RecomputeProblem anyWay = problem.inAnyWay();
+  const RecomputeProblem fitting =
+      withinBudget(judge::Tables(anyWay), solution.budget);
   return checkBounds(judge::Tables(fitting));
 }

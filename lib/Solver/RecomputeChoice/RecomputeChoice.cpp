@@ -446,11 +446,30 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
     solution.message = *error;
     return solution;
   }
+  return solveValid(problem, budget, options);
+}
+
+RecomputeSolution tenon::solver::solveValid(const RecomputeProblem &problem,
+                                            int64_t budget,
+                                            const RecomputeOptions &options) {
   if (!problem.hasChoices())
     return solvePlain(problem, budget, options);
+  if (const RecomputeProblem listed = problem.inListedWays();
+      !listed.hasChoices())
+    if (const RecomputeProblem anyWay = problem.inAnyWay();
+        !anyWay.hasChoices()) {
+      RecomputeSolution solution =
+          solvePlain(listed, budget, options, /*onlyPlan=*/false, &anyWay);
+      if (solution.status == RecomputeStatus::Solved)
+        solution.rows.assign(problem.loops.size(), 0);
+      return solution;
+    }
   // A quick solve is as long as any there.
-  return options.known ? *options.known
-                       : solveWithChoices(problem, budget, options);
+  if (const RecomputeSolution *known = options.known;
+      known && known->budget == std::max(budget, options.boundBudget) &&
+      known->status == RecomputeStatus::Solved && known->peak <= budget)
+    return *known;
+  return solveWithChoices(problem, budget, options);
 }
 
 void tenon::solver::solveRecomputeFrontier(

@@ -17,6 +17,32 @@ using namespace tenon::solver;
 /// Sums of costs and bytes stay below this, so that no sum can overflow.
 static constexpr int64_t limit = int64_t(1) << 60;
 
+using Row = RecomputeProblem::Loop::Row;
+
+static constexpr int64_t Row::*figures[] = {
+    &Row::residualBytes, &Row::forwardPeak, &Row::backwardPeak,
+    &Row::forwardCost, &Row::backwardCost};
+
+/// What is wrong with the floors of a loop: the rows are ways to run it, so
+/// they keep to them, and running everything once costs what it does.
+static std::optional<std::string>
+validateFloors(const RecomputeProblem::Loop &loop) {
+  if (loop.floors.empty())
+    return std::nullopt;
+  auto keepsTo = [](const Row &row, const Row &floor) {
+    return std::ranges::all_of(
+        figures, [&](auto figure) { return row.*figure >= floor.*figure; });
+  };
+  for (const Row &row : loop.rows)
+    if (std::ranges::none_of(
+            loop.floors, [&](const Row &floor) { return keepsTo(row, floor); }))
+      return std::string(" has a row that is below each of its floors");
+  if (std::ranges::min(loop.floors, {}, &Row::cost).cost() != loop.leastCost())
+    return " has no floor that costs what its cheapest row does, " +
+           std::to_string(loop.leastCost());
+  return std::nullopt;
+}
+
 /// What is wrong with variants and loops. Adds what they may cost and need.
 static std::optional<std::string>
 validateChoices(const RecomputeProblem &problem, __int128 &cost,
@@ -54,15 +80,17 @@ validateChoices(const RecomputeProblem &problem, __int128 &cost,
              std::to_string(loop.backward) + " does not read";
     if (loop.rows.empty())
       return name + " has no row";
-    for (const RecomputeProblem::Loop::Row &row : loop.rows) {
-      for (int64_t number :
-           {row.residualBytes, row.forwardPeak, row.backwardPeak,
-            row.forwardCost, row.backwardCost})
-        if (number < 0)
+    for (const auto *list : {&loop.rows, &loop.floors})
+      for (const Row &row : *list) {
+        if (std::ranges::any_of(figures,
+                                [&](auto figure) { return row.*figure < 0; }))
           return name + " has a negative number in a row";
-      cost += __int128(row.forwardCost) + row.backwardCost;
-      bytes += __int128(row.residualBytes) + row.forwardPeak + row.backwardPeak;
-    }
+        cost += __int128(row.forwardCost) + row.backwardCost;
+        bytes +=
+            __int128(row.residualBytes) + row.forwardPeak + row.backwardPeak;
+      }
+    if (auto error = validateFloors(loop))
+      return name + *error;
   }
   for (size_t i = 0; i < problem.variants.size(); ++i) {
     const RecomputeProblem::Variant &variant = problem.variants[i];
@@ -242,7 +270,7 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
     if (version < 2)
       for (const char *field :
            {"collective", "may-repeat-collectives", "variant", "loop", "row",
-            "again", "late", "overwrite"})
+            "floor", "again", "late", "overwrite"})
         if (lines.word() == field)
           return lines.error("found '" + std::string(field) +
                              "', expected 'recompute-problem 2' for it");
@@ -343,15 +371,19 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
       problem.loops.push_back({static_cast<int32_t>(number[0]),
                                static_cast<int32_t>(number[1]),
                                static_cast<int32_t>(number[2]),
+                               {},
                                {}});
-    } else if (lines.keyword("row")) {
+    } else if (lines.word() == "row" || lines.word() == "floor") {
+      const std::string word = lines.word();
+      lines.skipWord();
       int64_t number[5];
       if (problem.loops.empty() || !readNumbers(lines, number, 0))
-        return lines.error("expected 'row RESIDUAL-BYTES FORWARD-PEAK "
-                           "BACKWARD-PEAK FORWARD-COST BACKWARD-COST' after a "
-                           "loop");
-      problem.loops.back().rows.push_back(
-          {number[0], number[1], number[2], number[3], number[4]});
+        return lines.error("expected '" + word +
+                           " RESIDUAL-BYTES FORWARD-PEAK BACKWARD-PEAK "
+                           "FORWARD-COST BACKWARD-COST' after a loop");
+      RecomputeProblem::Loop &loop = problem.loops.back();
+      (word == "row" ? loop.rows : loop.floors)
+          .push_back({number[0], number[1], number[2], number[3], number[4]});
     } else if (lines.keyword("edge")) {
       auto from = lines.integer(0, INT32_MAX);
       auto to = from ? lines.integer(0, count - 1) : std::nullopt;
@@ -445,9 +477,11 @@ tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
                      variant.loadCost, variant.transfer});
   for (const RecomputeProblem::Loop &loop : problem.loops) {
     line("loop", {loop.forward, loop.backward, loop.residual});
-    for (const RecomputeProblem::Loop::Row &row : loop.rows)
-      line("row", {row.residualBytes, row.forwardPeak, row.backwardPeak,
-                   row.forwardCost, row.backwardCost});
+    for (auto [field, list] :
+         {std::pair("row", &loop.rows), std::pair("floor", &loop.floors)})
+      for (const Row &row : *list)
+        line(field, {row.residualBytes, row.forwardPeak, row.backwardPeak,
+                     row.forwardCost, row.backwardCost});
   }
   return text;
 }

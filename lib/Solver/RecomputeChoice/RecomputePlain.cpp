@@ -146,10 +146,14 @@ RecomputeSolution tenon::solver::useless(RecomputeSolution solution) {
 RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
                                             int64_t budget,
                                             const RecomputeOptions &options,
-                                            bool onlyPlan) {
+                                            bool onlyPlan,
+                                            const RecomputeProblem *anyWay) {
   RecomputeSolution solution;
-  solution.budget = budget;
+  const int64_t boundBudget = std::max(budget, options.boundBudget);
+  solution.budget = boundBudget;
   RecomputeSolver solver(problem, options);
+  std::optional<RecomputeSolver> apart;
+  RecomputeSolver &prover = anyWay ? apart.emplace(*anyWay, options) : solver;
   solution.bound = solution.anyOrderBound = solver.graph.baseCost;
   const bool isTight = solver.everything.peak > budget;
   // A plan of a short search says how much more the bounds can gain. Where a
@@ -158,21 +162,30 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   const int64_t moves = effectiveMoves(solver.graph, options);
   std::optional<Plan> plan;
   bool isHard = false;
-  if (options.known)
-    plan = planOf(solver.graph, options.known->order);
-  if (plan && plan->peak <= budget && plan->cost <= options.known->cost) {
-    solution.bound = options.known->bound;
-    solution.certificate = options.known->certificate;
-    solver.movesUsed = options.known->movesUsed;
+  const RecomputeSolution *known = options.known;
+  const bool isBounded = known && known->budget == boundBudget;
+  if (known)
+    plan = planOf(solver.graph, known->order);
+  if (isBounded) {
+    solution.bound = known->bound;
+    solution.certificate = known->certificate;
+    solution.anyOrderBound = known->anyOrderBound;
+    solution.anyOrderCertificate = known->anyOrderCertificate;
+  } else if (isTight) {
+    BoundChoice given = prover.bound(boundBudget, false);
+    solution.bound = given.bound;
+    solution.certificate = prover.certificate(given, false);
+  }
+  if (plan && plan->peak <= budget && plan->cost <= known->cost) {
+    solver.movesUsed = known->movesUsed;
   } else {
-    if (solver.provedInfeasible(budget, solution)) {
-      solution.status = RecomputeStatus::Infeasible;
-      return solution;
-    }
-    if (isTight) {
-      BoundChoice given = solver.bound(budget, false);
-      solution.bound = given.bound;
-      solution.certificate = solver.certificate(given, false);
+    plan.reset();
+    RecomputeSolution infeasible;
+    if (prover.provedInfeasible(budget, infeasible)) {
+      infeasible.budget = budget;
+      infeasible.bound = infeasible.anyOrderBound = solver.graph.baseCost;
+      infeasible.status = RecomputeStatus::Infeasible;
+      return infeasible;
     }
     if (solution.bound >= options.useless)
       return useless(std::move(solution));
@@ -193,15 +206,16 @@ RecomputeSolution tenon::solver::solvePlain(const RecomputeProblem &problem,
   auto nearEnough = [&](int64_t bound) {
     return nearEnoughTo(solver.graph, options, bound);
   };
-  if (plan && isTight && !options.quick && onlyPlan && !isHard) {
+  const bool isProved = onlyPlan || (isBounded && options.isProved);
+  if (plan && isTight && !options.quick && isProved && !isHard) {
     if (auto better = searchOn(solver, budget, nearEnough(solution.bound),
                                moves, options.seed, *plan, isHard))
       plan = std::move(better);
-  } else if (plan && isTight && !options.quick && !onlyPlan) {
+  } else if (plan && isTight && !options.quick && !isProved) {
     const int64_t movesBefore = solver.movesUsed;
     std::future<Proof> proof = std::async(
         options.parallel ? std::launch::async : std::launch::deferred, [&] {
-          Proof found = prove(problem, budget, options,
+          Proof found = prove(anyWay ? *anyWay : problem, boundBudget, options,
                               boundFor(solver.graph, options, plan->cost));
           // Then no other plan is needed, whatever the search finds.
           solver.isStopped = plan->cost <= nearEnough(found.given.bound);

@@ -111,10 +111,16 @@ int64_t effectiveMoves(const RecomputeGraph &graph,
 RecomputeSolution useless(RecomputeSolution solution);
 
 /// Solves a valid problem without variants and loops; only for its plan, the
-/// dearer bounds are left out.
+/// dearer bounds are left out. Bounds are those of `anyWay`, if it is given,
+/// whose nodes need no more.
 RecomputeSolution solvePlain(const RecomputeProblem &problem, int64_t budget,
                              const RecomputeOptions &options,
-                             bool onlyPlan = false);
+                             bool onlyPlan = false,
+                             const RecomputeProblem *anyWay = nullptr);
+
+/// Solves a valid problem.
+RecomputeSolution solveValid(const RecomputeProblem &problem, int64_t budget,
+                             const RecomputeOptions &options);
 
 /// Solves a valid problem with them: the bound comes from the relaxation, the
 /// plan from choices that the bound's price suggests.

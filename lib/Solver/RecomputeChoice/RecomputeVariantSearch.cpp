@@ -111,6 +111,8 @@ bool VariantSearch::attempt(const RecomputeChoices &choices, int64_t moves) {
   less.moves = moves;
   less.quick = false; // it is short already
   less.flows = options.flows / 8;
+  less.boundBudget = 0;
+  less.known = nullptr;
   RecomputeSolution found = solvePlain(fixed->problem, budget, less, true);
   best.movesUsed += found.movesUsed;
   if (found.status != RecomputeStatus::Solved)
@@ -228,18 +230,23 @@ RecomputeSolution
 tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
                                 const RecomputeOptions &options) {
   RecomputeSolution solution;
-  solution.budget = budget;
-  RecomputeSolver solver(problem, options);
-  solution.bound = solution.anyOrderBound = solver.graph.baseCost;
-  if (solver.provedInfeasible(budget, solution)) {
+  const int64_t boundBudget = std::max(budget, options.boundBudget);
+  solution.budget = boundBudget;
+  // What is proved is proved of all ways to run the loops.
+  const RecomputeProblem anyWay = problem.inAnyWay();
+  RecomputeSolver inAnyWay(anyWay, options);
+  solution.bound = solution.anyOrderBound = inAnyWay.graph.baseCost;
+  if (inAnyWay.provedInfeasible(budget, solution)) {
+    solution.budget = budget;
     solution.status = RecomputeStatus::Infeasible;
     return solution;
   }
-  // No plan can choose rows that do not fit, so bounds need not allow for them.
-  const RecomputeProblem fitting = withinBudget(problem, budget);
+  // No plan runs a loop in a way that does not fit, so bounds need not allow
+  // for it.
+  const RecomputeProblem fitting = withinBudget(anyWay, boundBudget);
   RecomputeSolver prover(fitting, options);
-  BoundChoice least = prover.bound(budget, false);
-  BoundChoice any = prover.bound(budget, true);
+  BoundChoice least = prover.bound(boundBudget, false);
+  BoundChoice any = prover.bound(boundBudget, true);
   solution.bound = least.bound;
   solution.certificate = prover.certificate(least, false);
   solution.anyOrderBound = any.bound;
@@ -247,6 +254,7 @@ tenon::solver::solveWithChoices(const RecomputeProblem &problem, int64_t budget,
   if (solution.bound >= options.useless)
     return useless(std::move(solution));
 
+  RecomputeSolver solver(problem, options);
   BoundChoice given = solver.bound(budget, false);
   std::vector<RecomputeChoices> suggestions =
       solver.suggestions(problem, given, budget);
@@ -300,7 +308,7 @@ void tenon::solver::frontierWithChoices(
     RecomputeOptions less = options;
     less.moves = moves;
     less.quick = false; // it is short already
-    return solveWithChoices(problem, budget, less);
+    return solveValid(problem, budget, less);
   };
   // With all memory the cheapest rows run, and nothing waits.
   constexpr int64_t unlimited = int64_t(1) << 62;
