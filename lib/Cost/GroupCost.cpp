@@ -8,6 +8,7 @@
 #include "tenon/Cost/GroupCost.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/LaunchParts.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -30,15 +31,27 @@ constexpr double libraryEfficiency = 0.9;
 /// Obvious loops, one element at a time, against vectors of sixteen.
 constexpr double fallbackSlowdown = 16;
 
-/// How many cores the group keeps busy.
-int64_t busyCores(step::GroupOp group, const KernelWork &work,
-                  const target::Target &target) {
+/// How many cores the group may keep busy; one that runs on a single core has
+/// nobody to wait for.
+int64_t partsOf(step::GroupOp group, const KernelWork &work,
+                const target::Target &target) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   if (!library)
-    return std::clamp<int64_t>(work.units, 1, target.cores);
+    return std::max<int64_t>(1, std::min(work.units, launchParts(group)));
   auto pieces = library.getAs<IntegerAttr>("pieces");
-  return pieces ? std::clamp<int64_t>(pieces.getInt(), 1, target.cores)
-                : target.cores;
+  return pieces ? std::max<int64_t>(1, pieces.getInt()) : target.cores;
+}
+
+/// Whether the group writes a slice into one of its operands and does nothing
+/// else: that is a copy of the slice.
+bool isUpdateInPlace(step::GroupOp group) {
+  auto results = group.getBody().front().getTerminator()->getOperands();
+  auto update =
+      results.size() == 1
+          ? results[0].getDefiningOp<stablehlo::DynamicUpdateSliceOp>()
+          : stablehlo::DynamicUpdateSliceOp();
+  return update && isa<BlockArgument>(update.getOperand()) &&
+         isa<BlockArgument>(update.getUpdate());
 }
 
 /// The type that the contraction of a library group multiplies in.
@@ -65,9 +78,11 @@ Cost cost::costOf(step::GroupOp group, const target::Target &target) {
                ? group.getInputs()[argument.getArgNumber()]
                : value;
   });
-  int64_t cores = busyCores(group, work, target);
+  const int64_t parts = partsOf(group, work, target);
+  const int64_t cores = std::min(parts, target.cores);
   const target::Rate &multiplyAdd = target.computeRate(multipliedType(group));
-  bool isFallback = group.getKind() == step::GroupKind::generic;
+  bool isFallback =
+      group.getKind() == step::GroupKind::generic && !isUpdateInPlace(group);
   double compute = work.flops / (multiplyAdd.of(cores, target.cores) *
                                  (isFallback ? 1 : libraryEfficiency)) +
                    arithmeticSeconds(work.operations, cores, target);
@@ -77,7 +92,7 @@ Cost cost::costOf(step::GroupOp group, const target::Target &target) {
       work.bytes / bandwidthOf(work.bytes, target).of(cores, target.cores);
   return {work.flops, work.operations, work.bytes,
           std::max(compute, memory) + target.overheads.launch +
-              target.overheads.barrier};
+              (parts > 1 ? target.overheads.barrier : 0)};
 }
 
 void cost::annotateTimes(Region &region, const target::Target &target) {

@@ -11,6 +11,7 @@
 #include "PlanRecord.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/LaunchParts.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
@@ -31,25 +32,6 @@ using namespace tenon;
 using namespace tenon::memory;
 
 namespace {
-
-/// Launches of fewer elements are not worth a second thread.
-constexpr int64_t elementsPerPart = 4096;
-constexpr int64_t maximalParts = 64;
-
-/// Whether a group only picks elements of its operand `input` or, if it
-/// overwrites it, only replaces some: its work is not that of the whole.
-bool touchesSome(step::GroupOp group, size_t input, bool overwrites) {
-  BlockArgument argument = group.getBody().getArgument(input);
-  return llvm::all_of(argument.getUses(), [&](OpOperand &use) {
-    if (use.getOperandNumber() != 0)
-      return false;
-    Operation *user = use.getOwner();
-    return isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp,
-               stablehlo::GatherOp>(user) ||
-           (overwrites &&
-            isa<stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>(user));
-  });
-}
 
 class ProgramWriter {
 public:
@@ -316,26 +298,13 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   }
   SmallVector<Value> arguments;
   SmallVector<PlanRecord::Id> reads, writes;
-  int64_t elements = 1;
-  auto touch = [&](Value value) {
-    elements = std::max(
-        elements, cast<RankedTensorType>(value.getType()).getNumElements());
-  };
-  SmallVector<bool> replacesSome(group.getNumOperands());
-  for (auto [index, operand] : llvm::enumerate(group.getInputs())) {
+  for (Value operand : group.getInputs()) {
     arguments.push_back(slice(operand));
     reads.push_back(record.valueOf(operand));
     writes.push_back(PlanRecord::none);
-    bool overwrites = llvm::is_contained(inPlace, int64_t(index));
-    bool some = touchesSome(group, index, overwrites);
-    replacesSome[index] = some && overwrites;
-    if (!some)
-      touch(operand);
   }
   for (auto [output, overwritten] :
        llvm::zip_equal(group.getOutputs(), inPlace)) {
-    if (overwritten < 0 || !replacesSome[overwritten])
-      touch(output);
     if (overwritten >= 0) {
       writes[overwritten] = record.valueOf(output);
       continue;
@@ -352,12 +321,10 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
     reads.push_back(PlanRecord::none);
     writes.push_back(record.scratchOf(group));
   }
-  int64_t parts =
-      std::clamp<int64_t>(elements / elementsPerPart, 1, maximalParts);
   auto launch = exec::LaunchOp::create(
       builder, group.getLoc(),
       FlatSymbolRefAttr::get(builder.getContext(), kernelFor(group, inPlace)),
-      arguments, builder.getI64IntegerAttr(parts));
+      arguments, builder.getI64IntegerAttr(launchParts(group, inPlace)));
   int64_t time = record.timeOf(group);
   record.describe(launch, group, time, time, reads, writes);
   return success();

@@ -2,7 +2,9 @@
 //
 // What a group costs on a Target, by a roofline: it takes as long as its
 // arithmetic or its memory traffic, whichever is longer, and what starting it
-// costs. Passes compare groups by it, the report sums it up.
+// costs. A group that is not worth cutting (Analysis/LaunchParts.h) runs on one
+// core, and none waits for another: most groups in a round of a loop are small.
+// Passes compare groups by it, the report sums it up.
 //
 // Worked example, a sum of two f32[4096,1024] on two cores that copy 40 GB/s:
 // 3 * 16.8 MB / 40 GB/s = 1.26 ms for the bytes, 4.2 M additions at 192 G/s =

@@ -29,7 +29,7 @@ target::Target machine() {
   target.overheads = {1e-7, 2e-7};
   return target;
 }
-constexpr double overhead = 3e-7;
+constexpr double launch = 1e-7, overhead = 3e-7; // without and with a barrier
 
 class GroupCosts : public testing::Test {
 protected:
@@ -94,7 +94,8 @@ TEST_F(GroupCosts, TheFallbackIsSlow) {
 }
 
 TEST_F(GroupCosts, AnUpdateInPlaceCostsItsPart) {
-  // 16 * 1,000 at 50 G/s, though the stack has a hundred times as many.
+  // A slice of 1,000 elements and its indices are read and written by one core
+  // at 50 GB/s, though the stack has a hundred times as many.
   StepCost step = predictStep(parse(R"(
     func.func @main(%x: tensor<100x1000xf32>, %y: tensor<1x1000xf32>, %i: tensor<i32>) -> tensor<100x1000xf32> {
       %r = step.group generic(%x, %y, %i) : (tensor<100x1000xf32>, tensor<1x1000xf32>, tensor<i32>) -> tensor<100x1000xf32> {
@@ -106,7 +107,15 @@ TEST_F(GroupCosts, AnUpdateInPlaceCostsItsPart) {
     })"),
                               machine());
   EXPECT_EQ(step.total.operations, 1000);
-  EXPECT_DOUBLE_EQ(step.total.seconds, 2.0 * 16 * 1000 / 100e9 + overhead);
+  EXPECT_EQ(step.total.bytes, 4000 + 4 + 4000);
+  EXPECT_DOUBLE_EQ(step.total.seconds, 8004 / 50e9 + launch);
+}
+
+TEST_F(GroupCosts, WhatIsNotWorthCuttingWaitsForNobody) {
+  // 3 * 8 KB on one core at 50 GB/s; twice as many elements are cut in two and
+  // wait for each other.
+  EXPECT_DOUBLE_EQ(sumOf(4096).total.seconds, 3 * 4 * 4096 / 50e9 + launch);
+  EXPECT_DOUBLE_EQ(sumOf(8192).total.seconds, 3 * 4 * 8192 / 100e9 + overhead);
 }
 
 /// A library group of f32 or bf16 [256,256] products cut into `pieces`.
@@ -138,7 +147,7 @@ TEST_F(GroupCosts, ProductsAreBoundByTheirType) {
 TEST_F(GroupCosts, OnePieceKeepsOneCoreBusy) {
   EXPECT_DOUBLE_EQ(
       predictStep(parse(product("f32", 1)), machine()).total.seconds,
-      2.0 * 256 * 256 * 256 / (0.9 * 50e9) + overhead);
+      2.0 * 256 * 256 * 256 / (0.9 * 50e9) + launch);
 }
 
 TEST_F(GroupCosts, AnEmbeddingReadsTheRowsItLooksUp) {
