@@ -160,6 +160,7 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
       note(loop, step::nanosecondsAttrName, row.nanoseconds);
     rows = rows.drop_front();
     loop->removeAttr(step::loopRowsAttrName);
+    loop->removeAttr(step::loopFloorsAttrName);
     if (!row.order.empty())
       applyPlan(loop.getBody().front(), row.order, row.rows);
   }

@@ -96,6 +96,20 @@ void memory::writeRecomputation(func::FuncOp main, RecomputeModel &model,
     model.apply(solution.order, solution.rows);
 }
 
+void memory::writeProof(ModuleOp planned,
+                        const solver::RecomputeSolution &solution) {
+  auto figures =
+      planned->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
+  Builder builder(planned.getContext());
+  NamedAttrList list(figures);
+  list.set("budget", builder.getI64IntegerAttr(solution.budget));
+  list.set("bound_nanoseconds", builder.getI64IntegerAttr(solution.bound));
+  list.set("solution",
+           builder.getStringAttr(solver::printRecomputeSolution(solution)));
+  planned->setAttr(step::recomputationAttrName,
+                   list.getDictionary(planned.getContext()));
+}
+
 namespace {
 struct ChooseRecomputation
     : public memory::impl::ChooseRecomputationPassBase<ChooseRecomputation> {

@@ -37,7 +37,19 @@ std::vector<LoopRow> memory::readLoopRows(Operation *loop) {
   return rows;
 }
 
-void memory::writeLoopRows(Operation *loop, ArrayRef<LoopRow> rows) {
+std::vector<LoopFloor> memory::readLoopFloors(Operation *loop) {
+  std::vector<LoopFloor> floors;
+  auto table = loop->getAttrOfType<ArrayAttr>(step::loopFloorsAttrName);
+  if (!table)
+    return floors;
+  for (auto entry : table.getAsRange<DictionaryAttr>())
+    floors.push_back({entry.getAs<IntegerAttr>("bytes").getInt(),
+                      entry.getAs<IntegerAttr>("nanoseconds").getInt()});
+  return floors;
+}
+
+void memory::writeLoopTable(Operation *loop, ArrayRef<LoopRow> rows,
+                            ArrayRef<LoopFloor> floors) {
   Builder builder(loop->getContext());
   SmallVector<Attribute> table;
   for (const LoopRow &row : rows)
@@ -49,6 +61,14 @@ void memory::writeLoopRows(Operation *loop, ArrayRef<LoopRow> rows) {
          builder.getNamedAttr("rows",
                               builder.getDenseI32ArrayAttr(row.rows))}));
   loop->setAttr(step::loopRowsAttrName, builder.getArrayAttr(table));
+  table.clear();
+  for (const LoopFloor &floor : floors)
+    table.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(floor.bytes)),
+         builder.getNamedAttr("nanoseconds",
+                              builder.getI64IntegerAttr(floor.nanoseconds))}));
+  if (!floors.empty())
+    loop->setAttr(step::loopFloorsAttrName, builder.getArrayAttr(table));
 }
 
 int64_t memory::nanosecondsOf(Operation *op) {

@@ -25,9 +25,18 @@ struct LoopRow {
   llvm::SmallVector<int32_t> order, rows;
 };
 
+/// What no way to run the body goes below in both figures at once: each needs
+/// at least these bytes and this time, or those of another floor.
+struct LoopFloor {
+  int64_t bytes = 0, nanoseconds = 0;
+};
+
 /// Rows of a loop, by falling bytes; empty without a table.
 std::vector<LoopRow> readLoopRows(mlir::Operation *loop);
-void writeLoopRows(mlir::Operation *loop, llvm::ArrayRef<LoopRow> rows);
+/// Empty if there are no other ways to run the body.
+std::vector<LoopFloor> readLoopFloors(mlir::Operation *loop);
+void writeLoopTable(mlir::Operation *loop, llvm::ArrayRef<LoopRow> rows,
+                    llvm::ArrayRef<LoopFloor> floors);
 
 /// Predicted time of an operation by step::nanosecondsAttrName, loops
 /// multiplied out where their trips are evident; at least 1.

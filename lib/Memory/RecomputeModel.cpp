@@ -315,7 +315,95 @@ RecomputeModel::overwritten(Operation *op) const {
         values.push_back({storage, bytes});
       break;
     }
+  llvm::append_range(values, overwritable(dyn_cast<step::GroupOp>(op),
+                                          op->getResults(), values));
   return values;
+}
+
+/// Whether anything behind the operation reads the value.
+static bool isReadBehind(Value value, Operation *op) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isAlias(user) && user->getBlock() == op->getBlock())
+      for (auto [operand, result] :
+           llvm::zip_equal(user->getOperands(), user->getResults()))
+        if (operand == value && isReadBehind(result, op))
+          return true;
+    Operation *there = op->getBlock()->findAncestorOpInBlock(*user);
+    return there && op->isBeforeInBlock(there) && !isAlias(user);
+  });
+}
+
+/// What else of its operands the group could write these results over if
+/// nothing read them afterwards: a plan may drop them there.
+SmallVector<std::pair<Value, int64_t>>
+RecomputeModel::overwritable(step::GroupOp group, ValueRange results,
+                             ArrayRef<ValueBytes> written) const {
+  SmallVector<ValueBytes> values;
+  if (!group)
+    return values;
+  auto isTaken = [&](Value storage) {
+    auto is = [&](const ValueBytes &entry) { return entry.first == storage; };
+    return llvm::any_of(written, is) || llvm::any_of(values, is);
+  };
+  for (Value result : results) {
+    const int64_t bytes = bytesOf(result);
+    const BufferClasses::Id place = buffers->classOf(result);
+    if (bytes == 0 || llvm::any_of(group.getInputs(), [&](Value input) {
+          return buffers->classOf(input) == place;
+        }))
+      continue;
+    for (auto [index, input] : llvm::enumerate(group.getInputs())) {
+      Value storage = storageOf(input);
+      Operation *writer = storage.getDefiningOp();
+      auto entry = writer ? nodeOf.find(writer) : nodeOf.end();
+      // One buffer read as two operands cannot be overwritten through one.
+      bool isReadOnce = llvm::count_if(group.getInputs(), [&](Value other) {
+                          return storageOf(other) == storage;
+                        }) == 1;
+      if (entry == nodeOf.end() || entry->second == nodeOf.lookup(group) ||
+          bytesOf(storage) != bytes || !isReadOnce || isTaken(storage) ||
+          !mayOverwrite(group, index,
+                        cast<OpResult>(result).getResultNumber()) ||
+          !isReadBehind(storage, group))
+        continue;
+      values.push_back({storage, bytes});
+      break;
+    }
+  }
+  return values;
+}
+
+/// What a loop reads only to begin with and does not write over: it copies the
+/// value, which need not be there while the rounds run.
+SmallVector<std::pair<Value, int64_t>>
+RecomputeModel::startsOf(Operation *op) const {
+  SmallVector<ValueBytes> starts;
+  if (!isa<stablehlo::WhileOp>(op))
+    return starts;
+  llvm::DenseSet<Value> captured;
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        captured.insert(storageOf(operand));
+    });
+  SmallVector<ValueBytes> written = overwritten(op);
+  for (Value operand : op->getOperands()) {
+    Value storage = storageOf(operand);
+    auto is = [&](const ValueBytes &entry) { return entry.first == storage; };
+    Operation *writer = storage.getDefiningOp();
+    if (writer && nodeOf.contains(writer) && bytesOf(storage) > 0 &&
+        !captured.contains(storage) && llvm::none_of(written, is) &&
+        llvm::none_of(starts, is))
+      starts.push_back({storage, bytesOf(storage)});
+  }
+  return starts;
+}
+
+int64_t RecomputeModel::startBytesOf(Operation *op) const {
+  int64_t sum = 0;
+  for (auto [value, bytes] : startsOf(op))
+    sum += bytes;
+  return sum;
 }
 
 /// Time and bytes of computing a part; its values are not among them. The first
@@ -364,6 +452,12 @@ RecomputeModel::overwrittenByPart(int32_t node) const {
         break;
       }
   }
+  SmallVector<Value> results;
+  for (unsigned index : entry.part.results)
+    results.push_back(entry.whole->getResult(index));
+  for (ValueBytes &added : overwritable(entry.whole, results, values))
+    if (llvm::is_contained(readsOf(node), added.first))
+      values.push_back(added);
   return values;
 }
 
@@ -471,10 +565,16 @@ void RecomputeModel::addValues() {
           further.push_back({result, node});
         }
       }
-      most = std::max(most, live + (hasRows    ? 0
-                                    : !isGroup ? inner.most(op)
-                                    : scratch  ? planned(scratch)
-                                               : 0));
+      const int64_t inside = isGroup ? 0 : inner.most(op);
+      const int64_t starts = isGroup ? 0 : startBytesOf(op);
+      if (starts > 0)
+        for (auto [value, bytes] : startsOf(op))
+          writes.push_back({value, node, std::min(bytes, inside)});
+      most = std::max(most,
+                      live + (hasRows    ? 0
+                              : !isGroup ? std::max<int64_t>(0, inside - starts)
+                              : scratch  ? planned(scratch)
+                                         : 0));
     }
     if (divided) {
       entry.pinned = true;
@@ -591,8 +691,14 @@ void RecomputeModel::addLoops() {
     loop.residual = model.valueCount();
     model.extraOutputs.push_back({loop.forward, 0});
     model.edges.push_back({loop.residual, loop.backward});
+    const int64_t starts = startBytesOf(operations.front());
+    auto peak = [&](int64_t inside) {
+      return std::max<int64_t>(0, inside - starts);
+    };
     for (const LoopRow &row : readLoopRows(operations.front()))
-      loop.rows.push_back({0, row.bytes, 0, row.nanoseconds, 0});
+      loop.rows.push_back({0, peak(row.bytes), 0, row.nanoseconds, 0});
+    for (const LoopFloor &floor : readLoopFloors(operations.front()))
+      loop.floors.push_back({0, peak(floor.bytes), 0, floor.nanoseconds, 0});
   }
 }
 

@@ -5,6 +5,15 @@
 // own; its frontier becomes the table from which the problem of the enclosing
 // block chooses a row. Inner loops come first, so that theirs are there.
 //
+// The rows are some of the ways to run a body. What is proved of all of them
+// stands beside the table: where no plan within B bytes takes less than t, a
+// way to run the body takes at least t or needs more than B. From one budget to
+// the next that makes floors, which the bound of the enclosing block uses:
+//
+//     plans within   take at least        floors: bytes   time
+//        3 KiB          12 ns                         0   12 ns
+//        4 KiB          10 ns             3 KiB + 1 byte   10 ns
+//
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Memory/Passes.h"
@@ -31,6 +40,25 @@ namespace {
 
 /// A row has to need less than the one before by this part of the first.
 constexpr int64_t leastShare = 100;
+
+/// The most bytes that a node needs at once, however loops in it run: no plan
+/// needs less.
+int64_t largestWorkingSet(const solver::RecomputeProblem &problem) {
+  const solver::RecomputeProblem anyWay = problem.inAnyWay();
+  std::vector<int64_t> bytes;
+  for (const solver::RecomputeProblem::Node &node : anyWay.nodes)
+    bytes.push_back(node.workspace);
+  for (int32_t value = 0; value < anyWay.valueCount(); ++value)
+    bytes[anyWay.producer(value)] += anyWay.bytes(value);
+  for (auto [value, consumer] : anyWay.edges)
+    bytes[consumer] += anyWay.bytes(value);
+  for (const solver::RecomputeProblem::Loop &loop : anyWay.loops)
+    bytes[loop.forward] +=
+        llvm::min_element(loop.rows, [](const auto &a, const auto &b) {
+          return a.forwardPeak < b.forwardPeak;
+        })->forwardPeak;
+  return bytes.empty() ? 0 : *llvm::max_element(bytes);
+}
 
 struct TabulateLoops
     : public memory::impl::TabulateLoopsPassBase<TabulateLoops> {
@@ -64,15 +92,21 @@ void TabulateLoops::tabulate(stablehlo::WhileOp loop) {
   if (plans.empty())
     return;
   const solver::RecomputeSolution &everything = plans.back();
-  int64_t bytes = body.bytesInside();
-  int64_t nanoseconds = nanosecondsOf(loop);
-  int64_t trips = tripCount(loop).value_or(1);
+  const int64_t bytes = body.bytesInside();
+  const int64_t nanoseconds = nanosecondsOf(loop);
+  const int64_t trips = tripCount(loop).value_or(1);
+  // The rest of the loop, its condition for one, needs what it needs.
+  auto bytesOf = [&](int64_t peak) {
+    return std::max<int64_t>(0, bytes - (everything.peak - peak));
+  };
+  auto nanosecondsFor = [&](int64_t cost) {
+    return nanoseconds + trips * (cost - everything.cost);
+  };
   std::vector<LoopRow> table;
   for (const solver::RecomputeSolution &plan : llvm::reverse(plans)) {
     LoopRow row;
-    // The rest of the loop, its condition for one, needs what it needs.
-    row.bytes = bytes - (everything.peak - plan.peak);
-    row.nanoseconds = nanoseconds + trips * (plan.cost - everything.cost);
+    row.bytes = bytesOf(plan.peak);
+    row.nanoseconds = nanosecondsFor(plan.cost);
     if (!table.empty() &&
         table.back().bytes - row.bytes < everything.peak / leastShare)
       continue;
@@ -83,9 +117,23 @@ void TabulateLoops::tabulate(stablehlo::WhileOp loop) {
     }
     table.push_back(std::move(row));
   }
-  if (table.size() < 2)
-    return;
-  writeLoopRows(loop, table);
+  const int64_t least = largestWorkingSet(body.problem());
+  if (least >= everything.peak)
+    return; // nothing can make it need less
+  std::vector<LoopFloor> floors;
+  if (table.size() < 2) {
+    floors.push_back({bytesOf(least), nanosecondsFor(everything.cost)});
+  } else {
+    int64_t below = least;
+    for (const solver::RecomputeSolution &plan : plans) {
+      const LoopFloor floor{bytesOf(below), nanosecondsFor(plan.bound)};
+      below = plan.budget + 1;
+      // One that takes as long for more bytes says nothing new.
+      if (floors.empty() || floor.nanoseconds < floors.back().nanoseconds)
+        floors.push_back(floor);
+    }
+  }
+  writeLoopTable(loop, table, floors);
   remark::analysis(loop.getLoc(), remark::RemarkOpts::name("Rows").category(
                                       "memory-tabulate-loops"))
       << remark::metric("Rows", int64_t(table.size()))

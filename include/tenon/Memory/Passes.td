@@ -82,8 +82,9 @@ def TabulateLoopsPass : Pass<"memory-tabulate-loops", "::mlir::func::FuncOp"> {
     inner loops first, and leaves the plans on the loop: what each needs inside
     the loop, how long all rounds take, and the order of the body's nodes. The
     first row is the body as it stands. A loop whose body cannot do with less
-    gets no table. `memory-choose-recomputation` chooses a row and removes the
-    table.
+    gets no table. Beside the table stand floors: what is proved of every way
+    to run the body, listed or not. `memory-choose-recomputation` chooses a row,
+    proves its bound for the floors, and removes both.
 
     ```mlir
     // before: predicted times on the groups; %a is read by the second group

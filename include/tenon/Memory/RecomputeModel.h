@@ -15,8 +15,9 @@
 // a value that is written straight into state or results takes none, and one
 // that is written over an operand is counted once. Where a plan reads the
 // operand later, or old state when the new one is there already, an overwrite
-// or a late read of the problem counts what that takes in addition. Reshapes
-// and barriers are other names of what they read.
+// or a late read of the problem counts what that takes in addition. So it is
+// with an operand that is kept for later: a plan that drops it there can have
+// it overwritten. Reshapes and barriers are other names of what they read.
 //
 //     %d = group library(%x, %w)        one node: the time of both,
 //     %a = group elementwise(%d, %b)    the bytes of %a
@@ -109,6 +110,11 @@ private:
   int64_t bytesOf(mlir::Value value) const;
   using ValueBytes = std::pair<mlir::Value, int64_t>;
   llvm::SmallVector<ValueBytes> overwritten(mlir::Operation *op) const;
+  llvm::SmallVector<ValueBytes>
+  overwritable(step::GroupOp group, mlir::ValueRange results,
+               llvm::ArrayRef<ValueBytes> written) const;
+  llvm::SmallVector<ValueBytes> startsOf(mlir::Operation *op) const;
+  int64_t startBytesOf(mlir::Operation *op) const;
   llvm::SmallVector<ValueBytes> overwrittenByPart(int32_t node) const;
   llvm::SmallVector<ValueBytes> overwrittenBefore(int32_t node) const;
   bool readsValue(int32_t node, mlir::Value value) const;
@@ -141,6 +147,11 @@ solver::RecomputeOptions recomputeOptions();
 /// afterwards.
 void writeRecomputation(mlir::func::FuncOp main, RecomputeModel &model,
                         const solver::RecomputeSolution &solution);
+
+/// Replaces what writeRecomputation() left of a proof by that of `solution`,
+/// which has the same plan.
+void writeProof(mlir::ModuleOp planned,
+                const solver::RecomputeSolution &solution);
 
 } // namespace tenon::memory
 

@@ -98,6 +98,9 @@ inline constexpr llvm::StringLiteral keepingEverythingAttrName =
 /// On a loop before what to recompute is chosen: the ways to run its body, each
 /// {bytes, nanoseconds, order, rows} (lib/Memory/LoopTable.h).
 inline constexpr llvm::StringLiteral loopRowsAttrName = "step.loop_rows";
+/// Beside it: what every way to run the body needs, listed or not, at least one
+/// {bytes, nanoseconds} of these.
+inline constexpr llvm::StringLiteral loopFloorsAttrName = "step.loop_floors";
 /// Group attribute of scheduled form, #step.place: where that memory lies.
 inline constexpr llvm::StringLiteral scratchPlaceAttrName =
     "step.scratch_place";
