@@ -80,7 +80,7 @@ private:
                  Groupings::Part part);
   ExitCode groupForBudgets();
   ExitCode chooseGrouping(int64_t budget);
-  void recordEverything(const PlanFigures &everything);
+  void recordEverything(int64_t bytes, int64_t nanoseconds);
   ExitCode blame() const;
   bool isParallel() const { return options.threads != 1; }
   void countWork();
@@ -266,20 +266,21 @@ ExitCode Compilation::chooseGrouping(int64_t budget) {
   module = groupings->take(chosenPlan->alternative);
   // What a text says is of all groupings.
   if (!(*module)->hasAttr(step::keepingEverythingAttrName))
-    recordEverything(*everything);
+    recordEverything(everything->bytes, chosenPlan->baseNanoseconds);
   return exitOk;
 }
 
-/// Where loops compute values again, the step that does not is the measure.
-void Compilation::recordEverything(const PlanFigures &everything) {
+/// Where loops compute values again, the quickest step without a budget is the
+/// measure.
+void Compilation::recordEverything(int64_t bytes, int64_t nanoseconds) {
   Builder builder(context.get());
   auto named = [&](StringRef name, int64_t value) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   };
-  (*module)->setAttr(step::keepingEverythingAttrName,
-                     builder.getDictionaryAttr(
-                         {named("bytes", everything.bytes),
-                          named("nanoseconds", everything.baseNanoseconds)}));
+  (*module)->setAttr(
+      step::keepingEverythingAttrName,
+      builder.getDictionaryAttr(
+          {named("bytes", bytes), named("nanoseconds", nanoseconds)}));
 }
 
 ExitCode Compilation::codegen() {
@@ -367,12 +368,12 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   result.planSummary =
       llvm::formatv(
           "planned    {0} of {1} (keeping everything: {2}); recomputes {3:f1} "
-          "% more work, at most {4:f2} % of the whole and {5} of the extra "
-          "above the least for these kernels in this order (proved)",
+          "% more work than the quickest plan known without a budget\n"
+          "proved     {4}{5}",
           printBytes(planned->bytes), printBytes(budget), printBytes(mostBytes),
           percentAbove(planned->nanoseconds, leastNanoseconds),
-          percentAbove(planned->nanoseconds, planned->boundNanoseconds),
-          gapOfExtra(*planned))
+          solver::describe(claimOf(*planned)),
+          regrouped.copies ? " (before copies joined their readers)" : "")
           .str();
   return exitOk;
 }

@@ -86,9 +86,11 @@ std::string driver::whyNoPlan(int64_t budget, const MemoryBound &bound,
                         double(std::max<int64_t>(bound.bytes, 1)));
   if (proved)
     return "no plan within " + printBytes(budget) +
-           ": infeasible (proved), since these take " + exactly(bound.bytes) +
-           ": " + partsText(bound) + smallest;
+           ": infeasible (proved) with the kernels that were formed, since "
+           "these take " +
+           exactly(bound.bytes) + ": " + partsText(bound) + smallest;
   return "no plan within " + printBytes(budget) +
-         ": not found (not proved infeasible); every plan needs " +
+         ": not found (not proved infeasible); with the kernels that were "
+         "formed every plan needs " +
          exactly(bound.bytes) + ", proved: " + partsText(bound) + smallest;
 }

@@ -15,14 +15,8 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-std::string driver::gapOfExtra(const PlanFigures &plan) {
-  int64_t gap = plan.nanoseconds - plan.boundNanoseconds;
-  int64_t extra = plan.boundNanoseconds - plan.baseNanoseconds;
-  if (gap == 0)
-    return "0.00 %";
-  if (extra == 0)
-    return "all";
-  return llvm::formatv("{0:f2} %", 100.0 * double(gap) / double(extra)).str();
+solver::RecomputeClaim driver::claimOf(const PlanFigures &plan) {
+  return {plan.onceNanoseconds, plan.nanoseconds, plan.boundNanoseconds};
 }
 
 /// The point farthest below the straight line from the first to the last, both
@@ -49,20 +43,19 @@ void driver::printFrontier(ArrayRef<FrontierPoint> points,
   auto percentAbove = [](int64_t value, int64_t base) {
     return 100.0 * double(value - base) / double(std::max<int64_t>(base, 1));
   };
-  // How far above the bound a plan is, of the whole and of the extra time that
-  // the bound asks for.
+  // What another plan could save at most, of the whole and of the extra time.
   out << "      budget      planned  predicted ms     bound ms  more work  "
-         "above bound     of extra\n";
+         "could save     of extra\n";
   size_t knee = kneeOf(points);
   for (auto [index, point] : llvm::enumerate(points))
-    out << llvm::formatv(
-        "{0,12} {1,12} {2,13:f3} {3,12:f3} {4,8:f2} % {5,10:f2} % {6,12}{7}\n",
-        printBytes(point.budget), printBytes(point.bytes),
-        point.nanoseconds / 1e6, point.boundNanoseconds / 1e6,
-        percentAbove(point.nanoseconds, point.baseNanoseconds),
-        percentAbove(point.nanoseconds, point.boundNanoseconds),
-        gapOfExtra(point),
-        index == knee && points.size() > 2 ? "  <- knee" : "");
+    out << llvm::formatv("{0,12} {1,12} {2,13:f3} {3,12:f3} {4,8:f2} % "
+                         "{5,9:f2} % {6,10:f2} %{7}\n",
+                         printBytes(point.budget), printBytes(point.bytes),
+                         point.nanoseconds / 1e6, point.boundNanoseconds / 1e6,
+                         percentAbove(point.nanoseconds, point.baseNanoseconds),
+                         claimOf(point).percentOfWhole(),
+                         claimOf(point).percentOfExtra(),
+                         index == knee && points.size() > 2 ? "  <- knee" : "");
 }
 
 std::pair<int64_t, int64_t> driver::excludedBytes(ModuleOp planned) {

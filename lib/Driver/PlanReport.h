@@ -9,13 +9,14 @@
 
 #include "PlanUnderBudget.h"
 
+#include "tenon/Solver/RecomputeClaim.h"
+
 #include "llvm/Support/JSON.h"
 
 namespace tenon::driver {
 
-/// How far a plan is above the bound, in percent of the extra time that the
-/// bound asks for; "all" where it asks for none.
-std::string gapOfExtra(const PlanFigures &plan);
+/// What is proved of a plan.
+solver::RecomputeClaim claimOf(const PlanFigures &plan);
 
 /// A line per point, with the knee marked: where saving bytes gets dear.
 void printFrontier(llvm::ArrayRef<FrontierPoint> points,

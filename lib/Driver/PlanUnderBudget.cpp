@@ -81,20 +81,85 @@ std::vector<int32_t> BudgetPlanner::startFor(int64_t liveBytes) const {
   return best == starts.end() ? std::vector<int32_t>() : best->order;
 }
 
-std::optional<PlannedStep>
-BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
-                    const solver::RecomputeSolution *known) {
+void BudgetPlanner::remember(const solver::RecomputeSolution &solution) {
+  auto isNoWorse = [](const Proof &a, int64_t liveBytes, int64_t bound) {
+    return a.liveBytes >= liveBytes && a.bound >= bound;
+  };
+  if (llvm::any_of(proofs, [&](const Proof &proof) {
+        return isNoWorse(proof, solution.budget, solution.bound);
+      }))
+    return;
+  Proof added{solution.budget, solution.bound, solution.certificate};
+  llvm::erase_if(proofs, [&](const Proof &proof) {
+    return isNoWorse(added, proof.liveBytes, proof.bound);
+  });
+  proofs.push_back(std::move(added));
+}
+
+int64_t BudgetPlanner::allowedBy(int64_t budget) {
+  const PlannedStep *all = keepEverything();
+  return all ? budget - (all->bytes - all->temporaries) : 0;
+}
+
+int64_t BudgetPlanner::boundWithin(int64_t budget) {
+  const int64_t allowed = allowedBy(budget);
+  int64_t bound = model ? model->problem().baseCost() : 0;
+  for (const Proof &proof : proofs)
+    if (proof.liveBytes >= allowed)
+      bound = std::max(bound, proof.bound);
+  return bound;
+}
+
+void BudgetPlanner::settleBound(PlannedStep &plan, int64_t budget) {
+  solver::RecomputeSolution &solution = plan.solution;
+  const int64_t allowed =
+      std::max(allowedBy(budget), budget - (plan.bytes - plan.temporaries));
+  if (solution.budget != std::max(allowed, solution.peak)) {
+    solver::RecomputeOptions options = memory::recomputeOptions();
+    options.moves = 0;
+    options.known = &solution;
+    options.boundBudget = allowed;
+    options.parallel = parallel;
+    solver::RecomputeSolution proof =
+        solver::solveRecompute(model->problem(), plan.livePeak, options);
+    remember(proof);
+    // As the solver counts, which may be more than the arena needs.
+    solution.budget = std::max(allowed, solution.peak);
+    solution.bound = proof.bound;
+    solution.certificate = std::move(proof.certificate);
+    solution.anyOrderBound = proof.anyOrderBound;
+    solution.anyOrderCertificate = std::move(proof.anyOrderCertificate);
+  }
+  // A bound for more bytes is one for these, if its certificate still says so.
+  for (const Proof &proof : proofs) {
+    if (proof.liveBytes < allowed || proof.bound <= solution.bound)
+      continue;
+    solver::RecomputeSolution other = solution;
+    other.bound = proof.bound;
+    other.certificate = proof.certificate;
+    if (!solver::checkRecompute(model->problem(), other))
+      solution = std::move(other);
+  }
+  plan.boundNanoseconds = solution.bound;
+  memory::writeProof(*plan.module, solution);
+}
+
+std::optional<PlannedStep> BudgetPlanner::plan(const Request &request) {
   if (!order())
     return std::nullopt;
+  const int64_t liveBytes = request.liveBytes;
+  const bool isQuick = request.effort != Effort::full;
   solver::RecomputeOptions options = memory::recomputeOptions();
-  options.quick = effort != Effort::full;
-  if (effort == Effort::least)
+  options.quick = isQuick;
+  if (request.effort == Effort::least)
     options.moves /= 10;
-  options.known = known;
+  options.known = request.known;
+  options.isProved = request.isProved;
+  options.boundBudget = request.allowedBytes;
   // The fewest bytes are found by plans that know nothing of each other.
   if (!isCollecting)
     options.start = startFor(liveBytes);
-  options.useless = nanoseconds;
+  options.useless = request.nanoseconds;
   options.parallel = parallel;
   PlannedStep result;
   result.solution =
@@ -102,17 +167,25 @@ BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
   if (result.solution.status == solver::RecomputeStatus::Invalid)
     ordered->emitError() << "the recomputation problem is not well formed: "
                          << result.solution.message;
+  if (result.solution.status == solver::RecomputeStatus::Solved ||
+      result.solution.status == solver::RecomputeStatus::Undecided)
+    remember(result.solution);
   if (result.solution.status != solver::RecomputeStatus::Solved)
     return std::nullopt;
   result.module = ordered->clone();
   auto main = result.module->lookupSymbol<func::FuncOp>("main");
   memory::RecomputeModel copy(main.getBody().front());
   memory::writeRecomputation(main, copy, result.solution);
-  if (!placeBuffers(result, /*quick=*/effort != Effort::full))
+  // What fits need not be smaller.
+  const bool isEnough = isQuick || request.allowedBytes > 0;
+  if (!placeBuffers(result, /*quick=*/isEnough))
+    return std::nullopt;
+  if (!isQuick && isEnough && result.temporaries > request.allowedBytes &&
+      !placeBuffers(result, /*quick=*/false))
     return std::nullopt;
   result.livePeak = result.solution.peak;
   result.liveLimit = liveBytes;
-  result.baseNanoseconds = model->problem().baseCost();
+  result.baseNanoseconds = result.onceNanoseconds = model->problem().baseCost();
   result.nanoseconds = result.solution.cost;
   result.boundNanoseconds = result.solution.bound;
   if (result.nanoseconds > result.baseNanoseconds)
@@ -125,7 +198,8 @@ BudgetPlanner::plan(int64_t liveBytes, Effort effort, int64_t nanoseconds,
 
 const PlannedStep *BudgetPlanner::keepEverything() {
   if (!everything)
-    everything = plan(std::numeric_limits<int64_t>::max() / 4, Effort::full);
+    everything = plan({.liveBytes = std::numeric_limits<int64_t>::max() / 4,
+                       .effort = Effort::full});
   return everything ? &*everything : nullptr;
 }
 
@@ -146,20 +220,27 @@ std::optional<PlannedStep> BudgetPlanner::next(int64_t budget, Rounds &rounds,
     rounds.over = true;
     return copyOf(*all);
   }
-  const PlanFigures last = rounds.made ? rounds.last : PlanFigures(*all);
-  int64_t wanted = budget - (last.bytes - last.temporaries);
-  int64_t live = wanted - (last.temporaries - last.livePeak);
-  // A plan that came out too large once more needs some room to spare.
-  live -= rounds.made ? live / 100 : 0;
-  ++rounds.made;
+  const int64_t allowed = allowedBy(budget);
+  int64_t live = allowed;
+  // First all that is allowed, then less by what the arena needs beside; a plan
+  // that came out too large once more needs some room to spare.
+  if (rounds.made > 0)
+    live -= rounds.last.temporaries - rounds.last.livePeak;
+  if (rounds.made > 1)
+    live -= live / 100;
   std::optional<PlannedStep> planned;
   if (live > 0)
-    planned = plan(live, Effort::quick, nanoseconds);
+    planned = plan({.liveBytes = live,
+                    .allowedBytes = allowed,
+                    .nanoseconds = nanoseconds,
+                    .known = rounds.made ? &rounds.solution : nullptr});
+  ++rounds.made;
   // Where there is none, there is none with fewer bytes.
   rounds.over = !planned || planned->bytes <= budget;
   if (rounds.over)
     return planned;
   rounds.last = *planned;
+  rounds.solution = std::move(planned->solution);
   return std::nullopt;
 }
 
@@ -172,16 +253,22 @@ std::optional<PlannedStep> BudgetPlanner::within(int64_t budget) {
 
 std::optional<PlannedStep> BudgetPlanner::improved(const PlannedStep &known,
                                                    int64_t budget) {
-  int64_t live = known.liveLimit;
-  const solver::RecomputeSolution *solution = &known.solution;
-  for (int round = 0; round < mostRounds && live > 0; ++round) {
-    std::optional<PlannedStep> found =
-        plan(live, Effort::full, noLimit, solution);
+  Request request{.liveBytes = known.liveLimit,
+                  .allowedBytes = allowedBy(budget),
+                  .effort = Effort::full,
+                  .known = &known.solution};
+  solver::RecomputeSolution last;
+  for (int round = 0; round < mostRounds && request.liveBytes > 0; ++round) {
+    std::optional<PlannedStep> found = plan(request);
     if (!found || found->bytes <= budget)
       return found && found->nanoseconds <= known.nanoseconds ? std::move(found)
                                                               : std::nullopt;
-    live -= std::max(found->bytes - budget, live / 100);
-    solution = nullptr;
+    request.liveBytes -=
+        std::max(found->bytes - budget, request.liveBytes / 100);
+    // The search goes on, the proof is there.
+    last = std::move(found->solution);
+    request.known = &last;
+    request.isProved = true;
   }
   return std::nullopt;
 }
@@ -203,7 +290,8 @@ void BudgetPlanner::descend(int64_t liveBytes) {
       int64_t middle = without ? without + (with - without) / 2
                                : std::max(with - step, with / 2);
       step *= 2;
-      if (std::optional<PlannedStep> found = plan(middle, effort))
+      if (std::optional<PlannedStep> found =
+              plan({.liveBytes = middle, .effort = effort}))
         with = std::min(middle, found->livePeak);
       else
         without = middle;
@@ -212,7 +300,7 @@ void BudgetPlanner::descend(int64_t liveBytes) {
   // Fewer live bytes may need a larger arena, so neighbours are tried.
   for (int64_t i = 1; i <= neighbours && with + i * precise / 2 < liveBytes;
        ++i)
-    plan(with + i * precise / 2, Effort::quick);
+    plan({.liveBytes = with + i * precise / 2});
 }
 
 std::optional<PlannedStep> BudgetPlanner::takeFewest() {
@@ -270,8 +358,16 @@ static bool isFar(const PlanFigures &plan) {
 PlannedStep AlternativePlanner::named(PlannedStep plan, size_t alternative) {
   plan.alternative = alternative;
   // What is computed again between loops is more work, too.
-  plan.baseNanoseconds = keepEverything()->baseNanoseconds;
+  plan.baseNanoseconds = quickestNanoseconds();
   return plan;
+}
+
+int64_t AlternativePlanner::quickestNanoseconds() {
+  int64_t quickest = BudgetPlanner::noLimit;
+  for (BudgetPlanner &planner : planners)
+    if (const PlannedStep *all = planner.keepEverything())
+      quickest = std::min(quickest, all->nanoseconds);
+  return quickest;
 }
 
 std::vector<PlannedStep> AlternativePlanner::look(int64_t budget) {
@@ -318,8 +414,11 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
   const PlannedStep *all = keepEverything();
   if (!all)
     return std::nullopt;
-  if (all->bytes <= budget)
-    return named(copyOf(*all), 0);
+  if (all->bytes <= budget) {
+    PlannedStep plan = copyOf(*all);
+    planners.front().settleBound(plan, budget);
+    return named(std::move(plan), 0);
+  }
   std::vector<PlannedStep> plans = look(budget);
   if (plans.empty() && smallest() && least->bytes <= budget) {
     // What was found on the way down is where another look begins.
@@ -337,9 +436,10 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
     if (!best || plan.nanoseconds < best->nanoseconds)
       best = std::move(plan);
   }
-  if (groupings.failure() != exitOk)
+  if (!best || groupings.failure() != exitOk)
     return std::nullopt;
-  return best;
+  planners[best->alternative].settleBound(*best, budget);
+  return named(std::move(*best), best->alternative);
 }
 
 const PlannedStep *AlternativePlanner::smallest() {
@@ -406,15 +506,17 @@ std::vector<FrontierPoint> AlternativePlanner::frontier(int64_t count) {
     if (plan && plan->nanoseconds <= known.nanoseconds) {
       known = *plan;
       grouping = plan->alternative;
-    } else {
-      // A smaller budget's plan fits, too; its bound need not hold here.
-      if (plan && plan->alternative != grouping)
-        plan = planners[grouping].within(budget);
-      known.boundNanoseconds =
-          plan ? std::min(known.boundNanoseconds, plan->boundNanoseconds)
-               : known.baseNanoseconds;
+    } else if (plan && plan->alternative != grouping) {
+      // A smaller budget's plan fits, too; a bound is proved here on the way.
+      planners[grouping].within(budget);
     }
-    points.push_back({known, budget});
+    points.push_back({known, budget, grouping});
+  }
+  // What was proved for a larger budget holds for every smaller one.
+  for (FrontierPoint &point : points) {
+    point.boundNanoseconds =
+        planners[point.alternative].boundWithin(point.budget);
+    point.baseNanoseconds = quickestNanoseconds();
   }
   return points;
 }

@@ -2,9 +2,12 @@
 //
 // Choosing what to recompute and placing what is kept are two problems: the
 // first counts live bytes, the second needs an arena, and buffers that share
-// memory make it smaller, gaps larger. So they are solved in turn: a plan's
-// arena tells what the count is off by, and the next round asks for that much
-// less. At most `mostRounds` rounds; the result is always inside the budget.
+// memory make it smaller, gaps larger. So they are solved in turn: the first
+// round asks for all that the budget allows, a plan's arena tells what the
+// count is off by, and the next round asks for that much less. At most
+// `mostRounds` rounds; the result is always inside the budget. Bounds are
+// proved for what the budget allows, whatever was asked for, so they hold for
+// every plan within the budget.
 //
 // The budget covers all segments: state, batch, results, constants and
 // temporaries with the scratch of kernels and libraries.
@@ -37,9 +40,12 @@ struct PlanFigures {
   int64_t temporariesBound = 0; // no placing of this plan's buffers needs less
   int64_t livePeak = 0;  // temporaries as the recomputation problem counts
   int64_t liveLimit = 0; // what was asked of the solver
-  int64_t baseNanoseconds = 0; // predicted time with nothing recomputed
+  /// Predicted time of the quickest plan without a budget, of all groupings
+  /// that were planned.
+  int64_t baseNanoseconds = 0;
+  int64_t onceNanoseconds = 0; // predicted time of each kernel run once
   int64_t nanoseconds = 0;     // predicted time
-  /// Predicted time that every plan within `livePeak` takes, for these kernels
+  /// Predicted time that every plan within the budget takes, for these kernels
   /// in this order.
   int64_t boundNanoseconds = 0;
 };
@@ -57,6 +63,7 @@ bool placeBuffers(PlannedStep &plan, bool quick);
 
 struct FrontierPoint : PlanFigures {
   int64_t budget = 0;
+  size_t alternative = 0; // whose plan it is
 };
 
 /// Plans for one grouping of a step.
@@ -78,8 +85,9 @@ public:
   /// The rounds of looking for a plan within a budget that were made so far.
   struct Rounds {
     int made = 0;
-    bool over = false; // no further one is of use
-    PlanFigures last;  // of the last plan, which was too large
+    bool over = false;                  // no further one is of use
+    PlanFigures last;                   // of the last plan, which was too large
+    solver::RecomputeSolution solution; // the last plan
     bool canContinue() const { return !over && made < mostRounds; }
   };
 
@@ -94,6 +102,11 @@ public:
   /// A plan within `budget` bytes that is cheaper than `known` or has a better
   /// bound, if one is found.
   std::optional<PlannedStep> improved(const PlannedStep &known, int64_t budget);
+  /// Makes the bound of a plan one for all that the budget allows: the best
+  /// that was proved for as many live bytes or more.
+  void settleBound(PlannedStep &plan, int64_t budget);
+  /// The best bound that was proved for all plans within `budget`.
+  int64_t boundWithin(int64_t budget);
   /// Looks for plans with few bytes among those with at most `liveBytes` of
   /// temporaries as the solver counts them.
   void descend(int64_t liveBytes);
@@ -104,16 +117,27 @@ public:
   std::optional<PlannedStep> takeFewest();
 
 private:
-  static constexpr int mostRounds = 3;
+  static constexpr int mostRounds = 4;
   static constexpr int64_t neighbours = 9;
 
   /// Does what no budget changes, once.
   bool order();
-  /// Plans with at most `liveBytes` of temporaries as the solver counts them,
-  /// going on from what a quick look at the same bytes found, if it is `known`.
-  std::optional<PlannedStep>
-  plan(int64_t liveBytes, Effort effort, int64_t nanoseconds = noLimit,
-       const solver::RecomputeSolution *known = nullptr);
+  /// How much is asked of the solver, and what there is already.
+  struct Request {
+    /// Temporaries as the solver counts them: at most these for the plan, and
+    /// bounds for all plans with at most those.
+    int64_t liveBytes = 0, allowedBytes = 0;
+    Effort effort = Effort::quick;
+    /// A plan that takes this long is of no use.
+    int64_t nanoseconds = noLimit;
+    /// An earlier solution, whose proof may be as good as it gets.
+    const solver::RecomputeSolution *known = nullptr;
+    bool isProved = false;
+  };
+  std::optional<PlannedStep> plan(const Request &request);
+  /// Temporaries that the budget leaves beside the other segments.
+  int64_t allowedBy(int64_t budget);
+  void remember(const solver::RecomputeSolution &solution);
 
   /// Of the plans so far the order of the cheapest that fits, or else of the
   /// smallest; empty without any.
@@ -129,6 +153,12 @@ private:
     std::vector<int32_t> order;
   };
   std::vector<Start> starts; // the plans so far that compute anything again
+  /// Bounds that were proved so far, each for at most so many live bytes.
+  struct Proof {
+    int64_t liveBytes, bound;
+    solver::RecomputeCertificate certificate;
+  };
+  std::vector<Proof> proofs;
   bool isCollecting = false;
   std::vector<PlannedStep> found; // while collecting
 };
@@ -159,8 +189,9 @@ public:
   std::vector<FrontierPoint> frontier(int64_t count);
 
 private:
-  /// Says whose plan it is, and measures it by the step that keeps everything.
+  /// Says whose plan it is, and measures it by the quickest without a budget.
   PlannedStep named(PlannedStep plan, size_t alternative);
+  int64_t quickestNanoseconds();
   /// Takes up groupings that were formed since.
   void follow();
   bool formMore();

@@ -12,6 +12,7 @@
 
 #include "tenon/Solver/OffsetPacking.h"
 #include "tenon/Solver/RecomputeChoice.h"
+#include "tenon/Solver/RecomputeClaim.h"
 #include "tenon/Support/Bytes.h"
 
 #include <algorithm>
@@ -243,19 +244,13 @@ static std::string checkRecomputation(const Index &index,
               std::to_string(base) + " ns");
       !wrong.empty())
     return wrong;
-  int64_t gap = solution.cost - solution.bound;
   proved.push_back(
       "recomputation  " +
       std::to_string(solution.order.size() - problem.nodes.size()) + " of " +
       std::to_string(solution.order.size()) + " runs repeat one; " +
       percent(double(solution.cost - base), double(base)) +
-      " more predicted time, at most " +
-      percent(double(gap), double(solution.bound)) + " of the whole and " +
-      (gap == 0 ? "0.00 %"
-       : solution.bound > base
-           ? percent(double(gap), double(solution.bound - base))
-           : "all") +
-      " of the extra above the least for these kernels in this order (proved)");
+      " more predicted time, " +
+      solver::describe({base, solution.cost, solution.bound}) + " (proved)");
   proved.push_back(
       "not checked    the file does not show whether the predicted times are "
       "right, or whether more could be computed again than the problem offers "
