@@ -507,7 +507,8 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   int64_t bound = boundOf(*groupings, *everything).bytes;
   int64_t least = planner.smallest()->bytes;
   out << "smallest budget " << least << " bytes (" << printBytes(least)
-      << "), every plan needs " << printBytes(bound) << " (proved)\n";
+      << "), with these kernels every plan needs " << printBytes(bound)
+      << " (proved)\n";
   printExclusions(*everything->module, out);
   return exitOk;
 }

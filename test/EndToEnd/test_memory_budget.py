@@ -152,8 +152,8 @@ def test_bounds_are_proved_for_all_that_a_budget_allows(steps: Steps, tmp_path: 
         budget = int(least + share * (everything - least))
         figures = text_planned(step, tmp_path, budget)
         allowed = budget - figures["others"]
-        # Kernels that copies joined may keep a little more beside the temporaries.
-        assert allowed <= figures["budget"] <= allowed + allowed // 100, share
+        # Kernels that copies joined may keep a little more beside the temporaries, and the solver's count may be above the arena.
+        assert allowed <= figures["budget"] <= max(allowed + allowed // 100, figures["peak"]), share
         assert figures["bound_nanoseconds"] <= figures["nanoseconds"]
 
 

@@ -37,7 +37,7 @@ def test_three_answers(steps: Steps, name: str, tmp_path: Path) -> None:
     """Infeasible with what cannot shrink; not found with the best bound; and the smallest budget, which is one."""
     step = steps[name]
     hopeless = refusal(step, tmp_path, 1024)
-    assert "infeasible (proved)" in hopeless and "state" in hopeless
+    assert "infeasible (proved) with the kernels that were formed" in hopeless and "state" in hopeless
     assert re.search(r"that '[^']*\.py:\d+' needs at once \((reads|writes) \d", hopeless), hopeless
     bound = number(r"these take (\d+) bytes", hopeless)
     least = number(SMALLEST, hopeless)
@@ -75,7 +75,7 @@ def test_exclusions_are_listed(steps: Steps, tmp_path: Path) -> None:
     text = succeed("plan", steps["14_while_fori"].located, "--frontier=1")
     assert re.search(r"not recomputable: .* of values, \d+\.\d\d %", text)
     assert re.search(r"a loop that updates state runs once: .*\.py:\d+", text)
-    assert re.search(r"smallest budget \d+ bytes \(.*\), every plan needs .* \(proved\)", text)
+    assert re.search(r"smallest budget \d+ bytes \(.*\), with these kernels every plan needs .* \(proved\)", text)
 
 
 def test_other_batch_sizes(steps: Steps, tmp_path: Path) -> None:
