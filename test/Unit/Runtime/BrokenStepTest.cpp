@@ -70,7 +70,7 @@ TEST_F(BrokenStep, AllThreadsLeaveTogether) {
   auto executor = loadSample(3);
   Problem problem;
   Error error;
-  for (long round = 0; round < 100; ++round) {
+  for (long round = 0; round < 40; ++round) {
     problem.fill(*executor);
     failing_calls_fail(round % 7);
     ASSERT_FALSE(executor->run(5, error)) << round;
