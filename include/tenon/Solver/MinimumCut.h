@@ -3,7 +3,8 @@
 // A directed network with capacities, a source and a sink. A cut is a set of
 // nodes around the sink, without the source; it costs the capacities of the
 // edges that lead into it. Found by maximum flow: as much as can flow is what
-// the cheapest cut costs.
+// the cheapest cut costs. Grouping asks it which element-wise values to compute
+// again (Fusion/RecomputationCut).
 //
 // A worked example: source -5-> a -2-> b -9-> sink, and source -1-> b. The
 // cheapest cut takes the edges of 2 and 1: {b, sink} costs 3, {sink} 9.

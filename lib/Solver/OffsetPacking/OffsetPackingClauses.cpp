@@ -87,7 +87,8 @@ private:
   int64_t unit;
   int32_t capacity;
   std::vector<int32_t> sizes;
-  std::vector<std::pair<int32_t, int32_t>> ranges; ///< sections of each body
+  /// Of each body, the sections from its first window to its last.
+  std::vector<std::pair<int32_t, int32_t>> ranges;
   std::vector<std::pair<int32_t, int32_t>> pairs;
   std::vector<std::vector<Neighbour>> neighbours;
   std::vector<int32_t> orderOf; ///< of two bodies: the first under the second
@@ -106,6 +107,14 @@ private:
   bool contradicts = false; ///< without any decision
 };
 
+bool haveCommonSection(const Model &model, int32_t first, int32_t second) {
+  for (const Slot &a : model.slotsOf(model.bodies[first]))
+    for (const Slot &b : model.slotsOf(model.bodies[second]))
+      if (a.begin < b.end && b.begin < a.end)
+        return true;
+  return false;
+}
+
 PairClauses::PairClauses(const Model &model, const SortKeys &keys,
                          int64_t wanted, int64_t unit)
     : model(model), keys(keys), unit(unit),
@@ -120,18 +129,21 @@ PairClauses::PairClauses(const Model &model, const SortKeys &keys,
   isDirty.assign(model.numSections, 0);
   shiftedSides = 2 * count;
   for (int32_t i = 0; i < count; ++i) {
-    const Slot &slot = model.slots[model.bodies[i].firstSlot];
-    sizes.push_back(static_cast<int32_t>(slot.high / unit));
-    ranges.push_back({slot.begin, slot.end});
-    for (int32_t s = slot.begin; s < slot.end; ++s)
-      bodiesIn[s].push_back(i);
-    addVariable(0,
-                capacity - static_cast<int32_t>(model.bodies[i].height / unit));
+    const Body &body = model.bodies[i];
+    sizes.push_back(static_cast<int32_t>(body.height / unit));
+    std::pair<int32_t, int32_t> range = {model.numSections, 0};
+    for (const Slot &slot : model.slotsOf(body)) {
+      range.first = std::min(range.first, slot.begin);
+      range.second = std::max(range.second, slot.end);
+      for (int32_t s = slot.begin; s < slot.end; ++s)
+        bodiesIn[s].push_back(i);
+    }
+    ranges.push_back(range);
+    addVariable(0, capacity - sizes.back());
   }
   for (int32_t i = 0; i < count; ++i)
     for (int32_t j = i + 1; j < count; ++j) {
-      if (ranges[i].first >= ranges[j].second ||
-          ranges[j].first >= ranges[i].second)
+      if (!haveCommonSection(model, i, j))
         continue;
       pairs.push_back({i, j});
       int32_t side = addVariable(0, 1);
@@ -397,15 +409,16 @@ SearchOutcome PairClauses::run(int64_t &nodes, Bases &bases) {
 
 std::unique_ptr<ClauseSearch>
 makeClauseSearch(const Model &model, const SortKeys &keys, int64_t capacity) {
-  if (!model.onlyBoxes || !model.canBeDropped || model.bodies.empty() ||
+  if (!model.canBeDropped || model.bodies.empty() ||
       model.bodies.size() > mostBodies)
     return nullptr;
   int64_t unit = 0;
   for (const Body &body : model.bodies) {
-    if (body.endSlot - body.firstSlot != 1)
-      return nullptr;
-    unit =
-        std::gcd(unit, std::gcd(body.height, model.slots[body.firstSlot].high));
+    // As high in all of its windows.
+    for (const Slot &slot : model.slotsOf(body))
+      if (slot.high != body.height)
+        return nullptr;
+    unit = std::gcd(unit, body.height);
   }
   unit = std::max<int64_t>(unit, 1);
   for (const Body &body : model.bodies)

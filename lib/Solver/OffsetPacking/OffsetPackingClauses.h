@@ -1,13 +1,14 @@
 //===- OffsetPackingClauses.h - a search that learns who lies under whom --===//
 //
-// Of two boxes with a common section one lies under the other. This search
-// decides so from the ground up: among the boxes that can lie nearly lowest it
+// Of two bodies with a common section one lies under the other. This search
+// decides so from the ground up: among the bodies that can lie nearly lowest it
 // takes the first in an order and puts it under all that are still free. What
 // follows is propagated, and every failure leaves a clause (BoundClauses.h)
 // that holds for good, also after a restart in another order. A node costs a
 // hundred times one of the search by drops, but on tight problems where that
-// one is a lottery a few hundred failures are often enough. Internal to
-// lib/Solver.
+// one is a lottery a few hundred failures are often enough. It has its turn
+// where a capacity is given: in the compiler, that is a memory budget that the
+// smallest arena found otherwise exceeds. Internal to lib/Solver.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +30,9 @@ public:
   virtual SearchOutcome run(int64_t &nodes, Bases &bases) = 0;
 };
 
-/// Nothing if the model is not one of free boxes at multiples of their common
-/// divisor, or has too many pairs. The model and its keys must outlive it.
+/// Nothing unless all bodies are free, equally high in all of their windows,
+/// and lie at multiples of their common divisor, or if there are too many
+/// pairs. The model and its keys must outlive it.
 std::unique_ptr<ClauseSearch>
 makeClauseSearch(const Model &model, const SortKeys &keys, int64_t capacity);
 

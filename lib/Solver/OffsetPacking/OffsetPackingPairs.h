@@ -5,7 +5,9 @@
 // two slots with a common section, one lies above the other. The search decides
 // this for one pair after another, always a pair that still overlaps when every
 // body lies as low as the decisions permit. Exact for every model; meant for
-// small ones, and for improving on a first fit. Internal to lib/Solver.
+// small ones, and for improving on a first fit. The compiler's buffers can all
+// be dropped (Model::canBeDropped), so only files given to tenon-solve, which
+// may hold slices, groups and fixed offsets, come here. Internal to lib/Solver.
 //
 //===----------------------------------------------------------------------===//
 
