@@ -19,6 +19,10 @@ FOLDERS = [
 WITHOUT_LLVM = FOLDERS[: FOLDERS.index("Runtime") + 1]
 FORBIDDEN = re.compile(r"(Utils?|Common|Misc|Helpers?)(?=[A-Z.]|$)")
 SOURCES = (".cpp", ".h", ".td", ".c")
+# The C library picks a variant of these by the processor, so their last bit differs between machines.
+ROUNDED_BY_PROCESSOR = r"(?:exp2?|exp10|expm1|pow|log(?:2|10|1p)?|sincos|a?(?:sin|cos|tan)h?|atan2|cbrt|hypot|erfc?|[lt]gamma|polar)[fl]?"
+# The interpreter is what results are compared with, and the runtime makes no plan.
+WITHOUT_PLANS = ("Reference", "Runtime")
 
 
 def sources(folder: str) -> list[Path]:
@@ -76,6 +80,43 @@ def test_without_llvm(folder: str) -> None:
         for name in includes(path)
         if name.startswith(("llvm/", "mlir/"))
     ]
+    assert not wrong, "\n".join(wrong)
+
+
+def calls_rounded_by_processor(text: str) -> list[str]:
+    """Functions of the C library named in C++ text, outside comments, that round as the processor does."""
+    code = re.sub(r"//.*|/\*.*?\*/", "", text)
+    qualified = re.findall(rf"\bstd::({ROUNDED_BY_PROCESSOR})\b", code)
+    builtin = re.findall(rf"\b__builtin_({ROUNDED_BY_PROCESSOR})\b", code)
+    global_ = re.findall(rf"(?<!\w)::({ROUNDED_BY_PROCESSOR})\s*\(", code)
+    return qualified + builtin + global_
+
+
+def test_calls_rounded_by_processor_are_found() -> None:
+    """The test below sees a call, and no call where there is none."""
+    assert calls_rounded_by_processor("x = std::exp(y); p = __builtin_powf(x, y); f = &std::log; z = ::sin(x);") == [
+        "exp", "log", "powf", "sin",
+    ]  # fmt: skip
+    assert not calls_rounded_by_processor("// std::exp(x)\nx = std::sqrt(y); std::logic_error e; m.log(x);")
+
+
+@pytest.mark.parametrize("folder", [name for name in FOLDERS if name not in WITHOUT_PLANS and (ROOT / "lib" / name).exists()])
+def test_same_bytes_on_every_processor(folder: str) -> None:
+    """What decides about a plan or goes into a file is computed by Support/PortableMath, not by the C library."""
+    wrong = [
+        f"{path.relative_to(ROOT)} calls {name}"
+        for path in sources(folder)
+        if path.suffix != ".td"
+        for name in calls_rounded_by_processor(path.read_text())
+    ]
+    # Where no name is declared that could be meant instead, an unqualified call is one of the C library's, too.
+    unqualified = re.compile(rf"(?<![\w.>:]){ROUNDED_BY_PROCESSOR}\s*\(")
+    if folder in ("Support", "Solver", "Target"):
+        wrong += [
+            f"{path.relative_to(ROOT)} calls {name}"
+            for path in sources(folder)
+            for name in unqualified.findall(re.sub(r"//.*", "", path.read_text()))
+        ]
     assert not wrong, "\n".join(wrong)
 
 

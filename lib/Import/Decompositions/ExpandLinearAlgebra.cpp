@@ -11,12 +11,10 @@
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Support/PortableMath.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/Sequence.h"
-
-#include <cmath>
-#include <numbers>
 
 namespace tenon::importer {
 #define GEN_PASS_DEF_EXPANDLINEARALGEBRAPASS
@@ -118,17 +116,15 @@ template <typename Weight>
 std::pair<Value, Value> waves(ImplicitLocOpBuilder &builder, Type element,
                               int64_t rows, int64_t columns, int64_t length,
                               Weight weight) {
-  auto angle = [&](int64_t row, int64_t column) {
-    return 2 * std::numbers::pi * double(row * column % length) /
-           double(length);
-  };
   return {realMatrix(builder, element, rows, columns,
                      [&](int64_t row, int64_t column) {
-                       return weight(row) * std::cos(angle(row, column));
+                       return weight(row) *
+                              tenon::cosineOfTurn(row * column, length);
                      }),
           realMatrix(builder, element, rows, columns,
                      [&](int64_t row, int64_t column) {
-                       return weight(row) * std::sin(angle(row, column));
+                       return weight(row) *
+                              tenon::sineOfTurn(row * column, length);
                      })};
 }
 

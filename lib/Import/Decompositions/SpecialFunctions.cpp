@@ -8,7 +8,8 @@
 
 #include "ElementMath.h"
 
-#include <cmath>
+#include "tenon/Support/PortableMath.h"
+
 #include <numbers>
 
 using namespace mlir;
@@ -42,7 +43,8 @@ struct Lanczos {
     reflects = m.lt(x, m.constant(0.5));
     z = m.select(reflects, m.neg(x), m.add(x, -1.0));
     t = m.add(z, lanczosShift);
-    logT = m.add(m.log1p(m.mul(z, 1 / lanczosShift)), std::log(lanczosShift));
+    logT = m.add(m.log1p(m.mul(z, 1 / lanczosShift)),
+                 portableLogarithm(lanczosShift));
   }
 };
 
@@ -59,16 +61,18 @@ Value lgamma(const ElementMath &m, ArrayRef<Value> operands) {
   // log(sqrt(2 pi)) + (z + 1/2) log t - t + log(sum), with t taken into the
   // product, because the two large terms nearly cancel.
   Value power = m.mul(m.sub(m.add(l.z, 0.5), m.div(l.t, l.logT)), l.logT);
-  Value result = m.add(m.add(power, 0.5 * std::log(2 * pi)), m.log(sum));
+  Value result =
+      m.add(m.add(power, 0.5 * portableLogarithm(2 * pi)), m.log(sum));
   // gamma(x) gamma(1 - x) = pi / sin(pi x), the sine of a reduced angle.
   Value magnitude = m.abs(x);
   Value fraction = m.sub(magnitude, m.floor(magnitude));
   fraction = m.select(m.lt(m.constant(0.5), fraction),
                       m.sub(m.constant(1), fraction), fraction);
   Value sine = m.log(m.unary<SineOp>(m.mul(fraction, pi)));
-  Value reflected = m.select(
-      IsFiniteOp::create(m.builder, sine),
-      m.sub(m.sub(m.constant(std::log(pi)), sine), result), m.neg(sine));
+  Value reflected =
+      m.select(IsFiniteOp::create(m.builder, sine),
+               m.sub(m.sub(m.constant(portableLogarithm(pi)), sine), result),
+               m.neg(sine));
   result = m.select(l.reflects, reflected, result);
   return m.select(m.eq(magnitude, m.infinity()), m.infinity(), result);
 }

@@ -7,8 +7,9 @@
 
 #include "RecomputeSearch.h"
 
+#include "tenon/Support/PortableMath.h"
+
 #include <algorithm>
-#include <cmath>
 
 using namespace tenon::solver;
 
@@ -702,11 +703,12 @@ void PlanSearch::anneal(const Schedule &schedule) {
   int64_t perCycle = std::max<int64_t>(1, schedule.moves / schedule.cycles);
   // Short runs adapt the weight more often.
   int64_t block = std::clamp<int64_t>(schedule.moves / 1000, 1, 64);
+  const double cooling = portableLogarithm(schedule.cold / schedule.hot);
   double temperature = schedule.hot;
   for (int64_t move = 0; move < schedule.moves; ++move) {
     if (move % block == 0) {
       double part = double(move % perCycle) / double(perCycle);
-      temperature = schedule.hot * std::pow(schedule.cold / schedule.hot, part);
+      temperature = schedule.hot * portableExponential(cooling * part);
       weight *= currentOver > 0 ? 1.01 : 0.995;
       if (bestCost >= 0 && bestCost <= schedule.target)
         return;
@@ -734,7 +736,8 @@ void PlanSearch::anneal(const Schedule &schedule) {
     }
     double delta = double(currentCost - oldCost) +
                    weight * double(currentOver - overBefore);
-    if (delta <= 0 || random.unit() < std::exp(-delta / temperature)) {
+    if (delta <= 0 ||
+        random.unit() < portableExponential(-delta / temperature)) {
       if (bestIsCurrent && !operations.empty()) {
         // Leaving the best plan: remember it before the change.
         std::vector<Runs> saved = runs;
