@@ -59,11 +59,11 @@ static void readBytes(PlannedStep &plan) {
           .getInt();
 }
 
-bool driver::placeBuffers(PlannedStep &plan, bool quick) {
+bool driver::placeBuffers(PlannedStep &plan, bool quick, int64_t limit) {
   PassManager passes(plan.module->getContext());
   passes.enableVerifier(false);
   passes.addNestedPass<func::FuncOp>(
-      memory::createPlanOffsetsPass({/*problemFile=*/"", quick}));
+      memory::createPlanOffsetsPass({/*problemFile=*/"", quick, limit}));
   if (failed(passes.run(*plan.module)))
     return false;
   readBytes(plan);
@@ -178,10 +178,10 @@ std::optional<PlannedStep> BudgetPlanner::plan(const Request &request) {
   memory::writeRecomputation(main, copy, result.solution);
   // What fits need not be smaller.
   const bool isEnough = isQuick || request.allowedBytes > 0;
-  if (!placeBuffers(result, /*quick=*/isEnough))
+  if (!placeBuffers(result, /*quick=*/isEnough, request.budget))
     return std::nullopt;
   if (!isQuick && isEnough && result.temporaries > request.allowedBytes &&
-      !placeBuffers(result, /*quick=*/false))
+      !placeBuffers(result, /*quick=*/false, request.budget))
     return std::nullopt;
   result.livePeak = result.solution.peak;
   result.liveLimit = liveBytes;
@@ -232,6 +232,7 @@ std::optional<PlannedStep> BudgetPlanner::next(int64_t budget, Rounds &rounds,
   if (live > 0)
     planned = plan({.liveBytes = live,
                     .allowedBytes = allowed,
+                    .budget = budget,
                     .nanoseconds = nanoseconds,
                     .known = rounds.made ? &rounds.solution : nullptr});
   ++rounds.made;
@@ -255,6 +256,7 @@ std::optional<PlannedStep> BudgetPlanner::improved(const PlannedStep &known,
                                                    int64_t budget) {
   Request request{.liveBytes = known.liveLimit,
                   .allowedBytes = allowedBy(budget),
+                  .budget = budget,
                   .effort = Effort::full,
                   .known = &known.solution};
   solver::RecomputeSolution last;

@@ -57,9 +57,13 @@ struct PlannedStep : PlanFigures {
 };
 
 PlannedStep copyOf(const PlannedStep &plan);
+constexpr int64_t anyNumberOfBytes = -1;
+
 /// Places the buffers of the plan's module and reads off what they need; false
-/// after an error was reported.
-bool placeBuffers(PlannedStep &plan, bool quick);
+/// after an error was reported. Where the smallest arena that is found does not
+/// leave all segments within `limit` bytes, one that does is looked for.
+bool placeBuffers(PlannedStep &plan, bool quick,
+                  int64_t limit = anyNumberOfBytes);
 
 struct FrontierPoint : PlanFigures {
   int64_t budget = 0;
@@ -127,6 +131,9 @@ private:
     /// Temporaries as the solver counts them: at most these for the plan, and
     /// bounds for all plans with at most those.
     int64_t liveBytes = 0, allowedBytes = 0;
+    /// Buffers are placed within these bytes of all segments, where that is
+    /// found to be possible.
+    int64_t budget = anyNumberOfBytes;
     Effort effort = Effort::quick;
     /// A plan that takes this long is of no use.
     int64_t nanoseconds = noLimit;

@@ -46,7 +46,8 @@ Regrouping driver::regroupCopies(PlannedStep &plan,
   if (after.count == before.count)
     return {};
   codegen::annotateScratch(*joined.module, features);
-  if (!placeBuffers(joined, /*quick=*/false) || joined.bytes > plan.bytes)
+  if (!placeBuffers(joined, /*quick=*/false, plan.bytes) ||
+      joined.bytes > plan.bytes)
     return {};
   plan = std::move(joined);
   return {before.count - after.count, before.nanoseconds - after.nanoseconds};

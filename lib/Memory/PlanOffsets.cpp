@@ -8,11 +8,12 @@
 
 #include "tenon/Memory/Passes.h"
 
+#include "PackingProblem.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/BufferClasses.h"
-#include "tenon/Solver/OffsetPacking.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FileSystem.h"
@@ -27,9 +28,6 @@ using namespace tenon;
 using namespace tenon::memory;
 
 namespace {
-
-/// Every node of the search looks at every buffer: some hundredths of a second.
-constexpr int64_t quickVisits = 20'000'000;
 
 int64_t aligned(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
@@ -68,45 +66,21 @@ private:
   }
 
   LogicalResult packTemporaries(const BufferClasses &buffers) {
-    solver::OffsetPackingProblem problem;
-    SmallVector<BufferClasses::Id> ids;
-    auto add = [&](int64_t bytes, ArrayRef<Interval> intervals) {
-      solver::OffsetPackingProblem::Buffer buffer;
-      buffer.size = aligned(std::max<int64_t>(bytes, 1));
-      buffer.alignment = bufferAlignment;
-      // An operation's results must not overlap what it reads, so a value takes
-      // its place while the operation that writes it runs: from 2t on.
-      for (const Interval &interval : intervals) {
-        int64_t begin = std::max<int64_t>(0, interval.begin - 1);
-        if (!buffer.windows.empty() && begin <= buffer.windows.back().end)
-          buffer.windows.back().end =
-              std::max(buffer.windows.back().end, interval.end);
-        else
-          buffer.windows.push_back({begin, interval.end});
-      }
-      problem.buffers.push_back(std::move(buffer));
-    };
-    for (BufferClasses::Id id : buffers.representatives()) {
-      const BufferClass &buffer = buffers[id];
-      if (buffer.segment != step::Segment::temporaries)
-        continue;
-      ids.push_back(id);
-      add(buffer.bytes, buffer.intervals);
-    }
-    for (const ScratchBuffer &scratch : buffers.scratch())
-      add(scratch.bytes, {scratch.interval});
-
+    PackingProblem packing(buffers);
+    solver::OffsetPackingProblem &problem = packing.problem;
+    ArrayRef<BufferClasses::Id> ids = packing.classes;
     if (!problemFile.empty() && failed(writeProblem(problem)))
       return failure();
     solver::OffsetPackingOptions options;
     if (quick)
-      options.nodes =
-          quickVisits / std::max<int64_t>(1, int64_t(problem.buffers.size()));
+      options = quickPacking(packing);
     solver::OffsetPackingSolution solution =
         solver::solveOffsetPacking(problem, options);
     if (solution.status != solver::OffsetPackingStatus::Solved)
       return getOperation().emitError()
              << "packing the temporaries failed: " << solution.message;
+    if (limit >= 0)
+      fitIntoLimit(packing, solution);
     for (auto [index, id] : llvm::enumerate(ids))
       offsets[id] = solution.offsets[index];
     for (auto [index, scratch] : llvm::enumerate(buffers.scratch()))
@@ -125,6 +99,37 @@ private:
         step::temporariesBoundAttrName,
         Builder(&getContext()).getI64IntegerAttr(solution.certificate.bound));
     return success();
+  }
+
+  /// Asks for offsets within what the limit leaves for the temporaries, where
+  /// the smallest arena that was found exceeds it although the bound does not.
+  /// That is another question: with a capacity, all of the search goes into it,
+  /// and the search by clauses takes part.
+  void fitIntoLimit(PackingProblem &packing,
+                    solver::OffsetPackingSolution &solution) {
+    int64_t capacity = limit;
+    for (int64_t bytes : segmentBytes)
+      capacity -= bytes;
+    if (solution.arena <= capacity || solution.certificate.bound > capacity)
+      return;
+    packing.problem.capacity = capacity;
+    solver::OffsetPackingSolution fitting = solver::solveOffsetPacking(
+        packing.problem, packingToCapacity(packing, quick));
+    remark::analysis(
+        getOperation().getLoc(),
+        remark::RemarkOpts::name("Limit").category("memory-plan-offsets"))
+        << remark::metric("CapacityBytes", capacity)
+        << remark::metric("SmallestFoundBytes", solution.arena)
+        << remark::metric("FittingBytes", fitting.arena);
+    // Either search may have proved more than the bytes live at one moment.
+    solver::OffsetPackingCertificate &proved =
+        fitting.certificate.bound > solution.certificate.bound
+            ? fitting.certificate
+            : solution.certificate;
+    solver::OffsetPackingCertificate certificate = proved;
+    if (fitting.status == solver::OffsetPackingStatus::Solved)
+      solution = std::move(fitting);
+    solution.certificate = certificate;
   }
 
   LogicalResult writeProblem(const solver::OffsetPackingProblem &problem) {

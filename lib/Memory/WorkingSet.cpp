@@ -16,17 +16,12 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::memory;
 
 namespace {
-
-int64_t placedBytes(int64_t bytes) {
-  return llvm::alignTo(std::max<int64_t>(bytes, 1), 64);
-}
 
 /// Which values may share a buffer, and which may leave the temporaries.
 class Connections {

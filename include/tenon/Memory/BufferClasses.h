@@ -31,6 +31,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -39,6 +40,13 @@ namespace tenon::memory {
 /// Every buffer starts at a multiple of this many bytes: a cache line, and the
 /// widest vector.
 constexpr int64_t bufferAlignment = 64;
+
+/// What a buffer of `bytes` takes in its segment: whole cache lines, at least
+/// one.
+inline int64_t placedBytes(int64_t bytes) {
+  return (std::max<int64_t>(bytes, 1) + bufferAlignment - 1) / bufferAlignment *
+         bufferAlignment;
+}
 
 struct Interval {
   int64_t begin = 0, end = 0; // half-open

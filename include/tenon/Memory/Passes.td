@@ -319,6 +319,8 @@ def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
            "where to write the packing problem as CSV, for tenon-solve">,
     Option<"quick", "quick", "bool", "false",
            "a first look: a short search for a smaller arena">,
+    Option<"limit", "limit", "int64_t", "-1",
+           "bytes that all segments may take together; below 0 for any number">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }

@@ -24,7 +24,9 @@
 // between them; in a window, only a slice of the buffer; an offset fixed from
 // outside; groups, whose members keep fixed distances (views of one value,
 // parts written into a concatenation). Members of one group may overlap each
-// other.
+// other. The compiler (Memory/PlanOffsets) uses alignments and several windows,
+// and a capacity where a memory budget leaves less than the smallest arena that
+// was found; slices, fixed offsets and groups are in files for tenon-solve only.
 //
 // Every plan comes with a bound that no plan can beat. `bound == arena` says
 // the plan is proved smallest. The bound is the largest number of bytes live at
@@ -78,8 +80,8 @@ struct OffsetPackingProblem {
     int64_t groupOffset = 0;
   };
   std::vector<Buffer> buffers;
-  /// With a capacity the solver stops at the first plan that fits; without one
-  /// it looks for the smallest arena.
+  /// With a capacity the solver stops at the first plan that fits, and searches
+  /// by clauses as well; without one it looks for the smallest arena.
   std::optional<int64_t> capacity;
 };
 

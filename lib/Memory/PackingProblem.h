@@ -1,0 +1,34 @@
+//===- PackingProblem.h - Temporaries as a packing problem ---------------===//
+//
+// The buffers that share the arena of temporaries, each with the times at which
+// it is live: what Solver/OffsetPacking places. Private to this folder.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_MEMORY_PACKINGPROBLEM_H
+#define TENON_LIB_MEMORY_PACKINGPROBLEM_H
+
+#include "tenon/Memory/BufferClasses.h"
+#include "tenon/Solver/OffsetPacking.h"
+
+namespace tenon::memory {
+
+struct PackingProblem {
+  solver::OffsetPackingProblem problem;
+  /// The class of each of the problem's first buffers; those behind them are
+  /// `buffers.scratch()`, in its order.
+  llvm::SmallVector<BufferClasses::Id> classes;
+
+  explicit PackingProblem(const BufferClasses &buffers);
+};
+
+/// A short search for a small arena: some hundredths of a second.
+solver::OffsetPackingOptions quickPacking(const PackingProblem &packing);
+/// A search for an arena within a capacity; where `quick`, one turn of each way
+/// to search.
+solver::OffsetPackingOptions packingToCapacity(const PackingProblem &packing,
+                                               bool quick);
+
+} // namespace tenon::memory
+
+#endif // TENON_LIB_MEMORY_PACKINGPROBLEM_H
