@@ -306,11 +306,14 @@ ExitCode Compilation::plan() {
   memory::MemoryOptions memory;
   if (!options.dumpProblems.empty()) {
     memory.problemFile = options.dumpProblems + "/offset-packing.csv";
-    std::error_code error;
-    llvm::raw_fd_ostream(memory.problemFile, error);
-    if (error)
-      return fail(exitUserError, "cannot write '" + memory.problemFile +
-                                     "': " + error.message());
+    memory.orderingFile = options.dumpProblems + "/operation-ordering.txt";
+    for (const std::string &file : {memory.problemFile, memory.orderingFile}) {
+      std::error_code error;
+      llvm::raw_fd_ostream(file, error);
+      if (error)
+        return fail(exitUserError,
+                    "cannot write '" + file + "': " + error.message());
+    }
   }
   if (resolved.memoryBudget)
     return planUnderBudget(memory, *resolved.memoryBudget);

@@ -6,6 +6,7 @@
 
 #include "tenon/Memory/RecomputeModel.h"
 
+#include "InnerBytes.h"
 #include "LoopTable.h"
 #include "ReplacedState.h"
 
@@ -18,10 +19,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <limits>
-#include <map>
 #include <numeric>
 
 using namespace mlir;
@@ -34,72 +33,10 @@ bool isAlias(Operation *op) {
   return isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op);
 }
 
-/// What is packed for `bytes`.
-int64_t planned(int64_t bytes) {
-  return llvm::alignTo(std::max<int64_t>(bytes, 1), bufferAlignment);
-}
-
 int64_t integerAttribute(Operation *op, StringRef name, int64_t otherwise) {
   auto attribute = op->getAttrOfType<IntegerAttr>(name);
   return attribute ? attribute.getInt() : otherwise;
 }
-
-void addClasses(Block &block, const BufferClasses &buffers,
-                llvm::DenseSet<BufferClasses::Id> &classes) {
-  auto add = [&](Value value) { classes.insert(buffers.classOf(value)); };
-  llvm::for_each(block.getArguments(), add);
-  for (Operation &op : block)
-    llvm::for_each(op.getResults(), add);
-}
-
-/// The most bytes of temporaries that are live inside loops or branches only,
-/// at any moment of the operation.
-class InnerBytes {
-public:
-  InnerBytes(const BufferClasses &buffers,
-             llvm::DenseSet<BufferClasses::Id> outside)
-      : buffers(buffers), outside(std::move(outside)) {}
-
-  int64_t most(Operation *op) {
-    std::map<int64_t, int64_t> change; // by time
-    auto add = [&](int64_t bytes, const Interval &interval) {
-      // What is written takes its place while its operands are read.
-      change[interval.begin - 1] += planned(bytes);
-      change[interval.end] -= planned(bytes);
-    };
-    llvm::DenseSet<BufferClasses::Id> seen;
-    auto addClass = [&](Value value) {
-      BufferClasses::Id id = buffers.classOf(value);
-      const BufferClass &buffer = buffers[id];
-      if (outside.contains(id) || !seen.insert(id).second ||
-          buffer.segment != step::Segment::temporaries)
-        return;
-      for (const Interval &interval : buffer.intervals)
-        add(buffer.bytes, interval);
-    };
-    op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
-      if (nested != op)
-        llvm::for_each(nested->getResults(), addClass);
-      if (isa<step::GroupOp>(nested))
-        return WalkResult::skip();
-      for (Region &region : nested->getRegions())
-        for (Block &block : region)
-          llvm::for_each(block.getArguments(), addClass);
-      return WalkResult::advance();
-    });
-    for (const ScratchBuffer &scratch : buffers.scratch())
-      if (op->isProperAncestor(scratch.group))
-        add(scratch.bytes, {scratch.interval.begin + 1, scratch.interval.end});
-    int64_t live = 0, most = 0;
-    for (auto [time, bytes] : change)
-      most = std::max(most, live += bytes);
-    return most;
-  }
-
-private:
-  const BufferClasses &buffers;
-  llvm::DenseSet<BufferClasses::Id> outside; // what lives elsewhere as well
-};
 
 } // namespace
 
@@ -125,7 +62,7 @@ bool RecomputeModel::isMain() const {
 }
 
 int64_t RecomputeModel::bytesInside() const {
-  return InnerBytes(*buffers, outside).most(block.getParentOp());
+  return innerBytes(block.getParentOp(), *buffers, outside);
 }
 
 Value RecomputeModel::storageOf(Value value) const {
@@ -294,7 +231,7 @@ int64_t RecomputeModel::bytesOf(Value value) const {
   BufferClasses::Id id = buffers->classOf(value);
   return (*buffers)[id].segment == step::Segment::temporaries &&
                  !outside.contains(id)
-             ? planned(storedBytes(value.getType()))
+             ? placedBytes(storedBytes(value.getType()))
              : 0;
 }
 
@@ -412,11 +349,11 @@ solver::RecomputeProblem::Node RecomputeModel::partEntry(int32_t node) const {
   const Node &entry = nodes[node];
   solver::RecomputeProblem::Node result;
   result.cost = entry.nanoseconds;
-  int64_t most = entry.scratchBytes ? planned(entry.scratchBytes) : 0;
+  int64_t most = entry.scratchBytes ? placedBytes(entry.scratchBytes) : 0;
   for (Operation *op : entry.operations) {
     result.cost += nanosecondsOf(op);
     if (int64_t scratch = integerAttribute(op, step::scratchBytesAttrName, 0))
-      most = std::max(most, planned(scratch));
+      most = std::max(most, placedBytes(scratch));
   }
   if (!entry.operations.empty()) {
     // An element-wise part writes over what the chain computed.
@@ -501,7 +438,6 @@ bool RecomputeModel::mayRunAgain(Operation *op) const {
 void RecomputeModel::addValues() {
   llvm::DenseSet<BufferClasses::Id> here = outside;
   addClasses(block, *buffers, here);
-  InnerBytes inner(*buffers, std::move(here));
   SmallVector<std::pair<Value, int32_t>> further; // and who computes it
   SmallVector<std::tuple<Value, int32_t, int64_t>> writes; // over a value
   for (int32_t node = 0; node < int32_t(nodes.size()); ++node) {
@@ -565,7 +501,7 @@ void RecomputeModel::addValues() {
           further.push_back({result, node});
         }
       }
-      const int64_t inside = isGroup ? 0 : inner.most(op);
+      const int64_t inside = isGroup ? 0 : innerBytes(op, *buffers, here);
       const int64_t starts = isGroup ? 0 : startBytesOf(op);
       if (starts > 0)
         for (auto [value, bytes] : startsOf(op))
@@ -573,7 +509,7 @@ void RecomputeModel::addValues() {
       most = std::max(most,
                       live + (hasRows    ? 0
                               : !isGroup ? std::max<int64_t>(0, inside - starts)
-                              : scratch  ? planned(scratch)
+                              : scratch  ? placedBytes(scratch)
                                          : 0));
     }
     if (divided) {
@@ -654,7 +590,7 @@ void RecomputeModel::addReplacedState() {
     readers.remove_if([&](int32_t reader) { return reader > node; });
     if (readers.empty())
       continue;
-    int64_t bytes = planned(storedBytes(state.old.getType()));
+    int64_t bytes = placedBytes(storedBytes(state.old.getType()));
     int32_t value = model.valueCount();
     model.extraOutputs.push_back({node, bytes});
     model.nodes[node].workspace -= bytes;

@@ -25,11 +25,14 @@ namespace tenon::memory {
 struct MemoryOptions {
   /// Where the packing problem is written as CSV; empty for nowhere.
   std::string problemFile;
+  /// Where the ordering problem is written as text; empty for nowhere.
+  std::string orderingFile;
 };
 
 /// The part of the stage `plan` that does not depend on the budget: the order,
 /// separate results, and the ways to run each loop if there is one.
-void buildOrderPipeline(mlir::OpPassManager &passes, bool hasBudget);
+void buildOrderPipeline(mlir::OpPassManager &passes, bool hasBudget,
+                        const std::string &orderingFile = "");
 /// Grouped form to scheduled form.
 void buildPlanPipeline(mlir::OpPassManager &passes,
                        const MemoryOptions &options);

@@ -75,6 +75,78 @@ def OrderOperationsPass : Pass<"memory-order-operations", "::mlir::func::FuncOp"
   }];
 }
 
+def SearchOrderPass : Pass<"memory-search-order", "::mlir::func::FuncOp"> {
+  let summary = "look for an order in which fewer bytes are live at once";
+  let description = [{
+    Asks the ordering solver for each block, those of loops and branches first,
+    whether its operations can run in an order that needs fewer bytes of
+    temporaries at once. The order is kept where placing the buffers confirms
+    it: fewer bytes are live in that block, and the arena is not larger. Where
+    the solver's bound says that no order needs less, nothing is searched.
+
+    ```mlir
+    // before: the second chain begins before the first one has become small
+    func.func @main(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32> {
+      %a = step.group generic(%x) : (tensor<16xf32>) -> tensor<16x60xf32> {
+      ^bb0(%p: tensor<16xf32>):
+        %0 = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<16xf32>) -> tensor<16x60xf32>
+        step.yield %0 : tensor<16x60xf32>
+      }
+      %b = step.group generic(%y) : (tensor<16xf32>) -> tensor<16x60xf32> {
+      ^bb0(%p: tensor<16xf32>):
+        %0 = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<16xf32>) -> tensor<16x60xf32>
+        step.yield %0 : tensor<16x60xf32>
+      }
+      %c = step.group row(%a) : (tensor<16x60xf32>) -> tensor<16xf32> {
+      ^bb0(%p: tensor<16x60xf32>):
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [1] : (tensor<16x60xf32>, tensor<f32>) -> tensor<16xf32>
+        step.yield %0 : tensor<16xf32>
+      }
+      %d = step.group row(%c, %b) : (tensor<16xf32>, tensor<16x60xf32>) -> tensor<16xf32> {
+      ^bb0(%q: tensor<16xf32>, %p: tensor<16x60xf32>):
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [1] : (tensor<16x60xf32>, tensor<f32>) -> tensor<16xf32>
+        %1 = stablehlo.add %0, %q : tensor<16xf32>
+        step.yield %1 : tensor<16xf32>
+      }
+      return %d : tensor<16xf32>
+    }
+    // after
+    func.func @main(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32> {
+      %a = step.group generic(%x) : (tensor<16xf32>) -> tensor<16x60xf32> {
+      ^bb0(%p: tensor<16xf32>):
+        %0 = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<16xf32>) -> tensor<16x60xf32>
+        step.yield %0 : tensor<16x60xf32>
+      }
+      %c = step.group row(%a) : (tensor<16x60xf32>) -> tensor<16xf32> {
+      ^bb0(%p: tensor<16x60xf32>):
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [1] : (tensor<16x60xf32>, tensor<f32>) -> tensor<16xf32>
+        step.yield %0 : tensor<16xf32>
+      }
+      %b = step.group generic(%y) : (tensor<16xf32>) -> tensor<16x60xf32> {
+      ^bb0(%p: tensor<16xf32>):
+        %0 = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<16xf32>) -> tensor<16x60xf32>
+        step.yield %0 : tensor<16x60xf32>
+      }
+      %d = step.group row(%c, %b) : (tensor<16xf32>, tensor<16x60xf32>) -> tensor<16xf32> {
+      ^bb0(%q: tensor<16xf32>, %p: tensor<16x60xf32>):
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [1] : (tensor<16x60xf32>, tensor<f32>) -> tensor<16xf32>
+        %1 = stablehlo.add %0, %q : tensor<16xf32>
+        step.yield %1 : tensor<16xf32>
+      }
+      return %d : tensor<16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"problemFile", "problem-file", "std::string", "\"\"",
+           "where to write the ordering problem of the function's block as text, for tenon-solve">,
+  ];
+}
+
 def TabulateLoopsPass : Pass<"memory-tabulate-loops", "::mlir::func::FuncOp"> {
   let summary = "list plans of each loop's body";
   let description = [{

@@ -4,7 +4,9 @@
 // stood in a program, and of those that are ready the one due first runs. But
 // an operation that frees at least the bytes it needs runs as soon as it is
 // ready: it can only make room. In a training step these are the updates, which
-// turn a gradient into new state that lies where the old one did.
+// turn a gradient into new state that lies where the old one did. Groups are
+// formed and steps are first ordered this way (Fusion/GroupGraph,
+// Memory/OrderOperations); OperationOrdering then looks for fewer bytes.
 //
 // A worked example: a makes 8 bytes, b (due 2) makes 8 bytes, c (due 3) reads
 // a's for the last time and makes none. Ready after a are b and c; c runs first

@@ -35,6 +35,10 @@
 // result may take the operand's place; together they then count as the larger
 // of both while it runs. Values that are kept stay until the end.
 //
+// The compiler (Memory/SearchOrder) asks for each block of a step whether there
+// is a better order than the one it has; effects, which its operations do not
+// have, are in files for tenon-solve only.
+//
 // Deterministic: effort is counted in passes and window states, never in
 // seconds. The given order is always among the candidates.
 //
@@ -127,6 +131,8 @@ struct OrderingSolution {
   bool valid = false;
   std::vector<int32_t> order;
   int64_t peak = 0;
+  /// Of the given order; not part of the text form.
+  int64_t givenPeak = 0;
   int64_t bound = 0;
   OrderingCertificate certificate;
   /// If above 0: a search found that no order has a peak below it. Reported as
@@ -141,6 +147,15 @@ struct OrderingSolution {
 /// Finds an order; its peak is never above that of the given order.
 OrderingSolution solveOrdering(const OrderingProblem &problem,
                                const OrderingOptions &options = {});
+
+/// An order that follows the given one as far as it can without a larger peak
+/// than `order`, a valid one, has: at each point the first operation of the
+/// given order that is ready runs, if the others can then follow in the order
+/// of `order`. So what a better order changes is little. `work`, in operations
+/// run for a try, bounds the time; when it is spent, the rest follows `order`.
+std::vector<int32_t> nearGivenOrder(const OrderingProblem &problem,
+                                    const std::vector<int32_t> &order,
+                                    int64_t work = 3'000'000);
 
 /// The first false claim of a solution, or nothing. Shares no code with the
 /// solver.

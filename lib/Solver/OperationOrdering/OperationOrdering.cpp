@@ -208,7 +208,7 @@ OrderingSolution tenon::solver::solveOrdering(const OrderingProblem &problem,
   solution.order.resize(graph.operations);
   for (int32_t i = 0; i < graph.operations; ++i)
     solution.order[i] = i;
-  solution.peak = peakOf(graph, solution.order);
+  solution.givenPeak = solution.peak = peakOf(graph, solution.order);
   if (graph.operations == 0)
     return solution;
 

@@ -232,6 +232,42 @@ TEST(OperationOrdering, SearchAndBoundsAgainstEverySet) {
   }
 }
 
+/// How many operations still run right behind the one before them.
+static int64_t unmoved(const std::vector<int32_t> &order) {
+  int64_t count = 0;
+  for (size_t i = 1; i < order.size(); ++i)
+    count += order[i] == order[i - 1] + 1;
+  return count;
+}
+
+TEST(OperationOrdering, NearTheGivenOrderWithNoLargerPeak) {
+  int64_t better = 0, unmovedNear = 0, unmovedBest = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    OrderingProblem problem =
+        seed % 2 ? anyOrdering(static_cast<int32_t>(4 + seed % 20), true, seed)
+                 : anyStep(static_cast<int32_t>(4 + seed % 30), seed);
+    OrderingSolution solution = solveOrdering(problem);
+    std::vector<int32_t> given(problem.operations.size());
+    std::iota(given.begin(), given.end(), 0);
+    EXPECT_EQ(solution.givenPeak, slowPeak(problem, given));
+    std::vector<int32_t> near = nearGivenOrder(problem, solution.order);
+    // Below 0 if it is no order at all.
+    const int64_t peak = slowPeak(problem, near);
+    EXPECT_GE(peak, 0);
+    EXPECT_LE(peak, solution.peak);
+    if (solution.peak == solution.givenPeak)
+      EXPECT_EQ(near, given);
+    EXPECT_EQ(nearGivenOrder(problem, solution.order, /*work=*/0),
+              solution.order);
+    better += solution.peak < solution.givenPeak;
+    unmovedNear += unmoved(near);
+    unmovedBest += unmoved(solution.order);
+  }
+  EXPECT_GT(better, 100);
+  EXPECT_GT(5 * unmovedNear, 6 * unmovedBest);
+}
+
 /// It finds an order of the smallest peak from any start, and none below.
 static void searchAgainstEverySet(const OrderingProblem &problem,
                                   const DeferralLimits &limits = {}) {

@@ -1,0 +1,30 @@
+//===- InnerBytes.h - What only the inside of a loop or a branch needs ----===//
+//
+// A loop or a conditional is one operation of its block; what its body needs at
+// once beside the values of that block is memory that it takes while it runs.
+// Private to this folder.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_MEMORY_INNERBYTES_H
+#define TENON_LIB_MEMORY_INNERBYTES_H
+
+#include "tenon/Memory/BufferClasses.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace tenon::memory {
+
+/// Adds the classes of all values of the block, its arguments among them.
+void addClasses(mlir::Block &block, const BufferClasses &buffers,
+                llvm::DenseSet<BufferClasses::Id> &classes);
+
+/// The most bytes of temporaries that are live at once while the operation
+/// runs, in classes of values inside of it that are not `outside`, and in
+/// scratch.
+int64_t innerBytes(mlir::Operation *op, const BufferClasses &buffers,
+                   const llvm::DenseSet<BufferClasses::Id> &outside);
+
+} // namespace tenon::memory
+
+#endif // TENON_LIB_MEMORY_INNERBYTES_H
