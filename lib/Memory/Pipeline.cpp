@@ -16,7 +16,10 @@ void memory::buildOrderPipeline(OpPassManager &passes, bool hasBudget,
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createOrderOperationsPass());
   functions.addPass(createSeparateResultsPass());
-  functions.addPass(createSearchOrderPass({orderingFile}));
+  // What is computed again in another order may by chance take a little longer;
+  // where a budget asks for that, the order has to be worth it.
+  functions.addPass(
+      createSearchOrderPass({orderingFile, /*leastGain=*/hasBudget ? 1 : 0}));
   if (hasBudget)
     functions.addPass(createTabulateLoopsPass());
 }

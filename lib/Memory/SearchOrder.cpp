@@ -33,8 +33,9 @@ namespace {
 struct OrderFigures {
   int64_t live = 0;  // bytes at once in the block
   int64_t arena = 0; // of the whole function
-  bool isBetterThan(const OrderFigures &other) const {
-    return live < other.live && arena <= other.arena;
+  bool isBetterThan(const OrderFigures &other, int64_t leastGain) const {
+    return live < other.live - other.live / 100 * leastGain &&
+           arena <= other.arena;
   }
 };
 
@@ -94,7 +95,7 @@ bool SearchOrder::search(Block &block, const BufferClasses &buffers) {
     OrderFigures given = figuresOf(block, buffers);
     model.apply(solver::nearGivenOrder(model.problem(), solution.order));
     OrderFigures found = figuresOf(block, BufferClasses(getOperation()));
-    isBetter = found.isBetterThan(given);
+    isBetter = found.isBetterThan(given, leastGain);
     if (!isBetter)
       model.restore();
   }

@@ -1,6 +1,8 @@
 // RUN: tenon-opt %s --split-input-file --memory-order-operations --memory-separate-results --memory-search-order | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --memory-order-operations --memory-separate-results --memory-search-order --memory-plan-offsets | FileCheck %s --check-prefix=BYTES
 // RUN: tenon-opt %s --split-input-file --memory-order-operations --memory-separate-results --memory-plan-offsets | FileCheck %s --check-prefix=DUE
+// RUN: tenon-opt %s --split-input-file --memory-order-operations --memory-separate-results --memory-search-order=least-gain=29 --memory-plan-offsets | FileCheck %s --check-prefix=BYTES
+// RUN: tenon-opt %s --split-input-file --memory-order-operations --memory-separate-results --memory-search-order=least-gain=30 --memory-plan-offsets | FileCheck %s --check-prefix=DUE
 
 // Two chains that grow before they shrink. In the order that runs what makes
 // room at once, both begin before either shrinks: 60 + 60 + 80 KiB at once. If

@@ -144,6 +144,8 @@ def SearchOrderPass : Pass<"memory-search-order", "::mlir::func::FuncOp"> {
   let options = [
     Option<"problemFile", "problem-file", "std::string", "\"\"",
            "where to write the ordering problem of the function's block as text, for tenon-solve">,
+    Option<"leastGain", "least-gain", "int64_t", "0",
+           "percent of its bytes that a block has to need less in a new order">,
   ];
 }
 
