@@ -4,6 +4,7 @@
 // tree is in the IR, their first stage has work for several threads, and no sum
 // of thousands of terms loses its last digits. How a reduction is split follows
 // from its shape alone, never from the machine: the result's bits depend on it.
+// Sums of 16-bit floats are f32 between the stages and rounded after the last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,6 +61,15 @@ bool startsNeutral(stablehlo::ReduceOp op) {
          matchPattern(init, m_One());
 }
 
+/// Whether partial results have more digits than the result: sums of 16-bit
+/// floats. Maxima and minima are exact in any type.
+bool accumulatesInF32(stablehlo::ReduceOp op) {
+  Type element =
+      cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
+  return (element.isBF16() || element.isF16()) &&
+         isa<stablehlo::AddOp>(op.getBody().front().front());
+}
+
 struct SplitReductions
     : public fusion::impl::SplitReductionsPassBase<SplitReductions> {
   void runOnOperation() override {
@@ -79,15 +89,45 @@ private:
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (!llvm::is_contained(dims, dim))
         kept.push_back(type.getShape()[dim]);
-    auto element =
-        cast<RankedTensorType>(like.getResult(0).getType()).getElementType();
+    Value start = like.getInitValues().front();
+    if (accumulatesInF32(like))
+      start = convert(builder, like, start, type.getElementType());
     auto op = stablehlo::ReduceOp::create(
-        builder, like.getLoc(), TypeRange{RankedTensorType::get(kept, element)},
-        ValueRange{input}, like.getInitValues(),
+        builder, like.getLoc(),
+        TypeRange{RankedTensorType::get(kept, type.getElementType())},
+        ValueRange{input}, ValueRange{start},
         builder.getDenseI64ArrayAttr(dims));
     IRMapping mapping;
     like.getBody().cloneInto(&op.getBody(), mapping);
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    for (BlockArgument argument : op.getBody().getArguments())
+      argument.setType(scalar);
+    op.getBody().front().front().getResult(0).setType(scalar);
     return op.getResult(0);
+  }
+
+  /// The input in the type in which it is accumulated.
+  static Value accumulated(OpBuilder &builder, stablehlo::ReduceOp op,
+                           Value input) {
+    return accumulatesInF32(op)
+               ? convert(builder, op, input, builder.getF32Type())
+               : input;
+  }
+
+  /// A constant is converted as one: the next stage asks for its value.
+  static Value convert(OpBuilder &builder, stablehlo::ReduceOp op, Value value,
+                       Type element) {
+    auto type = cast<RankedTensorType>(value.getType()).clone(element);
+    DenseElementsAttr zero;
+    if (!matchPattern(value, m_Constant(&zero)) || !zero.isSplat())
+      return stablehlo::ConvertOp::create(builder, op.getLoc(), type, value);
+    APFloat number = zero.getSplatValue<APFloat>();
+    bool inexact;
+    number.convert(cast<FloatType>(element).getFloatSemantics(),
+                   APFloat::rmNearestTiesToEven, &inexact);
+    return stablehlo::ConstantOp::create(
+        builder, op.getLoc(),
+        cast<ElementsAttr>(DenseElementsAttr::get(type, number)));
   }
 
   void split(stablehlo::ReduceOp op) {
@@ -128,6 +168,7 @@ private:
       type = cast<RankedTensorType>(input.getType());
       rowDims = type.getRank() - 1;
     }
+    input = accumulated(builder, op, input);
     Value partial = reduce(builder, op, input, range(rowDims, type.getRank()));
     finish(op, reduce(builder, op, partial, range(0, rowDims)));
   }
@@ -154,6 +195,7 @@ private:
       input = reshape(builder, op, input, blocked);
       reducedDims = 2;
     }
+    input = accumulated(builder, op, input);
     for (; reducedDims > 0; --reducedDims)
       input = reduce(builder, op, input, {0});
     finish(op, input);
@@ -179,7 +221,8 @@ private:
     // The trailing dimensions after the leading ones are gone.
     int64_t rank = type.getRank() - int64_t(leading.size());
     OpBuilder builder(op);
-    Value partial = reduce(builder, op, op.getInputs().front(), leading);
+    Value input = accumulated(builder, op, op.getInputs().front());
+    Value partial = reduce(builder, op, input, leading);
     finish(op, reduce(builder, op, partial, range(rank - trailing, rank)));
   }
 
@@ -193,6 +236,10 @@ private:
                                         input);
   }
   static void finish(stablehlo::ReduceOp op, Value total) {
+    OpBuilder builder(op);
+    if (total.getType() != op.getResult(0).getType())
+      total = stablehlo::ConvertOp::create(builder, op.getLoc(),
+                                           op.getResult(0).getType(), total);
     op.getResult(0).replaceAllUsesWith(total);
     op.erase();
   }

@@ -303,6 +303,8 @@ def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"
     second one combines them.
     A reduction over leading dimensions and a few trailing elements (groups of
     channels) goes over the leading ones first, where vectors are full.
+    Sums of 16-bit floats are converted to f32 before the first stage and rounded
+    after the last one.
 
     ```mlir
     // before
