@@ -85,14 +85,13 @@ typedef struct tenon_program tenon_program;
 
 /* Start with TENON_OPTIONS_INIT and set what matters. */
 typedef struct tenon_options {
-  uint32_t struct_size;    /* sizeof(tenon_options) */
-  uint32_t threads;        /* 0: as many as the process has processors */
-  uint32_t keep_denormals; /* 0: denormal numbers count as zero, as in XLA */
-  uint32_t prefault;       /* 1: take all memory while loading, not when a step
-                              first touches it */
+  uint32_t struct_size; /* sizeof(tenon_options) */
+  uint32_t threads;     /* 0: as many as the process has processors */
+  uint32_t prefault;    /* 1: take all memory while loading, not when a step
+                           first touches it */
 } tenon_options;
 
-#define TENON_OPTIONS_INIT {sizeof(tenon_options), 0, 0, 0}
+#define TENON_OPTIONS_INIT {sizeof(tenon_options), 0, 0}
 
 /* Loads a file; `options` may be null. TENON_ERROR_MEMORY if the machine, a
  * control group or a limit of the process leaves less memory than is planned

@@ -399,6 +399,7 @@ ExitCode Compilation::runStage(Stage stage) {
     ExitCode code = runPasses([&](OpPassManager &passes) {
       simplify::SimplifyOptions simplify;
       simplify.dropBarriers = resolved.replanRecomputation;
+      simplify.subnormals = resolved.subnormals;
       simplify::buildSimplifyPipeline(passes, simplify);
     });
     if (code == exitOk)
@@ -423,7 +424,7 @@ ExitCode Compilation::runStage(Stage stage) {
 
 ExitCode Compilation::writePackage() {
   package::PackageOptions packageOptions{
-      resolved.featureSet, resolved.features.isa,
+      resolved.featureSet, resolved.features.isa, resolved.subnormals,
       uint64_t(resolved.memoryBudget.value_or(0))};
   auto packaged = package::packageModule(*module, packageOptions);
   auto sharedObject = package::sharedObjectOf(*module);
@@ -474,9 +475,9 @@ CompileResult Compilation::run() {
   if (result.code != exitOk)
     return std::move(result);
   if (options.to) {
-    recordOptions(*module,
-                  {resolved.featureSet, resolved.fuse, resolved.machineText,
-                   resolved.memoryBudget, resolved.replanRecomputation});
+    recordOptions(*module, {resolved.featureSet, resolved.fuse,
+                            resolved.machineText, resolved.memoryBudget,
+                            resolved.replanRecomputation, resolved.subnormals});
     // Positions go with the text: what is compiled from it names them.
     llvm::raw_string_ostream stream(result.text);
     module->print(stream, OpPrintingFlags().enableDebugInfo());

@@ -47,6 +47,8 @@ StringRef nativeOption(const CompileOptions &options) {
     return "--compile-to";
   if (options.fuse)
     return "--fuse";
+  if (options.subnormals)
+    return "--subnormals";
   return "";
 }
 

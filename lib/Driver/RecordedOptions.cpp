@@ -30,6 +30,9 @@ void driver::recordOptions(ModuleOp module, const RecordedOptions &options) {
   if (options.replanRecomputation)
     entries.push_back(
         builder.getNamedAttr("recompute", builder.getStringAttr("replan")));
+  if (options.subnormals == Subnormals::keep)
+    entries.push_back(
+        builder.getNamedAttr("subnormals", builder.getStringAttr("keep")));
   module->setAttr(step::optionsAttrName, builder.getDictionaryAttr(entries));
 }
 
@@ -50,6 +53,7 @@ FailureOr<std::optional<RecordedOptions>> driver::takeOptions(ModuleOp module) {
   auto machine = entries.getAs<StringAttr>("machine");
   auto budget = entries.getAs<IntegerAttr>("memory_budget");
   auto recompute = entries.getAs<StringAttr>("recompute");
+  auto subnormals = entries.getAs<StringAttr>("subnormals");
   if (!featureSet || !fuse || !target)
     return wrong("the strings 'feature_set' and 'target' and the boolean "
                  "'fuse'");
@@ -60,13 +64,19 @@ FailureOr<std::optional<RecordedOptions>> driver::takeOptions(ModuleOp module) {
     return wrong("'memory_budget' to be bytes, an i64 of at least 0");
   if (recompute && recompute != "replan")
     return wrong("'recompute' to be \"replan\" or to be left out");
-  if (entries.size() != 3u + bool(machine) + bool(budget) + bool(recompute))
+  if (subnormals && subnormals != "keep")
+    return wrong("'subnormals' to be \"keep\" or to be left out");
+  if (entries.size() !=
+      3u + bool(machine) + bool(budget) + bool(recompute) + bool(subnormals))
     return wrong("no more than 'feature_set', 'fuse', 'machine' (a string), "
-                 "'memory_budget' (an integer), 'recompute' (a string) and "
-                 "'target'");
-  RecordedOptions options{featureSet.str(), fuse.getValue(),
-                          machine ? machine.str() : "", std::nullopt,
-                          bool(recompute)};
+                 "'memory_budget' (an integer), 'recompute' (a string), "
+                 "'subnormals' (a string) and 'target'");
+  RecordedOptions options{featureSet.str(),
+                          fuse.getValue(),
+                          machine ? machine.str() : "",
+                          std::nullopt,
+                          bool(recompute),
+                          subnormals ? Subnormals::keep : Subnormals::flush};
   if (budget)
     options.memoryBudget = budget.getInt();
   return std::optional(std::move(options));

@@ -11,6 +11,8 @@
 #ifndef TENON_DRIVER_RECORDEDOPTIONS_H
 #define TENON_DRIVER_RECORDEDOPTIONS_H
 
+#include "tenon/Support/Subnormals.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
@@ -25,6 +27,7 @@ struct RecordedOptions {
   std::string machine;
   std::optional<int64_t> memoryBudget; // in bytes
   bool replanRecomputation = false;
+  Subnormals subnormals = Subnormals::flush;
 };
 
 /// Leaves the options on a module that is about to be written.

@@ -25,6 +25,7 @@ public:
 private:
   ExitCode refuseImportOptions();
   ExitCode resolveMachine();
+  ExitCode resolveSubnormals();
   ExitCode resolveFeatures();
   ExitCode resolveFusion();
   ExitCode resolveBudget();
@@ -87,9 +88,22 @@ ExitCode Resolution::resolveMachine() {
   return exitOk;
 }
 
+ExitCode Resolution::resolveSubnormals() {
+  auto spelling = [](Subnormals subnormals) {
+    return "--subnormals=" + std::string(name(subnormals));
+  };
+  resolved.subnormals = options.subnormals.value_or(
+      recorded ? recorded->subnormals : Subnormals::flush);
+  if (recorded && resolved.subnormals != recorded->subnormals)
+    return contradiction(spelling(resolved.subnormals),
+                         "with " + spelling(recorded->subnormals));
+  return exitOk;
+}
+
 ExitCode Resolution::resolveFeatures() {
   // What is described need not be the machine that compiles.
   std::string cpu = options.cpu;
+  bool isStated = !cpu.empty() && cpu != "host";
   if (cpu.empty() && recorded)
     cpu = recorded->featureSet;
   else if ((cpu.empty() || cpu == "host") && given)
@@ -104,6 +118,17 @@ ExitCode Resolution::resolveFeatures() {
     return fail(exitBadUsage, "unknown feature set '" + Twine(cpu) +
                                   "', expected host, x86-64-v3, x86-64-v4 or "
                                   "x86-64-v4+avx512bf16");
+  parsed->subnormals = resolved.subnormals;
+  // VDPBF16PS and VCVTNEPS2BF16 flush, whatever the processor is told (Intel's
+  // Software Developer's Manual).
+  if (parsed->hasAvx512Bf16() && resolved.subnormals == Subnormals::keep) {
+    if (isStated)
+      return fail(exitBadUsage,
+                  "--subnormals=keep does not work with --cpu=" + Twine(cpu) +
+                      ", whose instructions for bf16 always flush; pass "
+                      "--cpu=x86-64-v4");
+    parsed->isa = libraries::Isa::avx512;
+  }
   resolved.features = *parsed;
   resolved.featureSet = parsed->spelling().str();
   if (recorded && resolved.featureSet != recorded->featureSet)
@@ -170,9 +195,9 @@ ExitCode Resolution::run(ModuleOp module) {
     return exitUserError;
   recorded = *taken;
   for (auto resolve :
-       {&Resolution::resolveMachine, &Resolution::resolveFeatures,
-        &Resolution::resolveFusion, &Resolution::resolveBudget,
-        &Resolution::resolveReplanning})
+       {&Resolution::resolveMachine, &Resolution::resolveSubnormals,
+        &Resolution::resolveFeatures, &Resolution::resolveFusion,
+        &Resolution::resolveBudget, &Resolution::resolveReplanning})
     if (ExitCode code = (this->*resolve)())
       return code;
   return exitOk;

@@ -25,6 +25,7 @@ struct ResolvedOptions {
   bool fuse = true;
   std::optional<int64_t> memoryBudget; // in bytes
   bool replanRecomputation = false;
+  Subnormals subnormals = Subnormals::flush;
 };
 
 /// Takes the options recorded in `module` off it. An error is printed; what was

@@ -42,6 +42,9 @@ public:
     if (index.version != formatVersion)
       fail("format version " + std::to_string(index.version) + ", expected " +
            std::to_string(formatVersion));
+    if (index.subnormals > Subnormals::keep)
+      fail("subnormal numbers are treated in unknown way " +
+           std::to_string(int(index.subnormals)));
     checkSegments();
     checkTensors();
     checkNamesOfKernels();

@@ -105,6 +105,7 @@ public:
     index.cpu = text(table.cpu());
     index.cpuFeatures = texts(table.cpu_features());
     index.flops = table.flops();
+    index.subnormals = Subnormals(table.subnormals());
     each(table.segments(), [&](const fb::Segment &segment) {
       index.segments.push_back(
           {SegmentKind(segment.kind()), segment.bytes(), segment.alignment()});

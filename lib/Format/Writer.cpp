@@ -87,6 +87,7 @@ public:
     table.add_certificates(certificateList);
     table.add_sections(sectionList);
     table.add_flops(index.flops);
+    table.add_subnormals(fb::Subnormals(index.subnormals));
     if (index.plan)
       table.add_plan(plan);
     fb::FinishIndexBuffer(builder, table.Finish());

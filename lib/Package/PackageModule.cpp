@@ -229,6 +229,7 @@ FailureOr<Package> Packager::run() {
   index.name = module.getSymName().value_or("step").str();
   index.cpu = options.cpu;
   index.cpuFeatures = cpuFeaturesOf(options.libraryIsa);
+  index.subnormals = options.subnormals;
   for (auto segment : module.getOps<exec::SegmentOp>()) {
     segmentIndex[segment.getSymName()] = index.segments.size();
     index.segments.push_back({format::SegmentKind(uint8_t(segment.getKind())),

@@ -462,7 +462,8 @@ LogicalResult evaluateRunParallel(Operation *op, Interpreter &interpreter,
   devices.setFeed(std::move(feed));
   std::vector<Tensors> returned(functions.size());
   auto body = [&](int64_t process) -> LogicalResult {
-    Interpreter own(interpreter.limits(), &devices, process);
+    Interpreter own(interpreter.subnormals(), interpreter.limits(), &devices,
+                    process);
     auto values = own.run(functions[process], arguments[process]);
     if (failed(values))
       return failure();

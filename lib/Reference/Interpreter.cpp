@@ -10,7 +10,9 @@
 #include "Evaluators.h"
 #include "Quantized.h"
 
+#include "tenon/Analysis/FloatArithmetic.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Support/FloatingPointMode.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -40,12 +42,17 @@ Element Interpreter::roundTo(Element value, Type type) const {
     value.real = float(value.real);
     return value;
   }
+  // bf16 is computed in f32, where a result may be flushed that bf16 would
+  // round up to its smallest normal number.
+  if (type.isBF16())
+    value.real = float(value.real);
   return round(value, type);
 }
 
-Interpreter::Interpreter(InterpreterLimits limits, Devices *devices,
-                         int64_t process)
-    : bounds(limits), meeting(devices), number(process) {
+Interpreter::Interpreter(Subnormals subnormals, InterpreterLimits limits,
+                         Devices *devices, int64_t process)
+    : ofSubnormals(subnormals), bounds(limits), meeting(devices),
+      number(process) {
   if (!meeting) {
     alone = std::make_unique<Devices>(1, 1);
     meeting = alone.get();
@@ -61,12 +68,14 @@ LogicalResult Interpreter::exceed(Operation *op, int64_t limit,
                          << " " << what;
 }
 
-LogicalResult Interpreter::unsupported(Operation *op) {
+LogicalResult Interpreter::unsupported(Operation *op, const Twine &what) {
   reason = Failure::unsupported;
   auto call = dyn_cast<stablehlo::CustomCallOp>(op);
   InFlightDiagnostic error = op->emitOpError();
   if (call)
     error << "@" << call.getCallTargetName() << " ";
+  if (!what.isTriviallyEmpty())
+    error << what << " ";
   return error << "is not supported by the reference interpreter";
 }
 
@@ -89,23 +98,42 @@ static int64_t resultElements(Operation &op) {
   return elements;
 }
 
+LogicalResult Interpreter::evaluate(Operation &op, ArrayRef<Tensor> operands,
+                                    Tensors &results) {
+  Evaluate evaluate = evaluatorFor(op.getName().getStringRef());
+  if (!evaluate)
+    return unsupported(&op);
+  // Where numbers of f64 are flushed, or rounded to f32, the processor does as
+  // it does in compiled code; operands of narrower types, which are held in
+  // f64, are flushed here. Operations that move or compare bits see them as
+  // they are.
+  bool flushes = ofSubnormals == Subnormals::flush && isFloatArithmetic(&op);
+  FloatingPointMode mode(flushes ? Subnormals::flush : Subnormals::keep);
+  Tensors flushed;
+  if (flushes) {
+    flushed.assign(operands.begin(), operands.end());
+    llvm::for_each(flushed, flushSubnormals);
+    operands = flushed;
+  }
+  if (failed(computesOnNumbers(&op)
+                 ? evaluateOnNumbers(&op, evaluate, *this, operands, results)
+                 : evaluate(&op, *this, operands, results)))
+    return mlir::failure();
+  if (flushes)
+    llvm::for_each(results, flushSubnormals);
+  return success();
+}
+
 LogicalResult Interpreter::evaluate(Operation &op) {
   if (++evaluated > bounds.operations)
     return exceed(&op, bounds.operations, "operations");
   // Before anything is allocated for them.
   if (resultElements(op) > bounds.elements - alive)
     return exceed(&op, bounds.elements, "elements");
-  Evaluate evaluate = evaluatorFor(op.getName().getStringRef());
-  if (!evaluate)
-    return unsupported(&op);
   Tensors operands, results;
   for (Value operand : op.getOperands())
     operands.push_back(values.lookup(operand));
-  LogicalResult done =
-      computesOnNumbers(&op)
-          ? evaluateOnNumbers(&op, evaluate, *this, operands, results)
-          : evaluate(&op, *this, operands, results);
-  if (failed(done)) {
+  if (failed(evaluate(op, operands, results))) {
     if (reason == Failure::none)
       reason = Failure::other;
     return mlir::failure();

@@ -218,7 +218,8 @@ LogicalResult evaluateManualComputation(Operation *op, Interpreter &interpreter,
         auto arguments = run.split(operands, device);
         if (failed(arguments))
           return failure();
-        Interpreter own(interpreter.limits(), &devices, device);
+        Interpreter own(interpreter.subnormals(), interpreter.limits(), &devices,
+                        device);
         auto values = own.evaluate(computation.getBody(), *arguments);
         if (failed(values))
           return failure();

@@ -6,6 +6,8 @@
 
 #include "tenon/Reference/Tensor.h"
 
+#include "tenon/Analysis/FloatArithmetic.h"
+
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -152,6 +154,20 @@ static uint64_t bitsOfNaN(double value, int width, int fraction) {
     payload = uint64_t(1) << (fraction - 1);
   uint64_t exponent = (uint64_t(1) << (width - 1 - fraction)) - 1;
   return (bits >> 63) << (width - 1) | exponent << fraction | payload;
+}
+
+void reference::flushSubnormals(Tensor &tensor) {
+  auto type = dyn_cast<FloatType>(partType(tensor.elementType()));
+  if (!type || !hasFlushedSubnormals(type))
+    return;
+  // Elements are held in f64, where those of narrower types are normal.
+  double smallest =
+      llvm::APFloat::getSmallestNormalized(type.getFloatSemantics())
+          .convertToDouble();
+  for (Element &element : tensor.elements)
+    for (double *part : {&element.real, &element.imaginary})
+      if (std::fabs(*part) < smallest)
+        *part = std::copysign(0.0, *part);
 }
 
 uint64_t reference::bitsOf(Element value, Type type) {

@@ -155,7 +155,6 @@ static tenon_status readOptions(const tenon_options *options,
                 "tenon_options sets an option that version " TENON_VERSION
                 " of the library does not know");
   result.threads = options->threads;
-  result.flushDenormals = options->keep_denormals == 0;
   result.prefault = options->prefault != 0;
   return TENON_OK;
 }

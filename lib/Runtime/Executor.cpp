@@ -18,6 +18,7 @@
 
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/Bytes.h"
+#include "tenon/Support/FloatingPointMode.h"
 
 #include <algorithm>
 #include <chrono>
@@ -44,7 +45,7 @@ struct TensorUses {
 struct Run {
   const Program *program;
   int64_t steps;
-  bool flushDenormals;
+  Subnormals subnormals;
   OperationObserver *observer;
   Barrier barrier;
   CallFailure failure;
@@ -425,7 +426,7 @@ Executor::Implementation::describe(const Operation &operation) const {
 
 static void walkSteps(void *context, unsigned thread, unsigned threads) {
   Run &run = *static_cast<Run *>(context);
-  FlushDenormals mode(run.flushDenormals);
+  FloatingPointMode mode(run.subnormals);
   // The last operation of a step ends with a barrier, so steps do not mix.
   int64_t step = 0;
   while (step < run.steps && run.program->walk(thread, threads, run.barrier,
@@ -445,7 +446,7 @@ bool Executor::Implementation::run(const Program &program, int64_t steps,
   }
   if (steps > 0 && !checkValues(/*stateOnly=*/false, error))
     return false;
-  Run context{&program, steps, options.flushDenormals, observer, {}, {}};
+  Run context{&program, steps, index.subnormals, observer, {}, {}};
   runTeam(std::min(threads, program.widestOperation()), walkSteps, &context);
   stepsRun += context.wholeSteps;
   if (context.wholeSteps == steps)

@@ -1,6 +1,6 @@
 //===- Processor.cpp - What this processor can run ------------------------===//
 //
-// Names of processor features, and the floating-point mode of a thread.
+// Names of processor features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <immintrin.h>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -84,13 +83,3 @@ std::string tenon::runtime::whyNotRunnable(const format::Index &index) {
   return "the file is compiled for " + index.cpu + ", this processor lacks " +
          missing + "; compile the step again with a --cpu it has";
 }
-
-// Flush to zero, and denormals are zero.
-static constexpr unsigned flushBits = 0x8040;
-
-FlushDenormals::FlushDenormals(bool enabled) : before(_mm_getcsr()) {
-  if (enabled)
-    _mm_setcsr(before | flushBits);
-}
-
-FlushDenormals::~FlushDenormals() { _mm_setcsr(before); }

@@ -17,18 +17,6 @@ namespace tenon::runtime {
 /// a message that lists those it lacks.
 std::string whyNotRunnable(const format::Index &index);
 
-/// While it lives, this thread treats denormal numbers as zero.
-class FlushDenormals {
-public:
-  explicit FlushDenormals(bool enabled);
-  ~FlushDenormals();
-  FlushDenormals(const FlushDenormals &) = delete;
-  FlushDenormals &operator=(const FlushDenormals &) = delete;
-
-private:
-  unsigned before;
-};
-
 } // namespace tenon::runtime
 
 #endif // TENON_LIB_RUNTIME_PROCESSOR_H

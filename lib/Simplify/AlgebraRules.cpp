@@ -3,11 +3,14 @@
 // What algebra allows and floating point does not is left out: x + 0 turns -0
 // into +0, x - x is NaN for infinities, (a + b) + c is not a + (b + c). A
 // conversion is taken away only where it was exact; a user's rounding stays.
+// Where subnormal numbers are flushed, x * 1 flushes x, so it stays unless x
+// cannot be subnormal.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"
 
+#include "tenon/Analysis/FloatArithmetic.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -51,14 +54,14 @@ bool isExtreme(Value value, bool largest) {
 
 /// The operand a binary operation always equals, if there is one. Constants
 /// stand on the right (ConstantToRight).
-Value neutral(Operation *op) {
+Value neutral(Operation *op, Subnormals subnormals) {
   Value x = op->getOperand(0), y = op->getOperand(1);
   bool integer = isInteger(x);
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<AddOp>([&](auto) -> Value {
         if (integer ? isSplat(y, 0) : isNegativeZeroSplat(y))
           return x;
-        if (isSplat(y, 0) && isNeverNegativeZero(x))
+        if (isSplat(y, 0) && isNeverNegativeZero(x, subnormals))
           return x;
         return {};
       })
@@ -92,15 +95,20 @@ Value neutral(Operation *op) {
 
 template <typename Op>
 struct NeutralOperand : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+  NeutralOperand(MLIRContext *context, Subnormals subnormals)
+      : OpRewritePattern<Op>(context), subnormals(subnormals) {}
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    Value same = neutral(op);
+    Value same = neutral(op, subnormals);
     if (!same || same.getType() != op.getType())
+      return failure();
+    // The operation would flush it.
+    if (subnormals == Subnormals::flush && !isNeverSubnormal(same))
       return failure();
     rewriter.replaceOp(op, same);
     return success();
   }
+  Subnormals subnormals;
 };
 
 /// Constants stand on the right, so that rules look there only.
@@ -120,8 +128,8 @@ struct ConstantToRight : OpRewritePattern<Op> {
   }
 };
 
-/// x / 2^k is x * 2^-k: both round the same exact value. Only where 2^-k is a
-/// normal number.
+/// x / 2^k is x * 2^-k: both round the same exact value. Only where both powers
+/// are normal numbers.
 struct DivideByPowerOfTwo : OpRewritePattern<DivideOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DivideOp op,
@@ -130,7 +138,8 @@ struct DivideByPowerOfTwo : OpRewritePattern<DivideOp> {
     if (!divisor)
       return failure();
     APFloat inverse(divisor.getValue().getSemantics());
-    if (!divisor.getValue().getExactInverse(&inverse) || inverse.isDenormal())
+    if (divisor.getValue().isDenormal() ||
+        !divisor.getValue().getExactInverse(&inverse) || inverse.isDenormal())
       return failure();
     Value factor =
         makeSplat(rewriter, op.getRhs().getLoc(), tensorTypeOf(op.getRhs()),
@@ -250,7 +259,8 @@ bool isExact(Type from, Type to) {
 }
 
 struct ConvertChain : OpRewritePattern<ConvertOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ConvertChain(MLIRContext *context, Subnormals subnormals)
+      : OpRewritePattern(context), subnormals(subnormals) {}
   LogicalResult matchAndRewrite(ConvertOp op,
                                 PatternRewriter &rewriter) const override {
     Value source = op.getOperand();
@@ -265,9 +275,15 @@ struct ConvertChain : OpRewritePattern<ConvertOp> {
     Type from = getElementTypeOrSelf(inner.getOperand().getType());
     if (!isExact(from, getElementTypeOrSelf(inner.getType())))
       return failure();
+    // What is left, a copy or a widening of bf16, does not flush.
+    bool moves = from == to || (from.isBF16() && to.isF32());
+    if (subnormals == Subnormals::flush && moves &&
+        !isNeverSubnormal(inner.getOperand()))
+      return failure();
     rewriter.replaceOpWithNewOp<ConvertOp>(op, inner.getOperand(), to);
     return success();
   }
+  Subnormals subnormals;
 };
 
 struct BitcastChain : OpRewritePattern<BitcastConvertOp> {
@@ -297,24 +313,25 @@ struct PartOfComplex : OpRewritePattern<Part> {
   }
 };
 
-template <template <typename> class Pattern, typename... Ops>
-void addFor(RewritePatternSet &patterns) {
-  patterns.add<Pattern<Ops>...>(patterns.getContext());
+template <template <typename> class Pattern, typename... Ops,
+          typename... Arguments>
+void addFor(RewritePatternSet &patterns, Arguments... arguments) {
+  patterns.add<Pattern<Ops>...>(patterns.getContext(), arguments...);
 }
 
 } // namespace
 
-void populateAlgebraRules(RewritePatternSet &patterns) {
+void populateAlgebraRules(RewritePatternSet &patterns, Subnormals subnormals) {
   addFor<NeutralOperand, AddOp, SubtractOp, MultiplyOp, DivideOp, MaximumOp,
          MinimumOp, AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightLogicalOp,
-         ShiftRightArithmeticOp>(patterns);
+         ShiftRightArithmeticOp>(patterns, subnormals);
   addFor<ConstantToRight, AddOp, MultiplyOp, MaximumOp, MinimumOp, AndOp, OrOp,
          XorOp>(patterns);
   addFor<Involution, NegateOp, NotOp>(patterns);
-  patterns
-      .add<DivideByPowerOfTwo, AbsOfSign, SimplifySelect, ConvertChain,
-           BitcastChain, PartOfComplex<RealOp, 0>, PartOfComplex<ImagOp, 1>>(
-          patterns.getContext());
+  patterns.add<ConvertChain>(patterns.getContext(), subnormals);
+  patterns.add<DivideByPowerOfTwo, AbsOfSign, SimplifySelect, BitcastChain,
+               PartOfComplex<RealOp, 0>, PartOfComplex<ImagOp, 1>>(
+      patterns.getContext());
 }
 
 } // namespace tenon::simplify

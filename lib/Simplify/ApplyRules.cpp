@@ -29,11 +29,20 @@ namespace {
 
 class ApplyRules
     : public tenon::simplify::impl::ApplyRulesPassBase<ApplyRules> {
+public:
+  using ApplyRulesPassBase::ApplyRulesPassBase;
+
+private:
   LogicalResult initialize(MLIRContext *context) override {
+    auto mode = tenon::subnormalsFromName(subnormals);
+    if (!mode)
+      return emitError(UnknownLoc::get(context))
+             << "unknown way '" << subnormals
+             << "' to treat subnormal numbers, expected flush or keep";
     RewritePatternSet set(context);
     tenon::stablehlo::populateShapeSpelling(set);
-    populateConstantRules(set);
-    populateAlgebraRules(set);
+    populateConstantRules(set, *mode);
+    populateAlgebraRules(set, *mode);
     populateMovementRules(set);
     populateShapeRules(set);
     populateIndexingRules(set);

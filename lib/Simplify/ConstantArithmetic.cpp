@@ -10,6 +10,7 @@
 
 #include "ConstantArithmetic.h"
 
+#include "tenon/Analysis/FloatArithmetic.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -35,9 +36,10 @@ bool isUnsigned(Operation *op) {
   return element.isUnsignedInteger() || element.isInteger(1);
 }
 
-/// What a kernel certainly agrees on: neither NaN nor subnormal.
+/// What a kernel certainly agrees on, small numbers apart (see settleSmall):
+/// not NaN.
 Result settled(APFloat value) {
-  if (value.isNaN() || value.isDenormal())
+  if (value.isNaN())
     return std::nullopt;
   return Element(std::move(value));
 }
@@ -378,12 +380,69 @@ SmallVector<StringRef> foldedOperations() {
       rows, [](const Row &row) { return StringRef(row.operation); });
 }
 
+static void flush(APFloat &value) {
+  if (value.isDenormal())
+    value = APFloat::getZero(value.getSemantics(), value.isNegative());
+}
+
+/// Whether a result that was rounded to the smallest normal number is flushed:
+/// it is, if it is smaller with all the digits of a normal one. `operands` are
+/// computed with in a format that has digits and exponents for both.
+static bool isFlushedBeforeRounding(Operation *op, Compute compute,
+                                    ArrayRef<Element> operands,
+                                    const APFloat &smallest) {
+  bool inexact;
+  auto widened = [&](APFloat value) {
+    value.convert(APFloat::IEEEquad(), APFloat::rmNearestTiesToEven, &inexact);
+    return value;
+  };
+  SmallVector<Element, 3> wide;
+  for (const Element &operand : operands) {
+    const auto *number = std::get_if<APFloat>(&operand);
+    wide.push_back(number ? Element(widened(*number)) : operand);
+  }
+  Result exact = isa<ConvertOp>(op) ? wide.front() : compute(op, wide);
+  const auto *number = exact ? std::get_if<APFloat>(&*exact) : nullptr;
+  if (!number)
+    return false;
+  // bf16 is computed in f32.
+  const llvm::fltSemantics &computed =
+      &smallest.getSemantics() == &APFloat::BFloat() ? APFloat::IEEEsingle()
+                                                     : smallest.getSemantics();
+  constexpr int up = 64; // where rounding is that of normal numbers
+  APFloat rounded = scalbn(*number, up, APFloat::rmNearestTiesToEven);
+  rounded.convert(computed, APFloat::rmNearestTiesToEven, &inexact);
+  APFloat limit = scalbn(widened(smallest), up, APFloat::rmNearestTiesToEven);
+  limit.convert(computed, APFloat::rmNearestTiesToEven, &inexact);
+  return llvm::abs(rounded) < llvm::abs(limit);
+}
+
+/// What a kernel makes of a small result of arithmetic, where that is certain:
+/// subnormal ones that are kept may round twice on their way to 16 bits.
+static Result settleSmall(Operation *op, Compute compute,
+                          ArrayRef<Element> operands, APFloat value,
+                          bool flushes) {
+  if (!flushes && value.isDenormal())
+    return std::nullopt;
+  if (value.isDenormal() ||
+      (flushes && value.isSmallestNormalized() &&
+       isFlushedBeforeRounding(op, compute, operands, value)))
+    value = APFloat::getZero(value.getSemantics(), value.isNegative());
+  return Element(std::move(value));
+}
+
 DenseElementsAttr foldElementwise(Operation *op,
-                                  ArrayRef<DenseElementsAttr> operands) {
+                                  ArrayRef<DenseElementsAttr> operands,
+                                  Subnormals subnormals) {
   Compute compute = lookUp(op);
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!compute || !type || !type.getElementType().isIntOrFloat())
     return {};
+  bool computes = isFloatArithmetic(op);
+  auto flushes = [&](Type element) {
+    return computes && subnormals == Subnormals::flush &&
+           hasFlushedSubnormals(element);
+  };
   SmallVector<Reader, 3> readers;
   bool splat = true;
   for (DenseElementsAttr operand : operands) {
@@ -400,9 +459,15 @@ DenseElementsAttr foldElementwise(Operation *op,
   SmallVector<Element, 3> elements;
   for (int64_t index = 0; index < count; ++index) {
     elements.clear();
-    for (const Reader &reader : readers)
+    for (auto [reader, operand] : llvm::zip_equal(readers, operands)) {
       elements.push_back(reader.read(index));
+      if (flushes(operand.getElementType()))
+        flush(std::get<APFloat>(elements.back()));
+    }
     Result result = compute(op, elements);
+    if (result && floating && computes)
+      result = settleSmall(op, compute, elements, std::get<APFloat>(*result),
+                           flushes(type.getElementType()));
     if (!result)
       return {};
     if (floating)

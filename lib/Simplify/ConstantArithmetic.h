@@ -8,6 +8,8 @@
 #ifndef TENON_LIB_SIMPLIFY_CONSTANTARITHMETIC_H
 #define TENON_LIB_SIMPLIFY_CONSTANTARITHMETIC_H
 
+#include "tenon/Support/Subnormals.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -22,11 +24,12 @@ inline constexpr int64_t foldedElements = 64 * 1024;
 /// The value of `op` on constant `operands`, one per operand of the operation.
 /// Null where the operation is not in the table, the constant would be too
 /// large, or the result depends on the implementation: elementary functions,
-/// NaN and subnormal results, integer division by zero, conversions out of
+/// NaN, kept subnormal results, integer division by zero, conversions out of
 /// range, shifts beyond the width.
 mlir::DenseElementsAttr
 foldElementwise(mlir::Operation *op,
-                llvm::ArrayRef<mlir::DenseElementsAttr> operands);
+                llvm::ArrayRef<mlir::DenseElementsAttr> operands,
+                Subnormals subnormals);
 
 /// The names of the operations that foldElementwise knows.
 llvm::SmallVector<llvm::StringRef> foldedOperations();

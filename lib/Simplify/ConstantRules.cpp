@@ -20,8 +20,10 @@ namespace {
 
 /// One rule per operation of the table of arithmetic.
 struct FoldElementwise : RewritePattern {
-  FoldElementwise(StringRef operation, MLIRContext *context)
-      : RewritePattern(operation, /*benefit=*/2, context) {}
+  FoldElementwise(StringRef operation, MLIRContext *context,
+                  Subnormals subnormals)
+      : RewritePattern(operation, /*benefit=*/2, context),
+        subnormals(subnormals) {}
 
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
@@ -32,7 +34,7 @@ struct FoldElementwise : RewritePattern {
         return failure();
       operands.push_back(constant);
     }
-    DenseElementsAttr result = foldElementwise(op, operands);
+    DenseElementsAttr result = foldElementwise(op, operands, subnormals);
     if (!result) {
       remark::missed(
           op->getLoc(),
@@ -47,6 +49,8 @@ struct FoldElementwise : RewritePattern {
     rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(result));
     return success();
   }
+
+  Subnormals subnormals;
 };
 
 /// Walks all indices of `shape` in row-major order.
@@ -236,10 +240,11 @@ struct IotaOfOne : OpRewritePattern<IotaOp> {
 
 } // namespace
 
-void populateConstantRules(RewritePatternSet &patterns) {
+void populateConstantRules(RewritePatternSet &patterns, Subnormals subnormals) {
   MLIRContext *context = patterns.getContext();
   for (StringRef operation : foldedOperations())
-    patterns.add(std::make_unique<FoldElementwise>(operation, context));
+    patterns.add(
+        std::make_unique<FoldElementwise>(operation, context, subnormals));
   patterns.add<FoldReshape, FoldTranspose, FoldSlice, FoldBroadcast,
                FoldConcatenate, IotaOfOne>(context);
 }

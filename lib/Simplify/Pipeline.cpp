@@ -20,15 +20,17 @@ namespace tenon::simplify {
 void buildSimplifyPipeline(OpPassManager &manager,
                            const SimplifyOptions &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  ApplyRulesPassOptions rules;
+  rules.subnormals = name(options.subnormals);
   if (options.dropBarriers)
     functions.addPass(createDropBarriersPass());
   functions.addPass(createTrimLoopsPass());
-  functions.addPass(createApplyRulesPass());
+  functions.addPass(createApplyRulesPass(rules));
   functions.addPass(createMergeDuplicatesPass());
   functions.addPass(createTrimLoopsPass());
   if (options.hoist)
     functions.addPass(createHoistInvariantsPass());
-  functions.addPass(createApplyRulesPass());
+  functions.addPass(createApplyRulesPass(rules));
   functions.addPass(createMergeDuplicatesPass());
   functions.addPass(createRecognizeIdiomsPass());
 }

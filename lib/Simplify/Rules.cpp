@@ -6,6 +6,7 @@
 
 #include "Rules.h"
 
+#include "tenon/Analysis/FloatArithmetic.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -67,19 +68,25 @@ static bool isSumFromZero(ReduceOp op, unsigned result) {
   return sum && llvm::equal(sum->getOperands(), body.getArguments());
 }
 
-static bool neverNegativeZero(Value value, int depth) {
+static bool neverNegativeZero(Value value, Subnormals subnormals, int depth) {
   if (depth > 6 || !isa<FloatType>(getElementTypeOrSelf(value.getType())))
     return false;
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
+  bool flushes = subnormals == Subnormals::flush &&
+                 hasFlushedSubnormals(getElementTypeOrSelf(value.getType()));
+  auto operandNever = [&](Value operand) {
+    return neverNegativeZero(operand, subnormals, depth + 1);
+  };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<ConstantOp>([&](auto) {
         auto real = dyn_cast_if_present<FloatAttr>(splatOf(value));
         return real && !real.getValue().isNegZero();
       })
       .Case<ReduceOp>([&](ReduceOp reduce) {
-        return isSumFromZero(reduce, cast<OpResult>(value).getResultNumber());
+        return !flushes &&
+               isSumFromZero(reduce, cast<OpResult>(value).getResultNumber());
       })
       .Case<AbsOp, ExponentialOp>([](auto) { return true; })
       .Case<MultiplyOp>([](MultiplyOp product) {
@@ -87,8 +94,8 @@ static bool neverNegativeZero(Value value, int depth) {
       })
       .Case<AddOp>([&](AddOp sum) {
         // Only -0 + -0 is -0.
-        return neverNegativeZero(sum.getLhs(), depth + 1) ||
-               neverNegativeZero(sum.getRhs(), depth + 1);
+        return !flushes &&
+               (operandNever(sum.getLhs()) || operandNever(sum.getRhs()));
       })
       .Case<ConvertOp>([&](ConvertOp convert) {
         Type from = getElementTypeOrSelf(convert.getOperand().getType());
@@ -99,13 +106,16 @@ static bool neverNegativeZero(Value value, int depth) {
         auto target =
             dyn_cast<FloatType>(getElementTypeOrSelf(convert.getType()));
         return source && target && target.getWidth() > source.getWidth() &&
-               neverNegativeZero(convert.getOperand(), depth + 1);
+               operandNever(convert.getOperand()) &&
+               (!flushes || isNeverSubnormal(convert.getOperand()));
       })
       .Case<ReshapeOp, BroadcastInDimOp, TransposeOp, SliceOp, ReverseOp>(
-          [&](auto) { return neverNegativeZero(op->getOperand(0), depth + 1); })
+          [&](auto) { return operandNever(op->getOperand(0)); })
       .Default([](Operation *) { return false; });
 }
 
-bool isNeverNegativeZero(Value value) { return neverNegativeZero(value, 0); }
+bool isNeverNegativeZero(Value value, Subnormals subnormals) {
+  return neverNegativeZero(value, subnormals, 0);
+}
 
 } // namespace tenon::simplify

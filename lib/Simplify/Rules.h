@@ -8,6 +8,8 @@
 #ifndef TENON_LIB_SIMPLIFY_RULES_H
 #define TENON_LIB_SIMPLIFY_RULES_H
 
+#include "tenon/Support/Subnormals.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/PatternMatch.h"
@@ -15,10 +17,12 @@
 namespace tenon::simplify {
 
 /// Operations on constants (ConstantRules.cpp).
-void populateConstantRules(mlir::RewritePatternSet &patterns);
+void populateConstantRules(mlir::RewritePatternSet &patterns,
+                           Subnormals subnormals);
 /// Identities that hold for every float, NaN and signed zeros included
 /// (AlgebraRules.cpp).
-void populateAlgebraRules(mlir::RewritePatternSet &patterns);
+void populateAlgebraRules(mlir::RewritePatternSet &patterns,
+                          Subnormals subnormals);
 /// Element-wise operations on repeated or reshaped tensors (MovementRules.cpp).
 void populateMovementRules(mlir::RewritePatternSet &patterns);
 /// Slices, pads and concatenations (ShapeRules.cpp).
@@ -49,8 +53,9 @@ mlir::Value makeSplat(mlir::PatternRewriter &rewriter, mlir::Location location,
                       mlir::RankedTensorType type, mlir::Attribute element);
 
 /// Whether no element of a float tensor can be -0: sums that start at +0,
-/// squares, exponentials, magnitudes, and what only moves them.
-bool isNeverNegativeZero(mlir::Value value);
+/// squares, exponentials, magnitudes, and what only moves them. A sum that is
+/// flushed may be: what is flushed keeps its sign.
+bool isNeverNegativeZero(mlir::Value value, Subnormals subnormals);
 
 } // namespace tenon::simplify
 

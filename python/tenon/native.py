@@ -28,7 +28,6 @@ class Options(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
         ("threads", ctypes.c_uint32),
-        ("keep_denormals", ctypes.c_uint32),
         ("prefault", ctypes.c_uint32),
     ]
 

@@ -188,20 +188,17 @@ class Program:
         return np.ndarray(shape, dtype, buffer=memory)
 
 
-def load(
-    path: str | os.PathLike[str], *, threads: int = 0, keep_denormals: bool = False, prefault: bool = False
-) -> Program:
+def load(path: str | os.PathLike[str], *, threads: int = 0, prefault: bool = False) -> Program:
     """Loads a `.tenon` file.
 
     The file is a program: loading and running it executes the machine code in it. Load only files that you trust.
 
     threads: how many share a step, 0 for all processors; results do not depend on it.
-    keep_denormals: compute with denormal numbers instead of counting them as zero, as XLA does.
     prefault: take all memory now, not when a step first touches it.
     tenon.OutOfMemoryError if less memory is available than is planned for the file.
     """
     pointer = ctypes.c_void_p()
-    options = native.Options(ctypes.sizeof(native.Options), threads, keep_denormals, prefault)
+    options = native.Options(ctypes.sizeof(native.Options), threads, prefault)
     native.library().tenon_load(os.fsencode(path), ctypes.byref(options), ctypes.byref(pointer))
     return Program(_Handle(pointer))
 

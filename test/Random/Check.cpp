@@ -2,15 +2,15 @@
 //
 // Every result of an operation that is not exact is returned from @main, so
 // that what follows is judged by what the compiled code really computed: each
-// operation is compared on equal operands, and no error is carried on. The
-// instructions of AVX512-BF16 take and give zeros for subnormal numbers
-// (Intel's Software Developer's Manual, VDPBF16PS and VCVTNEPS2BF16: whatever
-// MXCSR says); for that feature set, and bf16 alone, zeros are right too.
+// operation is compared on equal operands, and no error is carried on.
+// Subnormal numbers are kept, and flushed for the feature set that has no other
+// way.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
 
+#include "tenon/Analysis/FloatArithmetic.h"
 #include "tenon/Codegen/CPU/FeatureSet.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -28,8 +28,6 @@
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::random;
@@ -39,8 +37,9 @@ namespace {
 
 class Checker {
 public:
-  Checker(func::FuncOp main, runtime::Executor &executor, bool flushes)
-      : main(main), executor(executor), flushes(flushes) {
+  Checker(func::FuncOp main, runtime::Executor &executor)
+      : main(main), executor(executor),
+        subnormals(executor.index().subnormals) {
     auto terminator = main.getBody().front().getTerminator();
     for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
       returned.try_emplace(value, index);
@@ -68,23 +67,16 @@ private:
     result.differences.push_back(text);
   }
 
-  std::optional<std::string> outside(Operation &op,
-                                     const reference::Tensor &found,
-                                     unsigned index,
+  std::optional<std::string> outside(const reference::Tensor &found,
                                      ArrayRef<reference::Tensor> operands,
-                                     std::vector<reference::Enclosure> allowed);
-  std::optional<std::string> different(Operation &op,
-                                       const reference::Tensor &found,
-                                       unsigned index,
-                                       ArrayRef<reference::Tensor> operands,
-                                       const reference::Tensor &expected);
+                                     const reference::Enclosure &allowed);
   /// What the interpreter makes of these operands.
   FailureOr<reference::Tensors> interpret(Operation &op,
                                           ArrayRef<reference::Tensor> operands);
 
   func::FuncOp main;
   runtime::Executor &executor;
-  bool flushes; // instructions of bf16 take and give zeros for subnormals
+  Subnormals subnormals;
   llvm::DenseMap<Value, int32_t> returned;
   llvm::DenseMap<Value, reference::Tensor> values;
   CheckResult result;
@@ -104,75 +96,40 @@ std::optional<reference::Tensor> Checker::compiled(Value value) {
   return tensor;
 }
 
-bool isBf16(Type type) { return getElementTypeOrSelf(type).isBF16(); }
-
-constexpr double smallestNormal = 0x1p-126; // of bf16 and f32
-
-/// Whether regions compute bf16, of which the steps between cannot be seen.
-bool hasBf16Inside(Operation &op) {
-  return op
-      .walk([&](Operation *inner) {
-        return inner != &op && llvm::any_of(inner->getResultTypes(), isBf16)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-/// With zeros of the same sign for subnormal numbers of bf16, and of f32 where
-/// they are what is converted to bf16.
-reference::Tensor flushed(reference::Tensor tensor, bool isConverted = false) {
-  Type type = getElementTypeOrSelf(tensor.type);
-  if (auto complex = dyn_cast<ComplexType>(type))
-    type = complex.getElementType();
-  if (isBf16(tensor.type) || (isConverted && type.isF32()))
-    for (reference::Element &element : tensor.elements)
-      if (std::fabs(element.real) < smallestNormal)
-        element.real = std::copysign(0.0, element.real);
-  return tensor;
+FloatType floatPartOf(Type type) {
+  return dyn_cast<FloatType>(reference::partType(getElementTypeOrSelf(type)));
 }
 
 /// Why a result is none that is allowed.
 std::optional<std::string>
-Checker::outside(Operation &op, const reference::Tensor &found, unsigned index,
+Checker::outside(const reference::Tensor &found,
                  ArrayRef<reference::Tensor> operands,
-                 std::vector<reference::Enclosure> allowed) {
-  auto message = reference::firstOutside(found, allowed[index]);
-  if (!message || !flushes || !llvm::any_of(op.getOperandTypes(), isBf16))
+                 const reference::Enclosure &allowed) {
+  auto message = reference::firstOutside(found, allowed);
+  FloatType type = floatPartOf(found.type);
+  if (!message || subnormals == Subnormals::keep || !type ||
+      !hasFlushedSubnormals(type))
     return message;
-  // Sums of products have subnormal products and partial sums as well.
-  long double lost = isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op)
-                         ? smallestNormal * double(operands[0].size())
-                         : 0;
-  auto orZero = [&](reference::Enclosure enclosure) {
-    for (reference::Allowed &range : enclosure.real) {
+  // Products and partial sums are flushed as results are, each losing less than
+  // the smallest normal number.
+  long double lost =
+      llvm::APFloat::getSmallestNormalized(type.getFloatSemantics())
+          .convertToDouble() *
+      double(operands[0].size() + 1);
+  reference::Enclosure wider = allowed;
+  for (auto *ranges : {&wider.real, &wider.imaginary})
+    for (reference::Allowed &range : *ranges) {
       range.least -= lost;
       range.most += lost;
-      if (isBf16(found.type) && std::fabs(range.least) < smallestNormal)
-        range.most = std::max(range.most, 0.0L);
-      if (isBf16(found.type) && std::fabs(range.most) < smallestNormal)
-        range.least = std::min(range.least, 0.0L);
-      range.minusZero.reset();
+      if (range.least <= 0 && range.most >= 0)
+        range.minusZero.reset();
     }
-    return enclosure;
-  };
-  reference::Tensors zeros;
-  for (const reference::Tensor &operand : operands)
-    zeros.push_back(flushed(operand));
-  auto others = reference::enclose(&op, zeros);
-  if (failed(others))
-    return message;
-  reference::Enclosure exact = orZero(allowed[index]);
-  reference::Enclosure ofZeros = orZero((*others)[index]);
-  for (int64_t i = 0; i < found.size(); ++i)
-    if (reference::allows(ofZeros, i, found.elements[i]))
-      exact.real[i].anything = true;
-  return reference::firstOutside(found, exact);
+  return reference::firstOutside(found, wider);
 }
 
 FailureOr<reference::Tensors>
 Checker::interpret(Operation &op, ArrayRef<reference::Tensor> operands) {
-  reference::Interpreter interpreter;
+  reference::Interpreter interpreter(subnormals);
   // What regions capture is visible to them.
   op.walk([&](Operation *inner) {
     if (inner != &op)
@@ -180,46 +137,10 @@ Checker::interpret(Operation &op, ArrayRef<reference::Tensor> operands) {
         if (auto known = values.find(operand); known != values.end())
           interpreter.define(operand, known->second);
   });
-  reference::Evaluate evaluate =
-      reference::evaluatorFor(op.getName().getStringRef());
   reference::Tensors results;
-  if (!evaluate || failed(evaluate(&op, interpreter, operands, results)))
+  if (failed(interpreter.evaluate(op, operands, results)))
     return failure();
   return results;
-}
-
-/// Why a result is not the one there is.
-std::optional<std::string>
-Checker::different(Operation &op, const reference::Tensor &found,
-                   unsigned index, ArrayRef<reference::Tensor> operands,
-                   const reference::Tensor &expected) {
-  auto message = reference::firstDifference(found, expected, {});
-  if (!message || !flushes)
-    return message;
-  auto orZero = [&](reference::Tensor expected) {
-    reference::Tensor zeros = flushed(expected);
-    for (int64_t i = 0; i < found.size(); ++i)
-      if (isBf16(found.type) && found.elements[i].real == 0)
-        expected.elements[i] = zeros.elements[i];
-    return reference::firstDifference(found, expected, {});
-  };
-  if (isBf16(found.type) && !orZero(expected))
-    return std::nullopt;
-  bool isConverted = isa<stablehlo::ConvertOp>(op) && isBf16(found.type);
-  if (!llvm::any_of(op.getOperandTypes(), isBf16) && !isConverted)
-    return message;
-  reference::Tensors zeros;
-  for (const reference::Tensor &operand : operands)
-    zeros.push_back(flushed(operand, isConverted));
-  auto others = interpret(op, zeros);
-  if (failed(others))
-    return message;
-  // Single elements are converted by other instructions.
-  reference::Tensor &ofZeros = (*others)[index];
-  for (int64_t i = 0; isConverted && i < found.size(); ++i)
-    if (found.elements[i].real != 0)
-      ofZeros.elements[i] = expected.elements[i];
-  return orZero(ofZeros) ? message : std::nullopt;
 }
 
 bool Checker::check(Operation &op) {
@@ -233,11 +154,12 @@ bool Checker::check(Operation &op) {
     return false;
   }
   Exactness exactness = reference::exactnessOf(&op);
-  if (flushes && hasBf16Inside(op))
-    exactness = Exactness::unjudged;
   std::vector<reference::Enclosure> allowed;
   if (exactness == Exactness::bounded) {
-    auto enclosures = reference::enclose(&op, operands);
+    reference::Tensors taken = operands;
+    if (subnormals == Subnormals::flush)
+      llvm::for_each(taken, reference::flushSubnormals);
+    auto enclosures = reference::enclose(&op, taken);
     if (failed(enclosures)) {
       result.failure = "no bound for " + op.getName().getStringRef().str();
       return false;
@@ -248,13 +170,13 @@ bool Checker::check(Operation &op) {
     reference::Tensor &interpreted = (*results)[index];
     std::optional<reference::Tensor> found = compiled(value);
     if (exactness == Exactness::bounded) {
-      if (auto message = reference::firstOutside(interpreted, allowed[index]))
+      if (auto message = outside(interpreted, operands, allowed[index]))
         differ(op, "interpreted", *message);
       if (found)
-        if (auto message = outside(op, *found, index, operands, allowed))
+        if (auto message = outside(*found, operands, allowed[index]))
           differ(op, "compiled", *message);
     } else if (exactness == Exactness::equal && found) {
-      if (auto message = different(op, *found, index, operands, interpreted))
+      if (auto message = reference::firstDifference(*found, interpreted, {}))
         differ(op, "compiled", *message);
     }
     (exactness == Exactness::equal     ? result.equal
@@ -274,15 +196,13 @@ bool seesBits(Operation *op) {
           compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER);
 }
 
-/// Returns every result that is not exact, and those that may be flushed or
-/// whose bits are looked at.
-void returnInexact(func::FuncOp main, bool flushes) {
+/// Returns every result that is not exact, and those whose bits are looked at.
+void returnInexact(func::FuncOp main) {
   Operation *terminator = main.getBody().front().getTerminator();
   llvm::SetVector<Value> values(terminator->getOperands().begin(),
                                 terminator->getOperands().end());
   for (Operation &op : main.getBody().front().without_terminator())
-    if (reference::exactnessOf(&op) != Exactness::equal ||
-        (flushes && llvm::any_of(op.getResultTypes(), isBf16)))
+    if (reference::exactnessOf(&op) != Exactness::equal)
       values.insert(op.result_begin(), op.result_end());
   for (Operation &op : main.getBody().front().without_terminator())
     if (seesBits(&op))
@@ -317,7 +237,7 @@ CheckResult random::checkModule(const std::string &path,
       codegen::FeatureSet::parse(options.cpu.empty() ? "host" : options.cpu);
   if (!features)
     return fail("there is no feature set '" + options.cpu + "'");
-  returnInexact(main, features->hasAvx512Bf16());
+  returnInexact(main);
 
   llvm::SmallString<128> complete;
   int descriptor;
@@ -333,16 +253,17 @@ CheckResult random::checkModule(const std::string &path,
   compile.fuse = options.fuse;
   compile.verifyForms = true;
   compile.threads = options.threads;
+  compile.subnormals =
+      features->hasAvx512Bf16() ? Subnormals::flush : Subnormals::keep;
   driver::CompileResult compiled = driver::compile(compile);
   if (compiled.code != exitOk)
     return fail("compilation ends with exit code " + Twine(compiled.code));
   runtime::ExecutorOptions running;
   running.threads = options.threads;
-  running.flushDenormals = false;
   runtime::Error error;
   auto executor =
       runtime::Executor::loadBytes(std::move(compiled.file), running, error);
   if (!executor || !executor->run(1, error))
     return fail(error.message);
-  return Checker(main, *executor, features->hasAvx512Bf16()).run();
+  return Checker(main, *executor).run();
 }

@@ -1,5 +1,5 @@
-// Numbers just below the smallest normal one round up to it, unless the
-// processor converts to bf16 itself: it takes subnormal numbers for zeros.
+// Numbers just below the smallest normal one round up to it if they are kept, as
+// on x86-64-v3 here, and are zeros if they are flushed.
 
 // RUN: TenonRandom check %s | FileCheck %s
 // RUN: TenonRandom check %s --cpu=x86-64-v3 | FileCheck %s

@@ -21,6 +21,7 @@ CompiledModules::load(const std::string &path, const ModuleOptions &module,
   compile.input = path;
   compile.rolesFile = module.rolesFile;
   compile.function = module.function;
+  compile.subnormals = module.subnormals;
   compile.separateExpectations = selfChecking;
   driver::CompileResult result = driver::compile(compile);
   code = result.code;

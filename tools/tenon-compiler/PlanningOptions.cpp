@@ -6,6 +6,8 @@
 
 #include "tools/tenon-compiler/PlanningOptions.h"
 
+#include "tools/tenon/SubnormalsOption.h"
+
 #include "tenon/Support/Bytes.h"
 
 using namespace tenon;
@@ -36,4 +38,5 @@ void tool::takePlanningOptions(ArgumentParser &parser,
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
                 "keep what the program itself computes again, as "
                 "jax.checkpoint asks (default), or decide it anew");
+  takeSubnormals(parser, options.subnormals, "");
 }

@@ -182,7 +182,8 @@ int CompiledModules::runReference(const ReferenceRun &run) {
   }
   reference::Tensors results;
   for (int64_t step = 0; step < run.steps; ++step) {
-    reference::Interpreter interpreter;
+    reference::Interpreter interpreter(
+        run.module.subnormals.value_or(Subnormals::flush));
     auto values = interpreter.run(main, arguments);
     if (failed(values))
       return interpreter.failure() == reference::Failure::unsupported

@@ -7,6 +7,7 @@
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Floor.h"
 #include "tools/tenon/LoadProgram.h"
+#include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Format/Reader.h"
 #include "tenon/Runtime/State.h"
@@ -217,6 +218,7 @@ int tool::runBench(Arguments arguments, Modules *modules) {
               "for a module: a roles file (see docs/GettingStarted.md)");
   parser.text("function", module.function, "NAME",
               "for a module: the function that is the step (default: main)");
+  takeSubnormals(parser, module.subnormals, "for a module: ");
   parser.flag("kernels", kernels,
               "list the median time of every kernel and library call");
   parser.number("rows", rows, "N", "how many kernels to list (default: 30)");

@@ -46,8 +46,9 @@ int inspectFile(const std::string &path, bool kernels) {
     return exitUserError;
   }
   const format::Index &index = reader->index();
-  std::printf("%s: '%s' by %s, needs %s\n\n", path.c_str(), index.name.c_str(),
-              index.producer.c_str(), index.cpu.c_str());
+  std::printf("%s: '%s' by %s, needs %s, subnormal numbers: %s\n\n",
+              path.c_str(), index.name.c_str(), index.producer.c_str(),
+              index.cpu.c_str(), name(index.subnormals).data());
   std::printf("%-14s %14s\n", "segment", "bytes");
   for (const format::Segment &segment : index.segments)
     std::printf("%-14s %14llu\n", name(segment.kind).data(),

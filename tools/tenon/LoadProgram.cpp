@@ -29,6 +29,14 @@ tool::loadProgram(const std::string &path, const ModuleOptions &module,
     code = exitBadUsage;
     return nullptr;
   }
+  if (module.subnormals) {
+    std::fprintf(stderr,
+                 "error: '%s' says itself what it does with subnormal numbers; "
+                 "compile the module with --subnormals=%s\n",
+                 path.c_str(), name(*module.subnormals).data());
+    code = exitBadUsage;
+    return nullptr;
+  }
   runtime::Error error;
   auto executor = runtime::Executor::load(path, options, error);
   if (!executor) {

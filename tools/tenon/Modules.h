@@ -9,9 +9,11 @@
 #define TENON_TOOLS_TENON_MODULES_H
 
 #include "tenon/Runtime/Executor.h"
+#include "tenon/Support/Subnormals.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tenon::tool {
@@ -20,6 +22,7 @@ namespace tenon::tool {
 struct ModuleOptions {
   std::string rolesFile;         // empty for none
   std::string function = "main"; // which of its functions
+  std::optional<Subnormals> subnormals;
 };
 
 /// Steps through the reference interpreter: the same arguments, metrics and

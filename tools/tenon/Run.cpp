@@ -8,6 +8,7 @@
 #include "tools/tenon/Batches.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/Scalars.h"
+#include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Runtime/State.h"
 #include "tenon/Support/ExitCode.h"
@@ -260,6 +261,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
               "for a module: JSON that says what each argument is");
   parser.text("function", options.module.function, "NAME",
               "for a module: which of its functions is the step (main)");
+  takeSubnormals(parser, options.module.subnormals, "for a module: ");
   bool reference = false;
   parser.flag("reference", reference,
               "for a module: interpret it element by element");

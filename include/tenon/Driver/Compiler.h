@@ -12,6 +12,7 @@
 #include "tenon/Import/Expectations.h"
 #include "tenon/Package/PackageModule.h"
 #include "tenon/Support/ExitCode.h"
+#include "tenon/Support/Subnormals.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -46,6 +47,9 @@ struct CompileOptions {
   /// Decide anew what a checkpoint in the program recomputes; nothing for what
   /// the text between stages says, else false.
   std::optional<bool> replanRecomputation;
+  /// What is done with subnormal numbers; nothing for what the text between
+  /// stages says, else flush.
+  std::optional<Subnormals> subnormals;
   std::string dumpProblems;      // folder for solver instances; empty for none
   std::optional<Stage> from, to; // resume after, stop after
   /// Whose remarks are printed and reported, a regular expression over the

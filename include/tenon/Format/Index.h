@@ -12,6 +12,7 @@
 #define TENON_FORMAT_INDEX_H
 
 #include "tenon/Support/ElementType.h"
+#include "tenon/Support/Subnormals.h"
 
 #include <cstdint>
 #include <optional>
@@ -309,6 +310,8 @@ struct Index {
   std::vector<Section> sections; // filled by the writer
   double flops = 0;              // of one step, dots and convolutions
   std::optional<Plan> plan;
+  /// What the step does with subnormal numbers.
+  Subnormals subnormals = Subnormals::flush;
 
   bool operator==(const Index &) const = default;
 };

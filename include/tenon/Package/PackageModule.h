@@ -22,6 +22,7 @@ struct PackageOptions {
   /// The feature set the kernels were compiled for, `x86-64-v4`.
   std::string cpu;
   libraries::Isa libraryIsa = libraries::Isa::avx2;
+  Subnormals subnormals = Subnormals::flush;
   /// What all segments together may take; 0 for no budget.
   uint64_t memoryBudget = 0;
 };

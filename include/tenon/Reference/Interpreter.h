@@ -2,7 +2,8 @@
 //
 // Evaluates functions of StableHLO operations one element at a time, rounding
 // after every operation. Reductions and dots of 16-bit types accumulate in f32,
-// as the compiled code does. The truth for every test; speed is no goal.
+// as the compiled code does, and subnormal numbers are kept or flushed as
+// there. The truth for every test; speed is no goal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,7 @@
 #define TENON_REFERENCE_INTERPRETER_H
 
 #include "tenon/Reference/Tensor.h"
+#include "tenon/Support/Subnormals.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -47,7 +49,7 @@ class Interpreter {
 public:
   /// `devices`, if given, are those that `process` meets in collectives;
   /// otherwise there is one device.
-  explicit Interpreter(InterpreterLimits limits = {},
+  explicit Interpreter(Subnormals subnormals, InterpreterLimits limits = {},
                        Devices *devices = nullptr, int64_t process = 0);
   ~Interpreter();
 
@@ -83,6 +85,7 @@ public:
     values[value] = tensor;
   }
 
+  Subnormals subnormals() const { return ofSubnormals; }
   const InterpreterLimits &limits() const { return bounds; }
   Devices &devices() const { return *meeting; }
   /// Whether there is one device because none was given.
@@ -98,9 +101,16 @@ public:
     return found == futures.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// Reports an operation that has no evaluator.
-  mlir::LogicalResult unsupported(mlir::Operation *op);
+  /// Reports an operation that has no evaluator, or says something, `what`,
+  /// that has none.
+  mlir::LogicalResult unsupported(mlir::Operation *op,
+                                  const llvm::Twine &what = "");
   void noteDisagreement() { reason = Failure::disagreement; }
+
+  /// Evaluates one operation on values of its operands.
+  mlir::LogicalResult evaluate(mlir::Operation &op,
+                               llvm::ArrayRef<Tensor> operands,
+                               Tensors &results);
 
 private:
   mlir::LogicalResult evaluate(mlir::Operation &op);
@@ -111,6 +121,7 @@ private:
   mlir::LogicalResult exceed(mlir::Operation *op, int64_t limit,
                              llvm::StringRef what);
 
+  Subnormals ofSubnormals;
   InterpreterLimits bounds;
   std::unique_ptr<Devices> alone;
   Devices *meeting;
@@ -128,7 +139,8 @@ using Evaluate = mlir::LogicalResult (*)(mlir::Operation *op,
                                          llvm::ArrayRef<Tensor> operands,
                                          Tensors &results);
 
-/// The function that evaluates operations of this name; null if there is none.
+/// The function that evaluates operations of this name, with no regard to
+/// subnormal numbers; null if there is none.
 Evaluate evaluatorFor(llvm::StringRef operation);
 
 } // namespace tenon::reference

@@ -79,6 +79,9 @@ Element realElement(double value, mlir::Type type);
 Element complexElement(Complex value, mlir::Type type);
 Element integerElement(int64_t value, mlir::Type type);
 
+/// Takes the subnormal numbers of f32, f64 and bf16 as zeros of the same sign.
+void flushSubnormals(Tensor &tensor);
+
 /// The bits of an element that is not complex, zero-extended, and back.
 uint64_t bitsOf(Element value, mlir::Type type);
 Element fromBits(uint64_t bits, mlir::Type type);

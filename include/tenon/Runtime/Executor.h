@@ -30,9 +30,6 @@ struct ExecutorOptions {
   /// How many threads share a step; 0 for as many as the process has
   /// processors. Results do not depend on it.
   unsigned threads = 0;
-  /// Treats denormal numbers as zero, as XLA does: a training step that
-  /// converges would otherwise slow down by an order of magnitude.
-  bool flushDenormals = true;
   /// Has the system give all memory while the file is loaded, instead of page
   /// by page when a step first touches it.
   bool prefault = false;

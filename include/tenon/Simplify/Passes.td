@@ -15,24 +15,33 @@ def ApplyRulesPass : Pass<"simplify-apply-rules"> {
   let description = [{
     Folds constants (elementary functions excepted: they belong to the compiled
     code), removes what changes nothing in floating point, composes movements of
-    elements, and turns guarded accesses at known places into slices.
+    elements, and turns guarded accesses at known places into slices. Where
+    subnormal numbers are flushed, an operation that leaves its operand alone
+    otherwise (here the multiplication by 1) goes only if the operand cannot be
+    subnormal, as what was computed before.
 
     ```mlir
     // before
     func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
       %one = stablehlo.constant dense<1.0> : tensor<8xf32>
-      %0 = stablehlo.multiply %x, %one : tensor<8xf32>
-      %1 = stablehlo.reshape %0 : (tensor<8xf32>) -> tensor<2x4xf32>
-      %2 = stablehlo.reshape %1 : (tensor<2x4xf32>) -> tensor<8xf32>
-      return %2 : tensor<8xf32>
+      %0 = stablehlo.add %x, %x : tensor<8xf32>
+      %1 = stablehlo.multiply %0, %one : tensor<8xf32>
+      %2 = stablehlo.reshape %1 : (tensor<8xf32>) -> tensor<2x4xf32>
+      %3 = stablehlo.reshape %2 : (tensor<2x4xf32>) -> tensor<8xf32>
+      return %3 : tensor<8xf32>
     }
     // after
     func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-      return %x : tensor<8xf32>
+      %0 = stablehlo.add %x, %x : tensor<8xf32>
+      return %0 : tensor<8xf32>
     }
     ```
   }];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+  let options = [
+    Option<"subnormals", "subnormals", "std::string", "\"flush\"",
+           "what the compiled step does with subnormal numbers: flush or keep">,
+  ];
 }
 
 def MergeDuplicatesPass : Pass<"simplify-merge-duplicates"> {

@@ -8,6 +8,8 @@
 #ifndef TENON_SIMPLIFY_PIPELINE_H
 #define TENON_SIMPLIFY_PIPELINE_H
 
+#include "tenon/Support/Subnormals.h"
+
 #include "mlir/Pass/PassManager.h"
 
 namespace tenon::simplify {
@@ -17,6 +19,8 @@ struct SimplifyOptions {
   bool hoist = true;
   /// Drop the barriers that keep a user's recomputation.
   bool dropBarriers = false;
+  /// What the compiled step does with subnormal numbers.
+  Subnormals subnormals = Subnormals::flush;
 };
 
 /// Adds the passes of the stage to a pass manager for modules.

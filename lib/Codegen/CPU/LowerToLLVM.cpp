@@ -137,13 +137,16 @@ static void addEntryPoint(LLVM::LLVMFuncOp body, StringRef symbol) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
-static void addEntryPoints(ModuleOp module) {
+static void addEntryPoints(ModuleOp module, const FeatureSet &features) {
   for (auto function :
        llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
     if (function.isExternal())
       continue;
     // Kernels do not throw, and unwind tables would only make the file larger.
     function.setNoUnwind(true);
+    // What LLVM computes itself has the processor's bits.
+    if (features.subnormals == Subnormals::flush)
+      function.setDenormalFpMath("preserve-sign,preserve-sign");
     auto symbol = function->getAttrOfType<StringAttr>(kernelSymbolAttribute);
     function.setLinkage(LLVM::Linkage::Internal);
     if (!symbol)
@@ -262,18 +265,25 @@ static void addLoweringPasses(OpPassManager &passes,
   passes.addPass(createCSEPass());
 }
 
-LogicalResult lowerToLLVM(ModuleOp module, const FeatureSet &features) {
+/// All of it, with passes run by `run`.
+static LogicalResult lower(ModuleOp module, const FeatureSet &features,
+                           OpPassManager &passes,
+                           llvm::function_ref<LogicalResult()> run) {
   if (failed(verifyKernels(module)))
     return failure();
-  PassManager passes(module.getContext());
-  passes.enableVerifier(false);
   addLoweringPasses(passes, features);
-  if (failed(passes.run(module)))
+  if (failed(run()))
     return failure();
-  addEntryPoints(module);
+  addEntryPoints(module, features);
   if (!features.hasAvx512Bf16())
     defineBf16Conversion(module);
   return success();
+}
+
+LogicalResult lowerToLLVM(ModuleOp module, const FeatureSet &features) {
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  return lower(module, features, passes, [&] { return passes.run(module); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -297,12 +307,18 @@ struct LowerToLLVM : impl::LowerToLLVMPassBase<LowerToLLVM> {
                                     "x86-64-v4+avx512bf16";
       return signalPassFailure();
     }
-    OpPassManager passes(ModuleOp::getOperationName());
-    addLoweringPasses(passes, *features);
-    if (failed(verifyKernels(getOperation())) ||
-        failed(runPipeline(passes, getOperation())))
+    auto mode = subnormalsFromName(subnormals);
+    if (!mode) {
+      getOperation().emitError()
+          << "unknown way '" << subnormals
+          << "' to treat subnormal numbers, expected flush or keep";
       return signalPassFailure();
-    addEntryPoints(getOperation());
+    }
+    features->subnormals = *mode;
+    OpPassManager passes(ModuleOp::getOperationName());
+    if (failed(lower(getOperation(), *features, passes,
+                     [&] { return runPipeline(passes, getOperation()); })))
+      signalPassFailure();
   }
 };
 

@@ -7,7 +7,9 @@
 
 #include "tenon/Codegen/Loops/MathExpansions.h"
 #include "Expansions.h"
+
 #include "mlir/IR/TypeUtilities.h"
+#include "tenon/Codegen/Loops/PointwiseOperations.h"
 
 using namespace mlir;
 
@@ -71,8 +73,16 @@ Value emitMath(OpBuilder &builder, Location loc, MathFunction function,
   Type element = getElementTypeOrSelf(type);
   assert((element.isF32() || element.isF64()) &&
          "extend 16-bit operands to f32");
-  if (element.isF64())
-    return emitDoubleMath(lanes, function, operands);
+  if (element.isF64()) {
+    if (features.subnormals == Subnormals::keep)
+      return emitDoubleMath(lanes, function, operands);
+    // libm looks at bits.
+    SmallVector<Value> flushed;
+    for (Value operand : operands)
+      flushed.push_back(flushSubnormals(builder, loc, operand));
+    return flushSubnormals(builder, loc,
+                           emitDoubleMath(lanes, function, flushed));
+  }
   return row.unary ? row.unary(lanes, operands[0])
                    : row.binary(lanes, operands[0], operands[1]);
 }

@@ -93,6 +93,10 @@ static Value erfInv(const Lanes &lanes, Value x) {
     Value step = lanes.mul(difference, slope);
     y = lanes.add(y, lanes.div(step, lanes.sub(one, lanes.mul(step, y))));
   }
+  // So small that the first term of the series is the whole; differences of
+  // such numbers may be flushed.
+  y = lanes.select(lanes.less(a, lanes.f64(0x1p-30)),
+                   lanes.mul(a, lanes.f64(halfRootPi)), y);
   double infinity = std::numeric_limits<double>::infinity();
   double nan = std::numeric_limits<double>::quiet_NaN();
   y = lanes.select(lanes.equal(a, one), lanes.f64(infinity), y);

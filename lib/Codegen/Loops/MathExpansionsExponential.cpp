@@ -103,7 +103,7 @@ Value expandExp(const Lanes &lanes, Value x) {
 /// does not exist.
 Value expandExpm1(const Lanes &lanes, Value x) {
   // Below, the result is x; the sums would lose the sign of zero and the last
-  // bit of a denormal.
+  // bit of a denormal. Half of its double is x, flushed if numbers are.
   static constexpr float tiny = 0x1p-26f;
   Value c = lanes.atMost(x, lanes.f32(expHighest));
   c = lanes.atLeast(c, lanes.f32(-30.0f));
@@ -121,7 +121,8 @@ Value expandExpm1(const Lanes &lanes, Value x) {
   Value large = lanes.fma(halfPower, r, lanes.sub(halfPower, lanes.f32(0.5f)));
   Value half = lanes.fma(halfPower, s, large);
   Value result = lanes.add(half, half);
-  return lanes.select(lanes.less(lanes.abs(x), lanes.f32(tiny)), x, result);
+  Value same = lanes.mul(lanes.add(x, x), lanes.f32(0.5f));
+  return lanes.select(lanes.less(lanes.abs(x), lanes.f32(tiny)), same, result);
 }
 
 /// Below 0.625 an odd polynomial, above 1 - 2 / (exp(2a) + 1) with a = |x|.

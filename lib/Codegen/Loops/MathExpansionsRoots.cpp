@@ -47,11 +47,12 @@ Value expandCbrt(const Lanes &lanes, Value x) {
   Value step = lanes.div(residual, lanes.mul(square, lanes.f32(3.0f)));
   y = lanes.mul(lanes.sub(y, step), back);
 
-  // Zeros, infinities and NaN are their own roots.
+  // Zeros, infinities and NaN are their own roots, and as large as their
+  // double; a sum is flushed, if numbers are.
   Value infinity = lanes.f32(std::numeric_limits<float>::infinity());
   Value isOrdinary =
       lanes.both(lanes.less(lanes.f32(0.0f), a), lanes.less(a, infinity));
-  return lanes.select(isOrdinary, lanes.copySign(y, x), x);
+  return lanes.select(isOrdinary, lanes.copySign(y, x), lanes.add(x, x));
 }
 
 } // namespace tenon::codegen

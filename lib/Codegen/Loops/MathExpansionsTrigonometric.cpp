@@ -139,7 +139,8 @@ Value expandTan(const Lanes &lanes, Value x) {
   Value result = lanes.select(isOddQuadrant(lanes, reduced.quadrant),
                               lanes.div(lanes.f32(-1.0f), tangent), tangent);
   // The sums turn -0 into +0.
-  return lanes.select(lanes.equal(x, lanes.f32(0.0f)), x, result);
+  Value zero = lanes.f32(0.0f);
+  return lanes.select(lanes.equal(x, zero), lanes.copySign(zero, x), result);
 }
 
 /// atan(q) for |q| <= 1.

@@ -39,6 +39,70 @@ Value convertFloat(OpBuilder &b, Location loc, Value value, Type elementType) {
   return arith::TruncFOp::create(b, loc, type, value);
 }
 
+/// Whether the processor computed a value, so that it is flushed already.
+static bool isComputed(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa_and_present<arith::AddFOp, arith::SubFOp, arith::MulFOp,
+                         arith::DivFOp, arith::SIToFPOp, arith::UIToFPOp,
+                         math::FmaOp, math::SqrtOp>(op);
+}
+
+Value flushSubnormals(OpBuilder &b, Location loc, Value value) {
+  if (isComputed(value))
+    return value;
+  auto type = cast<FloatType>(getElementTypeOrSelf(value.getType()));
+  unsigned width = type.getWidth();
+  Type integers =
+      withLanesOf(IntegerType::get(b.getContext(), width), value.getType());
+  auto constant = [&](const APInt &bits) -> Value {
+    Attribute element = b.getIntegerAttr(getElementTypeOrSelf(integers), bits);
+    if (auto vector = dyn_cast<VectorType>(integers))
+      return arith::ConstantOp::create(b, loc,
+                                       DenseElementsAttr::get(vector, element));
+    return arith::ConstantOp::create(b, loc, cast<TypedAttr>(element));
+  };
+  Value bits = arith::BitcastOp::create(b, loc, integers, value);
+  Value infinity =
+      constant(APFloat::getInf(type.getFloatSemantics()).bitcastToAPInt());
+  Value exponent = arith::AndIOp::create(b, loc, bits, infinity);
+  Value isSmall =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, exponent,
+                            constant(APInt::getZero(width)));
+  Value sign =
+      arith::AndIOp::create(b, loc, bits, constant(APInt::getSignMask(width)));
+  Value zero = arith::BitcastOp::create(b, loc, value.getType(), sign);
+  return arith::SelectOp::create(b, loc, isSmall, zero, value);
+}
+
+Value roundResult(OpBuilder &b, Location loc, Value value, Type elementType,
+                  const FeatureSet &features) {
+  // LLVM would choose among bf16 instead, by comparisons that do not flush.
+  if (features.subnormals == Subnormals::flush && features.hasAvx512Bf16() &&
+      elementType.isBF16() &&
+      isa_and_present<arith::MaximumFOp, arith::MinimumFOp>(
+          value.getDefiningOp()))
+    value = flushSubnormals(b, loc, value);
+  return convertFloat(b, loc, value, elementType);
+}
+
+/// A conversion between floats that flushes. Narrowing f64 to f32 does, and so
+/// does the instruction for vectors of bf16. Widening would be taken away
+/// together with a narrowing that follows.
+static Value convertAndFlush(const Point &p, Value x, Type to) {
+  Type from = p.elementType, single = p.b.getF32Type();
+  if (to.isF64() && !from.isF16()) {
+    x = flushSubnormals(p.b, p.loc, convertFloat(p.b, p.loc, x, single));
+  } else if (from.isF32() && to.isBF16()) {
+    bool byInstruction = p.features.hasAvx512Bf16() &&
+                         isa<VectorType>(x.getType()) &&
+                         isa_and_present<vector::LoadOp, vector::MaskedLoadOp>(
+                             x.getDefiningOp());
+    if (!byInstruction)
+      x = flushSubnormals(p.b, p.loc, x);
+  }
+  return convertFloat(p.b, p.loc, x, to);
+}
+
 static Value floatToInteger(const Point &p, Value x, IntegerType to) {
   unsigned width = to.getWidth();
   bool isUnsigned = to.isUnsigned();
@@ -85,7 +149,8 @@ Value convert(const Point &p) {
     return isNotZero(p, x);
   if (isa<FloatType>(from)) {
     if (isa<FloatType>(to))
-      return convertFloat(p.b, p.loc, x, to);
+      return p.flushes() ? convertAndFlush(p, x, to)
+                         : convertFloat(p.b, p.loc, x, to);
     Value wide = convertFloat(p.b, p.loc, x, computeType(from));
     return floatToInteger(p, wide, cast<IntegerType>(to));
   }
@@ -182,13 +247,20 @@ Value floatRemainder(const Point &p) {
   OpBuilder &b = p.b;
   Location loc = p.loc;
   Type floats = p.operands.front().getType();
-  if (getElementTypeOrSelf(floats).isF64())
-    return arith::RemFOp::create(b, loc, p.operands[0], p.operands[1]);
+  Value dividend = p.operands[0], modulus = p.operands[1];
+  if (p.flushes()) {
+    dividend = flushSubnormals(b, loc, dividend);
+    modulus = flushSubnormals(b, loc, modulus);
+  }
+  if (getElementTypeOrSelf(floats).isF64()) {
+    Value rest = arith::RemFOp::create(b, loc, dividend, modulus);
+    return p.flushes() ? flushSubnormals(b, loc, rest) : rest;
+  }
   Type wide = withLanesOf(b.getF64Type(), floats);
   auto number = [&](double value) { return numberOfType(b, loc, wide, value); };
   auto widen = [&](Value v) { return convertFloat(b, loc, v, b.getF64Type()); };
-  Value x = math::AbsFOp::create(b, loc, widen(p.operands[0]));
-  Value y = math::AbsFOp::create(b, loc, widen(p.operands[1]));
+  Value x = math::AbsFOp::create(b, loc, widen(dividend));
+  Value y = math::AbsFOp::create(b, loc, widen(modulus));
   Value infinity = number(std::numeric_limits<double>::infinity());
   Value xOk = p.compare(arith::CmpFPredicate::OLT, x, infinity);
   Value yOk = p.compare(arith::CmpFPredicate::OGT, y, number(0));
@@ -230,7 +302,7 @@ Value floatRemainder(const Point &p) {
       });
   Value magnitude =
       convertFloat(b, loc, loop.getResult(0), getElementTypeOrSelf(floats));
-  Value signedRest = math::CopySignOp::create(b, loc, magnitude, p.operands[0]);
+  Value signedRest = math::CopySignOp::create(b, loc, magnitude, dividend);
   Value nan =
       numberOfType(b, loc, floats, std::numeric_limits<double>::quiet_NaN());
   return p.select(valid, signedRest, nan);

@@ -10,6 +10,8 @@
 
 #include "tenon/Codegen/Loops/PointwiseOperations.h"
 
+#include "tenon/Analysis/FloatArithmetic.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -26,6 +28,10 @@ struct Point {
   mlir::Type resultType;
   const FeatureSet &features;
 
+  /// Whether the operation takes and gives zeros for subnormal numbers.
+  bool flushes() const {
+    return features.subnormals == Subnormals::flush && isFloatArithmetic(op);
+  }
   bool isFloat() const { return llvm::isa<mlir::FloatType>(elementType); }
   bool isBoolean() const { return elementType.isInteger(1); }
   bool isUnsigned() const { return elementType.isUnsignedInteger(); }

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -102,15 +103,42 @@ Value unaryInteger(const Point &p) {
   return Op::create(p.b, p.loc, p.operands[0]);
 }
 
+/// The bits of a float, changed; no conversion may flush what is only moved.
+template <typename Change>
+Value changeBits(const Point &p, Value x, Change change) {
+  unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  Type integers =
+      withLanesOf(IntegerType::get(p.b.getContext(), width), x.getType());
+  Value bits = arith::BitcastOp::create(p.b, p.loc, integers, x);
+  return arith::BitcastOp::create(p.b, p.loc, x.getType(),
+                                  change(bits, APInt::getSignMask(width)));
+}
+
+bool isBf16(Value value) {
+  return getElementTypeOrSelf(value.getType()).isBF16();
+}
+
 Value absolute(const Point &p) {
+  Value x = p.operands[0];
+  if (isBf16(x))
+    return changeBits(p, x, [&](Value bits, const APInt &sign) {
+      return arith::AndIOp::create(p.b, p.loc, bits,
+                                   p.integer(bits.getType(), ~sign));
+    });
   if (p.isFloat())
-    return math::AbsFOp::create(p.b, p.loc, p.operands[0]);
-  return math::AbsIOp::create(p.b, p.loc, p.operands[0]);
+    return math::AbsFOp::create(p.b, p.loc, x);
+  return math::AbsIOp::create(p.b, p.loc, x);
 }
 
 Value negate(const Point &p) {
+  Value x = p.operands[0];
+  if (isBf16(x))
+    return changeBits(p, x, [&](Value bits, const APInt &sign) {
+      return arith::XOrIOp::create(p.b, p.loc, bits,
+                                   p.integer(bits.getType(), sign));
+    });
   if (p.isFloat())
-    return arith::NegFOp::create(p.b, p.loc, p.operands[0]);
+    return arith::NegFOp::create(p.b, p.loc, x);
   return arith::SubIOp::create(p.b, p.loc, p.number(0), p.operands[0]);
 }
 
@@ -126,8 +154,10 @@ Value sign(const Point &p) {
   Value x = p.operands[0], zero = p.number(0);
   if (p.isFloat()) {
     Value one = math::CopySignOp::create(p.b, p.loc, p.number(1), x);
-    // Zeros and NaN are returned as they are.
+    // Zeros and NaN are returned as they are; what counts as zero becomes one.
     Value keep = p.compare(arith::CmpFPredicate::UEQ, x, zero);
+    if (p.flushes())
+      x = arith::AddFOp::create(p.b, p.loc, x, x);
     return p.select(keep, x, one);
   }
   Value positive = p.select(p.compare(arith::CmpIPredicate::sgt, x, zero),
@@ -313,6 +343,19 @@ Value totalOrderKey(const Point &p, Value x) {
   return arith::XOrIOp::create(p.b, p.loc, bits, flip);
 }
 
+/// Whether a choice between the operands follows. The code generator would make
+/// one instruction of both, which flushes what it chooses.
+bool choosesOperand(stablehlo::CompareOp op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return isa<stablehlo::SelectOp>(user) &&
+           llvm::any_of(
+               ArrayRef<Value>{user->getOperand(1), user->getOperand(2)},
+               [&](Value chosen) {
+                 return chosen == op.getLhs() || chosen == op.getRhs();
+               });
+  });
+}
+
 Value compareElements(const Point &p) {
   auto op = cast<stablehlo::CompareOp>(p.op);
   const Predicates &row =
@@ -323,6 +366,10 @@ Value compareElements(const Point &p) {
         p.isUnsigned() || p.isBoolean() ? row.ofUnsigned : row.ofSigned, x, y);
   if (op.getCompareType() == stablehlo::ComparisonType::TOTALORDER)
     return p.compare(row.ofSigned, totalOrderKey(p, x), totalOrderKey(p, y));
+  if (p.flushes() && choosesOperand(op)) {
+    x = flushSubnormals(p.b, p.loc, x);
+    y = flushSubnormals(p.b, p.loc, y);
+  }
   return p.compare(row.ofFloats, x, y);
 }
 
@@ -420,6 +467,36 @@ unsigned classOf(Type element) {
              : 0;
 }
 
+/// Whether `value` is a constant that leaves the other operand of `op` alone,
+/// but for its sign, or that is flushed itself: the code generator computes
+/// with constants as they stand.
+bool leavesAlone(Operation *op, Value value) {
+  while (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    value = broadcast.getOperand();
+  DenseElementsAttr constant;
+  if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat() ||
+      !isa<FloatType>(constant.getElementType()))
+    return false;
+  APFloat number = constant.getSplatValue<APFloat>();
+  if (number.isDenormal())
+    return true;
+  if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(op))
+    return number.isZero();
+  if (isa<stablehlo::MultiplyOp, stablehlo::DivideOp>(op))
+    return llvm::abs(number).convertToDouble() == 1;
+  return isa<stablehlo::MaximumOp, stablehlo::MinimumOp>(op) &&
+         number.isInfinity();
+}
+
+/// Whether the code generator may hand on an operand instead of computing.
+bool mayFold(Operation *op) {
+  if (op->getNumOperands() != 2)
+    return false;
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  return leavesAlone(op, x) || leavesAlone(op, y) ||
+         (x == y && isa<stablehlo::MaximumOp, stablehlo::MinimumOp>(op));
+}
+
 /// The operand whose element type says how to compute.
 Value leadingOperand(Operation *op) {
   return op->getOperand(isa<stablehlo::SelectOp>(op) ? 1 : 0);
@@ -455,7 +532,10 @@ Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
   Type element = getElementTypeOrSelf(leadingOperand(op).getType());
   Type result = getElementTypeOrSelf(op->getResult(0).getType());
   SmallVector<Value> values(operands.begin(), operands.end());
-  Type computed = rule->widens ? computeType(element) : element;
+  // Magnitudes and signs of bf16 are bits.
+  bool moves =
+      element.isBF16() && isa<stablehlo::AbsOp, stablehlo::NegateOp>(op);
+  Type computed = rule->widens && !moves ? computeType(element) : element;
   // Accumulators of reductions are wide already and stay so.
   bool rounds = computed != element &&
                 getElementTypeOrSelf(values.front().getType()) == element;
@@ -463,10 +543,14 @@ Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
     for (Value &value : values)
       if (getElementTypeOrSelf(value.getType()) == element)
         value = convertFloat(b, loc, value, computed);
+  if (features.subnormals == Subnormals::flush && isFloatArithmetic(op) &&
+      hasFlushedSubnormals(element) && mayFold(op))
+    for (Value &value : values)
+      value = flushSubnormals(b, loc, value);
   Point point{b, loc, op, values, computed, result, features};
   Value value = rule->emit(point);
   if (rounds && isa<FloatType>(result))
-    value = convertFloat(b, loc, value, result);
+    value = roundResult(b, loc, value, result, features);
   return value;
 }
 

@@ -317,7 +317,7 @@ SmallVector<Value> Combiner::finish(KernelBuilder &k,
     result = join(k, first, result);
   }
   if (isa<FloatType>(element))
-    result = convertFloat(k.builder, k.loc, result, element);
+    result = roundResult(k.builder, k.loc, result, element, k.features);
   return results;
 }
 

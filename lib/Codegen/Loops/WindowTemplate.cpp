@@ -23,6 +23,7 @@
 #include "ReduceTree.h"
 #include "Templates.h"
 
+#include "tenon/Analysis/FloatArithmetic.h"
 #include "tenon/Codegen/Loops/EmitKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -230,6 +231,9 @@ private:
 
 void ReduceWindow::emitPoint(const Indices &output) {
   ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
+  bool flushes = k.features.subnormals == Subnormals::flush &&
+                 elementCount(sizesOf(windows)) == 1 && combiner.isSimple() &&
+                 hasFlushedSubnormals(elementOf(op.getInputs().front()));
   Values sums = forPlaces(
       k, sizesOf(windows), start(),
       [&](const Indices &offset, ValueRange carried) {
@@ -254,6 +258,10 @@ void ReduceWindow::emitPoint(const Indices &output) {
               k.points.guarded(guard, tensor, input, [&, initial = initial] {
                 return k.points.at(initial, {});
               })));
+        // A single place may be all there is to combine.
+        if (flushes)
+          elements.front() =
+              flushSubnormals(k.builder, k.loc, elements.front());
         return combiner.combine(k, SmallVector<Value>(carried), elements);
       });
   store(output, combiner.finish(k, sums));

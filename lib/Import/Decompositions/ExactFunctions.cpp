@@ -68,12 +68,19 @@ Value nextAfter(const ElementMath &m, ArrayRef<Value> xy) {
   Value one = bits.integer(1);
   Value sign = bits.integer(int64_t(uint64_t(1) << (width - 1)));
   Value ySign = bits.both(yBits, sign);
-  Value away = bits.both(bits.eq(bits.both(xBits, sign), ySign),
-                         m.lt(m.abs(x), m.abs(y)));
+  // By bits, since a comparison of numbers may take subnormal ones for zeros.
+  Value magnitude = bits.integer(int64_t((uint64_t(1) << (width - 1)) - 1));
+  Value xSize = bits.both(xBits, magnitude),
+        ySize = bits.both(yBits, magnitude);
+  Value away =
+      bits.both(bits.eq(bits.both(xBits, sign), ySign), bits.lt(xSize, ySize));
   Value stepped = bits.add(xBits, bits.select(away, one, bits.integer(-1)));
   Value fromZero = bits.either(ySign, one);
-  Value next = bits.select(m.eq(x, m.constant(0)), fromZero, stepped);
-  Value result = m.select(m.eq(x, y), y, m.bitcast(next));
+  Value zero = bits.integer(0);
+  Value next = bits.select(bits.eq(xSize, zero), fromZero, stepped);
+  Value areZeros = bits.eq(bits.either(xSize, ySize), zero);
+  Value areEqual = bits.either(areZeros, bits.eq(xBits, yBits));
+  Value result = m.select(areEqual, y, m.bitcast(next));
   Value ordered = m.both(m.eq(x, x), m.eq(y, y));
   return m.select(ordered, result, m.add(x, y));
 }

@@ -1,5 +1,9 @@
 // RUN: tenon-opt --codegen-lower-to-llvm %s | FileCheck %s
 // RUN: tenon-opt --codegen-lower-to-llvm=cpu=x86-64-v4+avx512bf16 %s | FileCheck %s --check-prefix=BF16
+// RUN: tenon-opt --codegen-lower-to-llvm=subnormals=keep %s | FileCheck %s --check-prefix=KEEP
+
+// LLVM is told where subnormal numbers are flushed.
+// KEEP-NOT: denormal_fp_math
 
 // A kernel becomes an internal function on bare pointers that do not overlap,
 // and a C function that unpacks the arguments.
@@ -8,6 +12,7 @@
 // CHECK-SAME: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}
 // CHECK-SAME: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}
 // CHECK-SAME: i64, %{{.*}}: i64
+// CHECK-SAME: denormal_fp_math = "preserve-sign,preserve-sign"
 // CHECK: llvm.load {{.*}} -> vector<16xf32>
 // CHECK: llvm.fadd {{.*}} : vector<16xf32>
 // CHECK: llvm.store {{.*}} : vector<16xf32>
@@ -50,3 +55,9 @@ func.func private @narrow.body(%x: memref<16xf32>, %y: memref<16xbf16>,
   vector.store %b, %y[%c0] : memref<16xbf16>, vector<16xbf16>
   return
 }
+
+// What LLVM itself converts on the way, such as a choice of scalars, calls a
+// function of the compiler's runtime library, which is not there.
+
+// CHECK: llvm.func {{.*}}@__truncsfbf2(%{{.*}}: f32) -> bf16
+// BF16-NOT: @__truncsfbf2

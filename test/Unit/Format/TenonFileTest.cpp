@@ -26,6 +26,7 @@ Index fullIndex() {
   index.name = "step";
   index.cpu = "x86-64-v4";
   index.cpuFeatures = {"avx512f", "avx512_bf16"};
+  index.subnormals = Subnormals::keep;
   index.segments = {{SegmentKind::state, 4096, 64},
                     {SegmentKind::temporaries, 1 << 20, 4096},
                     {SegmentKind::constants, 100, 64},

@@ -27,16 +27,16 @@ End run(llvm::StringRef text, InterpreterLimits limits) {
   importer::registerInputDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   End end;
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        end.message = diagnostic.str();
-        return mlir::success();
-      });
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          end.message = diagnostic.str();
+                                          return mlir::success();
+                                        });
   auto module = importer::readStableHLO(text, "program.mlir", context);
   EXPECT_TRUE(module);
   if (!module)
     return end;
-  Interpreter interpreter(limits);
+  Interpreter interpreter(Subnormals::keep, limits);
   auto values = interpreter.run(
       module->lookupSymbol<mlir::func::FuncOp>("main"), Tensors());
   EXPECT_EQ(mlir::failed(values), interpreter.failure() != Failure::none);

@@ -43,7 +43,7 @@ Drawn draw(llvm::StringRef algorithm, const Words &state,
   Tensor before(cast<RankedTensorType>(function.getArgumentTypes()[0]));
   for (size_t i = 0; i < state.size(); ++i)
     before.elements[i].integer = int64_t(state[i]);
-  Interpreter interpreter;
+  Interpreter interpreter(Subnormals::keep);
   auto results = interpreter.run(function, {before});
   if (failed(results))
     return {};

@@ -9,6 +9,9 @@
 
 #include "tenon/Format/Reader.h"
 #include "tenon/Format/Writer.h"
+#include "tenon/Runtime/State.h"
+#include "tenon/Support/FloatingPointMode.h"
+
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -45,6 +48,54 @@ TEST(Executor, TrainsLikeTheSameArithmeticInDouble) {
     EXPECT_LT(losses.back(), 0.3 * losses.front());
     for (size_t j = 0; j < w.size(); ++j)
       EXPECT_NEAR(values<float>(*executor, "params.w")[j], w[j], 1e-4);
+  }
+}
+
+/// The file says what is done with subnormal numbers and how results are
+/// rounded, whatever the caller's thread does, and that stays as it was.
+TEST(Executor, ComputesAsTheFileSaysWhateverTheCallerDoes) {
+  auto constantBytes = test::sampleConstants(),
+       kernelBytes = test::sampleKernels();
+  format::SectionBytes sections[] = {
+      {format::SectionKind::constants, constantBytes},
+      {format::SectionKind::cpuKernels, kernelBytes}};
+  constexpr unsigned ieee = 0x1f80, flush = 0x8040, towardsZero = 0x6000;
+  for (Subnormals subnormals : {Subnormals::flush, Subnormals::keep}) {
+    format::Index index = test::sampleIndex();
+    index.subnormals = subnormals;
+    std::vector<float> weights[2];
+    for (unsigned caller : {ieee, ieee | flush | towardsZero})
+      for (unsigned threads : {1u, 2u}) {
+        Error error;
+        auto executor = Executor::loadBytes(format::write(index, sections),
+                                            {threads}, error);
+        ASSERT_TRUE(executor) << error.message;
+        Problem problem;
+        problem.fill(*executor);
+        // The last row alone, whose gradient is subnormal.
+        auto x = values<float>(*executor, "x"),
+             y = values<float>(*executor, "y"),
+             w = values<float>(*executor, "params.w");
+        std::ranges::fill(x, 0.0f);
+        std::ranges::fill(y, 0.0f);
+        std::ranges::fill(w, 0.0f);
+        x.back() = 1;
+        y.back() = 1.5e-39f;
+        w.front() = 1;
+        x.front() = 1.0f / 3;
+        unsigned before = _mm_getcsr();
+        _mm_setcsr(caller);
+        bool ran = executor->run(1, error);
+        unsigned after = _mm_getcsr();
+        _mm_setcsr(before);
+        ASSERT_TRUE(ran) << error.message;
+        EXPECT_EQ(after & ~0x3fu, caller); // but for what happened
+        EXPECT_EQ(w.back() != 0, subnormals == Subnormals::keep) << w.back();
+        std::vector<float> &expected = weights[0];
+        if (expected.empty())
+          expected.assign(w.begin(), w.end());
+        EXPECT_EQ(expected, std::vector<float>(w.begin(), w.end()));
+      }
   }
 }
 

@@ -12,6 +12,7 @@
 #define TENON_CODEGEN_CPU_FEATURESET_H
 
 #include "tenon/Libraries/Isa.h"
+#include "tenon/Support/Subnormals.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 
@@ -19,6 +20,9 @@ namespace tenon::codegen {
 
 struct FeatureSet {
   libraries::Isa isa = libraries::Isa::avx2;
+  /// What kernels do with subnormal numbers; the runtime sets the processor
+  /// accordingly.
+  Subnormals subnormals = Subnormals::flush;
 
   /// 512-bit registers and AVX-512 F, BW, CD, DQ, VL.
   bool hasAvx512() const { return isa >= libraries::Isa::avx512; }

@@ -16,7 +16,10 @@ def LowerToLLVMPass : Pass<"codegen-lower-to-llvm", "::mlir::ModuleOp"> {
     Vectors, loops and memrefs become LLVM operations, memrefs bare pointers.
     Around each function that names a symbol comes the C function the runtime
     calls, which loads the pointers and passes on the part. What would become a
-    call into a library or depends on the compiler's mood is refused.
+    call into a library or depends on the compiler's mood is refused; conversions
+    to bf16 without the instruction get the function that they call. Where
+    subnormal numbers are flushed, functions say so, and LLVM computes constants
+    as the processor would.
 
     ```mlir
     // before
@@ -24,7 +27,7 @@ def LowerToLLVMPass : Pass<"codegen-lower-to-llvm", "::mlir::ModuleOp"> {
       return
     }
     // after
-    llvm.func internal @k.body(%x: !llvm.ptr, %part: i64, %parts: i64) attributes {no_unwind, sym_visibility = "private"} {
+    llvm.func internal @k.body(%x: !llvm.ptr, %part: i64, %parts: i64) attributes {denormal_fp_math = "preserve-sign,preserve-sign", no_unwind, sym_visibility = "private"} {
       llvm.return
     }
     llvm.func @k(%arguments: !llvm.ptr, %part: i64, %parts: i64) {
@@ -38,6 +41,8 @@ def LowerToLLVMPass : Pass<"codegen-lower-to-llvm", "::mlir::ModuleOp"> {
   let options = [
     Option<"cpu", "cpu", "std::string", "\"x86-64-v3\"",
            "the feature set: x86-64-v3, x86-64-v4 or x86-64-v4+avx512bf16">,
+    Option<"subnormals", "subnormals", "std::string", "\"flush\"",
+           "what kernels do with subnormal numbers: flush or keep">,
   ];
 }
 

@@ -6,7 +6,7 @@
 // exact instructions (and `math.fma` where it says so), no fast-math flags, no
 // call. Special values (signed zeros, denormals, infinities, NaN) come out as
 // IEEE 754 and C's Annex F say; a NaN keeps no payload. Denormals are computed
-// exactly, so the caller must not have flushing to zero switched on.
+// exactly; where the processor flushes them, they count as zeros.
 //
 // The operand type is f32 or vector<Nxf32> (16-bit types: extend to f32, and
 // truncate the result), or f64 or vector<Nxf64>: those call libm per lane, and

@@ -1,0 +1,42 @@
+//===- Subnormals.h - What becomes of subnormal numbers ------------------===//
+//
+// A floating-point number is subnormal if it is not zero and smaller than the
+// smallest number that has all digits of its format (2^-126 in f32 and bf16,
+// 2^-1022 in f64). A step is compiled for one of two ways of computing with
+// them; docs/Forms.md has the rules, operation by operation. f16 keeps its
+// subnormal numbers either way: f32, in which it is computed, has them as
+// normal ones. The numbers are part of the `.tenon` format: append, never
+// renumber.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_SUPPORT_SUBNORMALS_H
+#define TENON_SUPPORT_SUBNORMALS_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tenon {
+
+enum class Subnormals : uint8_t {
+  flush = 0, // arithmetic takes and gives zeros of the same sign for them
+  keep = 1,  // as IEEE 754 says
+};
+
+/// `flush` or `keep`: the spelling of options and texts.
+constexpr std::string_view name(Subnormals subnormals) {
+  return subnormals == Subnormals::flush ? "flush" : "keep";
+}
+
+constexpr std::optional<Subnormals>
+subnormalsFromName(std::string_view spelling) {
+  for (Subnormals known : {Subnormals::flush, Subnormals::keep})
+    if (spelling == name(known))
+      return known;
+  return std::nullopt;
+}
+
+} // namespace tenon
+
+#endif // TENON_SUPPORT_SUBNORMALS_H

@@ -1,0 +1,33 @@
+//===- SubnormalsOption.h - The option --subnormals -----------------------===//
+//
+// Of every verb that compiles or interprets a module.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TOOLS_TENON_SUBNORMALSOPTION_H
+#define TENON_TOOLS_TENON_SUBNORMALSOPTION_H
+
+#include "tools/tenon/ArgumentParser.h"
+
+#include "tenon/Support/Subnormals.h"
+
+#include <optional>
+#include <string>
+
+namespace tenon::tool {
+
+inline void takeSubnormals(ArgumentParser &parser,
+                           std::optional<Subnormals> &subnormals,
+                           const std::string &scope) {
+  parser.custom("subnormals", "flush|keep",
+                scope + "take numbers too small for all their digits as zero, "
+                        "as XLA does (default: flush), or compute with them",
+                [&subnormals](std::string_view given) -> std::string {
+                  subnormals = subnormalsFromName(given);
+                  return subnormals ? "" : "expected flush or keep";
+                });
+}
+
+} // namespace tenon::tool
+
+#endif // TENON_TOOLS_TENON_SUBNORMALSOPTION_H
