@@ -141,6 +141,10 @@ std::pair<size_t, size_t> chooseProduct(const Loops &loops) {
 std::optional<LibraryCandidate>
 fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
   auto dot = cast<stablehlo::DotGeneralOp>(op);
+  if (dot.getAlgorithm()) {
+    whyNot = "an algorithm, which import writes as plain dots";
+    return std::nullopt;
+  }
   StridedView lhs, rhs;
 
   // Where each dimension of the dot's result goes in memory.

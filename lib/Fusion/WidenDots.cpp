@@ -81,9 +81,6 @@ private:
       operand.set(convert(operand.get(), f32));
     }
     wide->getResult(0).setType(type.clone(f32));
-    // An algorithm names operand types that no longer hold.
-    if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(wide))
-      dot.removeAlgorithmAttr();
     builder.setInsertionPointAfter(wide);
     op->getResult(0).replaceAllUsesWith(
         convert(wide->getResult(0), type.getElementType()));

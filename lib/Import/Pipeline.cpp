@@ -30,6 +30,7 @@ void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
   manager.addPass(createInferRolesPass(roles));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (!options.forInterpreter) {
+    functions.addPass(createExpandDotAlgorithmsPass());
     functions.addPass(createExpandElementLoopsPass());
     functions.addPass(createExpandBranchesPass());
     functions.addPass(createCarryNarrowTypesPass());

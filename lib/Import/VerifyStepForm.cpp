@@ -77,6 +77,9 @@ class VerifyStepForm
     else if (isa<tenon::stablehlo::CompositeOp, tenon::stablehlo::TupleOp,
                  tenon::stablehlo::GetTupleElementOp>(op))
       refuse(op) << "step form holds no composites and tuples";
+    if (auto dot = dyn_cast<tenon::stablehlo::DotGeneralOp>(op))
+      if (dot.getAlgorithm())
+        refuse(op) << "step form holds no dots with an algorithm";
     for (Type type : op->getResultTypes()) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor || !tensor.hasStaticShape())

@@ -111,6 +111,9 @@ Attributes tenon::libraries::userScratchpad() {
   dnnl_primitive_attr_create(attributes.out());
   dnnl_primitive_attr_set_scratchpad_mode(attributes.get(),
                                           dnnl_scratchpad_mode_user);
+  // The environment could ask for less (ONEDNN_DEFAULT_FPMATH_MODE).
+  dnnl_primitive_attr_set_fpmath_mode(attributes.get(),
+                                      dnnl_fpmath_mode_strict);
   return attributes;
 }
 

@@ -84,7 +84,8 @@ dnnl_memory_desc_t stridedMemory(std::vector<int64_t> extents,
                                  std::vector<int64_t> strides,
                                  dnnl_data_type_t type, bool isMatrix);
 
-/// Attributes with the scratch memory supplied by the caller.
+/// Attributes with the scratch memory supplied by the caller, and f32
+/// multiplied as f32.
 Attributes userScratchpad();
 
 /// The name of the code behind a primitive description; slow reference code

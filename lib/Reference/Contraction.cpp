@@ -2,13 +2,17 @@
 //
 // Sums of products in row-major order of the contracted indices, accumulated in
 // f32 for f32 and narrower types, in f64 for f64, wrapping for integers; of
-// booleans, whether any product holds.
+// booleans, whether any product holds. A dot with an algorithm is several of
+// these, see Analysis/DotAlgorithm.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Evaluators.h"
 
+#include "tenon/Analysis/DotAlgorithm.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace tenon;
@@ -53,11 +57,10 @@ private:
   uint64_t integer = 0;
 };
 
-LogicalResult evaluateDot(Operation *op, Interpreter &,
-                          ArrayRef<Tensor> operands, Tensors &results) {
-  auto dims = cast<stablehlo::DotGeneralOp>(op).getDotDimensionNumbers();
-  const Tensor &lhs = operands[0], &rhs = operands[1];
-  Tensor result(resultType(op));
+/// A plain dot, with a result of `type`.
+Tensor multiply(stablehlo::DotDimensionNumbersAttr dims, const Tensor &lhs,
+                const Tensor &rhs, RankedTensorType type) {
+  Tensor result(type);
   SmallVector<int64_t> lhsFree, rhsFree, extents;
   for (int64_t dim = 0; dim < lhs.rank(); ++dim)
     if (!llvm::is_contained(dims.getLhsBatchingDimensions(), dim) &&
@@ -97,6 +100,68 @@ LogicalResult evaluateDot(Operation *op, Interpreter &,
       result.at(index) = sum.value();
     } while (next(index, result.shape()));
   }
+  return result;
+}
+
+/// The components of an operand: each is what the ones before left, rounded.
+SmallVector<Tensor> componentsOf(const Tensor &operand, FloatType precision,
+                                 int64_t count,
+                                 const Interpreter &interpreter) {
+  Type single = Float32Type::get(operand.type.getContext());
+  SmallVector<Tensor> parts;
+  Tensor rest = operand;
+  for (int64_t i = 0; i < count; ++i) {
+    Tensor &part = parts.emplace_back(rest);
+    for (auto [element, left] : llvm::zip_equal(part.elements, rest.elements)) {
+      element = interpreter.roundTo(left, precision);
+      left = std::isfinite(element.real)
+                 ? interpreter.roundTo({left.real - element.real}, single)
+                 : Element{};
+    }
+  }
+  return parts;
+}
+
+LogicalResult evaluateDot(Operation *op, Interpreter &interpreter,
+                          ArrayRef<Tensor> operands, Tensors &results) {
+  auto dot = cast<stablehlo::DotGeneralOp>(op);
+  auto dims = dot.getDotDimensionNumbers();
+  if (!dot.getAlgorithm()) {
+    results.push_back(multiply(dims, operands[0], operands[1], resultType(op)));
+    return success();
+  }
+  std::string whyNot;
+  auto algorithm = DotAlgorithm::of(dot, whyNot);
+  if (!algorithm)
+    return interpreter.unsupported(op, "asks for an algorithm, " + whyNot +
+                                           ", which");
+  SmallVector<Tensor> lhs = componentsOf(operands[0], algorithm->lhs,
+                                         algorithm->lhsComponents, interpreter),
+                      rhs = componentsOf(operands[1], algorithm->rhs,
+                                         algorithm->rhsComponents, interpreter);
+  RankedTensorType sums = resultType(op).clone(algorithm->sum);
+  auto add = [&](Tensor &to, const Tensor &from) {
+    for (auto [sum, term] : llvm::zip_equal(to.elements, from.elements))
+      sum = interpreter.roundTo({sum.real + term.real}, algorithm->sum);
+  };
+  Tensor total(sums);
+  for (auto [l, r] : ArrayRef(algorithm->products).drop_back())
+    add(total, multiply(dims, lhs[l], rhs[r], sums));
+  // An infinite factor makes NaN of small products, not of the large one.
+  for (Element &element : total.elements)
+    if (std::isnan(element.real))
+      element.real = 0;
+  auto [l, r] = algorithm->products.back();
+  Tensor large = multiply(dims, lhs[l], rhs[r], sums);
+  if (algorithm->products.size() > 1)
+    add(total, large);
+  else
+    total = std::move(large);
+  Tensor result(resultType(op));
+  for (auto [element, sum] : llvm::zip_equal(result.elements, total.elements))
+    element =
+        interpreter.roundTo(interpreter.roundTo(sum, algorithm->accumulation),
+                            result.elementType());
   results.push_back(std::move(result));
   return success();
 }

@@ -380,6 +380,33 @@ def DecomposeCHLOPass : Pass<"import-decompose-chlo", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def ExpandDotAlgorithmsPass
+    : Pass<"import-expand-dot-algorithms", "::mlir::func::FuncOp"> {
+  let summary = "dots that say how they are computed, as plain dots";
+  let description = [{
+    Rounds the operands of a dot to the precision types of its `algorithm`, into
+    several components if it counts several products, multiplies and sums them by
+    plain dots, and rounds the sum to the accumulation type. What no code computes
+    is an error that says why; docs/Forms.md lists what is supported.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      return %0 : tensor<2x4xf32>
+    }
+    // after
+    func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> {
+      %0 = stablehlo.reduce_precision %x, format = e8m10 : tensor<2x8xf32>
+      %1 = stablehlo.reduce_precision %w, format = e8m10 : tensor<8x4xf32>
+      %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      return %2 : tensor<2x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def CarryNarrowTypesPass : Pass<"import-carry-narrow-types", "::mlir::func::FuncOp"> {
   let summary = "floats of 8 bits and less and integers of 2 and 4 bits in bytes";
   let description = [{

@@ -29,17 +29,6 @@ static Contraction ofDot(stablehlo::DotGeneralOp dot) {
   c.right = dot.getRhs();
   c.output = llvm::to_vector(shapeOf(dot.getResult()));
   c.sumType = sumTypeOf(c.left, c.right, dot.getResult());
-  c.leftType = elementOf(c.left);
-  c.rightType = elementOf(c.right);
-  if (auto algorithm = dot.getAlgorithmAttr()) {
-    auto round = [](Type &type, Type precision) {
-      if (isa<FloatType>(precision) &&
-          precision.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
-        type = precision;
-    };
-    round(c.leftType, algorithm.getLhsPrecisionType());
-    round(c.rightType, algorithm.getRhsPrecisionType());
-  }
   for (int64_t dim : numbers.getLhsContractingDimensions())
     c.sums.push_back(shapeOf(c.left)[dim]);
 
@@ -86,8 +75,6 @@ static Contraction ofConvolution(stablehlo::ConvolutionOp convolution) {
   c.left = convolution.getLhs();
   c.right = convolution.getRhs();
   c.output = llvm::to_vector(shapeOf(convolution.getResult()));
-  c.leftType = elementOf(c.left);
-  c.rightType = elementOf(c.right);
   c.sumType = sumTypeOf(c.left, c.right, convolution.getResult());
 
   ArrayRef<int64_t> input = shapeOf(c.left), kernel = shapeOf(c.right);

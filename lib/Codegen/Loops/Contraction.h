@@ -28,9 +28,8 @@ struct Contraction {
   mlir::Value left, right;
   llvm::SmallVector<int64_t> output; // the result's shape
   llvm::SmallVector<int64_t> sums;   // extents summed over, outermost first
-  /// The types the operands are rounded to before they are multiplied, and that
-  /// of the sum.
-  mlir::Type leftType, rightType, sumType;
+  /// The type in which elements are multiplied and summed.
+  mlir::Type sumType;
 
   using Map = std::function<OperandElement(
       IndexAlgebra &, llvm::ArrayRef<IndexExpression> output,

@@ -22,6 +22,8 @@
 #include "ReduceTree.h"
 #include "Templates.h"
 
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -151,7 +153,7 @@ private:
     return withUnitDimensions(
         c.output, ArrayRef(all).take_back(std::min(rank, all.size())));
   }
-  Value operand(Value tensor, const Contraction::Map &map, Type rounded,
+  Value operand(Value tensor, const Contraction::Map &map,
                 const Indices &output, const Indices &sums);
   Value multiplyAdd(Value a, Value b, Value sum);
   void store(const Indices &output, Value sum);
@@ -163,7 +165,7 @@ private:
 };
 
 /// The element in the sum's type, a vector.
-Value Tile::operand(Value tensor, const Contraction::Map &map, Type rounded,
+Value Tile::operand(Value tensor, const Contraction::Map &map,
                     const Indices &output, const Indices &sums) {
   OperandElement wanted = map(k.algebra, output, sums);
   PointEmitter::Guard guard;
@@ -185,8 +187,7 @@ Value Tile::operand(Value tensor, const Contraction::Map &map, Type rounded,
   Value converted =
       k.levels.emitAt(k.levels.placed(element.level), [&](OpBuilder &b) {
         if (isa<FloatType>(from))
-          return convertFloat(b, k.loc, convertFloat(b, k.loc, value, rounded),
-                              c.sumType);
+          return convertFloat(b, k.loc, value, c.sumType);
         unsigned have = from.getIntOrFloatBitWidth();
         unsigned want = c.sumType.getIntOrFloatBitWidth();
         Type type = withLanesOf(valueType(c.sumType), value.getType());
@@ -248,8 +249,8 @@ void Tile::alongColumns(const IndexExpression &firstRow, int64_t rows,
       withMask(vector, [&] {
         for (int64_t row = 0; row < rows; ++row) {
           Indices output = outputOf(row, vector);
-          Value a = operand(c.left, c.leftAt, c.leftType, output, sum);
-          Value b = operand(c.right, c.rightAt, c.rightType, output, sum);
+          Value a = operand(c.left, c.leftAt, output, sum);
+          Value b = operand(c.right, c.rightAt, output, sum);
           Value &held = next[row * vectors + vector];
           held = multiplyAdd(a, b, held);
         }
@@ -275,8 +276,8 @@ void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t column = 0; column < columns; ++column) {
         Indices output = outputOf(row, column);
-        Value a = operand(c.left, c.leftAt, c.leftType, output, sum);
-        Value b = operand(c.right, c.rightAt, c.rightType, output, sum);
+        Value a = operand(c.left, c.leftAt, output, sum);
+        Value b = operand(c.right, c.rightAt, output, sum);
         Value &held = next[row * columns + column];
         Value added = multiplyAdd(a, b, held);
         held = k.points.mask
@@ -344,6 +345,10 @@ bool accepts(const KernelSource &source) {
 
 LogicalResult check(const KernelSource &source) {
   Operation *op = source.rootOperation();
+  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
+      dot && dot.getAlgorithm())
+    return op->emitOpError() << "has no code for an algorithm, which import "
+                                "writes as plain dots";
   for (Value value :
        {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))}) {
     Type element = elementOf(value);
