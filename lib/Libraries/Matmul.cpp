@@ -245,8 +245,6 @@ std::string typesNotSupported(const MatmulDescription &d) {
     return "oneDNN has no matrix multiplication of " +
            std::string(name(d.lhsType)) + " and " +
            std::string(name(d.rhsType));
-  if (d.epilogue == Epilogue::biasRelu)
-    return "oneDNN's relu turns a not-a-number into 0, a maximum keeps it";
   if (d.epilogue != Epilogue::none && d.resultType != ElementType::f32)
     return "an epilogue on " + std::string(name(d.resultType)) +
            " would not be rounded as the separate operations";

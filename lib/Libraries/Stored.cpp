@@ -71,7 +71,7 @@ std::string tenon::libraries::whyInvalid(const MatmulDescription &description) {
                          d.resultStrideM, d.resultStrideN})
     if (!isStride(stride))
       return outOfRange("stride", stride);
-  if (d.epilogue > Epilogue::biasRelu)
+  if (d.epilogue > Epilogue::bias)
     return "unknown epilogue " + std::to_string(int(d.epilogue));
   Reach lhs, rhs, result;
   lhs.add(d.m, d.lhsStrideM);

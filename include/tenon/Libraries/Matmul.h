@@ -28,8 +28,7 @@ namespace tenon::libraries {
 /// separate f32 operations.
 enum class Epilogue : uint8_t {
   none = 0,
-  bias = 1,     // + bias[j]
-  biasRelu = 2, // max(. + bias[j], 0)
+  bias = 1, // + bias[j]
 };
 
 struct MatmulDescription {

@@ -1,15 +1,12 @@
 //===- ColumnTemplate.cpp - One accumulator per result element ------------===//
 //
 // Reductions that keep the last dimension (bias and scale gradients, pooling
-// over space), and any reduction whose region is no single commutative
-// operation. Results are stored once all elements of their accumulator are in
+// over space). Results are stored once all elements of their accumulator are in
 // (order (a) of ReduceTree.h).
 //
 // Units of work are blocks of up to 128 neighbouring columns, whose
 // accumulators stay in 8 vector registers, times the indices of kept dimensions
-// further out. With several reductions a block is narrower. If the last
-// dimension is reduced there are no columns: each result element is a unit,
-// computed by scalars.
+// further out. With several reductions a block is narrower.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +62,8 @@ std::optional<ColumnPlan> planColumns(const KernelSource &source) {
     plan->reductions.push_back(reduce);
     accumulators += reduce.getNumResults();
   }
-  if (!plan)
+  // Those that reduce the last dimension are rows.
+  if (!plan || plan->space.reducesLast())
     return std::nullopt;
   for (Value result : source.results())
     if (ArrayRef(withoutUnitExtents(shapeOf(result))) !=
@@ -248,15 +246,11 @@ Demand demand(const KernelSource &source) {
 
 void emit(KernelBuilder &k, unsigned) {
   ColumnPlan plan = *planColumns(k.source);
-  if (plan.columns == 1)
-    k.algebra.lanes = 1;
   k.forUnits(plan.units(), [&](const IndexExpression &unit) {
     IndexExpression block = k.algebra.mod(unit, plan.blocks());
     Indices outer = k.algebra.delinearize(
         k.algebra.floorDiv(unit, plan.blocks()), plan.outer);
     Columns columns(k, plan, outer);
-    if (plan.columns == 1)
-      return columns.emit(0, 1, 0);
     int64_t length = plan.blockLength();
     int64_t rest = plan.columns % length;
     int64_t whole = plan.columns / length;
@@ -294,15 +288,9 @@ void emit(KernelBuilder &k, unsigned) {
 
 unsigned variants(const KernelSource &) { return 1; }
 
-/// Without columns everything is scalar.
-bool isFallback(const KernelSource &source) {
-  return planColumns(source)->columns == 1;
-}
-
 } // namespace
 
 extern const Template columnTemplate;
-const Template columnTemplate = {accepts, check,    demand,
-                                 emit,    variants, isFallback};
+const Template columnTemplate = {accepts, check, demand, emit, variants};
 
 } // namespace tenon::codegen

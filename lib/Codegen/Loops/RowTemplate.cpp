@@ -285,9 +285,20 @@ void emit(KernelBuilder &k, unsigned) {
 
 unsigned variants(const KernelSource &) { return 1; }
 
+/// Reductions that walk one element after the other, without lanes.
+bool isFallback(const KernelSource &source) {
+  RowPlan plan = *planRows(source);
+  return llvm::any_of(plan.reductions, [](const auto &level) {
+    return llvm::any_of(level, [](stablehlo::ReduceOp reduce) {
+      return !Combiner(reduce).isSimple();
+    });
+  });
+}
+
 } // namespace
 
 extern const Template rowTemplate;
-const Template rowTemplate = {accepts, check, demand, emit, variants};
+const Template rowTemplate = {accepts, check,    demand,
+                              emit,    variants, isFallback};
 
 } // namespace tenon::codegen

@@ -122,8 +122,7 @@ constexpr LetterField lapackLetters[] = {
 };
 
 // In the order of the enumerators.
-constexpr std::array<llvm::StringLiteral, 3> epilogueNames{"none", "bias",
-                                                           "bias_relu"};
+constexpr std::array<llvm::StringLiteral, 2> epilogueNames{"none", "bias"};
 constexpr std::array<llvm::StringLiteral, 3> convolutionKindNames{
     "forward", "data_gradient", "weight_gradient"};
 

@@ -35,7 +35,7 @@ MatmulDescription matmul() {
   d.rhsStrideN = 15;
   d.resultStrideM = 16;
   d.resultStrideN = 17;
-  d.epilogue = Epilogue::biasRelu;
+  d.epilogue = Epilogue::bias;
   d.pieces = 18;
   return d;
 }
@@ -121,7 +121,7 @@ TEST(LibraryDescriptionAttributes, FaultsAreNamed) {
   EXPECT_TRUE(
       has(changed("lhs", builder.getStringAttr("f33")), "no element type"));
   EXPECT_TRUE(has(changed("epilogue", builder.getStringAttr("gelu")),
-                  "expected one of 'none', 'bias', 'bias_relu'"));
+                  "expected one of 'none', 'bias'"));
   EXPECT_TRUE(has(changed("extra", builder.getUnitAttr()), "entries"));
   EXPECT_TRUE(has(changed("batch", builder.getI64IntegerAttr(1)),
                   "an array of dictionaries"));
