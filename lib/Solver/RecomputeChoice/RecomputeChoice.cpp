@@ -446,6 +446,13 @@ tenon::solver::solveRecompute(const RecomputeProblem &problem, int64_t budget,
     solution.message = *error;
     return solution;
   }
+  // Elsewhere some working set proves that nothing fits.
+  if (problem.nodes.empty() && budget < 0) {
+    RecomputeSolution solution;
+    solution.budget = budget;
+    solution.message = "a budget of " + std::to_string(budget) + " is negative";
+    return solution;
+  }
   return solveValid(problem, budget, options);
 }
 

@@ -212,12 +212,18 @@ TEST(RecomputeChoice, EmptyAndZeroProblems) {
   RecomputeSolution none = solveRecompute({}, 0);
   EXPECT_EQ(none.status, RecomputeStatus::Solved);
   EXPECT_EQ(checkRecompute({}, none), std::nullopt);
+  none = solveRecompute({}, INT64_MIN);
+  EXPECT_EQ(none.status, RecomputeStatus::Invalid);
+  EXPECT_EQ(none.message, "a budget of -9223372036854775808 is negative");
   RecomputeProblem zero;
   zero.nodes.resize(3);
   zero.edges = {{0, 1}, {0, 2}};
   RecomputeSolution free = solveRecompute(zero, 0);
   EXPECT_EQ(free.status, RecomputeStatus::Solved);
   EXPECT_EQ(checkRecompute(zero, free), std::nullopt);
+  RecomputeSolution tight = solveRecompute(zero, INT64_MIN);
+  EXPECT_EQ(tight.status, RecomputeStatus::Infeasible);
+  EXPECT_EQ(checkRecompute(zero, tight), std::nullopt);
 }
 
 /// bound <= optimum <= plan, infeasible only where nothing exists; how many
