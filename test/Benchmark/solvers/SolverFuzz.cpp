@@ -171,7 +171,7 @@ static Outcome fuzzVariants(uint64_t seed, int64_t most) {
 }
 
 static Outcome fuzzCertificates(uint64_t seed, int64_t most) {
-  Forgeries forged = forgeCertificates(seed, most, 300);
+  Forgeries forged = forgeCertificates(seed, most, 100);
   Outcome outcome;
   outcome.feasible = true;
   outcome.solved = !forged.accepted.empty();

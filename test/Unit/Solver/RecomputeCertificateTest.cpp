@@ -227,7 +227,7 @@ TEST(RecomputeCertificate, ALateReadWaitsForALoad) {
 TEST(RecomputeCertificate, ForgedOnesProveNothingFalse) {
   Forgeries all;
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    Forgeries one = forgeCertificates(seed, 11, 300);
+    Forgeries one = forgeCertificates(seed, 11, 100);
     ASSERT_EQ(one.wrong.value_or(""), "") << "seed " << seed;
     for (auto [kind, count] : one.accepted)
       all.accepted[kind] += count;
@@ -236,5 +236,5 @@ TEST(RecomputeCertificate, ForgedOnesProveNothingFalse) {
        {"given order", "any order", "working set", "held bytes", "series",
         "prices of values", "cases", "held values", "joined cuts", "views",
         "units", "transfer price"})
-    EXPECT_GT(all.accepted[kind], 200) << kind;
+    EXPECT_GT(all.accepted[kind], 100) << kind;
 }
