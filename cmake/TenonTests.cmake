@@ -3,11 +3,13 @@
 #
 #   tenon_add_test(Name KIND gtest|lit|pytest|program COMMAND ...
 #                  [COST seconds] [PROCESSORS 2] [ALONE])
-#   tenon_add_unit_tests(TenonXTests [MLIR] SOURCES a.cpp ... [LINK TenonX ...])
+#   tenon_add_unit_tests(TenonXTests [MLIR] SOURCES a.cpp ... [LINK TenonX ...]
+#                        [THREADED pattern])
 #
 # KIND says how test/run.py counts; a program is one test that passes with exit
 # code 0. COST starts long suites first, PROCESSORS 2 is for what keeps two
-# threads busy, ALONE for what measures time.
+# threads busy, ALONE for what measures time. THREADED names the tests that start
+# threads, which are all that the thread sanitizer looks at.
 
 set(TENON_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH
     "Python with the packages of python/requirements.txt")
@@ -41,7 +43,20 @@ function(tenon_add_unit_test_program name)
 endfunction()
 
 function(tenon_add_unit_tests name)
-  tenon_add_unit_test_program(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE GTest::gtest_main)
-  tenon_add_test(${name} KIND gtest COMMAND ${name})
+  cmake_parse_arguments(ARG "MLIR" "THREADED" "SOURCES;LINK" ${ARGN})
+  set(mlir)
+  if(ARG_MLIR)
+    set(mlir MLIR)
+  endif()
+  tenon_add_unit_test_program(${name} ${mlir} SOURCES ${ARG_SOURCES}
+                              LINK ${ARG_LINK} GTest::gtest_main)
+  set(command COMMAND ${name})
+  set(processors)
+  if(ARG_THREADED)
+    set(processors PROCESSORS 2)
+    if(TENON_SANITIZE STREQUAL "thread")
+      list(APPEND command --gtest_filter=${ARG_THREADED})
+    endif()
+  endif()
+  tenon_add_test(${name} KIND gtest ${processors} ${command})
 endfunction()
