@@ -74,15 +74,17 @@ Value flushSubnormals(OpBuilder &b, Location loc, Value value) {
   return arith::SelectOp::create(b, loc, isSmall, zero, value);
 }
 
-Value roundResult(OpBuilder &b, Location loc, Value value, Type elementType,
-                  const FeatureSet &features) {
-  // LLVM would choose among bf16 instead, by comparisons that do not flush.
-  if (features.subnormals == Subnormals::flush && features.hasAvx512Bf16() &&
-      elementType.isBF16() &&
-      isa_and_present<arith::MaximumFOp, arith::MinimumFOp>(
-          value.getDefiningOp()))
-    value = flushSubnormals(b, loc, value);
-  return convertFloat(b, loc, value, elementType);
+Value widenOperand(OpBuilder &b, Location loc, Operation *op, Value value,
+                   Type computeType, const FeatureSet &features) {
+  bool isBf16 = getElementTypeOrSelf(value.getType()).isBF16();
+  value = convertFloat(b, loc, value, computeType);
+  // LLVM would choose among bf16 instead, where there are instructions for it,
+  // by comparisons that do not flush.
+  if (isBf16 && features.subnormals == Subnormals::flush &&
+      features.hasAvx512Bf16() &&
+      isa<stablehlo::MaximumOp, stablehlo::MinimumOp, stablehlo::ClampOp>(op))
+    return flushSubnormals(b, loc, value);
+  return value;
 }
 
 /// A conversion between floats that flushes. Narrowing f64 to f32 does, and so

@@ -542,7 +542,7 @@ Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
   if (rounds)
     for (Value &value : values)
       if (getElementTypeOrSelf(value.getType()) == element)
-        value = convertFloat(b, loc, value, computed);
+        value = widenOperand(b, loc, op, value, computed, features);
   if (features.subnormals == Subnormals::flush && isFloatArithmetic(op) &&
       hasFlushedSubnormals(element) && mayFold(op))
     for (Value &value : values)
@@ -550,7 +550,7 @@ Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
   Point point{b, loc, op, values, computed, result, features};
   Value value = rule->emit(point);
   if (rounds && isa<FloatType>(result))
-    value = roundResult(b, loc, value, result, features);
+    value = convertFloat(b, loc, value, result);
   return value;
 }
 

@@ -265,7 +265,8 @@ SmallVector<Value> Combiner::combine(KernelBuilder &k,
   if (isSimple()) {
     Value element = elements.front();
     if (isa<FloatType>(getElementTypeOrSelf(element.getType())))
-      element = convertFloat(k.builder, k.loc, element, accumulatorType(0));
+      element = widenOperand(k.builder, k.loc, operation, element,
+                             accumulatorType(0), k.features);
     return {join(k, accumulators.front(), element)};
   }
   SmallVector<Value> arguments(accumulators.begin(), accumulators.end());
@@ -317,7 +318,7 @@ SmallVector<Value> Combiner::finish(KernelBuilder &k,
     result = join(k, first, result);
   }
   if (isa<FloatType>(element))
-    result = roundResult(k.builder, k.loc, result, element, k.features);
+    result = convertFloat(k.builder, k.loc, result, element);
   return results;
 }
 

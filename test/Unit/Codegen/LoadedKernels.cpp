@@ -22,7 +22,7 @@ std::vector<FeatureSet> runnableFeatureSets() {
   std::optional<FeatureSet> host = FeatureSet::host();
   for (Isa isa : {Isa::avx2, Isa::avx512, Isa::avx512Bf16})
     if (host && isa <= host->isa)
-      sets.push_back(FeatureSet{isa, Subnormals::keep});
+      sets.push_back(FeatureSet{isa, tenon::Subnormals::keep});
   return sets;
 }
 

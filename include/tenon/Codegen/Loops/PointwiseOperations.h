@@ -47,10 +47,10 @@ mlir::Value numberOfType(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::Value value, mlir::Type elementType);
 
-/// A result computed in f32, rounded to the element type of its tensor.
-mlir::Value roundResult(mlir::OpBuilder &b, mlir::Location loc,
-                        mlir::Value value, mlir::Type elementType,
-                        const FeatureSet &features);
+/// An operand of `op`, converted to the type in which it is computed.
+mlir::Value widenOperand(mlir::OpBuilder &b, mlir::Location loc,
+                         mlir::Operation *op, mlir::Value value,
+                         mlir::Type computeType, const FeatureSet &features);
 /// `value`, of f32, f64 or bf16, with zeros of the same sign for subnormal
 /// numbers, by their bits. The processor flushes what is computed; this is for
 /// an operation that would leave its operand alone otherwise (x * 1), since the
