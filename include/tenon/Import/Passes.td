@@ -339,7 +339,7 @@ def ExpandLinearAlgebraPass
     // after
     func.func @main(%arg0: tensor<2xf32>) -> tensor<2xcomplex<f32>> {
       %cst = stablehlo.constant dense<[[1.000000e+00, 1.000000e+00], [1.000000e+00, -1.000000e+00]]> : tensor<2x2xf32>
-      %cst_0 = stablehlo.constant dense<[[0.000000e+00, 0.000000e+00], [0.000000e+00, 1.22464685E-16]]> : tensor<2x2xf32>
+      %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<2x2xf32>
       %0 = stablehlo.dot_general %arg0, %cst, contracting_dims = [0] x [0] : (tensor<2xf32>, tensor<2x2xf32>) -> tensor<2xf32>
       %1 = stablehlo.dot_general %arg0, %cst_0, contracting_dims = [0] x [0] : (tensor<2xf32>, tensor<2x2xf32>) -> tensor<2xf32>
       %2 = stablehlo.negate %1 : tensor<2xf32>

@@ -210,6 +210,8 @@ def TabulateLoopsPass : Pass<"memory-tabulate-loops", "::mlir::func::FuncOp"> {
     func.func @main(%x: tensor<16x16xf32>, %n: tensor<i32>) -> tensor<16x16xf32> {
       %zero = stablehlo.constant dense<0> : tensor<i32>
       %r:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<16x16xf32> attributes {
+        step.loop_floors = [{bytes = 3136 : i64, nanoseconds = 46 : i64}, {bytes = 3575 : i64, nanoseconds = 45 : i64},
+                            {bytes = 4014 : i64, nanoseconds = 44 : i64} ],
         step.loop_rows = [{bytes = 4160 : i64, nanoseconds = 44 : i64, order = array<i32>, rows = array<i32>},
                           {bytes = 3136 : i64, nanoseconds = 46 : i64, order = array<i32: 0, 1, 2, 3, 1, 4>, rows = array<i32>} ]} cond {
         %0 = step.group elementwise(%i, %n) attributes {step.nanoseconds = 1 : i64} : (tensor<i32>, tensor<i32>) -> tensor<i1> {

@@ -143,6 +143,17 @@ void check(MatmulDescription d) {
 
 bool hasBf16() { return testIsa() >= Isa::avx512; }
 
+/// Without AVX512-BF16, oneDNN may have only code for `d` that takes terms in
+/// pairs; then the library is not asked.
+bool isDeclined(const MatmulDescription &d) {
+  std::string error;
+  if (testIsa() >= Isa::avx512Bf16 || d.lhsType != ElementType::bf16 ||
+      d.k % 2 == 0 || Call::create(d, testIsa(), error))
+    return false;
+  EXPECT_NE(error.find("odd number"), std::string::npos) << error;
+  return true;
+}
+
 } // namespace
 
 TEST(Matmul, ShapesAndTranspositions) {
@@ -263,7 +274,8 @@ TEST(Matmul, BrainFloat) {
             transposed(plain(m, n, k, ElementType::bf16), form & 1, form & 2);
         d.resultType = result;
         d.pieces = 2;
-        check(d);
+        if (!isDeclined(d))
+          check(d);
       }
 }
 
@@ -305,7 +317,8 @@ TEST(Matmul, BrainFloatInfinityLast) {
               << call->implementation() << " at " << i << ", k " << k
               << ", form " << form << ", pieces " << pieces;
       }
-  EXPECT_GT(computed, 16u);
+  if (testIsa() >= Isa::avx512Bf16)
+    EXPECT_GT(computed, 16u);
 }
 
 // Operands that are copied in parts before they are used.
