@@ -1,4 +1,3 @@
-// REQUIRES: tenon
 // A program that says nothing of devices but in its groups is for several.
 
 // RUN: not tenon compile %s -o %t.tenon 2>&1 | FileCheck %s --check-prefix=CPU

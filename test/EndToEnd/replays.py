@@ -30,6 +30,7 @@ folder: Path | None = None
 @contextlib.contextmanager
 def one_at_a_time(name: Path) -> Iterator[None]:
     """Keeps other processes that run tests out, as long as the block runs."""
+    name.parent.mkdir(parents=True, exist_ok=True)
     with name.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -52,12 +52,12 @@ int tool::runCompile(Arguments arguments, Modules *) {
               "with --target=stablehlo: write MLIR's generic form, which more "
               "versions can read");
   takePlanningOptions(parser, options,
-                      "the most memory that the step may use, such as "
-                      "1.6GiB; values that do not fit are computed again");
+                      "the most memory the step may use, such as 1.6GiB; the "
+                      "rest is computed again");
   std::string also;
   parser.text("also", also, "FILE.mlir",
-              "with --memory-budget: the same step with another batch size, "
-              "to estimate which batch sizes fit");
+              "with --memory-budget: the step at another batch size, to "
+              "estimate what fits");
   parser.custom("compile-to", "STAGE",
                 "stop after this stage and write readable text",
                 stage(options.to));
@@ -67,9 +67,9 @@ int tool::runCompile(Arguments arguments, Modules *) {
                 stage(options.from));
   parser.text("report", options.reportFile, "FILE",
               "write as JSON what each stage did and how long it took");
-  parser.text("remarks", options.remarks, "REGEX",
-              "print what the passes whose flags match did, and what they "
-              "decided against; .* matches all");
+  parser.text(
+      "remarks", options.remarks, "REGEX",
+      "print what the passes did and decided against whose flags match");
   parser.number("threads", threads, "N",
                 "threads for planning and code generation (default: one per "
                 "processor)");

@@ -29,15 +29,15 @@ int tool::runPlan(Arguments arguments, Modules *) {
   int64_t frontier = 0;
   parser.number("frontier", frontier, "K",
                 "predict the step time under K budgets, from the smallest "
-                "possible to one that keeps everything");
+                "possible one up");
   int64_t offload = 0;
-  parser.number("offload", offload, "K",
-                "the same if values may also be moved to the memory of a host; "
-                "needs --machine with the rate of the link");
+  parser.number(
+      "offload", offload, "K",
+      "the same if values may also move to a host; needs a link in --machine");
   std::string also;
-  parser.text("also", also, "FILE.mlir",
-              "the same step with another batch size, to estimate which batch "
-              "sizes fit --memory-budget");
+  parser.text(
+      "also", also, "FILE.mlir",
+      "the step at another batch size, to estimate what fits --memory-budget");
   parser.text("dump-problems", options.dumpProblems, "DIR",
               "write the planning problems into this folder, for tenon-solve");
   takePlanningOptions(parser, options,

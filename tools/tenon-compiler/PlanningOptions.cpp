@@ -15,11 +15,9 @@ using namespace tenon;
 void tool::takePlanningOptions(ArgumentParser &parser,
                                driver::CompileOptions &options,
                                std::string_view budgetHelp) {
-  parser.text(
-      "cpu", options.cpu, "SET",
-      "the instruction set: x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16, "
-      "or host, which is that of this machine (default) or of the file "
-      "given with --machine");
+  parser.text("cpu", options.cpu, "SET",
+              "x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16, or host: as here or "
+              "in --machine");
   parser.text("machine", options.machineFile, "FILE",
               "rates of the machine, as tenon calibrate writes them, for "
               "predicting times");
@@ -36,7 +34,7 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                              : "expected a size such as 1.6GiB, 512MiB or 4096";
                 });
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
-                "keep what the program itself computes again, as "
-                "jax.checkpoint asks (default), or decide it anew");
+                "keep what jax.checkpoint in the program computes again "
+                "(default), or replan");
   takeSubnormals(parser, options.subnormals, "");
 }

@@ -20,8 +20,8 @@ inline void takeSubnormals(ArgumentParser &parser,
                            std::optional<Subnormals> &subnormals,
                            const std::string &scope) {
   parser.custom("subnormals", "flush|keep",
-                scope + "take numbers too small for all their digits as zero, "
-                        "as XLA does (default: flush), or compute with them",
+                scope + "take subnormal numbers as zero (default), or compute "
+                        "with them",
                 [&subnormals](std::string_view given) -> std::string {
                   subnormals = subnormalsFromName(given);
                   return subnormals ? "" : "expected flush or keep";
