@@ -237,7 +237,7 @@ TEST(CheckPlan, AcceptsWhatTheCompilerWrites) {
   auto claims = package::checkPlan(planned());
   auto *proved = std::get_if<package::ProvedClaims>(&claims);
   ASSERT_TRUE(proved);
-  EXPECT_EQ(proved->size(), 4u);
+  EXPECT_EQ(proved->size(), 5u);
   // The budget has an effect: something runs twice.
   EXPECT_TRUE(std::ranges::any_of(planned().plan->operations,
                                   &PlannedOperation::recomputed));
