@@ -134,9 +134,11 @@ public:
     auto [flow, cut] = cuts[random.between(0, int64_t(cuts.size()) - 1)];
     if (random.chance(0.15))
       return change(certificate, 1);
+    // Unsigned, so that what leaves 64 bits wraps.
+    const auto price = static_cast<uint64_t>(flow->numerator);
     if (random.chance(0.3))
       flow->numerator =
-          anyOf({flow->numerator + 1, flow->numerator - 1,
+          anyOf({int64_t(price + 1), int64_t(price - 1),
                  2 * (flow->numerator % (INT64_MAX / 2)), flow->numerator / 2});
     else
       addFlow(*flow, cut);
@@ -147,7 +149,9 @@ public:
     int64_t most = certificate.denominator;
     forAmounts(certificate, [&](int64_t &one) { most = std::max(most, one); });
     const int64_t factor = most > 0 ? random.between(1, INT64_MAX / most) : 1;
-    forAmounts(certificate, [&](int64_t &one) { one *= factor; });
+    forAmounts(certificate, [&](int64_t &one) {
+      one = int64_t(uint64_t(one) * uint64_t(factor));
+    });
   }
 
 private:
