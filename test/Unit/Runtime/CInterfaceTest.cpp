@@ -22,8 +22,10 @@
 
 using namespace tenon;
 
-// The thread sanitizer brings an allocator of its own.
-#if defined(__has_feature) && __has_feature(thread_sanitizer)
+// Sanitizers bring allocators of their own, and one would find what oneDNN
+// leaks when an allocation fails.
+#if defined(__has_feature) &&                                                  \
+    (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
 #define TENON_ALLOCATIONS_CAN_FAIL 0
 #else
 #define TENON_ALLOCATIONS_CAN_FAIL 1
