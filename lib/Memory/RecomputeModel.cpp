@@ -148,9 +148,6 @@ void RecomputeModel::formNodes() {
     }
     nodes[node].operations.push_back(&op);
     nodeOf[&op] = node;
-    // Rows belong to two nodes; a loop of its own has an empty one behind it.
-    if (op.hasAttr(step::loopRowsAttrName))
-      nodes.emplace_back();
   }
   formParts();
 }
@@ -164,8 +161,7 @@ void RecomputeModel::formParts() {
       nodeOf[op] = int32_t(nodes.size());
     nodes.push_back(std::move(node));
     SmallVector<Operation *, 2> chain = nodes.back().operations;
-    auto group = chain.empty() ? step::GroupOp()
-                               : dyn_cast<step::GroupOp>(chain.pop_back_val());
+    auto group = dyn_cast<step::GroupOp>(chain.pop_back_val());
     auto figures = group ? group->getAttrOfType<ArrayAttr>(step::partsAttrName)
                          : ArrayAttr();
     if (!figures || llvm::any_of(group.getResults(), [&](Value result) {
@@ -460,11 +456,6 @@ void RecomputeModel::addValues() {
       model.nodes.push_back(entry);
       continue;
     }
-    if (nodes[node].operations.empty()) {
-      entry.pinned = true;
-      model.nodes.push_back(entry);
-      continue;
-    }
     bool divided = isDivided(node);
     Value mainOutput;
     // Bytes beside the node's operands, as its operations run.
@@ -622,19 +613,15 @@ void RecomputeModel::addLoops() {
         !operations.front()->hasAttr(step::loopRowsAttrName))
       continue;
     auto &loop = model.loops.emplace_back();
-    loop.forward = int32_t(node);
-    loop.backward = loop.forward + 1;
-    loop.residual = model.valueCount();
-    model.extraOutputs.push_back({loop.forward, 0});
-    model.edges.push_back({loop.residual, loop.backward});
+    loop.node = int32_t(node);
     const int64_t starts = startBytesOf(operations.front());
     auto peak = [&](int64_t inside) {
       return std::max<int64_t>(0, inside - starts);
     };
     for (const LoopRow &row : readLoopRows(operations.front()))
-      loop.rows.push_back({0, peak(row.bytes), 0, row.nanoseconds, 0});
+      loop.rows.push_back({peak(row.bytes), row.nanoseconds});
     for (const LoopFloor &floor : readLoopFloors(operations.front()))
-      loop.floors.push_back({0, peak(floor.bytes), 0, floor.nanoseconds, 0});
+      loop.floors.push_back({peak(floor.bytes), floor.nanoseconds});
   }
 }
 
@@ -654,7 +641,7 @@ int64_t RecomputeModel::valueBytes() const {
   std::vector<int64_t> each = bytesOfNodes();
   int64_t bytes = std::accumulate(each.begin(), each.end(), int64_t(0));
   for (const solver::RecomputeProblem::Loop &loop : model.loops)
-    bytes += loop.rows.front().forwardPeak;
+    bytes += loop.rows.front().bytes;
   return bytes;
 }
 

@@ -53,10 +53,10 @@ int64_t largestWorkingSet(const solver::RecomputeProblem &problem) {
   for (auto [value, consumer] : anyWay.edges)
     bytes[consumer] += anyWay.bytes(value);
   for (const solver::RecomputeProblem::Loop &loop : anyWay.loops)
-    bytes[loop.forward] +=
-        llvm::min_element(loop.rows, [](const auto &a, const auto &b) {
-          return a.forwardPeak < b.forwardPeak;
-        })->forwardPeak;
+    bytes[loop.node] +=
+        std::ranges::min(loop.rows, {},
+                         &solver::RecomputeProblem::Loop::Row::bytes)
+            .bytes;
   return bytes.empty() ? 0 : *llvm::max_element(bytes);
 }
 

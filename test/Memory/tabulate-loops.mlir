@@ -20,7 +20,7 @@
 // The table is used up; the copy stands before its reader.
 // CHECK: step.recomputation = {base_nanoseconds = 220 : i64
 // CHECK-SAME: nanoseconds = 230 : i64
-// CHECK-SAME: floor 0 3136 0 230 0
+// CHECK-SAME: floor 3136 230
 // CHECK-SAME: row 0 1
 // CHECK-SAME: status = "solved"
 // CHECK: stablehlo.while

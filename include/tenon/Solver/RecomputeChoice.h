@@ -130,13 +130,13 @@
 // Two things may make room besides dropping and running again. A value may wait
 // as a variant, a compressed copy or one in the host's memory: the plan then
 // lists a save of the copy and later a load, with costs of their own, and
-// copies to the host share an engine that moves one after the other. A loop on
-// the way forward and its partner on the way back may come with a table: each
-// row trades the bytes kept between them for peak and time; a plan names one
-// row per loop. In the network the limit of value -> its node is then that of
-// the cheapest form: p times the bytes of a copy plus its save and load, or p
-// times the bytes of a row plus what the row costs beyond the cheapest; and the
-// engine's time may have a price (RecomputeCertificate::transferNumerator).
+// copies to the host share an engine that moves one after the other. In the
+// network the limit of value -> its node is then that of the cheapest form, p
+// times the bytes of a copy plus its save and load; and the engine's time may
+// have a price (RecomputeCertificate::transferNumerator). And a node that is a
+// loop may come with a table: each row trades bytes that the loop needs while
+// it runs for time; a plan names one row per loop. Bounds take the least bytes
+// and the least time of all rows that fit in the budget.
 //
 // How the cuts, prices and cases are found is told where it is done, in
 // lib/Solver/RecomputeChoice. Deterministic: effort is counted in moves of the
@@ -147,6 +147,7 @@
 #ifndef TENON_SOLVER_RECOMPUTECHOICE_H
 #define TENON_SOLVER_RECOMPUTECHOICE_H
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -226,37 +227,27 @@ struct RecomputeProblem {
     int64_t transfer = 0;
   };
 
-  /// A loop on the way forward and the one on the way back that reads what it
-  /// stacked. The chosen row adds to the bytes of the value `residual`, which
-  /// only `backward` reads, and to cost and workspace of both nodes.
+  /// A node that runs all rounds of a loop. The chosen row adds to its cost and
+  /// workspace, in each run of the node.
   struct Loop {
     struct Row {
-      int64_t residualBytes = 0;
-      /// Most bytes that one iteration needs beside its inputs and outputs.
-      int64_t forwardPeak = 0;
-      int64_t backwardPeak = 0;
-      int64_t forwardCost = 0;
-      int64_t backwardCost = 0;
-
-      int64_t cost() const { return forwardCost + backwardCost; }
+      /// Most bytes that one round needs beside inputs and outputs of the loop.
+      int64_t bytes = 0;
+      /// Time of all rounds.
+      int64_t cost = 0;
     };
-    int32_t forward = 0;
-    int32_t backward = 0;
-    /// An output of `forward`.
-    int32_t residual = 0;
+    int32_t node = 0;
     /// The ways to run it that a plan may choose from.
     std::vector<Row> rows;
     /// What is known of every way to run it, listed or not: each needs at least
-    /// the five figures of one of these. Bounds use them, so that they hold for
-    /// ways that are not listed; none: the rows are all the ways there are.
+    /// the bytes and the cost of one of these. Bounds use them, so that they
+    /// hold for ways that are not listed; none: the rows are all the ways there
+    /// are.
     std::vector<Row> floors;
 
-    /// Of the cheapest row.
+    /// Of the cheapest row; there is one.
     int64_t leastCost() const {
-      int64_t least = rows.empty() ? 0 : rows.front().cost();
-      for (const Row &row : rows)
-        least = row.cost() < least ? row.cost() : least;
-      return least;
+      return std::ranges::min(rows, {}, &Row::cost).cost;
     }
   };
 

@@ -54,18 +54,16 @@ private:
 /// nodes there are the saves and loads of variants, beside the values their
 /// copies, numbered after the values.
 struct Tables {
-  using Loop = RecomputeProblem::Loop;
-  using Row = Loop::Row;
-
   const RecomputeProblem &problem;
   int32_t nodes;
-  int32_t copies;              // the first copy
-  Lists reads;                 // operation -> values
-  Lists produces;              // operation -> values
-  Lists consumers;             // value -> nodes
-  std::vector<int64_t> sizes;  // of values; views have none
-  std::vector<int32_t> loopOf; // node -> loop or -1
-  Lists variants;              // value -> variants
+  int32_t copies;             // the first copy
+  Lists reads;                // operation -> values
+  Lists produces;             // operation -> values
+  Lists consumers;            // value -> nodes
+  std::vector<int64_t> sizes; // of values; views have none
+  Lists variants;             // value -> variants
+  // Per node, of one run: over the rows of its loop, where it is one.
+  std::vector<int64_t> leastCost, mostCost, leastRowBytes;
 
   explicit Tables(const RecomputeProblem &problem)
       : problem(problem), nodes(static_cast<int32_t>(problem.nodes.size())),
@@ -73,7 +71,8 @@ struct Tables {
         reads(problem.operationCount(), readsOf(problem, false)),
         produces(problem.operationCount(), productsOf(problem)),
         consumers(problem.valueCount(), readsOf(problem, true)),
-        loopOf(nodes, -1), variants(problem.valueCount(), variantsOf(problem)) {
+        variants(problem.valueCount(), variantsOf(problem)),
+        leastRowBytes(nodes, 0) {
     sizes.reserve(copies + problem.variants.size());
     for (int32_t value = 0; value < copies; ++value)
       sizes.push_back(problem.bytes(value));
@@ -81,48 +80,30 @@ struct Tables {
       sizes[value] = 0;
     for (const RecomputeProblem::Variant &variant : problem.variants)
       sizes.push_back(variant.bytes);
-    for (size_t i = 0; i < problem.loops.size(); ++i)
-      loopOf[problem.loops[i].forward] = loopOf[problem.loops[i].backward] =
-          static_cast<int32_t>(i);
-  }
-
-  /// Cost of one run with the given row of the node's loop.
-  Wide runCost(int32_t node, const Row &row) const {
-    const Loop &loop = problem.loops[loopOf[node]];
-    return Wide(problem.nodes[node].cost) +
-           (node == loop.forward ? row.forwardCost : row.backwardCost);
-  }
-  /// The cheapest, or dearest, run of a node over all rows.
-  Wide runCost(int32_t node, bool dearest) const {
-    if (loopOf[node] < 0)
-      return problem.nodes[node].cost;
-    const std::vector<Row> &rows = problem.loops[loopOf[node]].rows;
-    Wide result = runCost(node, rows[0]);
-    for (const Row &row : rows)
-      result = dearest ? std::max(result, runCost(node, row))
-                       : std::min(result, runCost(node, row));
-    return result;
+    for (const RecomputeProblem::Node &node : problem.nodes)
+      leastCost.push_back(node.cost);
+    mostCost = leastCost;
+    for (const RecomputeProblem::Loop &loop : problem.loops) {
+      int64_t least = INT64_MAX, most = 0, bytes = INT64_MAX;
+      for (auto [rowBytes, rowCost] : loop.rows) {
+        least = std::min(least, rowCost);
+        most = std::max(most, rowCost);
+        bytes = std::min(bytes, rowBytes);
+      }
+      leastCost[loop.node] += least;
+      mostCost[loop.node] += most;
+      leastRowBytes[loop.node] = bytes;
+    }
   }
 
   /// Every node once, each loop in its cheapest row.
   Wide baseCost() const {
-    Wide sum = 0;
-    for (const RecomputeProblem::Node &node : problem.nodes)
-      sum += node.cost;
-    for (const Loop &loop : problem.loops)
-      sum += cheapest(loop);
-    return sum;
-  }
-  static Wide cheapest(const Loop &loop) {
-    Wide least = loop.rows[0].cost();
-    for (const Row &row : loop.rows)
-      least = std::min(least, Wide(row.cost()));
-    return least;
+    return std::accumulate(leastCost.begin(), leastCost.end(), Wide(0));
   }
 
-  /// What must be there together around a run of `node`, with one row of its
-  /// loop or without loop.
-  Wide runBytes(int32_t node) const {
+  /// What must be there together around a run of `node`, beside what the row of
+  /// its loop adds.
+  Wide bytesBesideRow(int32_t node) const {
     Wide sum = problem.nodes[node].workspace;
     for (int32_t value : reads[node])
       sum += sizes[value];
@@ -130,26 +111,9 @@ struct Tables {
       sum += sizes[value];
     return sum;
   }
-  Wide runBytes(int32_t node, const Row &row) const {
-    const Loop &loop = problem.loops[loopOf[node]];
-    return runBytes(node) + row.residualBytes +
-           (node == loop.forward ? row.forwardPeak : row.backwardPeak);
-  }
-
-  /// The least that the memory around the first run of `node` costs: `price`
-  /// per byte that must be there together, `scale` times what the row of its
-  /// loop costs beyond the cheapest.
-  CheckedWide workingSet(int32_t node, int64_t price, int64_t scale) const {
-    if (loopOf[node] < 0)
-      return CheckedWide(price) * runBytes(node);
-    const Loop &loop = problem.loops[loopOf[node]];
-    std::optional<CheckedWide> least;
-    for (const Row &row : loop.rows) {
-      CheckedWide term = CheckedWide(price) * runBytes(node, row) +
-                         CheckedWide(scale) * (row.cost() - cheapest(loop));
-      least = least ? lesser(*least, term) : term;
-    }
-    return *least;
+  /// The same with the smallest row.
+  Wide workingSet(int32_t node) const {
+    return bytesBesideRow(node) + leastRowBytes[node];
   }
 
 private:

@@ -17,7 +17,6 @@ using namespace tenon::solver::judge;
 using tenon::CheckedWide;
 
 using Kind = RecomputeCertificate::Kind;
-using Row = Tables::Row;
 
 /// The nodes that have surely run, and those that surely have not, when the cut
 /// node first runs.
@@ -150,9 +149,9 @@ static std::optional<std::string> evaluateFlows(const Tables &tables,
 }
 
 /// The least that having a value at a cut without running its node again costs:
-/// `price` per byte in the cheapest form, `once` times what the row of its loop
-/// or a save adds, `loads` times what a load does, less the time that a load
-/// gives the engine, and the price of that engine's time.
+/// `price` per byte in the cheapest form, `once` times what a save adds,
+/// `loads` times what a load does, less the time that a load gives the engine,
+/// and the price of that engine's time.
 static CheckedWide leastHold(const Tables &tables, int32_t value,
                              CheckedWide price, CheckedWide once,
                              CheckedWide loads, CheckedWide transferPrice) {
@@ -164,17 +163,7 @@ static CheckedWide leastHold(const Tables &tables, int32_t value,
                               (loads - transferPrice) * variant.loadCost +
                               transferPrice * variant.transfer);
   }
-  int32_t loop = tables.loopOf[problem.producer(value)];
-  if (loop < 0 || problem.loops[loop].residual != value)
-    return least;
-  Limit rows;
-  for (const Row &row : problem.loops[loop].rows) {
-    CheckedWide term =
-        price * (Wide(tables.sizes[value]) + row.residualBytes) +
-        once * (row.cost() - Tables::cheapest(problem.loops[loop]));
-    rows = rows ? lesser(*rows, term) : term;
-  }
-  return *rows;
+  return least;
 }
 
 /// Bytes as they count against `room` in whole units. Of values that are held
@@ -223,7 +212,7 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
       (isRounded && (scales.heldBytes || problem.hasChoices())))
     return "certificate: the unit " + std::to_string(claim.unit) +
            " is below 1, or not of a bound without variants and loops";
-  const Wide room = Wide(scales.budget) - tables.runBytes(window.cut);
+  const Wide room = Wide(scales.budget) - tables.workingSet(window.cut);
   CutSides sides;
   markSides(tables, window.cut, scales.anyOrder, sides.before, sides.after);
   std::fill(sides.after.begin() + window.until + 1, sides.after.end(), 0);
@@ -239,8 +228,8 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
   for (const KnownFact &fact : known)
     if (fact.cut == window.cut && fact.node >= 0 && fact.holds)
       reads[fact.node] = 1;
-  // A row or a save counts once in a series: at the first cut. A load surely
-  // runs in the window that reads its value.
+  // A save counts once in a series: at the first cut. A load surely runs in the
+  // window that reads its value.
   const int64_t once = scales.heldBytes || !window.isFirst ? 0 : scale;
   CutLimits limits;
   for (int32_t value = 0; value < problem.valueCount(); ++value) {
@@ -264,9 +253,8 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
   const CheckedWide rerunPrice =
       scales.heldBytes ? 0 : CheckedWide(scale) - transferPrice;
   for (int32_t node = 0; node < tables.nodes; ++node)
-    limits.run.push_back(problem.runsOnce(node)
-                             ? Limit()
-                             : rerunPrice * tables.runCost(node, false));
+    limits.run.push_back(
+        problem.runsOnce(node) ? Limit() : rerunPrice * tables.leastCost[node]);
   // What is known to be is paid for whatever reads it; what is known not to be
   // absorbs any flow.
   for (auto [node, value, cut, holds] : known) {
@@ -279,16 +267,13 @@ evaluateWindow(const Tables &tables, const Scales &scales, const Window &window,
   if (auto error = evaluateFlows(tables, claim, sides, limits, flow))
     return error;
   overhead += flow;
-  const CheckedWide price = claim.numerator;
-  overhead -= isRounded
-                  ? price * rounded(room, claim.unit, room)
-                  : price * scales.budget -
-                        tables.workingSet(window.cut, claim.numerator, once);
+  overhead -= CheckedWide(claim.numerator) *
+              (isRounded ? rounded(room, claim.unit, room) : room);
   // What the engine can bring back while the nodes that may still be to come
   // run; reruns and loads give it more time, so they are charged less above.
   for (int32_t node = 0; transferPrice > 0 && node < tables.nodes; ++node)
     if (!sides.before[node])
-      overhead -= CheckedWide(transferPrice) * tables.runCost(node, true);
+      overhead -= CheckedWide(transferPrice) * tables.mostCost[node];
   return std::nullopt;
 }
 
@@ -475,8 +460,7 @@ evaluateFlow(const Tables &tables, int64_t budget, bool anyOrder,
     overhead += found;
   }
   if (heldBytes) {
-    const CheckedWide room =
-        CheckedWide(budget) - tables.workingSet(certificate.cut, 1, 0);
+    const Wide room = Wide(budget) - tables.workingSet(certificate.cut);
     if (!isSurelyLess(room, flow))
       return "certificate: " + number(flow) + " bytes must be held and " +
              number(room) + " are free: no contradiction";
@@ -515,8 +499,8 @@ judge::checkInfeasible(const Tables &tables, int64_t budget,
     if (proof.cut < 0 || proof.cut >= tables.nodes)
       return "certificate: node " + std::to_string(proof.cut) +
              " does not exist";
-    CheckedWide bytes = tables.workingSet(proof.cut, 1, 0);
-    if (!isSurelyLess(budget, bytes))
+    const Wide bytes = tables.workingSet(proof.cut);
+    if (bytes <= budget)
       return "certificate: node " + std::to_string(proof.cut) + " needs " +
              number(bytes) + ", which fits the budget " +
              std::to_string(budget);

@@ -18,11 +18,10 @@ static RecomputeProblem withinBudget(const judge::Tables &tables,
                                      int64_t budget) {
   RecomputeProblem result = tables.problem;
   for (RecomputeProblem::Loop &loop : result.loops) {
-    auto exceeds = [&](const judge::Tables::Row &row) {
-      return tables.runBytes(loop.forward, row) > budget ||
-             tables.runBytes(loop.backward, row) > budget;
+    auto exceeds = [&](const RecomputeProblem::Loop::Row &row) {
+      return tables.bytesBesideRow(loop.node) + row.bytes > budget;
     };
-    std::vector<judge::Tables::Row> rows = loop.rows;
+    std::vector<RecomputeProblem::Loop::Row> rows = loop.rows;
     std::erase_if(rows, exceeds);
     if (!rows.empty())
       loop.rows = std::move(rows);

@@ -12,17 +12,12 @@
 using namespace tenon::solver;
 using namespace tenon::solver::judge;
 
-using Loop = Tables::Loop;
-using Row = Tables::Row;
-
 namespace {
-/// What the chosen rows make of costs, workspaces and sizes.
+/// What the chosen rows make of costs and workspaces, by operation.
 struct Chosen {
-  std::vector<Wide> cost, workspace, bytes;
+  std::vector<Wide> cost, workspace;
 
-  Chosen(const Tables &tables, const std::vector<int32_t> &rows)
-      : bytes(tables.sizes.begin(), tables.sizes.end()) {
-    const RecomputeProblem &problem = tables.problem;
+  Chosen(const RecomputeProblem &problem, const std::vector<int32_t> &rows) {
     for (const RecomputeProblem::Node &node : problem.nodes) {
       cost.push_back(node.cost);
       workspace.push_back(node.workspace);
@@ -33,13 +28,9 @@ struct Chosen {
         workspace.push_back(0);
       }
     for (size_t i = 0; i < rows.size(); ++i) {
-      const Loop &loop = problem.loops[i];
-      const Row &row = loop.rows[rows[i]];
-      bytes[loop.residual] += row.residualBytes;
-      cost[loop.forward] += row.forwardCost;
-      cost[loop.backward] += row.backwardCost;
-      workspace[loop.forward] += row.forwardPeak;
-      workspace[loop.backward] += row.backwardPeak;
+      const RecomputeProblem::Loop &loop = problem.loops[i];
+      cost[loop.node] += loop.rows[rows[i]].cost;
+      workspace[loop.node] += loop.rows[rows[i]].bytes;
     }
   }
 };
@@ -173,7 +164,7 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
         solution.rows[i] >= int32_t(tables.problem.loops[i].rows.size()))
       return "loop " + std::to_string(i) + " has no row " +
              std::to_string(solution.rows[i]);
-  Chosen chosen(tables, solution.rows);
+  const Chosen chosen(tables.problem, solution.rows);
   Wide cost = 0;
   std::vector<std::pair<int32_t, int32_t>> transfers;
   const Conditions conditions(tables.problem);
@@ -188,7 +179,7 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
   Wide live = 0, peak = 0;
   auto use = [&](int32_t value) {
     if (!wanted[value])
-      live += chosen.bytes[value];
+      live += tables.sizes[value];
     wanted[value] = 1;
   };
   std::vector<size_t> firstAt(tables.nodes);
@@ -211,7 +202,7 @@ std::optional<std::string> judge::checkPlan(const Tables &tables,
     }
     Wide leaving = 0;
     for (int32_t value : tables.produces[operation]) {
-      (wanted[value] ? leaving : during) += chosen.bytes[value];
+      (wanted[value] ? leaving : during) += tables.sizes[value];
       wanted[value] = 0;
     }
     for (int32_t value : tables.reads[operation])

@@ -19,25 +19,18 @@ static constexpr int64_t limit = int64_t(1) << 60;
 
 using Row = RecomputeProblem::Loop::Row;
 
-static constexpr int64_t Row::*figures[] = {
-    &Row::residualBytes, &Row::forwardPeak, &Row::backwardPeak,
-    &Row::forwardCost, &Row::backwardCost};
-
 /// What is wrong with the floors of a loop: the rows are ways to run it, so
 /// they keep to them, and running everything once costs what it does.
 static std::optional<std::string>
 validateFloors(const RecomputeProblem::Loop &loop) {
   if (loop.floors.empty())
     return std::nullopt;
-  auto keepsTo = [](const Row &row, const Row &floor) {
-    return std::ranges::all_of(
-        figures, [&](auto figure) { return row.*figure >= floor.*figure; });
-  };
   for (const Row &row : loop.rows)
-    if (std::ranges::none_of(
-            loop.floors, [&](const Row &floor) { return keepsTo(row, floor); }))
+    if (std::ranges::none_of(loop.floors, [&](const Row &floor) {
+          return row.bytes >= floor.bytes && row.cost >= floor.cost;
+        }))
       return std::string(" has a row that is below each of its floors");
-  if (std::ranges::min(loop.floors, {}, &Row::cost).cost() != loop.leastCost())
+  if (std::ranges::min(loop.floors, {}, &Row::cost).cost != loop.leastCost())
     return " has no floor that costs what its cheapest row does, " +
            std::to_string(loop.leastCost());
   return std::nullopt;
@@ -48,46 +41,24 @@ static std::optional<std::string>
 validateChoices(const RecomputeProblem &problem, __int128 &cost,
                 __int128 &bytes) {
   auto nodes = static_cast<int64_t>(problem.nodes.size());
-  std::vector<char> fixed(problem.valueCount(), 0), inLoop(nodes, 0);
+  std::vector<char> isView(problem.valueCount(), 0), isLoop(nodes, 0);
   for (auto [value, base] : problem.aliases)
     if (value >= 0 && value < problem.valueCount())
-      fixed[value] = 1;
+      isView[value] = 1;
   for (size_t i = 0; i < problem.loops.size(); ++i) {
     const RecomputeProblem::Loop &loop = problem.loops[i];
     std::string name = "loop " + std::to_string(i);
-    for (int32_t node : {loop.forward, loop.backward})
-      if (node < 0 || node >= nodes || inLoop[node]++)
-        return name + " names node " + std::to_string(node) +
-               ", which does not exist or is in a loop already";
-    if (loop.residual < 0 || loop.residual >= problem.valueCount() ||
-        problem.producer(loop.residual) != loop.forward ||
-        fixed[loop.residual]++)
-      return name + " names value " + std::to_string(loop.residual) +
-             ", which is not an output of node " +
-             std::to_string(loop.forward) + ", or a view";
-    bool read = false;
-    for (auto [value, consumer] : problem.edges) {
-      if (value == loop.residual && consumer != loop.backward)
-        return name + " has a residual that node " + std::to_string(consumer) +
-               " reads as well";
-      read |= value == loop.residual;
-    }
-    for (auto [value, base] : problem.aliases)
-      if (base == loop.residual)
-        return name + " has a residual with a view";
-    if (!read)
-      return name + " has a residual that node " +
-             std::to_string(loop.backward) + " does not read";
+    if (loop.node < 0 || loop.node >= nodes || isLoop[loop.node]++)
+      return name + " names node " + std::to_string(loop.node) +
+             ", which does not exist or is a loop already";
     if (loop.rows.empty())
       return name + " has no row";
     for (const auto *list : {&loop.rows, &loop.floors})
       for (const Row &row : *list) {
-        if (std::ranges::any_of(figures,
-                                [&](auto figure) { return row.*figure < 0; }))
+        if (row.bytes < 0 || row.cost < 0)
           return name + " has a negative number in a row";
-        cost += __int128(row.forwardCost) + row.backwardCost;
-        bytes +=
-            __int128(row.residualBytes) + row.forwardPeak + row.backwardPeak;
+        cost += row.cost;
+        bytes += row.bytes;
       }
     if (auto error = validateFloors(loop))
       return name + *error;
@@ -96,9 +67,9 @@ validateChoices(const RecomputeProblem &problem, __int128 &cost,
     const RecomputeProblem::Variant &variant = problem.variants[i];
     std::string name = "variant " + std::to_string(i);
     if (variant.value < 0 || variant.value >= problem.valueCount() ||
-        fixed[variant.value])
+        isView[variant.value])
       return name + " names value " + std::to_string(variant.value) +
-             ", which does not exist, is a view or a loop's residual";
+             ", which does not exist or is a view";
     for (int64_t number :
          {variant.bytes, variant.saveCost, variant.loadCost, variant.transfer})
       if (number < 0)
@@ -365,25 +336,20 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
       problem.variants.push_back({static_cast<int32_t>(number[0]), number[1],
                                   number[2], number[3], number[4]});
     } else if (lines.keyword("loop")) {
-      int64_t number[3];
-      if (!readNumbers(lines, number, 3))
-        return lines.error("expected 'loop FORWARD BACKWARD RESIDUAL'");
-      problem.loops.push_back({static_cast<int32_t>(number[0]),
-                               static_cast<int32_t>(number[1]),
-                               static_cast<int32_t>(number[2]),
-                               {},
-                               {}});
+      auto id = lines.integer(0, count - 1);
+      if (!id)
+        return lines.error("expected 'loop NODE' with NODE below " +
+                           std::to_string(count));
+      problem.loops.push_back({static_cast<int32_t>(*id), {}, {}});
     } else if (lines.word() == "row" || lines.word() == "floor") {
       const std::string word = lines.word();
       lines.skipWord();
-      int64_t number[5];
+      int64_t number[2];
       if (problem.loops.empty() || !readNumbers(lines, number, 0))
-        return lines.error("expected '" + word +
-                           " RESIDUAL-BYTES FORWARD-PEAK BACKWARD-PEAK "
-                           "FORWARD-COST BACKWARD-COST' after a loop");
+        return lines.error("expected '" + word + " BYTES COST' after a loop");
       RecomputeProblem::Loop &loop = problem.loops.back();
       (word == "row" ? loop.rows : loop.floors)
-          .push_back({number[0], number[1], number[2], number[3], number[4]});
+          .push_back({number[0], number[1]});
     } else if (lines.keyword("edge")) {
       auto from = lines.integer(0, INT32_MAX);
       auto to = from ? lines.integer(0, count - 1) : std::nullopt;
@@ -476,12 +442,11 @@ tenon::solver::printRecomputeProblem(const RecomputeProblem &problem) {
     line("variant", {variant.value, variant.bytes, variant.saveCost,
                      variant.loadCost, variant.transfer});
   for (const RecomputeProblem::Loop &loop : problem.loops) {
-    line("loop", {loop.forward, loop.backward, loop.residual});
+    line("loop", {loop.node});
     for (auto [field, list] :
          {std::pair("row", &loop.rows), std::pair("floor", &loop.floors)})
       for (const Row &row : *list)
-        line(field, {row.residualBytes, row.forwardPeak, row.backwardPeak,
-                     row.forwardCost, row.backwardCost});
+        line(field, {row.bytes, row.cost});
   }
   return text;
 }

@@ -51,6 +51,7 @@ RecomputeGraph::RecomputeGraph(const RecomputeProblem &problem)
   }
   for (auto [value, base] : problem.aliases)
     bytes[value] = 0;
+  addLoops(problem);
   addForms(problem);
   addConditions(problem);
   const std::vector<RecomputeProblem::Edge> edges = withBases(problem);
@@ -106,49 +107,27 @@ void RecomputeGraph::addConditions(const RecomputeProblem &problem) {
   groupByKey(written, nodes, overwriteBegin, overwriteList);
 }
 
-void RecomputeGraph::addForms(const RecomputeProblem &problem) {
-  using Loop = RecomputeProblem::Loop;
-  forms.resize(values);
+void RecomputeGraph::addLoops(const RecomputeProblem &problem) {
+  using Row = RecomputeProblem::Loop::Row;
   mostCost = cost;
+  for (const RecomputeProblem::Loop &loop : problem.loops) {
+    const auto [cheapest, dearest] =
+        std::ranges::minmax(loop.rows, {}, &Row::cost);
+    baseCost += cheapest.cost;
+    cost[loop.node] += cheapest.cost;
+    mostCost[loop.node] += dearest.cost;
+    workspace[loop.node] += std::ranges::min(loop.rows, {}, &Row::bytes).bytes;
+  }
+}
+
+void RecomputeGraph::addForms(const RecomputeProblem &problem) {
+  forms.resize(values);
   for (const RecomputeProblem::Variant &variant : problem.variants) {
     std::vector<Form> &list = forms[variant.value];
     if (list.empty())
       list.push_back({bytes[variant.value], 0});
     list.push_back(
         {variant.bytes, variant.saveCost, variant.loadCost, variant.transfer});
-  }
-  for (const Loop &loop : problem.loops) {
-    auto least = [&](auto number) {
-      int64_t result = INT64_MAX;
-      for (const Loop::Row &row : loop.rows)
-        result = std::min<int64_t>(result, number(row));
-      return result;
-    };
-    int64_t cheapest = least([](const Loop::Row &row) { return row.cost(); });
-    int64_t residual =
-        least([](const Loop::Row &row) { return row.residualBytes; });
-    baseCost += cheapest;
-    cost[loop.forward] +=
-        least([](const Loop::Row &row) { return row.forwardCost; });
-    cost[loop.backward] +=
-        least([](const Loop::Row &row) { return row.backwardCost; });
-    workspace[loop.forward] += least([&](const Loop::Row &row) {
-      return row.residualBytes - residual + row.forwardPeak;
-    });
-    workspace[loop.backward] += least([&](const Loop::Row &row) {
-      return row.residualBytes - residual + row.backwardPeak;
-    });
-    for (const Loop::Row &row : loop.rows)
-      forms[loop.residual].push_back(
-          {bytes[loop.residual] + row.residualBytes, row.cost() - cheapest});
-    int64_t forward = 0, backward = 0;
-    for (const Loop::Row &row : loop.rows) {
-      forward = std::max(forward, row.forwardCost);
-      backward = std::max(backward, row.backwardCost);
-    }
-    mostCost[loop.forward] += forward;
-    mostCost[loop.backward] += backward;
-    bytes[loop.residual] += residual;
   }
 }
 

@@ -3,8 +3,8 @@
 // The solver's own view of a RecomputeProblem: adjacency as index ranges, so
 // that the inner loops touch contiguous memory. Of a problem with variants and
 // loops it is the relaxation behind the bounds: every number of a loop is the
-// smallest of its rows, and `forms` says at what cost a value may take fewer or
-// more bytes. Plans are made for problems in which all that is fixed
+// smallest of its rows, and `forms` says at what cost a value may take fewer
+// bytes. Plans are made for problems in which all that is fixed
 // (RecomputeVariants.h).
 //
 //===----------------------------------------------------------------------===//
@@ -114,6 +114,7 @@ struct RecomputeGraph {
   int64_t workingSet(int32_t node) const;
 
 private:
+  void addLoops(const RecomputeProblem &problem);
   void addForms(const RecomputeProblem &problem);
   void addConditions(const RecomputeProblem &problem);
 };

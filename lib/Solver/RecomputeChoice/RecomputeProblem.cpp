@@ -2,7 +2,7 @@
 //
 // A plan chooses from the rows of a loop, a bound has to hold for every way to
 // run it. Where there is one, nothing is left to choose and the loop's numbers
-// are those of its nodes.
+// are those of its node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,20 +19,11 @@ static RecomputeProblem inWays(const RecomputeProblem &problem,
     const std::vector<Loop::Row> &rows =
         areListed || loop.floors.empty() ? loop.rows : loop.floors;
     if (rows.size() != 1) {
-      result.loops.push_back(
-          {loop.forward, loop.backward, loop.residual, rows, {}});
+      result.loops.push_back({loop.node, rows, {}});
       continue;
     }
-    const Loop::Row &row = rows.front();
-    const auto nodes = static_cast<int32_t>(result.nodes.size());
-    (loop.residual < nodes
-         ? result.nodes[loop.residual].bytes
-         : result.extraOutputs[loop.residual - nodes].bytes) +=
-        row.residualBytes;
-    result.nodes[loop.forward].cost += row.forwardCost;
-    result.nodes[loop.forward].workspace += row.forwardPeak;
-    result.nodes[loop.backward].cost += row.backwardCost;
-    result.nodes[loop.backward].workspace += row.backwardPeak;
+    result.nodes[loop.node].cost += rows.front().cost;
+    result.nodes[loop.node].workspace += rows.front().bytes;
   }
   return result;
 }

@@ -213,12 +213,10 @@ static RecomputeProblem withinBudget(const RecomputeProblem &problem,
   const RecomputeGraph withoutRows(result);
   result.loops = problem.loops;
   for (RecomputeProblem::Loop &loop : result.loops) {
-    const int64_t forward = withoutRows.workingSet(loop.forward),
-                  backward = withoutRows.workingSet(loop.backward);
+    const int64_t others = withoutRows.workingSet(loop.node);
     std::vector<RecomputeProblem::Loop::Row> rows = loop.rows;
     std::erase_if(rows, [&](const RecomputeProblem::Loop::Row &row) {
-      return forward + row.residualBytes + row.forwardPeak > budget ||
-             backward + row.residualBytes + row.backwardPeak > budget;
+      return others + row.bytes > budget;
     });
     if (!rows.empty())
       loop.rows = std::move(rows);

@@ -54,14 +54,8 @@ void Fixing::applyRows() {
   for (size_t i = 0; i < problem.loops.size(); ++i) {
     const RecomputeProblem::Loop &loop = problem.loops[i];
     const RecomputeProblem::Loop::Row &row = loop.rows[choices.rows[i]];
-    auto nodes = static_cast<int32_t>(problem.nodes.size());
-    (loop.residual < nodes ? base.nodes[loop.residual].bytes
-                           : base.extraOutputs[loop.residual - nodes].bytes) +=
-        row.residualBytes;
-    base.nodes[loop.forward].cost += row.forwardCost;
-    base.nodes[loop.forward].workspace += row.forwardPeak;
-    base.nodes[loop.backward].cost += row.backwardCost;
-    base.nodes[loop.backward].workspace += row.backwardPeak;
+    base.nodes[loop.node].cost += row.cost;
+    base.nodes[loop.node].workspace += row.bytes;
   }
 }
 
@@ -374,10 +368,8 @@ RecomputeChoices tenon::solver::chooseAtPrice(const RecomputeProblem &problem,
     double least = 0;
     for (size_t i = 0; i < loop.rows.size(); ++i) {
       const RecomputeProblem::Loop::Row &row = loop.rows[i];
-      // Peaks matter as well, but only for as long as the loop runs.
-      double sum = double(row.cost()) +
-                   price * (double(row.residualBytes) +
-                            0.01 * double(row.forwardPeak + row.backwardPeak));
+      // Its bytes are needed only for as long as the loop runs.
+      double sum = double(row.cost) + price * (0.01 * double(row.bytes));
       if (i == 0 || sum < least) {
         least = sum;
         best = static_cast<int32_t>(i);

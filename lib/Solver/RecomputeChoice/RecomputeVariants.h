@@ -2,8 +2,8 @@
 //
 // A problem with loops and variants becomes one without by choosing a row for
 // every loop and the waits: which values are saved after which node and loaded
-// before which. A row adds to sizes and costs; a wait adds two nodes that run
-// once,
+// before which. A row adds to cost and workspace of its node; a wait adds two
+// nodes that run once,
 //
 //     P  A | B  C        P  A  save | load  B  C
 //

@@ -118,27 +118,14 @@ RecomputeProblem tenon::benchmark::anyGraphWithChoices(int32_t nodes,
   for (RecomputeProblem::Node &node : problem.nodes)
     node.collective = random.chance(0.1);
   problem.mayRepeatCollectives = random.chance(0.5);
-  std::vector<char> used(problem.valueCount(), 0), looped(nodes, 0);
-  for (auto [value, base] : problem.aliases)
-    used[value] = used[base] = 1;
   if (random.chance(0.6))
-    for (int attempt = 0; attempt < 6 && problem.loops.size() < 2; ++attempt) {
-      auto forward = static_cast<int32_t>(random.between(0, nodes - 1));
-      int32_t readers = 0, backward = -1;
-      for (auto [value, consumer] : problem.edges)
-        if (value == forward) {
-          ++readers;
-          backward = consumer;
-        }
-      if (readers != 1 || used[forward] || looped[forward] || looped[backward])
+    for (int32_t node = 0; node < nodes && problem.loops.size() < 2; ++node) {
+      if (!random.chance(0.3))
         continue;
-      used[forward] = looped[forward] = looped[backward] = 1;
-      RecomputeProblem::Loop loop{forward, backward, forward, {}};
+      RecomputeProblem::Loop &loop = problem.loops.emplace_back();
+      loop.node = node;
       for (int64_t row = random.between(0, 2); row >= 0; --row)
-        loop.rows.push_back({random.between(0, 12), random.between(0, 6),
-                             random.between(0, 6), random.between(0, 4),
-                             random.between(0, 9)});
-      problem.loops.push_back(std::move(loop));
+        loop.rows.push_back({random.between(0, 12), random.between(0, 12)});
     }
   if (problem.loops.empty() || random.chance(0.5))
     for (int attempt = 0; attempt < 4 && problem.variants.size() < 2;
@@ -148,8 +135,6 @@ RecomputeProblem tenon::benchmark::anyGraphWithChoices(int32_t nodes,
       bool view = false;
       for (auto [viewed, base] : problem.aliases)
         view |= viewed == value;
-      for (const RecomputeProblem::Loop &loop : problem.loops)
-        view |= loop.residual == value;
       if (view)
         continue;
       problem.variants.push_back(

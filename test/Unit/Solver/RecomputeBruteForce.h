@@ -66,11 +66,8 @@ inline int64_t cheapestOfRows(const RecomputeProblem &problem, int64_t budget) {
     workspace[node] = problem.nodes[node].workspace;
   }
   for (const RecomputeProblem::Loop &loop : problem.loops) {
-    bytes[loop.residual] += loop.rows[0].residualBytes;
-    cost[loop.forward] += loop.rows[0].forwardCost;
-    cost[loop.backward] += loop.rows[0].backwardCost;
-    workspace[loop.forward] += loop.rows[0].forwardPeak;
-    workspace[loop.backward] += loop.rows[0].backwardPeak;
+    cost[loop.node] += loop.rows[0].cost;
+    workspace[loop.node] += loop.rows[0].bytes;
   }
   for (size_t i = 0; i < variants; ++i) {
     const RecomputeProblem::Variant &variant = problem.variants[i];

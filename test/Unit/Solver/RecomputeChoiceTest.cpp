@@ -317,23 +317,48 @@ TEST(RecomputeChoice, TheEngineHasItsLimit) {
 }
 
 TEST(RecomputeChoice, RowsOfALoop) {
-  // A loop stacks 100 bytes, or 20 for 7 more units of time.
+  // A loop needs 100 bytes while it runs, or 20 for 7 more units of time.
   RecomputeProblem problem;
-  problem.nodes = {{5, 10}, {1, 1}, {5, 1}};
-  problem.extraOutputs = {{0, 0}};
-  problem.edges = {{0, 1}, {1, 2}, {3, 2}};
-  problem.loops = {{0, 2, 3, {{100, 5, 5, 0, 0}, {20, 5, 9, 3, 4}}}};
+  problem.nodes = {{5, 10}, {0, 4}, {1, 1}};
+  problem.edges = {{0, 1}, {1, 2}};
+  problem.loops = {{1, {{100, 5}, {20, 12}}, {}}};
   RecomputeSolution roomy = solveRecompute(problem, 200);
   EXPECT_EQ(roomy.cost, 11);
-  EXPECT_EQ(roomy.peak, 115);
+  EXPECT_EQ(roomy.peak, 114);
   EXPECT_EQ(roomy.rows, std::vector<int32_t>{0});
   RecomputeSolution tight = solveRecompute(problem, 60);
   ASSERT_EQ(tight.status, RecomputeStatus::Solved);
   EXPECT_EQ(tight.cost, 18);
+  EXPECT_EQ(tight.peak, 34);
   // The first row does not fit by itself.
   EXPECT_EQ(tight.bound, 18);
   EXPECT_EQ(tight.rows, std::vector<int32_t>{1});
   EXPECT_EQ(checkRecompute(problem, tight), std::nullopt);
+  // Nor does any plan with less than the second one needs.
+  RecomputeSolution none = solveRecompute(problem, 33);
+  EXPECT_EQ(none.status, RecomputeStatus::Infeasible);
+  EXPECT_EQ(checkRecompute(problem, none), std::nullopt);
+}
+
+TEST(RecomputeChoice, ALoopRunsAgainInItsRow) {
+  // What the loop makes waits for the last node, while node 1 needs all of the
+  // memory: it runs again, and pays and needs its row each time.
+  RecomputeProblem problem;
+  problem.nodes = {{0, 10}, {9, 1}, {1, 1}};
+  problem.nodes[1].workspace = 28;
+  problem.edges = {{1, 2}, {0, 2}};
+  problem.loops = {{0, {{20, 2}, {15, 3}}, {}}};
+  RecomputeSolution solution = solveRecompute(problem, 30);
+  ASSERT_EQ(solution.status, RecomputeStatus::Solved) << solution.message;
+  EXPECT_EQ(solution.order, (std::vector<int32_t>{0, 1, 0, 2}));
+  // The second run finds one byte less.
+  EXPECT_EQ(solution.rows, std::vector<int32_t>{1});
+  EXPECT_EQ(solution.cost, 16);
+  EXPECT_EQ(solution.peak, 29);
+  EXPECT_EQ(cheapestPlan(problem, 30), 16);
+  EXPECT_EQ(checkRecompute(problem, solution), std::nullopt);
+  solution.rows = {0};
+  EXPECT_NE(checkRecompute(problem, solution), std::nullopt);
 }
 
 TEST(RecomputeChoice, BoundsHoldForWaysThatAreNotListed) {
@@ -483,11 +508,7 @@ slowMeasure(const RecomputeProblem &problem,
     for (auto [viewed, base] : problem.aliases)
       if (viewed == value)
         return int64_t(0);
-    int64_t sum = problem.bytes(value);
-    for (size_t i = 0; i < problem.loops.size(); ++i)
-      if (problem.loops[i].residual == value)
-        sum += problem.loops[i].rows[solution.rows[i]].residualBytes;
-    return sum;
+    return problem.bytes(value);
   };
   auto numbers = [&](int32_t operation) -> std::pair<int64_t, int64_t> {
     if (int32_t save = variantOf(operation, false); save >= 0)
@@ -498,10 +519,8 @@ slowMeasure(const RecomputeProblem &problem,
                                     problem.nodes[operation].workspace};
     for (size_t i = 0; i < problem.loops.size(); ++i) {
       const auto &row = problem.loops[i].rows[solution.rows[i]];
-      if (problem.loops[i].forward == operation)
-        sum = {sum.first + row.forwardCost, sum.second + row.forwardPeak};
-      if (problem.loops[i].backward == operation)
-        sum = {sum.first + row.backwardCost, sum.second + row.backwardPeak};
+      if (problem.loops[i].node == operation)
+        sum = {sum.first + row.cost, sum.second + row.bytes};
     }
     return sum;
   };
@@ -790,11 +809,21 @@ TEST(RecomputeChoice, ErrorsNameTheLine) {
       {"recompute-problem 1\nnodes 1\nnode 0 -1 1\n",
        "line 3: node 0 has a negative cost or size"},
       {"recompute-problem 2\nnodes 2\nnode 0 1 1\nnode 1 1 1\nedge 0 1\n"
-       "loop 0 1 0\nrow 0 5 0 3 0\nfloor 0 6 0 3 0\n",
+       "loop 0\nrow 5 3\nfloor 6 3\n",
        "line 8: loop 0 has a row that is below each of its floors"},
       {"recompute-problem 2\nnodes 2\nnode 0 1 1\nnode 1 1 1\nedge 0 1\n"
-       "loop 0 1 0\nrow 0 5 0 3 0\nfloor 0 5 0 2 0\n",
+       "loop 0\nrow 5 3\nfloor 5 2\n",
        "line 8: loop 0 has no floor that costs what its cheapest row does, 3"},
+      {"recompute-problem 2\nnodes 1\nnode 0 1 1\nloop 1\nrow 5 3\n",
+       "line 4: expected 'loop NODE' with NODE below 1"},
+      {"recompute-problem 2\nnodes 1\nnode 0 1 1\nloop 0\nrow 5\n",
+       "line 5: expected 'row BYTES COST' after a loop"},
+      {"recompute-problem 2\nnodes 1\nnode 0 1 1\nloop 0\n",
+       "line 4: loop 0 has no row"},
+      {"recompute-problem 2\nnodes 1\nnode 0 1 1\n"
+       "loop 0\nrow 5 3\nloop 0\nrow 5 3\n",
+       "line 7: loop 1 names node 0, which does not exist or is a loop "
+       "already"},
   };
   for (const Case &test : cases) {
     RecomputeProblem problem;

@@ -375,11 +375,8 @@ inline void stretch(RecomputeProblem &problem, int64_t cost, int64_t bytes) {
   }
   for (RecomputeProblem::Loop &loop : problem.loops)
     for (RecomputeProblem::Loop::Row &row : loop.rows) {
-      for (int64_t *size :
-           {&row.residualBytes, &row.forwardPeak, &row.backwardPeak})
-        *size *= bytes;
-      row.forwardCost *= cost;
-      row.backwardCost *= cost;
+      row.bytes *= bytes;
+      row.cost *= cost;
     }
 }
 
