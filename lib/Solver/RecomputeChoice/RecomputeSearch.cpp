@@ -127,9 +127,8 @@ void PlanSearch::markStage(int32_t stage) {
   dirty.push_back(stage);
 }
 
-void PlanSearch::addRun(int32_t node, int32_t stage) {
-  insertRun(node, stage);
-  operations.push_back({node, stage, true});
+void PlanSearch::noteChange(int32_t node, int32_t stage, bool isAdded) {
+  operations.push_back({node, stage, isAdded});
   markStage(stage);
   for (int32_t value : graph.outputs(node))
     touch(value);
@@ -139,16 +138,14 @@ void PlanSearch::addRun(int32_t node, int32_t stage) {
     touch(value);
 }
 
+void PlanSearch::addRun(int32_t node, int32_t stage) {
+  insertRun(node, stage);
+  noteChange(node, stage, true);
+}
+
 void PlanSearch::removeRun(int32_t node, int32_t stage) {
   eraseRun(node, stage);
-  operations.push_back({node, stage, false});
-  markStage(stage);
-  for (int32_t value : graph.outputs(node))
-    touch(value);
-  for (int32_t value : graph.inputs(node))
-    touch(value);
-  for (int32_t value : graph.lateInputs(node))
-    touch(value);
+  noteChange(node, stage, false);
 }
 
 /// max(0, number) without a comparison: those of 64 bits are dear in vectors.

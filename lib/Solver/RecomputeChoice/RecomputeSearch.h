@@ -92,6 +92,8 @@ private:
   void eraseRun(int32_t node, int32_t stage);
   void addRun(int32_t node, int32_t stage);
   void removeRun(int32_t node, int32_t stage);
+  /// Logs that a run was added or removed, and which values that moves.
+  void noteChange(int32_t node, int32_t stage, bool isAdded);
   void touch(int32_t value);
   void settle();
   void refresh(int32_t value);

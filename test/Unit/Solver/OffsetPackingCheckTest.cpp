@@ -74,20 +74,25 @@ static int64_t neededAt(const OffsetPackingProblem &problem, int64_t time) {
   return BruteForce(moment).smallest(100).value_or(1000);
 }
 
+/// Few and small buffers; the seed says what else they have.
+static RandomShape smallShape(uint64_t seed) {
+  RandomShape shape;
+  shape.maxBuffers = 4;
+  shape.maxSize = 5;
+  shape.alignments = seed & 1;
+  shape.gaps = seed & 2;
+  shape.slices = seed & 2;
+  shape.groups = seed & 4;
+  shape.fixed = seed & 8;
+  return shape;
+}
+
 TEST(OffsetPackingCheck, AgreesOnEveryMutation) {
   int64_t stillTrue = 0, nowFalse = 0;
   for (uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    RandomShape shape;
-    shape.maxBuffers = 4;
-    shape.maxSize = 5;
-    shape.alignments = seed & 1;
-    shape.gaps = seed & 2;
-    shape.slices = seed & 2;
-    shape.groups = seed & 4;
-    shape.fixed = seed & 8;
-    OffsetPackingProblem problem = randomProblem(random, shape);
+    OffsetPackingProblem problem = randomProblem(random, smallShape(seed));
     OffsetPackingSolution solution = solveOffsetPacking(problem);
     if (solution.status != OffsetPackingStatus::Solved)
       continue;
@@ -196,15 +201,8 @@ TEST(OffsetPackingCheck, SeveralNumbersMutated) {
   for (uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    RandomShape shape;
-    shape.maxBuffers = 4;
-    shape.maxSize = 5;
-    shape.alignments = seed & 1;
-    shape.gaps = seed & 2;
-    shape.slices = seed & 2;
-    shape.groups = seed & 4;
-    shape.fixed = seed & 8;
-    const OffsetPackingProblem problem = randomProblem(random, shape);
+    const OffsetPackingProblem problem =
+        randomProblem(random, smallShape(seed));
     const OffsetPackingSolution solution = solveOffsetPacking(problem);
     if (solution.status != OffsetPackingStatus::Solved)
       continue;
