@@ -1,7 +1,10 @@
 //===- Safetensors.cpp - Reads and writes safetensors files ---------------===//
 //
 // The container is simple enough that every rule is checked here in one pass
-// over the parsed header.
+// over the header. The header is never kept as a JSON document: the JSON
+// library allocates while it frees one, and ends the process if it cannot. So
+// its parser calls HeaderReader, which keeps what the format names, and the
+// header of a new file is written as text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +24,10 @@
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 using namespace tenon;
 using namespace tenon::format;
-using Json = nlohmann::ordered_json;
-// The ordered one looks through all keys for each.
-using ReadJson = nlohmann::json;
 
 namespace {
 
@@ -43,65 +44,163 @@ bool readAt(int file, uint64_t offset, std::span<std::byte> into) {
   return true;
 }
 
-/// Parses the header; nothing with a message in `error` if it is no JSON, nests
-/// deeper than the format does, or names a key twice.
-std::optional<ReadJson> parseHeader(std::string_view text, std::string &error) {
-  JsonShape shape(text, 3);
-  if (shape.isDeep || shape.isTwice) {
-    error = shape.isDeep ? "its header nests too deep"
-                         : "its header has '" + shape.twice + "' twice";
-    return std::nullopt;
-  }
-  ReadJson header = ReadJson::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (header.is_discarded() || !header.is_object()) {
-    error = "its header is no JSON object";
-    return std::nullopt;
-  }
-  return header;
-}
+/// What the header says about one tensor.
+struct HeaderEntry {
+  std::string name;
+  std::optional<std::string> type;
+  std::optional<std::vector<uint64_t>> shape, range;
+};
 
-/// One entry of the header; false with a message in `error` if it is malformed.
-bool parseTensor(const std::string &name, const ReadJson &entry,
-                 uint64_t dataBytes, StoredTensor &tensor, std::string &error) {
+/// Checks what the header says about one tensor; false with a message in
+/// `error` if it is malformed.
+bool readTensor(HeaderEntry entry, uint64_t dataBytes, StoredTensor &tensor,
+                std::string &error) {
   auto fail = [&](const std::string &what) {
-    error = "tensor '" + name + "' " + what;
+    error = "tensor '" + entry.name + "' " + what;
     return false;
   };
-  if (!entry.is_object() || !entry.contains("dtype") ||
-      !entry["dtype"].is_string() || !entry.contains("shape") ||
-      !entry["shape"].is_array() || !entry.contains("data_offsets") ||
-      !entry["data_offsets"].is_array() || entry["data_offsets"].size() != 2)
+  if (!entry.type || !entry.shape || !entry.range || entry.range->size() != 2)
     return fail("lacks dtype, shape or data_offsets");
-  tensor.name = name;
-  tensor.typeName = entry["dtype"].get<std::string>();
-  tensor.type = elementTypeFromSafetensorsName(tensor.typeName);
   std::optional<int64_t> elements = 1;
-  for (const ReadJson &extent : entry["shape"]) {
-    if (!extent.is_number_unsigned() ||
-        extent.get<uint64_t>() > uint64_t(INT64_MAX))
+  for (uint64_t extent : *entry.shape) {
+    if (extent > uint64_t(INT64_MAX))
       return fail("has an extent that is no size");
-    tensor.shape.push_back(int64_t(extent.get<uint64_t>()));
+    tensor.shape.push_back(int64_t(extent));
     elements =
         elements ? mulChecked(*elements, tensor.shape.back()) : std::nullopt;
   }
-  const ReadJson &range = entry["data_offsets"];
-  if (!range[0].is_number_unsigned() || !range[1].is_number_unsigned())
-    return fail("has offsets that are no sizes");
-  uint64_t begin = range[0].get<uint64_t>(), end = range[1].get<uint64_t>();
+  uint64_t begin = (*entry.range)[0], end = (*entry.range)[1];
   if (begin > end || end > dataBytes)
     return fail("ends at byte " + std::to_string(end) + " of " +
                 std::to_string(dataBytes));
   tensor.offset = begin;
   tensor.bytes = end - begin;
-  if (!tensor.type)
-    return true;
-  auto expected =
-      elements ? mulChecked(*elements, byteWidth(*tensor.type)) : std::nullopt;
-  if (!expected || uint64_t(*expected) != tensor.bytes)
-    return fail("has " + std::to_string(tensor.bytes) +
-                " bytes, its type and shape take " +
-                (expected ? std::to_string(*expected) : "more than 2^63"));
+  tensor.typeName = std::move(*entry.type);
+  tensor.type = elementTypeFromSafetensorsName(tensor.typeName);
+  if (tensor.type) {
+    auto expected = elements ? mulChecked(*elements, byteWidth(*tensor.type))
+                             : std::nullopt;
+    if (!expected || uint64_t(*expected) != tensor.bytes)
+      return fail("has " + std::to_string(tensor.bytes) +
+                  " bytes, its type and shape take " +
+                  (expected ? std::to_string(*expected) : "more than 2^63"));
+  }
+  tensor.name = std::move(entry.name);
   return true;
+}
+
+/// Takes tensors and metadata out of a header as the library parses it. The
+/// text must have passed JsonShape: it nests no deeper than the format does and
+/// names no key twice.
+class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
+public:
+  HeaderReader(uint64_t dataBytes, std::vector<StoredTensor> &tensors,
+               std::map<std::string, std::string> &metadata, std::string &error)
+      : dataBytes(dataBytes), tensors(tensors), metadata(metadata),
+        error(error) {}
+
+  // What the library calls.
+  bool null() override { return other(); }
+  bool boolean(bool) override { return other(); }
+  bool number_integer(number_integer_t) override { return other(); }
+  bool number_float(number_float_t, const string_t &) override {
+    return other();
+  }
+  bool binary(binary_t &) override { return other(); }
+  bool number_unsigned(number_unsigned_t number) override {
+    if (!list)
+      return other();
+    list->push_back(number);
+    return true;
+  }
+  bool string(string_t &text) override {
+    if (depth != 2 || (!isMetadata && field != "dtype"))
+      return other();
+    if (isMetadata)
+      metadata[field] = std::move(text);
+    else
+      entry.type = std::move(text);
+    return true;
+  }
+  bool key(string_t &name) override {
+    if (depth == 1) {
+      isMetadata = name == "__metadata__";
+      entry = {std::move(name), {}, {}, {}};
+    } else if (depth == 2) {
+      field = std::move(name);
+    }
+    return true;
+  }
+  bool start_object(std::size_t) override {
+    if (depth > 1 && !other())
+      return false;
+    ++depth;
+    return true;
+  }
+  bool end_object() override {
+    return --depth != 1 || isMetadata ||
+           readTensor(std::move(entry), dataBytes, tensors.emplace_back(),
+                      error);
+  }
+  bool start_array(std::size_t) override {
+    if (depth == 2 && !isMetadata && field == "shape")
+      list = &entry.shape.emplace();
+    else if (depth == 2 && !isMetadata && field == "data_offsets")
+      list = &entry.range.emplace();
+    else if (!other())
+      return false;
+    ++depth;
+    return true;
+  }
+  bool end_array() override {
+    list = nullptr;
+    --depth;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string &,
+                   const nlohmann::json::exception &) override {
+    return fail("its header is no JSON object");
+  }
+
+private:
+  bool fail(const std::string &what) {
+    error = what;
+    return false;
+  }
+  /// A value that is none of those that the format names. A tensor may say more
+  /// about itself.
+  bool other() {
+    if (depth == 0)
+      return fail("its header is no JSON object");
+    if (isMetadata)
+      return fail(depth == 1 ? "its metadata is no object"
+                             : "its metadata '" + field + "' is no string");
+    if (depth == 1)
+      return fail("tensor '" + entry.name + "' is no object");
+    if (list)
+      return fail("tensor '" + entry.name + "' has " +
+                  (field == "shape" ? "an extent that is no size"
+                                    : "offsets that are no sizes"));
+    return true;
+  }
+
+  uint64_t dataBytes;
+  std::vector<StoredTensor> &tensors;
+  std::map<std::string, std::string> &metadata;
+  std::string &error;
+
+  size_t depth = 0;        // open brackets
+  bool isMetadata = false; // the entry of the header that is being read
+  HeaderEntry entry;
+  std::string field;                     // the last one in the entry
+  std::vector<uint64_t> *list = nullptr; // of sizes, while in one
+};
+
+/// `text` as JSON. Names come from other files and may be no UTF-8, which JSON
+/// cannot hold.
+std::string jsonString(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false,
+                                   nlohmann::json::error_handler_t::replace);
 }
 
 } // namespace
@@ -154,27 +253,15 @@ bool SafetensorsReader::load(std::string &error) {
   }
   dataStart = sizeof(headerBytes) + headerBytes;
   uint64_t dataBytes = fileBytes - dataStart;
-  auto header = parseHeader(text, error);
-  if (!header)
+  JsonShape shape(text, 3);
+  if (shape.isDeep || shape.isTwice) {
+    error = shape.isDeep ? "its header nests too deep"
+                         : "its header has '" + shape.twice + "' twice";
     return false;
-  for (const auto &[name, entry] : header->items()) {
-    if (name == "__metadata__") {
-      if (!entry.is_object()) {
-        error = "its metadata is no object";
-        return false;
-      }
-      for (const auto &[key, value] : entry.items()) {
-        if (!value.is_string()) {
-          error = "its metadata '" + key + "' is no string";
-          return false;
-        }
-        notes[key] = value.template get<std::string>();
-      }
-      continue;
-    }
-    if (!parseTensor(name, entry, dataBytes, list.emplace_back(), error))
-      return false;
   }
+  HeaderReader header(dataBytes, list, notes, error);
+  if (!nlohmann::json::sax_parse(text, &header))
+    return false;
   std::sort(list.begin(), list.end(),
             [](const StoredTensor &a, const StoredTensor &b) {
               return std::tie(a.offset, a.bytes, a.name) <
@@ -229,9 +316,15 @@ bool tenon::format::writeSafetensors(
     return std::pair(-byteWidth(tensors[a].type), a) <
            std::pair(-byteWidth(tensors[b].type), b);
   });
-  Json header = Json::object();
-  if (!metadata.empty())
-    header["__metadata__"] = metadata;
+  std::string text;
+  auto separator = [&] { return text.empty() ? "{" : ","; };
+  if (!metadata.empty()) {
+    std::string notes;
+    for (const auto &[key, value] : metadata)
+      notes += (notes.empty() ? "{" : ",") + jsonString(key) + ":" +
+               jsonString(value);
+    text += "{\"__metadata__\":" + notes + "}";
+  }
   uint64_t end = 0;
   std::set<std::string_view> names;
   for (size_t i : order) {
@@ -241,14 +334,16 @@ bool tenon::format::writeSafetensors(
               "' is reserved or there twice";
       return false;
     }
-    header[tensor.name] = {{"dtype", safetensorsName(tensor.type)},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {end, end + tensor.bytes.size()}}};
-    end += tensor.bytes.size();
+    std::string shape;
+    for (int64_t extent : tensor.shape)
+      shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+    uint64_t begin = std::exchange(end, end + tensor.bytes.size());
+    text += separator() + jsonString(tensor.name) +
+            ":{\"dtype\":" + jsonString(safetensorsName(tensor.type)) +
+            ",\"shape\":[" + shape + "],\"data_offsets\":[" +
+            std::to_string(begin) + "," + std::to_string(end) + "]}";
   }
-  // Names come from other files and may be no UTF-8, which JSON cannot hold.
-  std::string text =
-      header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text += text.empty() ? "{}" : "}";
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t headerBytes = text.size();
 

@@ -97,6 +97,35 @@ TEST_F(Safetensors, UnknownTypesMayBeThere) {
   EXPECT_EQ(reader->find("a")->typeName, "U3");
 }
 
+TEST_F(Safetensors, TensorsMaySayMoreAboutThemselves) {
+  EXPECT_EQ(open(withHeader("{\"a\":{\"shape\":[1],\"note\":\"x\",\"more\":[1,"
+                            "null],\"dtype\":\"F32\",\"most\":{\"dtype\":1},"
+                            "\"data_offsets\":[0,4]}}",
+                            4)),
+            "");
+  EXPECT_EQ(reader->find("a")->type, ElementType::f32);
+  EXPECT_EQ(reader->find("a")->shape, std::vector<int64_t>{1});
+  EXPECT_EQ(reader->find("a")->bytes, 4u);
+}
+
+TEST_F(Safetensors, WritesTheHeaderOfTheFormat) {
+  std::string path = folder.file("x"), error;
+  const std::byte bytes[8] = {};
+  TensorBytes tensors[] = {{"a\"\n", ElementType::f32, {1, 2}, bytes},
+                           {"b\xff", ElementType::f64, {}, bytes}};
+  ASSERT_TRUE(
+      writeSafetensors(path, tensors, {{"k", "v"}, {"l", "\\"}}, error));
+  std::string header = "{\"__metadata__\":{\"k\":\"v\",\"l\":\"\\\\\"},"
+                       "\"b\xef\xbf\xbd\":{\"dtype\":\"F64\",\"shape\":[],"
+                       "\"data_offsets\":[0,8]},"
+                       "\"a\\\"\\n\":{\"dtype\":\"F32\",\"shape\":[1,2],"
+                       "\"data_offsets\":[8,16]}}";
+  header.append((8 - header.size() % 8) % 8, ' ');
+  EXPECT_EQ(readWhole(path).substr(8), header + std::string(16, '\0'));
+  ASSERT_TRUE(writeSafetensors(path, {}, {}, error));
+  EXPECT_EQ(readWhole(path).substr(8), "{}      ");
+}
+
 TEST_F(Safetensors, EveryRuleIsChecked) {
   auto tensor = [](const char *shape, const char *offsets,
                    const char *type = "\"F32\"") {
@@ -109,7 +138,8 @@ TEST_F(Safetensors, EveryRuleIsChecked) {
       {std::string("\xff\xff\xff\xff\xff\xff\xff\x7f", 8), "does not fit"},
       {withHeader("{", 0), "no JSON"},
       {withHeader("[]", 0), "no JSON object"},
-      {withHeader("{\"a\":1}", 0), "lacks"},
+      {withHeader("{\"a\":1}", 0), "'a' is no object"},
+      {withHeader("{\"a\":[1]}", 0), "'a' is no object"},
       {withHeader("{\"a\":{}}", 0), "lacks"},
       {withHeader("{\"a\":" + tensor("[1]", "[0,4,8]") + "}", 4), "lacks"},
       {withHeader("{\"a\":" + tensor("[1]", "[0,4]", "3") + "}", 4), "lacks"},
@@ -137,6 +167,10 @@ TEST_F(Safetensors, EveryRuleIsChecked) {
        "'a' twice"},
       {withHeader("{\"__metadata__\":3}", 0), "metadata"},
       {withHeader("{\"__metadata__\":{\"a\":3}}", 0), "metadata"},
+      {withHeader("{\"__metadata__\":{\"a\":[]}}", 0), "metadata 'a'"},
+      {withHeader("{\"a\":" + tensor("4", "[0,4]") + "}", 4), "lacks"},
+      {withHeader("{\"a\":" + tensor("{\"b\":1}", "[0,4]") + "}", 4), "lacks"},
+      {withHeader("{\"a\":" + tensor("[1]", "[0,4]", "{}") + "}", 4), "lacks"},
       {withHeader("{\"a\":" + std::string(100000, '[') + "}", 0), "deep"},
   };
   for (const auto &[bytes, expected] : cases) {
