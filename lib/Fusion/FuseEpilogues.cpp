@@ -12,6 +12,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/LibraryGroup.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -29,14 +30,8 @@ using libraries::MatmulDescription;
 
 namespace {
 
-/// A group that only adds a value per innermost index to another value.
-struct BiasAddition {
-  stablehlo::AddOp add;
-  stablehlo::BroadcastInDimOp broadcast;
-  Value product, bias; // operands of the group
-  int64_t columns = 1; // values of the bias
-};
-
+/// The sum of a group that only adds a value per innermost index to another
+/// value, with the group's operands for what it reads.
 std::optional<BiasAddition> biasAddition(step::GroupOp group) {
   if (group.getKind() != step::GroupKind::elementwise ||
       group.getInputs().size() != 2 || group.getNumResults() != 1)
@@ -44,45 +39,18 @@ std::optional<BiasAddition> biasAddition(step::GroupOp group) {
   SmallVector<Operation *> operations;
   for (Operation &op : group.bodyOperations())
     operations.push_back(&op);
-  if (operations.size() != 2)
+  auto add = operations.size() == 2 ? dyn_cast<stablehlo::AddOp>(operations[1])
+                                    : nullptr;
+  auto found = add ? fusion::biasAddition(add) : std::nullopt;
+  if (!found)
     return std::nullopt;
-  BiasAddition found;
-  found.broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(operations[0]);
-  found.add = dyn_cast<stablehlo::AddOp>(operations[1]);
-  if (!found.broadcast || !found.add)
-    return std::nullopt;
-  Value broadcast = found.broadcast.getResult();
-  Value other =
-      found.add.getLhs() == broadcast ? found.add.getRhs() : found.add.getLhs();
-  auto product = dyn_cast<BlockArgument>(other);
-  auto bias = dyn_cast<BlockArgument>(found.broadcast.getOperand());
-  if (!product || !bias || product == bias)
-    return std::nullopt;
-  found.product = group.getInputs()[product.getArgNumber()];
-  found.bias = group.getInputs()[bias.getArgNumber()];
-  // The bias has the last dimensions of the result.
-  ArrayRef<int64_t> kept = cast<RankedTensorType>(bias.getType()).getShape();
-  ArrayRef<int64_t> whole =
-      cast<RankedTensorType>(found.add.getType()).getShape();
-  if (kept.empty() || whole.take_back(kept.size()) != kept)
-    return std::nullopt;
-  for (auto [i, dim] :
-       llvm::enumerate(found.broadcast.getBroadcastDimensions()))
-    if (dim != int64_t(whole.size() - kept.size() + i))
+  for (Value *value : {&found->product, &found->bias}) {
+    auto argument = dyn_cast<BlockArgument>(*value);
+    if (!argument)
       return std::nullopt;
-  for (int64_t extent : kept)
-    found.columns *= extent;
+    *value = group.getInputs()[argument.getArgNumber()];
+  }
   return found;
-}
-
-/// Whether column j of the product is what lies at offsets j, n + j, 2 n + j,
-/// ... of the result.
-bool writesRowsOf(const MatmulDescription &matmul, int64_t columns) {
-  return matmul.n == columns && matmul.resultStrideN == 1 &&
-         (matmul.m == 1 || matmul.resultStrideM % columns == 0) &&
-         llvm::all_of(matmul.batch, [&](const auto &dimension) {
-           return dimension.resultStride % columns == 0;
-         });
 }
 
 struct FuseEpilogues
@@ -135,7 +103,7 @@ private:
         description ? std::get_if<MatmulDescription>(&*description) : nullptr;
     if (!matmul || matmul->epilogue != libraries::Epilogue::none)
       return;
-    if (!writesRowsOf(*matmul, parts.columns))
+    if (!addsPerColumn(*matmul, parts))
       return decline(addition, "the bias is not one value per column of the "
                                "product as it lies in memory");
     matmul->epilogue = libraries::Epilogue::bias;

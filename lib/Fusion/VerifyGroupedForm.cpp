@@ -6,11 +6,11 @@
 
 #include "tenon/Fusion/Passes.h"
 
-#include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Dialect/Step/Succession.h"
 #include "tenon/Fusion/GroupLegality.h"
+#include "tenon/Fusion/LibraryGroup.h"
 
 namespace tenon::fusion {
 #define GEN_PASS_DEF_VERIFYGROUPEDFORMPASS
@@ -24,12 +24,8 @@ using namespace tenon::fusion;
 namespace {
 
 LogicalResult verifyGroup(step::GroupOp group) {
-  if (group.getKind() == step::GroupKind::library) {
-    if (!group->hasAttr(exec::libraryAttrName))
-      return group.emitOpError("a library group needs the attribute '")
-             << exec::libraryAttrName << "'";
-    return success();
-  }
+  if (group.getKind() == step::GroupKind::library)
+    return verifyLibraryGroup(group);
   if (group.getKind() == step::GroupKind::generic)
     return success();
   SmallVector<Operation *> operations;

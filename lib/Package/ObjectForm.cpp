@@ -46,13 +46,14 @@ package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
     auto symbol = symbols.find(kernel.getSymName());
     if (symbol == symbols.end())
       return kernel.emitOpError("has no compiled code");
-    kernel->setAttr(symbolAttrName, builder.getStringAttr(symbol->second));
-    kernel->setAttr(descriptionAttrName,
+    kernel->setAttr(exec::symbolAttrName,
+                    builder.getStringAttr(symbol->second));
+    kernel->setAttr(exec::descriptionAttrName,
                     builder.getStringAttr(describe(kernel, kind.getValue())));
     kernel.eraseBody();
   }
   if (!sharedObject.empty())
-    module->setAttr(sharedObjectAttrName,
+    module->setAttr(exec::sharedObjectAttrName,
                     DenseElementsAttr::getFromRawBuffer(
                         RankedTensorType::get({int64_t(sharedObject.size())},
                                               builder.getI8Type()),
@@ -61,19 +62,14 @@ package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
 }
 
 FailureOr<ArrayRef<char>> package::sharedObjectOf(ModuleOp module) {
-  Attribute attribute = module->getAttr(sharedObjectAttrName);
+  Attribute attribute = module->getAttr(exec::sharedObjectAttrName);
   if (!attribute) {
     for (auto kernel : module.getOps<func::FuncOp>())
-      if (kernel->hasAttr(symbolAttrName))
+      if (kernel->hasAttr(exec::symbolAttrName))
         return kernel.emitOpError("has its code in '")
-               << sharedObjectAttrName
+               << exec::sharedObjectAttrName
                << "', which the module does not have; run the stage codegen";
     return ArrayRef<char>();
   }
-  auto bytes = dyn_cast<DenseElementsAttr>(attribute);
-  if (!bytes || !bytes.getElementType().isInteger(8) || bytes.isSplat())
-    return module.emitError()
-           << "'" << sharedObjectAttrName
-           << "' is no shared object; expected a dense tensor of i8";
-  return bytes.getRawData();
+  return cast<DenseElementsAttr>(attribute).getRawData();
 }

@@ -12,7 +12,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Reader.h"
-#include "tenon/Libraries/Stored.h"
+#include "tenon/Libraries/Call.h"
 #include "tenon/Package/ObjectForm.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,6 +50,8 @@ private:
   LogicalResult addConstant(exec::ConstantOp op);
   LogicalResult addKernel(func::FuncOp op);
   LogicalResult addLibrary(exec::LibraryOp op);
+  LogicalResult checkArguments(exec::LibraryCallOp op, uint32_t callee,
+                               ArrayRef<format::Slice> slices);
   FailureOr<format::Block> blockOf(Region &region);
   FailureOr<format::Instruction> instructionOf(Operation &op);
   format::Slice sliceOf(Value value);
@@ -64,6 +66,7 @@ private:
   const PackageOptions &options;
   Package package;
   llvm::StringMap<uint32_t> segmentIndex, kernelIndex, libraryIndex;
+  std::vector<std::unique_ptr<libraries::Call>> libraryCalls;
 };
 
 format::Slice Packager::sliceOf(Value value) {
@@ -133,7 +136,7 @@ LogicalResult Packager::addConstant(exec::ConstantOp op) {
 }
 
 LogicalResult Packager::addKernel(func::FuncOp op) {
-  auto symbol = op->getAttrOfType<StringAttr>(symbolAttrName);
+  auto symbol = op->getAttrOfType<StringAttr>(exec::symbolAttrName);
   if (!symbol)
     return op.emitOpError("has no compiled code; run the stage codegen first");
   format::Kernel kernel;
@@ -143,7 +146,8 @@ LogicalResult Packager::addKernel(func::FuncOp op) {
   for (int64_t operand = 0; operand < int64_t(op.getNumArguments()); ++operand)
     if (!inPlace || !llvm::is_contained(inPlace.asArrayRef(), operand))
       kernel.reads.push_back(operand);
-  if (auto description = op->getAttrOfType<StringAttr>(descriptionAttrName))
+  if (auto description =
+          op->getAttrOfType<StringAttr>(exec::descriptionAttrName))
     kernel.description = description.str();
   kernelIndex[op.getSymName()] = package.index.kernels.size();
   package.index.kernels.push_back(std::move(kernel));
@@ -155,9 +159,41 @@ LogicalResult Packager::addLibrary(exec::LibraryOp op) {
   auto description = exec::fromAttribute(op.getDescription(), error);
   if (!description)
     return op.emitOpError("has a damaged description: ") << error;
+  auto call = libraries::Call::create(*description, options.libraryIsa, error);
+  if (!call)
+    return op.emitOpError("describes a call that the library does not run on ")
+           << libraries::name(options.libraryIsa) << ": " << error;
+  if (uint64_t(call->workspaceBytes()) > op.getWorkspaceBytes())
+    return op.emitOpError("gives its call ")
+           << op.getWorkspaceBytes()
+           << " bytes of workspace, the library needs "
+           << call->workspaceBytes();
   libraryIndex[op.getSymName()] = package.index.libraryCalls.size();
+  libraryCalls.push_back(std::move(call));
   package.index.libraryCalls.push_back(libraries::store(
       *description, options.libraryIsa, op.getWorkspaceBytes()));
+  return success();
+}
+
+/// Whether the slices hold what the library reads and writes, as the runtime
+/// will ask when it loads the file.
+LogicalResult Packager::checkArguments(exec::LibraryCallOp op, uint32_t callee,
+                                       ArrayRef<format::Slice> slices) {
+  const libraries::Call &call = *libraryCalls[callee];
+  bool hasWorkspace = package.index.libraryCalls[callee].workspaceBytes > 0;
+  int64_t expected =
+      call.argumentCount() - (call.workspaceBytes() > 0) + hasWorkspace;
+  if (int64_t(slices.size()) != expected)
+    return op.emitOpError("passes ")
+           << slices.size() << " slices, '" << op.getCallee() << "' takes "
+           << expected;
+  for (int64_t i = 0; i < call.argumentCount(); ++i)
+    if (slices[i].bytes < uint64_t(call.argumentBytes(i)))
+      return op.emitOpError("passes ")
+             << op.getSlices()[i].getType() << " as argument #" << i << ", "
+             << slices[i].bytes << " bytes, of which '" << op.getCallee()
+             << "' uses " << call.argumentBytes(i)
+             << "; correct the description or the slice";
   return success();
 }
 
@@ -178,8 +214,11 @@ FailureOr<format::Instruction> Packager::instructionOf(Operation &op) {
     if (library == libraryIndex.end())
       return call.emitOpError("calls the unknown library description '")
              << call.getCallee() << "'";
+    std::vector<format::Slice> slices = slicesOf(call.getSlices());
+    if (failed(checkArguments(call, library->second, slices)))
+      return failure();
     instruction.operation =
-        format::LibraryCall{library->second, slicesOf(call.getSlices())};
+        format::LibraryCall{library->second, std::move(slices)};
     return instruction;
   }
   if (auto copy = dyn_cast<exec::CopyOp>(op)) {

@@ -114,6 +114,47 @@ def test_malformed_figures(texts: dict[str, str], tmp_path: Path) -> None:
         assert f"'step.keeping_everything' is {value}, expected {{bytes, nanoseconds}}" in said
 
 
+def test_library_descriptions(texts: dict[str, str], tmp_path: Path) -> None:
+    """A description that is one, but not that of its group or its slices, is refused by the compiler, not by who loads the file."""
+    source = tmp_path / "described.mlir"
+
+    def edited(stage: str, old: str, new: str) -> str:
+        assert old in texts[stage], (stage, old)
+        source.write_text(texts[stage].replace(old, new))
+        return refused(1, "compile", source, f"--compile-from={stage}", "-o", tmp_path / "x.tenon")
+
+    for stage in ("group", "plan"):
+        said = edited(stage, "k = 32 : i64", "k = 31 : i64")
+        assert "step.mlir:22:" in said  # where the dot stands in the user's text
+        assert "'step.group' op has 'exec.library' with k = 31 : i64, but its operations need k = 32 : i64; correct the entry" in said
+    for stage in ("lower", "codegen"):
+        said = edited(stage, "lhs_stride_k = 64 : i64", "lhs_stride_k = 65 : i64")
+        assert "step.mlir:22:" in said
+        assert "'exec.library_call' op passes 'memref<32x64xf32>' as argument #0, 8192 bytes, of which 'library_1' uses 8316" in said
+        said = edited(stage, 'epilogue = "none"', 'epilogue = "bias"')
+        assert re.search(r"'exec.library_call' op passes 4 slices, 'library_\d' takes 5", said), said
+
+
+def test_workspace_of_a_library(tmp_path: Path) -> None:
+    """A workspace that is smaller than what the library needs is refused where the file is made."""
+    (tmp_path / "step.mlir").write_text("""
+        func.func @main(%w: tensor<3x3x8x16xf32>, %x: tensor<4x16x16x8xf32>) -> tensor<4x16x16x16xf32> {
+          %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+            {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+            : (tensor<4x16x16x8xf32>, tensor<3x3x8x16xf32>) -> tensor<4x16x16x16xf32>
+          return %y : tensor<4x16x16x16xf32>
+        }""")
+    source = tmp_path / "lowered.mlir"
+    succeed("compile", tmp_path / "step.mlir", "--compile-to=lower", "-o", source)
+    text = source.read_text()
+    needed = re.search(r"} workspace (\d+)", text)
+    assert needed and int(needed[1]) > 64
+    # The call and its slice agree with the description; only the library knows better.
+    source.write_text(text.replace(f"workspace {needed[1]}", "workspace 64").replace(f"memref<{needed[1]}xi8>", "memref<64xi8>"))
+    said = refused(1, "compile", source, "--compile-from=lower", "-o", tmp_path / "x.tenon")
+    assert f"'exec.library' op gives its call 64 bytes of workspace, the library needs {needed[1]}" in said
+
+
 def test_no_main(texts: dict[str, str], tmp_path: Path) -> None:
     """A text without a step is refused with what is missing."""
     source = tmp_path / "empty.mlir"

@@ -18,14 +18,6 @@
 
 namespace tenon::package {
 
-/// Kernel declaration attribute, string: the C symbol that does its work.
-inline constexpr llvm::StringLiteral symbolAttrName = "exec.symbol";
-/// Kernel declaration attribute, string: what it computes, for people.
-inline constexpr llvm::StringLiteral descriptionAttrName = "exec.description";
-/// Module attribute, dense i8: the ELF shared object.
-inline constexpr llvm::StringLiteral sharedObjectAttrName =
-    "exec.shared_object";
-
 /// Turns exec form into object form. `symbols` has an entry for every function
 /// with a kernel kind; fails with a diagnostic at one without.
 mlir::LogicalResult toObjectForm(mlir::ModuleOp module,

@@ -47,6 +47,11 @@ bool isDictionary(Attribute attribute) {
   return isa<DictionaryAttr>(attribute);
 }
 
+bool isSharedObject(Attribute attribute) {
+  auto bytes = dyn_cast<DenseElementsAttr>(attribute);
+  return bytes && bytes.getElementType().isInteger(8) && !bytes.isSplat();
+}
+
 constexpr step::AttributeShape shapes[] = {
     {kernelKindAttrName, isKind, "a #step.group_kind"},
     {inPlaceAttrName, step::isNumberList, "an array<i64>"},
@@ -57,6 +62,10 @@ constexpr step::AttributeShape shapes[] = {
     {regionEndsAttrName, step::isArrayOf<step::isNumberList>,
      "an array of array<i64>"},
     {libraryAttrName, isDictionary, "a dictionary"},
+    {symbolAttrName, step::isText, "a string"},
+    {descriptionAttrName, step::isText, "a string"},
+    {sharedObjectAttrName, isSharedObject,
+     "a dense tensor of i8, the bytes of a shared object"},
 };
 
 /// A result overwrites an operand or none, and no two the same.

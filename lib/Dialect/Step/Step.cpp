@@ -94,7 +94,7 @@ bool isPart(Attribute attribute) {
                     {{"nanoseconds", isCount}, {"scratch_bytes", isCount}});
 }
 
-bool isPlan(Attribute attribute) {
+bool isBytesAndTime(Attribute attribute) {
   return hasEntries(attribute, {{"bytes", isCount}, {"nanoseconds", isCount}});
 }
 
@@ -161,15 +161,18 @@ constexpr AttributeShape operationShapes[] = {
     {nodeAttrName, isNode, "an i64 from 0 to 2147483647"},
     {joinedNodesAttrName, areNodes,
      "an array<i64> of numbers from 0 to 2147483647"},
+    {nodeValuesAttrName, isNumberList, "an array<i64>"},
     {loopPairAttrName, isCount, "an i64 of at least 0"},
     {loopSavingsAttrName, isNumberList, "an array<i64>"},
     {segmentSavingsAttrName, isNumberList, "an array<i64>"},
     {segmentsCanNestAttrName, isUnit, "no value"},
-    {keepingEverythingAttrName, isPlan,
+    {keepingEverythingAttrName, isBytesAndTime,
      "{bytes, nanoseconds}, each an i64 of at least 0"},
     {loopRowsAttrName, areLoopRows,
      "a non-empty array of {bytes, nanoseconds, order, rows}: two i64 and two "
      "array<i32>, of numbers of at least 0"},
+    {loopFloorsAttrName, isArrayOf<isBytesAndTime>,
+     "an array of {bytes, nanoseconds}, each an i64 of at least 0"},
     {segmentBytesAttrName, areSegments,
      "bytes, i64 of at least 0, by the names of segments"},
     {temporariesBoundAttrName, isCount, "bytes, an i64 of at least 0"},

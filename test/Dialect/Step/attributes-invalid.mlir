@@ -417,3 +417,41 @@ func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32> {step.aliases = [1 : i64]})
 func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32> {step.complex}) {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<i32>) -> tensor<i32> {
+  // expected-error@+1 {{'step.loop_floors' is [{bytes = 1 : i64}], expected an array of {bytes, nanoseconds}, each an i64 of at least 0}}
+  %0 = stablehlo.while(%i = %x) : tensor<i32> attributes {step.loop_floors = [{bytes = 1 : i64}]}
+  cond {
+    %c = stablehlo.compare LT, %i, %x, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    stablehlo.return %i : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'step.node_values' is [0], expected an array<i64>}}
+  %0 = stablehlo.tanh %x {step.node_values = [0]} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{'exec.description' is 3 : i64, expected a string}}
+func.func private @kernel(tensor<8xf32>) attributes {exec.description = 3 : i64}
+
+// -----
+
+// expected-error@+1 {{'exec.symbol' is unit, expected a string}}
+func.func private @kernel(tensor<8xf32>) attributes {exec.symbol}
+
+// -----
+
+// expected-error@+1 {{'exec.shared_object' is "none", expected a dense tensor of i8, the bytes of a shared object}}
+module attributes {exec.shared_object = "none"} {
+}

@@ -49,6 +49,14 @@ inline constexpr llvm::StringLiteral fallbackAttrName = "exec.fallback";
 inline constexpr llvm::StringLiteral scratchBytesAttrName =
     "exec.scratch_bytes";
 
+/// Kernel declaration attribute, string: the C symbol that does its work.
+inline constexpr llvm::StringLiteral symbolAttrName = "exec.symbol";
+/// Kernel declaration attribute, string: what it computes, for people.
+inline constexpr llvm::StringLiteral descriptionAttrName = "exec.description";
+/// Module attribute, dense i8: the ELF shared object.
+inline constexpr llvm::StringLiteral sharedObjectAttrName =
+    "exec.shared_object";
+
 /// Module attribute of exec form, dictionary: `buffers`, `values`, `texts`,
 /// `initial` and `results` of the plan the program follows (docs/Forms.md).
 inline constexpr llvm::StringLiteral planAttrName = "exec.plan";
