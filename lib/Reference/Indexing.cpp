@@ -135,13 +135,10 @@ LogicalResult evaluateScatter(Operation *op, Interpreter &interpreter,
         interpreter.reduce(scatter.getUpdateComputation(), arguments);
     if (failed(combined))
       return failure();
+    // The next update to this place reads what lies there, of its own type.
     for (auto [result, element] : llvm::zip_equal(results, *combined))
-      result.at(to) = element;
+      result.at(to) = round(element, result.elementType());
   } while (next(index, updates[0].shape()));
-  // Sums of 16-bit types were kept in f32.
-  for (Tensor &result : results)
-    for (Element &element : result.elements)
-      element = round(element, result.elementType());
   return success();
 }
 

@@ -181,11 +181,10 @@ LogicalResult evaluateSelectAndScatter(Operation *op, Interpreter &interpreter,
           select.getScatter(), {result.at(*selected), source.at(index)});
       if (failed(combined))
         return failure();
-      result.at(*selected) = combined->front();
+      // As in a scatter, what lies there has the type of the result.
+      result.at(*selected) = round(combined->front(), result.elementType());
     } while (next(index, source.shape()));
   }
-  for (Element &element : result.elements)
-    element = round(element, result.elementType());
   results.push_back(std::move(result));
   return success();
 }
