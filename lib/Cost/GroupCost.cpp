@@ -8,7 +8,6 @@
 #include "tenon/Cost/GroupCost.h"
 
 #include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Analysis/LaunchParts.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -31,13 +30,12 @@ constexpr double libraryEfficiency = 0.9;
 /// Obvious loops, one element at a time, against vectors of sixteen.
 constexpr double fallbackSlowdown = 16;
 
-/// How many cores the group may keep busy; one that runs on a single core has
-/// nobody to wait for.
+/// Into how many parts the group is cut.
 int64_t partsOf(step::GroupOp group, const KernelWork &work,
                 const target::Target &target) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   if (!library)
-    return std::max<int64_t>(1, std::min(work.units, launchParts(group)));
+    return work.parts;
   auto pieces = library.getAs<IntegerAttr>("pieces");
   return pieces ? std::max<int64_t>(1, pieces.getInt()) : target.cores;
 }
@@ -91,8 +89,7 @@ Cost cost::costOf(step::GroupOp group, const target::Target &target) {
   double memory =
       work.bytes / bandwidthOf(work.bytes, target).of(cores, target.cores);
   return {work.flops, work.operations, work.bytes,
-          std::max(compute, memory) + target.overheads.launch +
-              (parts > 1 ? target.overheads.barrier : 0)};
+          std::max(compute, memory) + startSeconds(parts, target)};
 }
 
 void cost::annotateTimes(Region &region, const target::Target &target) {

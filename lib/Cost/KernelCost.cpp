@@ -8,6 +8,7 @@
 #include "tenon/Cost/KernelCost.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/LaunchParts.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -82,7 +83,7 @@ Times timesComputed(ArrayRef<Operation *> operations, ArrayRef<Value> results) {
 
 /// Rows, blocks of columns, or nothing that bounds the parts.
 int64_t unitsOf(ArrayRef<Operation *> operations) {
-  int64_t units = KernelWork().units;
+  int64_t units = std::numeric_limits<int64_t>::max();
   for (Operation *op : operations) {
     auto dimensions = reducedDimensions(op);
     if (!dimensions)
@@ -171,7 +172,8 @@ KernelWork cost::workOf(ArrayRef<Operation *> operations,
     work.operations += elementOperations(op) * (hasRows ? times.lookup(op) : 1);
   }
   work.bytes = bytesOf(operations, results, sameAs);
-  work.units = unitsOf(operations);
+  work.parts = std::clamp<int64_t>(unitsOf(operations), 1,
+                                   launchParts(operations, results));
   return work;
 }
 
@@ -189,10 +191,14 @@ double cost::arithmeticSeconds(double operations, int64_t cores,
   return 2 * operations / target.compute.f32.of(cores, target.cores);
 }
 
+double cost::startSeconds(int64_t parts, const target::Target &target) {
+  return target.overheads.launch + (parts > 1 ? target.overheads.barrier : 0);
+}
+
 double cost::secondsOf(const KernelWork &work, const target::Rate &bandwidth,
                        const target::Target &target) {
-  int64_t cores = std::clamp<int64_t>(work.units, 1, target.cores);
+  int64_t cores = std::min(work.parts, target.cores);
   return std::max(arithmeticSeconds(work.operations, cores, target),
                   work.bytes / bandwidth.of(cores, target.cores)) +
-         target.overheads.launch + target.overheads.barrier;
+         startSeconds(work.parts, target);
 }

@@ -237,7 +237,7 @@ void BlockGrouper::mergeColumnSiblings() {
               !graph.contains(operand.getDefiningOp()) ||
               graph.groupOf(operand.getDefiningOp()) != graph.groupOf(&op))
             readers[operand].push_back(&op);
-  double launch = machine.overheads.launch + machine.overheads.barrier;
+  double launch = cost::startSeconds(/*parts=*/2, machine);
   for (auto &[value, operations] : readers) {
     if (double(storedBytes(value.getType())) <
         launch * machine.memory.copy.oneCore)

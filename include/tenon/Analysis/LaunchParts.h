@@ -25,8 +25,11 @@ namespace tenon {
 int64_t launchParts(step::GroupOp group, llvm::ArrayRef<int64_t> inPlace);
 
 /// The same before results have places: whatever replaces a part of an operand
-/// does so in place.
+/// does so in place. Of a group, or of operations in program order that may
+/// become one and of which `results` are written to memory.
 int64_t launchParts(step::GroupOp group);
+int64_t launchParts(llvm::ArrayRef<mlir::Operation *> operations,
+                    llvm::ArrayRef<mlir::Value> results);
 
 } // namespace tenon
 

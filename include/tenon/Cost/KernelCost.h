@@ -20,8 +20,6 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <limits>
-
 namespace tenon::cost {
 
 /// What a kernel does, on any machine.
@@ -29,8 +27,9 @@ struct KernelWork {
   double flops = 0;      // of dots and convolutions, a multiply-add being two
   double operations = 0; // others, a simple one per element being one
   double bytes = 0;      // operands read and results written, each once
-  /// Into how many parts it can be cut.
-  int64_t units = std::numeric_limits<int64_t>::max();
+  /// Into how many parts it is cut: at most as many as it can be, and one if it
+  /// touches too little for more (Analysis/LaunchParts.h).
+  int64_t parts = 1;
 };
 
 /// The work of `operations`, in program order, of which `results` are written
@@ -47,6 +46,10 @@ const target::Rate &bandwidthOf(double bytes, const target::Target &target);
 /// Seconds for `operations` simple operations on `cores`.
 double arithmeticSeconds(double operations, int64_t cores,
                          const target::Target &target);
+
+/// Seconds to start a kernel of that many parts: whoever reads what several
+/// parts wrote waits for all of them, behind one part nobody waits.
+double startSeconds(int64_t parts, const target::Target &target);
 
 /// One run of a kernel made of neither dots nor convolutions, its bytes coming
 /// at `bandwidth`, and what starting it costs.

@@ -60,7 +60,7 @@ TEST_F(KernelCosts, ARowPassesOverItselfOncePerLevel) {
                                "tensor<512x64xf32>");
   EXPECT_EQ(work.operations, (2 + 2 + 16 + 1 + 1 + 16) * elements);
   EXPECT_EQ(work.bytes, 2 * 4 * elements);
-  EXPECT_EQ(work.units, 512);
+  EXPECT_EQ(work.parts, 8); // of 4096 elements
 }
 
 TEST_F(KernelCosts, AColumnBlockIsOneUnit) {
@@ -71,16 +71,33 @@ TEST_F(KernelCosts, AColumnBlockIsOneUnit) {
                                "tensor<64xf32>");
   EXPECT_EQ(work.operations, 2 * elements);
   EXPECT_EQ(work.bytes, 4 * elements + 4 * 64);
-  EXPECT_EQ(work.units, 1);
+  EXPECT_EQ(work.parts, 1);
   target::Target machine = *target::builtInTarget("x86-64-v3");
   const target::Rate &bandwidth = bandwidthOf(work.bytes, machine);
   KernelWork divided = work;
-  divided.units = 2;
-  double start = machine.overheads.launch + machine.overheads.barrier;
-  EXPECT_DOUBLE_EQ(secondsOf(work, bandwidth, machine) - start,
-                   work.bytes / bandwidth.oneCore);
-  EXPECT_DOUBLE_EQ(secondsOf(divided, bandwidth, machine) - start,
-                   work.bytes / bandwidth.allCores);
+  divided.parts = 2;
+  // Nobody waits behind a kernel that is not cut.
+  EXPECT_DOUBLE_EQ(secondsOf(work, bandwidth, machine),
+                   work.bytes / bandwidth.oneCore + machine.overheads.launch);
+  EXPECT_DOUBLE_EQ(secondsOf(divided, bandwidth, machine),
+                   work.bytes / bandwidth.allCores + machine.overheads.launch +
+                       machine.overheads.barrier);
+}
+
+TEST_F(KernelCosts, WhatTouchesLittleIsNotCut) {
+  KernelWork slice = workOfBody(R"(
+    %a = stablehlo.slice %x [0:64, 0:64] : (tensor<512x64xf32>) -> tensor<64x64xf32>
+    %b = stablehlo.tanh %a : tensor<64x64xf32>
+    return %b : tensor<64x64xf32>)",
+                                "tensor<64x64xf32>");
+  EXPECT_EQ(slice.parts, 1);
+  // A value that is read whole counts whole.
+  KernelWork both = workOfBody(R"(
+    %a = stablehlo.slice %x [0:64, 0:64] : (tensor<512x64xf32>) -> tensor<64x64xf32>
+    %b = stablehlo.tanh %x : tensor<512x64xf32>
+    return %a, %b : tensor<64x64xf32>, tensor<512x64xf32>)",
+                               "(tensor<64x64xf32>, tensor<512x64xf32>)");
+  EXPECT_EQ(both.parts, 8);
 }
 
 } // namespace
