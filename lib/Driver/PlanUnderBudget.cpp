@@ -223,11 +223,12 @@ std::optional<PlannedStep> BudgetPlanner::next(int64_t budget, Rounds &rounds,
   const int64_t allowed = allowedBy(budget);
   int64_t live = allowed;
   // First all that is allowed, then less by what the arena needs beside; a plan
-  // that came out too large once more needs some room to spare.
+  // that came out too large once more needs room to spare, twice as much each
+  // time.
   if (rounds.made > 0)
     live -= rounds.last.temporaries - rounds.last.livePeak;
   if (rounds.made > 1)
-    live -= live / 100;
+    live -= (live / 100) << (rounds.made - 2);
   std::optional<PlannedStep> planned;
   if (live > 0)
     planned = plan({.liveBytes = live,
@@ -250,6 +251,28 @@ std::optional<PlannedStep> BudgetPlanner::within(int64_t budget) {
   for (Rounds rounds; !planned && rounds.canContinue();)
     planned = next(budget, rounds);
   return planned;
+}
+
+std::optional<PlannedStep> BudgetPlanner::closer(const PlannedStep &known,
+                                                 int64_t budget) {
+  constexpr int mostTried = 4;
+  const int64_t allowed = allowedBy(budget);
+  std::optional<PlannedStep> cheapest;
+  int64_t with = known.livePeak, without = allowed;
+  for (int tried = 0; tried < mostTried && without - with > allowed / 100;
+       ++tried) {
+    const int64_t middle = with + (without - with) / 2;
+    std::optional<PlannedStep> found =
+        plan({.liveBytes = middle, .allowedBytes = allowed, .budget = budget});
+    if (!found || found->bytes > budget) {
+      without = middle;
+      continue;
+    }
+    with = middle;
+    if (found->nanoseconds < (cheapest ? *cheapest : known).nanoseconds)
+      cheapest = std::move(found);
+  }
+  return cheapest;
 }
 
 std::optional<PlannedStep> BudgetPlanner::improved(const PlannedStep &known,
@@ -350,6 +373,14 @@ bool AlternativePlanner::formMixed(int64_t budget, int64_t nanoseconds) {
   return any;
 }
 
+/// Whether a plan leaves so much of the budget unused that one with more bytes
+/// may be cheaper.
+static bool leavesRoom(const PlanFigures &plan, int64_t budget) {
+  constexpr int64_t unusedShare = 50; // of the budget
+  return plan.nanoseconds > plan.boundNanoseconds &&
+         budget - plan.bytes > budget / unusedShare;
+}
+
 /// Whether a plan is worth looking for another among fewer choices.
 static bool isFar(const PlanFigures &plan) {
   constexpr int64_t farShare = 20; // of the extra time that the bound asks for
@@ -433,6 +464,9 @@ std::optional<PlannedStep> AlternativePlanner::within(int64_t budget) {
     // A long search rarely gains what the quick look was behind.
     if (best && best->nanoseconds <= plan.nanoseconds)
       break;
+    if (leavesRoom(plan, budget))
+      if (auto found = planners[plan.alternative].closer(plan, budget))
+        plan = named(std::move(*found), plan.alternative);
     if (auto found = planners[plan.alternative].improved(plan, budget))
       plan = named(std::move(*found), plan.alternative);
     if (!best || plan.nanoseconds < best->nanoseconds)

@@ -5,9 +5,11 @@
 // memory make it smaller, gaps larger. So they are solved in turn: the first
 // round asks for all that the budget allows, a plan's arena tells what the
 // count is off by, and the next round asks for that much less. At most
-// `mostRounds` rounds; the result is always inside the budget. Bounds are
-// proved for what the budget allows, whatever was asked for, so they hold for
-// every plan within the budget.
+// `mostRounds` rounds; the result is always inside the budget. A plan that then
+// leaves room in the budget is followed by bisection between it and all that is
+// allowed: a few bytes less can make a plan much slower. Bounds are proved for
+// what the budget allows, whatever was asked for, so they hold for every plan
+// within the budget.
 //
 // The budget covers all segments: state, batch, results, constants and
 // temporaries with the scratch of kernels and libraries.
@@ -103,6 +105,9 @@ public:
                                   int64_t nanoseconds = noLimit);
   /// The same, with all rounds.
   std::optional<PlannedStep> within(int64_t budget);
+  /// A plan within `budget` bytes that is cheaper than `known`, with more live
+  /// bytes, if one is found by bisection.
+  std::optional<PlannedStep> closer(const PlannedStep &known, int64_t budget);
   /// A plan within `budget` bytes that is cheaper than `known` or has a better
   /// bound, if one is found.
   std::optional<PlannedStep> improved(const PlannedStep &known, int64_t budget);
