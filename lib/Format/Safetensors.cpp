@@ -60,11 +60,13 @@ bool readTensor(HeaderEntry entry, uint64_t dataBytes, StoredTensor &tensor,
     return false;
   };
   if (!entry.type || !entry.shape || !entry.range || entry.range->size() != 2)
-    return fail("lacks dtype, shape or data_offsets");
+    return fail("lacks \"dtype\" (a string), \"shape\" (a list of sizes) or "
+                "\"data_offsets\" (where its bytes begin and end)");
   std::optional<int64_t> elements = 1;
   for (uint64_t extent : *entry.shape) {
     if (extent > uint64_t(INT64_MAX))
-      return fail("has an extent that is no size");
+      return fail("has the extent " + std::to_string(extent) +
+                  ", expected at most 9223372036854775807");
     tensor.shape.push_back(int64_t(extent));
     elements =
         elements ? mulChecked(*elements, tensor.shape.back()) : std::nullopt;
@@ -159,7 +161,7 @@ public:
   }
   bool parse_error(std::size_t, const std::string &,
                    const nlohmann::json::exception &) override {
-    return fail("its header is no JSON object");
+    return fail("its header is not a JSON object");
   }
 
 private:
@@ -171,16 +173,16 @@ private:
   /// about itself.
   bool other() {
     if (depth == 0)
-      return fail("its header is no JSON object");
+      return fail("its header is not a JSON object");
     if (isMetadata)
-      return fail(depth == 1 ? "its metadata is no object"
-                             : "its metadata '" + field + "' is no string");
+      return fail(depth == 1 ? "its metadata is not an object of strings"
+                             : "its metadata '" + field + "' is not a string");
     if (depth == 1)
-      return fail("tensor '" + entry.name + "' is no object");
+      return fail("tensor '" + entry.name + "' is not described by an object");
     if (list)
       return fail("tensor '" + entry.name + "' has " +
-                  (field == "shape" ? "an extent that is no size"
-                                    : "offsets that are no sizes"));
+                  (field == "shape" ? "an extent" : "an offset") +
+                  " that is not a whole number of at least 0");
     return true;
   }
 
@@ -226,7 +228,7 @@ SafetensorsReader::open(const std::string &path, std::string &error) {
   }
   reader->fileBytes = uint64_t(status.st_size);
   if (!reader->load(error)) {
-    error = "'" + path + "' is no usable safetensors file: " + error;
+    error = "'" + path + "' cannot be read as a safetensors file: " + error;
     return nullptr;
   }
   return reader;
@@ -236,7 +238,8 @@ bool SafetensorsReader::load(std::string &error) {
   uint64_t headerBytes = 0;
   if (fileBytes < sizeof(headerBytes) ||
       !readAt(file, 0, std::as_writable_bytes(std::span(&headerBytes, 1)))) {
-    error = "it has " + std::to_string(fileBytes) + " bytes";
+    error = "it has " + std::to_string(fileBytes) +
+            " bytes, expected 8 or more: the length of a header comes first";
     return false;
   }
   if (headerBytes > maxSafetensorsHeader ||
@@ -248,15 +251,17 @@ bool SafetensorsReader::load(std::string &error) {
   std::string text(headerBytes, '\0');
   if (!readAt(file, sizeof(headerBytes),
               std::as_writable_bytes(std::span(text)))) {
-    error = "it ends early";
+    error = "it ends within its header";
     return false;
   }
   dataStart = sizeof(headerBytes) + headerBytes;
   uint64_t dataBytes = fileBytes - dataStart;
   JsonShape shape(text, 3);
   if (shape.isDeep || shape.isTwice) {
-    error = shape.isDeep ? "its header nests too deep"
-                         : "its header has '" + shape.twice + "' twice";
+    error = shape.isDeep ? "its header has more than 3 brackets open at "
+                           "once, expected {name: {\"shape\": [...]}}"
+                         : "its header has the name '" + shape.twice +
+                               "' twice, expected every name once";
     return false;
   }
   HeaderReader header(dataBytes, list, notes, error);

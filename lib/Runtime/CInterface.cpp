@@ -120,8 +120,9 @@ static tenon_status checkTensor(const tenon_program *program, size_t tensor) {
   size_t count = program->executor->index().tensors.size();
   if (tensor >= count)
     return fail(TENON_ERROR_ARGUMENT,
-                "there is no tensor " + std::to_string(tensor) +
-                    ", the program has " + std::to_string(count));
+                "there is no tensor number " + std::to_string(tensor) +
+                    ", the program has " + std::to_string(count) +
+                    ", numbered from 0");
   return TENON_OK;
 }
 
@@ -262,7 +263,8 @@ tenon_status tenon_find_tensor(const tenon_program *program, const char *name,
     auto found = program->executor->findTensor(name);
     if (!found)
       return fail(TENON_ERROR_ARGUMENT,
-                  "there is no tensor '" + std::string(name) + "'");
+                  "the program has no tensor '" + std::string(name) +
+                      "'; tenon inspect lists the names it has");
     *tensor = *found;
     return TENON_OK;
   });

@@ -440,8 +440,8 @@ bool Executor::Implementation::run(const Program &program, int64_t steps,
                                    unsigned threads,
                                    OperationObserver *observer, Error &error) {
   if (steps < 0) {
-    error = {Failure::argument,
-             "cannot run " + std::to_string(steps) + " steps"};
+    error = {Failure::argument, "cannot run " + std::to_string(steps) +
+                                    " steps, expected at least 0"};
     return false;
   }
   if (steps > 0 && !checkValues(/*stateOnly=*/false, error))

@@ -91,7 +91,7 @@ def test_files_come_in_natural_order(pairs: Path, tmp_path: Path) -> None:
         ({"x": numbers(1), "y": np.ones(1, np.int64)}, "b10.safetensors' does not fit the program: 'y' is i64[1]"),
         ({"z": numbers(1)}, "b10.safetensors' holds no batch tensor; the step takes 'x', 'y'"),
         ({"x": numbers(1), "y": numbers(1), "w": numbers(1)}, "b10.safetensors' holds the state tensor 'w'"),
-        (None, "b10.safetensors' is no usable safetensors file"),
+        (None, "b10.safetensors' cannot be read as a safetensors file"),
     ],
     ids=["missing", "shape", "type", "none", "state", "damaged"],
 )
@@ -128,5 +128,5 @@ def test_a_file_that_changes_while_the_run_goes_on(pairs: Path, tmp_path: Path) 
         1, "run", pairs, "--state", pairs.parent / "start.safetensors", "--batches", folder, "--steps", 2,
         "--save", tmp_path / "w.safetensors", "--metrics", folder / "b2.safetensors",
     )  # fmt: skip
-    assert "b2.safetensors' is no usable safetensors file" in said
+    assert "b2.safetensors' cannot be read as a safetensors file" in said
     assert "1 of 2 steps are complete; this run saved no state" in said and not (tmp_path / "w.safetensors").exists()

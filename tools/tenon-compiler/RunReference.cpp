@@ -73,9 +73,10 @@ int loadArguments(func::FuncOp main, const std::string &path,
     Tensor tensor(cast<RankedTensorType>(argument.getType()));
     auto type = elementTypeOf(tensor.elementType());
     if (!type)
-      return fail("argument '" +
-                  namesOf(main, argument.getArgNumber()).front() +
-                  "' has a type that cannot be read from a file");
+      return fail(
+          "argument '" + namesOf(main, argument.getArgNumber()).front() +
+          "' has a type that safetensors files do not hold; give it a value "
+          "in the module, as a constant");
     const format::StoredTensor *stored = nullptr;
     for (const std::string &name : namesOf(main, argument.getArgNumber()))
       if (!stored)
@@ -83,7 +84,8 @@ int loadArguments(func::FuncOp main, const std::string &path,
     if (!stored)
       return fail("argument '" +
                   namesOf(main, argument.getArgNumber()).front() +
-                  "' has no value in '" + path + "'");
+                  "' has no value in '" + path +
+                  "'; add a tensor of that name to the file");
     if (stored->type != *type ||
         ArrayRef<int64_t>(stored->shape) != tensor.shape())
       return fail("'" + stored->name + "' in '" + path +
