@@ -6,6 +6,8 @@
 
 #include "tenon/Package/CheckPlan.h"
 
+#include "CheckProblem.h"
+#include "NeededBytes.h"
 #include "SymbolicRun.h"
 
 #include "tenon/Solver/OffsetPacking.h"
@@ -63,26 +65,19 @@ static solver::OffsetPackingProblem packingOf(const Index &index,
   return problem;
 }
 
-/// The moment with the most live bytes, and these.
-static std::pair<int64_t, int64_t>
-fullestMoment(const solver::OffsetPackingProblem &problem) {
-  std::map<int64_t, int64_t> changes;
-  for (const solver::OffsetPackingProblem::Buffer &buffer : problem.buffers)
-    for (const solver::Window &window : buffer.windows) {
-      changes[window.begin] += buffer.size;
-      changes[window.end] -= buffer.size;
-    }
-  int64_t live = 0, most = 0, moment = 0;
-  for (auto [time, change] : changes)
-    if ((live += change) > most) {
-      most = live;
-      moment = time;
-    }
-  return {moment, most};
+/// Whether the summaries that `tenon inspect` prints, of this kind, say this.
+static std::string checkSummary(const Index &index, const std::string &kind,
+                                const std::string &text) {
+  for (const Certificate &certificate : index.certificates)
+    if (certificate.kind == kind && certificate.text != text)
+      return "the summary of " + kind + " says '" + certificate.text +
+             "', the plan says '" + text + "'";
+  return "";
 }
 
 /// Empty, or what is false; adds a line on what is true.
-static std::string checkPacking(const Index &index, ProvedClaims &proved) {
+static std::string checkPacking(const Index &index, const ProgramOrder &program,
+                                ProvedClaims &proved) {
   auto segment = std::ranges::find(index.segments, SegmentKind::temporaries,
                                    &Segment::kind);
   if (segment == index.segments.end())
@@ -92,30 +87,36 @@ static std::string checkPacking(const Index &index, ProvedClaims &proved) {
       index, uint32_t(segment - index.segments.begin()), solution.offsets);
   solution.status = solver::OffsetPackingStatus::Solved;
   solution.arena = int64_t(segment->bytes);
-  auto [moment, most] = fullestMoment(problem);
   solution.certificate.bound = int64_t(index.plan->temporariesBound);
-  solution.certificate.time = moment;
-  if (solution.certificate.bound > most)
-    solution.certificate.proof =
-        solver::OffsetPackingCertificate::Proof::Search;
+  // What is live by the plan proves nothing: the program says what it needs.
+  solution.certificate.proof = solver::OffsetPackingCertificate::Proof::Search;
   if (auto wrong = solver::checkOffsetPacking(problem, solution))
     return "placing the temporaries: " + *wrong;
-  std::string bound = printBytes(solution.certificate.bound);
+  if (std::string wrong = checkSummary(
+          index, "offset-packing",
+          "arena " + std::to_string(segment->bytes) + " bytes, bound " +
+              std::to_string(index.plan->temporariesBound) + " bytes");
+      !wrong.empty())
+    return wrong;
+  int64_t needed = NeededBytes(index, program).most(program.top, {});
+  int64_t claimed = solution.certificate.bound;
+  int64_t bound = std::min(claimed, needed);
   proved.push_back(
       "packing        " + std::to_string(problem.buffers.size()) +
       " buffers do not overlap; temporaries " + printBytes(solution.arena) +
-      (solution.arena == solution.certificate.bound
-           ? " = lower bound (" +
-                 std::string(solution.certificate.bound > most
-                                 ? "by a search that is not repeated here)"
-                                 : "proved smallest for this order)")
-           : ", lower bound " + bound + ", gap " +
-                 percent(double(solution.arena - solution.certificate.bound),
-                         double(solution.certificate.bound))));
+      (solution.arena == bound
+           ? " = lower bound (proved smallest for this order)"
+           : ", lower bound " + printBytes(bound) + ", gap " +
+                 percent(double(solution.arena - bound), double(bound))) +
+      (claimed > bound ? "; by a search that is not repeated here, none goes "
+                         "below " +
+                             printBytes(claimed)
+                       : ""));
   return "";
 }
 
-static std::string checkBudget(const Index &index, ProvedClaims &proved) {
+static std::string checkBudget(const Index &index, const ProgramOrder &,
+                               ProvedClaims &proved) {
   uint64_t bytes = 0;
   for (const Segment &segment : index.segments)
     bytes += segment.bytes;
@@ -128,6 +129,16 @@ static std::string checkBudget(const Index &index, ProvedClaims &proved) {
                         ? " of " + printBytes(int64_t(budget)) + ", the budget"
                         : " in all segments, no budget"));
   return "";
+}
+
+/// What the budget leaves for the temporaries: all other segments are there
+/// whatever is computed again.
+static int64_t liveLimit(const Index &index) {
+  int64_t bytes = int64_t(index.plan->memoryBudget);
+  for (const Segment &segment : index.segments)
+    if (segment.kind != SegmentKind::temporaries)
+      bytes -= int64_t(segment.bytes);
+  return bytes;
 }
 
 /// A node that an instruction runs; one instruction may run several.
@@ -194,10 +205,13 @@ static std::string checkOrder(const Plan &plan,
 }
 
 static std::string checkRecomputation(const Index &index,
+                                      const ProgramOrder &program,
                                       ProvedClaims &proved) {
   const Plan &plan = *index.plan;
-  if (plan.recomputationProblem.empty() && plan.memoryBudget == 0)
-    return "";
+  if (plan.memoryBudget == 0)
+    return plan.recomputationProblem.empty()
+               ? ""
+               : "there is a recomputation plan, but no budget";
   solver::RecomputeProblem problem;
   solver::RecomputeSolution solution;
   if (auto error =
@@ -210,9 +224,26 @@ static std::string checkRecomputation(const Index &index,
     return "there is no recomputation plan";
   if (auto wrong = solver::checkRecompute(problem, solution))
     return "recomputation: " + *wrong;
+  // The fewer live bytes a bound allows for, the higher it is. The problem may
+  // count more bytes than the temporaries take where the plan fits the budget.
+  if (int64_t limit = std::max(liveLimit(index), solution.peak);
+      solution.budget != limit)
+    return "the bound on the time is for " + std::to_string(solution.budget) +
+           " live bytes, but the budget leaves " + std::to_string(limit);
   if (std::string wrong = checkOrder(plan, solution.order); !wrong.empty())
     return wrong;
+  if (std::string wrong =
+          whyNotOfProgram(index, program, problem, solution.rows);
+      !wrong.empty())
+    return wrong;
   int64_t base = problem.baseCost();
+  if (std::string wrong = checkSummary(
+          index, "recomputation",
+          "predicted " + std::to_string(solution.cost) + " ns, bound " +
+              std::to_string(solution.bound) + " ns, recomputing nothing " +
+              std::to_string(base) + " ns");
+      !wrong.empty())
+    return wrong;
   proved.push_back(
       "recomputation  " +
       std::to_string(solution.order.size() - problem.nodes.size()) + " of " +
@@ -221,9 +252,9 @@ static std::string checkRecomputation(const Index &index,
       " more predicted time, " +
       solver::describe({base, solution.cost, solution.bound}) + " (proved)");
   proved.push_back(
-      "not checked    whether the predicted times are right, and whether the "
-      "recomputation problem in the file needs what the program needs and "
-      "offers all that the program could compute again");
+      "not checked    the file does not show whether the predicted times are "
+      "right, or whether more could be computed again than the problem offers "
+      "(parts of kernels, ways to run the rounds of a loop)");
   return "";
 }
 
@@ -237,8 +268,10 @@ package::checkPlan(const format::Index &index) {
                    " instructions read what the plan says; " +
                    std::to_string(run.tensors()) +
                    " tensors end where users find them");
+  ProgramOrder program(
+      std::ranges::find(index.entryPoints, "step", &EntryPoint::name)->program);
   for (auto check : {checkPacking, checkBudget, checkRecomputation})
-    if (std::string wrong = check(index, proved); !wrong.empty())
+    if (std::string wrong = check(index, program, proved); !wrong.empty())
       return FalseClaim{wrong};
   return proved;
 }

@@ -10,11 +10,21 @@
 //    what is known before them no longer changes, conditionals branch by
 //    branch.
 // 2. Temporaries are only touched within their lifetimes, and the lifetimes of
-//    what shares bytes do not meet (solver::checkOffsetPacking), nor is the
-//    bound on the arena above what a moment needs.
+//    what shares bytes do not meet (solver::checkOffsetPacking). The bound on
+//    the arena is what the instructions need at one moment, from a value's
+//    write to its last read, whatever its lifetime in the plan; a higher one
+//    that a search is said to have found is reported as not repeated.
 // 3. All segments together are within the budget.
 // 4. The recomputation plan is what solver::checkRecompute says of its
 //    certificate, and the program runs its nodes in its order.
+// 5. The bound on the time is one for this program and this budget: it is for
+//    all live bytes that the budget leaves beside the other segments, and the
+//    problem that it is proved of has nothing that makes plans dearer and is
+//    not in the program. lib/Package/CheckProblem.h says of every field of a
+//    problem what checks it.
+//
+// What a file does not show is said in a line of its own: predicted times, and
+// what the compiler left out of the problem.
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,6 +17,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <functional>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace tenon;
 using namespace tenon::format;
@@ -238,6 +239,8 @@ TEST(CheckPlan, AcceptsWhatTheCompilerWrites) {
   auto *proved = std::get_if<package::ProvedClaims>(&claims);
   ASSERT_TRUE(proved);
   EXPECT_EQ(proved->size(), 5u);
+  // What a file cannot show is said.
+  EXPECT_NE(proved->back().find("does not show"), std::string::npos);
   // The budget has an effect: something runs twice.
   EXPECT_TRUE(std::ranges::any_of(planned().plan->operations,
                                   &PlannedOperation::recomputed));
@@ -336,6 +339,90 @@ inSolution(std::function<void(solver::RecomputeSolution &)> change) {
     change(solution);
     text = solver::printRecomputeSolution(solution);
   };
+}
+
+using solver::RecomputeProblem;
+using solver::RecomputeSolution;
+
+/// Corrects what follows from a problem and an order: cost and peak.
+void measure(const RecomputeProblem &problem, RecomputeSolution &solution) {
+  for (int tries = 0; tries < 2; ++tries) {
+    auto wrong = solver::checkRecompute(problem, solution);
+    size_t found = wrong ? wrong->find(" is claimed, found ") : wrong->npos;
+    if (!wrong || found == wrong->npos)
+      return;
+    int64_t right = std::stoll(wrong->substr(found + 19));
+    if (wrong->starts_with("cost "))
+      solution.cost = right;
+    else if (wrong->starts_with("peak "))
+      solution.peak = right;
+  }
+}
+
+/// Rewrites the problem, and its plan, so that each is what checkRecompute()
+/// says of it: only the program shows the difference.
+std::function<void(Index &)>
+inProblem(std::function<void(RecomputeProblem &, RecomputeSolution &)> change) {
+  return [change](Index &index) {
+    Plan &plan = *index.plan;
+    RecomputeProblem problem;
+    RecomputeSolution solution;
+    ASSERT_FALSE(
+        solver::parseRecomputeProblem(plan.recomputationProblem, problem));
+    ASSERT_FALSE(
+        solver::parseRecomputeSolution(plan.recomputationSolution, solution));
+    const size_t before = problem.nodes.size();
+    change(problem, solution);
+    // Further nodes move the values that are no main outputs.
+    for (PlannedValue &value : plan.values)
+      if (value.problemValue >= int32_t(before))
+        value.problemValue += int32_t(problem.nodes.size() - before);
+    measure(problem, solution);
+    EXPECT_EQ(solver::checkRecompute(problem, solution), std::nullopt);
+    plan.recomputationProblem = solver::printRecomputeProblem(problem);
+    plan.recomputationSolution = solver::printRecomputeSolution(solution);
+    for (Certificate &certificate : index.certificates)
+      if (certificate.kind == "recomputation")
+        certificate.text = llvm::formatv(
+            "predicted {0} ns, bound {1} ns, recomputing nothing {2} ns",
+            solution.cost, solution.bound, problem.baseCost());
+  };
+}
+
+/// The bound that every problem has: each node runs once.
+void dropProof(const RecomputeProblem &problem, RecomputeSolution &solution) {
+  solution.certificate = solution.anyOrderCertificate = {};
+  solution.bound = solution.anyOrderBound = problem.baseCost();
+}
+
+/// A node after all others; the values that are no main outputs move up.
+int32_t addNode(RecomputeProblem &problem, RecomputeSolution &solution,
+                RecomputeProblem::Node node) {
+  auto added = int32_t(problem.nodes.size());
+  problem.nodes.push_back(node);
+  auto move = [&](int32_t &value) { value += value >= added; };
+  for (auto *edges : {&problem.edges, &problem.lateReads})
+    for (auto &edge : *edges)
+      move(edge.value);
+  for (auto &overwrite : problem.overwrites)
+    move(overwrite.value);
+  for (auto &loop : problem.loops)
+    move(loop.residual);
+  solution.order.push_back(added);
+  dropProof(problem, solution);
+  return added;
+}
+
+/// The nodes that are instructions of the program, once.
+std::vector<int32_t> nodesThatRunOnce(const Index &index) {
+  std::map<int32_t, int> runs;
+  for (const PlannedOperation &operation : index.plan->operations)
+    ++runs[operation.node];
+  std::vector<int32_t> nodes;
+  for (auto [node, count] : runs)
+    if (node >= 0 && count == 1)
+      nodes.push_back(node);
+  return nodes;
 }
 
 PlannedOperation &firstRecomputation(Index &index) {
@@ -444,6 +531,177 @@ TEST(CheckPlan, RefusesFalseClaims) {
     EXPECT_NE(wrong.find(damage.expected), std::string::npos)
         << damage.name << ": " << wrong;
   }
+}
+
+/// A problem that is worth what its certificate says, but is not that of the
+/// program, makes bounds that no program has to keep.
+TEST(CheckPlan, RefusesProblemsOfOtherPrograms) {
+  // What the plan drops is the dearest to keep.
+  const int32_t dropped = std::ranges::find(planned().plan->operations, true,
+                                            &PlannedOperation::recomputed)
+                              ->node;
+  const Damage damages[] = {
+      {"a larger cost",
+       inProblem([](RecomputeProblem &problem, RecomputeSolution &solution) {
+         problem.nodes[0].cost += 1000;
+         solution.bound += 1000;
+         solution.anyOrderBound += 1000;
+       }),
+       "predicted to take"},
+      {"a value of more bytes",
+       inProblem([&](RecomputeProblem &problem, RecomputeSolution &) {
+         problem.nodes[dropped].bytes += 64;
+         problem.nodes[dropped].workspace -= 64;
+       }),
+       "bytes of the temporaries"},
+      {"more bytes while a node runs",
+       inProblem([](RecomputeProblem &problem, RecomputeSolution &) {
+         problem.nodes[0].workspace += 64;
+       }),
+       "while it runs"},
+      {"another node",
+       inProblem([](RecomputeProblem &problem, RecomputeSolution &solution) {
+         addNode(problem, solution, {.cost = 5});
+       }),
+       "is no instruction"},
+      {"another node that reads a value",
+       inProblem([&](RecomputeProblem &problem, RecomputeSolution &solution) {
+         problem.edges.push_back(
+             {dropped, addNode(problem, solution, {.pinned = true})});
+       }),
+       "but not in the program"},
+      {"a value that nobody has to keep",
+       inProblem([](RecomputeProblem &problem, RecomputeSolution &solution) {
+         problem.aliases.push_back({1, 0});
+         dropProof(problem, solution);
+       }),
+       "views"},
+      {"a bound for less than the budget leaves",
+       inProblem([](RecomputeProblem &problem, RecomputeSolution &solution) {
+         solution.budget = std::max(solution.peak, solution.budget - 64);
+         dropProof(problem, solution);
+       }),
+       "the budget leaves"},
+      {"a budget that is just kept",
+       [](Index &index) { index.plan->memoryBudget = bytesOf(index); },
+       "the budget leaves"},
+      {"a summary of another plan",
+       [](Index &index) {
+         for (Certificate &certificate : index.certificates)
+           if (certificate.kind == "recomputation")
+             certificate.text = "predicted 1 ns";
+       },
+       "the summary"},
+      {"values under other names",
+       [](Index &index) {
+         std::vector<PlannedValue> &values = index.plan->values;
+         auto named = [](const PlannedValue &value) {
+           return value.problemValue >= 0;
+         };
+         auto first = std::ranges::find_if(values, named);
+         auto second = std::find_if(first + 1, values.end(), named);
+         std::swap(first->problemValue, second->problemValue);
+       },
+       "but the program makes it"},
+  };
+  for (const Damage &damage : damages) {
+    Index damaged = planned();
+    damage.apply(damaged);
+    ASSERT_NE(damaged, planned()) << damage.name;
+    std::string wrong = judged(damaged);
+    EXPECT_NE(wrong, "") << damage.name;
+    EXPECT_NE(wrong.find(damage.expected), std::string::npos)
+        << damage.name << ": " << wrong;
+  }
+}
+
+/// One after the other: nodes that must run once, and reads that are not there.
+TEST(CheckPlan, RefusesEveryFurtherLimit) {
+  const Index &sound = planned();
+  int pinned = 0, read = 0;
+  auto refused = [&](auto change) {
+    Index damaged = sound;
+    inProblem(change)(damaged);
+    EXPECT_NE(judged(damaged), "");
+  };
+  for (int32_t node : nodesThatRunOnce(sound)) {
+    RecomputeProblem problem;
+    ASSERT_FALSE(solver::parseRecomputeProblem(sound.plan->recomputationProblem,
+                                               problem));
+    bool isKept = std::ranges::any_of(problem.edges, [&](const auto &edge) {
+      return edge.value == node && problem.bytes(node) > 0;
+    });
+    if (isKept && !problem.nodes[node].pinned) {
+      ++pinned;
+      refused([&](RecomputeProblem &changed, RecomputeSolution &) {
+        changed.nodes[node].pinned = true;
+      });
+    }
+    // Reading once more what the node before read changes no peak.
+    for (const auto &edge : problem.edges)
+      if (edge.consumer == node - 1 &&
+          std::ranges::find(problem.edges,
+                            RecomputeProblem::Edge{edge.value, node}) ==
+              problem.edges.end()) {
+        Index damaged = sound;
+        RecomputeSolution solution;
+        ASSERT_FALSE(solver::parseRecomputeSolution(
+            sound.plan->recomputationSolution, solution));
+        RecomputeProblem changed = problem;
+        changed.edges.push_back({edge.value, node});
+        measure(changed, solution);
+        // Only what its own checker accepts.
+        if (solver::checkRecompute(changed, solution))
+          continue;
+        ++read;
+        refused([&](RecomputeProblem &again, RecomputeSolution &) {
+          again.edges.push_back({edge.value, node});
+        });
+      }
+  }
+  EXPECT_GT(pinned, 2);
+  EXPECT_GT(read, 2);
+}
+
+/// Lifetimes may be longer than values are needed, but prove nothing then.
+TEST(CheckPlan, BoundsOfThePackingFollowFromTheProgram) {
+  auto linesOf = [](const Index &index) {
+    auto claims = package::checkPlan(index);
+    auto *proved = std::get_if<package::ProvedClaims>(&claims);
+    return proved ? (*proved)[1] : std::get<package::FalseClaim>(claims).text;
+  };
+  ASSERT_NE(linesOf(planned()).find("proved smallest"), std::string::npos)
+      << linesOf(planned());
+  // A value that nothing writes or reads, behind all others, for all times.
+  Index damaged = planned();
+  Plan &plan = *damaged.plan;
+  for (Segment &segment : damaged.segments)
+    if (segment.kind == SegmentKind::temporaries) {
+      plan.buffers.push_back(
+          {uint32_t(&segment - damaged.segments.data()), segment.bytes, 64});
+      segment.bytes += 64;
+    }
+  PlannedValue added = plan.values.front();
+  added.buffer = uint32_t(plan.buffers.size() - 1);
+  added.bytes = 64;
+  added.lifetimes = {{0, plan.operations.back().end * 2}};
+  plan.values.push_back(added);
+  plan.temporariesBound += 64;
+  plan.memoryBudget += 64;
+  for (Certificate &certificate : damaged.certificates)
+    if (certificate.kind == "offset-packing")
+      for (const Segment &segment : damaged.segments)
+        if (segment.kind == SegmentKind::temporaries)
+          certificate.text = llvm::formatv("arena {0} bytes, bound {1} bytes",
+                                           segment.bytes, segment.bytes);
+  // The budget leaves more.
+  inProblem([](RecomputeProblem &problem, RecomputeSolution &solution) {
+    solution.budget += 64;
+    dropProof(problem, solution);
+  })(damaged);
+  std::string line = linesOf(damaged);
+  EXPECT_EQ(line.find("proved smallest"), std::string::npos) << line;
+  EXPECT_NE(line.find("not repeated here"), std::string::npos) << line;
 }
 
 /// A kernel runs the nodes that it says it runs, and no others.

@@ -1,0 +1,455 @@
+//===- CheckProblem.cpp - Is a recomputation problem that of a program? --===//
+//
+// See CheckProblem.h. Runs of nodes are collected from the program; then each
+// field of the problem is held against them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckProblem.h"
+
+#include "NeededBytes.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace tenon;
+using namespace tenon::format;
+using namespace tenon::package;
+using solver::RecomputeProblem;
+
+namespace {
+
+/// One run of a node: instructions that follow each other.
+struct Run {
+  int32_t node = 0;
+  bool recomputed = false;
+  std::vector<int32_t> joined; // nodes that it computes before its own
+  ProgramOrder::Numbers instructions;
+  std::set<int32_t> reads, writes; // values of the plan
+  int64_t nanoseconds = 0;
+};
+
+/// What a node of the problem is in the program.
+enum class NodeKind {
+  instruction, // runs by itself
+  part,        // of the node before it that is an instruction
+  marker       // takes no time and makes nothing
+};
+
+class ProblemCheck {
+public:
+  ProblemCheck(const Index &index, const ProgramOrder &program,
+               const RecomputeProblem &problem,
+               const std::vector<int32_t> &rows)
+      : index(index), plan(*index.plan), program(program), problem(problem),
+        rows(rows), needed(index, program) {}
+
+  std::string check() {
+    collectRuns();
+    for (auto step :
+         {&ProblemCheck::checkChoices, &ProblemCheck::checkMakers,
+          &ProblemCheck::checkNodes, &ProblemCheck::checkEdges,
+          &ProblemCheck::checkBytes, &ProblemCheck::checkCosts,
+          &ProblemCheck::checkPinned, &ProblemCheck::checkWorkspaces})
+      if (std::string wrong = (this->*step)(); !wrong.empty())
+        return wrong;
+    return "";
+  }
+
+private:
+  void collectRuns();
+  void collect(Run &run, size_t number);
+  void addHandovers(const Handovers &handovers, Run *run);
+  std::string checkChoices();
+  std::string checkMakers();
+  std::string checkNodes();
+  std::string checkEdges();
+  std::string checkBytes();
+  std::string checkCosts();
+  std::string checkPinned();
+  std::string checkWorkspaces();
+  int64_t bytesOverKept(const Run &run) const;
+
+  int32_t nodeCount() const { return int32_t(problem.nodes.size()); }
+  int32_t numberOf(int32_t value) const {
+    return plan.values[value].problemValue;
+  }
+  bool isTemporary(int32_t value) const {
+    uint32_t buffer = plan.values[value].buffer;
+    return index.segments[plan.buffers[buffer].segment].kind ==
+           SegmentKind::temporaries;
+  }
+  bool has(const std::set<int32_t> &values, int32_t number) const {
+    return std::ranges::any_of(
+        values, [&](int32_t value) { return numberOf(value) == number; });
+  }
+  /// The nodes before `end` whose results the run computes on the way.
+  bool computes(const Run &run, int32_t producer, size_t end) const {
+    auto last = run.joined.begin() + int64_t(end);
+    return std::find(run.joined.begin(), last, producer) != last;
+  }
+  bool isRead(int32_t value) const { return readers[value] > 0; }
+  const RecomputeProblem::Loop::Row *rowOf(int32_t node) const {
+    for (size_t i = 0; i < problem.loops.size(); ++i)
+      if (problem.loops[i].forward == node)
+        return &problem.loops[i].rows[rows[i]];
+    return nullptr;
+  }
+  static std::string node(int32_t number) {
+    return "node " + std::to_string(number) + " of the recomputation problem";
+  }
+  static std::string value(int32_t number) {
+    return "value " + std::to_string(number) + " of the recomputation problem";
+  }
+
+  const Index &index;
+  const Plan &plan;
+  const ProgramOrder &program;
+  const RecomputeProblem &problem;
+  const std::vector<int32_t> &rows;
+  NeededBytes needed;
+
+  std::vector<Run> runs;                    // in the program's order
+  std::vector<std::vector<size_t>> runsOf;  // per node: those of its own
+  std::vector<std::vector<size_t>> joinsOf; // and those that it has joined
+  std::set<int32_t> leaving; // values that are read when all nodes have run
+  std::vector<NodeKind> kinds;
+  std::vector<int32_t> wholes;      // of a part: the node it is a part of
+  std::vector<int32_t> readers;     // of values, how many
+  std::vector<int32_t> lastReaders; // and the last node
+};
+
+/// What takes over the place of another reads it and makes what is there then.
+void ProblemCheck::addHandovers(const Handovers &handovers, Run *run) {
+  for (size_t i = 0; i + 1 < handovers.size(); i += 2) {
+    if (run) {
+      run->reads.insert(handovers[i]);
+      run->writes.insert(handovers[i + 1]);
+    } else {
+      leaving.insert(handovers[i]);
+    }
+  }
+}
+
+void ProblemCheck::collect(Run &run, size_t number) {
+  run.instructions.push_back(number);
+  for (size_t i = number; i < program.entries[number].end; ++i) {
+    const PlannedOperation &operation = plan.operations[i];
+    for (int32_t value : operation.reads)
+      if (value >= 0)
+        run.reads.insert(value);
+    for (int32_t value : operation.writes)
+      if (value >= 0)
+        run.writes.insert(value);
+    addHandovers(operation.handovers, &run);
+    for (const Handovers &handovers : operation.regionEnds)
+      addHandovers(handovers, &run);
+  }
+  // A library call or kernel takes a nanosecond at least.
+  const PlannedOperation &operation = plan.operations[number];
+  run.nanoseconds += std::max<int64_t>(operation.nanoseconds, 1);
+}
+
+void ProblemCheck::collectRuns() {
+  for (size_t number : program.top) {
+    const PlannedOperation &operation = plan.operations[number];
+    if (operation.node < 0) {
+      for (int32_t value : operation.reads)
+        if (value >= 0)
+          leaving.insert(value);
+      addHandovers(operation.handovers, nullptr);
+      continue;
+    }
+    leaving.clear();
+    if (runs.empty() || runs.back().node != operation.node ||
+        runs.back().recomputed != operation.recomputed ||
+        !runs.back().joined.empty() || !operation.joinedNodes.empty())
+      runs.push_back({operation.node,
+                      operation.recomputed,
+                      operation.joinedNodes,
+                      {},
+                      {},
+                      {},
+                      0});
+    collect(runs.back(), number);
+  }
+  addHandovers(plan.end, nullptr);
+  runsOf.resize(problem.nodes.size());
+  joinsOf.resize(problem.nodes.size());
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].node < nodeCount())
+      runsOf[runs[i].node].push_back(i);
+    for (int32_t joined : runs[i].joined)
+      if (joined >= 0 && joined < nodeCount())
+        joinsOf[joined].push_back(i);
+  }
+  readers.assign(problem.valueCount(), 0);
+  lastReaders.assign(problem.valueCount(), -1);
+  for (auto [value, consumer] : problem.edges) {
+    ++readers[value];
+    lastReaders[value] = std::max(lastReaders[value], consumer);
+  }
+}
+
+std::string ProblemCheck::checkChoices() {
+  if (!problem.aliases.empty() || !problem.variants.empty())
+    return "the recomputation problem has views or variants of values, which "
+           "no program has";
+  for (const RecomputeProblem::Loop &loop : problem.loops)
+    for (const RecomputeProblem::Loop::Row &row : loop.rows)
+      if (row.residualBytes > 0 || row.backwardPeak > 0 || row.backwardCost > 0)
+        return "the recomputation problem has a row of loop node " +
+               std::to_string(loop.forward) +
+               " that needs something behind the loop";
+  return "";
+}
+
+/// Values of the problem are made where the problem says.
+std::string ProblemCheck::checkMakers() {
+  for (const Run &run : runs) {
+    for (int32_t listed : run.joined)
+      if (listed < 0 || listed >= nodeCount())
+        return "the program runs node " + std::to_string(listed) +
+               ", which the recomputation problem does not have";
+    if (run.node >= nodeCount())
+      return "the program runs node " + std::to_string(run.node) +
+             ", which the recomputation problem does not have";
+  }
+  wholes.assign(problem.nodes.size(), -1);
+  int32_t last = -1; // that has a first run of its own
+  for (int32_t node = 0; node < nodeCount(); ++node) {
+    bool isFirst = std::ranges::any_of(
+        runsOf[node], [&](size_t run) { return !runs[run].recomputed; });
+    if (isFirst)
+      last = node;
+    else
+      wholes[node] = last;
+  }
+  std::vector<char> made(plan.values.size(), 0);
+  for (const Run &run : runs)
+    for (int32_t written : run.writes) {
+      int32_t number = numberOf(written);
+      made[written] = 1;
+      if (number < -1 || number >= problem.valueCount())
+        return "the plan has a value " + std::to_string(number) +
+               " of the recomputation problem, which has " +
+               std::to_string(problem.valueCount());
+      if (number < 0)
+        continue;
+      int32_t producer = problem.producer(number);
+      if (producer != run.node &&
+          (run.recomputed || wholes[producer] != run.node))
+        return value(number) + " is made by node " + std::to_string(producer) +
+               ", but the program makes it with node " +
+               std::to_string(run.node);
+    }
+  for (size_t i = 0; i < plan.values.size(); ++i)
+    if (!made[i] && numberOf(int32_t(i)) != -1)
+      return value(numberOf(int32_t(i))) + " is made by no node in the program";
+  return "";
+}
+
+std::string ProblemCheck::checkNodes() {
+  kinds.assign(problem.nodes.size(), NodeKind::instruction);
+  std::vector<char> makes(problem.nodes.size(), 0);
+  for (int32_t value = 0; value < problem.valueCount(); ++value)
+    makes[problem.producer(value)] |=
+        isRead(value) || problem.bytes(value) != 0;
+  std::vector<char> isSecond(problem.nodes.size(), 0);
+  for (const RecomputeProblem::Loop &loop : problem.loops)
+    isSecond[loop.backward] = 1;
+  for (int32_t number = 0; number < nodeCount(); ++number) {
+    if (wholes[number] < 0 && !runsOf[number].empty())
+      continue;
+    const RecomputeProblem::Node &entry = problem.nodes[number];
+    bool writtenByWhole = false;
+    for (size_t run :
+         wholes[number] < 0 ? std::vector<size_t>() : runsOf[wholes[number]])
+      for (int32_t written : runs[run].writes)
+        writtenByWhole |= numberOf(written) >= 0 &&
+                          problem.producer(numberOf(written)) == number;
+    bool isMarker = !makes[number] && entry.cost == 0 && entry.workspace <= 0;
+    if (writtenByWhole)
+      kinds[number] = NodeKind::part;
+    else if (isMarker && (isSecond[number] || number == nodeCount() - 1))
+      kinds[number] = NodeKind::marker;
+    else
+      return node(number) + " is no instruction of the program";
+  }
+  return "";
+}
+
+std::string ProblemCheck::checkEdges() {
+  for (auto [read, consumer] : problem.edges) {
+    const int32_t producer = problem.producer(read);
+    bool found = true;
+    for (size_t run : runsOf[consumer])
+      found &= has(runs[run].reads, read) ||
+               computes(runs[run], producer, runs[run].joined.size());
+    for (size_t run : joinsOf[consumer]) {
+      const std::vector<int32_t> &joined = runs[run].joined;
+      found &= has(runs[run].reads, read) ||
+               computes(runs[run], producer,
+                        size_t(std::ranges::find(joined, consumer) -
+                               joined.begin()));
+    }
+    if (kinds[consumer] == NodeKind::part) {
+      // The first time, it runs in its whole.
+      bool fromSibling = kinds[producer] == NodeKind::part &&
+                         wholes[producer] == wholes[consumer];
+      for (size_t run : runsOf[wholes[consumer]])
+        if (!runs[run].recomputed)
+          found &= fromSibling || has(runs[run].reads, read) ||
+                   computes(runs[run], producer, runs[run].joined.size());
+    } else if (kinds[consumer] == NodeKind::marker) {
+      bool isResidual = std::ranges::any_of(
+          problem.loops, [&](const RecomputeProblem::Loop &loop) {
+            return loop.residual == read && loop.backward == consumer;
+          });
+      found = isResidual || (consumer == nodeCount() - 1 && has(leaving, read));
+    }
+    if (!found)
+      return "node " + std::to_string(consumer) + " reads value " +
+             std::to_string(read) +
+             " in the recomputation problem, but not in the program";
+  }
+  return "";
+}
+
+std::string ProblemCheck::checkBytes() {
+  std::vector<int64_t> most(problem.valueCount(), -1);
+  for (size_t i = 0; i < plan.values.size(); ++i)
+    if (int32_t number = numberOf(int32_t(i)); number >= 0) {
+      int64_t bytes =
+          isTemporary(int32_t(i)) ? placedBytes(plan.values[i].bytes) : 0;
+      most[number] = most[number] < 0 ? bytes : std::min(most[number], bytes);
+    }
+  for (int32_t number = 0; number < problem.valueCount(); ++number)
+    if (isRead(number) &&
+        problem.bytes(number) > std::max<int64_t>(most[number], 0))
+      return value(number) + " takes " + std::to_string(problem.bytes(number)) +
+             " bytes there, but at most " +
+             std::to_string(std::max<int64_t>(most[number], 0)) +
+             " bytes of the temporaries";
+  return "";
+}
+
+/// Predicted times follow from nothing in the file, but it has each of them
+/// twice.
+std::string ProblemCheck::checkCosts() {
+  // By node that is an instruction, with its parts.
+  std::vector<int64_t> together(problem.nodes.size(), 0);
+  for (int32_t number = 0; number < nodeCount(); ++number) {
+    int64_t cost = problem.nodes[number].cost;
+    if (const RecomputeProblem::Loop::Row *row = rowOf(number))
+      cost += row->forwardCost;
+    together[kinds[number] == NodeKind::part ? wholes[number] : number] += cost;
+    for (size_t run : runsOf[number])
+      if (runs[run].recomputed && runs[run].joined.empty() &&
+          cost > runs[run].nanoseconds)
+        return node(number) + " takes " + std::to_string(cost) +
+               " ns there, but its instructions are predicted to take " +
+               std::to_string(runs[run].nanoseconds) + " ns";
+  }
+  for (const Run &run : runs)
+    if (!run.recomputed && run.joined.empty() &&
+        together[run.node] > run.nanoseconds)
+      return node(run.node) + " takes " + std::to_string(together[run.node]) +
+             " ns there, but its instructions are predicted to take " +
+             std::to_string(run.nanoseconds) + " ns";
+  return "";
+}
+
+std::string ProblemCheck::checkPinned() {
+  std::vector<char> takesMemory(problem.nodes.size(), 0);
+  for (int32_t value = 0; value < problem.valueCount(); ++value)
+    takesMemory[problem.producer(value)] |=
+        isRead(value) && problem.bytes(value) > 0;
+  for (int32_t number = 0; number < nodeCount(); ++number) {
+    if (!problem.runsOnce(number) || !takesMemory[number])
+      continue;
+    bool mayNot = false;
+    for (size_t run : runsOf[number]) {
+      bool isFlow = std::ranges::any_of(runs[run].instructions, [&](size_t i) {
+        const auto &operation = program.entries[i].instruction->operation;
+        return std::holds_alternative<While>(operation) ||
+               std::holds_alternative<Case>(operation);
+      });
+      mayNot |=
+          isFlow && std::ranges::any_of(runs[run].writes, [&](int32_t written) {
+            return numberOf(written) >= 0 &&
+                   (!isTemporary(written) || leaving.contains(written));
+          });
+    }
+    if (!mayNot)
+      return node(number) +
+             " must run once there, but its instructions may run again";
+  }
+  return "";
+}
+
+/// Bytes that the run writes over values that nodes behind it read in the
+/// problem: there they stay while it runs, and in this plan they do not.
+int64_t ProblemCheck::bytesOverKept(const Run &run) const {
+  int64_t bytes = 0;
+  for (int32_t written : run.writes)
+    for (int32_t read : run.reads)
+      if (written != read && numberOf(written) >= 0 && numberOf(read) >= 0 &&
+          isTemporary(written) &&
+          plan.values[written].buffer == plan.values[read].buffer &&
+          lastReaders[numberOf(read)] > run.node) {
+        bytes += placedBytes(plan.values[written].bytes);
+        break;
+      }
+  return bytes;
+}
+
+std::string ProblemCheck::checkWorkspaces() {
+  std::vector<std::set<int32_t>> touched(problem.nodes.size());
+  for (auto [read, consumer] : problem.edges)
+    touched[consumer].insert(read);
+  for (int32_t value = 0; value < problem.valueCount(); ++value)
+    touched[problem.producer(value)].insert(value);
+  // What instructions need when they run for the first time.
+  std::vector<int64_t> most(problem.nodes.size(), 0);
+  for (const Run &run : runs) {
+    if (run.recomputed)
+      continue;
+    std::set<int32_t> around;
+    for (int32_t value : run.reads)
+      if (!run.writes.contains(value))
+        around.insert(value);
+    for (int32_t value : run.writes)
+      if (numberOf(value) >= 0)
+        around.insert(value);
+    most[run.node] = needed.most(run.instructions, around) + bytesOverKept(run);
+    // What it computes on the way is never there.
+    for (int32_t value = 0; !run.joined.empty() && value < problem.valueCount();
+         ++value)
+      if (computes(run, problem.producer(value), run.joined.size()))
+        most[run.node] += problem.bytes(value);
+  }
+  for (int32_t number = 0; number < nodeCount(); ++number) {
+    if (kinds[number] == NodeKind::marker)
+      continue;
+    int64_t bytes = problem.nodes[number].workspace;
+    for (int32_t value : touched[number])
+      bytes += problem.bytes(value);
+    int64_t there =
+        most[kinds[number] == NodeKind::part ? wholes[number] : number];
+    if (bytes > there)
+      return node(number) + " needs " + std::to_string(bytes) +
+             " bytes there while it runs, but its instructions need " +
+             std::to_string(there);
+  }
+  return "";
+}
+
+} // namespace
+
+std::string package::whyNotOfProgram(const Index &index,
+                                     const ProgramOrder &program,
+                                     const RecomputeProblem &problem,
+                                     const std::vector<int32_t> &rows) {
+  return ProblemCheck(index, program, problem, rows).check();
+}
