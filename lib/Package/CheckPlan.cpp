@@ -115,8 +115,35 @@ static std::string checkPacking(const Index &index, const ProgramOrder &program,
   return "";
 }
 
+/// Segments end with the last of what users and the program find in them: what
+/// is larger leaves less for the temporaries, so that bounds are higher.
+static std::string checkSegments(const Index &index) {
+  const Plan &plan = *index.plan;
+  std::vector<uint64_t> ends(index.segments.size(), 0);
+  auto reach = [&](const Slice &slice) {
+    ends[slice.segment] = std::max(ends[slice.segment],
+                                   slice.offset + (slice.bytes + 63) / 64 * 64);
+  };
+  for (const Tensor &tensor : index.tensors)
+    reach(tensor.storage);
+  for (int32_t value : plan.initial) {
+    Slice slice = plan.buffers[plan.values[value].buffer];
+    slice.bytes = plan.values[value].bytes;
+    reach(slice);
+  }
+  for (size_t i = 0; i < ends.size(); ++i)
+    if (const Segment &segment = index.segments[i];
+        segment.kind != SegmentKind::temporaries && segment.bytes > ends[i])
+      return "segment " + std::string(name(segment.kind)) + " takes " +
+             std::to_string(segment.bytes) + " bytes, what lies there " +
+             std::to_string(ends[i]);
+  return "";
+}
+
 static std::string checkBudget(const Index &index, const ProgramOrder &,
                                ProvedClaims &proved) {
+  if (std::string wrong = checkSegments(index); !wrong.empty())
+    return wrong;
   uint64_t bytes = 0;
   for (const Segment &segment : index.segments)
     bytes += segment.bytes;

@@ -585,6 +585,17 @@ TEST(CheckPlan, RefusesProblemsOfOtherPrograms) {
       {"a budget that is just kept",
        [](Index &index) { index.plan->memoryBudget = bytesOf(index); },
        "the budget leaves"},
+      {"a segment with room for nothing",
+       [](Index &index) {
+         for (Segment &segment : index.segments)
+           if (segment.kind == SegmentKind::results)
+             segment.bytes += 64;
+         inProblem([](RecomputeProblem &problem, RecomputeSolution &solution) {
+           solution.budget = std::max(solution.peak, solution.budget - 64);
+           dropProof(problem, solution);
+         })(index);
+       },
+       "what lies there"},
       {"a summary of another plan",
        [](Index &index) {
          for (Certificate &certificate : index.certificates)
