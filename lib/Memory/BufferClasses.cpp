@@ -227,6 +227,7 @@ void BufferClasses::collect() {
     classes[id].slot = argument.getArgNumber();
   }
   // Everything else; views and carried values join what they share.
+  llvm::DenseMap<Attribute, Id> constants;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<step::GroupOp>(op)) {
       for (Value result : op->getResults())
@@ -251,13 +252,21 @@ void BufferClasses::collect() {
         add(to, classOf(from));
       return WalkResult::advance();
     }
-    for (Value result : op->getResults()) {
-      Id id = create(result);
-      if (matchPattern(op, m_Constant())) {
-        classes[id].segment = step::Segment::constants;
-        classes[id].slot = id;
+    Attribute constant;
+    if (matchPattern(op, m_Constant(&constant))) {
+      // Equal ones share a place, so that another copy of a loop needs none.
+      auto [known, isNew] = constants.insert({constant, 0});
+      if (!isNew) {
+        add(op->getResult(0), known->second);
+        return WalkResult::advance();
       }
+      Id id = known->second = create(op->getResult(0));
+      classes[id].segment = step::Segment::constants;
+      classes[id].slot = id;
+      return WalkResult::advance();
     }
+    for (Value result : op->getResults())
+      create(result);
     return WalkResult::advance();
   });
   for (auto &[value, id] : ids)

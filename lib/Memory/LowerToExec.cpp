@@ -400,6 +400,7 @@ LogicalResult ProgramWriter::run() {
   if (failed(writeSegments()))
     return failure();
   writeTensors();
+  llvm::DenseSet<Attribute> places; // equal constants share one
   function.getBody().walk([&](Operation *op) {
     if (isa<step::GroupOp>(op->getParentOp()))
       return;
@@ -408,6 +409,8 @@ LogicalResult ProgramWriter::run() {
         !matchPattern(op, m_Constant(&value)))
       return;
     step::PlaceAttr at = place(op->getResult(0));
+    if (!places.insert(at).second)
+      return;
     exec::ConstantOp::create(
         builder, op->getLoc(),
         FlatSymbolRefAttr::get(builder.getContext(),

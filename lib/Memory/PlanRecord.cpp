@@ -156,6 +156,7 @@ void PlanRecord::addValues() {
             nameOf(main.getArgAttrOfType<StringAttr>(index, step::nameAttrName),
                    "arg", index)));
   }
+  llvm::DenseMap<BufferClasses::Id, Id> constants;
   main.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     bool constant = matchPattern(op, m_Constant());
     auto problemValues =
@@ -163,6 +164,15 @@ void PlanRecord::addValues() {
     for (OpResult result : op->getResults()) {
       if (viewed(result))
         continue;
+      if (constant) {
+        // Equal ones share a place and are one value.
+        auto [known, isNew] =
+            constants.insert({buffers.classOf(result), Id(entries.size())});
+        if (!isNew) {
+          ids[result] = known->second;
+          continue;
+        }
+      }
       Id id = addValue(result, sourceOf(result));
       entries[id].recomputed = op->hasAttr(step::recomputedAttrName);
       if (problemValues && result.getResultNumber() < problemValues.size())
