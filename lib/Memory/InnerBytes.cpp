@@ -9,6 +9,7 @@
 #include "tenon/Dialect/Step/Step.h"
 
 #include <map>
+#include <optional>
 
 using namespace mlir;
 using namespace tenon;
@@ -30,15 +31,48 @@ int64_t memory::innerBytes(Operation *op, const BufferClasses &buffers,
     change[interval.begin - 1] += placedBytes(bytes);
     change[interval.end] -= placedBytes(bytes);
   };
-  llvm::DenseSet<BufferClasses::Id> seen;
+  // What is written over another value of the class is there once.
+  auto addIntervals = [&](const BufferClass &buffer, Interval within) {
+    std::optional<Interval> whole;
+    for (Interval interval : buffer.intervals) {
+      interval.begin = std::max(interval.begin, within.begin);
+      interval.end = std::min(interval.end, within.end);
+      if (interval.begin >= interval.end)
+        continue;
+      if (whole && interval.begin <= whole->end) {
+        whole->end = std::max(whole->end, interval.end);
+        continue;
+      }
+      if (whole)
+        add(buffer.bytes, *whole);
+      whole = interval;
+    }
+    if (whole)
+      add(buffer.bytes, *whole);
+  };
+  const Interval step{0, buffers.endOfStep()};
+  const Interval run{2 * buffers.timeOf(op) + 1, 2 * buffers.endTimeOf(op) + 2};
+  llvm::DenseSet<BufferClasses::Id> seen, enclosing;
+  for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
+       parent = parent->getParentOp())
+    addClasses(*parent->getBlock(), buffers, enclosing);
+  // Results have places beside, but not at every moment while the body runs.
+  int64_t results = 0;
+  for (Value result : op->getResults()) {
+    BufferClasses::Id id = buffers.classOf(result);
+    const BufferClass &buffer = buffers[id];
+    if (buffer.segment != step::Segment::temporaries ||
+        enclosing.contains(id) || !seen.insert(id).second)
+      continue;
+    results += placedBytes(buffer.bytes);
+    addIntervals(buffer, run);
+  }
   auto addClass = [&](Value value) {
     BufferClasses::Id id = buffers.classOf(value);
     const BufferClass &buffer = buffers[id];
-    if (outside.contains(id) || !seen.insert(id).second ||
-        buffer.segment != step::Segment::temporaries)
-      return;
-    for (const Interval &interval : buffer.intervals)
-      add(buffer.bytes, interval);
+    if (!outside.contains(id) && seen.insert(id).second &&
+        buffer.segment == step::Segment::temporaries)
+      addIntervals(buffer, step);
   };
   op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
     if (nested != op)
@@ -56,5 +90,5 @@ int64_t memory::innerBytes(Operation *op, const BufferClasses &buffers,
   int64_t live = 0, most = 0;
   for (auto [time, bytes] : change)
     most = std::max(most, live += bytes);
-  return most;
+  return std::max<int64_t>(0, most - results);
 }

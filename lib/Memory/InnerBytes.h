@@ -20,8 +20,9 @@ void addClasses(mlir::Block &block, const BufferClasses &buffers,
                 llvm::DenseSet<BufferClasses::Id> &classes);
 
 /// The most bytes of temporaries that are live at once while the operation
-/// runs, in classes of values inside of it that are not `outside`, and in
-/// scratch.
+/// runs, beyond what its results take: in its results, in classes of values
+/// inside of it that are not `outside`, and in scratch. What a loop carries
+/// takes nothing between its last reader in a round and the next round's value.
 int64_t innerBytes(mlir::Operation *op, const BufferClasses &buffers,
                    const llvm::DenseSet<BufferClasses::Id> &outside);
 

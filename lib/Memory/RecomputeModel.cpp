@@ -33,6 +33,13 @@ bool isAlias(Operation *op) {
   return isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op);
 }
 
+int64_t sumOf(ArrayRef<std::pair<Value, int64_t>> values) {
+  int64_t sum = 0;
+  for (auto [value, bytes] : values)
+    sum += bytes;
+  return sum;
+}
+
 int64_t integerAttribute(Operation *op, StringRef name, int64_t otherwise) {
   auto attribute = op->getAttrOfType<IntegerAttr>(name);
   return attribute ? attribute.getInt() : otherwise;
@@ -306,12 +313,13 @@ RecomputeModel::overwritable(step::GroupOp group, ValueRange results,
   return values;
 }
 
-/// What a loop reads only to begin with and does not write over: it copies the
-/// value, which need not be there while the rounds run.
+/// What a loop or conditional reads only to begin with and does not write over:
+/// it copies the value, or chooses a branch by it. The value need not be there
+/// while the rounds or the branch run.
 SmallVector<std::pair<Value, int64_t>>
 RecomputeModel::startsOf(Operation *op) const {
   SmallVector<ValueBytes> starts;
-  if (!isa<stablehlo::WhileOp>(op))
+  if (!isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
     return starts;
   llvm::DenseSet<Value> captured;
   for (Region &region : op->getRegions())
@@ -332,11 +340,32 @@ RecomputeModel::startsOf(Operation *op) const {
   return starts;
 }
 
+/// What the operation of a chain reads from other nodes, does not write over,
+/// and leaves to nobody behind it in the chain: the next may take its place.
+SmallVector<std::pair<Value, int64_t>>
+RecomputeModel::lastReadBy(Operation *op, ArrayRef<Operation *> chain) const {
+  SmallVector<ValueBytes> values;
+  SmallVector<ValueBytes> kept = overwritten(op);
+  for (Operation *later : llvm::reverse(chain)) {
+    if (later == op)
+      break;
+    for (Value operand : later->getOperands())
+      kept.push_back({storageOf(operand), 0});
+  }
+  for (Value operand : op->getOperands()) {
+    Value storage = storageOf(operand);
+    auto is = [&](const ValueBytes &entry) { return entry.first == storage; };
+    Operation *writer = storage.getDefiningOp();
+    if (writer && nodeOf.contains(writer) &&
+        !llvm::is_contained(chain, writer) && bytesOf(storage) > 0 &&
+        llvm::none_of(kept, is) && llvm::none_of(values, is))
+      values.push_back({storage, bytesOf(storage)});
+  }
+  return values;
+}
+
 int64_t RecomputeModel::startBytesOf(Operation *op) const {
-  int64_t sum = 0;
-  for (auto [value, bytes] : startsOf(op))
-    sum += bytes;
-  return sum;
+  return sumOf(startsOf(op));
 }
 
 /// Time and bytes of computing a part; its values are not among them. The first
@@ -459,7 +488,9 @@ void RecomputeModel::addValues() {
     bool divided = isDivided(node);
     Value mainOutput;
     // Bytes beside the node's operands, as its operations run.
-    int64_t live = 0, most = std::numeric_limits<int64_t>::min(), chained = 0;
+    int64_t live = 0, chained = 0;
+    int64_t most = std::numeric_limits<int64_t>::min(), mostIfKept = most;
+    SmallVector<ValueBytes> done; // what the others of a chain do not read
     for (Operation *op : nodes[node].operations) {
       bool isGroup = isa<step::GroupOp>(op);
       bool hasRows = op->hasAttr(step::loopRowsAttrName);
@@ -494,15 +525,28 @@ void RecomputeModel::addValues() {
       }
       const int64_t inside = isGroup ? 0 : innerBytes(op, *buffers, here);
       const int64_t starts = isGroup ? 0 : startBytesOf(op);
-      if (starts > 0)
+      int64_t there = live;
+      if (isa<stablehlo::WhileOp>(op)) {
+        there += hasRows ? 0 : std::max<int64_t>(0, inside - starts);
         for (auto [value, bytes] : startsOf(op))
           writes.push_back({value, node, std::min(bytes, inside)});
-      most = std::max(most,
-                      live + (hasRows    ? 0
-                              : !isGroup ? std::max<int64_t>(0, inside - starts)
-                              : scratch  ? placedBytes(scratch)
-                                         : 0));
+      } else if (!isGroup) {
+        // A branch writes its results behind all else.
+        there = std::max<int64_t>(0, live + inside - starts);
+        for (auto [value, bytes] : startsOf(op))
+          writes.push_back(
+              {value, node, std::min(bytes, live + inside - there)});
+      } else if (scratch) {
+        there += placedBytes(scratch);
+      }
+      mostIfKept = std::max(mostIfKept, there);
+      most = std::max(most, there - sumOf(done));
+      llvm::append_range(done, lastReadBy(op, nodes[node].operations));
     }
+    // Only for a while, and only unless somebody else reads it later.
+    if (mostIfKept > most)
+      for (auto [value, bytes] : done)
+        writes.push_back({value, node, std::min(bytes, mostIfKept - most)});
     if (divided) {
       entry.pinned = true;
       for (size_t part = node + 1;

@@ -22,6 +22,10 @@
 //     %d = group library(%x, %w)        one node: the time of both,
 //     %a = group elementwise(%d, %b)    the bytes of %a
 //
+// %x need not be there any more when the second of the two makes more than it
+// writes over %d; where somebody reads it later, that counts as an overwrite,
+// too.
+//
 // A group with step::partsAttrName can be computed again in parts
 // (Analysis/GroupParts.h). It becomes several nodes: one that is the group,
 // runs once and leaves nothing, and behind it one per part with that part's
@@ -114,6 +118,9 @@ private:
   overwritable(step::GroupOp group, mlir::ValueRange results,
                llvm::ArrayRef<ValueBytes> written) const;
   llvm::SmallVector<ValueBytes> startsOf(mlir::Operation *op) const;
+  llvm::SmallVector<ValueBytes>
+  lastReadBy(mlir::Operation *op,
+             llvm::ArrayRef<mlir::Operation *> chain) const;
   int64_t startBytesOf(mlir::Operation *op) const;
   llvm::SmallVector<ValueBytes> overwrittenByPart(int32_t node) const;
   llvm::SmallVector<ValueBytes> overwrittenBefore(int32_t node) const;
