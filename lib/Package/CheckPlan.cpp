@@ -259,8 +259,7 @@ static std::string checkRecomputation(const Index &index,
            " live bytes, but the budget leaves " + std::to_string(limit);
   if (std::string wrong = checkOrder(plan, solution.order); !wrong.empty())
     return wrong;
-  if (std::string wrong =
-          whyNotOfProgram(index, program, problem, solution.rows);
+  if (std::string wrong = whyNotOfProgram(index, program, problem);
       !wrong.empty())
     return wrong;
   int64_t base = problem.baseCost();
@@ -280,8 +279,9 @@ static std::string checkRecomputation(const Index &index,
       solver::describe({base, solution.cost, solution.bound}) + " (proved)");
   proved.push_back(
       "not checked    the file does not show whether the predicted times are "
-      "right, or whether more could be computed again than the problem offers "
-      "(parts of kernels, ways to run the rounds of a loop)");
+      "right, whether parts of kernels and rounds of loops could be computed "
+      "again with less than the problem says, or whether more could be "
+      "computed again than it offers");
   return "";
 }
 

@@ -10,6 +10,7 @@
 #include "NeededBytes.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 using namespace tenon;
@@ -19,15 +20,24 @@ using solver::RecomputeProblem;
 
 namespace {
 
-/// One run of a node: instructions that follow each other.
+/// One run of a node: instructions that follow each other. Of a node with
+/// several, the last may have joined the kernel of the node behind it:
+///
+///     library  node 23              goes on in the next
+///     kernel   node 24, joined 23   has begun with what the one before read
+///
 struct Run {
   int32_t node = 0;
   bool recomputed = false;
   std::vector<int32_t> joined; // nodes that it computes before its own
+  bool goesOn = false;
+  std::set<int32_t> begun; // what the first of the joined has read before
   ProgramOrder::Numbers instructions;
   std::set<int32_t> reads, writes; // values of the plan
   int64_t nanoseconds = 0;
 };
+
+using Row = RecomputeProblem::Loop::Row;
 
 /// What a node of the problem is in the program.
 enum class NodeKind {
@@ -39,10 +49,9 @@ enum class NodeKind {
 class ProblemCheck {
 public:
   ProblemCheck(const Index &index, const ProgramOrder &program,
-               const RecomputeProblem &problem,
-               const std::vector<int32_t> &rows)
-      : index(index), plan(*index.plan), program(program), problem(problem),
-        rows(rows), needed(index, program) {}
+               const RecomputeProblem &problem)
+      : index(index), plan(*index.plan), program(program), loops(problem.loops),
+        problem(problem.inAnyWay()), needed(index, program) {}
 
   std::string check() {
     collectRuns();
@@ -58,6 +67,7 @@ public:
 
 private:
   void collectRuns();
+  void begin(const PlannedOperation &operation);
   void collect(Run &run, size_t number);
   void addHandovers(const Handovers &handovers, Run *run);
   std::string checkChoices();
@@ -68,7 +78,7 @@ private:
   std::string checkCosts();
   std::string checkPinned();
   std::string checkWorkspaces();
-  int64_t bytesOverKept(const Run &run) const;
+  int64_t bytesWhile(const Run &run, const std::set<int32_t> &touched);
 
   int32_t nodeCount() const { return int32_t(problem.nodes.size()); }
   int32_t numberOf(int32_t value) const {
@@ -88,12 +98,18 @@ private:
     auto last = run.joined.begin() + int64_t(end);
     return std::find(run.joined.begin(), last, producer) != last;
   }
+  const Run &firstRunOf(int32_t node) const {
+    return runs[*std::ranges::find_if(
+        runsOf[node], [&](size_t run) { return !runs[run].recomputed; })];
+  }
   bool isRead(int32_t value) const { return readers[value] > 0; }
-  const RecomputeProblem::Loop::Row *rowOf(int32_t node) const {
-    for (size_t i = 0; i < problem.loops.size(); ++i)
-      if (problem.loops[i].forward == node)
-        return &problem.loops[i].rows[rows[i]];
-    return nullptr;
+  /// What ways to run the node's rounds add to it; one that adds nothing where
+  /// it is no loop.
+  std::vector<Row> waysOf(int32_t node) const {
+    for (const RecomputeProblem::Loop &loop : problem.loops)
+      if (loop.forward == node)
+        return loop.rows;
+    return {{}};
   }
   static std::string node(int32_t number) {
     return "node " + std::to_string(number) + " of the recomputation problem";
@@ -105,8 +121,8 @@ private:
   const Index &index;
   const Plan &plan;
   const ProgramOrder &program;
-  const RecomputeProblem &problem;
-  const std::vector<int32_t> &rows;
+  const std::vector<RecomputeProblem::Loop> &loops; // as the file has them
+  const RecomputeProblem problem; // of which bounds are proved
   NeededBytes needed;
 
   std::vector<Run> runs;                    // in the program's order
@@ -114,9 +130,8 @@ private:
   std::vector<std::vector<size_t>> joinsOf; // and those that it has joined
   std::set<int32_t> leaving; // values that are read when all nodes have run
   std::vector<NodeKind> kinds;
-  std::vector<int32_t> wholes;      // of a part: the node it is a part of
-  std::vector<int32_t> readers;     // of values, how many
-  std::vector<int32_t> lastReaders; // and the last node
+  std::vector<int32_t> wholes;  // the node with whose run each runs first
+  std::vector<int32_t> readers; // of values, how many
 };
 
 /// What takes over the place of another reads it and makes what is there then.
@@ -150,6 +165,19 @@ void ProblemCheck::collect(Run &run, size_t number) {
   run.nanoseconds += std::max<int64_t>(operation.nanoseconds, 1);
 }
 
+void ProblemCheck::begin(const PlannedOperation &operation) {
+  Run run;
+  run.node = operation.node;
+  run.recomputed = operation.recomputed;
+  run.joined = operation.joinedNodes;
+  if (!runs.empty() && runs.back().recomputed && !run.joined.empty() &&
+      run.joined.front() == runs.back().node) {
+    runs.back().goesOn = true;
+    run.begun = runs.back().reads;
+  }
+  runs.push_back(std::move(run));
+}
+
 void ProblemCheck::collectRuns() {
   for (size_t number : program.top) {
     const PlannedOperation &operation = plan.operations[number];
@@ -164,13 +192,7 @@ void ProblemCheck::collectRuns() {
     if (runs.empty() || runs.back().node != operation.node ||
         runs.back().recomputed != operation.recomputed ||
         !runs.back().joined.empty() || !operation.joinedNodes.empty())
-      runs.push_back({operation.node,
-                      operation.recomputed,
-                      operation.joinedNodes,
-                      {},
-                      {},
-                      {},
-                      0});
+      begin(operation);
     collect(runs.back(), number);
   }
   addHandovers(plan.end, nullptr);
@@ -184,11 +206,8 @@ void ProblemCheck::collectRuns() {
         joinsOf[joined].push_back(i);
   }
   readers.assign(problem.valueCount(), 0);
-  lastReaders.assign(problem.valueCount(), -1);
-  for (auto [value, consumer] : problem.edges) {
+  for (auto [value, consumer] : problem.edges)
     ++readers[value];
-    lastReaders[value] = std::max(lastReaders[value], consumer);
-  }
 }
 
 std::string ProblemCheck::checkChoices() {
@@ -196,7 +215,7 @@ std::string ProblemCheck::checkChoices() {
     return "the recomputation problem has views or variants of values, which "
            "no program has";
   for (const RecomputeProblem::Loop &loop : problem.loops)
-    for (const RecomputeProblem::Loop::Row &row : loop.rows)
+    for (const Row &row : loop.rows)
       if (row.residualBytes > 0 || row.backwardPeak > 0 || row.backwardCost > 0)
         return "the recomputation problem has a row of loop node " +
                std::to_string(loop.forward) +
@@ -222,8 +241,7 @@ std::string ProblemCheck::checkMakers() {
         runsOf[node], [&](size_t run) { return !runs[run].recomputed; });
     if (isFirst)
       last = node;
-    else
-      wholes[node] = last;
+    wholes[node] = last;
   }
   std::vector<char> made(plan.values.size(), 0);
   for (const Run &run : runs)
@@ -256,10 +274,10 @@ std::string ProblemCheck::checkNodes() {
     makes[problem.producer(value)] |=
         isRead(value) || problem.bytes(value) != 0;
   std::vector<char> isSecond(problem.nodes.size(), 0);
-  for (const RecomputeProblem::Loop &loop : problem.loops)
+  for (const RecomputeProblem::Loop &loop : loops)
     isSecond[loop.backward] = 1;
   for (int32_t number = 0; number < nodeCount(); ++number) {
-    if (wholes[number] < 0 && !runsOf[number].empty())
+    if (wholes[number] == number)
       continue;
     const RecomputeProblem::Node &entry = problem.nodes[number];
     bool writtenByWhole = false;
@@ -284,11 +302,12 @@ std::string ProblemCheck::checkEdges() {
     const int32_t producer = problem.producer(read);
     bool found = true;
     for (size_t run : runsOf[consumer])
-      found &= has(runs[run].reads, read) ||
+      found &= runs[run].goesOn || has(runs[run].reads, read) ||
                computes(runs[run], producer, runs[run].joined.size());
     for (size_t run : joinsOf[consumer]) {
       const std::vector<int32_t> &joined = runs[run].joined;
       found &= has(runs[run].reads, read) ||
+               (joined.front() == consumer && has(runs[run].begun, read)) ||
                computes(runs[run], producer,
                         size_t(std::ranges::find(joined, consumer) -
                                joined.begin()));
@@ -302,8 +321,8 @@ std::string ProblemCheck::checkEdges() {
           found &= fromSibling || has(runs[run].reads, read) ||
                    computes(runs[run], producer, runs[run].joined.size());
     } else if (kinds[consumer] == NodeKind::marker) {
-      bool isResidual = std::ranges::any_of(
-          problem.loops, [&](const RecomputeProblem::Loop &loop) {
+      bool isResidual =
+          std::ranges::any_of(loops, [&](const RecomputeProblem::Loop &loop) {
             return loop.residual == read && loop.backward == consumer;
           });
       found = isResidual || (consumer == nodeCount() - 1 && has(leaving, read));
@@ -340,13 +359,14 @@ std::string ProblemCheck::checkCosts() {
   // By node that is an instruction, with its parts.
   std::vector<int64_t> together(problem.nodes.size(), 0);
   for (int32_t number = 0; number < nodeCount(); ++number) {
-    int64_t cost = problem.nodes[number].cost;
-    if (const RecomputeProblem::Loop::Row *row = rowOf(number))
-      cost += row->forwardCost;
-    together[kinds[number] == NodeKind::part ? wholes[number] : number] += cost;
+    int64_t cost =
+        problem.nodes[number].cost +
+        std::ranges::min(waysOf(number), {}, &Row::forwardCost).forwardCost;
+    if (kinds[number] != NodeKind::marker)
+      together[wholes[number]] += cost;
     for (size_t run : runsOf[number])
       if (runs[run].recomputed && runs[run].joined.empty() &&
-          cost > runs[run].nanoseconds)
+          !runs[run].goesOn && cost > runs[run].nanoseconds)
         return node(number) + " takes " + std::to_string(cost) +
                " ns there, but its instructions are predicted to take " +
                std::to_string(runs[run].nanoseconds) + " ns";
@@ -388,19 +408,24 @@ std::string ProblemCheck::checkPinned() {
   return "";
 }
 
-/// Bytes that the run writes over values that nodes behind it read in the
-/// problem: there they stay while it runs, and in this plan they do not.
-int64_t ProblemCheck::bytesOverKept(const Run &run) const {
-  int64_t bytes = 0;
-  for (int32_t written : run.writes)
-    for (int32_t read : run.reads)
-      if (written != read && numberOf(written) >= 0 && numberOf(read) >= 0 &&
-          isTemporary(written) &&
-          plan.values[written].buffer == plan.values[read].buffer &&
-          lastReaders[numberOf(read)] > run.node) {
-        bytes += placedBytes(plan.values[written].bytes);
-        break;
-      }
+/// What the instructions of a run need at the fullest moment, if the node is
+/// what touches these values of the problem.
+int64_t ProblemCheck::bytesWhile(const Run &run,
+                                 const std::set<int32_t> &touched) {
+  std::set<int32_t> after, without;
+  for (int32_t value : run.writes)
+    if (numberOf(value) >= 0)
+      after.insert(value);
+  // Nodes that it computes on the way read more, and what they make is never
+  // there.
+  if (!run.joined.empty())
+    for (int32_t value : run.reads)
+      if (numberOf(value) >= 0 && !touched.contains(numberOf(value)))
+        without.insert(value);
+  int64_t bytes = needed.most(run.instructions, after, without);
+  for (int32_t value : touched)
+    if (computes(run, problem.producer(value), run.joined.size()))
+      bytes += problem.bytes(value);
   return bytes;
 }
 
@@ -410,33 +435,22 @@ std::string ProblemCheck::checkWorkspaces() {
     touched[consumer].insert(read);
   for (int32_t value = 0; value < problem.valueCount(); ++value)
     touched[problem.producer(value)].insert(value);
-  // What instructions need when they run for the first time.
-  std::vector<int64_t> most(problem.nodes.size(), 0);
-  for (const Run &run : runs) {
-    if (run.recomputed)
-      continue;
-    std::set<int32_t> around;
-    for (int32_t value : run.reads)
-      if (!run.writes.contains(value))
-        around.insert(value);
-    for (int32_t value : run.writes)
-      if (numberOf(value) >= 0)
-        around.insert(value);
-    most[run.node] = needed.most(run.instructions, around) + bytesOverKept(run);
-    // What it computes on the way is never there.
-    for (int32_t value = 0; !run.joined.empty() && value < problem.valueCount();
-         ++value)
-      if (computes(run, problem.producer(value), run.joined.size()))
-        most[run.node] += problem.bytes(value);
-  }
   for (int32_t number = 0; number < nodeCount(); ++number) {
     if (kinds[number] == NodeKind::marker)
       continue;
+    const Run &run = firstRunOf(wholes[number]);
     int64_t bytes = problem.nodes[number].workspace;
     for (int32_t value : touched[number])
       bytes += problem.bytes(value);
-    int64_t there =
-        most[kinds[number] == NodeKind::part ? wholes[number] : number];
+    // Of the ways to run rounds that take no longer than the program's, one
+    // needs no more.
+    std::optional<int64_t> inside;
+    for (const Row &way : waysOf(number))
+      if (problem.nodes[number].cost + way.forwardCost <= run.nanoseconds ||
+          !run.joined.empty())
+        inside = std::min(way.forwardPeak, inside.value_or(way.forwardPeak));
+    bytes += inside.value_or(0);
+    int64_t there = bytesWhile(run, touched[run.node]);
     if (bytes > there)
       return node(number) + " needs " + std::to_string(bytes) +
              " bytes there while it runs, but its instructions need " +
@@ -449,7 +463,6 @@ std::string ProblemCheck::checkWorkspaces() {
 
 std::string package::whyNotOfProgram(const Index &index,
                                      const ProgramOrder &program,
-                                     const RecomputeProblem &problem,
-                                     const std::vector<int32_t> &rows) {
-  return ProblemCheck(index, program, problem, rows).check();
+                                     const RecomputeProblem &problem) {
+  return ProblemCheck(index, program, problem).check();
 }

@@ -18,32 +18,36 @@
 //   extraOutputs                   it takes of the temporaries; it is made by
 //                                  the instructions of its producer
 //   node.workspace     larger      with all that the node reads and makes, at
-//                                  most what its instructions need there; what
-//                                  they write over a value that the problem
-//                                  reads again later counts beside it
+//                                  most what its instructions need there, from
+//                                  each value's write to its last read
 //   node.pinned,       set         it makes nothing that takes memory, or is a
 //   node.collective                loop or conditional that makes what leaves
 //                                  the step
 //   edges              more        the instructions of every run of the
-//   consumer
-//                                  read the value; those of a part, and of a
-//                                  kernel that computes other nodes before its
-//                                  own, may have made it themselves
+//                                  consumer read the value. Those of a part,
+//                                  and of a kernel that computes other nodes
+//                                  before its own, may have made it themselves;
+//                                  a node of several instructions, the last of
+//                                  which computes the next node as well, may
+//                                  have read it before
 //   aliases            more        there are none
 //   variants           fewer       there are none: no program executes them
 //   loops              fewer       the residual of a loop and what its second
 //                                  node adds take nothing
-//   row.forwardCost    larger      of the chosen row, with node.cost
-//   rows,              fewer,      cannot be seen: no program shows the other
-//   row.forwardPeak    larger      ways to run a loop, and kernels of a round
-//                                  are joined when one was chosen
+//   floors, or rows    larger,     one is met by the program, with node.cost
+//   where there are    fewer       and node.workspace; what the others say of
+//   none                           ways that the program does not run its
+//                                  rounds cannot be seen
+//   rows               -           bounds are proved of the floors, and each
+//                                  row is above one (checkRecompute)
 //   again, lateReads,  -           no bound counts them
 //   overwrites, loss,
 //   fixedMemory,
 //   mayRepeatCollectives
 //
-// Predicted times themselves cannot be seen either, nor what else the problem
-// leaves out: parts of kernels, for one.
+// Nor can be seen what a part of a kernel reads that never runs alone, what the
+// problem leaves out, and whether predicted times are right: where a copy has
+// joined its reader, there is only the time of both. The output says so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,12 +63,10 @@
 namespace tenon::package {
 
 /// Empty, or what the problem has that the program has not. The problem is well
-/// formed, `rows` are rows of its loops, and SymbolicRun has found the plan
-/// true of the program.
+/// formed, and SymbolicRun has found the plan true of the program.
 std::string whyNotOfProgram(const format::Index &index,
                             const ProgramOrder &program,
-                            const solver::RecomputeProblem &problem,
-                            const std::vector<int32_t> &rows);
+                            const solver::RecomputeProblem &problem);
 
 } // namespace tenon::package
 

@@ -32,7 +32,7 @@ NeededBytes::NeededBytes(const Index &index, const ProgramOrder &program)
 }
 
 void NeededBytes::add(Needed &needed, int32_t value) const {
-  if (value < 0)
+  if (value < 0 || needed.states[value] == Needed::never)
     return;
   uint32_t buffer = plan.values[value].buffer;
   if (needed.states[value] == Needed::no && needed.users[buffer]++ == 0)
@@ -150,16 +150,16 @@ void NeededBytes::walk(const ProgramOrder::Numbers &numbers, Needed &needed) {
 }
 
 int64_t NeededBytes::most(const ProgramOrder::Numbers &instructions,
-                          const std::set<int32_t> &around) {
+                          const std::set<int32_t> &after,
+                          const std::set<int32_t> &without) {
   Needed needed;
   needed.states.assign(plan.values.size(), Needed::no);
   needed.users.assign(plan.buffers.size(), 0);
-  for (int32_t value : around) {
+  for (int32_t value : without)
+    needed.states[value] = Needed::never;
+  for (int32_t value : after)
     add(needed, value);
-    // One more, so that its buffer is never free.
-    ++needed.users[plan.values[value].buffer];
-  }
-  fullest = 0;
+  fullest = needed.bytes;
   walk(instructions, needed);
   return fullest;
 }

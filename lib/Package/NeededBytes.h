@@ -36,17 +36,19 @@ public:
   NeededBytes(const format::Index &index, const ProgramOrder &program);
 
   /// The most bytes of temporaries that these instructions, which follow each
-  /// other in one block, need at a moment, if the values `around` have their
-  /// places from the first to the last.
+  /// other in one block, need at a moment, if the values `after` are needed
+  /// when they have run. What only the values `without` take does not count.
   int64_t most(const ProgramOrder::Numbers &instructions,
-               const std::set<int32_t> &around);
+               const std::set<int32_t> &after,
+               const std::set<int32_t> &without = {});
 
 private:
   /// What is needed at a moment while the walk goes backwards.
   struct Needed {
-    enum State : char { no, before, now }; // `now`: written, not before
-    std::vector<char> states;              // of values
-    std::vector<int32_t> users;            // of buffers: values not in `no`
+    // `now`: written, not before; `never`: does not count.
+    enum State : char { no, before, now, never };
+    std::vector<char> states;   // of values
+    std::vector<int32_t> users; // of buffers: values that take it
     std::vector<int32_t> written;
     int64_t bytes = 0, time = -1;
   };

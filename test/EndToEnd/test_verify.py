@@ -17,6 +17,18 @@ def test_plans_are_true(models: Steps, name: str) -> None:
     assert "buffers do not overlap" in claims
 
 
+@pytest.mark.parametrize("name", ["04_chargpt", "08_lstm"])
+def test_the_tightest_plans_are_true(steps: Steps, name: str, tmp_path: Path) -> None:
+    """At the smallest budget copies join what reads them, and loops run again as a whole."""
+    said = refused(3, "compile", steps[name].text, "--memory-budget=1", "-o", tmp_path / "least.tenon")
+    least = re.search(r"smallest budget that was planned is (\d+) bytes", said)
+    assert least
+    succeed("compile", steps[name].text, f"--memory-budget={least[1]}", "-o", tmp_path / "least.tenon")
+    claims = succeed("verify", tmp_path / "least.tenon")
+    again = re.search(r"recomputation +(\d+) of", claims)
+    assert again and int(again[1]) > 0
+
+
 def test_damage_is_refused(steps: Steps, tmp_path: Path) -> None:
     """A file whose bytes changed is refused before its plan is read."""
     content = bytearray(steps["01_mlp"].compiled.read_bytes())

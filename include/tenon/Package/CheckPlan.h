@@ -23,8 +23,9 @@
 //    not in the program. lib/Package/CheckProblem.h says of every field of a
 //    problem what checks it.
 //
-// What a file does not show is said in a line of its own: predicted times, and
-// what the compiler left out of the problem.
+// What a file does not show is said in a line of its own: predicted times, what
+// parts of kernels and rounds of loops need in other plans, and what the
+// compiler left out of the problem.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,12 +26,12 @@ namespace {
 
 constexpr int layers = 12;
 
-/// The way back through the layers, which returns the new %w and the gradient
-/// of %x: layer i has what it made as `made`i and its result as `result`i.
-std::string wayBack(std::string gradient, const char *made,
-                    const char *result) {
+/// The way back through the layers: layer i has what it made as `made`i and its
+/// result as `result`i. `gradient` becomes that of %x, and `sum` that of %w.
+std::string gradientsOf(std::string &gradient, std::string &sum,
+                        const char *made, const char *result) {
   const char *wide = "tensor<256x32xf32>", *square = "tensor<32x32xf32>";
-  std::string text, sum;
+  std::string text;
   for (int i = layers - 1; i >= 0; --i) {
     std::string before =
         i ? llvm::formatv("{0}{1}", result, i - 1).str() : "%x";
@@ -51,6 +51,14 @@ std::string wayBack(std::string gradient, const char *made,
     }
     gradient = llvm::formatv("%g{0}", i);
   }
+  return text;
+}
+
+/// The way back, which returns the new %w and the gradient of %x.
+std::string wayBack(std::string gradient, const char *made,
+                    const char *result) {
+  const char *wide = "tensor<256x32xf32>", *square = "tensor<32x32xf32>";
+  std::string sum, text = gradientsOf(gradient, sum, made, result);
   text += llvm::formatv("  %step = stablehlo.multiply {0}, %rate : {1}\n"
                         "  %new = stablehlo.subtract %w, %step : {1}\n"
                         "  return %new, {2} : {1}, {3}\n}\n",
@@ -138,6 +146,69 @@ func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor
   return text + wayBack(read, "%x", "%n");
 }
 
+/// Layers whose kernel writes over a product's result and makes two values that
+/// the way back reads.
+std::string gatedText() {
+  std::string text = R"(
+func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<256x32xf32>)
+    -> (tensor<32x32xf32> {jax.result_info = "result[0]['w']"},
+        tensor<256x32xf32> {jax.result_info = "result[1]"}) {
+  %rate = stablehlo.constant dense<0.1> : tensor<32x32xf32>
+  %half = stablehlo.constant dense<0.5> : tensor<256x32xf32>
+)";
+  std::string read = "%x";
+  for (int i = 0; i < layers; ++i) {
+    text += llvm::formatv(
+        "  %d{0} = stablehlo.dot_general {1}, %w, contracting_dims = [1] x "
+        "[0] : ({2}, tensor<32x32xf32>) -> {2}\n"
+        "  %a{0} = stablehlo.multiply %d{0}, %half : {2}\n"
+        "  %t{0} = stablehlo.tanh %a{0} : {2}\n",
+        i, read, "tensor<256x32xf32>");
+    read = llvm::formatv("%t{0}", i);
+  }
+  return text + wayBack(read, "%a", "%t");
+}
+
+/// Layers and the way back in each round of a loop, which adds up gradients.
+std::string roundsText() {
+  std::string text = R"(
+func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<256x32xf32>)
+    -> (tensor<32x32xf32> {jax.result_info = "result[0]['w']"}) {
+  %start = stablehlo.constant dense<0.0> : tensor<32x32xf32>
+  %rate = stablehlo.constant dense<0.1> : tensor<32x32xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %l:2 = stablehlo.while(%i = %zero, %b = %start) : tensor<i32>, tensor<32x32xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+)";
+  std::string read = "%x", sum;
+  for (int i = 0; i < layers; ++i) {
+    text += llvm::formatv(
+        "  %d{0} = stablehlo.dot_general {1}, {3}, contracting_dims = [1] x "
+        "[0] : ({2}, tensor<32x32xf32>) -> {2}\n"
+        "  %t{0} = stablehlo.tanh %d{0} : {2}\n",
+        i, read, "tensor<256x32xf32>", i ? "%w" : "%b");
+    read = llvm::formatv("%t{0}", i);
+  }
+  text += gradientsOf(read, sum, "%t", "%t");
+  text += llvm::formatv(R"(
+      %n = stablehlo.add %i, %one : tensor<i32>
+      %o = stablehlo.add %b, {0} : tensor<32x32xf32>
+      stablehlo.return %n, %o : tensor<i32>, tensor<32x32xf32>
+    }
+  %step = stablehlo.multiply %l#1, %rate : tensor<32x32xf32>
+  %new = stablehlo.subtract %w, %step : tensor<32x32xf32>
+  return %new : tensor<32x32xf32>
+}
+)",
+                        sum);
+  return text;
+}
+
 /// A step within `budget` bytes; nothing if there is no such plan.
 std::optional<Index> compileStep(const std::string &text,
                                  std::optional<int64_t> budget) {
@@ -181,14 +252,17 @@ const Index &plannedInParts() {
   return index;
 }
 
+/// Within the smallest of some budgets, in steps of a percent.
+Index withinLeast(const std::string &text, uint64_t percent) {
+  for (;; ++percent)
+    if (std::optional<Index> found = withinPercent(text, percent))
+      return *found;
+}
+
 /// One with copies that joined the kernels that read them: the smallest budget
 /// with a plan is tight enough for that.
 const Index &plannedWithJoins() {
-  static const Index index = [] {
-    for (uint64_t percent = 46;; ++percent)
-      if (std::optional<Index> found = withinPercent(residualText(), percent))
-        return *found;
-  }();
+  static const Index index = withinLeast(residualText(), 46);
   return index;
 }
 
@@ -672,6 +746,66 @@ TEST(CheckPlan, RefusesEveryFurtherLimit) {
   }
   EXPECT_GT(pinned, 2);
   EXPECT_GT(read, 2);
+}
+
+/// A node of several instructions, the last of which has joined the kernel that
+/// reads it: what the others read it has read.
+TEST(CheckPlan, KernelsFinishWhatOthersHaveBegun) {
+  const Index sound = withinLeast(gatedText(), 46);
+  EXPECT_EQ(judged(sound), "");
+  const std::vector<PlannedOperation> &operations = sound.plan->operations;
+  auto finish = operations.begin() + 1;
+  while (finish != operations.end() &&
+         (finish->joinedNodes.empty() ||
+          finish->joinedNodes.front() != std::prev(finish)->node))
+    ++finish;
+  ASSERT_NE(finish, operations.end());
+  // The two together read one more value.
+  const int32_t node = finish->joinedNodes.front();
+  Index damaged = sound;
+  inProblem([&](RecomputeProblem &problem, RecomputeSolution &solution) {
+    for (int32_t value = node - 1; value >= 0; --value)
+      if (std::ranges::find(problem.edges,
+                            RecomputeProblem::Edge{value, node}) ==
+              problem.edges.end() &&
+          problem.bytes(value) == 0) {
+        problem.edges.push_back({value, node});
+        break;
+      }
+    dropProof(problem, solution);
+  })(damaged);
+  ASSERT_NE(damaged, sound);
+  EXPECT_NE(judged(damaged).find("but not in the program"), std::string::npos)
+      << judged(damaged);
+}
+
+/// The way in which a program runs its rounds is one of those that the problem
+/// knows of, so that one of these takes no longer and needs no more.
+TEST(CheckPlan, RefusesRoundsThatAlwaysNeedMore) {
+  const Index sound = *withinPercent(roundsText(), 70);
+  EXPECT_EQ(judged(sound), "");
+  auto withRaised = [&](auto raise) {
+    Index damaged = sound;
+    // There is room for more.
+    damaged.plan->memoryBudget += 1 << 20;
+    inProblem([&](RecomputeProblem &problem, RecomputeSolution &solution) {
+      ASSERT_FALSE(problem.loops.empty());
+      ASSERT_FALSE(problem.loops.front().floors.empty());
+      for (RecomputeProblem::Loop &loop : problem.loops)
+        for (auto *ways : {&loop.rows, &loop.floors})
+          for (RecomputeProblem::Loop::Row &way : *ways)
+            raise(way);
+      solution.budget += 1 << 20;
+      dropProof(problem, solution);
+    })(damaged);
+    return judged(damaged);
+  };
+  using Row = RecomputeProblem::Loop::Row;
+  EXPECT_EQ(withRaised([](Row &) {}), "");
+  std::string needs = withRaised([](Row &way) { way.forwardPeak += 1 << 20; });
+  EXPECT_NE(needs.find("while it runs"), std::string::npos) << needs;
+  std::string takes = withRaised([](Row &way) { way.forwardCost *= 10; });
+  EXPECT_NE(takes.find("predicted to take"), std::string::npos) << takes;
 }
 
 /// Lifetimes may be longer than values are needed, but prove nothing then.
