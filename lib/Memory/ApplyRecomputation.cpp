@@ -119,10 +119,14 @@ private:
 
 /// Where a copy reads old state when the new one is there already, the new one
 /// waits in a buffer of its own. It takes its place behind the last such copy,
-/// not when the step returns.
-static void replaceStateSoon(func::FuncOp main) {
+/// not when the step returns. That is not for the results in `waiting`, which
+/// the problem keeps until then: what it proves is to be true of the program.
+static void replaceStateSoon(func::FuncOp main,
+                             const llvm::DenseSet<unsigned> &waiting) {
   Operation *ret = main.getBody().front().getTerminator();
   for (const ReplacedState &state : replacedStates(main)) {
+    if (waiting.contains(state.result))
+      continue;
     Operation *last = nullptr;
     for (Operation *reader : state.readers)
       if (!last || last->isBeforeInBlock(reader))
@@ -227,5 +231,5 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
     if (op->use_empty())
       op->erase();
   if (isMain())
-    replaceStateSoon(cast<func::FuncOp>(block.getParentOp()));
+    replaceStateSoon(cast<func::FuncOp>(block.getParentOp()), waiting);
 }

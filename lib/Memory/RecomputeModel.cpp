@@ -566,10 +566,13 @@ void RecomputeModel::addValues() {
   }
   // What leaves without a place of its own stays until the step returns.
   llvm::SetVector<Value> leaving;
-  for (Value value : block.getTerminator()->getOperands()) {
+  for (auto [index, value] :
+       llvm::enumerate(block.getTerminator()->getOperands())) {
     Operation *writer = storageOf(value).getDefiningOp();
-    if (writer && nodeOf.contains(writer) && bytesOf(value))
+    if (writer && nodeOf.contains(writer) && bytesOf(value)) {
       leaving.insert(storageOf(value));
+      waiting.insert(unsigned(index));
+    }
   }
   auto last = int32_t(nodes.size());
   if (!leaving.empty()) {

@@ -143,6 +143,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> aliases; // to what they name
   llvm::DenseSet<mlir::Value>
       leaves; // lie in the segments of state and results
+  /// Results of the block that have places among the temporaries until it ends.
+  llvm::DenseSet<unsigned> waiting;
 };
 
 /// How the problem of a step is solved.
