@@ -591,8 +591,34 @@ void RecomputeModel::addValues() {
     model.edges.push_back({numbers.lookup(value), last});
   for (auto [value, node, bytes] : writes)
     model.overwrites.push_back({numbers.lookup(value), node, bytes});
+  limitParts();
   if (isMain())
     addReplacedState();
+}
+
+/// The first time, a part runs in its group and needs no more than that does,
+/// which may write results of one part over what only another reads.
+void RecomputeModel::limitParts() {
+  std::vector<int64_t> made(model.nodes.size(), 0), needs;
+  for (int32_t value = 0; value < model.valueCount(); ++value)
+    made[model.producer(value)] += model.bytes(value);
+  needs = made;
+  for (auto [value, node] : model.edges)
+    needs[node] += model.bytes(value);
+  size_t whole = 0;
+  for (auto [node, entry] : llvm::enumerate(model.nodes)) {
+    needs[node] += entry.workspace;
+    if (!nodes[node].whole) {
+      whole = node;
+      continue;
+    }
+    int64_t excess =
+        std::min(needs[node] - needs[whole], made[node] + entry.workspace);
+    if (excess <= 0)
+      continue;
+    entry.workspace -= excess;
+    entry.again += excess;
+  }
 }
 
 /// Whoever computes new state writes it over the old one. A node that runs

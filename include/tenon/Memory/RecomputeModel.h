@@ -125,6 +125,7 @@ private:
   llvm::SmallVector<ValueBytes> overwrittenByPart(int32_t node) const;
   llvm::SmallVector<ValueBytes> overwrittenBefore(int32_t node) const;
   bool readsValue(int32_t node, mlir::Value value) const;
+  void limitParts();
   void addReplacedState();
   std::vector<int64_t> bytesOfNodes() const;
   /// The value of which this one is another name.
