@@ -10,7 +10,6 @@
 #include "TestIsa.h"
 
 #include <cmath>
-#include <functional>
 #include <gtest/gtest.h>
 
 using namespace tenon;
@@ -98,36 +97,42 @@ Spatial window(int64_t input, int64_t kernel, int64_t stride, int64_t low,
 
 /// Calls `visit(input element, kernel element, output element)` for every
 /// product of the forward convolution.
-void forEachProduct(
-    const ConvolutionDescription &d,
-    const std::function<void(int64_t, int64_t, int64_t)> &visit) {
-  int64_t in = d.inputChannels / d.groups, out = d.outputChannels / d.groups;
-  std::function<void(size_t, int64_t, int64_t, int64_t)> space =
-      [&](size_t level, int64_t i, int64_t k, int64_t o) {
-        if (level == d.spatial.size()) {
-          visit(i, k, o);
-          return;
+template <typename Visit>
+void forEachProduct(const ConvolutionDescription &d, Visit visit) {
+  // What space adds to the three places is the same for all channels.
+  struct Places {
+    int64_t input = 0, kernel = 0, output = 0;
+  };
+  std::vector<Places> space(1);
+  for (const Spatial &s : d.spatial) {
+    std::vector<Places> next;
+    for (Places outer : space)
+      for (int64_t y = 0; y < s.output; ++y)
+        for (int64_t w = 0; w < s.kernel; ++w) {
+          int64_t x = y * s.stride - s.padLow + w * s.dilation;
+          if (x < 0 || x >= s.input)
+            continue;
+          int64_t place = d.mirroredKernel ? s.kernel - 1 - w : w;
+          next.push_back({outer.input + x * s.inputStride,
+                          outer.kernel + place * s.kernelStride,
+                          outer.output + y * s.outputStride});
         }
-        const Spatial &s = d.spatial[level];
-        for (int64_t y = 0; y < s.output; ++y)
-          for (int64_t w = 0; w < s.kernel; ++w) {
-            int64_t x = y * s.stride - s.padLow + w * s.dilation;
-            if (x < 0 || x >= s.input)
-              continue;
-            int64_t place = d.mirroredKernel ? s.kernel - 1 - w : w;
-            space(level + 1, i + x * s.inputStride, k + place * s.kernelStride,
-                  o + y * s.outputStride);
-          }
-      };
+    space = std::move(next);
+  }
+  int64_t in = d.inputChannels / d.groups, out = d.outputChannels / d.groups;
   for (int64_t b = 0; b < d.batch; ++b)
     for (int64_t g = 0; g < d.groups; ++g)
       for (int64_t ci = 0; ci < in; ++ci)
-        for (int64_t co = 0; co < out; ++co)
-          space(
-              0, b * d.inputStrideBatch + (g * in + ci) * d.inputStrideChannel,
+        for (int64_t co = 0; co < out; ++co) {
+          Places first{
+              b * d.inputStrideBatch + (g * in + ci) * d.inputStrideChannel,
               g * d.kernelStrideGroup + ci * d.kernelStrideInput +
                   co * d.kernelStrideOutput,
-              b * d.outputStrideBatch + (g * out + co) * d.outputStrideChannel);
+              b * d.outputStrideBatch + (g * out + co) * d.outputStrideChannel};
+          for (const Places &more : space)
+            visit(first.input + more.input, first.kernel + more.kernel,
+                  first.output + more.output);
+        }
 }
 
 /// Marks every element of a result.
@@ -202,12 +207,14 @@ std::vector<std::byte> compute(const ConvolutionDescription &d,
 
   size_t elements = size_t(result.bytes() / byteWidth(d.type));
   std::vector<double> sum(elements), size(elements);
+  std::vector<double> lhs = memories[0].elements(d.type);
+  std::vector<double> rhs = memories[1].elements(d.type);
   forEachProduct(d, [&](int64_t i, int64_t k, int64_t o) {
     auto [a, b, r] = d.kind == ConvolutionKind::forward ? std::array{i, k, o}
                      : d.kind == ConvolutionKind::dataGradient
                          ? std::array{o, k, i}
                          : std::array{i, o, k};
-    double product = memories[0].get(a, d.type) * memories[1].get(b, d.type);
+    double product = lhs[size_t(a)] * rhs[size_t(b)];
     sum[size_t(r)] += product;
     size[size_t(r)] += std::fabs(product);
   });

@@ -84,6 +84,8 @@ std::vector<std::byte> compute(const MatmulDescription &d, unsigned threads,
 
   std::vector<bool> written(size_t(result.bytes() / byteWidth(d.resultType)));
   std::vector<int64_t> index(d.batch.size());
+  std::vector<double> lhs = memories[0].elements(d.lhsType);
+  std::vector<double> rhs = memories[1].elements(d.rhsType);
   double worst = 0;
   for (bool more = true; more;) {
     int64_t l = 0, r = 0, o = 0;
@@ -97,10 +99,8 @@ std::vector<std::byte> compute(const MatmulDescription &d, unsigned threads,
         double sum = 0, size = 0;
         for (int64_t k = 0; k < d.k; ++k) {
           double product =
-              memories[0].get(l + i * d.lhsStrideM + k * d.lhsStrideK,
-                              d.lhsType) *
-              memories[1].get(r + k * d.rhsStrideK + j * d.rhsStrideN,
-                              d.rhsType);
+              lhs[size_t(l + i * d.lhsStrideM + k * d.lhsStrideK)] *
+              rhs[size_t(r + k * d.rhsStrideK + j * d.rhsStrideN)];
           sum += product;
           size += std::fabs(product);
         }

@@ -10,6 +10,7 @@
 
 #include "tenon/Libraries/Call.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -42,14 +43,21 @@ public:
   uint16_t *halves() { return reinterpret_cast<uint16_t *>(data()); }
   int64_t bytes() const { return size; }
   bool intact() const {
-    for (size_t i = 0; i < block.size(); ++i)
-      if ((i < start || i >= start + size_t(size)) && block[i] != pattern)
-        return false;
-    return true;
+    auto isPattern = [](std::byte byte) { return byte == pattern; };
+    auto begin = block.begin() + ptrdiff_t(start);
+    return std::all_of(block.begin(), begin, isPattern) &&
+           std::all_of(begin + ptrdiff_t(size), block.end(), isPattern);
   }
   double get(int64_t element, ElementType type) {
     return type == ElementType::f32 ? floats()[element]
                                     : bf16ToFloat(halves()[element]);
+  }
+  /// All elements, for loops that read each of them many times.
+  std::vector<double> elements(ElementType type) {
+    std::vector<double> values(size_t(size / byteWidth(type)));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = get(int64_t(i), type);
+    return values;
   }
   void set(int64_t element, ElementType type, float value) {
     if (type == ElementType::f32)
