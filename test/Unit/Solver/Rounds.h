@@ -1,0 +1,25 @@
+//===- Rounds.h - How many rounds of a random test run -------------------===//
+//
+// Sanitized code takes several times as long, and what a sanitizer finds is in
+// the code rather than in one round's numbers. Sanitized builds therefore run
+// an eighth of the rounds of the longest tests; the plain build runs all of
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TEST_UNIT_SOLVER_ROUNDS_H
+#define TENON_TEST_UNIT_SOLVER_ROUNDS_H
+
+namespace tenon::solver::test {
+
+/// One round in so many runs.
+#if defined(__has_feature) &&                                                  \
+    (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+inline constexpr int roundStride = 8;
+#else
+inline constexpr int roundStride = 1;
+#endif
+
+} // namespace tenon::solver::test
+
+#endif // TENON_TEST_UNIT_SOLVER_ROUNDS_H
