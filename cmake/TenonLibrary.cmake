@@ -1,12 +1,19 @@
 # One way to declare a library, an executable and generated code.
 #
-#   tenon_add_library(Name [MLIR] SOURCES a.cpp ... [LINK TenonX ...])
+#   tenon_add_library(Name [MLIR] [TOGETHER] SOURCES a.cpp ... [LINK TenonX ...])
 #   tenon_add_tool(name [MLIR] SOURCES a.cpp ... [LINK TenonX ...])
 #   tenon_tablegen(TargetIncGen Folder/File.td -gen-op-decls File.h.inc ...)
 #
 # MLIR marks code that includes LLVM or MLIR headers: such code is compiled
 # without exceptions. All code shares precompiled headers, one each for code with
 # MLIR, code without, and tests without; TENON_NO_PCH builds without them.
+#
+# TOGETHER compiles several files at a time: files of such a folder instantiate the
+# same templates of MLIR, and one compilation does so once. Names with internal
+# linkage must then differ in the whole folder. TENON_TOGETHER says how many files;
+# 1 compiles each alone, which is quicker where one file is changed again and again.
+
+set(TENON_TOGETHER 5 CACHE STRING "Files of a folder marked TOGETHER that are compiled at a time")
 
 include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
 
@@ -25,7 +32,7 @@ function(tenon_use_mlir target)
 endfunction()
 
 function(tenon_add_library name)
-  cmake_parse_arguments(ARG "MLIR;SHARED" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SHARED;TOGETHER" "" "SOURCES;LINK" ${ARGN})
   if(ARG_SHARED)
     add_library(${name} SHARED ${ARG_SOURCES})
   else()
@@ -36,6 +43,9 @@ function(tenon_add_library name)
     target_link_libraries(${name} PUBLIC MLIR LLVM)
   else()
     tenon_precompile(${name} TenonStandardHeaders)
+  endif()
+  if(ARG_TOGETHER AND TENON_TOGETHER GREATER 1)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TENON_TOGETHER})
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
