@@ -50,7 +50,7 @@ class ProblemCheck {
 public:
   ProblemCheck(const Index &index, const ProgramOrder &program,
                const RecomputeProblem &problem)
-      : index(index), plan(*index.plan), program(program), loops(problem.loops),
+      : index(index), plan(*index.plan), program(program),
         problem(problem.inAnyWay()), needed(index, program) {}
 
   std::string check() {
@@ -107,7 +107,7 @@ private:
   /// it is no loop.
   std::vector<Row> waysOf(int32_t node) const {
     for (const RecomputeProblem::Loop &loop : problem.loops)
-      if (loop.forward == node)
+      if (loop.node == node)
         return loop.rows;
     return {{}};
   }
@@ -121,7 +121,6 @@ private:
   const Index &index;
   const Plan &plan;
   const ProgramOrder &program;
-  const std::vector<RecomputeProblem::Loop> &loops; // as the file has them
   const RecomputeProblem problem; // of which bounds are proved
   NeededBytes needed;
 
@@ -214,12 +213,6 @@ std::string ProblemCheck::checkChoices() {
   if (!problem.aliases.empty() || !problem.variants.empty())
     return "the recomputation problem has views or variants of values, which "
            "no program has";
-  for (const RecomputeProblem::Loop &loop : problem.loops)
-    for (const Row &row : loop.rows)
-      if (row.residualBytes > 0 || row.backwardPeak > 0 || row.backwardCost > 0)
-        return "the recomputation problem has a row of loop node " +
-               std::to_string(loop.forward) +
-               " that needs something behind the loop";
   return "";
 }
 
@@ -273,9 +266,6 @@ std::string ProblemCheck::checkNodes() {
   for (int32_t value = 0; value < problem.valueCount(); ++value)
     makes[problem.producer(value)] |=
         isRead(value) || problem.bytes(value) != 0;
-  std::vector<char> isSecond(problem.nodes.size(), 0);
-  for (const RecomputeProblem::Loop &loop : loops)
-    isSecond[loop.backward] = 1;
   for (int32_t number = 0; number < nodeCount(); ++number) {
     if (wholes[number] == number)
       continue;
@@ -289,7 +279,7 @@ std::string ProblemCheck::checkNodes() {
     bool isMarker = !makes[number] && entry.cost == 0 && entry.workspace <= 0;
     if (writtenByWhole)
       kinds[number] = NodeKind::part;
-    else if (isMarker && (isSecond[number] || number == nodeCount() - 1))
+    else if (isMarker && number == nodeCount() - 1)
       kinds[number] = NodeKind::marker;
     else
       return node(number) + " is no instruction of the program";
@@ -321,11 +311,7 @@ std::string ProblemCheck::checkEdges() {
           found &= fromSibling || has(runs[run].reads, read) ||
                    computes(runs[run], producer, runs[run].joined.size());
     } else if (kinds[consumer] == NodeKind::marker) {
-      bool isResidual =
-          std::ranges::any_of(loops, [&](const RecomputeProblem::Loop &loop) {
-            return loop.residual == read && loop.backward == consumer;
-          });
-      found = isResidual || (consumer == nodeCount() - 1 && has(leaving, read));
+      found = has(leaving, read);
     }
     if (!found)
       return "node " + std::to_string(consumer) + " reads value " +
@@ -359,9 +345,8 @@ std::string ProblemCheck::checkCosts() {
   // By node that is an instruction, with its parts.
   std::vector<int64_t> together(problem.nodes.size(), 0);
   for (int32_t number = 0; number < nodeCount(); ++number) {
-    int64_t cost =
-        problem.nodes[number].cost +
-        std::ranges::min(waysOf(number), {}, &Row::forwardCost).forwardCost;
+    int64_t cost = problem.nodes[number].cost +
+                   std::ranges::min(waysOf(number), {}, &Row::cost).cost;
     if (kinds[number] != NodeKind::marker)
       together[wholes[number]] += cost;
     for (size_t run : runsOf[number])
@@ -446,9 +431,9 @@ std::string ProblemCheck::checkWorkspaces() {
     // needs no more.
     std::optional<int64_t> inside;
     for (const Row &way : waysOf(number))
-      if (problem.nodes[number].cost + way.forwardCost <= run.nanoseconds ||
+      if (problem.nodes[number].cost + way.cost <= run.nanoseconds ||
           !run.joined.empty())
-        inside = std::min(way.forwardPeak, inside.value_or(way.forwardPeak));
+        inside = std::min(way.bytes, inside.value_or(way.bytes));
     bytes += inside.value_or(0);
     int64_t there = bytesWhile(run, touched[run.node]);
     if (bytes > there)

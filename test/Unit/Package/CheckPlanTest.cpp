@@ -802,9 +802,9 @@ TEST(CheckPlan, RefusesRoundsThatAlwaysNeedMore) {
   };
   using Row = RecomputeProblem::Loop::Row;
   EXPECT_EQ(withRaised([](Row &) {}), "");
-  std::string needs = withRaised([](Row &way) { way.forwardPeak += 1 << 20; });
+  std::string needs = withRaised([](Row &way) { way.bytes += 1 << 20; });
   EXPECT_NE(needs.find("while it runs"), std::string::npos) << needs;
-  std::string takes = withRaised([](Row &way) { way.forwardCost *= 10; });
+  std::string takes = withRaised([](Row &way) { way.cost *= 10; });
   EXPECT_NE(takes.find("predicted to take"), std::string::npos) << takes;
 }
 
