@@ -28,6 +28,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Writer.h"
+#include "tenon/Fusion/LibraryGroup.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/Pipeline.h"
@@ -189,6 +190,14 @@ ExitCode Compilation::verifyForm(Stage stage) {
     module->emitError() << "grouped form holds a function @main with a body";
     return exitUserError;
   }
+  // Groups are as they were after `group`; what a library is asked for is known
+  // there alone.
+  auto isWrong = [](step::GroupOp call) -> WalkResult {
+    return failure(call.getKind() == step::GroupKind::library &&
+                   failed(fusion::verifyLibraryGroup(call)));
+  };
+  if (stage == Stage::plan && module->walk(isWrong).wasInterrupted())
+    return exitUserError;
   return runPasses([&](OpPassManager &passes) {
     switch (stage) {
     case Stage::import:

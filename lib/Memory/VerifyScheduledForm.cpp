@@ -10,9 +10,9 @@
 #include "tenon/Memory/Passes.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Dialect/Step/Succession.h"
-#include "tenon/Fusion/LibraryGroup.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -110,8 +110,9 @@ class VerifyScheduledForm
 
   LogicalResult checkGroup(step::GroupOp group) {
     if (group.getKind() == step::GroupKind::library &&
-        failed(fusion::verifyLibraryGroup(group)))
-      return failure();
+        !group->hasAttr(exec::libraryAttrName))
+      return group.emitOpError("a library group needs the attribute '")
+             << exec::libraryAttrName << "'";
     Attribute attribute = group->getAttr(step::scratchBytesAttrName);
     if (!attribute)
       return success();
