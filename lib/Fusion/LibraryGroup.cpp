@@ -92,7 +92,7 @@ bool takeEpilogue(LibraryCandidate &candidate, Value yielded,
                   std::string &whyNot) {
   Value product = candidate.operations.back()->getResult(0);
   auto add = yielded.getDefiningOp<stablehlo::AddOp>();
-  auto addition = add ? biasAddition(add) : std::nullopt;
+  auto addition = add ? fusion::biasAddition(add) : std::nullopt;
   Value sum = addition ? addition->product : Value();
   if (auto reshape = sum ? sum.getDefiningOp<stablehlo::ReshapeOp>() : nullptr)
     sum = reshape.getOperand();

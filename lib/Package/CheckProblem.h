@@ -10,8 +10,7 @@
 //                                  one after the other; or a part of one, which
 //                                  writes its results; or takes no time and
 //                                  makes nothing: what reads what leaves the
-//                                  step when it ends, and the second node of a
-//                                  loop
+//                                  step when it ends
 //   node.cost          larger      at most the predicted time of its
 //                                  instructions, with the costs of its parts
 //   node.bytes,        larger      where anything reads the value: at most what
@@ -32,8 +31,6 @@
 //                                  have read it before
 //   aliases            more        there are none
 //   variants           fewer       there are none: no program executes them
-//   loops              fewer       the residual of a loop and what its second
-//                                  node adds take nothing
 //   floors, or rows    larger,     one is met by the program, with node.cost
 //   where there are    fewer       and node.workspace; what the others say of
 //   none                           ways that the program does not run its

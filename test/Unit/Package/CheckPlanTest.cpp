@@ -480,8 +480,6 @@ int32_t addNode(RecomputeProblem &problem, RecomputeSolution &solution,
       move(edge.value);
   for (auto &overwrite : problem.overwrites)
     move(overwrite.value);
-  for (auto &loop : problem.loops)
-    move(loop.residual);
   solution.order.push_back(added);
   dropProof(problem, solution);
   return added;
