@@ -144,8 +144,9 @@ void nameNodes(step::GroupOp copy, step::GroupOp reader, step::GroupOp joined) {
   add(reader);
   joined->setAttr(step::nodeAttrName, node);
   // Its results are the reader's.
-  if (Attribute values = reader->getAttr(step::nodeValuesAttrName))
-    joined->setAttr(step::nodeValuesAttrName, values);
+  for (StringRef name : {step::nodeValuesAttrName, step::nodeBytesAttrName})
+    if (Attribute values = reader->getAttr(name))
+      joined->setAttr(name, values);
   joined->setAttr(step::joinedNodesAttrName,
                   DenseI64ArrayAttr::get(copy.getContext(), before));
 }

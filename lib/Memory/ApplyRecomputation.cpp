@@ -204,6 +204,14 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
                                    ? int64_t(-1)
                                    : int64_t(number->second);
                       })));
+      SmallVector<int64_t> bytes =
+          llvm::map_to_vector(results, [&](Value result) -> int64_t {
+            auto number = numbers.find(result);
+            return number == numbers.end() ? 0 : model.bytes(number->second);
+          });
+      if (llvm::any_of(bytes, [](int64_t count) { return count > 0; }))
+        op->setAttr(step::nodeBytesAttrName,
+                    attributes.getDenseI64ArrayAttr(bytes));
     };
     for (Operation *op : entry.operations) {
       if (!again)

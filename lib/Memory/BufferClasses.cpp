@@ -154,6 +154,7 @@ BufferClasses::Id BufferClasses::unite(Id first, Id second) {
               return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
             });
   into.bytes = std::max(into.bytes, from.bytes);
+  into.isCounted |= from.isCounted;
   if (from.segment != step::Segment::temporaries) {
     into.segment = from.segment;
     into.slot = from.slot;
@@ -228,15 +229,24 @@ void BufferClasses::collect() {
   }
   // Everything else; views and carried values join what they share.
   llvm::DenseMap<Attribute, Id> constants;
+  auto createResult = [&](OpResult result) {
+    Id id = create(result);
+    auto bytes = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(
+        step::nodeBytesAttrName);
+    unsigned index = result.getResultNumber();
+    classes[id].isCounted =
+        bytes && index < bytes.size() && bytes[int64_t(index)] > 0;
+    return id;
+  };
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<step::GroupOp>(op)) {
-      for (Value result : op->getResults())
-        create(result);
+      for (OpResult result : op->getResults())
+        createResult(result);
       return WalkResult::skip();
     }
     if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
       for (auto [index, result] : llvm::enumerate(loop->getResults())) {
-        Id id = create(result);
+        Id id = createResult(result);
         add(loop.getCond().getArgument(index), id);
         add(loop.getBody().getArgument(index), id);
       }
@@ -265,8 +275,8 @@ void BufferClasses::collect() {
       classes[id].slot = id;
       return WalkResult::advance();
     }
-    for (Value result : op->getResults())
-      create(result);
+    for (OpResult result : op->getResults())
+      createResult(result);
     return WalkResult::advance();
   });
   for (auto &[value, id] : ids)
@@ -389,7 +399,8 @@ bool BufferClasses::tryMerge(Id first, Id second) {
   if (!isTemporary(a) || !isTemporary(b)) {
     // A bound buffer cannot grow.
     const BufferClass &bound = isTemporary(a) ? b : a;
-    if (a.bytes > bound.bytes || b.bytes > bound.bytes)
+    if (a.bytes > bound.bytes || b.bytes > bound.bytes || a.isCounted ||
+        b.isCounted)
       return false;
   }
   // Reads of operation t end at 2t + 1, exactly where its writes begin, so

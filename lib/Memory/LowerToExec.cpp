@@ -400,7 +400,8 @@ LogicalResult ProgramWriter::run() {
   if (failed(writeSegments()))
     return failure();
   writeTensors();
-  llvm::DenseSet<Attribute> places; // equal constants share one
+  // Equal constants share a place; one without bytes may be where another is.
+  llvm::DenseSet<std::pair<Attribute, Attribute>> written;
   function.getBody().walk([&](Operation *op) {
     if (isa<step::GroupOp>(op->getParentOp()))
       return;
@@ -409,7 +410,7 @@ LogicalResult ProgramWriter::run() {
         !matchPattern(op, m_Constant(&value)))
       return;
     step::PlaceAttr at = place(op->getResult(0));
-    if (!places.insert(at).second)
+    if (!written.insert({at, value}).second)
       return;
     exec::ConstantOp::create(
         builder, op->getLoc(),

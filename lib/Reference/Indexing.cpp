@@ -137,8 +137,11 @@ LogicalResult evaluateScatter(Operation *op, Interpreter &interpreter,
       return failure();
     // The next update to this place reads what lies there, of its own type.
     for (auto [result, element] : llvm::zip_equal(results, *combined))
-      result.at(to) = round(element, result.elementType());
+      result.at(to) = roundUpdate(element, result.elementType());
   } while (next(index, updates[0].shape()));
+  for (Tensor &result : results)
+    for (Element &element : result.elements)
+      element = round(element, result.elementType());
   return success();
 }
 

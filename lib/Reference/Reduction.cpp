@@ -182,9 +182,12 @@ LogicalResult evaluateSelectAndScatter(Operation *op, Interpreter &interpreter,
       if (failed(combined))
         return failure();
       // As in a scatter, what lies there has the type of the result.
-      result.at(*selected) = round(combined->front(), result.elementType());
+      result.at(*selected) =
+          roundUpdate(combined->front(), result.elementType());
     } while (next(index, source.shape()));
   }
+  for (Element &element : result.elements)
+    element = round(element, result.elementType());
   results.push_back(std::move(result));
   return success();
 }

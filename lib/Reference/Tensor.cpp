@@ -119,6 +119,11 @@ Element reference::round(Element value, Type type) {
   return value;
 }
 
+Element reference::roundUpdate(Element value, Type type) {
+  bool isNarrow = isFloat(type) && type.getIntOrFloatBitWidth() < 16;
+  return isNarrow ? value : round(value, type);
+}
+
 Element reference::realElement(double value, Type type) {
   return round({value, 0}, type);
 }

@@ -12,10 +12,10 @@
 
 // CHECK: step.recomputation = {base_nanoseconds = 41 : i64, {{.*}}budget = 3072 : i64, {{.*}}nanoseconds = 42 : i64{{.*}}status = "solved"
 // CHECK-LABEL: func.func @main
-// CHECK: %[[A:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.node = 0 : i64, step.node_values = array<i64: 0>}
+// CHECK: %[[A:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.node = 0 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 0>}
 // CHECK: %[[B:.*]] = step.group row(%[[A]])
 // CHECK: %[[C:.*]]:2 = step.group row(%[[B]])
-// CHECK: %[[AGAIN:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.node = 0 : i64, step.node_values = array<i64: 0>, step.recomputed}
+// CHECK: %[[AGAIN:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.node = 0 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 0>, step.recomputed}
 // CHECK: %[[NAME:.*]] = stablehlo.reshape %[[AGAIN]]
 // CHECK: %[[D:.*]] = step.group row(%[[C]]#0, %[[C]]#1, %[[NAME]])
 // CHECK: return %[[D]]
@@ -134,11 +134,11 @@ module {
 
 // PARTS: base_nanoseconds = 64 : i64, {{.*}}nanoseconds = 66 : i64{{.*}}problem = {{.*}}node 2 -1 0\0A{{.*}}status = "solved"
 // PARTS: func.func @main
-// PARTS: %[[G:.*]]:2 = step.group row({{.*}}) attributes {step.nanoseconds = 4 : i64, step.node = 2 : i64, step.node_values = array<i64: 3, 4>}
+// PARTS: %[[G:.*]]:2 = step.group row({{.*}}) attributes {step.nanoseconds = 4 : i64, step.node = 2 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 3, 4>}
 // PARTS: %[[C:.*]]:2 = step.group row(%[[G]]#1)
 // PARTS: %[[D:.*]] = step.group row(%[[C]]#0, %[[C]]#1, %[[G]]#0)
 // PARTS-NEXT: ^bb0
-// PARTS: %[[AGAIN:.*]] = step.group row(%[[G]]#0) attributes {step.nanoseconds = 2 : i64, step.node = 4 : i64, step.node_values = array<i64: 4>, step.recomputed, step.scratch_bytes = 64 : i64}
+// PARTS: %[[AGAIN:.*]] = step.group row(%[[G]]#0) attributes {step.nanoseconds = 2 : i64, step.node = 4 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 4>, step.recomputed, step.scratch_bytes = 64 : i64}
 // PARTS-NEXT: ^bb0(%[[SUM:.*]]: tensor<16x16xf32>
 // PARTS-NOT: stablehlo.add %
 // PARTS: step.yield
@@ -194,7 +194,7 @@ module {
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<16x16xf32> {{.*}}, %arg1
 // STATE-LABEL: func.func @main(%arg0: tensor<16x16xf32> {{.*}}, %arg1
-// STATE: %[[N:.*]] = step.group elementwise(%arg1, %{{.*}}) attributes {step.nanoseconds = 1 : i64, step.node = 2 : i64, step.node_values = array<i64: 2>}
+// STATE: %[[N:.*]] = step.group elementwise(%arg1, %{{.*}}) attributes {step.nanoseconds = 1 : i64, step.node = 2 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 2>}
 // STATE: %[[AGAIN:.*]] = step.group elementwise(%arg0, %arg1) {{.*}}step.recomputed
 // STATE: %[[COPY:.*]] = step.group elementwise(%[[N]]) : (tensor<16x1xf32>) -> tensor<16x1xf32>
 // STATE: %[[D:.*]] = step.group row({{.*}}, %[[AGAIN]])

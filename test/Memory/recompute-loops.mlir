@@ -8,12 +8,12 @@
 // CHECK: base_nanoseconds = 44 : i64, {{.*}}exclusions = [], nanoseconds = 48 : i64
 // CHECK-LABEL: func.func @main
 // CHECK: %[[W:.*]] = step.group elementwise(%arg1)
-// CHECK: %[[A:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 1 : i64, step.node_values = array<i64: {{[0-9]+, [0-9]+}}>}
+// CHECK: %[[A:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 1 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: {{[0-9]+, [0-9]+}}>}
 // CHECK: step.group elementwise(%{{.*}}, %[[W]])
 // CHECK: %[[B:.*]] = step.group elementwise(%[[A]]#1)
 // CHECK: %[[C:.*]] = step.group generic(%[[B]])
 // CHECK: %[[WAGAIN:.*]] = step.group elementwise(%arg1) {{.*}}step.recomputed
-// CHECK: %[[AGAIN:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 1 : i64, step.node_values = array<i64: {{[0-9]+, [0-9]+}}>, step.recomputed}
+// CHECK: %[[AGAIN:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 1 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: {{[0-9]+, [0-9]+}}>, step.recomputed}
 // CHECK: step.group elementwise(%{{.*}}, %[[WAGAIN]])
 // CHECK: step.group row(%[[C]], %[[AGAIN]]#1)
 module {
@@ -77,11 +77,11 @@ module {
 // %a are of the second kind, of 230 ns instead of 220.
 
 // ROWS: base_nanoseconds = 260 : i64, {{.*}}exclusions = [], nanoseconds = 500 : i64
-// ROWS: %[[A:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 0 : i64, step.node_values = array<i64: {{[0-9]+, [0-9]+}}>}
+// ROWS: %[[A:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 0 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: {{[0-9]+, [0-9]+}}>}
 // ROWS: step.group row({{.*}}) attributes {step.nanoseconds = 2 : i64, step.recomputed}
 // ROWS: %[[B:.*]] = step.group elementwise(%[[A]]#1)
 // ROWS: %[[C:.*]] = step.group generic(%[[B]])
-// ROWS: %[[AGAIN:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 0 : i64, step.node_values = array<i64: {{[0-9]+, [0-9]+}}>, step.recomputed}
+// ROWS: %[[AGAIN:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 0 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: {{[0-9]+, [0-9]+}}>, step.recomputed}
 // ROWS: step.group row({{.*}}) attributes {step.nanoseconds = 2 : i64, step.recomputed}
 // ROWS: step.group row(%[[C]], %[[AGAIN]]#1)
 module {

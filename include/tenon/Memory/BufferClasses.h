@@ -62,6 +62,9 @@ struct BufferClass {
   /// Values of one class in one segment other than temporaries belong to the
   /// same argument, constant or result; its number among them.
   int64_t slot = -1;
+  /// Whether a plan under a budget counts it among the temporaries: then its
+  /// bound on the time is not true of a place elsewhere.
+  bool isCounted = false;
 };
 
 /// Scratch memory of one group, alive while it runs.

@@ -271,7 +271,8 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
     time, with the solver of lib/Solver/RecomputeChoice. Groups that run again
     are copied, marked `step.recomputed`, and stand right before their first
     reader; `step.node` is the node of the problem that an operation belongs to,
-    `step.node_values` the values of the problem that its results are.
+    `step.node_values` the values of the problem that its results are,
+    `step.node_bytes` the temporaries that these take.
     Of a group with `step.parts` only the part that is read again is copied.
     The module attribute `step.recomputation` holds the problem and the solution
     with its certificate as `tenon-solve` reads them, the plan's status,

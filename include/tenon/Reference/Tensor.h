@@ -75,6 +75,10 @@ int64_t widthOf(mlir::Type type);
 /// wrapping for integers. What is too large becomes infinite, else NaN, else
 /// the largest value, whichever the type has first.
 Element round(Element value, mlir::Type type);
+/// What one update of a scatter leaves for the next: rounded, except for floats
+/// below 16 bits, which an operation rounds once, when it is done (docs/Forms.md,
+/// precision of sums).
+Element roundUpdate(Element value, mlir::Type type);
 Element realElement(double value, mlir::Type type);
 Element complexElement(Complex value, mlir::Type type);
 Element integerElement(int64_t value, mlir::Type type);

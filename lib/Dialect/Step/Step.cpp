@@ -162,6 +162,7 @@ constexpr AttributeShape operationShapes[] = {
     {joinedNodesAttrName, areNodes,
      "an array<i64> of numbers from 0 to 2147483647"},
     {nodeValuesAttrName, isNumberList, "an array<i64>"},
+    {nodeBytesAttrName, isNumberList, "an array<i64>"},
     {loopPairAttrName, isCount, "an i64 of at least 0"},
     {loopSavingsAttrName, isNumberList, "an array<i64>"},
     {segmentSavingsAttrName, isNumberList, "an array<i64>"},

@@ -76,6 +76,9 @@ inline constexpr llvm::StringLiteral nodeAttrName = "step.node";
 /// Beside it, i64 array, one per result: its number among the values of the
 /// recomputation problem, -1 for what only the node itself reads.
 inline constexpr llvm::StringLiteral nodeValuesAttrName = "step.node_values";
+/// Beside it, i64 array, one per result: the bytes of the temporaries that the
+/// problem has it take. What takes some lies there, and nowhere else.
+inline constexpr llvm::StringLiteral nodeBytesAttrName = "step.node_bytes";
 /// Beside it, i64 array: nodes that are computed again in the same kernel, in
 /// order, before that one.
 inline constexpr llvm::StringLiteral joinedNodesAttrName = "step.joined_nodes";
