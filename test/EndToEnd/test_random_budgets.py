@@ -162,15 +162,15 @@ def test_the_smallest_budget_is_the_same_whoever_asks(tmp_path: Path) -> None:
 def test_a_loop_with_a_table_runs_again(tmp_path: Path) -> None:
     """A loop whose rounds compute a value again repeats as a whole, in the same way both times."""
     m, random = random_steps.Module(), np.random.default_rng(5)
-    weight = m.argument(random.uniform(-0.5, 0.5, (32, 128)).astype(np.float32))
-    x, larger = (m.argument(random.uniform(-0.05, 0.05, (rows, 32)).astype(np.float32)) for rows in (256, 576))
+    weight = m.argument(random.uniform(-0.5, 0.5, (32, 256)).astype(np.float32))
+    x, larger = (m.argument(random.uniform(-0.05, 0.05, (rows, 32)).astype(np.float32)) for rows in (256, 480))
 
     def wide(y: random_steps.Value, by: random_steps.Value) -> random_steps.Value:
         """There is no room for anything else beside the first product."""
         return m.dot(m.unary("tanh", m.dot(y, by, 1, 1)), by)
 
     def body(_: random_steps.Value, carried: list[random_steps.Value]) -> list[random_steps.Value]:
-        # Four times as large as what it is made of, and wanted before and after the product.
+        # Eight times as large as what it is made of, and wanted before and after the product.
         first = m.unary("tanh", m.dot(carried[0], weight))
         return [m.dot(first, m.dot(first, wide(m.dot(first, weight, 1, 1), x), 0, 0))]
 
