@@ -196,19 +196,15 @@ void RecomputeModel::apply(ArrayRef<int32_t> order, ArrayRef<int32_t> rows) {
       if (!isMain())
         return;
       note(op, step::nodeAttrName, node);
+      SmallVector<int64_t> values, bytes;
+      for (Value result : results) {
+        auto number = numbers.find(result);
+        bool isValue = number != numbers.end();
+        values.push_back(isValue ? number->second : -1);
+        bytes.push_back(isValue ? model.bytes(number->second) : 0);
+      }
       op->setAttr(step::nodeValuesAttrName,
-                  attributes.getDenseI64ArrayAttr(
-                      llvm::map_to_vector(results, [&](Value result) {
-                        auto number = numbers.find(result);
-                        return number == numbers.end()
-                                   ? int64_t(-1)
-                                   : int64_t(number->second);
-                      })));
-      SmallVector<int64_t> bytes =
-          llvm::map_to_vector(results, [&](Value result) -> int64_t {
-            auto number = numbers.find(result);
-            return number == numbers.end() ? 0 : model.bytes(number->second);
-          });
+                  attributes.getDenseI64ArrayAttr(values));
       if (llvm::any_of(bytes, [](int64_t count) { return count > 0; }))
         op->setAttr(step::nodeBytesAttrName,
                     attributes.getDenseI64ArrayAttr(bytes));

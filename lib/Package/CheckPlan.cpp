@@ -48,9 +48,7 @@ static solver::OffsetPackingProblem packingOf(const Index &index,
     std::ranges::sort(list, {}, &Lifetime::begin);
     solver::OffsetPackingProblem::Buffer buffer;
     buffer.alignment = 64;
-    buffer.size =
-        (std::max<int64_t>(1, int64_t(plan.buffers[number].bytes)) + 63) / 64 *
-        64;
+    buffer.size = placedBytes(plan.buffers[number].bytes);
     for (const Lifetime &lifetime : list) {
       int64_t begin = std::max<int64_t>(0, lifetime.begin - 1);
       if (!buffer.windows.empty() && begin <= buffer.windows.back().end)

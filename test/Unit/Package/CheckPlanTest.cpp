@@ -403,6 +403,17 @@ struct Damage {
   const char *expected;
 };
 
+/// It changes the file, and what is false is what was expected.
+void expectRefusal(const Damage &damage) {
+  Index damaged = planned();
+  damage.apply(damaged);
+  ASSERT_NE(damaged, planned()) << damage.name;
+  std::string wrong = judged(damaged);
+  EXPECT_NE(wrong, "") << damage.name;
+  EXPECT_NE(wrong.find(damage.expected), std::string::npos)
+      << damage.name << ": " << wrong;
+}
+
 /// Changes the recomputation plan.
 std::function<void(Index &)>
 inSolution(std::function<void(solver::RecomputeSolution &)> change) {
@@ -594,15 +605,8 @@ TEST(CheckPlan, RefusesFalseClaims) {
        },
        ""},
   };
-  for (const Damage &damage : damages) {
-    Index damaged = planned();
-    damage.apply(damaged);
-    ASSERT_NE(damaged, planned()) << damage.name;
-    std::string wrong = judged(damaged);
-    EXPECT_NE(wrong, "") << damage.name;
-    EXPECT_NE(wrong.find(damage.expected), std::string::npos)
-        << damage.name << ": " << wrong;
-  }
+  for (const Damage &damage : damages)
+    expectRefusal(damage);
 }
 
 /// A problem that is worth what its certificate says, but is not that of the
@@ -687,15 +691,8 @@ TEST(CheckPlan, RefusesProblemsOfOtherPrograms) {
        },
        "but the program makes it"},
   };
-  for (const Damage &damage : damages) {
-    Index damaged = planned();
-    damage.apply(damaged);
-    ASSERT_NE(damaged, planned()) << damage.name;
-    std::string wrong = judged(damaged);
-    EXPECT_NE(wrong, "") << damage.name;
-    EXPECT_NE(wrong.find(damage.expected), std::string::npos)
-        << damage.name << ": " << wrong;
-  }
+  for (const Damage &damage : damages)
+    expectRefusal(damage);
 }
 
 /// One after the other: nodes that must run once, and reads that are not there.
