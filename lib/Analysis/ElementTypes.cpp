@@ -18,7 +18,7 @@ using namespace tenon;
 static std::optional<ElementType> byName(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
-  return elementTypeFromName(text);
+  return fromName<ElementType>(text);
 }
 
 std::optional<ElementType> tenon::elementTypeOf(Type type) {

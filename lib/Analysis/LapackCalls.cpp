@@ -70,7 +70,7 @@ tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
     return std::nullopt;
   }
   auto type = typeOf(name.front());
-  auto routine = lapackRoutineFromName(realName(name.drop_front()));
+  auto routine = fromName<LapackRoutine>(realName(name.drop_front()));
   auto operand = op->getNumOperands()
                      ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
                      : RankedTensorType();

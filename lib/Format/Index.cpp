@@ -1,6 +1,6 @@
 //===- Index.cpp - The index of a .tenon file as plain structs -----------===//
 //
-// Names of enumerators, and what an index must fulfil.
+// What an index must fulfil.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,20 +19,6 @@ using namespace tenon::format;
 
 namespace {
 
-constexpr std::array<std::string_view, 5> segmentKinds{
-    "state", "batch", "results", "temporaries", "constants"};
-constexpr std::array<std::string_view, 10> roles{
-    "state",   "parameter", "optimizer_state", "buffer",          "rng",
-    "counter", "metric",    "batch",           "hyper_parameter", "unknown"};
-constexpr std::array<std::string_view, 2> sectionKinds{"constants",
-                                                       "cpu_kernels"};
-
-template <size_t count>
-std::string_view nameIn(const std::array<std::string_view, count> &names,
-                        size_t index) {
-  return index < count ? names[index] : "invalid";
-}
-
 /// Checks an index from the outside in; the first fault ends the walk.
 class Checker {
 public:
@@ -42,15 +28,17 @@ public:
     if (index.version != formatVersion)
       fail("format version " + std::to_string(index.version) + ", expected " +
            std::to_string(formatVersion));
-    if (index.subnormals > Subnormals::keep)
+    if (!isKnown(index.subnormals))
       fail("subnormal numbers are treated in unknown way " +
            std::to_string(int(index.subnormals)));
     checkSegments();
     checkTensors();
-    checkNamesOfKernels();
-    for (const EntryPoint &entry : index.entryPoints)
+    checkCallees();
+    for (const EntryPoint &entry : index.entryPoints) {
       checkBlock(entry.program, 0);
-    checkPlan();
+      if (entry.plan)
+        checkPlan(*entry.plan);
+    }
     std::set<std::string_view> entryPoints;
     for (const EntryPoint &entry : index.entryPoints)
       if (!entryPoints.insert(entry.name).second)
@@ -69,9 +57,12 @@ private:
     for (size_t i = 0; i < index.segments.size(); ++i) {
       const Segment &segment = index.segments[i];
       std::string which = "segment " + std::to_string(i);
-      if (size_t(segment.kind) >= segmentKinds.size())
+      if (!isKnown(segment.kind))
         fail(which + " is of unknown kind " +
              std::to_string(int(segment.kind)));
+      if (segment.space >= index.memorySpaces.size() ||
+          segment.deviceClass >= index.deviceClasses.size())
+        fail(which + " names a memory space or device class that is not there");
       if (!std::has_single_bit(segment.alignment) || segment.alignment < 64 ||
           segment.alignment > (2u << 20))
         fail(which + " has alignment " + std::to_string(segment.alignment) +
@@ -120,7 +111,7 @@ private:
              std::to_string(int(tensor.type)));
         return;
       }
-      if (size_t(tensor.role) >= roles.size())
+      if (!isKnown(tensor.role))
         fail(which + " has unknown role " + std::to_string(int(tensor.role)));
       if (tensor.shape.size() > maxRank)
         fail(which + " has rank " + std::to_string(tensor.shape.size()) +
@@ -149,11 +140,14 @@ private:
     }
   }
 
-  void checkNamesOfKernels() {
-    for (const Kernel &kernel : index.kernels)
-      if (kernel.symbol.empty() ||
-          kernel.symbol.find('\0') != std::string::npos)
+  void checkCallees() {
+    for (const Callee &callee : index.callees) {
+      if (!isKnown(callee.kind))
+        fail("a callee is of unknown kind " + std::to_string(int(callee.kind)));
+      if (callee.kind == CalleeKind::kernel &&
+          (callee.name.empty() || callee.name.find('\0') != std::string::npos))
         fail("a kernel has no usable symbol");
+    }
   }
 
   void checkBlock(const Block &block, int nesting) {
@@ -165,68 +159,84 @@ private:
     for (const Instruction &instruction : block.instructions) {
       if (!error.empty())
         return;
-      std::visit([&](const auto &operation) { check(operation, nesting); },
-                 instruction.operation);
+      check(instruction, nesting);
     }
   }
 
-  void check(const Launch &launch, int) {
-    if (launch.kernel >= index.kernels.size())
-      fail("a launch names kernel " + std::to_string(launch.kernel) + " of " +
-           std::to_string(index.kernels.size()));
-    if (launch.parts < 1)
-      fail("a launch has no parts");
-    for (const Slice &slice : launch.arguments)
-      checkSlice(slice, "an argument of a launch");
-  }
-
-  void check(const LibraryCall &call, int) {
-    if (call.call >= index.libraryCalls.size())
-      fail("a library call names description " + std::to_string(call.call) +
-           " of " + std::to_string(index.libraryCalls.size()));
-    for (const Slice &slice : call.arguments)
-      checkSlice(slice, "an argument of a library call");
-  }
-
-  void check(const Copy &copy, int) {
-    if (!checkSlice(copy.from, "the source of a copy") ||
-        !checkSlice(copy.to, "the target of a copy"))
+  void check(const Instruction &instruction, int nesting) {
+    const char *what = operandsOf(instruction);
+    for (const Slice &operand : instruction.operands)
+      if (!checkSlice(operand, what))
+        return;
+    switch (instruction.kind) {
+    case InstructionKind::invoke:
+      return checkInvoke(instruction);
+    case InstructionKind::wait:
       return;
-    if (copy.from.bytes != copy.to.bytes)
-      fail("a copy goes from " + std::to_string(copy.from.bytes) +
-           " bytes to " + std::to_string(copy.to.bytes));
-    if (copy.from.segment == copy.to.segment &&
-        copy.from.offset < copy.to.offset + copy.to.bytes &&
-        copy.to.offset < copy.from.offset + copy.from.bytes)
+    case InstructionKind::loop:
+      checkSelector(instruction, what, {1});
+      if (instruction.blocks.size() != 2)
+        fail("a loop has " + std::to_string(instruction.blocks.size()) +
+             " blocks, expected its condition and its body");
+      break;
+    case InstructionKind::branch:
+      checkSelector(instruction, what, {1, 4});
+      if (instruction.blocks.empty())
+        fail("a conditional has no branch");
+      break;
+    default:
+      fail("an instruction is of unknown kind " +
+           std::to_string(int(instruction.kind)));
+    }
+    for (const Block &block : instruction.blocks)
+      checkBlock(block, nesting + 1);
+  }
+
+  static const char *operandsOf(const Instruction &instruction) {
+    switch (instruction.kind) {
+    case InstructionKind::loop:
+      return "the predicate of a loop";
+    case InstructionKind::branch:
+      return "the selector of a conditional";
+    default:
+      return "an argument of an instruction";
+    }
+  }
+
+  void checkInvoke(const Instruction &invoke) {
+    if (invoke.callee >= index.callees.size())
+      return fail("an instruction invokes callee " +
+                  std::to_string(invoke.callee) + " of " +
+                  std::to_string(index.callees.size()));
+    if (invoke.parts < 1)
+      fail("an instruction has no parts");
+    if (index.callees[invoke.callee].kind != CalleeKind::copy)
+      return;
+    if (invoke.operands.size() != 2)
+      return fail("a copy has " + std::to_string(invoke.operands.size()) +
+                  " arguments, expected 2");
+    const Slice &from = invoke.operands[0], &to = invoke.operands[1];
+    if (from.bytes != to.bytes)
+      fail("a copy goes from " + std::to_string(from.bytes) + " bytes to " +
+           std::to_string(to.bytes));
+    if (overlap(from, to))
       fail("the source and the target of a copy overlap");
   }
 
-  void check(const While &loop, int nesting) {
-    if (checkSlice(loop.predicate, "the predicate of a loop") &&
-        loop.predicate.bytes != 1)
-      fail("the predicate of a loop has " +
-           std::to_string(loop.predicate.bytes) + " bytes, expected 1");
-    checkBlock(loop.condition, nesting + 1);
-    checkBlock(loop.body, nesting + 1);
-  }
-
-  void check(const Case &conditional, int nesting) {
-    if (checkSlice(conditional.selector, "the selector of a conditional") &&
-        conditional.selector.bytes != 1 && conditional.selector.bytes != 4)
-      fail("the selector of a conditional has " +
-           std::to_string(conditional.selector.bytes) +
-           " bytes, expected 1 or 4");
-    if (conditional.branches.empty())
-      fail("a conditional has no branch");
-    for (const Block &branch : conditional.branches)
-      checkBlock(branch, nesting + 1);
+  void checkSelector(const Instruction &instruction, const char *what,
+                     std::initializer_list<uint64_t> sizes) {
+    if (instruction.operands.size() != 1)
+      return fail(std::string(what) + " is one of " +
+                  std::to_string(instruction.operands.size()) +
+                  " operands, expected one");
+    uint64_t bytes = instruction.operands[0].bytes;
+    if (std::ranges::find(sizes, bytes) == sizes.end())
+      fail(std::string(what) + " has " + std::to_string(bytes) +
+           " bytes, expected 1" + (sizes.size() > 1 ? " or 4" : ""));
   }
 
   /// Every number in a plan names something; what it says may be false.
-  void checkPlan() {
-    if (!index.plan)
-      return;
-    const Plan &plan = *index.plan;
+  void checkPlan(const Plan &plan) {
     auto inTexts = [&](uint32_t text) { return text < plan.texts.size(); };
     auto areValues = [&](const std::vector<int32_t> &values, int32_t least) {
       return std::ranges::all_of(values, [&](int32_t value) {
@@ -275,23 +285,9 @@ private:
 
 } // namespace
 
-std::string_view tenon::format::name(SegmentKind kind) {
-  return nameIn(segmentKinds, size_t(kind));
-}
-
-std::string_view tenon::format::name(Role role) {
-  return nameIn(roles, size_t(role));
-}
-
-std::string_view tenon::format::name(SectionKind kind) {
-  return nameIn(sectionKinds, size_t(kind));
-}
-
-std::optional<Role> tenon::format::roleFromName(std::string_view spelling) {
-  for (size_t i = 0; i < roles.size(); ++i)
-    if (roles[i] == spelling)
-      return Role(i);
-  return std::nullopt;
+const EntryPoint *Index::findEntryPoint(std::string_view wanted) const {
+  auto found = std::ranges::find(entryPoints, wanted, &EntryPoint::name);
+  return found == entryPoints.end() ? nullptr : &*found;
 }
 
 std::string tenon::format::whyInvalid(const Index &index) {

@@ -26,9 +26,6 @@ using namespace tenon::libraries;
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 7> routineNames{
-    "potrf", "trsm", "getrf", "geqrf", "orgqr", "gesdd", "syevd"};
-
 constexpr int64_t largestExtent = int64_t(1) << 20;
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -366,11 +363,11 @@ public:
     return std::make_unique<BoundLapackCall>(description);
   }
   std::string statusText(int status) const override {
-    return "LAPACK: " + std::string(libraries::name(description.routine)) +
+    return "LAPACK: " + std::string(name(description.routine)) +
            " refuses its argument " + std::to_string(-status);
   }
   std::string implementation() const override {
-    return std::string(libraries::name(description.routine));
+    return std::string(name(description.routine));
   }
 
 private:
@@ -380,19 +377,6 @@ private:
 };
 
 } // namespace
-
-std::string_view tenon::libraries::name(LapackRoutine routine) {
-  auto index = size_t(routine);
-  return index < routineNames.size() ? routineNames[index] : "invalid";
-}
-
-std::optional<LapackRoutine>
-tenon::libraries::lapackRoutineFromName(std::string_view spelling) {
-  const auto *found = std::ranges::find(routineNames, spelling);
-  if (found == routineNames.end())
-    return std::nullopt;
-  return LapackRoutine(found - routineNames.begin());
-}
 
 std::string tenon::libraries::lapackVersion() {
   int major = 0, minor = 0, patch = 0;

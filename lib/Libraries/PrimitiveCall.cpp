@@ -143,8 +143,7 @@ tenon::libraries::createPrimitive(const PrimitiveDescription &description) {
 
 std::unique_ptr<Call> Call::create(const Description &description, Isa isa,
                                    std::string &error) {
-  error = std::visit([](const auto &value) { return whyInvalid(value); },
-                     description);
+  error = whyInvalid(description);
   if (!error.empty())
     return nullptr;
   if (const auto *lapack = std::get_if<LapackDescription>(&description))

@@ -33,6 +33,9 @@ using namespace tenon::memory;
 
 namespace {
 
+/// The one device and the one memory that there are.
+constexpr StringLiteral cpuClassName = "cpu", hostSpaceName = "host";
+
 class ProgramWriter {
 public:
   ProgramWriter(ModuleOp module, func::FuncOp function)
@@ -57,6 +60,9 @@ private:
   Value slice(step::PlaceAttr place, Type type);
   /// Copies `value` to a place, where it is `id` from `time` on, which is when
   /// `origin` begins or ends.
+  exec::InvokeOp invoke(Location loc, StringRef callee, ValueRange arguments,
+                        int64_t parts = 1);
+  StringRef copyCallee();
   void copyTo(Value value, step::PlaceAttr to, PlanRecord::Id id,
               Operation *origin, int64_t time);
   void copyResults(ValueRange values, ArrayRef<Attribute> places,
@@ -79,6 +85,7 @@ private:
   llvm::DenseMap<std::pair<Block *, std::pair<Attribute, Type>>, Value> slices;
   llvm::StringMap<std::string> kernels;   // printed body to symbol
   llvm::StringMap<std::string> libraries; // printed description to symbol
+  bool hasCopy = false;
 };
 
 /// Where a value lies: an argument's or a result's place.
@@ -126,10 +133,28 @@ void ProgramWriter::copyTo(Value value, step::PlaceAttr to, PlanRecord::Id id,
     return;
   }
   Value from = slice(value);
-  auto copy = exec::CopyOp::create(builder, value.getLoc(), from,
-                                   slice(to, value.getType()));
+  exec::InvokeOp copy =
+      invoke(value.getLoc(), copyCallee(), {from, slice(to, value.getType())});
   record.describe(copy, origin, time, time, {fromId, PlanRecord::none},
                   {PlanRecord::none, id});
+}
+
+exec::InvokeOp ProgramWriter::invoke(Location loc, StringRef callee,
+                                     ValueRange arguments, int64_t parts) {
+  return exec::InvokeOp::create(builder, loc, callee, arguments,
+                                uint64_t(parts), /*queue=*/uint64_t(0));
+}
+
+/// The callee that copies; there is none until something is copied.
+StringRef ProgramWriter::copyCallee() {
+  constexpr StringLiteral name = "copy";
+  if (!hasCopy) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(program);
+    exec::CopyOp::create(builder, module.getLoc(), name);
+    hasCopy = true;
+  }
+  return name;
 }
 
 LogicalResult ProgramWriter::writeSegments() {
@@ -139,14 +164,17 @@ LogicalResult ProgramWriter::writeSegments() {
     return module.emitError()
            << "a scheduled module needs the attribute '"
            << step::segmentBytesAttrName << "'; run the stage plan first";
+  exec::DeviceClassOp::create(builder, module.getLoc(), cpuClassName);
+  exec::MemorySpaceOp::create(builder, module.getLoc(), hostSpaceName);
   for (NamedAttribute entry : bytes) {
     auto kind = exec::symbolizeSegmentKind(entry.getName());
     if (!kind)
       return module.emitError()
              << "unknown segment '" << entry.getName() << "'";
     exec::SegmentOp::create(
-        builder, module.getLoc(), entry.getName(), *kind,
-        uint64_t(cast<IntegerAttr>(entry.getValue()).getInt()), uint64_t(64));
+        builder, module.getLoc(), entry.getName(), *kind, hostSpaceName,
+        cpuClassName, uint64_t(cast<IntegerAttr>(entry.getValue()).getInt()),
+        uint64_t(64));
   }
   return success();
 }
@@ -269,12 +297,9 @@ LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
         slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
               RankedTensorType::get({bytes.getInt()}, builder.getI8Type())),
         PlanRecord::none, record.scratchOf(group));
-  auto call = exec::LibraryCallOp::create(
-      builder, group.getLoc(),
-      FlatSymbolRefAttr::get(builder.getContext(), libraryFor(group)),
-      arguments);
   int64_t time = record.timeOf(group);
-  record.describe(call, group, time, time, reads, writes);
+  record.describe(invoke(group.getLoc(), libraryFor(group), arguments), group,
+                  time, time, reads, writes);
   return success();
 }
 
@@ -321,12 +346,10 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
     reads.push_back(PlanRecord::none);
     writes.push_back(record.scratchOf(group));
   }
-  auto launch = exec::LaunchOp::create(
-      builder, group.getLoc(),
-      FlatSymbolRefAttr::get(builder.getContext(), kernelFor(group, inPlace)),
-      arguments, builder.getI64IntegerAttr(launchParts(group, inPlace)));
   int64_t time = record.timeOf(group);
-  record.describe(launch, group, time, time, reads, writes);
+  record.describe(invoke(group.getLoc(), kernelFor(group, inPlace), arguments,
+                         launchParts(group, inPlace)),
+                  group, time, time, reads, writes);
   return success();
 }
 

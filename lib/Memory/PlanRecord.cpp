@@ -235,7 +235,7 @@ void PlanRecord::describe(Operation *instruction, Operation *origin,
   numbers("handovers", handovers);
   // The figures of a plan under a budget. What copies a loop's values is part
   // of the loop's time.
-  bool ofLoop = isa<exec::CopyOp>(instruction) && !isa<step::GroupOp>(origin);
+  bool ofLoop = isa<exec::InvokeOp>(instruction) && !isa<step::GroupOp>(origin);
   if (origin->hasAttr(step::nodeAttrName))
     numbers("node", {integer(step::nodeAttrName, -1),
                      ofLoop ? 0 : integer(step::nanosecondsAttrName, 0),

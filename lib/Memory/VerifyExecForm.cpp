@@ -1,7 +1,7 @@
 //===- VerifyExecForm.cpp - The contract of the device program ------------===//
 //
 // Checks that a module is in exec form (docs/Forms.md): whatever has a place
-// lies inside its segment, launches match their kernels. Codegen and Package
+// lies inside its segment, arguments match their kernels. Codegen and Package
 // rely on it, and the text may have been edited.
 //
 //===----------------------------------------------------------------------===//
@@ -56,7 +56,13 @@ LogicalResult verifyPlace(Operation *op, ModuleOp module, StringRef name,
   return success();
 }
 
-LogicalResult verifySegment(exec::SegmentOp segment) {
+LogicalResult verifySegment(exec::SegmentOp segment, ModuleOp module) {
+  if (!module.lookupSymbol<exec::MemorySpaceOp>(segment.getSpace()))
+    return segment.emitOpError("lies in the unknown memory space '")
+           << segment.getSpace() << "'";
+  if (!module.lookupSymbol<exec::DeviceClassOp>(segment.getDeviceClass()))
+    return segment.emitOpError("is for the unknown device class '")
+           << segment.getDeviceClass() << "'";
   // 2^47 bytes are all a process can address.
   int64_t bytes = int64_t(segment.getBytes());
   if (bytes < 0 || bytes > int64_t(1) << 47)
@@ -86,11 +92,8 @@ LogicalResult verifyOperands(Operation *op) {
   return success();
 }
 
-LogicalResult verifyLaunch(exec::LaunchOp launch, ModuleOp module) {
-  auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());
-  if (!kernel)
-    return launch.emitOpError("launches the unknown kernel '")
-           << launch.getKernel() << "'";
+LogicalResult verifyKernelArguments(exec::InvokeOp invoke,
+                                    func::FuncOp kernel) {
   auto inPlace =
       kernel->getAttrOfType<DenseI64ArrayAttr>(exec::inPlaceAttrName);
   SmallVector<Type> expected(kernel.getArgumentTypes());
@@ -98,51 +101,64 @@ LogicalResult verifyLaunch(exec::LaunchOp launch, ModuleOp module) {
     if (!inPlace || inPlace[index] < 0)
       expected.push_back(type);
     else if (bytesOf(type) != bytesOf(expected[inPlace[index]]))
-      return launch.emitOpError("launches kernel '")
-             << launch.getKernel() << "', whose result #" << index
+      return invoke.emitOpError("runs kernel '")
+             << invoke.getCallee() << "', whose result #" << index
              << " of type " << type << " overwrites an operand of type "
              << expected[inPlace[index]];
-  if (int64_t(launch.getParts()) < 1 ||
-      int64_t(launch.getParts()) > std::numeric_limits<int32_t>::max())
-    return launch.emitOpError("has ")
-           << int64_t(launch.getParts()) << " parts, expected at least 1";
   auto scratchBytes =
       kernel->getAttrOfType<IntegerAttr>(exec::scratchBytesAttrName);
   size_t scratch = scratchBytes ? 1 : 0;
-  if (launch.getSlices().size() != expected.size() + scratch)
-    return launch.emitOpError("passes ")
-           << launch.getSlices().size() << " slices, kernel '"
-           << launch.getKernel() << "' takes " << expected.size() + scratch;
+  if (invoke.getSlices().size() != expected.size() + scratch)
+    return invoke.emitOpError("passes ")
+           << invoke.getSlices().size() << " slices, kernel '"
+           << invoke.getCallee() << "' takes " << expected.size() + scratch;
   for (auto [index, type] : llvm::enumerate(expected)) {
-    auto given = cast<MemRefType>(launch.getSlices()[index].getType());
+    auto given = cast<MemRefType>(invoke.getSlices()[index].getType());
     auto wanted = dyn_cast<RankedTensorType>(type);
     if (!wanted || given.getShape() != wanted.getShape() ||
         given.getElementType() != wanted.getElementType())
-      return launch.emitOpError("passes ")
+      return invoke.emitOpError("passes ")
              << given << " as argument #" << index << " of kernel '"
-             << launch.getKernel() << "', which takes " << type;
+             << invoke.getCallee() << "', which takes " << type;
   }
   if (!scratchBytes)
     return success();
-  std::optional<int64_t> given = bytesOf(launch.getSlices().back().getType());
+  std::optional<int64_t> given = bytesOf(invoke.getSlices().back().getType());
   if (given != scratchBytes.getInt())
-    return launch.emitOpError("passes ")
-           << launch.getSlices().back().getType()
-           << " as scratch memory of kernel '" << launch.getKernel()
+    return invoke.emitOpError("passes ")
+           << invoke.getSlices().back().getType()
+           << " as scratch memory of kernel '" << invoke.getCallee()
            << "', which takes " << scratchBytes.getInt() << " bytes";
+  return success();
+}
+
+LogicalResult verifyInvoke(exec::InvokeOp invoke, ModuleOp module) {
+  Operation *callee = module.lookupSymbol(invoke.getCallee());
+  if (!isa_and_present<func::FuncOp, exec::LibraryOp, exec::CopyOp>(callee))
+    return invoke.emitOpError("invokes '")
+           << invoke.getCallee()
+           << "', which is no kernel, library call or copy of the module";
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (int64_t(invoke.getParts()) < 1 || int64_t(invoke.getParts()) > most)
+    return invoke.emitOpError("has ")
+           << int64_t(invoke.getParts()) << " parts, expected at least 1";
+  if (int64_t(invoke.getQueue()) < 0 || int64_t(invoke.getQueue()) > most)
+    return invoke.emitOpError("is in queue ")
+           << int64_t(invoke.getQueue()) << ", expected 0 or more";
+  if (auto kernel = dyn_cast<func::FuncOp>(callee))
+    return verifyKernelArguments(invoke, kernel);
+  if (isa<exec::CopyOp>(callee) && invoke.getSlices().size() != 2)
+    return invoke.emitOpError("passes ")
+           << invoke.getSlices().size()
+           << " slices, a copy takes where it reads and where it writes";
   return success();
 }
 
 LogicalResult verifyInstruction(Operation *op, ModuleOp module) {
   if (failed(verifyOperands(op)))
     return failure();
-  if (auto launch = dyn_cast<exec::LaunchOp>(op))
-    return verifyLaunch(launch, module);
-  if (auto call = dyn_cast<exec::LibraryCallOp>(op))
-    if (!module.lookupSymbol<exec::LibraryOp>(call.getCallee()))
-      return call.emitOpError("calls the unknown library description '")
-             << call.getCallee() << "'";
-  return success();
+  auto invoke = dyn_cast<exec::InvokeOp>(op);
+  return invoke ? verifyInvoke(invoke, module) : success();
 }
 
 struct VerifyExecForm
@@ -156,7 +172,7 @@ struct VerifyExecForm
     }
     WalkResult result = module.walk([&](Operation *op) -> WalkResult {
       if (auto segment = dyn_cast<exec::SegmentOp>(op))
-        return verifySegment(segment);
+        return verifySegment(segment, module);
       if (auto tensor = dyn_cast<exec::TensorOp>(op))
         return verifyPlace(tensor, module, tensor.getSegment(),
                            tensor.getOffset(), tensor.getType());
@@ -165,8 +181,7 @@ struct VerifyExecForm
       if (auto slice = dyn_cast<exec::SliceOp>(op))
         return verifyPlace(slice, module, slice.getSegment(), slice.getOffset(),
                            slice.getType());
-      if (isa<exec::LaunchOp, exec::LibraryCallOp, exec::CopyOp, exec::WhileOp,
-              exec::CaseOp>(op))
+      if (isa<exec::InvokeOp, exec::WaitOp, exec::WhileOp, exec::CaseOp>(op))
         return verifyInstruction(op, module);
       if (isa<step::GroupOp>(op)) {
         op->emitOpError("remains in exec form");

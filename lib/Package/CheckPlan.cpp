@@ -33,10 +33,9 @@ static std::string percent(double part, double whole) {
 
 /// Buffers of the temporaries with the windows their values live in: a value
 /// takes its place while the operation that writes it still reads.
-static solver::OffsetPackingProblem packingOf(const Index &index,
+static solver::OffsetPackingProblem packingOf(const Plan &plan,
                                               uint32_t temporaries,
                                               std::vector<int64_t> &offsets) {
-  const Plan &plan = *index.plan;
   std::map<uint32_t, std::vector<Lifetime>> lifetimes;
   for (const PlannedValue &value : plan.values)
     if (plan.buffers[value.buffer].segment == temporaries)
@@ -64,9 +63,10 @@ static solver::OffsetPackingProblem packingOf(const Index &index,
 }
 
 /// Whether the summaries that `tenon inspect` prints, of this kind, say this.
-static std::string checkSummary(const Index &index, const std::string &kind,
+static std::string checkSummary(const EntryPoint &entry,
+                                const std::string &kind,
                                 const std::string &text) {
-  for (const Certificate &certificate : index.certificates)
+  for (const Certificate &certificate : entry.certificates)
     if (certificate.kind == kind && certificate.text != text)
       return "the summary of " + kind + " says '" + certificate.text +
              "', the plan says '" + text + "'";
@@ -81,19 +81,20 @@ static std::string checkPacking(const Index &index, const ProgramOrder &program,
   if (segment == index.segments.end())
     return "";
   solver::OffsetPackingSolution solution;
-  solver::OffsetPackingProblem problem = packingOf(
-      index, uint32_t(segment - index.segments.begin()), solution.offsets);
+  solver::OffsetPackingProblem problem =
+      packingOf(program.plan, uint32_t(segment - index.segments.begin()),
+                solution.offsets);
   solution.status = solver::OffsetPackingStatus::Solved;
   solution.arena = int64_t(segment->bytes);
-  solution.certificate.bound = int64_t(index.plan->temporariesBound);
+  solution.certificate.bound = int64_t(program.plan.temporariesBound);
   // What is live by the plan proves nothing: the program says what it needs.
   solution.certificate.proof = solver::OffsetPackingCertificate::Proof::Search;
   if (auto wrong = solver::checkOffsetPacking(problem, solution))
     return "placing the temporaries: " + *wrong;
   if (std::string wrong = checkSummary(
-          index, "offset-packing",
+          program.entry, "offset-packing",
           "arena " + std::to_string(segment->bytes) + " bytes, bound " +
-              std::to_string(index.plan->temporariesBound) + " bytes");
+              std::to_string(program.plan.temporariesBound) + " bytes");
       !wrong.empty())
     return wrong;
   int64_t needed = NeededBytes(index, program).most(program.top, {});
@@ -115,8 +116,7 @@ static std::string checkPacking(const Index &index, const ProgramOrder &program,
 
 /// Segments end with the last of what users and the program find in them: what
 /// is larger leaves less for the temporaries, so that bounds are higher.
-static std::string checkSegments(const Index &index) {
-  const Plan &plan = *index.plan;
+static std::string checkSegments(const Index &index, const Plan &plan) {
   std::vector<uint64_t> ends(index.segments.size(), 0);
   auto reach = [&](const Slice &slice) {
     ends[slice.segment] = std::max(ends[slice.segment],
@@ -138,14 +138,14 @@ static std::string checkSegments(const Index &index) {
   return "";
 }
 
-static std::string checkBudget(const Index &index, const ProgramOrder &,
+static std::string checkBudget(const Index &index, const ProgramOrder &program,
                                ProvedClaims &proved) {
-  if (std::string wrong = checkSegments(index); !wrong.empty())
+  if (std::string wrong = checkSegments(index, program.plan); !wrong.empty())
     return wrong;
   uint64_t bytes = 0;
   for (const Segment &segment : index.segments)
     bytes += segment.bytes;
-  uint64_t budget = index.plan->memoryBudget;
+  uint64_t budget = program.plan.memoryBudget;
   if (budget && bytes > budget)
     return "the segments take " + std::to_string(bytes) +
            " bytes, the budget is " + std::to_string(budget);
@@ -158,8 +158,8 @@ static std::string checkBudget(const Index &index, const ProgramOrder &,
 
 /// What the budget leaves for the temporaries: all other segments are there
 /// whatever is computed again.
-static int64_t liveLimit(const Index &index) {
-  int64_t bytes = int64_t(index.plan->memoryBudget);
+static int64_t liveLimit(const Index &index, uint64_t budget) {
+  auto bytes = int64_t(budget);
   for (const Segment &segment : index.segments)
     if (segment.kind != SegmentKind::temporaries)
       bytes -= int64_t(segment.bytes);
@@ -232,7 +232,7 @@ static std::string checkOrder(const Plan &plan,
 static std::string checkRecomputation(const Index &index,
                                       const ProgramOrder &program,
                                       ProvedClaims &proved) {
-  const Plan &plan = *index.plan;
+  const Plan &plan = program.plan;
   if (plan.memoryBudget == 0)
     return plan.recomputationProblem.empty()
                ? ""
@@ -251,7 +251,8 @@ static std::string checkRecomputation(const Index &index,
     return "recomputation: " + *wrong;
   // The fewer live bytes a bound allows for, the higher it is. The problem may
   // count more bytes than the temporaries take where the plan fits the budget.
-  if (int64_t limit = std::max(liveLimit(index), solution.peak);
+  if (int64_t limit =
+          std::max(liveLimit(index, plan.memoryBudget), solution.peak);
       solution.budget != limit)
     return "the bound on the time is for " + std::to_string(solution.budget) +
            " live bytes, but the budget leaves " + std::to_string(limit);
@@ -262,7 +263,7 @@ static std::string checkRecomputation(const Index &index,
     return wrong;
   int64_t base = problem.baseCost();
   if (std::string wrong = checkSummary(
-          index, "recomputation",
+          program.entry, "recomputation",
           "predicted " + std::to_string(solution.cost) + " ns, bound " +
               std::to_string(solution.bound) + " ns, recomputing nothing " +
               std::to_string(base) + " ns");
@@ -284,19 +285,22 @@ static std::string checkRecomputation(const Index &index,
 }
 
 std::variant<ProvedClaims, FalseClaim>
-package::checkPlan(const format::Index &index) {
+package::checkPlans(const format::Index &index) {
   ProvedClaims proved;
-  SymbolicRun run(index);
-  if (std::string wrong = run.run(); !wrong.empty())
-    return FalseClaim{wrong};
-  proved.push_back("program        " + std::to_string(run.instructions()) +
-                   " instructions read what the plan says; " +
-                   std::to_string(run.tensors()) +
-                   " tensors end where users find them");
-  ProgramOrder program(
-      std::ranges::find(index.entryPoints, "step", &EntryPoint::name)->program);
-  for (auto check : {checkPacking, checkBudget, checkRecomputation})
-    if (std::string wrong = check(index, program, proved); !wrong.empty())
+  for (const EntryPoint &entry : index.entryPoints) {
+    if (!entry.plan)
+      return FalseClaim{"the program '" + entry.name + "' has no plan"};
+    SymbolicRun run(index, entry);
+    if (std::string wrong = run.run(); !wrong.empty())
       return FalseClaim{wrong};
+    proved.push_back("program        " + std::to_string(run.instructions()) +
+                     " instructions read what the plan says; " +
+                     std::to_string(run.tensors()) +
+                     " tensors end where users find them");
+    ProgramOrder program(entry);
+    for (auto check : {checkPacking, checkBudget, checkRecomputation})
+      if (std::string wrong = check(index, program, proved); !wrong.empty())
+        return FalseClaim{wrong};
+  }
   return proved;
 }

@@ -50,7 +50,7 @@ class ProblemCheck {
 public:
   ProblemCheck(const Index &index, const ProgramOrder &program,
                const RecomputeProblem &problem)
-      : index(index), plan(*index.plan), program(program),
+      : index(index), plan(program.plan), program(program),
         problem(problem.inAnyWay()), needed(index, program) {}
 
   std::string check() {
@@ -376,9 +376,7 @@ std::string ProblemCheck::checkPinned() {
     bool mayNot = false;
     for (size_t run : runsOf[number]) {
       bool isFlow = std::ranges::any_of(runs[run].instructions, [&](size_t i) {
-        const auto &operation = program.entries[i].instruction->operation;
-        return std::holds_alternative<While>(operation) ||
-               std::holds_alternative<Case>(operation);
+        return !program.entries[i].blocks.empty();
       });
       mayNot |=
           isFlow && std::ranges::any_of(runs[run].writes, [&](int32_t written) {

@@ -13,7 +13,8 @@ using namespace tenon::format;
 using namespace tenon::package;
 
 NeededBytes::NeededBytes(const Index &index, const ProgramOrder &program)
-    : plan(*index.plan), program(program), bufferBytes(plan.buffers.size(), 0) {
+    : plan(program.plan), program(program),
+      bufferBytes(plan.buffers.size(), 0) {
   // A buffer is as large as what the program puts there, whatever the plan says
   // of values that it never touches.
   auto touch = [&](int32_t value) {
@@ -130,10 +131,10 @@ void NeededBytes::walkBranches(size_t number, Needed &needed) {
 void NeededBytes::walk(const ProgramOrder::Numbers &numbers, Needed &needed) {
   for (size_t number : std::views::reverse(numbers)) {
     const PlannedOperation &operation = plan.operations[number];
-    const Instruction &instruction = *program.entries[number].instruction;
-    if (std::holds_alternative<While>(instruction.operation)) {
+    InstructionKind kind = program.entries[number].instruction->kind;
+    if (kind == InstructionKind::loop) {
       walkLoop(number, needed);
-    } else if (std::holds_alternative<Case>(instruction.operation)) {
+    } else if (kind == InstructionKind::branch) {
       walkBranches(number, needed);
     } else {
       goTo(needed, operation.begin);

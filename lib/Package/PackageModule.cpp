@@ -13,6 +13,7 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Call.h"
+#include "tenon/Libraries/Stored.h"
 #include "tenon/Package/ObjectForm.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,8 +51,13 @@ private:
   LogicalResult addConstant(exec::ConstantOp op);
   LogicalResult addKernel(func::FuncOp op);
   LogicalResult addLibrary(exec::LibraryOp op);
-  LogicalResult checkArguments(exec::LibraryCallOp op, uint32_t callee,
+  LogicalResult checkArguments(exec::InvokeOp op, uint32_t callee,
                                ArrayRef<format::Slice> slices);
+  void addCopy(exec::CopyOp op);
+  void addCallee(StringRef name, format::Callee callee,
+                 std::unique_ptr<libraries::Call> call = nullptr);
+  LogicalResult addMemory();
+  LogicalResult addPlan(format::EntryPoint &entry);
   FailureOr<format::Block> blockOf(Region &region);
   FailureOr<format::Instruction> instructionOf(Operation &op);
   format::Slice sliceOf(Value value);
@@ -65,8 +71,8 @@ private:
   ModuleOp module;
   const PackageOptions &options;
   Package package;
-  llvm::StringMap<uint32_t> segmentIndex, kernelIndex, libraryIndex;
-  std::vector<std::unique_ptr<libraries::Call>> libraryCalls;
+  llvm::StringMap<uint32_t> segmentIndex, calleeIndex;
+  std::vector<std::unique_ptr<libraries::Call>> calls; // per callee, or null
 };
 
 format::Slice Packager::sliceOf(Value value) {
@@ -135,12 +141,20 @@ LogicalResult Packager::addConstant(exec::ConstantOp op) {
   return success();
 }
 
+void Packager::addCallee(StringRef name, format::Callee callee,
+                         std::unique_ptr<libraries::Call> call) {
+  calleeIndex[name] = package.index.callees.size();
+  package.index.callees.push_back(std::move(callee));
+  calls.push_back(std::move(call));
+}
+
 LogicalResult Packager::addKernel(func::FuncOp op) {
   auto symbol = op->getAttrOfType<StringAttr>(exec::symbolAttrName);
   if (!symbol)
     return op.emitOpError("has no compiled code; run the stage codegen first");
-  format::Kernel kernel;
-  kernel.symbol = symbol.str();
+  format::Callee kernel;
+  kernel.kind = format::CalleeKind::kernel;
+  kernel.name = symbol.str();
   kernel.fallback = op->hasAttr(exec::fallbackAttrName);
   auto inPlace = op->getAttrOfType<DenseI64ArrayAttr>(exec::inPlaceAttrName);
   for (int64_t operand = 0; operand < int64_t(op.getNumArguments()); ++operand)
@@ -149,8 +163,7 @@ LogicalResult Packager::addKernel(func::FuncOp op) {
   if (auto description =
           op->getAttrOfType<StringAttr>(exec::descriptionAttrName))
     kernel.description = description.str();
-  kernelIndex[op.getSymName()] = package.index.kernels.size();
-  package.index.kernels.push_back(std::move(kernel));
+  addCallee(op.getSymName(), std::move(kernel));
   return success();
 }
 
@@ -168,19 +181,99 @@ LogicalResult Packager::addLibrary(exec::LibraryOp op) {
            << op.getWorkspaceBytes()
            << " bytes of workspace, the library needs "
            << call->workspaceBytes();
-  libraryIndex[op.getSymName()] = package.index.libraryCalls.size();
-  libraryCalls.push_back(std::move(call));
-  package.index.libraryCalls.push_back(libraries::store(
-      *description, options.libraryIsa, op.getWorkspaceBytes()));
+  addCallee(op.getSymName(),
+            libraries::store(*description, options.libraryIsa,
+                             op.getWorkspaceBytes()),
+            std::move(call));
+  return success();
+}
+
+void Packager::addCopy(exec::CopyOp op) {
+  format::Callee copy;
+  copy.kind = format::CalleeKind::copy;
+  copy.name = "copy";
+  copy.reads = {0};
+  addCallee(op.getSymName(), std::move(copy));
+}
+
+/// The device classes, memory spaces and segments.
+LogicalResult Packager::addMemory() {
+  format::Index &index = package.index;
+  llvm::StringMap<uint32_t> classIndex, spaceIndex;
+  for (auto device : module.getOps<exec::DeviceClassOp>()) {
+    classIndex[device.getSymName()] = index.deviceClasses.size();
+    index.deviceClasses.push_back({device.getSymName().str(), options.cpu,
+                                   cpuFeaturesOf(options.libraryIsa)});
+  }
+  for (auto space : module.getOps<exec::MemorySpaceOp>()) {
+    spaceIndex[space.getSymName()] = index.memorySpaces.size();
+    index.memorySpaces.push_back({space.getSymName().str()});
+  }
+  for (auto segment : module.getOps<exec::SegmentOp>()) {
+    if (!spaceIndex.contains(segment.getSpace()) ||
+        !classIndex.contains(segment.getDeviceClass()))
+      return segment.emitOpError("names the memory space '")
+             << segment.getSpace() << "' and the device class '"
+             << segment.getDeviceClass() << "', expected those of the module";
+    if (segment.getKind() == exec::SegmentKind::constants &&
+        segment.getBytes() > mostConstantBytes)
+      return segment.emitOpError("has ")
+             << segment.getBytes() << " bytes of constants, at most "
+             << mostConstantBytes << " are written";
+    segmentIndex[segment.getSymName()] = index.segments.size();
+    index.segments.push_back({segment.getSymName().str(),
+                              format::SegmentKind(uint8_t(segment.getKind())),
+                              spaceIndex.lookup(segment.getSpace()),
+                              classIndex.lookup(segment.getDeviceClass()),
+                              segment.getBytes(),
+                              uint32_t(segment.getAlignment())});
+  }
+  return success();
+}
+
+/// What was proved of the one program that is planned.
+LogicalResult Packager::addPlan(format::EntryPoint &entry) {
+  if (auto bound =
+          module->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
+    for (const format::Segment &segment : package.index.segments)
+      if (segment.kind == format::SegmentKind::temporaries)
+        entry.certificates.push_back(
+            {"offset-packing", "arena " + std::to_string(segment.bytes) +
+                                   " bytes, bound " +
+                                   std::to_string(bound.getInt()) + " bytes"});
+  if (auto plan =
+          module->getAttrOfType<DictionaryAttr>(step::recomputationAttrName)) {
+    auto nanoseconds = [&](llvm::StringRef name) {
+      auto value = plan.getAs<IntegerAttr>(name);
+      return std::to_string(value ? value.getInt() : 0);
+    };
+    entry.certificates.push_back(
+        {"recomputation", "predicted " + nanoseconds("nanoseconds") +
+                              " ns, bound " + nanoseconds("bound_nanoseconds") +
+                              " ns, recomputing nothing " +
+                              nanoseconds("base_nanoseconds") + " ns"});
+  }
+  if (auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName))
+    entry.flops = flops.getValueAsDouble();
+  if (auto plan = module->getAttrOfType<DictionaryAttr>(exec::planAttrName)) {
+    auto packaged = packagePlan(module, plan, segmentIndex);
+    if (failed(packaged))
+      return failure();
+    entry.plan = std::move(*packaged);
+    if (entry.plan)
+      entry.plan->memoryBudget = options.memoryBudget;
+  }
   return success();
 }
 
 /// Whether the slices hold what the library reads and writes, as the runtime
 /// will ask when it loads the file.
-LogicalResult Packager::checkArguments(exec::LibraryCallOp op, uint32_t callee,
+LogicalResult Packager::checkArguments(exec::InvokeOp op, uint32_t callee,
                                        ArrayRef<format::Slice> slices) {
-  const libraries::Call &call = *libraryCalls[callee];
-  bool hasWorkspace = package.index.libraryCalls[callee].workspaceBytes > 0;
+  if (!calls[callee])
+    return success();
+  const libraries::Call &call = *calls[callee];
+  bool hasWorkspace = package.index.callees[callee].workspaceBytes > 0;
   int64_t expected =
       call.argumentCount() - (call.workspaceBytes() > 0) + hasWorkspace;
   if (int64_t(slices.size()) != expected)
@@ -199,54 +292,35 @@ LogicalResult Packager::checkArguments(exec::LibraryCallOp op, uint32_t callee,
 
 FailureOr<format::Instruction> Packager::instructionOf(Operation &op) {
   format::Instruction instruction;
-  if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
-    auto kernel = kernelIndex.find(launch.getKernel());
-    if (kernel == kernelIndex.end())
-      return launch.emitOpError("launches the unknown kernel '")
-             << launch.getKernel() << "'";
-    instruction.operation =
-        format::Launch{kernel->second, slicesOf(launch.getSlices()),
-                       uint32_t(launch.getParts())};
-    return instruction;
-  }
-  if (auto call = dyn_cast<exec::LibraryCallOp>(op)) {
-    auto library = libraryIndex.find(call.getCallee());
-    if (library == libraryIndex.end())
-      return call.emitOpError("calls the unknown library description '")
-             << call.getCallee() << "'";
-    std::vector<format::Slice> slices = slicesOf(call.getSlices());
-    if (failed(checkArguments(call, library->second, slices)))
+  instruction.operands = slicesOf(op.getOperands());
+  if (auto invoke = dyn_cast<exec::InvokeOp>(op)) {
+    auto callee = calleeIndex.find(invoke.getCallee());
+    if (callee == calleeIndex.end())
+      return invoke.emitOpError("invokes the unknown callee '")
+             << invoke.getCallee() << "'";
+    instruction.kind = format::InstructionKind::invoke;
+    instruction.callee = callee->second;
+    instruction.parts = uint32_t(invoke.getParts());
+    instruction.queue = uint32_t(invoke.getQueue());
+    if (failed(checkArguments(invoke, callee->second, instruction.operands)))
       return failure();
-    instruction.operation =
-        format::LibraryCall{library->second, std::move(slices)};
-    return instruction;
+  } else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
+    instruction.kind = format::InstructionKind::wait;
+    instruction.queue = uint32_t(wait.getQueue());
+  } else if (isa<exec::WhileOp>(op)) {
+    instruction.kind = format::InstructionKind::loop;
+  } else if (isa<exec::CaseOp>(op)) {
+    instruction.kind = format::InstructionKind::branch;
+  } else {
+    return op.emitOpError("is no instruction of the exec program");
   }
-  if (auto copy = dyn_cast<exec::CopyOp>(op)) {
-    instruction.operation =
-        format::Copy{sliceOf(copy.getFrom()), sliceOf(copy.getTo())};
-    return instruction;
-  }
-  if (auto loop = dyn_cast<exec::WhileOp>(op)) {
-    auto condition = blockOf(loop.getCondition());
-    auto body = blockOf(loop.getBody());
-    if (failed(condition) || failed(body))
+  for (Region &region : op.getRegions()) {
+    auto block = blockOf(region);
+    if (failed(block))
       return failure();
-    instruction.operation =
-        format::While{sliceOf(loop.getPredicate()), *condition, *body};
-    return instruction;
+    instruction.blocks.push_back(std::move(*block));
   }
-  if (auto branches = dyn_cast<exec::CaseOp>(op)) {
-    format::Case result{sliceOf(branches.getSelector()), {}};
-    for (Region &region : branches->getRegions()) {
-      auto block = blockOf(region);
-      if (failed(block))
-        return failure();
-      result.branches.push_back(std::move(*block));
-    }
-    instruction.operation = std::move(result);
-    return instruction;
-  }
-  return op.emitOpError("is no instruction of the exec program");
+  return instruction;
 }
 
 FailureOr<format::Block> Packager::blockOf(Region &region) {
@@ -266,15 +340,9 @@ FailureOr<Package> Packager::run() {
   format::Index &index = package.index;
   index.producer = "Tenon " TENON_VERSION;
   index.name = module.getSymName().value_or("step").str();
-  index.cpu = options.cpu;
-  index.cpuFeatures = cpuFeaturesOf(options.libraryIsa);
   index.subnormals = options.subnormals;
-  for (auto segment : module.getOps<exec::SegmentOp>()) {
-    segmentIndex[segment.getSymName()] = index.segments.size();
-    index.segments.push_back({format::SegmentKind(uint8_t(segment.getKind())),
-                              segment.getBytes(),
-                              uint32_t(segment.getAlignment())});
-  }
+  if (failed(addMemory()))
+    return failure();
   for (Operation &op : *module.getBody()) {
     LogicalResult added = success();
     if (auto tensor = dyn_cast<exec::TensorOp>(op))
@@ -285,57 +353,27 @@ FailureOr<Package> Packager::run() {
       added = addKernel(kernel);
     else if (auto library = dyn_cast<exec::LibraryOp>(op))
       added = addLibrary(library);
+    else if (auto copy = dyn_cast<exec::CopyOp>(op))
+      addCopy(copy);
     if (failed(added))
       return failure();
   }
-  for (auto segment : module.getOps<exec::SegmentOp>()) {
-    if (segment.getKind() != exec::SegmentKind::constants)
-      continue;
-    if (segment.getBytes() > mostConstantBytes)
-      return segment.emitOpError("has ")
-             << segment.getBytes() << " bytes of constants, at most "
-             << mostConstantBytes << " are written";
-    package.constants.resize(segment.getBytes());
-  }
+  for (const format::Segment &segment : index.segments)
+    if (segment.kind == format::SegmentKind::constants)
+      package.constants.resize(segment.bytes);
   for (auto program : module.getOps<exec::ProgramOp>()) {
     auto block = blockOf(program.getBody());
     if (failed(block))
       return failure();
-    index.entryPoints.push_back({program.getSymName().str(), *block});
+    format::EntryPoint &entry = index.entryPoints.emplace_back();
+    entry.name = program.getSymName().str();
+    entry.program = std::move(*block);
+    if (entry.name == "step" && failed(addPlan(entry)))
+      return failure();
   }
   if (index.entryPoints.empty())
     return module.emitError()
            << "expected a program in exec form; run the stage lower first";
-  if (auto bound =
-          module->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
-    for (const format::Segment &segment : index.segments)
-      if (segment.kind == format::SegmentKind::temporaries)
-        index.certificates.push_back(
-            {"offset-packing", "arena " + std::to_string(segment.bytes) +
-                                   " bytes, bound " +
-                                   std::to_string(bound.getInt()) + " bytes"});
-  if (auto plan =
-          module->getAttrOfType<DictionaryAttr>(step::recomputationAttrName)) {
-    auto nanoseconds = [&](llvm::StringRef name) {
-      auto value = plan.getAs<IntegerAttr>(name);
-      return std::to_string(value ? value.getInt() : 0);
-    };
-    index.certificates.push_back(
-        {"recomputation", "predicted " + nanoseconds("nanoseconds") +
-                              " ns, bound " + nanoseconds("bound_nanoseconds") +
-                              " ns, recomputing nothing " +
-                              nanoseconds("base_nanoseconds") + " ns"});
-  }
-  if (auto plan = module->getAttrOfType<DictionaryAttr>(exec::planAttrName)) {
-    auto packaged = packagePlan(module, plan, segmentIndex);
-    if (failed(packaged))
-      return failure();
-    index.plan = std::move(*packaged);
-    if (index.plan)
-      index.plan->memoryBudget = options.memoryBudget;
-  }
-  if (auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName))
-    index.flops = flops.getValueAsDouble();
   // What was edited may be in form and make no file that can be loaded.
   if (std::string fault = format::whyInvalid(index); !fault.empty())
     return module.emitError() << "the file would be refused: " << fault;

@@ -32,7 +32,14 @@ struct ProgramOrder {
   std::vector<Entry> entries;
   Numbers top; // those in no block
 
-  explicit ProgramOrder(const format::Block &program) { top = list(program); }
+  /// The entry point has a plan.
+  explicit ProgramOrder(const format::EntryPoint &entry)
+      : entry(entry), plan(*entry.plan) {
+    top = list(entry.program);
+  }
+
+  const format::EntryPoint &entry;
+  const format::Plan &plan;
 
 private:
   Numbers list(const format::Block &block) {
@@ -42,15 +49,8 @@ private:
       numbers.push_back(number);
       entries.push_back({&instruction, {}, 0});
       std::vector<Numbers> blocks;
-      if (const auto *loop =
-              std::get_if<format::While>(&instruction.operation)) {
-        blocks.push_back(list(loop->condition));
-        blocks.push_back(list(loop->body));
-      } else if (const auto *branches =
-                     std::get_if<format::Case>(&instruction.operation)) {
-        for (const format::Block &branch : branches->branches)
-          blocks.push_back(list(branch));
-      }
+      for (const format::Block &inner : instruction.blocks)
+        blocks.push_back(list(inner));
       entries[number].blocks = std::move(blocks);
       entries[number].end = entries.size();
     }

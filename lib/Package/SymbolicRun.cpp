@@ -130,16 +130,22 @@ void SymbolicRun::handOver(size_t number, size_t region) {
     handOver(ends[region], "at the end of a block of " + whereIs(number));
 }
 
-void SymbolicRun::checkKernel(size_t number, const Launch &launch) {
+/// The callee writes what the plan has it write: a library call says so itself
+/// when it is loaded.
+void SymbolicRun::checkCallee(size_t number, const Callee &callee) {
+  if (callee.kind == CalleeKind::library)
+    return;
   const PlannedOperation &operation = plan.operations[number];
-  const std::vector<int64_t> &reads = index.kernels[launch.kernel].reads;
   for (size_t i = 0; i < operation.writes.size(); ++i)
-    if ((std::ranges::find(reads, int64_t(i)) == reads.end()) !=
+    if ((std::ranges::find(callee.reads, int64_t(i)) == callee.reads.end()) !=
         (operation.writes[i] >= 0))
-      fail(whereIs(number) + ": the plan and kernel '" +
-           index.kernels[launch.kernel].symbol +
+      fail(whereIs(number) + ": the plan and " +
+           std::string(name(callee.kind)) + " '" + callee.name +
            "' disagree on whether argument " + std::to_string(i) +
            " is written");
+  if (callee.kind == CalleeKind::copy && error.empty() &&
+      operation.reads[1] >= 0)
+    fail(whereIs(number) + ": the plan has a copy read what it overwrites");
 }
 
 /// Reads and writes the arguments of an instruction.
@@ -169,48 +175,28 @@ void SymbolicRun::touch(size_t number, const Arguments &arguments) {
            " does not lie");
     checkMoment(number, value, 2 * operation.begin + 1);
     for (size_t j = 0; j < arguments.size(); ++j)
-      if (j != i && arguments[j].segment == slice.segment &&
-          arguments[j].offset < slice.offset + slice.bytes &&
-          slice.offset < arguments[j].offset + arguments[j].bytes)
+      if (j != i && overlap(arguments[j], slice))
         fail(whereIs(number) + " writes " + nameOf(value) +
              " over another of its arguments");
     memory.set(slice, value);
   }
 }
 
-void SymbolicRun::runInstruction(const Instruction &instruction,
-                                 size_t number) {
-  if (const auto *launch = std::get_if<Launch>(&instruction.operation)) {
-    touch(number, launch->arguments);
-    checkKernel(number, *launch);
-  } else if (const auto *call =
-                 std::get_if<LibraryCall>(&instruction.operation)) {
-    touch(number, call->arguments);
-  } else if (const auto *copy = std::get_if<Copy>(&instruction.operation)) {
-    touch(number, {copy->from, copy->to});
-    const PlannedOperation &operation = plan.operations[number];
-    if (error.empty() && (operation.reads[0] < 0 || operation.writes[0] >= 0 ||
-                          operation.reads[1] >= 0 || operation.writes[1] < 0))
-      fail(whereIs(number) + " is a copy, but the plan has it read and write "
-                             "something else");
-  }
-}
-
 /// Until what is known before the condition no longer changes: it only shrinks.
-size_t SymbolicRun::runLoop(const While &loop, size_t number) {
+size_t SymbolicRun::runLoop(const Instruction &loop, size_t number) {
   const PlannedOperation &operation = plan.operations[number];
   SymbolicMemory before = memory;
   while (true) {
     memory = before;
-    size_t next = runBlock(loop.condition, number + 1);
+    size_t next = runBlock(loop.blocks[0], number + 1);
     handOver(number, 0);
     if (operation.reads.size() != 1 || operation.reads[0] < 0)
       fail(whereIs(number) + ": the plan does not know the predicate");
     if (!error.empty())
       return next;
-    read(number, loop.predicate, operation.reads[0], 2 * operation.end);
+    read(number, loop.operands[0], operation.reads[0], 2 * operation.end);
     SymbolicMemory after = memory;
-    next = runBlock(loop.body, next);
+    next = runBlock(loop.blocks[1], next);
     handOver(number, 1);
     memory.meet(before);
     if (!error.empty() || memory == before) {
@@ -221,17 +207,17 @@ size_t SymbolicRun::runLoop(const While &loop, size_t number) {
   }
 }
 
-size_t SymbolicRun::runBranches(const Case &branches, size_t number) {
+size_t SymbolicRun::runBranches(const Instruction &branches, size_t number) {
   const PlannedOperation &operation = plan.operations[number];
   if (operation.reads.size() != 1 || operation.reads[0] < 0)
     fail(whereIs(number) + ": the plan does not know the selector");
   else
-    read(number, branches.selector, operation.reads[0], 2 * operation.begin);
+    read(number, branches.operands[0], operation.reads[0], 2 * operation.begin);
   SymbolicMemory before = memory, after = memory;
   size_t next = number + 1;
-  for (size_t i = 0; i < branches.branches.size() && error.empty(); ++i) {
+  for (size_t i = 0; i < branches.blocks.size() && error.empty(); ++i) {
     memory = before;
-    next = runBlock(branches.branches[i], next);
+    next = runBlock(branches.blocks[i], next);
     handOver(number, i);
     if (i == 0)
       after = memory;
@@ -258,13 +244,19 @@ size_t SymbolicRun::runBlock(const Block &block, size_t number) {
            std::to_string(time));
     time = operation.end;
     handOver(operation.handovers, "before " + whereIs(number));
-    if (const auto *loop = std::get_if<While>(&instruction.operation)) {
-      number = runLoop(*loop, number);
-    } else if (const auto *branches =
-                   std::get_if<Case>(&instruction.operation)) {
-      number = runBranches(*branches, number);
-    } else {
-      runInstruction(instruction, number);
+    switch (instruction.kind) {
+    case InstructionKind::loop:
+      number = runLoop(instruction, number);
+      break;
+    case InstructionKind::branch:
+      number = runBranches(instruction, number);
+      break;
+    case InstructionKind::invoke:
+      touch(number, instruction.operands);
+      checkCallee(number, index.callees[instruction.callee]);
+      ++number;
+      break;
+    case InstructionKind::wait:
       ++number;
     }
   }
@@ -316,11 +308,8 @@ void SymbolicRun::finish() {
 }
 
 std::string SymbolicRun::run() {
-  auto step = std::ranges::find(index.entryPoints, "step", &EntryPoint::name);
-  if (step == index.entryPoints.end())
-    return "there is no program 'step'";
   begin();
-  size_t ran = runBlock(step->program, 0);
+  size_t ran = runBlock(entry.program, 0);
   if (error.empty() && ran != plan.operations.size())
     fail("the program has " + std::to_string(ran) + " instructions, the plan " +
          std::to_string(plan.operations.size()));

@@ -51,10 +51,12 @@ private:
 
 class SymbolicRun {
 public:
-  explicit SymbolicRun(const format::Index &index)
-      : index(index), plan(*index.plan), memory(index.segments.size()) {}
+  /// The entry point has a plan.
+  SymbolicRun(const format::Index &index, const format::EntryPoint &entry)
+      : index(index), entry(entry), plan(*entry.plan),
+        memory(index.segments.size()) {}
 
-  /// Runs the entry point `step`. Empty, or the first claim that is false.
+  /// Empty, or the first claim that is false.
   std::string run();
   size_t instructions() const { return plan.operations.size(); }
   size_t tensors() const { return index.tensors.size(); }
@@ -67,11 +69,10 @@ private:
   /// Runs a block whose first instruction has number `first`; returns the
   /// number behind its last.
   size_t runBlock(const format::Block &block, size_t first);
-  size_t runLoop(const format::While &loop, size_t number);
-  size_t runBranches(const format::Case &branches, size_t number);
-  void runInstruction(const format::Instruction &instruction, size_t number);
+  size_t runLoop(const format::Instruction &loop, size_t number);
+  size_t runBranches(const format::Instruction &branches, size_t number);
   void touch(size_t number, const Arguments &arguments);
-  void checkKernel(size_t number, const format::Launch &launch);
+  void checkCallee(size_t number, const format::Callee &callee);
   void read(size_t number, const format::Slice &slice, int32_t value,
             int64_t moment);
   void handOver(const format::Handovers &handovers, const std::string &where);
@@ -87,6 +88,7 @@ private:
   }
 
   const format::Index &index;
+  const format::EntryPoint &entry;
   const format::Plan &plan;
   SymbolicMemory memory;
   std::string error;

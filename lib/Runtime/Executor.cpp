@@ -17,6 +17,7 @@
 #include "Team.h"
 
 #include "tenon/Format/Reader.h"
+#include "tenon/Libraries/Stored.h"
 #include "tenon/Support/Bytes.h"
 #include "tenon/Support/FloatingPointMode.h"
 
@@ -72,50 +73,6 @@ private:
   std::vector<InstructionTime> &times;
   Clock::time_point start;
 };
-
-bool overlap(const format::Slice &a, const format::Slice &b) {
-  return a.segment == b.segment && a.offset < b.offset + b.bytes &&
-         b.offset < a.offset + a.bytes;
-}
-
-bool contains(const format::Slice &outer, const format::Slice &inner) {
-  return outer.segment == inner.segment && outer.offset <= inner.offset &&
-         inner.offset + inner.bytes <= outer.offset + outer.bytes;
-}
-
-/// A library call in a few words.
-std::string describeCall(const format::LibraryCallEntry &entry) {
-  auto times = [](const std::vector<int64_t> &values) {
-    std::string text;
-    for (int64_t value : values)
-      text += (text.empty() ? "" : "x") + std::to_string(value);
-    return text;
-  };
-  if (const auto *matmul = std::get_if<format::Matmul>(&entry.description)) {
-    std::vector<int64_t> batch;
-    for (size_t i = 0; i < matmul->batch.size(); i += 4)
-      batch.push_back(matmul->batch[i]);
-    return "matrix multiplication " +
-           (batch.empty() ? "" : times(batch) + " of ") + times(matmul->sizes) +
-           " " + std::string(name(matmul->lhsType));
-  }
-  if (const auto *lapack = std::get_if<format::Lapack>(&entry.description))
-    return lapack->routine + " of " + times(lapack->sizes) + " " +
-           std::string(name(lapack->type));
-  const auto &c = std::get<format::Convolution>(entry.description);
-  static constexpr const char *kinds[] = {"convolution",
-                                          "convolution data gradient",
-                                          "convolution weight gradient"};
-  std::vector<int64_t> input{c.batch}, kernel;
-  for (size_t i = 0; i < c.spatial.size(); i += 10) {
-    input.push_back(c.spatial[i]);
-    kernel.push_back(c.spatial[i + 1]);
-  }
-  return std::string(kinds[c.kind]) + " " + times(input) + "x" +
-         std::to_string(c.inputChannels) + " to " +
-         std::to_string(c.outputChannels) + " channels, window " +
-         times(kernel) + " " + std::string(name(c.type));
-}
 
 } // namespace
 
@@ -191,41 +148,45 @@ bool Executor::Implementation::load(const format::Reader &reader,
 }
 
 bool Executor::Implementation::loadCalls(Error &error) {
-  for (const format::LibraryCallEntry &entry : index.libraryCalls) {
+  calls.resize(index.callees.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const format::Callee &callee = index.callees[i];
+    if (callee.kind != format::CalleeKind::library)
+      continue;
     std::string message;
-    auto description = libraries::restore(entry, message);
+    auto description = libraries::restore(callee, message);
     if (!description) {
       error = {Failure::file, "the file is damaged: " + message};
       return false;
     }
-    auto isa = libraries::isaFromName(entry.isa);
+    auto isa = libraries::isaFromName(callee.isa);
     auto host = libraries::hostIsa();
     if (!isa || !host || *isa > *host) {
       error = {Failure::machine,
                "the file's library calls are planned for instruction set " +
-                   entry.isa + ", this processor has " +
+                   callee.isa + ", this processor has " +
                    (host ? std::string(libraries::name(*host)) : "none") +
                    "; compile the step again with a --cpu it has"};
       return false;
     }
-    auto call = libraries::Call::create(*description, *isa, message);
-    if (!call) {
+    calls[i] = libraries::Call::create(*description, *isa, message);
+    if (!calls[i]) {
       error = {Failure::machine,
                "a library call of the file cannot run here: " + message};
       return false;
     }
-    if (uint64_t(call->workspaceBytes()) > entry.workspaceBytes) {
+    if (uint64_t(calls[i]->workspaceBytes()) > callee.workspaceBytes) {
       error = {Failure::machine,
                "a library call was planned with " +
-                   std::to_string(entry.workspaceBytes) +
-                   " bytes of workspace (" + entry.library + " " +
-                   entry.libraryVersion + "), here it needs " +
-                   std::to_string(call->workspaceBytes()) + " (" +
-                   entry.library + " " + libraries::libraryVersion(entry) +
+                   std::to_string(callee.workspaceBytes) +
+                   " bytes of workspace (" + callee.library + " " +
+                   callee.libraryVersion + "), here it needs " +
+                   std::to_string(calls[i]->workspaceBytes()) + " (" +
+                   callee.library + " " +
+                   libraries::libraryVersion(callee.library) +
                    "); compile the step again on this machine"};
       return false;
     }
-    calls.push_back(std::move(call));
   }
   return true;
 }
@@ -395,18 +356,22 @@ const Program *Executor::Implementation::findProgram(std::string_view name,
 InstructionTime
 Executor::Implementation::describe(const Operation &operation) const {
   InstructionTime time;
+  static const format::Callee none;
+  const format::Callee &callee =
+      index.callees.empty() ? none : index.callees[operation.callee];
   switch (operation.kind) {
-  case Operation::launch: {
-    const format::Kernel &kernel = index.kernels[operation.description];
-    time.name = kernel.symbol;
-    time.what = kernel.description;
-    time.fallback = kernel.fallback;
+  case Operation::launch:
+    time.name = callee.name;
+    time.what = callee.description;
+    time.fallback = callee.fallback;
     break;
-  }
   case Operation::libraryCall:
-    time.name = "library_call_" + std::to_string(operation.description);
-    time.what = describeCall(index.libraryCalls[operation.description]) + " (" +
-                calls[operation.description]->implementation() + ")";
+    time.name = "library_call_" +
+                std::to_string(std::count_if(
+                    calls.begin(), calls.begin() + operation.callee,
+                    [](const auto &call) { return call != nullptr; }));
+    time.what = callee.description + " (" +
+                calls[operation.callee]->implementation() + ")";
     time.library = true;
     break;
   case Operation::copy:
@@ -419,6 +384,7 @@ Executor::Implementation::describe(const Operation &operation) const {
     time.what = "control flow";
     break;
   case Operation::jump:
+  case Operation::wait:
     break; // nothing worth a line
   }
   return time;
@@ -455,7 +421,7 @@ bool Executor::Implementation::run(const Program &program, int64_t steps,
   InstructionTime call = describe(failed);
   brokenStep = "step " + std::to_string(stepsRun + 1) + " failed in " +
                call.name + ", " + call.what + ": " +
-               calls[failed.description]->statusText(context.failure.status);
+               calls[failed.callee]->statusText(context.failure.status);
   for (size_t i = 0; i < uses.size(); ++i)
     if (isState(i))
       uses[i].hasValue = false;

@@ -7,6 +7,7 @@
 
 #include "KernelLibrary.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -25,8 +26,12 @@ KernelLibrary::~KernelLibrary() {
 }
 
 bool KernelLibrary::load(const format::Reader &reader, std::string &error) {
-  const std::vector<format::Kernel> &kernels = reader.index().kernels;
-  if (kernels.empty())
+  const std::vector<format::Callee> &callees = reader.index().callees;
+  list.resize(callees.size());
+  auto isKernel = [](const format::Callee &callee) {
+    return callee.kind == format::CalleeKind::kernel;
+  };
+  if (std::ranges::none_of(callees, isKernel))
     return true;
   const format::Section *section =
       reader.findSection(format::SectionKind::cpuKernels);
@@ -60,11 +65,13 @@ bool KernelLibrary::load(const format::Reader &reader, std::string &error) {
     const char *reason = dlerror();
     return fail(reason ? reason : "unknown reason");
   }
-  for (const format::Kernel &kernel : kernels) {
-    void *symbol = dlsym(handle, kernel.symbol.c_str());
+  for (size_t i = 0; i < callees.size(); ++i) {
+    if (!isKernel(callees[i]))
+      continue;
+    void *symbol = dlsym(handle, callees[i].name.c_str());
     if (!symbol)
-      return fail("there is no '" + kernel.symbol + "' in them");
-    list.push_back(reinterpret_cast<KernelFunction>(symbol));
+      return fail("there is no '" + callees[i].name + "' in them");
+    list[i] = reinterpret_cast<KernelFunction>(symbol);
   }
   return true;
 }

@@ -31,7 +31,7 @@ public:
   /// with a message in `error` if something is missing or damaged.
   bool load(const format::Reader &reader, std::string &error);
 
-  /// One per kernel of the index.
+  /// One per callee of the index, null for what is no kernel.
   const std::vector<KernelFunction> &functions() const { return list; }
 
 private:

@@ -68,7 +68,12 @@ std::string canonical(const std::string &spelling) {
 std::string tenon::runtime::whyNotRunnable(const format::Index &index) {
   __builtin_cpu_init();
   std::string missing;
-  for (const std::string &spelling : index.cpuFeatures) {
+  if (index.deviceClasses.size() != 1 || index.deviceClasses[0].name != "cpu")
+    return "the file is not compiled for a CPU alone; this runtime has no "
+           "other "
+           "device";
+  const format::DeviceClass &cpu = index.deviceClasses[0];
+  for (const std::string &spelling : cpu.features) {
     const auto *feature =
         std::find_if(std::begin(features), std::end(features),
                      [name = canonical(spelling)](const Feature &f) {
@@ -80,6 +85,7 @@ std::string tenon::runtime::whyNotRunnable(const format::Index &index) {
   }
   if (missing.empty())
     return "";
-  return "the file is compiled for " + index.cpu + ", this processor lacks " +
-         missing + "; compile the step again with a --cpu it has";
+  return "the file is compiled for " + cpu.architecture +
+         ", this processor lacks " + missing +
+         "; compile the step again with a --cpu it has";
 }

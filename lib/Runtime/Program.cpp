@@ -6,6 +6,8 @@
 
 #include "Program.h"
 
+#include "PlaceBarriers.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -26,60 +28,93 @@ public:
 
   bool append(const format::Block &block) {
     for (const format::Instruction &instruction : block.instructions)
-      if (!std::visit([&](const auto &operation) { return append(operation); },
-                      instruction.operation))
+      if (!append(instruction))
         return false;
     return true;
   }
 
   /// Barriers where two operations touch the same bytes and one writes them.
-  /// Operations of thread 0 alone follow each other anyway. Around control flow
-  /// there is always one, so that nothing is known to be in flight there.
+  /// Operations of thread 0 alone follow each other anyway.
   void placeBarriers() {
-    std::vector<size_t> running; // since the last barrier
-    for (size_t i = 0; i < program.list.size(); ++i) {
-      running.push_back(i);
-      bool &barrier = program.list[i].barrierAfter;
-      barrier = i + 1 == program.list.size() || isControlFlow(i) ||
-                isControlFlow(i + 1) ||
-                std::any_of(running.begin(), running.end(),
-                            [&](size_t j) { return mustFollow(i + 1, j); });
-      if (barrier)
-        running.clear();
-    }
+    runtime::placeBarriers(program.list, program.targets,
+                           [&](size_t later, size_t earlier) {
+                             return mustFollow(later, earlier);
+                           });
   }
 
 private:
-  bool append(const format::Launch &launch) {
-    Operation operation = make(Operation::launch, launch.arguments);
-    operation.parts = launch.parts;
-    operation.function = kernels[launch.kernel];
-    operation.description = launch.kernel;
-    for (int64_t argument : index.kernels[launch.kernel].reads)
-      if (argument >= 0 && argument < int64_t(launch.arguments.size()))
+  bool append(const format::Instruction &instruction) {
+    if (instruction.queue != 0)
+      return fail("an instruction is for queue " +
+                  std::to_string(instruction.queue) + ", a CPU has only 0");
+    switch (instruction.kind) {
+    case format::InstructionKind::invoke:
+      return appendInvoke(instruction);
+    case format::InstructionKind::wait:
+      program.list.push_back(make(Operation::wait, {}));
+      return true;
+    case format::InstructionKind::loop:
+      return appendLoop(instruction);
+    case format::InstructionKind::branch:
+      return appendBranch(instruction);
+    }
+    return fail("an instruction is of unknown kind");
+  }
+
+  bool appendInvoke(const format::Instruction &invoke) {
+    const format::Callee &callee = index.callees[invoke.callee];
+    Operation operation = make(kindOf(callee.kind), invoke.operands);
+    operation.callee = invoke.callee;
+    operation.parts = invoke.parts;
+    for (int64_t argument : callee.reads)
+      if (argument >= 0 && argument < int64_t(invoke.operands.size()))
         program.written[operation.firstPointer + argument] = false;
+    if (operation.kind == Operation::launch)
+      operation.function = kernels[invoke.callee];
+    else if (operation.kind == Operation::copy)
+      cutCopy(invoke.operands[0].bytes, operation);
+    else if (!bindCall(invoke, callee, operation))
+      return false;
     program.list.push_back(operation);
     return true;
   }
 
-  bool append(const format::LibraryCall &call) {
-    const libraries::Call &made = *calls[call.call];
-    int64_t planned = int64_t(index.libraryCalls[call.call].workspaceBytes);
+  static void cutCopy(uint64_t bytes, Operation &operation) {
+    // Below this a second thread costs more than it helps.
+    constexpr uint64_t bytesPerPart = 1 << 16;
+    operation.bytes = bytes;
+    operation.parts =
+        uint32_t(std::clamp<uint64_t>(bytes / bytesPerPart, 1, 1024));
+  }
+
+  static Operation::Kind kindOf(format::CalleeKind kind) {
+    switch (kind) {
+    case format::CalleeKind::kernel:
+      return Operation::launch;
+    case format::CalleeKind::library:
+      return Operation::libraryCall;
+    case format::CalleeKind::copy:
+      return Operation::copy;
+    }
+    return Operation::copy;
+  }
+
+  bool bindCall(const format::Instruction &invoke, const format::Callee &callee,
+                Operation &operation) {
+    const libraries::Call &made = *calls[invoke.callee];
     int64_t operands = made.argumentCount() - (made.workspaceBytes() > 0);
-    int64_t expected = operands + (planned > 0);
-    if (int64_t(call.arguments.size()) != expected)
+    int64_t expected = operands + (callee.workspaceBytes > 0);
+    if (int64_t(invoke.operands.size()) != expected)
       return fail("a library call has " +
-                  std::to_string(call.arguments.size()) +
+                  std::to_string(invoke.operands.size()) +
                   " arguments, expected " + std::to_string(expected));
     for (int64_t i = 0; i < made.argumentCount(); ++i)
-      if (call.arguments[i].bytes < uint64_t(made.argumentBytes(i)))
+      if (invoke.operands[i].bytes < uint64_t(made.argumentBytes(i)))
         return fail(
             "argument " + std::to_string(i) + " of a library call has " +
-            std::to_string(call.arguments[i].bytes) + " bytes, it works on " +
+            std::to_string(invoke.operands[i].bytes) + " bytes, it works on " +
             std::to_string(made.argumentBytes(i)));
-    Operation operation = make(Operation::libraryCall, call.arguments);
     operation.call = uint32_t(program.sites.size());
-    operation.description = call.call;
     CallSite site;
     std::string message;
     site.bound = made.newBinding(message);
@@ -100,29 +135,16 @@ private:
     for (uint32_t i = 0; i < operation.pointerCount; ++i)
       program.siteOfSlot[operation.firstPointer + i] =
           uint32_t(program.list.size()) + 1;
-    program.list.push_back(operation);
     return true;
   }
 
-  bool append(const format::Copy &copy) {
-    Operation operation = make(Operation::copy, {copy.from, copy.to});
-    program.written[operation.firstPointer] = false;
-    operation.bytes = copy.from.bytes;
-    // Below this a second thread costs more than it helps.
-    constexpr uint64_t bytesPerPart = 1 << 16;
-    operation.parts =
-        uint32_t(std::clamp<uint64_t>(copy.from.bytes / bytesPerPart, 1, 1024));
-    program.list.push_back(operation);
-    return true;
-  }
-
-  bool append(const format::While &loop) {
+  bool appendLoop(const format::Instruction &loop) {
     uint32_t head = here();
-    if (!append(loop.condition))
+    if (!append(loop.blocks[0]))
       return false;
     uint32_t branch = here();
-    program.list.push_back(make(Operation::branchUnless, {loop.predicate}));
-    if (!append(loop.body))
+    program.list.push_back(makeRead(Operation::branchUnless, loop.operands));
+    if (!append(loop.blocks[1]))
       return false;
     Operation jump;
     jump.kind = Operation::jump;
@@ -132,19 +154,19 @@ private:
     return true;
   }
 
-  bool append(const format::Case &conditional) {
-    auto branches = uint32_t(conditional.branches.size());
+  bool appendBranch(const format::Instruction &conditional) {
+    auto branches = uint32_t(conditional.blocks.size());
     auto firstTarget = uint32_t(program.targets.size());
     program.targets.resize(firstTarget + branches);
-    Operation select = make(Operation::select, {conditional.selector});
+    Operation select = makeRead(Operation::select, conditional.operands);
     select.target = firstTarget;
     select.parts = branches;
-    select.bytes = conditional.selector.bytes;
+    select.bytes = conditional.operands[0].bytes;
     program.list.push_back(select);
     std::vector<uint32_t> ends;
     for (uint32_t i = 0; i < branches; ++i) {
       program.targets[firstTarget + i] = here();
-      if (!append(conditional.branches[i]))
+      if (!append(conditional.blocks[i]))
         return false;
       ends.push_back(here());
       Operation jump;
@@ -168,15 +190,12 @@ private:
     return operation;
   }
 
-  bool isControlFlow(size_t operation) const {
-    switch (program.list[operation].kind) {
-    case Operation::launch:
-    case Operation::copy:
-    case Operation::libraryCall:
-      return false;
-    default:
-      return true;
-    }
+  /// Control flow, in which every thread reads the one operand.
+  Operation makeRead(Operation::Kind kind,
+                     const std::vector<format::Slice> &slices) {
+    Operation operation = make(kind, slices);
+    program.written[operation.firstPointer] = false;
+    return operation;
   }
 
   /// Whether `later` must not start before all threads are done with `earlier`.
@@ -184,15 +203,14 @@ private:
     const Operation &a = program.list[earlier], &b = program.list[later];
     if (isSerial(a) && isSerial(b))
       return false;
+    if (a.kind == Operation::wait || b.kind == Operation::wait)
+      return true;
     for (uint32_t i = a.firstPointer; i < a.firstPointer + a.pointerCount; ++i)
       for (uint32_t j = b.firstPointer; j < b.firstPointer + b.pointerCount;
-           ++j) {
-        const format::Slice &x = program.places[i], &y = program.places[j];
+           ++j)
         if ((program.written[i] || program.written[j]) &&
-            x.segment == y.segment && x.offset < y.offset + y.bytes &&
-            y.offset < x.offset + x.bytes)
+            overlap(program.places[i], program.places[j]))
           return true;
-      }
     return false;
   }
 
@@ -350,15 +368,15 @@ bool Program::walkOperations(unsigned thread, unsigned threads,
       break;
     case Operation::jump:
       next = operation.target;
-      continue;
+      break;
+    case Operation::wait: // for the barrier around it
+      break;
     case Operation::select:
       next =
           targets[operation.target +
                   readSelector(arguments[0], operation.bytes, operation.parts)];
       break;
     }
-    // After a branch too: the next operation may overwrite what another thread
-    // has not read yet.
     if ((observed || operation.barrierAfter) && !barrier.wait(threads))
       return false;
     if constexpr (observed)

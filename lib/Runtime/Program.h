@@ -9,7 +9,7 @@
 //
 // Threads wait for each other only where they must: a barrier stands in front
 // of an operation that writes what an earlier one since the last barrier uses,
-// or uses what it writes, unless thread 0 runs both alone.
+// or uses what it writes, unless thread 0 runs both alone (PlaceBarriers.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +36,7 @@ struct Operation {
     branchUnless, // to `target` if the byte at the first pointer is 0
     jump,         // to `target`
     select,       // to targets[target + selector]
+    wait,
   };
   Kind kind = launch;
   bool barrierAfter = true;
@@ -47,7 +48,7 @@ struct Operation {
     uint32_t call;           // libraryCall: index into calls
     uint64_t bytes;          // copy, and the size of a selector
   };
-  uint32_t description = 0; // index of the kernel or the library call
+  uint32_t callee = 0; // index into format::Index::callees
 
   Operation() : bytes(0) {}
 };
@@ -87,8 +88,9 @@ public:
 
 class Program {
 public:
-  /// `calls` has one entry per library call of the index. False with `error`
-  /// filled in if the program and its calls do not fit together.
+  /// `kernels` and `calls` have an entry per callee of the index, null for
+  /// those of another kind. False with `error` filled in if the program and its
+  /// calls do not fit together.
   bool build(const format::Index &index, const format::EntryPoint &entry,
              std::span<const KernelFunction> kernels,
              std::span<const std::unique_ptr<libraries::Call>> calls,

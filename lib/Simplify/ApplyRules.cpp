@@ -34,7 +34,7 @@ public:
 
 private:
   LogicalResult initialize(MLIRContext *context) override {
-    auto mode = tenon::subnormalsFromName(subnormals);
+    auto mode = tenon::fromName<tenon::Subnormals>(subnormals);
     if (!mode)
       return emitError(UnknownLoc::get(context))
              << "unknown way '" << subnormals

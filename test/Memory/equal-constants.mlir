@@ -4,7 +4,7 @@
 // values of the plan; other types and other values have their own.
 
 // CHECK: initial = array<i64: 0, 1, 2, 3>
-// CHECK: exec.segment @constants constants bytes 192
+// CHECK: exec.segment @constants constants in @host of @cpu bytes 192
 // CHECK-COUNT-3: exec.constant
 // CHECK-NOT: exec.constant
 func.func @main(%x: tensor<4xf32> {step.role = #step.role<batch>}) -> tensor<4xf32> {

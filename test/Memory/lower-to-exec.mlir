@@ -12,9 +12,9 @@
 // CHECK-COUNT-3: func.func private @kernel_
 // CHECK-NOT: func.func
 // CHECK: exec.program @step
-// CHECK: exec.copy
+// CHECK: exec.invoke @copy
 // CHECK: exec.while
-// CHECK-NOT: exec.copy
+// CHECK-NOT: exec.invoke @copy
 module {
   func.func @main(%w: tensor<8xf32> {step.role = #step.role<parameter>, step.successor = 0 : i64},
                   %n: tensor<i32> {step.role = #step.role<hyper_parameter>}) -> tensor<8xf32> {

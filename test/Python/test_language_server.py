@@ -16,7 +16,9 @@ SERVER = BUILD / "bin" / "tenon-lsp-server"
 # One operation of every language the stages speak.
 GOOD = """\
 sdy.mesh @mesh = <["data"=2]>
-exec.segment @temporaries temporaries bytes 64 alignment 64
+exec.device_class @cpu
+exec.memory_space @host
+exec.segment @temporaries temporaries in @host of @cpu bytes 64 alignment 64
 func.func @main(%x: tensor<8xf32> {step.role = #step.role<batch>}) -> tensor<8xf32> {
   %0 = chlo.erf %x : tensor<8xf32> -> tensor<8xf32>
   %1 = sdy.sharding_constraint %0 <@mesh, [{"data"}]> : tensor<8xf32>

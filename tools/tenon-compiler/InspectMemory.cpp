@@ -29,13 +29,14 @@ int CompiledModules::inspectMemory(const std::string &path,
   if (!reader)
     return fail(error);
   const format::Index &index = reader->index();
-  if (!index.plan)
+  const format::EntryPoint *step = index.findEntryPoint("step");
+  if (!step || !step->plan)
     return fail("'" + path +
                 "' holds no plan: it was packaged from an edited text; compile "
                 "the exported module");
-  MemoryProfile profile(index);
+  MemoryProfile profile(index, *step->plan);
   if (view.table)
-    printMemory(index, profile, view.rows);
+    printMemory(index, *step->plan, profile, view.rows);
   if (view.picture.empty())
     return exitOk;
   std::string text = memoryPicture(profile, "memory of " + index.name);

@@ -16,7 +16,9 @@
 using namespace tenon;
 using namespace tenon::tool;
 
-MemoryProfile::MemoryProfile(const format::Index &index) : plan(*index.plan) {
+MemoryProfile::MemoryProfile(const format::Index &index,
+                             const format::Plan &plan)
+    : plan(plan) {
   auto isTemporary = [&](const format::Slice &buffer) {
     return index.segments[buffer.segment].kind ==
            format::SegmentKind::temporaries;
@@ -97,9 +99,8 @@ static std::string reasonOf(const MemoryProfile &profile,
   return "until " + name(occupation.end - 1);
 }
 
-void tool::printMemory(const format::Index &index, const MemoryProfile &profile,
-                       int64_t rows) {
-  const format::Plan &plan = *index.plan;
+void tool::printMemory(const format::Index &index, const format::Plan &plan,
+                       const MemoryProfile &profile, int64_t rows) {
   uint64_t total = 0;
   for (const format::Segment &segment : index.segments)
     total += segment.bytes;

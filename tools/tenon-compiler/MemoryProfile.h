@@ -29,8 +29,8 @@ struct Occupation {
 
 class MemoryProfile {
 public:
-  /// `index.plan` must be there.
-  explicit MemoryProfile(const format::Index &index);
+  /// Of a plan of the index.
+  MemoryProfile(const format::Index &index, const format::Plan &plan);
 
   /// By begin, then by offset.
   const std::vector<Occupation> &occupations() const { return list; }
@@ -68,8 +68,8 @@ std::string memoryPicture(const MemoryProfile &profile,
                           const std::string &title);
 
 /// The peak moment as a table of the `rows` largest values.
-void printMemory(const format::Index &index, const MemoryProfile &profile,
-                 int64_t rows);
+void printMemory(const format::Index &index, const format::Plan &plan,
+                 const MemoryProfile &profile, int64_t rows);
 
 } // namespace tenon::tool
 

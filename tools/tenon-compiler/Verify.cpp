@@ -42,11 +42,12 @@ int tool::runVerify(Arguments arguments, Modules *) {
     if (!reader->readSection(section, bytes, error))
       return fail("'" + path + "': " + error);
   }
-  if (!reader->index().plan)
+  const format::EntryPoint *step = reader->index().findEntryPoint("step");
+  if (!step || !step->plan)
     return fail("'" + path +
                 "' holds no plan: it was packaged from an edited text; compile "
                 "the exported module");
-  auto judged = package::checkPlan(reader->index());
+  auto judged = package::checkPlans(reader->index());
   if (auto *wrong = std::get_if<package::FalseClaim>(&judged))
     return fail("'" + path + "' does not keep its plan: " + wrong->text);
   llvm::outs() << "file           " << reader->index().sections.size()

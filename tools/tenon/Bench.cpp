@@ -105,11 +105,12 @@ constexpr int64_t namedKernels = 5;
 int printFloor(runtime::Executor &executor, double median, const Floor &floor,
                const target::Target &machine) {
   const format::Index &index = executor.index();
-  if (index.flops > 0)
+  const format::EntryPoint *step = index.findEntryPoint("step");
+  if (step && step->flops > 0)
     std::printf(
         "rate       %.1f GFLOP/s, %.1f%% of the measured peak of %.1f\n",
-        index.flops / median * 1e-9, 100 * floor.computeSeconds / median,
-        index.flops / floor.computeSeconds * 1e-9);
+        step->flops / median * 1e-9, 100 * floor.computeSeconds / median,
+        step->flops / floor.computeSeconds * 1e-9);
   if (floor.seconds() <= 0) {
     std::printf("floor      none: no dots or convolutions, and the state "
                 "stays in a cache\n");

@@ -51,10 +51,10 @@ ElementType typeOf(const libraries::LapackDescription &lapack) {
 }
 
 /// Adds one run of a call.
-void add(const format::LibraryCallEntry &entry, const target::Target &target,
+void add(const format::Callee &callee, const target::Target &target,
          Work &work) {
   std::string error;
-  auto description = libraries::restore(entry, error);
+  auto description = libraries::restore(callee, error);
   if (!description)
     return;
   std::visit(
@@ -71,15 +71,15 @@ void add(const format::LibraryCallEntry &entry, const target::Target &target,
 void add(const format::Block &block, const format::Index &index,
          const target::Target &target, Work &work) {
   for (const format::Instruction &instruction : block.instructions) {
-    const auto &operation = instruction.operation;
-    if (auto *call = std::get_if<format::LibraryCall>(&operation)) {
-      add(index.libraryCalls[call->call], target, work);
-    } else if (auto *loop = std::get_if<format::While>(&operation)) {
-      add(loop->body, index, target, work);
-    } else if (auto *choice = std::get_if<format::Case>(&operation)) {
-      for (const format::Block &branch : choice->branches)
-        add(branch, index, target, work);
+    if (instruction.kind == format::InstructionKind::invoke) {
+      const format::Callee &callee = index.callees[instruction.callee];
+      if (callee.kind == format::CalleeKind::library)
+        add(callee, target, work);
     }
+    // The condition of a loop is its first block.
+    bool isLoop = instruction.kind == format::InstructionKind::loop;
+    for (size_t i = isLoop; i < instruction.blocks.size(); ++i)
+      add(instruction.blocks[i], index, target, work);
   }
 }
 
@@ -88,17 +88,19 @@ void add(const format::Block &block, const format::Index &index,
 Floor tool::floorOf(const format::Index &index, const target::Target &target) {
   Floor floor;
   Work work;
-  for (const format::EntryPoint &entry : index.entryPoints)
-    if (entry.name == "step")
-      add(entry.program, index, target, work);
+  const format::EntryPoint *step = index.findEntryPoint("step");
+  if (!step)
+    return floor;
+  add(step->program, index, target, work);
   // An index that was loaded to run has no programs any more; then each
   // distinct call counts once.
   if (work.flops == 0)
-    for (const format::LibraryCallEntry &entry : index.libraryCalls)
-      add(entry, target, work);
+    for (const format::Callee &callee : index.callees)
+      if (callee.kind == format::CalleeKind::library)
+        add(callee, target, work);
   double secondsPerFlop = work.flops > 0 ? work.seconds / work.flops
                                          : 1 / target.compute.f32.allCores;
-  floor.computeSeconds = index.flops * secondsPerFlop;
+  floor.computeSeconds = step->flops * secondsPerFlop;
   for (const format::Tensor &tensor : index.tensors)
     if (index.segments[tensor.storage.segment].kind ==
         format::SegmentKind::state)

@@ -16,7 +16,7 @@
 namespace tenon::tool {
 
 struct Floor {
-  double computeSeconds = 0; // index.flops at the rates of their types
+  double computeSeconds = 0; // the FLOPs at the rates of their types
   double memorySeconds = 0;  // 0 if the state fits the last-level cache
   double stateBytes = 0;
 

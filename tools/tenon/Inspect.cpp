@@ -10,6 +10,7 @@
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/ExitCode.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace tenon;
@@ -28,12 +29,8 @@ int64_t countInstructions(const format::Block &block) {
   int64_t count = 0;
   for (const format::Instruction &instruction : block.instructions) {
     ++count;
-    if (auto *loop = std::get_if<format::While>(&instruction.operation))
-      count +=
-          countInstructions(loop->condition) + countInstructions(loop->body);
-    if (auto *branches = std::get_if<format::Case>(&instruction.operation))
-      for (const format::Block &branch : branches->branches)
-        count += countInstructions(branch);
+    for (const format::Block &inner : instruction.blocks)
+      count += countInstructions(inner);
   }
   return count;
 }
@@ -46,22 +43,30 @@ int inspectFile(const std::string &path, bool kernels) {
     return exitUserError;
   }
   const format::Index &index = reader->index();
+  std::string devices;
+  for (const format::DeviceClass &device : index.deviceClasses)
+    devices += (devices.empty() ? "" : ", ") + device.architecture;
   std::printf("%s: '%s' by %s, needs %s, subnormal numbers: %s\n\n",
               path.c_str(), index.name.c_str(), index.producer.c_str(),
-              index.cpu.c_str(), name(index.subnormals).data());
+              devices.c_str(), name(index.subnormals).data());
   std::printf("%-14s %14s\n", "segment", "bytes");
   for (const format::Segment &segment : index.segments)
     std::printf("%-14s %14llu\n", name(segment.kind).data(),
                 static_cast<unsigned long long>(segment.bytes));
-  for (const format::Certificate &certificate : index.certificates)
-    std::printf("%s: %s\n", certificate.kind.c_str(), certificate.text.c_str());
-  for (const format::EntryPoint &entry : index.entryPoints)
-    std::printf(
-        "\nentry point '%s': %lld instructions, %zu kernels, %zu library "
-        "calls\n",
-        entry.name.c_str(),
-        static_cast<long long>(countInstructions(entry.program)),
-        index.kernels.size(), index.libraryCalls.size());
+  auto count = [&](format::CalleeKind kind) {
+    return std::ranges::count(index.callees, kind, &format::Callee::kind);
+  };
+  for (const format::EntryPoint &entry : index.entryPoints) {
+    for (const format::Certificate &certificate : entry.certificates)
+      std::printf("%s: %s\n", certificate.kind.c_str(),
+                  certificate.text.c_str());
+    std::printf("\nentry point '%s': %lld instructions, %td kernels, %td "
+                "library calls\n",
+                entry.name.c_str(),
+                static_cast<long long>(countInstructions(entry.program)),
+                count(format::CalleeKind::kernel),
+                count(format::CalleeKind::library));
+  }
   std::printf("\n%8s %8s %-16s %-20s %s\n", "argument", "result", "role",
               "type", "name");
   auto position = [](int64_t i) { return i < 0 ? "" : std::to_string(i); };
@@ -72,9 +77,10 @@ int inspectFile(const std::string &path, bool kernels) {
   if (!kernels)
     return exitOk;
   std::printf("\n");
-  for (const format::Kernel &kernel : index.kernels)
-    std::printf("%-14s %s\n", kernel.symbol.c_str(),
-                kernel.description.c_str());
+  for (const format::Callee &callee : index.callees)
+    if (callee.kind == format::CalleeKind::kernel)
+      std::printf("%-14s %s\n", callee.name.c_str(),
+                  callee.description.c_str());
   return exitOk;
 }
 

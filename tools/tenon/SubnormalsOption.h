@@ -23,7 +23,7 @@ inline void takeSubnormals(ArgumentParser &parser,
                 scope + "take subnormal numbers as zero (default), or compute "
                         "with them",
                 [&subnormals](std::string_view given) -> std::string {
-                  subnormals = subnormalsFromName(given);
+                  subnormals = fromName<Subnormals>(given);
                   return subnormals ? "" : "expected flush or keep";
                 });
 }

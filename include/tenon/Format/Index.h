@@ -12,53 +12,92 @@
 #define TENON_FORMAT_INDEX_H
 
 #include "tenon/Support/ElementType.h"
+#include "tenon/Support/Fields.h"
 #include "tenon/Support/Subnormals.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <tuple>
 #include <vector>
 
 namespace tenon::format {
 
 /// The version this code writes and the only one it reads.
-inline constexpr uint32_t formatVersion = 1;
+inline constexpr uint32_t formatVersion = 2;
 
 /// What a segment holds.
 enum class SegmentKind : uint8_t {
-  state = 0,
-  batch = 1,
-  results = 2,
-  temporaries = 3,
-  constants = 4,
+  state,
+  batch,
+  results,
+  temporaries,
+  constants,
 };
 
 /// What a tensor is to training, in the words of `#step.role`.
 enum class Role : uint8_t {
-  state = 0,
-  parameter = 1,
-  optimizerState = 2,
-  buffer = 3,
-  rng = 4,
-  counter = 5,
-  metric = 6,
-  batch = 7,
-  hyperParameter = 8,
-  unknown = 9,
+  state,
+  parameter,
+  optimizerState,
+  buffer,
+  rng,
+  counter,
+  metric,
+  batch,
+  hyperParameter,
+  unknown,
 };
 
 enum class SectionKind : uint8_t {
-  constants = 0,  // initial bytes of the constants segment, same length
-  cpuKernels = 1, // an ELF shared object
+  constants,  // initial bytes of the constants segment, same length
+  cpuKernels, // an ELF shared object
 };
 
-/// The spelling used in text (`optimizer_state`, `temporaries`, `cpu_kernels`).
-std::string_view name(SegmentKind kind);
-std::string_view name(Role role);
-std::string_view name(SectionKind kind);
-std::optional<Role> roleFromName(std::string_view spelling);
+enum class CalleeKind : uint8_t {
+  kernel,  // compiled code: void symbol(void *const *arguments, int64 part,
+           // int64 parts)
+  library, // a described call of a library
+  copy,    // copies its first argument to its second, which is as long
+};
+
+enum class InstructionKind : uint8_t {
+  invoke, // starts the callee with the operands as its arguments
+  wait,   // until what was started in the queue is done
+  loop,   // runs the first block, reads the i1 at the one operand, runs the
+          // second block, and again
+  branch, // runs the block whose index is the i32 (or i1, of one byte) at the
+          // one operand; an index out of range takes the last
+};
+
+using tenon::name;
+
+} // namespace tenon::format
+
+namespace tenon {
+
+template <>
+inline constexpr auto namesOf<format::SegmentKind> =
+    std::to_array<std::string_view>(
+        {"state", "batch", "results", "temporaries", "constants"});
+template <>
+inline constexpr auto namesOf<format::Role> = std::to_array<std::string_view>(
+    {"state", "parameter", "optimizer_state", "buffer", "rng", "counter",
+     "metric", "batch", "hyper_parameter", "unknown"});
+template <>
+inline constexpr auto namesOf<format::SectionKind> =
+    std::to_array<std::string_view>({"constants", "cpu_kernels"});
+template <>
+inline constexpr auto namesOf<format::CalleeKind> =
+    std::to_array<std::string_view>({"kernel", "library", "copy"});
+template <>
+inline constexpr auto namesOf<format::InstructionKind> =
+    std::to_array<std::string_view>({"invoke", "wait", "loop", "branch"});
+
+} // namespace tenon
+
+namespace tenon::format {
 
 /// Where bytes live: a range of a segment.
 struct Slice {
@@ -69,8 +108,41 @@ struct Slice {
   bool operator==(const Slice &) const = default;
 };
 
+/// Whether two slices have a byte in common, and whether one has all of
+/// another.
+inline bool overlap(const Slice &a, const Slice &b) {
+  return a.segment == b.segment && a.offset < b.offset + b.bytes &&
+         b.offset < a.offset + a.bytes;
+}
+inline bool contains(const Slice &outer, const Slice &inner) {
+  return outer.segment == inner.segment && outer.offset <= inner.offset &&
+         inner.offset + inner.bytes <= outer.offset + outer.bytes;
+}
+
+/// A kind of processor that runs a part of the program.
+struct DeviceClass {
+  std::string name;         // `cpu`
+  std::string architecture; // x86-64-v3, x86-64-v4, ...
+  /// What the kernels need beyond the baseline, as /proc/cpuinfo spells it
+  /// (`avx2`, `fma`, `avx512f`, ...): loading checks each of them.
+  std::vector<std::string> features;
+
+  bool operator==(const DeviceClass &) const = default;
+};
+
+/// A kind of memory that segments lie in.
+struct MemorySpace {
+  std::string name; // `host`
+
+  bool operator==(const MemorySpace &) const = default;
+};
+
+/// Memory that is allocated once, in one piece.
 struct Segment {
+  std::string name; // `temporaries`
   SegmentKind kind = SegmentKind::temporaries;
+  uint32_t space = 0;       // index into Index::memorySpaces
+  uint32_t deviceClass = 0; // index into Index::deviceClasses
   uint64_t bytes = 0;
   uint32_t alignment = 64; // bytes, a power of two, at most 2 MiB
 
@@ -91,129 +163,57 @@ struct Tensor {
   bool operator==(const Tensor &) const = default;
 };
 
-struct Instruction;
+/// A field of a description: a word, or numbers.
+struct Attribute {
+  std::string name;
+  std::string text;
+  std::vector<int64_t> numbers;
+
+  bool operator==(const Attribute &) const = default;
+};
+
+/// What an instruction may invoke.
+struct Callee {
+  CalleeKind kind = CalleeKind::kernel;
+  std::string name;        // a kernel's symbol, a library's word for the call
+  std::string description; // what it computes, for people
+  /// Arguments it does not write, by number; it may write all others. Of a
+  /// library call the arguments are the operands, the bias if the epilogue has
+  /// one, the results, and the workspace if the call needs one.
+  std::vector<int64_t> reads;
+  bool fallback = false; // a kernel without fast code, only obvious loops
+  // Of a library call, see Libraries/Stored.h.
+  std::string library;        // oneDNN or LAPACK
+  std::string libraryVersion; // planned with
+  std::string isa;            // libraries::name(Isa): the plan's cap
+  uint64_t workspaceBytes = 0;
+  std::vector<Attribute> attributes;
+
+  bool operator==(const Callee &) const = default;
+};
+
+struct Block;
+
+struct Instruction {
+  InstructionKind kind = InstructionKind::invoke;
+  uint32_t callee = 0; // of invoke: index into Index::callees
+  /// Of invoke and wait. What is in one queue runs in order; a CPU has queue 0
+  /// alone.
+  uint32_t queue = 0;
+  std::vector<Slice> operands;
+  uint32_t parts = 1;        // of invoke: most parts it pays to cut it into
+  std::vector<Block> blocks; // of a loop: condition and body; of a branch: each
+
+  bool operator==(const Instruction &) const;
+};
 
 struct Block {
   std::vector<Instruction> instructions;
 
-  bool operator==(const Block &) const;
+  bool operator==(const Block &) const = default;
 };
 
-/// Runs a kernel.
-struct Launch {
-  uint32_t kernel = 0; // index into Index::kernels
-  std::vector<Slice> arguments;
-  uint32_t parts = 1; // most parts it pays to cut the launch into
-
-  bool operator==(const Launch &) const = default;
-};
-
-/// Runs a library call. Arguments: operands, the bias if the epilogue has one,
-/// the result, the workspace if the call needs one.
-struct LibraryCall {
-  uint32_t call = 0; // index into Index::libraryCalls
-  std::vector<Slice> arguments;
-
-  bool operator==(const LibraryCall &) const = default;
-};
-
-/// Copies one slice to another of the same length that does not overlap it.
-struct Copy {
-  Slice from, to;
-
-  bool operator==(const Copy &) const = default;
-};
-
-/// Runs `condition`, reads the i1 at `predicate`, runs `body`, and again.
-struct While {
-  Slice predicate; // one byte
-  Block condition, body;
-
-  bool operator==(const While &) const = default;
-};
-
-/// Runs the branch whose index is the i32 at `selector`; an index out of range
-/// takes the last. A selector of one byte is an i1.
-struct Case {
-  Slice selector;
-  std::vector<Block> branches;
-
-  bool operator==(const Case &) const = default;
-};
-
-struct Instruction {
-  std::variant<Launch, LibraryCall, Copy, While, Case> operation;
-
-  bool operator==(const Instruction &) const = default;
-};
-
-inline bool Block::operator==(const Block &other) const {
-  return instructions == other.instructions;
-}
-
-struct EntryPoint {
-  std::string name; // "step"
-  Block program;
-
-  bool operator==(const EntryPoint &) const = default;
-};
-
-struct Kernel {
-  std::string symbol; // void symbol(void *const *arguments, int64 part, parts)
-  std::string description; // what it computes, for people
-  bool fallback = false;   // has no fast code, only obvious loops
-  /// Arguments it does not write, by number; it may write all others.
-  std::vector<int64_t> reads;
-
-  bool operator==(const Kernel &) const = default;
-};
-
-/// The stored form of libraries::MatmulDescription, see Libraries/Stored.h.
-struct Matmul {
-  ElementType lhsType = ElementType::f32;
-  ElementType rhsType = ElementType::f32;
-  ElementType resultType = ElementType::f32;
-  std::vector<int64_t> batch;   // groups of four: size, lhs, rhs, result stride
-  std::vector<int64_t> sizes;   // m, n, k
-  std::vector<int64_t> strides; // lhs m k, rhs k n, result m n
-  uint8_t epilogue = 0;
-  int64_t pieces = 1;
-
-  bool operator==(const Matmul &) const = default;
-};
-
-/// The stored form of libraries::ConvolutionDescription.
-struct Convolution {
-  uint8_t kind = 0;
-  ElementType type = ElementType::f32;
-  int64_t batch = 1, groups = 1, inputChannels = 1, outputChannels = 1;
-  std::vector<int64_t> spatial; // groups of ten, in the order of the struct
-  std::vector<int64_t> strides; // input b c, output b c, kernel g i o
-  bool mirroredKernel = false;
-  int64_t pieces = 1;
-
-  bool operator==(const Convolution &) const = default;
-};
-
-/// The stored form of libraries::LapackDescription.
-struct Lapack {
-  std::string routine; // libraries::name(LapackRoutine)
-  ElementType type = ElementType::f32;
-  std::vector<int64_t> sizes; // batch, rows, columns, reflectors
-  std::string letters;        // triangle, side, transpose, diagonal, mode
-
-  bool operator==(const Lapack &) const = default;
-};
-
-struct LibraryCallEntry {
-  std::variant<Matmul, Convolution, Lapack> description;
-  std::string library = "oneDNN"; // or "LAPACK"
-  std::string libraryVersion;     // planned with
-  std::string isa; // libraries::name(Isa): what the plan is capped to
-  uint64_t workspaceBytes = 0;
-
-  bool operator==(const LibraryCallEntry &) const = default;
-};
+inline bool Instruction::operator==(const Instruction &) const = default;
 
 struct Certificate {
   std::string kind, text;
@@ -293,27 +293,36 @@ struct Section {
   bool operator==(const Section &) const = default;
 };
 
+/// A program that can be run, with all that is known of it. All of them share
+/// the segments.
+struct EntryPoint {
+  std::string name; // "step"
+  Block program;
+  double flops = 0; // of dots and convolutions
+  std::optional<Plan> plan;
+  std::vector<Certificate> certificates;
+
+  bool operator==(const EntryPoint &) const = default;
+};
+
 struct Index {
   uint32_t version = formatVersion;
   std::string producer; // Tenon's version
   std::string name;     // the module's
-  std::string cpu;      // x86-64-v3, x86-64-v4, ...
-  /// What the kernels need beyond the baseline, as /proc/cpuinfo spells it
-  /// (`avx2`, `fma`, `avx512f`, ...): loading checks each of them.
-  std::vector<std::string> cpuFeatures;
-  std::vector<Segment> segments;
-  std::vector<Tensor> tensors; // arguments in order, then results no state is
-  std::vector<Kernel> kernels;
-  std::vector<LibraryCallEntry> libraryCalls;
-  std::vector<EntryPoint> entryPoints;
-  std::vector<Certificate> certificates;
-  std::vector<Section> sections; // filled by the writer
-  double flops = 0;              // of one step, dots and convolutions
-  std::optional<Plan> plan;
   /// What the step does with subnormal numbers.
   Subnormals subnormals = Subnormals::flush;
+  std::vector<DeviceClass> deviceClasses;
+  std::vector<MemorySpace> memorySpaces;
+  std::vector<Segment> segments;
+  std::vector<Tensor> tensors; // arguments in order, then results no state is
+  std::vector<Callee> callees;
+  std::vector<EntryPoint> entryPoints;
+  std::vector<Section> sections; // filled by the writer
 
   bool operator==(const Index &) const = default;
+
+  /// Null if there is none of the name.
+  const EntryPoint *findEntryPoint(std::string_view name) const;
 };
 
 } // namespace tenon::format

@@ -20,7 +20,7 @@
 namespace tenon::fusion {
 
 struct LibraryCandidate {
-  exec::LibraryDescription description;
+  libraries::Description description;
   /// Operations the call replaces, in program order; the dot or convolution is
   /// among them, the last one's result is the call's result.
   llvm::SmallVector<mlir::Operation *> operations;

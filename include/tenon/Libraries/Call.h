@@ -11,7 +11,7 @@
 #ifndef TENON_LIBRARIES_CALL_H
 #define TENON_LIBRARIES_CALL_H
 
-#include "tenon/Libraries/Stored.h"
+#include "tenon/Libraries/Description.h"
 
 #include <memory>
 #include <span>

@@ -13,12 +13,15 @@
 
 #include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
+#include "tenon/Support/Fields.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tenon::libraries {
+
+using tenon::name;
 
 enum class ConvolutionKind : uint8_t {
   forward = 0,        // operands input, kernel; result output
@@ -55,6 +58,7 @@ struct ConvolutionDescription {
   /// See MatmulDescription::pieces.
   int64_t pieces = 1;
 
+  static constexpr std::string_view call = "convolution";
   bool operator==(const ConvolutionDescription &) const = default;
 };
 
@@ -64,5 +68,60 @@ std::string whyNotSupported(const ConvolutionDescription &description, Isa isa);
 int64_t workspaceBytes(const ConvolutionDescription &description, Isa isa);
 
 } // namespace tenon::libraries
+
+namespace tenon {
+
+template <>
+inline constexpr auto namesOf<libraries::ConvolutionKind> =
+    std::to_array<std::string_view>(
+        {"forward", "data_gradient", "weight_gradient"});
+
+template <>
+inline constexpr auto fieldsOf<libraries::ConvolutionDescription::Spatial> =
+    std::tuple{
+        Field{"input", &libraries::ConvolutionDescription::Spatial::input},
+        Field{"kernel", &libraries::ConvolutionDescription::Spatial::kernel},
+        Field{"output", &libraries::ConvolutionDescription::Spatial::output},
+        Field{"stride", &libraries::ConvolutionDescription::Spatial::stride},
+        Field{"dilation",
+              &libraries::ConvolutionDescription::Spatial::dilation},
+        Field{"pad_low", &libraries::ConvolutionDescription::Spatial::padLow},
+        Field{"pad_high", &libraries::ConvolutionDescription::Spatial::padHigh},
+        Field{"input_stride",
+              &libraries::ConvolutionDescription::Spatial::inputStride},
+        Field{"kernel_stride",
+              &libraries::ConvolutionDescription::Spatial::kernelStride},
+        Field{"output_stride",
+              &libraries::ConvolutionDescription::Spatial::outputStride}};
+
+template <>
+inline constexpr auto fieldsOf<libraries::ConvolutionDescription> = std::tuple{
+    Field{"kind", &libraries::ConvolutionDescription::kind},
+    Field{"type", &libraries::ConvolutionDescription::type},
+    Field{"batch", &libraries::ConvolutionDescription::batch},
+    Field{"groups", &libraries::ConvolutionDescription::groups},
+    Field{"input_channels", &libraries::ConvolutionDescription::inputChannels},
+    Field{"output_channels",
+          &libraries::ConvolutionDescription::outputChannels},
+    Field{"spatial", &libraries::ConvolutionDescription::spatial},
+    Field{"input_stride_batch",
+          &libraries::ConvolutionDescription::inputStrideBatch},
+    Field{"input_stride_channel",
+          &libraries::ConvolutionDescription::inputStrideChannel},
+    Field{"output_stride_batch",
+          &libraries::ConvolutionDescription::outputStrideBatch},
+    Field{"output_stride_channel",
+          &libraries::ConvolutionDescription::outputStrideChannel},
+    Field{"kernel_stride_group",
+          &libraries::ConvolutionDescription::kernelStrideGroup},
+    Field{"kernel_stride_input",
+          &libraries::ConvolutionDescription::kernelStrideInput},
+    Field{"kernel_stride_output",
+          &libraries::ConvolutionDescription::kernelStrideOutput},
+    Field{"mirrored_kernel",
+          &libraries::ConvolutionDescription::mirroredKernel},
+    Field{"pieces", &libraries::ConvolutionDescription::pieces}};
+
+} // namespace tenon
 
 #endif // TENON_LIBRARIES_CONVOLUTION_H

@@ -12,13 +12,15 @@
 
 #include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
+#include "tenon/Support/Fields.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace tenon::libraries {
+
+using tenon::name;
 
 /// Arguments in the order of operands and results; m rows, n columns, k = min.
 enum class LapackRoutine : uint8_t {
@@ -46,6 +48,7 @@ struct LapackDescription {
   /// Calls are not cut.
   int64_t pieces = 1;
 
+  static constexpr std::string_view call = "lapack";
   bool operator==(const LapackDescription &) const = default;
 };
 
@@ -54,13 +57,33 @@ int64_t preferredPieces(const LapackDescription &description);
 std::string whyNotSupported(const LapackDescription &description, Isa isa);
 int64_t workspaceBytes(const LapackDescription &description, Isa isa);
 
-/// `gesdd`, and back; nothing for a routine that is not in the list.
-std::string_view name(LapackRoutine routine);
-std::optional<LapackRoutine> lapackRoutineFromName(std::string_view spelling);
-
 /// The version of LAPACK in this process, `3.11.0`.
 std::string lapackVersion();
 
 } // namespace tenon::libraries
+
+namespace tenon {
+
+template <>
+inline constexpr auto namesOf<libraries::LapackRoutine> =
+    std::to_array<std::string_view>(
+        {"potrf", "trsm", "getrf", "geqrf", "orgqr", "gesdd", "syevd"});
+
+template <>
+inline constexpr auto fieldsOf<libraries::LapackDescription> =
+    std::tuple{Field{"routine", &libraries::LapackDescription::routine},
+               Field{"type", &libraries::LapackDescription::type},
+               Field{"batch", &libraries::LapackDescription::batch},
+               Field{"rows", &libraries::LapackDescription::rows},
+               Field{"columns", &libraries::LapackDescription::columns},
+               Field{"reflectors", &libraries::LapackDescription::reflectors},
+               Field{"triangle", &libraries::LapackDescription::triangle},
+               Field{"side", &libraries::LapackDescription::side},
+               Field{"transpose", &libraries::LapackDescription::transpose},
+               Field{"diagonal", &libraries::LapackDescription::diagonal},
+               Field{"mode", &libraries::LapackDescription::mode},
+               Field{"pieces", &libraries::LapackDescription::pieces}};
+
+} // namespace tenon
 
 #endif // TENON_LIBRARIES_LAPACK_H

@@ -17,12 +17,15 @@
 
 #include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
+#include "tenon/Support/Fields.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tenon::libraries {
+
+using tenon::name;
 
 /// Work done on a result element before it is written, with the bits of the
 /// separate f32 operations.
@@ -54,6 +57,7 @@ struct MatmulDescription {
   /// that results do not depend on the number of threads.
   int64_t pieces = 1;
 
+  static constexpr std::string_view call = "matmul";
   bool operator==(const MatmulDescription &) const = default;
 };
 
@@ -71,5 +75,42 @@ std::string whyNotSupported(const MatmulDescription &description, Isa isa);
 int64_t workspaceBytes(const MatmulDescription &description, Isa isa);
 
 } // namespace tenon::libraries
+
+namespace tenon {
+
+template <>
+inline constexpr auto namesOf<libraries::Epilogue> =
+    std::to_array<std::string_view>({"none", "bias"});
+
+template <>
+inline constexpr auto fieldsOf<libraries::MatmulDescription::BatchDimension> =
+    std::tuple{
+        Field{"size", &libraries::MatmulDescription::BatchDimension::size},
+        Field{"lhs_stride",
+              &libraries::MatmulDescription::BatchDimension::lhsStride},
+        Field{"rhs_stride",
+              &libraries::MatmulDescription::BatchDimension::rhsStride},
+        Field{"result_stride",
+              &libraries::MatmulDescription::BatchDimension::resultStride}};
+
+template <>
+inline constexpr auto fieldsOf<libraries::MatmulDescription> = std::tuple{
+    Field{"lhs", &libraries::MatmulDescription::lhsType},
+    Field{"rhs", &libraries::MatmulDescription::rhsType},
+    Field{"result", &libraries::MatmulDescription::resultType},
+    Field{"batch", &libraries::MatmulDescription::batch},
+    Field{"m", &libraries::MatmulDescription::m},
+    Field{"n", &libraries::MatmulDescription::n},
+    Field{"k", &libraries::MatmulDescription::k},
+    Field{"lhs_stride_m", &libraries::MatmulDescription::lhsStrideM},
+    Field{"lhs_stride_k", &libraries::MatmulDescription::lhsStrideK},
+    Field{"rhs_stride_k", &libraries::MatmulDescription::rhsStrideK},
+    Field{"rhs_stride_n", &libraries::MatmulDescription::rhsStrideN},
+    Field{"result_stride_m", &libraries::MatmulDescription::resultStrideM},
+    Field{"result_stride_n", &libraries::MatmulDescription::resultStrideN},
+    Field{"epilogue", &libraries::MatmulDescription::epilogue},
+    Field{"pieces", &libraries::MatmulDescription::pieces}};
+
+} // namespace tenon
 
 #endif // TENON_LIBRARIES_MATMUL_H

@@ -433,11 +433,13 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
       results = array<i64: 2>,
       texts = ["8xf32", "batch x", "tanh train.py:7", "result y"],
       values = [array<i64: 0, 32, 0, 1, 0, -1, 0, 3>, array<i64: 1, 32, 0, 2, 0, -1, 3, 7>, array<i64: 1, 32, 0, 3, 0, -1, 7, 10>]}} {
-      exec.segment @batch batch bytes 64 alignment 64
-      exec.segment @constants constants bytes 0 alignment 64
-      exec.segment @results results bytes 64 alignment 64
-      exec.segment @state state bytes 0 alignment 64
-      exec.segment @temporaries temporaries bytes 0 alignment 64
+      exec.device_class @cpu
+      exec.memory_space @host
+      exec.segment @batch batch in @host of @cpu bytes 64 alignment 64
+      exec.segment @constants constants in @host of @cpu bytes 0 alignment 64
+      exec.segment @results results in @host of @cpu bytes 64 alignment 64
+      exec.segment @state state in @host of @cpu bytes 0 alignment 64
+      exec.segment @temporaries temporaries in @host of @cpu bytes 0 alignment 64
       exec.tensor "x" : tensor<8xf32> at @batch[0] {aliases = ["arg0"], argument = 0 : i64, role = #step.role<batch>}
       exec.tensor "y" : tensor<8xf32> at @results[0] {aliases = ["result0"], result = 0 : i64}
       func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<8xf32>
@@ -448,7 +450,7 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
       exec.program @step attributes {exec.region_ends = [array<i64: 1, 2>]} {
         %0 = exec.slice @batch[0] : memref<8xf32>
         %1 = exec.slice @results[0] : memref<8xf32>
-        exec.launch @kernel_0(%0, %1) parts 1 {exec.planned = {at = array<i64: 1, 1, 2>, reads = array<i64: 0, -1>, writes = array<i64: -1, 1>}} : memref<8xf32>, memref<8xf32>
+        exec.invoke @kernel_0(%0, %1) {exec.planned = {at = array<i64: 1, 1, 2>, reads = array<i64: 0, -1>, writes = array<i64: -1, 1>}} : memref<8xf32>, memref<8xf32>
       }
     }
     ```
@@ -482,13 +484,15 @@ def VerifyScheduledFormPass : Pass<"verify-scheduled-form", "::mlir::ModuleOp"> 
 def VerifyExecFormPass : Pass<"verify-exec-form", "::mlir::ModuleOp"> {
   let summary = "check the contract of exec form";
   let description = [{
-    Fails on the first slice that does not fit its segment, launch that does not
-    match its kernel, or operation that docs/Forms.md does not allow after the
+    Fails on the first slice that does not fit its segment, invocation that
+    does not match its kernel, or operation that docs/Forms.md does not allow after the
     stage `lower`.
 
     ```mlir
     // refused: 'exec.slice' op ends at byte 32 of a segment of 16 bytes
-    exec.segment @batch batch bytes 16 alignment 64
+    exec.device_class @cpu
+    exec.memory_space @host
+    exec.segment @batch batch in @host of @cpu bytes 16 alignment 64
     exec.program @step {
       %0 = exec.slice @batch[0] : memref<8xf32>
     }

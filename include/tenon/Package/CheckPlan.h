@@ -47,9 +47,9 @@ struct FalseClaim {
   std::string text;
 };
 
-/// Judges `index.plan`, which must be there, against the program `step`. The
-/// index has passed format::whyInvalid().
-std::variant<ProvedClaims, FalseClaim> checkPlan(const format::Index &index);
+/// Judges the plan of every entry point against its program; one without a plan
+/// is a false claim. The index has passed format::whyInvalid().
+std::variant<ProvedClaims, FalseClaim> checkPlans(const format::Index &index);
 
 } // namespace tenon::package
 

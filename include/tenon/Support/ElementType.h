@@ -9,9 +9,9 @@
 #ifndef TENON_SUPPORT_ELEMENTTYPE_H
 #define TENON_SUPPORT_ELEMENTTYPE_H
 
+#include "tenon/Support/Fields.h"
+
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 namespace tenon {
 
@@ -78,16 +78,24 @@ constexpr int64_t byteWidth(ElementType type) {
   }
 }
 
-/// The spelling used in StableHLO text: `i1`, `ui32`, `complex<f32>`, ...
-std::string_view name(ElementType type);
+/// The spelling used in StableHLO text.
+template <>
+inline constexpr auto namesOf<ElementType> = std::to_array<std::string_view>(
+    {"i1",         "i8",           "i16",           "i32",
+     "i64",        "ui8",          "ui16",          "ui32",
+     "ui64",       "f16",          "bf16",          "f32",
+     "f64",        "complex<f32>", "complex<f64>",  "i2",
+     "i4",         "ui2",          "ui4",           "f4E2M1FN",
+     "f6E2M3FN",   "f6E3M2FN",     "f8E3M4",        "f8E4M3",
+     "f8E4M3FN",   "f8E4M3FNUZ",   "f8E4M3B11FNUZ", "f8E5M2",
+     "f8E5M2FNUZ", "f8E8M0FNU"});
 
 /// The spelling used in safetensors headers: `BOOL`, `U32`, `C64`, ... (`C128`
 /// is ours: the format has no name for it. So are those of integers of 2 and 4
 /// bits and of most floats below 8; files that pack the latter are not read.)
 std::string_view safetensorsName(ElementType type);
 
-/// Inverse of name() and safetensorsName(); nothing for an unknown spelling.
-std::optional<ElementType> elementTypeFromName(std::string_view spelling);
+/// Inverse of safetensorsName(); nothing for an unknown spelling.
 std::optional<ElementType>
 elementTypeFromSafetensorsName(std::string_view spelling);
 

@@ -13,9 +13,9 @@
 #ifndef TENON_SUPPORT_SUBNORMALS_H
 #define TENON_SUPPORT_SUBNORMALS_H
 
+#include "tenon/Support/Fields.h"
+
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 namespace tenon {
 
@@ -25,17 +25,9 @@ enum class Subnormals : uint8_t {
 };
 
 /// `flush` or `keep`: the spelling of options and texts.
-constexpr std::string_view name(Subnormals subnormals) {
-  return subnormals == Subnormals::flush ? "flush" : "keep";
-}
-
-constexpr std::optional<Subnormals>
-subnormalsFromName(std::string_view spelling) {
-  for (Subnormals known : {Subnormals::flush, Subnormals::keep})
-    if (spelling == name(known))
-      return known;
-  return std::nullopt;
-}
+template <>
+inline constexpr auto namesOf<Subnormals> =
+    std::to_array<std::string_view>({"flush", "keep"});
 
 } // namespace tenon
 

@@ -307,7 +307,7 @@ struct LowerToLLVM : impl::LowerToLLVMPassBase<LowerToLLVM> {
                                     "x86-64-v4+avx512bf16";
       return signalPassFailure();
     }
-    auto mode = subnormalsFromName(subnormals);
+    auto mode = fromName<Subnormals>(subnormals);
     if (!mode) {
       getOperation().emitError()
           << "unknown way '" << subnormals

@@ -8,7 +8,6 @@
 
 #include "tenon/Dialect/Step/AttributeShape.h"
 #include "tenon/Dialect/Step/Step.h"
-#include "tenon/Libraries/Stored.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -96,11 +95,7 @@ LogicalResult checkInPlace(FunctionOpInterface kernel,
 std::string whyNoDescription(DictionaryAttr dictionary) {
   std::string error;
   auto description = fromAttribute(dictionary, error);
-  return description
-             ? std::visit(
-                   [](const auto &call) { return libraries::whyInvalid(call); },
-                   *description)
-             : error;
+  return description ? libraries::whyInvalid(*description) : error;
 }
 
 } // namespace

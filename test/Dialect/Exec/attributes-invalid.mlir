@@ -70,16 +70,18 @@ exec.program @step attributes {exec.region_ends = [1 : i64]} {
 
 // -----
 
-exec.segment @batch batch bytes 64 alignment 64
+exec.device_class @cpu
+exec.memory_space @host
+exec.segment @batch batch in @host of @cpu bytes 64 alignment 64
 exec.program @step {
   %0 = exec.slice @batch[0] : memref<8xf32>
   // expected-error@+1 {{'exec.planned' is 1 : i64, expected a dictionary}}
-  exec.copy %0 to %0 {exec.planned = 1 : i64} : memref<8xf32> to memref<8xf32>
+  exec.invoke @copy(%0, %0) {exec.planned = 1 : i64} : memref<8xf32>, memref<8xf32>
 }
 
 // -----
 
-// expected-error@+1 {{'exec.library' op has a damaged description: 'call' of a library description is none of "matmul", "convolution" and "lapack"}}
+// expected-error@+1 {{'exec.library' op has a damaged description: 'fft' is no library call; there are 'matmul', 'convolution', 'lapack'}}
 exec.library @library_0 {call = "fft"} workspace 0
 
 // -----

@@ -82,10 +82,11 @@ LapackDescription lapack() {
 
 TEST(LibraryDescriptionAttributes, ThereAndBackThroughText) {
   MLIRContext context;
-  for (const LibraryDescription &description :
-       {LibraryDescription(matmul()), LibraryDescription(convolution()),
-        LibraryDescription(lapack()), LibraryDescription(MatmulDescription()),
-        LibraryDescription(ConvolutionDescription())}) {
+  for (const libraries::Description &description :
+       {libraries::Description(matmul()), libraries::Description(convolution()),
+        libraries::Description(lapack()),
+        libraries::Description(MatmulDescription()),
+        libraries::Description(ConvolutionDescription())}) {
     DictionaryAttr attribute = toAttribute(&context, description);
     std::string text, error;
     llvm::raw_string_ostream(text) << attribute;
@@ -102,7 +103,7 @@ TEST(LibraryDescriptionAttributes, FaultsAreNamed) {
   MLIRContext context;
   Builder builder(&context);
   auto changed = [&](StringRef key, Attribute value) {
-    NamedAttrList list(toAttribute(&context, LibraryDescription(matmul())));
+    NamedAttrList list(toAttribute(&context, libraries::Description(matmul())));
     if (value)
       list.set(key, value);
     else
@@ -118,17 +119,18 @@ TEST(LibraryDescriptionAttributes, FaultsAreNamed) {
   EXPECT_TRUE(has(changed("m", builder.getStringAttr("x")), "expected an i64"));
   EXPECT_TRUE(
       has(changed("m", builder.getI32IntegerAttr(3)), "expected an i64"));
-  EXPECT_TRUE(
-      has(changed("lhs", builder.getStringAttr("f33")), "no element type"));
+  EXPECT_TRUE(has(changed("lhs", builder.getStringAttr("f33")),
+                  "an element type's name"));
   EXPECT_TRUE(has(changed("epilogue", builder.getStringAttr("gelu")),
                   "expected one of 'none', 'bias'"));
   EXPECT_TRUE(has(changed("extra", builder.getUnitAttr()), "entries"));
   EXPECT_TRUE(has(changed("batch", builder.getI64IntegerAttr(1)),
                   "an array of dictionaries"));
   EXPECT_TRUE(has(changed("batch", builder.getI64ArrayAttr({1})),
-                  "expected a dictionary"));
-  EXPECT_TRUE(has(changed("call", builder.getStringAttr("sort")), "none of"));
-  EXPECT_TRUE(has(changed("call", {}), "none of"));
+                  "an array of dictionaries"));
+  EXPECT_TRUE(
+      has(changed("call", builder.getStringAttr("sort")), "no library call"));
+  EXPECT_TRUE(has(changed("call", {}), "no 'call'"));
   std::string error;
   EXPECT_FALSE(fromAttribute({}, error));
   EXPECT_TRUE(has(error, "missing"));

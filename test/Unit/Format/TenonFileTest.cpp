@@ -8,12 +8,15 @@
 #include "Layout.h"
 #include "TemporaryFolder.h"
 
+#include "tenon/Format/IndexFields.h"
 #include "tenon/Format/Index_generated.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Format/Writer.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
+#include <typeinfo>
 
 using namespace tenon;
 using namespace tenon::format;
@@ -24,13 +27,15 @@ Index fullIndex() {
   Index index;
   index.producer = "0.1.0";
   index.name = "step";
-  index.cpu = "x86-64-v4";
-  index.cpuFeatures = {"avx512f", "avx512_bf16"};
   index.subnormals = Subnormals::keep;
-  index.segments = {{SegmentKind::state, 4096, 64},
-                    {SegmentKind::temporaries, 1 << 20, 4096},
-                    {SegmentKind::constants, 100, 64},
-                    {SegmentKind::results, 64, 64}};
+  index.deviceClasses = {{"cpu", "x86-64-v4", {"avx512f", "avx512_bf16"}},
+                         {"gpu", "sm_90", {}}};
+  index.memorySpaces = {{"host"}, {"pinned"}};
+  index.segments = {
+      {"state", SegmentKind::state, 0, 1, 4096, 64},
+      {"temporaries", SegmentKind::temporaries, 1, 0, 1 << 20, 4096},
+      {"constants", SegmentKind::constants, 0, 0, 100, 64},
+      {"results", SegmentKind::results, 0, 0, 64, 64}};
   Tensor state;
   state.name = "params.kernel";
   state.aliases = {"state['params']['kernel']", "arg0", "result1"};
@@ -52,51 +57,80 @@ Index fullIndex() {
   empty.role = Role::hyperParameter;
   empty.storage = {0, 4096, 0};
   index.tensors = {state, empty, scalar};
-  index.kernels = {{"k0", "first", false}, {"k1", "", true, {0, 2}}};
-  LibraryCallEntry matmul, convolution, lapack;
-  Matmul m;
-  m.lhsType = ElementType::bf16;
-  m.batch = {2, 3, 0, 5};
-  m.sizes = {7, 8, 9};
-  m.strides = {1, 2, 3, 4, 5, 6};
-  m.epilogue = 1;
-  m.pieces = 4;
-  matmul.description = m;
-  matmul.libraryVersion = "2.6.3";
-  matmul.isa = "avx512";
-  matmul.workspaceBytes = 640;
-  Convolution c;
-  c.kind = 2;
-  c.type = ElementType::f32;
-  c.batch = 3;
-  c.groups = 2;
-  c.inputChannels = 4;
-  c.outputChannels = 6;
-  c.spatial = {1, 2, 3, 4, 5, -6, 7, 8, 9, 10};
-  c.strides = {1, 2, 3, 4, 5, 6, 7};
-  c.mirroredKernel = true;
-  c.pieces = 2;
-  convolution.description = c;
-  lapack.description = Lapack{"gesdd", ElementType::c64, {2, 5, 7, 0}, "    A"};
-  lapack.library = "LAPACK";
-  index.libraryCalls = {matmul, convolution, lapack};
+  Callee library;
+  library.kind = CalleeKind::library;
+  library.name = "gesdd";
+  library.description = "a decomposition";
+  library.library = "LAPACK";
+  library.libraryVersion = "3.11.0";
+  library.isa = "avx512";
+  library.workspaceBytes = 640;
+  library.attributes = {{"type", "complex<f32>", {}}, {"rows", "", {5, -7}}};
+  index.callees = {{CalleeKind::kernel, "k0", "first"},
+                   {CalleeKind::kernel, "k1", "", {0, 2}, true},
+                   library,
+                   {CalleeKind::copy, "copy", "", {0}}};
+  Instruction launch{
+      InstructionKind::invoke, 1, 0, {{0, 0, 64}, {1, 128, 4}}, 16};
+  Instruction copy{InstructionKind::invoke, 3, 1, {{1, 64, 32}, {1, 192, 32}}};
+  Instruction wait{InstructionKind::wait, 0, 1};
+  Instruction call{InstructionKind::invoke, 2, 0, {{0, 0, 64}}};
+  Instruction loop{InstructionKind::loop, 0, 0,
+                   {{1, 0, 1}},           1, {{{launch}}, {{copy, wait}}}};
+  Instruction branches{InstructionKind::branch, 0, 0,
+                       {{1, 256, 4}},           1, {{}, {{loop, launch}}, {}}};
   EntryPoint &step = index.entryPoints.emplace_back();
   step.name = "step";
-  Launch launch{1, {{0, 0, 64}, {1, 128, 4}}, 16};
-  While loop;
-  loop.predicate = {1, 0, 1};
-  loop.condition.instructions = {{launch}};
-  loop.body.instructions = {{Copy{{1, 64, 32}, {1, 192, 32}}}};
-  Case branches;
-  branches.selector = {1, 256, 4};
-  branches.branches.resize(3);
-  branches.branches[1].instructions = {{loop}, {launch}};
-  step.program.instructions = {
-      {launch}, {LibraryCall{1, {{0, 0, 64}}}}, {loop}, {branches}};
+  step.program.instructions = {launch, call, loop, branches};
+  step.flops = 1.5e12;
+  step.certificates = {{"offsets", "lower bound 100"}, {"recompute", ""}};
+  Plan &plan = step.plan.emplace();
+  plan.texts = {"f32", "", "source"};
+  plan.buffers = {{1, 64, 32}, {0, 0, 64}};
+  plan.values = {{1, 64, 0, 2, true, {{0, 3}, {5, 9}}, 4}, {0, 32, 1, 2}};
+  plan.operations = {
+      {1, 2, 2, {0, -1}, {-1, 1}, {0, 1}, {{0, 1}, {}}, 3, 17, true, {1, 2}},
+      {3, 3}};
+  plan.end = {1, 0};
+  plan.initial = {0};
+  plan.results = {1, 0};
+  plan.temporariesBound = 99;
+  plan.memoryBudget = 12345;
+  plan.recomputationProblem = "problem";
+  plan.recomputationSolution = "solution";
   index.entryPoints.push_back({"eval", {}});
-  index.certificates = {{"offsets", "lower bound 100"}, {"recompute", ""}};
-  index.flops = 1.5e12;
   return index;
+}
+
+/// How often each field of each struct differs from its default.
+using Differing = std::map<std::pair<const char *, std::string_view>, int>;
+
+template <HasFields Struct>
+void countFields(const Struct &value, Differing &set);
+
+template <typename Value>
+void countIn(const Value &value, Differing &set) {
+  if constexpr (HasFields<Value>)
+    countFields(value, set);
+}
+template <typename Value>
+void countIn(const std::optional<Value> &value, Differing &set) {
+  if (value)
+    countIn(*value, set);
+}
+template <typename Value>
+void countIn(const std::vector<Value> &values, Differing &set) {
+  for (const Value &value : values)
+    countIn(value, set);
+}
+
+template <HasFields Struct>
+void countFields(const Struct &value, Differing &set) {
+  eachField<Struct>([&](const auto &field) {
+    set[{typeid(Struct).name(), field.name}] +=
+        value.*field.member != Struct().*field.member;
+    countIn(value.*field.member, set);
+  });
 }
 
 /// A file around the bytes of an index.
@@ -157,7 +191,7 @@ TEST(TenonFile, LayoutIsAsDocumented) {
   auto constants = pattern(100, 1);
   SectionBytes sections[] = {{SectionKind::constants, constants}};
   auto file = write(fullIndex(), sections);
-  EXPECT_EQ(0, std::memcmp(file.data(), "TENON\0\1\0", 8));
+  EXPECT_EQ(0, std::memcmp(file.data(), "TENON\0\2\0", 8));
   uint64_t indexBytes;
   std::memcpy(&indexBytes, &file[8], 8);
   uint64_t start = (32 + indexBytes + 4095) / 4096 * 4096;
@@ -202,11 +236,11 @@ TEST(TenonFile, RolesHaveTheWordsOfTheRolesFile) {
   for (const char *word :
        {"state", "parameter", "optimizer_state", "buffer", "rng", "counter",
         "metric", "batch", "hyper_parameter", "unknown"}) {
-    auto role = roleFromName(word);
+    auto role = fromName<Role>(word);
     ASSERT_TRUE(role) << word;
     EXPECT_EQ(name(*role), word);
   }
-  EXPECT_FALSE(roleFromName("weights"));
+  EXPECT_FALSE(fromName<Role>("weights"));
 }
 
 /// A small index that stands for gigabytes is damaged, and is not unfolded to
@@ -227,10 +261,12 @@ TEST(TenonFile, NothingIsStoredForSeveral) {
   refused("one list of names for all tensors", [](FlatBufferBuilder &builder) {
     auto name = builder.CreateString("name");
     auto names = builder.CreateVector(
-        std::vector<Offset<flatbuffers::String>>(many, name));
+        std::vector<Offset<fb::Text>>(many, fb::CreateText(builder, name)));
+    fb::Slice storage(0, 0, 0);
     std::vector<Offset<fb::Tensor>> tensors;
     for (size_t i = 0; i < many / 4; ++i)
-      tensors.push_back(fb::CreateTensor(builder, name, names));
+      tensors.push_back(fb::CreateTensor(builder, name, names, 0, 0,
+                                         fb::Role::state, 0, -1, &storage));
     auto list = builder.CreateVector(tensors);
     fb::IndexBuilder index(builder);
     index.add_version(formatVersion);
@@ -239,9 +275,11 @@ TEST(TenonFile, NothingIsStoredForSeveral) {
   });
   refused("one long name for all tensors", [](FlatBufferBuilder &builder) {
     auto name = builder.CreateString(std::string(many, 'x'));
+    fb::Slice storage(0, 0, 0);
     std::vector<Offset<fb::Tensor>> tensors;
     for (size_t i = 0; i < many / 4; ++i)
-      tensors.push_back(fb::CreateTensor(builder, name));
+      tensors.push_back(fb::CreateTensor(builder, name, 0, 0, 0,
+                                         fb::Role::state, 0, -1, &storage));
     auto list = builder.CreateVector(tensors);
     fb::IndexBuilder index(builder);
     index.add_version(formatVersion);
@@ -251,24 +289,26 @@ TEST(TenonFile, NothingIsStoredForSeveral) {
   refused("one list of one text", [](FlatBufferBuilder &builder) {
     auto text = builder.CreateString(std::string(many, 'x'));
     auto texts = builder.CreateVector(
-        std::vector<Offset<flatbuffers::String>>(many, text));
+        std::vector<Offset<fb::Text>>(many, fb::CreateText(builder, text)));
     auto plan = fb::CreatePlan(builder, texts);
+    auto entries = builder.CreateVector(std::vector{fb::CreateEntryPoint(
+        builder, text, fb::CreateBlock(builder), 0, plan)});
     fb::IndexBuilder index(builder);
     index.add_version(formatVersion);
-    index.add_plan(plan);
+    index.add_entry_points(entries);
     fb::FinishIndexBuffer(builder, index.Finish());
   });
   refused(
-      "one list of numbers for all kernels", [](FlatBufferBuilder &builder) {
-        auto symbol = builder.CreateString("k");
+      "one list of numbers for all callees", [](FlatBufferBuilder &builder) {
         auto reads = builder.CreateVector(std::vector<int64_t>(many));
-        std::vector<Offset<fb::Kernel>> kernels;
+        std::vector<Offset<fb::Callee>> callees;
         for (size_t i = 0; i < many / 4; ++i)
-          kernels.push_back(fb::CreateKernel(builder, symbol, 0, false, reads));
-        auto list = builder.CreateVector(kernels);
+          callees.push_back(
+              fb::CreateCallee(builder, fb::CalleeKind::library, 0, 0, reads));
+        auto list = builder.CreateVector(callees);
         fb::IndexBuilder index(builder);
         index.add_version(formatVersion);
-        index.add_kernels(list);
+        index.add_callees(list);
         fb::FinishIndexBuffer(builder, index.Finish());
       });
   refused(
@@ -276,22 +316,51 @@ TEST(TenonFile, NothingIsStoredForSeveral) {
         auto block = fb::CreateBlock(builder);
         fb::Slice selector(0, 0, 4);
         for (int level = 0; level < 40; ++level) {
-          auto branches = builder.CreateVector(
-              std::vector<Offset<fb::Block>>{block, block});
-          auto both = fb::CreateCase(builder, &selector, branches);
-          auto box = fb::CreateInstructionBox(builder, fb::Instruction_Case,
-                                              both.Union());
-          block = fb::CreateBlock(
-              builder, builder.CreateVector(
-                           std::vector<Offset<fb::InstructionBox>>{box}));
+          auto blocks = builder.CreateVector(std::vector{block, block});
+          auto selectors = builder.CreateVectorOfStructs(&selector, 1);
+          auto both = fb::CreateInstruction(
+              builder, fb::InstructionKind::branch, 0, 0, selectors, 1, blocks);
+          block =
+              fb::CreateBlock(builder, builder.CreateVector(std::vector{both}));
         }
         auto entry =
             fb::CreateEntryPoint(builder, builder.CreateString("step"), block);
-        auto entries =
-            builder.CreateVector(std::vector<Offset<fb::EntryPoint>>{entry});
+        auto entries = builder.CreateVector(std::vector{entry});
         fb::IndexBuilder index(builder);
         index.add_version(formatVersion);
         index.add_entry_points(entries);
         fb::FinishIndexBuffer(builder, index.Finish());
       });
+}
+
+TEST(TenonFile, TheSchemaHasTheWordsOfTheStructs) {
+  auto expectSame = [](auto names, const char *const *stored) {
+    for (std::string_view expected : names)
+      EXPECT_EQ(*stored++, expected);
+    EXPECT_EQ(*stored, nullptr);
+  };
+  expectSame(namesOf<SegmentKind>, fb::EnumNamesSegmentKind());
+  expectSame(namesOf<Role>, fb::EnumNamesRole());
+  expectSame(namesOf<SectionKind>, fb::EnumNamesSectionKind());
+  expectSame(namesOf<CalleeKind>, fb::EnumNamesCalleeKind());
+  expectSame(namesOf<InstructionKind>, fb::EnumNamesInstructionKind());
+  expectSame(namesOf<Subnormals>, fb::EnumNamesSubnormals());
+}
+
+/// A field that had its default everywhere could be lost without notice.
+TEST(TenonFile, EveryFieldIsThereAndBack) {
+  Index full = fullIndex();
+  std::string error;
+  auto kernels = pattern(10, 1);
+  SectionBytes sections[] = {{SectionKind::cpuKernels, kernels}};
+  Index read = Reader::fromBytes(write(full, sections), error)->index();
+  Differing differing;
+  countIn(read, differing);
+  // There is but one version.
+  differing.erase({typeid(Index).name(), "version"});
+  for (const auto &[field, times] : differing)
+    EXPECT_GT(times, 0) << field.first << ": " << field.second
+                        << " has its default everywhere";
+  full.sections = read.sections;
+  EXPECT_EQ(read, full);
 }

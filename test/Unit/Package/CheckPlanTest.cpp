@@ -241,6 +241,11 @@ std::optional<Index> withinPercent(const std::string &text, uint64_t percent) {
   return compileStep(text, int64_t(everything * percent / 100));
 }
 
+Plan &planOf(Index &index) { return *index.entryPoints.front().plan; }
+const Plan &planOf(const Index &index) {
+  return *index.entryPoints.front().plan;
+}
+
 const Index &planned() {
   static const Index index = *withinPercent(stepText(), 66);
   return index;
@@ -292,31 +297,32 @@ std::string judged(const Index &index) {
   auto reader = Reader::fromBytes(write(index, sections), error);
   if (!reader)
     return error;
-  auto result = package::checkPlan(reader->index());
+  auto result = package::checkPlans(reader->index());
   auto *wrong = std::get_if<package::FalseClaim>(&result);
   return wrong ? wrong->text : "";
 }
 
 Block &program(Index &index) { return index.entryPoints.front().program; }
 
-std::vector<Slice> *argumentsOf(Instruction &instruction) {
-  if (auto *launch = std::get_if<Launch>(&instruction.operation))
-    return &launch->arguments;
-  if (auto *call = std::get_if<LibraryCall>(&instruction.operation))
-    return &call->arguments;
-  return nullptr;
+/// Of a kernel or library call.
+std::vector<Slice> *argumentsOf(const Index &index, Instruction &instruction) {
+  bool isCopy = instruction.kind == InstructionKind::invoke &&
+                index.callees[instruction.callee].kind == CalleeKind::copy;
+  return instruction.kind == InstructionKind::invoke && !isCopy
+             ? &instruction.operands
+             : nullptr;
 }
 
 TEST(CheckPlan, AcceptsWhatTheCompilerWrites) {
   EXPECT_EQ(judged(planned()), "");
-  auto claims = package::checkPlan(planned());
+  auto claims = package::checkPlans(planned());
   auto *proved = std::get_if<package::ProvedClaims>(&claims);
   ASSERT_TRUE(proved);
   EXPECT_EQ(proved->size(), 5u);
   // What a file cannot show is said.
   EXPECT_NE(proved->back().find("does not show"), std::string::npos);
   // The budget has an effect: something runs twice.
-  EXPECT_TRUE(std::ranges::any_of(planned().plan->operations,
+  EXPECT_TRUE(std::ranges::any_of(planOf(planned()).operations,
                                   &PlannedOperation::recomputed));
 }
 
@@ -327,7 +333,7 @@ void expectRefusalOfMovedSlices(const Index &sound) {
   for (size_t i = 0; i < count; ++i)
     for (size_t argument = 0;; ++argument) {
       Index damaged = sound;
-      auto *slices = argumentsOf(program(damaged).instructions[i]);
+      auto *slices = argumentsOf(damaged, program(damaged).instructions[i]);
       if (!slices || argument >= slices->size())
         break;
       Slice &slice = (*slices)[argument];
@@ -371,7 +377,7 @@ TEST(CheckPlan, RefusesEveryOtherOrder) {
 
 /// Temporaries that overlap another one, or that are touched when not live.
 TEST(CheckPlan, RefusesEveryMovedBufferAndMissingLifetime) {
-  const Plan &plan = *planned().plan;
+  const Plan &plan = planOf(planned());
   auto isTemporary = [&](uint32_t buffer) {
     return planned().segments[plan.buffers[buffer].segment].kind ==
            SegmentKind::temporaries;
@@ -381,7 +387,7 @@ TEST(CheckPlan, RefusesEveryMovedBufferAndMissingLifetime) {
     if (!isTemporary(buffer))
       continue;
     Index damaged = planned();
-    Slice &place = damaged.plan->buffers[buffer];
+    Slice &place = planOf(damaged).buffers[buffer];
     place.offset += place.offset >= 64 ? -64 : 64;
     EXPECT_NE(judged(damaged), "") << "buffer " << buffer;
   }
@@ -389,7 +395,7 @@ TEST(CheckPlan, RefusesEveryMovedBufferAndMissingLifetime) {
     if (!isTemporary(plan.values[value].buffer))
       continue;
     Index damaged = planned();
-    damaged.plan->values[value].lifetimes.clear();
+    planOf(damaged).values[value].lifetimes.clear();
     EXPECT_NE(judged(damaged), "") << "value " << value;
     ++tried;
   }
@@ -419,7 +425,7 @@ std::function<void(Index &)>
 inSolution(std::function<void(solver::RecomputeSolution &)> change) {
   return [change](Index &index) {
     solver::RecomputeSolution solution;
-    std::string &text = index.plan->recomputationSolution;
+    std::string &text = planOf(index).recomputationSolution;
     ASSERT_FALSE(solver::parseRecomputeSolution(text, solution));
     change(solution);
     text = solver::printRecomputeSolution(solution);
@@ -449,7 +455,7 @@ void measure(const RecomputeProblem &problem, RecomputeSolution &solution) {
 std::function<void(Index &)>
 inProblem(std::function<void(RecomputeProblem &, RecomputeSolution &)> change) {
   return [change](Index &index) {
-    Plan &plan = *index.plan;
+    Plan &plan = planOf(index);
     RecomputeProblem problem;
     RecomputeSolution solution;
     ASSERT_FALSE(
@@ -466,7 +472,7 @@ inProblem(std::function<void(RecomputeProblem &, RecomputeSolution &)> change) {
     EXPECT_EQ(solver::checkRecompute(problem, solution), std::nullopt);
     plan.recomputationProblem = solver::printRecomputeProblem(problem);
     plan.recomputationSolution = solver::printRecomputeSolution(solution);
-    for (Certificate &certificate : index.certificates)
+    for (Certificate &certificate : index.entryPoints.front().certificates)
       if (certificate.kind == "recomputation")
         certificate.text = llvm::formatv(
             "predicted {0} ns, bound {1} ns, recomputing nothing {2} ns",
@@ -499,7 +505,7 @@ int32_t addNode(RecomputeProblem &problem, RecomputeSolution &solution,
 /// The nodes that are instructions of the program, once.
 std::vector<int32_t> nodesThatRunOnce(const Index &index) {
   std::map<int32_t, int> runs;
-  for (const PlannedOperation &operation : index.plan->operations)
+  for (const PlannedOperation &operation : planOf(index).operations)
     ++runs[operation.node];
   std::vector<int32_t> nodes;
   for (auto [node, count] : runs)
@@ -509,7 +515,7 @@ std::vector<int32_t> nodesThatRunOnce(const Index &index) {
 }
 
 PlannedOperation &firstRecomputation(Index &index) {
-  return *std::ranges::find(index.plan->operations, true,
+  return *std::ranges::find(planOf(index).operations, true,
                             &PlannedOperation::recomputed);
 }
 
@@ -523,9 +529,9 @@ TEST(CheckPlan, RefusesFalseClaims) {
        },
        "arena"},
       {"a higher bound on the arena",
-       [](Index &index) { index.plan->temporariesBound += 64; }, "bound"},
+       [](Index &index) { planOf(index).temporariesBound += 64; }, "bound"},
       {"a smaller budget",
-       [](Index &index) { index.plan->memoryBudget = bytesOf(index) - 1; },
+       [](Index &index) { planOf(index).memoryBudget = bytesOf(index) - 1; },
        "the budget is"},
       {"a cheaper plan",
        inSolution([](solver::RecomputeSolution &s) { --s.cost; }), "cost"},
@@ -549,12 +555,12 @@ TEST(CheckPlan, RefusesFalseClaims) {
        inSolution([](solver::RecomputeSolution &s) { s.order.pop_back(); }),
        "never runs"},
       {"no recomputation problem",
-       [](Index &index) { index.plan->recomputationProblem.clear(); },
+       [](Index &index) { planOf(index).recomputationProblem.clear(); },
        "recomputation"},
       {"cheaper nodes",
        [](Index &index) {
          solver::RecomputeProblem problem;
-         std::string &text = index.plan->recomputationProblem;
+         std::string &text = planOf(index).recomputationProblem;
          ASSERT_FALSE(solver::parseRecomputeProblem(text, problem));
          ++problem.nodes.front().cost;
          text = solver::printRecomputeProblem(problem);
@@ -563,7 +569,7 @@ TEST(CheckPlan, RefusesFalseClaims) {
       {"a node that must run once",
        [](Index &index) {
          solver::RecomputeProblem problem;
-         std::string &text = index.plan->recomputationProblem;
+         std::string &text = planOf(index).recomputationProblem;
          ASSERT_FALSE(solver::parseRecomputeProblem(text, problem));
          problem.nodes[firstRecomputation(index).node].pinned = true;
          text = solver::printRecomputeProblem(problem);
@@ -575,33 +581,35 @@ TEST(CheckPlan, RefusesFalseClaims) {
        [](Index &index) { firstRecomputation(index).recomputed = false; },
        "not marked"},
       {"an operation at another time",
-       [](Index &index) { index.plan->operations[2].begin = 0; }, "time"},
+       [](Index &index) { planOf(index).operations[2].begin = 0; }, "time"},
       {"another value read",
-       [](Index &index) { index.plan->operations[4].reads.front() = 0; }, ""},
+       [](Index &index) { planOf(index).operations[4].reads.front() = 0; }, ""},
       {"a kernel that writes what it reads",
        [](Index &index) {
-         for (Kernel &kernel : index.kernels)
+         for (Callee &kernel : index.callees)
            kernel.reads.clear();
        },
        "disagree"},
       {"a result somewhere else",
        [](Index &index) {
-         std::swap(index.plan->results[0], index.plan->results[1]);
+         std::swap(planOf(index).results[0], planOf(index).results[1]);
        },
        "result"},
       {"state that is not updated",
-       [](Index &index) { index.plan->results[0] = index.plan->initial[0]; },
+       [](Index &index) {
+         planOf(index).results[0] = planOf(index).initial[0];
+       },
        "not there"},
       {"a value that nobody wrote",
        [](Index &index) {
-         PlannedOperation &operation = index.plan->operations.back();
+         PlannedOperation &operation = planOf(index).operations.back();
          operation.writes.back() =
-             (operation.writes.back() + 1) % int(index.plan->values.size());
+             (operation.writes.back() + 1) % int(planOf(index).values.size());
        },
        ""},
       {"an operation the program lacks",
        [](Index &index) {
-         index.plan->operations.push_back(index.plan->operations.back());
+         planOf(index).operations.push_back(planOf(index).operations.back());
        },
        ""},
   };
@@ -613,7 +621,7 @@ TEST(CheckPlan, RefusesFalseClaims) {
 /// program, makes bounds that no program has to keep.
 TEST(CheckPlan, RefusesProblemsOfOtherPrograms) {
   // What the plan drops is the dearest to keep.
-  const int32_t dropped = std::ranges::find(planned().plan->operations, true,
+  const int32_t dropped = std::ranges::find(planOf(planned()).operations, true,
                                             &PlannedOperation::recomputed)
                               ->node;
   const Damage damages[] = {
@@ -659,7 +667,7 @@ TEST(CheckPlan, RefusesProblemsOfOtherPrograms) {
        }),
        "the budget leaves"},
       {"a budget that is just kept",
-       [](Index &index) { index.plan->memoryBudget = bytesOf(index); },
+       [](Index &index) { planOf(index).memoryBudget = bytesOf(index); },
        "the budget leaves"},
       {"a segment with room for nothing",
        [](Index &index) {
@@ -674,14 +682,14 @@ TEST(CheckPlan, RefusesProblemsOfOtherPrograms) {
        "what lies there"},
       {"a summary of another plan",
        [](Index &index) {
-         for (Certificate &certificate : index.certificates)
+         for (Certificate &certificate : index.entryPoints.front().certificates)
            if (certificate.kind == "recomputation")
              certificate.text = "predicted 1 ns";
        },
        "the summary"},
       {"values under other names",
        [](Index &index) {
-         std::vector<PlannedValue> &values = index.plan->values;
+         std::vector<PlannedValue> &values = planOf(index).values;
          auto named = [](const PlannedValue &value) {
            return value.problemValue >= 0;
          };
@@ -706,8 +714,8 @@ TEST(CheckPlan, RefusesEveryFurtherLimit) {
   };
   for (int32_t node : nodesThatRunOnce(sound)) {
     RecomputeProblem problem;
-    ASSERT_FALSE(solver::parseRecomputeProblem(sound.plan->recomputationProblem,
-                                               problem));
+    ASSERT_FALSE(solver::parseRecomputeProblem(
+        planOf(sound).recomputationProblem, problem));
     bool isKept = std::ranges::any_of(problem.edges, [&](const auto &edge) {
       return edge.value == node && problem.bytes(node) > 0;
     });
@@ -726,7 +734,7 @@ TEST(CheckPlan, RefusesEveryFurtherLimit) {
         Index damaged = sound;
         RecomputeSolution solution;
         ASSERT_FALSE(solver::parseRecomputeSolution(
-            sound.plan->recomputationSolution, solution));
+            planOf(sound).recomputationSolution, solution));
         RecomputeProblem changed = problem;
         changed.edges.push_back({edge.value, node});
         measure(changed, solution);
@@ -748,7 +756,7 @@ TEST(CheckPlan, RefusesEveryFurtherLimit) {
 TEST(CheckPlan, KernelsFinishWhatOthersHaveBegun) {
   const Index sound = withinLeast(gatedText(), 46);
   EXPECT_EQ(judged(sound), "");
-  const std::vector<PlannedOperation> &operations = sound.plan->operations;
+  const std::vector<PlannedOperation> &operations = planOf(sound).operations;
   auto finish = operations.begin() + 1;
   while (finish != operations.end() &&
          (finish->joinedNodes.empty() ||
@@ -782,7 +790,7 @@ TEST(CheckPlan, RefusesRoundsThatAlwaysNeedMore) {
   auto withRaised = [&](auto raise) {
     Index damaged = sound;
     // There is room for more.
-    damaged.plan->memoryBudget += 1 << 20;
+    planOf(damaged).memoryBudget += 1 << 20;
     inProblem([&](RecomputeProblem &problem, RecomputeSolution &solution) {
       ASSERT_FALSE(problem.loops.empty());
       ASSERT_FALSE(problem.loops.front().floors.empty());
@@ -806,7 +814,7 @@ TEST(CheckPlan, RefusesRoundsThatAlwaysNeedMore) {
 /// Lifetimes may be longer than values are needed, but prove nothing then.
 TEST(CheckPlan, BoundsOfThePackingFollowFromTheProgram) {
   auto linesOf = [](const Index &index) {
-    auto claims = package::checkPlan(index);
+    auto claims = package::checkPlans(index);
     auto *proved = std::get_if<package::ProvedClaims>(&claims);
     return proved ? (*proved)[1] : std::get<package::FalseClaim>(claims).text;
   };
@@ -814,7 +822,7 @@ TEST(CheckPlan, BoundsOfThePackingFollowFromTheProgram) {
       << linesOf(planned());
   // A value that nothing writes or reads, behind all others, for all times.
   Index damaged = planned();
-  Plan &plan = *damaged.plan;
+  Plan &plan = planOf(damaged);
   for (Segment &segment : damaged.segments)
     if (segment.kind == SegmentKind::temporaries) {
       plan.buffers.push_back(
@@ -828,7 +836,7 @@ TEST(CheckPlan, BoundsOfThePackingFollowFromTheProgram) {
   plan.values.push_back(added);
   plan.temporariesBound += 64;
   plan.memoryBudget += 64;
-  for (Certificate &certificate : damaged.certificates)
+  for (Certificate &certificate : damaged.entryPoints.front().certificates)
     if (certificate.kind == "offset-packing")
       for (const Segment &segment : damaged.segments)
         if (segment.kind == SegmentKind::temporaries)
@@ -851,13 +859,13 @@ TEST(CheckPlan, RefusesFalseJoins) {
   auto refused = [&](const char *what, size_t at,
                      std::function<void(PlannedOperation &)> change) {
     Index damaged = sound;
-    change(damaged.plan->operations[at]);
+    change(planOf(damaged).operations[at]);
     ASSERT_NE(damaged, sound) << what;
     EXPECT_NE(judged(damaged), "") << what << ", operation " << at;
   };
   size_t joins = 0;
-  for (size_t i = 0; i < sound.plan->operations.size(); ++i) {
-    const PlannedOperation &operation = sound.plan->operations[i];
+  for (size_t i = 0; i < planOf(sound).operations.size(); ++i) {
+    const PlannedOperation &operation = planOf(sound).operations[i];
     if (operation.node < 0)
       continue;
     refused("a copy that is not there", i, [](PlannedOperation &changed) {
@@ -881,16 +889,16 @@ TEST(CheckPlan, RefusesFalseJoins) {
 TEST(CheckPlan, RefusesFalseParts) {
   const Index &sound = plannedInParts();
   ASSERT_EQ(judged(sound), "");
-  std::vector<size_t> parts = partsIn(*sound.plan);
+  std::vector<size_t> parts = partsIn(planOf(sound));
   ASSERT_GT(parts.size(), 3u);
   auto refused = [&](const char *what, size_t part,
                      std::function<void(Index &, PlannedOperation &)> change) {
     Index damaged = sound;
-    change(damaged, damaged.plan->operations[part]);
+    change(damaged, planOf(damaged).operations[part]);
     ASSERT_NE(damaged, sound) << what;
     EXPECT_NE(judged(damaged), "") << what << ", operation " << part;
   };
-  const Plan &plan = *sound.plan;
+  const Plan &plan = planOf(sound);
   for (size_t part : parts) {
     const PlannedOperation &operation = plan.operations[part];
     for (int32_t other : {operation.node - 1, operation.node + 1})
@@ -918,7 +926,8 @@ TEST(CheckPlan, RefusesFalseParts) {
         refused("a value that is gone", part,
                 [&](Index &index, PlannedOperation &changed) {
                   changed.reads[argument] = value;
-                  (*argumentsOf(program(index).instructions[part]))[argument] =
+                  (*argumentsOf(index,
+                                program(index).instructions[part]))[argument] =
                       place;
                 });
       }
@@ -962,7 +971,7 @@ TEST(CheckPlan, NumbersNameSomething) {
   };
   for (const auto &change : changes) {
     Index damaged = planned();
-    change(*damaged.plan);
+    change(planOf(damaged));
     EXPECT_NE(judged(damaged), "");
   }
 }

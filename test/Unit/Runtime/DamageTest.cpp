@@ -65,6 +65,10 @@ TEST(Damage, EveryTruncationIsFound) {
   }
 }
 
+static format::Instruction &instruction(format::Index &index, size_t number) {
+  return index.entryPoints[0].program.instructions[number];
+}
+
 // A file whose hashes are right but whose index was made by someone else: no
 // field may lead outside of what the file has.
 TEST(Damage, EveryFieldIsCheckedBehindTheHash) {
@@ -101,85 +105,71 @@ TEST(Damage, EveryFieldIsCheckedBehindTheHash) {
        [](format::Index &i) { i.segments[3].bytes = uint64_t(1) << 60; }},
       {"unknown kind",
        [](format::Index &i) { i.segments[3].kind = format::SegmentKind(9); }},
-      {"names kernel 70 of 7",
+      {"memory space or device class",
+       [](format::Index &i) { i.segments[1].space = 1; }},
+      {"memory space or device class",
+       [](format::Index &i) { i.segments[1].deviceClass = 3; }},
+      {"invokes callee 70 of 10",
+       [](format::Index &i) { instruction(i, 1).callee = 70; }},
+      {"no parts", [](format::Index &i) { instruction(i, 1).parts = 0; }},
+      {"for queue 3", [](format::Index &i) { instruction(i, 1).queue = 3; }},
+      {"instruction is of unknown kind",
        [](format::Index &i) {
-         std::get<format::Launch>(
-             i.entryPoints[0].program.instructions[1].operation)
-             .kernel = 70;
+         instruction(i, 1).kind = format::InstructionKind(9);
        }},
-      {"no parts",
-       [](format::Index &i) {
-         std::get<format::Launch>(
-             i.entryPoints[0].program.instructions[1].operation)
-             .parts = 0;
-       }},
-      {"names description 5 of 2",
-       [](format::Index &i) {
-         std::get<format::LibraryCall>(
-             i.entryPoints[0].program.instructions[0].operation)
-             .call = 5;
-       }},
+      {"callee is of unknown kind",
+       [](format::Index &i) { i.callees[0].kind = format::CalleeKind(9); }},
       {"has 2 arguments, expected 4",
-       [](format::Index &i) {
-         std::get<format::LibraryCall>(
-             i.entryPoints[0].program.instructions[0].operation)
-             .arguments.resize(2);
-       }},
+       [](format::Index &i) { instruction(i, 0).operands.resize(2); }},
       {"predicate",
-       [](format::Index &i) {
-         std::get<format::While>(
-             i.entryPoints[0].program.instructions[7].operation)
-             .predicate.bytes = 8;
-       }},
-      {"no branch",
-       [](format::Index &i) {
-         std::get<format::Case>(
-             i.entryPoints[0].program.instructions[9].operation)
-             .branches.clear();
-       }},
+       [](format::Index &i) { instruction(i, 7).operands[0].bytes = 8; }},
+      {"predicate", [](format::Index &i) { instruction(i, 7).operands = {}; }},
+      {"expected its condition and its body",
+       [](format::Index &i) { instruction(i, 7).blocks.pop_back(); }},
+      {"selector",
+       [](format::Index &i) { instruction(i, 9).operands[0].bytes = 2; }},
+      {"no branch", [](format::Index &i) { instruction(i, 9).blocks.clear(); }},
       {"overlap",
        [](format::Index &i) {
-         i.entryPoints[0].program.instructions.push_back(
-             {format::Copy{{3, 0, 128}, {3, 64, 128}}});
+         instruction(i, 6).operands = {{3, 0, 128}, {3, 64, 128}};
        }},
       {"a copy goes from 4 bytes to 8",
        [](format::Index &i) {
-         i.entryPoints[0].program.instructions.push_back(
-             {format::Copy{{3, 0, 4}, {3, 64, 8}}});
+         instruction(i, 6).operands = {{3, 0, 4}, {3, 64, 8}};
        }},
+      {"a copy has 1 arguments",
+       [](format::Index &i) { instruction(i, 6).operands.pop_back(); }},
       {"two entry points",
        [](format::Index &i) { i.entryPoints.push_back(i.entryPoints[0]); }},
-      {"usable symbol", [](format::Index &i) { i.kernels[0].symbol = ""; }},
+      {"usable symbol", [](format::Index &i) { i.callees[0].name = ""; }},
       {"instruction set",
-       [](format::Index &i) { i.libraryCalls[0].isa = "avx1024"; }},
+       [](format::Index &i) { i.callees[7].isa = "avx1024"; }},
       {"wants library",
-       [](format::Index &i) { i.libraryCalls[0].library = "other"; }},
-      {"wrong number of sizes",
-       [](format::Index &i) {
-         std::get<format::Matmul>(i.libraryCalls[0].description).sizes.clear();
-       }},
+       [](format::Index &i) { i.callees[7].library = "other"; }},
+      {"is no library call",
+       [](format::Index &i) { i.callees[7].name = "fft"; }},
+      {"has no 'm' where it should be",
+       [](format::Index &i) { test::attribute(i, "m").name = "n"; }},
+      {"malformed 'm'",
+       [](format::Index &i) { test::attribute(i, "m").numbers.clear(); }},
       {"out of range",
-       [](format::Index &i) {
-         std::get<format::Matmul>(i.libraryCalls[0].description).sizes[0] = -5;
-       }},
-      {"unknown epilogue",
-       [](format::Index &i) {
-         std::get<format::Matmul>(i.libraryCalls[0].description).epilogue = 9;
-       }},
-      {"unknown element type",
-       [](format::Index &i) {
-         std::get<format::Matmul>(i.libraryCalls[0].description).lhsType =
-             ElementType(99);
-       }},
+       [](format::Index &i) { test::attribute(i, "m").numbers = {-5}; }},
+      {"malformed 'batch'",
+       [](format::Index &i) { test::attribute(i, "batch").numbers = {1}; }},
+      {"unknown or malformed 'epilogue'",
+       [](format::Index &i) { test::attribute(i, "epilogue").text = "gelu"; }},
+      {"unknown or malformed 'lhs'",
+       [](format::Index &i) { test::attribute(i, "lhs").text = "f33"; }},
+      {"fields, expected",
+       [](format::Index &i) { i.callees[7].attributes.emplace_back(); }},
       {"nested deeper",
        [](format::Index &i) {
          format::Block block = i.entryPoints[0].program;
          for (int level = 0; level < format::maxProgramNesting + 2; ++level) {
-           format::While loop;
-           loop.predicate = {3, 512, 1};
-           loop.body = std::move(block);
-           block = {};
-           block.instructions.push_back({std::move(loop)});
+           format::Instruction loop{
+               format::InstructionKind::loop, 0, 0, {{3, 512, 1}}};
+           loop.blocks = {{}, std::move(block)};
+           block = {{std::move(loop)}};
          }
          i.entryPoints[0].program = std::move(block);
        }},

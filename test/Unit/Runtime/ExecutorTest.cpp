@@ -171,7 +171,7 @@ TEST(Executor, RefusesToBindWhatSharesItsPlace) {
   auto index = test::sampleIndex();
   // An instruction that works on params.w and steps at once.
   index.entryPoints[0].program.instructions.push_back(
-      {format::Launch{3, {{0, 0, 192}}, 1}});
+      {format::InstructionKind::invoke, 3, 0, {{0, 0, 192}}});
   auto kernels = test::sampleKernels(), constants = test::sampleConstants();
   format::SectionBytes sections[] = {
       {format::SectionKind::constants, constants},
@@ -238,7 +238,7 @@ TEST(Executor, RejectsUnknownEntryPointsAndStepCounts) {
 
 TEST(Executor, SaysWhatTheProcessorLacks) {
   auto index = test::sampleIndex();
-  index.cpuFeatures.push_back("avx99");
+  index.deviceClasses[0].features.push_back("avx99");
   auto kernels = test::sampleKernels(), constants = test::sampleConstants();
   format::SectionBytes sections[] = {
       {format::SectionKind::constants, constants},
@@ -251,8 +251,7 @@ TEST(Executor, SaysWhatTheProcessorLacks) {
 
 TEST(Executor, RefusesCallsThatReachBeyondTheirSlices) {
   auto index = test::sampleIndex();
-  std::get<format::Matmul>(index.libraryCalls[0].description).sizes = {49, 1,
-                                                                       32};
+  test::attribute(index, "m").numbers = {49};
   auto kernels = test::sampleKernels(), constants = test::sampleConstants();
   format::SectionBytes sections[] = {
       {format::SectionKind::constants, constants},
@@ -278,7 +277,7 @@ TEST(Executor, RejectsMissingSectionsAndSymbols) {
       format::write(test::sampleIndex(), onlyKernels), {1}, error));
   EXPECT_NE(error.message.find("constants"), std::string::npos);
   auto index = test::sampleIndex();
-  index.kernels[2].symbol = "no_such_kernel";
+  index.callees[2].name = "no_such_kernel";
   format::SectionBytes both[] = {{format::SectionKind::constants, constants},
                                  {format::SectionKind::cpuKernels, kernels}};
   EXPECT_FALSE(Executor::loadBytes(format::write(index, both), {1}, error));
@@ -288,9 +287,9 @@ TEST(Executor, RejectsMissingSectionsAndSymbols) {
 /// The sample with another kernel in the place of one.
 std::unique_ptr<Executor> loadWith(const char *symbol, const char *instead) {
   auto index = test::sampleIndex();
-  for (format::Kernel &kernel : index.kernels)
-    if (kernel.symbol == symbol)
-      kernel.symbol = instead;
+  for (format::Callee &callee : index.callees)
+    if (callee.name == symbol)
+      callee.name = instead;
   auto kernels = test::sampleKernels(), constants = test::sampleConstants();
   format::SectionBytes sections[] = {
       {format::SectionKind::constants, constants},

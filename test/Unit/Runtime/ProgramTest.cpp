@@ -23,12 +23,13 @@ void nothing(void *const *, int64_t, int64_t) {}
 
 Instruction launch(uint32_t kernel, std::vector<Slice> arguments,
                    uint32_t parts = 2) {
-  return {Launch{kernel, std::move(arguments), parts}};
+  return {InstructionKind::invoke, kernel, 0, std::move(arguments), parts};
 }
 
 Program build(std::vector<Instruction> instructions) {
   Index index;
-  index.kernels = {{"copies", "", false, {0}}, {"both", "", false}};
+  index.callees = {{CalleeKind::kernel, "copies", "", {0}},
+                   {CalleeKind::kernel, "both"}};
   EntryPoint entry;
   entry.program.instructions = std::move(instructions);
   KernelFunction functions[] = {nothing, nothing};
@@ -105,19 +106,63 @@ TEST(Program, NeedsNoTeamForSmallOperations) {
             3u);
 }
 
-TEST(Program, WaitsAroundControlFlow) {
-  While loop;
-  loop.predicate = at(512, 1);
-  loop.condition.instructions = {launch(copies, {at(0), at(64)})};
-  loop.body.instructions = {launch(copies, {at(128), at(192)})};
-  // Condition, branch, body, jump, and what follows.
-  Barriers found = barriers(
-      {Instruction{std::move(loop)}, launch(copies, {at(256), at(320)})});
-  ASSERT_EQ(found.size(), 5u);
-  EXPECT_TRUE(found[0]);
-  EXPECT_TRUE(found[1]);
-  EXPECT_TRUE(found[2]);
-  EXPECT_TRUE(found[4]);
+/// A loop: condition, branch, body, jump; and what follows.
+Barriers barriersOfLoop(Instruction condition, Instruction body,
+                        Instruction after) {
+  Instruction loop{InstructionKind::loop,
+                   0,
+                   0,
+                   {at(512, 1)},
+                   1,
+                   {{{std::move(condition)}}, {{std::move(body)}}}};
+  return barriers({loop, std::move(after)});
+}
+
+TEST(Program, WaitsInLoopsWhereTheyTouchTheSame) {
+  // All threads read the predicate at the branch, before the next condition
+  // overwrites it: behind the condition, and somewhere behind the branch.
+  EXPECT_EQ(barriersOfLoop(launch(copies, {at(0), at(512)}),
+                           launch(copies, {at(128), at(192)}),
+                           launch(copies, {at(256), at(320)})),
+            Barriers({true, false, false, true, true}));
+}
+
+TEST(Program, WaitsForTheRoundBefore) {
+  // The condition reads what the body wrote a round ago, and the body writes
+  // what the condition has read.
+  EXPECT_EQ(barriersOfLoop(launch(copies, {at(192), at(64)}),
+                           launch(copies, {at(128), at(192)}),
+                           launch(copies, {at(256), at(320)})),
+            Barriers({false, true, false, true, true}));
+  // What follows the loop reads what the condition wrote.
+  EXPECT_EQ(barriersOfLoop(launch(copies, {at(0), at(64)}),
+                           launch(copies, {at(128), at(192)}),
+                           launch(copies, {at(64), at(320)})),
+            Barriers({false, true, false, false, true}));
+}
+
+TEST(Program, WaitsBehindBranchesForBoth) {
+  Instruction branch{InstructionKind::branch,
+                     0,
+                     0,
+                     {at(512, 4)},
+                     1,
+                     {{{launch(copies, {at(0), at(64)})}}, {}}};
+  // Select, launch, jump, jump, and what reads the launch's result.
+  EXPECT_EQ(barriers({branch, launch(copies, {at(64), at(128)})}),
+            Barriers({false, false, true, false, true}));
+  EXPECT_EQ(barriers({branch, launch(copies, {at(192), at(128)})}),
+            Barriers({false, false, false, false, true}));
+  // The selector is overwritten when all threads have read it.
+  EXPECT_EQ(barriers({branch, launch(copies, {at(192), at(512)})}),
+            Barriers({false, false, true, true, true}));
+}
+
+TEST(Program, WaitsWhereItIsTold) {
+  EXPECT_EQ(barriers({launch(copies, {at(0), at(64)}),
+                      {InstructionKind::wait},
+                      launch(copies, {at(192), at(128)})}),
+            Barriers({true, true, true}));
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "tenon/Format/Writer.h"
 #include "tenon/Libraries/Stored.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -37,19 +38,22 @@ constexpr Slice prediction{temporaries, 0, r}, residual{temporaries, 192, r},
 constexpr Slice rate{constants, 0, 4}, limit{constants, 64, 4},
     three{constants, 128, 4}, zero{constants, 192, 4};
 
-enum KernelNumber : uint32_t {
+enum CalleeNumber : uint32_t {
   residualKernel,
   lossKernel,
   updateKernel,
   incrementKernel,
   lessKernel,
   sevenKernel,
-  elevenKernel
+  elevenKernel,
+  forwardCall,
+  backwardCall,
+  copyCallee
 };
 
-Instruction launch(uint32_t kernel, std::vector<Slice> arguments,
+Instruction invoke(uint32_t callee, std::vector<Slice> arguments,
                    uint32_t parts = 1) {
-  return {Launch{kernel, std::move(arguments), parts}};
+  return {InstructionKind::invoke, callee, 0, std::move(arguments), parts};
 }
 
 Tensor tensor(const char *name, ElementType type, std::vector<int64_t> shape,
@@ -75,13 +79,14 @@ Index tenon::test::sampleIndex() {
   Index index;
   index.producer = "test";
   index.name = "linear_regression";
-  index.cpu = "x86-64-v3";
-  index.cpuFeatures = {"avx2", "fma"};
-  index.segments = {{SegmentKind::state, 192, 64},
-                    {SegmentKind::batch, 6400, 64},
-                    {SegmentKind::results, 192, 64},
-                    {SegmentKind::temporaries, 4096 + (1 << 20), 4096},
-                    {SegmentKind::constants, 256, 64}};
+  index.deviceClasses = {{"cpu", "x86-64-v3", {"avx2", "fma"}}};
+  index.memorySpaces = {{"host"}};
+  index.segments = {
+      {"state", SegmentKind::state, 0, 0, 192, 64},
+      {"batch", SegmentKind::batch, 0, 0, 6400, 64},
+      {"results", SegmentKind::results, 0, 0, 192, 64},
+      {"temporaries", SegmentKind::temporaries, 0, 0, 4096 + (1 << 20), 4096},
+      {"constants", SegmentKind::constants, 0, 0, 256, 64}};
   index.tensors = {
       tensor("params.w", ElementType::f32, {sampleFeatures}, Role::parameter, 0,
              0, weights),
@@ -93,13 +98,16 @@ Index tenon::test::sampleIndex() {
       tensor("inner", ElementType::i32, {}, Role::unknown, -1, 3, inner),
       tensor("choice", ElementType::i32, {}, Role::unknown, -1, 4, choice)};
   index.tensors[0].aliases.push_back("state['params']['w']");
-  index.kernels = {{"sample_residual", "prediction - target", false},
-                   {"sample_loss", "mean of squares", false},
-                   {"sample_update", "gradient descent", false},
-                   {"sample_increment", "count", true},
-                   {"sample_less", "compare", true},
-                   {"sample_seven", "7", true},
-                   {"sample_eleven", "11", true}};
+  auto kernel = [&](const char *symbol, const char *what, bool fallback) {
+    index.callees.push_back({CalleeKind::kernel, symbol, what, {}, fallback});
+  };
+  kernel("sample_residual", "prediction - target", false);
+  kernel("sample_loss", "mean of squares", false);
+  kernel("sample_update", "gradient descent", false);
+  kernel("sample_increment", "count", true);
+  kernel("sample_less", "compare", true);
+  kernel("sample_seven", "7", true);
+  kernel("sample_eleven", "11", true);
 
   libraries::MatmulDescription forward;
   forward.m = sampleRows;
@@ -119,35 +127,45 @@ Index tenon::test::sampleIndex() {
   backward.lhsStrideK = sampleFeatures;
   backward.pieces = 1;
   // A generous plan: loading must accept a library that needs less.
-  index.libraryCalls = {
-      libraries::store(forward, libraries::Isa::avx2, workspace.bytes),
-      libraries::store(backward, libraries::Isa::avx2, workspace.bytes)};
+  index.callees.push_back(
+      libraries::store(forward, libraries::Isa::avx2, workspace.bytes));
+  index.callees.push_back(
+      libraries::store(backward, libraries::Isa::avx2, workspace.bytes));
+  index.callees.push_back({CalleeKind::copy, "copy", "", {0}});
 
   EntryPoint &step = index.entryPoints.emplace_back();
   step.name = "step";
   auto &program = step.program.instructions;
-  program.push_back({LibraryCall{0, {x, weights, prediction, workspace}}});
-  program.push_back(launch(residualKernel, {prediction, y, residual}, 4));
-  program.push_back(launch(lossKernel, {residual, loss}));
-  program.push_back({LibraryCall{1, {x, residual, gradient, workspace}}});
-  program.push_back(launch(updateKernel, {weights, gradient, rate}, 2));
-  program.push_back(launch(incrementKernel, {steps}));
-  program.push_back({Copy{zero, inner}});
-  While loop;
-  loop.predicate = predicate;
-  loop.condition.instructions = {launch(lessKernel, {inner, limit, predicate})};
-  loop.body.instructions = {launch(incrementKernel, {inner})};
-  program.push_back({std::move(loop)});
-  program.push_back(launch(lessKernel, {steps, three, early}));
-  Case conditional;
-  conditional.selector = early;
-  conditional.branches.resize(2);
-  conditional.branches[0].instructions = {launch(sevenKernel, {choice})};
-  conditional.branches[1].instructions = {launch(elevenKernel, {choice})};
-  program.push_back({std::move(conditional)});
-  index.certificates = {{"offsets", "none"}};
-  index.flops = 2.0 * 2 * sampleRows * sampleFeatures;
+  program.push_back(invoke(forwardCall, {x, weights, prediction, workspace}));
+  program.push_back(invoke(residualKernel, {prediction, y, residual}, 4));
+  program.push_back(invoke(lossKernel, {residual, loss}));
+  program.push_back(invoke(backwardCall, {x, residual, gradient, workspace}));
+  program.push_back(invoke(updateKernel, {weights, gradient, rate}, 2));
+  program.push_back(invoke(incrementKernel, {steps}));
+  program.push_back(invoke(copyCallee, {zero, inner}));
+  program.push_back({InstructionKind::loop,
+                     0,
+                     0,
+                     {predicate},
+                     1,
+                     {{{invoke(lessKernel, {inner, limit, predicate})}},
+                      {{invoke(incrementKernel, {inner})}}}});
+  program.push_back(invoke(lessKernel, {steps, three, early}));
+  program.push_back({InstructionKind::branch,
+                     0,
+                     0,
+                     {early},
+                     1,
+                     {{{invoke(sevenKernel, {choice})}},
+                      {{invoke(elevenKernel, {choice})}}}});
+  step.certificates = {{"offsets", "none"}};
+  step.flops = 2.0 * 2 * sampleRows * sampleFeatures;
   return index;
+}
+
+Attribute &tenon::test::attribute(Index &index, std::string_view name) {
+  return *std::ranges::find(index.callees[forwardCall].attributes, name,
+                            &Attribute::name);
 }
 
 std::vector<std::byte> tenon::test::sampleConstants() {

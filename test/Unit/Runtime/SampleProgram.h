@@ -4,11 +4,11 @@
 // instruction of every kind:
 //
 //   prediction = x w                    library call
-//   residual = prediction - y           launch, cut in parts
-//   loss = mean(residual^2)             launch, one part
+//   residual = prediction - y           invoke, cut in parts
+//   loss = mean(residual^2)             invoke, one part
 //   gradient = x^T residual             library call
-//   w -= rate * 2/48 * gradient         launch, in place on state
-//   steps += 1                          launch, in place on state
+//   w -= rate * 2/48 * gradient        invoke, in place on state
+//   steps += 1                         invoke, in place on state
 //   inner = 0; while (inner < 5) ++inner           copy, while
 //   choice = steps < 3 ? 11 : 7                    case
 //
@@ -31,6 +31,9 @@ inline constexpr int64_t sampleRows = 48, sampleFeatures = 32;
 
 /// The index without sections.
 format::Index sampleIndex();
+
+/// A field of the forward multiplication, callee 7.
+format::Attribute &attribute(format::Index &index, std::string_view name);
 
 /// The constants segment: rate, limit of the loop, 3, 0.
 std::vector<std::byte> sampleConstants();

@@ -17,7 +17,7 @@ TEST(ElementType, NamesGoBothWays) {
     auto type = ElementType(i);
     EXPECT_TRUE(names.insert(name(type)).second);
     EXPECT_TRUE(safetensors.insert(safetensorsName(type)).second);
-    EXPECT_EQ(elementTypeFromName(name(type)), type);
+    EXPECT_EQ(fromName<ElementType>(name(type)), type);
     EXPECT_EQ(elementTypeFromSafetensorsName(safetensorsName(type)), type);
     EXPECT_GT(byteWidth(type), 0);
   }
@@ -28,7 +28,7 @@ TEST(ElementType, NamesGoBothWays) {
 
 TEST(ElementType, UnknownNamesAreNothing) {
   for (const char *spelling : {"", "f8", "F32", "float", "i1 "})
-    EXPECT_FALSE(elementTypeFromName(spelling)) << spelling;
+    EXPECT_FALSE(fromName<ElementType>(spelling)) << spelling;
   for (const char *spelling : {"", "f32", "F8", "BOOL2"})
     EXPECT_FALSE(elementTypeFromSafetensorsName(spelling)) << spelling;
   EXPECT_EQ(name(ElementType(200)), "invalid");

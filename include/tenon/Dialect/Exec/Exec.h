@@ -8,9 +8,7 @@
 #ifndef TENON_DIALECT_EXEC_EXEC_H
 #define TENON_DIALECT_EXEC_EXEC_H
 
-#include "tenon/Libraries/Convolution.h"
-#include "tenon/Libraries/Lapack.h"
-#include "tenon/Libraries/Matmul.h"
+#include "tenon/Libraries/Description.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -32,7 +30,6 @@
 #include "tenon/Dialect/Exec/ExecOps.h.inc"
 
 #include <optional>
-#include <variant>
 
 namespace tenon::exec {
 
@@ -70,16 +67,12 @@ inline constexpr llvm::StringLiteral regionEndsAttrName = "exec.region_ends";
 /// Group and library attribute: the dictionary form of a description.
 inline constexpr llvm::StringLiteral libraryAttrName = "exec.library";
 
-using LibraryDescription = std::variant<libraries::MatmulDescription,
-                                        libraries::ConvolutionDescription,
-                                        libraries::LapackDescription>;
-
 /// The readable dictionary a description is stored as in IR, and back; nothing
 /// if the dictionary is not one (a message goes to `error`).
 mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context,
-                                 const LibraryDescription &description);
-std::optional<LibraryDescription> fromAttribute(mlir::DictionaryAttr attribute,
-                                                std::string &error);
+                                 const libraries::Description &description);
+std::optional<libraries::Description>
+fromAttribute(mlir::DictionaryAttr attribute, std::string &error);
 
 } // namespace tenon::exec
 

@@ -47,20 +47,41 @@ def Exec_SegmentKindAttr : EnumAttr<Exec_Dialect, Exec_SegmentKind, "segment_kin
 class Exec_Op<string mnemonic, list<Trait> traits = []>
     : Op<Exec_Dialect, mnemonic, traits>;
 
+def Exec_DeviceClassOp : Exec_Op<"device_class", [Symbol]> {
+  let summary = "a kind of processor that runs a part of the program";
+  let description = [{
+    `@cpu` is the processor that the step is compiled for.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let assemblyFormat = "$sym_name attr-dict";
+}
+
+def Exec_MemorySpaceOp : Exec_Op<"memory_space", [Symbol]> {
+  let summary = "a kind of memory that segments lie in";
+  let description = [{
+    `@host` is the memory of the process.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let assemblyFormat = "$sym_name attr-dict";
+}
+
 def Exec_SegmentOp : Exec_Op<"segment", [Symbol]> {
   let summary = "a range of memory that the runtime allocates once";
   let description = [{
-    `bytes` long and aligned to `alignment`. Constants are filled from the file,
-    state and batch may be bound to the caller's memory.
+    `bytes` long and aligned to `alignment`, in a memory space, for a device
+    class. Constants are filled from the file, state and batch may be bound to
+    the caller's memory.
 
     ```mlir
-    exec.segment @temporaries temporaries bytes 4096 alignment 64
+    exec.segment @temporaries temporaries in @host of @cpu bytes 4096 alignment 64
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_SegmentKindAttr:$kind,
+                       FlatSymbolRefAttr:$space, FlatSymbolRefAttr:$device_class,
                        I64Attr:$bytes, DefaultValuedAttr<I64Attr, "64">:$alignment);
   let assemblyFormat = [{
-    $sym_name $kind `bytes` $bytes `alignment` $alignment attr-dict
+    $sym_name $kind `in` $space `of` $device_class `bytes` $bytes `alignment` $alignment
+    attr-dict
   }];
 }
 
@@ -107,6 +128,12 @@ def Exec_LibraryOp : Exec_Op<"library", [Symbol]> {
   let hasVerifier = 1;
 }
 
+def Exec_CopyOp : Exec_Op<"copy", [Symbol]> {
+  let summary = "a callee that copies its first argument to its second";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let assemblyFormat = "$sym_name attr-dict";
+}
+
 def Exec_ProgramOp : Exec_Op<"program", [
     Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "an entry point: instructions in execution order";
@@ -122,35 +149,34 @@ def Exec_SliceOp : Exec_Op<"slice", [Pure]> {
   let assemblyFormat = "$segment `[` $offset `]` attr-dict `:` type($slice)";
 }
 
-def Exec_LaunchOp : Exec_Op<"launch"> {
-  let summary = "runs a kernel";
+def Exec_InvokeOp : Exec_Op<"invoke"> {
+  let summary = "runs a kernel, a library call or a copy";
   let description = [{
-    The arguments are the kernel function's operands, then those of its results
-    that no operand is overwritten with (`exec.in_place` on the function), then
-    its scratch memory if it has any. `parts` is the largest number of threads
-    worth using; the result does not depend on how many there are.
+    The arguments of a kernel are its function's operands, then those of its
+    results that no operand is overwritten with (`exec.in_place` on the
+    function), then its scratch memory if it has any; those of a library call
+    are the operands, the bias if the epilogue has one, the results, and the
+    workspace if any; a copy has the place it reads and the one it writes,
+    which do not overlap. `parts` is the largest number of threads worth using;
+    the result does not depend on how many there are. What is in one `queue`
+    runs in order; a CPU has queue 0 alone.
+
+    ```mlir
+    exec.invoke @kernel_0(%0, %1) parts 8 : memref<8xf32>, memref<8xf32>
+    ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$slices,
-                       DefaultValuedAttr<I64Attr, "1">:$parts);
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$slices,
+                       DefaultValuedAttr<I64Attr, "1">:$parts,
+                       DefaultValuedAttr<I64Attr, "0">:$queue);
   let assemblyFormat = [{
-    $kernel `(` $slices `)` `parts` $parts attr-dict `:` type($slices)
+    $callee `(` $slices `)` (`parts` $parts^)? (`queue` $queue^)? attr-dict `:` type($slices)
   }];
 }
 
-def Exec_LibraryCallOp : Exec_Op<"library_call"> {
-  let summary = "runs a library call";
-  let description = [{
-    The arguments are the operands, the bias if the epilogue has one, the
-    results, and the workspace if any.
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$slices);
-  let assemblyFormat = "$callee `(` $slices `)` attr-dict `:` type($slices)";
-}
-
-def Exec_CopyOp : Exec_Op<"copy"> {
-  let summary = "copies one slice to another that does not overlap it";
-  let arguments = (ins AnyMemRef:$from, AnyMemRef:$to);
-  let assemblyFormat = "$from `to` $to attr-dict `:` type($from) `to` type($to)";
+def Exec_WaitOp : Exec_Op<"wait"> {
+  let summary = "waits until what was invoked in a queue is done";
+  let arguments = (ins I64Attr:$queue);
+  let assemblyFormat = "`queue` $queue attr-dict";
 }
 
 def Exec_WhileOp : Exec_Op<"while", [NoRegionArguments, NoTerminator, SingleBlock]> {

@@ -1,0 +1,48 @@
+//===- Description.h - A call some library can run -----------------------===//
+//
+// Every kind of description: a plain struct with a list of its fields, and one
+// entry here. Text and files have its fields under their names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIBRARIES_DESCRIPTION_H
+#define TENON_LIBRARIES_DESCRIPTION_H
+
+#include "tenon/Libraries/Convolution.h"
+#include "tenon/Libraries/Lapack.h"
+#include "tenon/Libraries/Matmul.h"
+
+#include <string>
+#include <variant>
+
+namespace tenon::libraries {
+
+using Description =
+    std::variant<MatmulDescription, ConvolutionDescription, LapackDescription>;
+
+/// A description of the kind that is called so, all fields at their defaults;
+/// nothing with a message in `error` for an unknown word.
+std::optional<Description> newDescription(std::string_view call,
+                                          std::string &error);
+
+/// Empty if `description` makes sense on its own (sizes positive, strides and
+/// extents in range, pieces positive), otherwise what is wrong.
+std::string whyInvalid(const MatmulDescription &description);
+std::string whyInvalid(const ConvolutionDescription &description);
+std::string whyInvalid(const LapackDescription &description);
+inline std::string whyInvalid(const Description &description) {
+  return std::visit([](const auto &call) { return whyInvalid(call); },
+                    description);
+}
+
+/// What a call computes, in a few words (`matrix multiplication 8x16x4 f32`).
+std::string describe(const Description &description);
+
+/// The library that runs a call (`oneDNN`, `LAPACK`), and its version in this
+/// process.
+std::string_view libraryOf(const Description &description);
+std::string libraryVersion(std::string_view library);
+
+} // namespace tenon::libraries
+
+#endif // TENON_LIBRARIES_DESCRIPTION_H
