@@ -6,6 +6,8 @@
 
 #include "tenon/Analysis/LapackCalls.h"
 
+#include "tenon/Libraries/Stored.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -110,7 +112,7 @@ tenon::describeLapack(stablehlo::CustomCallOp op, std::string &whyNot) {
   if (*routine == LapackRoutine::gesdd && description.mode == 'N' &&
       hasThinFactors(op, description, isSplit))
     description.mode = 'n';
-  whyNot = whyNotSupported(description, Isa::avx2);
+  whyNot = libraries::whyInvalid(description);
   if (!whyNot.empty())
     return std::nullopt;
   return description;

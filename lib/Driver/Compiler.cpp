@@ -77,6 +77,7 @@ private:
   ExitCode runPasses(ModuleOp on,
                      llvm::function_ref<void(OpPassManager &)> build);
   ExitCode group();
+  ExitCode askLibraries();
   ExitCode group(ModuleOp on, fusion::FusionOptions fusion,
                  Groupings::Part part);
   ExitCode groupForBudgets();
@@ -219,7 +220,8 @@ ExitCode Compilation::group(ModuleOp on, fusion::FusionOptions fusion,
                             Groupings::Part part) {
   return runPasses(on, [&](OpPassManager &passes) {
     fusion.merge = resolved.fuse;
-    fusion.libraryInstructionSet = libraries::name(resolved.features.isa);
+    fusion.callLibraries = !resolved.noLibraries;
+    fusion.isa = resolved.features.isa;
     fusion.machine = resolved.machine;
     if (part == Groupings::Part::loops)
       return fusion::buildLoopPipeline(passes, fusion);
@@ -390,7 +392,25 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   return exitOk;
 }
 
+/// Libraries are asked about the processor that code is for. Where they cannot
+/// be, kernels in their place would make the file depend on this machine.
+ExitCode Compilation::askLibraries() {
+  if (resolved.noLibraries)
+    return failed(fusion::verifyNoLibraryIsNeeded(*module)) ? exitUnsupported
+                                                            : exitOk;
+  std::string whyNot =
+      fusion::whyLibrariesNotAskable(*module, resolved.features.isa);
+  if (whyNot.empty())
+    return exitOk;
+  return fail(exitUserError,
+              whyNot + "; compile where it does, for a smaller --cpu, or with "
+                       "--no-libraries");
+}
+
 ExitCode Compilation::runStage(Stage stage) {
+  if (stage == Stage::group || stage == Stage::plan)
+    if (ExitCode code = askLibraries(); code != exitOk)
+      return code;
   switch (stage) {
   case Stage::import: {
     ExitCode code = runPasses([&](OpPassManager &passes) {
@@ -433,7 +453,7 @@ ExitCode Compilation::runStage(Stage stage) {
 
 ExitCode Compilation::writePackage() {
   package::PackageOptions packageOptions{
-      resolved.featureSet, resolved.features.isa, resolved.subnormals,
+      resolved.features.isa, resolved.subnormals,
       uint64_t(resolved.memoryBudget.value_or(0))};
   auto packaged = package::packageModule(*module, packageOptions);
   auto sharedObject = package::sharedObjectOf(*module);
@@ -460,7 +480,7 @@ ExitCode Compilation::runStages(std::optional<Stage> last) {
   ExitCode code = timed("read", [&] { return read(); });
   if (code == exitOk) {
     code = resolveOptions(options, *module, resolved);
-    result.featureSet = resolved.featureSet;
+    result.featureSet = resolved.featureSet();
   }
   if (code == exitOk && options.from)
     code = verifyForm(*options.from);
@@ -484,9 +504,10 @@ CompileResult Compilation::run() {
   if (result.code != exitOk)
     return std::move(result);
   if (options.to) {
-    recordOptions(*module, {resolved.featureSet, resolved.fuse,
-                            resolved.machineText, resolved.memoryBudget,
-                            resolved.replanRecomputation, resolved.subnormals});
+    recordOptions(*module,
+                  {resolved.featureSet(), resolved.fuse, resolved.machineText,
+                   resolved.memoryBudget, resolved.replanRecomputation,
+                   resolved.subnormals, resolved.noLibraries});
     // Positions go with the text: what is compiled from it names them.
     llvm::raw_string_ostream stream(result.text);
     module->print(stream, OpPrintingFlags().enableDebugInfo());

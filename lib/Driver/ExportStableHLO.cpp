@@ -49,6 +49,8 @@ StringRef nativeOption(const CompileOptions &options) {
     return "--fuse";
   if (options.subnormals)
     return "--subnormals";
+  if (options.noLibraries)
+    return "--no-libraries";
   return "";
 }
 
@@ -171,8 +173,7 @@ private:
     });
     if (!main->removeAttr(step::segmentSavingsAttrName) && segments)
       return std::nullopt;
-    return codegen::planForXla(*step, asked,
-                               *target::builtInTarget("x86-64-v3"));
+    return codegen::planForXla(*step, asked, target::builtInTarget());
   }
 
   void report(int64_t asked, int64_t before, const codegen::XlaPlan &plan,

@@ -33,6 +33,9 @@ void driver::recordOptions(ModuleOp module, const RecordedOptions &options) {
   if (options.subnormals == Subnormals::keep)
     entries.push_back(
         builder.getNamedAttr("subnormals", builder.getStringAttr("keep")));
+  if (options.noLibraries)
+    entries.push_back(
+        builder.getNamedAttr("libraries", builder.getBoolAttr(false)));
   module->setAttr(step::optionsAttrName, builder.getDictionaryAttr(entries));
 }
 
@@ -54,6 +57,7 @@ FailureOr<std::optional<RecordedOptions>> driver::takeOptions(ModuleOp module) {
   auto budget = entries.getAs<IntegerAttr>("memory_budget");
   auto recompute = entries.getAs<StringAttr>("recompute");
   auto subnormals = entries.getAs<StringAttr>("subnormals");
+  auto libraries = entries.getAs<BoolAttr>("libraries");
   if (!featureSet || !fuse || !target)
     return wrong("the strings 'feature_set' and 'target' and the boolean "
                  "'fuse'");
@@ -66,17 +70,21 @@ FailureOr<std::optional<RecordedOptions>> driver::takeOptions(ModuleOp module) {
     return wrong("'recompute' to be \"replan\" or to be left out");
   if (subnormals && subnormals != "keep")
     return wrong("'subnormals' to be \"keep\" or to be left out");
-  if (entries.size() !=
-      3u + bool(machine) + bool(budget) + bool(recompute) + bool(subnormals))
-    return wrong("no more than 'feature_set', 'fuse', 'machine' (a string), "
-                 "'memory_budget' (an integer), 'recompute' (a string), "
+  if (libraries && libraries.getValue())
+    return wrong("'libraries' to be false or to be left out");
+  if (entries.size() != 3u + bool(machine) + bool(budget) + bool(recompute) +
+                            bool(subnormals) + bool(libraries))
+    return wrong("no more than 'feature_set', 'fuse', 'libraries' (a boolean), "
+                 "'machine' (a string), 'memory_budget' (an integer), "
+                 "'recompute' (a string), "
                  "'subnormals' (a string) and 'target'");
   RecordedOptions options{featureSet.str(),
                           fuse.getValue(),
                           machine ? machine.str() : "",
                           std::nullopt,
                           bool(recompute),
-                          subnormals ? Subnormals::keep : Subnormals::flush};
+                          subnormals ? Subnormals::keep : Subnormals::flush,
+                          bool(libraries)};
   if (budget)
     options.memoryBudget = budget.getInt();
   return std::optional(std::move(options));

@@ -28,6 +28,7 @@ struct RecordedOptions {
   std::optional<int64_t> memoryBudget; // in bytes
   bool replanRecomputation = false;
   Subnormals subnormals = Subnormals::flush;
+  bool noLibraries = false;
 };
 
 /// Leaves the options on a module that is about to be written.

@@ -28,6 +28,7 @@ private:
   ExitCode resolveSubnormals();
   ExitCode resolveFeatures();
   ExitCode resolveFusion();
+  ExitCode resolveLibraries();
   ExitCode resolveBudget();
   ExitCode resolveReplanning();
 
@@ -72,16 +73,16 @@ ExitCode Resolution::resolveMachine() {
     return exitOk;
   }
   resolved.machineText = recorded->machine;
-  described =
-      recorded->machine.empty()
-          ? target::builtInTarget(recorded->featureSet)
-          : target::fromJson(recorded->machine,
-                             "'machine' in '" + options.input + "'", error);
+  if (!recorded->machine.empty())
+    described = target::fromJson(recorded->machine,
+                                 "'machine' in '" + options.input + "'", error);
+  else if (auto isa = target::isaOfFeatureSet(recorded->featureSet))
+    described = target::builtInTarget(*isa);
+  else
+    error = "unknown feature set '" + recorded->featureSet + "' in '" +
+            options.input + "'";
   if (!described)
-    return fail(exitUserError,
-                error.empty() ? "unknown feature set '" + recorded->featureSet +
-                                    "' in '" + options.input + "'"
-                              : error);
+    return fail(exitUserError, error);
   if (given && *given != *described)
     return contradiction("--machine=" + options.machineFile,
                          "for " + described->name);
@@ -107,43 +108,40 @@ ExitCode Resolution::resolveFeatures() {
   if (cpu.empty() && recorded)
     cpu = recorded->featureSet;
   else if ((cpu.empty() || cpu == "host") && given)
-    cpu = given->featureSet;
+    cpu = target::describe(given->isa).featureSet;
   else if (cpu.empty())
     cpu = "host";
-  auto parsed = codegen::FeatureSet::parse(cpu);
-  if (!parsed && cpu == "host")
+  auto isa = cpu == "host" ? target::hostIsa() : target::isaOfFeatureSet(cpu);
+  if (!isa && cpu == "host")
     return fail(exitUserError, "this processor lacks AVX2 and FMA; pass --cpu "
                                "to compile for another one");
-  if (!parsed)
+  if (!isa)
     return fail(exitBadUsage, "unknown feature set '" + Twine(cpu) +
-                                  "', expected host, x86-64-v3, x86-64-v4 or "
-                                  "x86-64-v4+avx512bf16");
-  parsed->subnormals = resolved.subnormals;
+                                  "', expected host, " +
+                                  target::featureSetNames());
   // VDPBF16PS and VCVTNEPS2BF16 flush, whatever the processor is told (Intel's
   // Software Developer's Manual).
-  if (parsed->hasAvx512Bf16() && resolved.subnormals == Subnormals::keep) {
+  for (; resolved.subnormals == Subnormals::keep && describe(*isa).hasBf16;
+       isa = target::Isa(int(*isa) - 1))
     if (isStated)
       return fail(exitBadUsage,
                   "--subnormals=keep does not work with --cpu=" + Twine(cpu) +
                       ", whose instructions for bf16 always flush; pass "
                       "--cpu=x86-64-v4");
-    parsed->isa = libraries::Isa::avx512;
-  }
-  resolved.features = *parsed;
-  resolved.featureSet = parsed->spelling().str();
-  if (recorded && resolved.featureSet != recorded->featureSet)
+  resolved.features = {*isa, resolved.subnormals};
+  if (recorded && resolved.featureSet() != recorded->featureSet)
     return contradiction(
         "--cpu=" + cpu +
-            (cpu == "host" ? " (here " + resolved.featureSet + ")" : ""),
+            (cpu == "host" ? " (here " + resolved.featureSet() + ")" : ""),
         "for " + recorded->featureSet);
-  if (described && target::featureSetRank(resolved.featureSet) >
-                       target::featureSetRank(described->featureSet))
-    return fail(exitUserError, "--cpu=" + resolved.featureSet +
-                                   " does not run on the machine of '" +
-                                   options.machineFile + "', which has " +
-                                   described->featureSet);
-  resolved.machine = described ? std::move(*described)
-                               : *target::builtInTarget(resolved.featureSet);
+  if (described && *isa > described->isa)
+    return fail(exitUserError,
+                "--cpu=" + resolved.featureSet() +
+                    " does not run on the machine of '" + options.machineFile +
+                    "', which has " +
+                    target::describe(described->isa).featureSet.data());
+  resolved.machine =
+      described ? std::move(*described) : target::builtInTarget(*isa);
   return exitOk;
 }
 
@@ -155,6 +153,15 @@ ExitCode Resolution::resolveFusion() {
   if (recorded && resolved.fuse != recorded->fuse)
     return contradiction(spelling(resolved.fuse),
                          "with " + spelling(recorded->fuse));
+  return exitOk;
+}
+
+ExitCode Resolution::resolveLibraries() {
+  resolved.noLibraries =
+      options.noLibraries || (recorded && recorded->noLibraries);
+  if (recorded && options.from >= Stage::group &&
+      resolved.noLibraries != recorded->noLibraries)
+    return contradiction("--no-libraries", "with library calls");
   return exitOk;
 }
 
@@ -197,7 +204,8 @@ ExitCode Resolution::run(ModuleOp module) {
   for (auto resolve :
        {&Resolution::resolveMachine, &Resolution::resolveSubnormals,
         &Resolution::resolveFeatures, &Resolution::resolveFusion,
-        &Resolution::resolveBudget, &Resolution::resolveReplanning})
+        &Resolution::resolveLibraries, &Resolution::resolveBudget,
+        &Resolution::resolveReplanning})
     if (ExitCode code = (this->*resolve)())
       return code;
   return exitOk;

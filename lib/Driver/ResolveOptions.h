@@ -19,10 +19,15 @@ namespace tenon::driver {
 
 struct ResolvedOptions {
   codegen::FeatureSet features; // what code is for
-  std::string featureSet;       // its spelling
   target::Target machine;       // what is planned for
   std::string machineText;      // its JSON; empty for a built-in one
   bool fuse = true;
+  bool noLibraries = false;
+
+  /// The spelling of what code is for.
+  std::string featureSet() const {
+    return std::string(features.info().featureSet);
+  }
   std::optional<int64_t> memoryBudget; // in bytes
   bool replanRecomputation = false;
   Subnormals subnormals = Subnormals::flush;

@@ -103,7 +103,7 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
     }
   }
 
-  target::Target machine = *target::builtInTarget("x86-64-v3");
+  target::Target machine = target::builtInTarget();
 };
 
 } // namespace

@@ -13,7 +13,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LibraryCandidates.h"
-#include "tenon/Libraries/Isa.h"
+#include "tenon/Libraries/Library.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -34,13 +34,9 @@ struct FormLibraryGroups
   using FormLibraryGroupsPassBase::FormLibraryGroupsPassBase;
 
   void runOnOperation() override {
-    auto isa = libraries::isaFromName(instructionSet);
-    if (!isa) {
-      getOperation().emitError()
-          << "unknown library instruction set '" << instructionSet
-          << "', expected avx2, avx512 or avx512_bf16";
+    auto isa = isaOfOption(getOperation(), cpu);
+    if (failed(isa))
       return signalPassFailure();
-    }
     SmallVector<Operation *> candidates;
     getOperation().walk([&](Operation *op) {
       if (llvm::isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp,
@@ -65,22 +61,20 @@ private:
 
   /// The candidate if the library runs it, its pieces chosen.
   std::optional<LibraryCandidate>
-  accept(std::optional<LibraryCandidate> candidate, libraries::Isa isa,
+  accept(std::optional<LibraryCandidate> candidate, target::Isa isa,
          std::string &whyNot) {
     if (!candidate)
       return std::nullopt;
-    std::visit(
-        [&](auto &description) {
-          description.pieces = libraries::preferredPieces(description);
-          whyNot = libraries::whyNotSupported(description, isa);
-        },
-        candidate->description);
+    int64_t pieces = libraries::preferredPieces(candidate->description);
+    std::visit([&](auto &description) { description.pieces = pieces; },
+               candidate->description);
+    whyNot = libraries::whyNotSupported(candidate->description, isa);
     if (!whyNot.empty())
       return std::nullopt;
     return candidate;
   }
 
-  void formGroup(Operation *op, libraries::Isa isa) {
+  void formGroup(Operation *op, target::Isa isa) {
     std::string whyNot;
     std::optional<LibraryCandidate> candidate;
     if (llvm::isa<stablehlo::DotGeneralOp>(op)) {

@@ -13,6 +13,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LibraryGroup.h"
+#include "tenon/Libraries/Library.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -60,13 +61,9 @@ struct FuseEpilogues
       : FuseEpiloguesPassBase(std::move(options)), machine(machine) {}
 
   void runOnOperation() override {
-    auto isa = libraries::isaFromName(instructionSet);
-    if (!isa) {
-      getOperation().emitError()
-          << "unknown library instruction set '" << instructionSet
-          << "', expected avx2, avx512 or avx512_bf16";
+    auto isa = isaOfOption(getOperation(), cpu);
+    if (failed(isa))
       return signalPassFailure();
-    }
     SmallVector<step::GroupOp> groups;
     getOperation().walk([&](step::GroupOp group) { groups.push_back(group); });
     for (step::GroupOp group : groups)
@@ -82,7 +79,7 @@ private:
         << remark::reason("{0}", reason.str());
   }
 
-  void fuse(step::GroupOp addition, BiasAddition parts, libraries::Isa isa) {
+  void fuse(step::GroupOp addition, BiasAddition parts, target::Isa isa) {
     // Reshapes between the two are other views of the same bytes.
     Value product = parts.product;
     while (auto reshape = product.getDefiningOp<stablehlo::ReshapeOp>()) {
@@ -175,7 +172,7 @@ private:
     return fused;
   }
 
-  target::Target machine = *target::builtInTarget("x86-64-v3");
+  target::Target machine = target::builtInTarget();
 };
 
 } // namespace

@@ -6,6 +6,9 @@
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Libraries/Library.h"
+
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -28,21 +31,54 @@ void fusion::buildLoopPipeline(OpPassManager &passes,
     functions.addPass(createSegmentLoopsPass(segments));
 }
 
+std::string fusion::whyLibrariesNotAskable(ModuleOp module, target::Isa isa) {
+  bool hasProducts =
+      module
+          .walk([](Operation *op) {
+            return llvm::isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(
+                       op)
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
+  return hasProducts ? libraries::oneDNNLibrary().whyNotAskable(isa) : "";
+}
+
+LogicalResult fusion::verifyNoLibraryIsNeeded(ModuleOp module) {
+  bool isNeeded = false;
+  module.walk([&](stablehlo::CustomCallOp call) {
+    call.emitError() << "custom call @" << call.getCallTargetName()
+                     << " has no kernel, only a library runs it; leave out "
+                        "--no-libraries";
+    isNeeded = true;
+  });
+  return failure(isNeeded);
+}
+
+FailureOr<target::Isa> fusion::isaOfOption(Operation *op, StringRef cpu) {
+  if (cpu.empty())
+    return target::Isa{};
+  if (auto isa = target::isaOfFeatureSet(cpu))
+    return *isa;
+  return op->emitError() << "unknown feature set '" << cpu << "', expected "
+                         << target::featureSetNames();
+}
+
 void fusion::buildGroupPipeline(OpPassManager &passes,
                                 const FusionOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createSplitReductionsPass());
-  functions.addPass(
-      createWidenDotsPass({/*instructionSet=*/options.libraryInstructionSet}));
-  functions.addPass(createTransposeInvariantsPass());
-  functions.addPass(createAlignContractionsPass());
-  functions.addPass(createFormLibraryGroupsPass(
-      {/*instructionSet=*/options.libraryInstructionSet}));
+  std::string cpu(target::describe(options.isa).featureSet);
+  if (options.callLibraries) {
+    functions.addPass(createWidenDotsPass({cpu}));
+    functions.addPass(createTransposeInvariantsPass());
+    functions.addPass(createAlignContractionsPass());
+    functions.addPass(createFormLibraryGroupsPass({cpu}));
+  }
   functions.addPass(
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));
-  if (options.merge)
-    functions.addPass(createFuseEpiloguesPass(
-        {/*instructionSet=*/options.libraryInstructionSet}, options.machine));
+  if (options.merge && options.callLibraries)
+    functions.addPass(createFuseEpiloguesPass({cpu}, options.machine));
 }
 
 void fusion::buildFusionPipeline(OpPassManager &passes,

@@ -211,7 +211,7 @@ private:
     copy.erase();
   }
 
-  target::Target machine = *target::builtInTarget("x86-64-v3");
+  target::Target machine = target::builtInTarget();
 };
 
 } // namespace

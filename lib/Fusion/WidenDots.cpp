@@ -7,7 +7,9 @@
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Libraries/Library.h"
 
 namespace tenon::fusion {
 #define GEN_PASS_DEF_WIDENDOTSPASS
@@ -26,21 +28,23 @@ struct WidenDots : public fusion::impl::WidenDotsPassBase<WidenDots> {
   using WidenDotsPassBase::WidenDotsPassBase;
 
   /// Whether the library multiplies these types as they are.
-  bool isDirect(Operation *op) {
+  bool isDirect(Operation *op, target::Isa target) {
     Type lhs = elementType(op->getOperand(0)),
          rhs = elementType(op->getOperand(1)),
          result = elementType(op->getResult(0));
-    if (lhs != rhs)
+    auto from = elementTypeOf(lhs), to = elementTypeOf(result);
+    if (lhs != rhs || !from || !to)
       return false;
-    if (isa<stablehlo::ConvolutionOp>(op))
-      return lhs.isF32() && result.isF32();
-    if (lhs.isBF16())
-      return instructionSet == "avx512_bf16" &&
-             (result.isBF16() || result.isF32());
-    return !lhs.isF16() && lhs == result;
+    const libraries::Library &library = libraries::oneDNNLibrary();
+    return isa<stablehlo::ConvolutionOp>(op)
+               ? library.convolves(*from, *to, target)
+               : library.multiplies(*from, *to, target);
   }
 
   void runOnOperation() override {
+    auto target = isaOfOption(getOperation(), cpu);
+    if (failed(target))
+      return signalPassFailure();
     SmallVector<Operation *> dots;
     getOperation().walk([&](Operation *op) {
       if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))
@@ -54,7 +58,7 @@ struct WidenDots : public fusion::impl::WidenDotsPassBase<WidenDots> {
         Type type = elementType(operand);
         return isNarrowFloat(type) || type.isF32();
       });
-      if (narrow && widens && !isDirect(op))
+      if (narrow && widens && !isDirect(op, *target))
         widen(op);
     }
   }

@@ -8,8 +8,6 @@
 
 #include "tenon/Support/CheckedArithmetic.h"
 
-#include <dnnl.h>
-
 using namespace tenon;
 using namespace tenon::libraries;
 
@@ -38,8 +36,6 @@ std::string outOfRange(const char *what, int64_t value) {
 
 bool isExtent(int64_t value) { return value >= 1 && value <= largest; }
 bool isStride(int64_t value) { return value >= 0 && value <= largest; }
-
-constexpr std::string_view lapackName = "LAPACK";
 
 /// `8x16`.
 std::string times(std::initializer_list<int64_t> values) {
@@ -206,19 +202,6 @@ tenon::libraries::newDescription(std::string_view call, std::string &error) {
     error =
         "'" + std::string(call) + "' is no library call; there are " + known;
   return found;
-}
-
-std::string_view tenon::libraries::libraryOf(const Description &description) {
-  return std::holds_alternative<LapackDescription>(description) ? lapackName
-                                                                : "oneDNN";
-}
-
-std::string tenon::libraries::libraryVersion(std::string_view library) {
-  if (library == lapackName)
-    return lapackVersion();
-  const dnnl_version_t *version = dnnl_version();
-  return std::to_string(version->major) + "." + std::to_string(version->minor) +
-         "." + std::to_string(version->patch);
 }
 
 std::string tenon::libraries::describe(const Description &description) {

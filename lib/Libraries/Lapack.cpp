@@ -10,9 +10,8 @@
 #include "tenon/Libraries/Lapack.h"
 
 #include "LapackRoutines.h"
-#include "PrimitiveCall.h"
 
-#include "tenon/Libraries/Call.h"
+#include "tenon/Libraries/Library.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
 #include <algorithm>
@@ -378,13 +377,6 @@ private:
 
 } // namespace
 
-std::string tenon::libraries::lapackVersion() {
-  int major = 0, minor = 0, patch = 0;
-  ilaver_(&major, &minor, &patch);
-  return std::to_string(major) + "." + std::to_string(minor) + "." +
-         std::to_string(patch);
-}
-
 std::string tenon::libraries::whyInvalid(const LapackDescription &d) {
   if (d.routine > LapackRoutine::syevd)
     return "unknown LAPACK routine " + std::to_string(int(d.routine));
@@ -425,23 +417,30 @@ std::string tenon::libraries::whyInvalid(const LapackDescription &d) {
   return ok ? "" : "a LAPACK call has a letter that the routine does not know";
 }
 
-int64_t tenon::libraries::preferredPieces(const LapackDescription &) {
-  return 1;
-}
+namespace {
 
-std::string
-tenon::libraries::whyNotSupported(const LapackDescription &description, Isa) {
-  return whyInvalid(description);
-}
+class Lapack final : public Library {
+public:
+  std::string_view name() const override { return "LAPACK"; }
+  std::string version() const override {
+    int major = 0, minor = 0, patch = 0;
+    ilaver_(&major, &minor, &patch);
+    return std::to_string(major) + "." + std::to_string(minor) + "." +
+           std::to_string(patch);
+  }
+  bool takes(const Description &description) const override {
+    return std::holds_alternative<LapackDescription>(description);
+  }
+  std::unique_ptr<Call> create(const Description &description, Isa,
+                               std::string &) const override {
+    return std::make_unique<LapackCall>(
+        std::get<LapackDescription>(description));
+  }
+};
 
-int64_t tenon::libraries::workspaceBytes(const LapackDescription &description,
-                                         Isa) {
-  return whyInvalid(description).empty()
-             ? runCall(description, {}, nullptr).bytes
-             : -1;
-}
+} // namespace
 
-std::unique_ptr<Call>
-tenon::libraries::createLapackCall(const LapackDescription &description) {
-  return std::make_unique<LapackCall>(description);
+const Library &tenon::libraries::lapackLibrary() {
+  static const Lapack library;
+  return library;
 }

@@ -4,7 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OneDNN.h"
+#include "PrimitiveCall.h"
+
+#include "tenon/Libraries/Library.h"
 
 #include <array>
 #include <mutex>
@@ -35,18 +37,19 @@ const Engine *tenon::libraries::engineFor(Isa isa, std::string &error) {
   static std::optional<Isa> capped;
   static Engine engine;
   std::lock_guard lock(mutex);
+  auto spelling = [](Isa of) {
+    return std::string(target::describe(of).featureSet);
+  };
   if (!capped) {
-    auto host = hostIsa();
-    if (!host) {
-      error = "this processor has no AVX2, which the library calls need";
-      return nullptr;
-    }
-    // Refused if something else in the process used the library before; then
-    // only what it settled on counts.
-    if (dnnl_set_max_cpu_isa(capOf(isa)) != dnnl_success &&
-        dnnl_get_effective_cpu_isa() != capOf(std::min(isa, *host))) {
-      error = "oneDNN was used in this process before and is not limited to " +
-              std::string(name(isa));
+    // The cap is refused if something else in the process used the library
+    // before; what counts is where it ends up.
+    dnnl_set_max_cpu_isa(capOf(isa));
+    if (dnnl_get_effective_cpu_isa() != capOf(isa)) {
+      error = "oneDNN does not use the instructions of " + spelling(isa) +
+              " in this process";
+      if (auto host = target::hostIsa(); !host || *host < isa)
+        error += ", whose processor has " +
+                 (host ? "those of " + spelling(*host) : "not even AVX2");
       return nullptr;
     }
     dnnl_status_t status = dnnl_engine_create(&engine.engine, dnnl_cpu, 0);
@@ -60,8 +63,8 @@ const Engine *tenon::libraries::engineFor(Isa isa, std::string &error) {
     capped = isa;
   }
   if (*capped != isa) {
-    error = "oneDNN is limited to " + std::string(name(*capped)) +
-            " in this process, a call planned for " + std::string(name(isa)) +
+    error = "oneDNN is limited to " + spelling(*capped) +
+            " in this process, a call planned for " + spelling(isa) +
             " needs a process of its own";
     return nullptr;
   }
@@ -150,4 +153,80 @@ std::string tenon::libraries::statusName(dnnl_status_t status) {
       "iterator ends", "runtime error", "not required"};
   return size_t(status) < names.size() ? names[size_t(status)]
                                        : "status " + std::to_string(status);
+}
+
+//===----------------------------------------------------------------------===//
+// What passes ask
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class OneDNN final : public Library {
+public:
+  std::string_view name() const override { return "oneDNN"; }
+  std::string version() const override {
+    const dnnl_version_t *version = dnnl_version();
+    return std::to_string(version->major) + "." +
+           std::to_string(version->minor) + "." +
+           std::to_string(version->patch);
+  }
+  bool takes(const Description &description) const override {
+    return !std::holds_alternative<LapackDescription>(description);
+  }
+  std::string whyNotAskable(Isa isa) const override {
+    std::string error;
+    engineFor(isa, error);
+    return error;
+  }
+  bool multiplies(ElementType operands, ElementType result,
+                  Isa isa) const override {
+    if (operands == ElementType::bf16)
+      return target::describe(isa).hasBf16 &&
+             (result == ElementType::bf16 || result == ElementType::f32);
+    return convolves(operands, result, isa);
+  }
+  bool convolves(ElementType operands, ElementType result, Isa) const override {
+    return operands == ElementType::f32 && result == ElementType::f32;
+  }
+  int64_t preferredPieces(const Description &description) const override {
+    if (const auto *matmul = std::get_if<MatmulDescription>(&description))
+      return libraries::preferredPieces(*matmul);
+    return libraries::preferredPieces(
+        std::get<ConvolutionDescription>(description));
+  }
+
+  std::string whyNotSupported(const Description &description,
+                              Isa isa) const override {
+    std::string error;
+    auto call = Call::create(description, isa, error);
+    const auto *matmul = std::get_if<MatmulDescription>(&description);
+    if (!call || !matmul || matmul->epilogue == Epilogue::none)
+      return error;
+    MatmulDescription plain = *matmul;
+    plain.epilogue = Epilogue::none;
+    auto without = Call::create(plain, isa, error);
+    if (!without || without->implementation() != call->implementation())
+      return "with the epilogue oneDNN runs other code (" +
+             call->implementation() + "), which may add in another order";
+    return error;
+  }
+
+  std::unique_ptr<Call> create(const Description &description, Isa isa,
+                               std::string &error) const override {
+    const Engine *engine = engineFor(isa, error);
+    if (!engine)
+      return nullptr;
+    PlanForOneThread oneThread;
+    if (const auto *matmul = std::get_if<MatmulDescription>(&description))
+      return createCall(*matmul, *engine, isa, error);
+    return createCall(std::get<ConvolutionDescription>(description), *engine,
+                      isa, error);
+  }
+};
+
+} // namespace
+
+const Library &tenon::libraries::oneDNNLibrary() {
+  static const OneDNN library;
+  return library;
 }

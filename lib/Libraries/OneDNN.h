@@ -8,8 +8,8 @@
 #ifndef TENON_LIB_LIBRARIES_ONEDNN_H
 #define TENON_LIB_LIBRARIES_ONEDNN_H
 
-#include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
+#include "tenon/Target/InstructionSets.h"
 
 #include <dnnl.h>
 
@@ -52,9 +52,11 @@ using PrimitiveDescription =
     Handle<dnnl_primitive_desc, dnnl_primitive_desc_destroy>;
 using Attributes = Handle<dnnl_primitive_attr, dnnl_primitive_attr_destroy>;
 
+using target::Isa;
+
 /// The process's CPU engine and stream, capped to `isa` by the first call. Null
-/// with a message in `error` if the library is capped to another one already:
-/// it reads its cap once per process.
+/// with a message in `error` if the library is capped to another one already
+/// (it reads its cap once per process), or does not go as far as `isa` here.
 struct Engine {
   dnnl_engine_t engine = nullptr;
   dnnl_stream_t stream = nullptr;

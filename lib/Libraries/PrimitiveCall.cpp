@@ -1,7 +1,6 @@
 //===- PrimitiveCall.cpp - A call as phases of primitives -----------------===//
 //
-// Binding and running primitives, and the entry points that all kinds of
-// description share.
+// Binding and running primitives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,60 +138,4 @@ tenon::libraries::createPrimitive(const PrimitiveDescription &description) {
       dnnl_success)
     return nullptr;
   return primitive;
-}
-
-std::unique_ptr<Call> Call::create(const Description &description, Isa isa,
-                                   std::string &error) {
-  error = whyInvalid(description);
-  if (!error.empty())
-    return nullptr;
-  if (const auto *lapack = std::get_if<LapackDescription>(&description))
-    return createLapackCall(*lapack);
-  const Engine *engine = engineFor(isa, error);
-  if (!engine)
-    return nullptr;
-  PlanForOneThread oneThread;
-  if (const auto *matmul = std::get_if<MatmulDescription>(&description))
-    return createCall(*matmul, *engine, isa, error);
-  return createCall(std::get<ConvolutionDescription>(description), *engine, isa,
-                    error);
-}
-
-std::string
-tenon::libraries::whyNotSupported(const MatmulDescription &description,
-                                  Isa isa) {
-  std::string error;
-  auto call = Call::create(description, isa, error);
-  if (!call || description.epilogue == Epilogue::none)
-    return error;
-  MatmulDescription plain = description;
-  plain.epilogue = Epilogue::none;
-  auto without = Call::create(plain, isa, error);
-  if (!without || without->implementation() != call->implementation())
-    return "with the epilogue oneDNN runs other code (" +
-           call->implementation() + "), which may add in another order";
-  return error;
-}
-
-std::string
-tenon::libraries::whyNotSupported(const ConvolutionDescription &description,
-                                  Isa isa) {
-  std::string error;
-  Call::create(description, isa, error);
-  return error;
-}
-
-int64_t tenon::libraries::workspaceBytes(const MatmulDescription &description,
-                                         Isa isa) {
-  std::string error;
-  auto call = Call::create(description, isa, error);
-  return call ? call->workspaceBytes() : -1;
-}
-
-int64_t
-tenon::libraries::workspaceBytes(const ConvolutionDescription &description,
-                                 Isa isa) {
-  std::string error;
-  auto call = Call::create(description, isa, error);
-  return call ? call->workspaceBytes() : -1;
 }

@@ -96,16 +96,15 @@ private:
 std::shared_ptr<Primitive>
 createPrimitive(const PrimitiveDescription &description);
 
-/// One constructor per kind of description; see Call::create.
+/// See Library.h, per kind of description.
+int64_t preferredPieces(const MatmulDescription &description);
+int64_t preferredPieces(const ConvolutionDescription &description);
 std::unique_ptr<PrimitiveCall> createCall(const MatmulDescription &description,
                                           const Engine &engine, Isa isa,
                                           std::string &error);
 std::unique_ptr<PrimitiveCall>
 createCall(const ConvolutionDescription &description, const Engine &engine,
            Isa isa, std::string &error);
-
-/// A call that is no oneDNN primitive; its description must be valid.
-std::unique_ptr<Call> createLapackCall(const LapackDescription &description);
 
 } // namespace tenon::libraries
 

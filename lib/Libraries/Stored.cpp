@@ -8,6 +8,8 @@
 
 #include "tenon/Libraries/Stored.h"
 
+#include "tenon/Libraries/Library.h"
+
 using namespace tenon;
 using namespace tenon::libraries;
 
@@ -88,9 +90,9 @@ format::Callee tenon::libraries::store(const Description &description, Isa isa,
   format::Callee callee;
   callee.kind = format::CalleeKind::library;
   callee.description = describe(description);
-  callee.library = libraryOf(description);
-  callee.libraryVersion = libraryVersion(callee.library);
-  callee.isa = libraries::name(isa);
+  callee.library = libraryOf(description).name();
+  callee.libraryVersion = libraryOf(description).version();
+  callee.isa = target::describe(isa).ofLibraries;
   callee.workspaceBytes = workspaceBytes;
   std::visit(
       [&]<typename Struct>(const Struct &call) {
@@ -111,7 +113,7 @@ tenon::libraries::restore(const format::Callee &callee, std::string &error) {
   auto description = newDescription(callee.name, error);
   if (!description)
     return std::nullopt;
-  if (callee.library != libraryOf(*description))
+  if (callee.library != libraryOf(*description).name())
     error = "the file wants library '" + callee.library + "' for a " +
             callee.name + ", this runtime has oneDNN and LAPACK";
   else

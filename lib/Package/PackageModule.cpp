@@ -26,17 +26,6 @@ using namespace tenon::package;
 
 namespace {
 
-/// The features the kernels of a set need, as /proc/cpuinfo spells them.
-std::vector<std::string> cpuFeaturesOf(libraries::Isa isa) {
-  std::vector<std::string> features = {"avx2", "fma", "bmi2", "f16c"};
-  if (isa >= libraries::Isa::avx512)
-    features.insert(features.end(), {"avx512f", "avx512bw", "avx512cd",
-                                     "avx512dq", "avx512vl"});
-  if (isa >= libraries::Isa::avx512Bf16)
-    features.push_back("avx512_bf16");
-  return features;
-}
-
 constexpr uint64_t mostConstantBytes = uint64_t(1) << 32;
 
 class Packager {
@@ -172,18 +161,17 @@ LogicalResult Packager::addLibrary(exec::LibraryOp op) {
   auto description = exec::fromAttribute(op.getDescription(), error);
   if (!description)
     return op.emitOpError("has a damaged description: ") << error;
-  auto call = libraries::Call::create(*description, options.libraryIsa, error);
+  auto call = libraries::Call::create(*description, options.isa, error);
   if (!call)
     return op.emitOpError("describes a call that the library does not run on ")
-           << libraries::name(options.libraryIsa) << ": " << error;
+           << target::describe(options.isa).featureSet << ": " << error;
   if (uint64_t(call->workspaceBytes()) > op.getWorkspaceBytes())
     return op.emitOpError("gives its call ")
            << op.getWorkspaceBytes()
            << " bytes of workspace, the library needs "
            << call->workspaceBytes();
   addCallee(op.getSymName(),
-            libraries::store(*description, options.libraryIsa,
-                             op.getWorkspaceBytes()),
+            libraries::store(*description, options.isa, op.getWorkspaceBytes()),
             std::move(call));
   return success();
 }
@@ -202,8 +190,10 @@ LogicalResult Packager::addMemory() {
   llvm::StringMap<uint32_t> classIndex, spaceIndex;
   for (auto device : module.getOps<exec::DeviceClassOp>()) {
     classIndex[device.getSymName()] = index.deviceClasses.size();
-    index.deviceClasses.push_back({device.getSymName().str(), options.cpu,
-                                   cpuFeaturesOf(options.libraryIsa)});
+    index.deviceClasses.push_back(
+        {device.getSymName().str(),
+         std::string(target::describe(options.isa).featureSet),
+         target::featuresOf(options.isa)});
   }
   for (auto space : module.getOps<exec::MemorySpaceOp>()) {
     spaceIndex[space.getSymName()] = index.memorySpaces.size();

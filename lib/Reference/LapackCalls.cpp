@@ -39,8 +39,7 @@ LogicalResult reference::evaluateLapackCall(Operation *op, Interpreter &,
   auto description = describeLapack(cast<stablehlo::CustomCallOp>(op), error);
   if (!description)
     return op->emitOpError() << error;
-  auto call =
-      libraries::Call::create(*description, libraries::Isa::avx2, error);
+  auto call = libraries::Call::create(*description, target::Isa{}, error);
   if (!call)
     return op->emitOpError() << error;
   std::vector<std::vector<std::byte>> memory;

@@ -11,12 +11,12 @@
 #include "AvailableMemory.h"
 #include "KernelLibrary.h"
 #include "MemoryCheck.h"
-#include "Processor.h"
 #include "Program.h"
 #include "SegmentMemory.h"
 #include "Team.h"
 
 #include "tenon/Format/Reader.h"
+#include "tenon/Libraries/Library.h"
 #include "tenon/Libraries/Stored.h"
 #include "tenon/Support/Bytes.h"
 #include "tenon/Support/FloatingPointMode.h"
@@ -116,6 +116,24 @@ struct Executor::Implementation {
   bool checkMemory(const Program &program, int64_t steps, Error &error);
 };
 
+/// Empty if this processor has every feature the file's kernels need, otherwise
+/// a message that lists those it lacks.
+static std::string whyNotRunnable(const format::Index &index) {
+  if (index.deviceClasses.size() != 1 || index.deviceClasses[0].name != "cpu")
+    return "the file is not compiled for a CPU alone; this runtime has no "
+           "other "
+           "device";
+  const format::DeviceClass &cpu = index.deviceClasses[0];
+  std::string missing;
+  for (const std::string &feature : cpu.features)
+    if (!target::hostHas(feature))
+      missing += (missing.empty() ? "" : ", ") + feature;
+  return missing.empty() ? ""
+                         : "the file is compiled for " + cpu.architecture +
+                               ", this processor lacks " + missing +
+                               "; compile the step again with a --cpu it has";
+}
+
 bool Executor::Implementation::load(const format::Reader &reader,
                                     Error &error) {
   index = reader.index();
@@ -159,13 +177,14 @@ bool Executor::Implementation::loadCalls(Error &error) {
       error = {Failure::file, "the file is damaged: " + message};
       return false;
     }
-    auto isa = libraries::isaFromName(callee.isa);
-    auto host = libraries::hostIsa();
+    auto isa = target::isaOfLibraries(callee.isa);
+    auto host = target::hostIsa();
     if (!isa || !host || *isa > *host) {
       error = {Failure::machine,
                "the file's library calls are planned for instruction set " +
                    callee.isa + ", this processor has " +
-                   (host ? std::string(libraries::name(*host)) : "none") +
+                   (host ? std::string(target::describe(*host).ofLibraries)
+                         : "none") +
                    "; compile the step again with a --cpu it has"};
       return false;
     }
@@ -183,7 +202,7 @@ bool Executor::Implementation::loadCalls(Error &error) {
                    callee.libraryVersion + "), here it needs " +
                    std::to_string(calls[i]->workspaceBytes()) + " (" +
                    callee.library + " " +
-                   libraries::libraryVersion(callee.library) +
+                   libraries::libraryOf(*description).version() +
                    "); compile the step again on this machine"};
       return false;
     }

@@ -107,19 +107,19 @@ Caches target::hostCaches() {
 
 std::optional<Target> target::measureTarget(const MeasureOptions &options,
                                             std::string &error) {
-  auto featureSet = hostFeatureSet();
-  if (!featureSet) {
-    error = "this processor lacks AVX2 and FMA, expected x86-64-v3 or more";
+  auto isa = hostIsa();
+  if (!isa) {
+    error = "this processor is none of " + featureSetNames();
     return std::nullopt;
   }
   unsigned threads = options.threads ? options.threads : availableProcessors();
   double seconds = options.secondsPerFigure;
   Target target;
   target.name = processorName();
-  target.featureSet = *featureSet;
+  target.isa = *isa;
   target.cores = threads;
   target.caches = hostCaches();
-  target.compute = measureCompute(*featureSet, threads, seconds);
+  target.compute = measureCompute(*isa, threads, seconds);
   auto memory = measureMemory(target.caches, threads, seconds, error);
   if (!memory)
     return std::nullopt;

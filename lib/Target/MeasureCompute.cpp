@@ -94,15 +94,14 @@ Rate measure(const Loop &loop, unsigned threads, double seconds) {
 
 } // namespace
 
-ComputeRates target::measureCompute(std::string_view featureSet,
-                                    unsigned threads, double seconds) {
+ComputeRates target::measureCompute(Isa isa, unsigned threads, double seconds) {
   constexpr Loop narrow = {multiplyAdd256, 2.0 * 8 * accumulators};
   constexpr Loop wide = {multiplyAdd512, 2.0 * 16 * accumulators};
   constexpr Loop bf16 = {dotProduct512, 2.0 * 32 * accumulators};
-  size_t rank = featureSetRank(featureSet).value_or(0);
+  const IsaInfo &info = describe(isa);
   ComputeRates rates;
-  rates.f32 = measure(rank >= 1 ? wide : narrow, threads, seconds);
-  rates.bf16 = rank >= 2 ? measure(bf16, threads, seconds) : rates.f32;
-  rates.f16 = rates.f32; // no feature set has an instruction of its own
+  rates.f32 = measure(info.vectorBits >= 512 ? wide : narrow, threads, seconds);
+  rates.bf16 = info.hasBf16 ? measure(bf16, threads, seconds) : rates.f32;
+  rates.f16 = rates.f32; // no instruction set has an instruction of its own
   return rates;
 }

@@ -11,9 +11,8 @@
 
 namespace tenon::target {
 
-/// The rates of a processor of `featureSet`, each measured for `seconds`.
-ComputeRates measureCompute(std::string_view featureSet, unsigned threads,
-                            double seconds);
+/// The rates of a processor that has `isa`, each measured for `seconds`.
+ComputeRates measureCompute(Isa isa, unsigned threads, double seconds);
 
 } // namespace tenon::target
 

@@ -35,7 +35,7 @@ constexpr int64_t maximalCacheBytes = int64_t(1) << 40;
 template <typename TargetType, typename Visitor>
 void visitFields(TargetType &target, Visitor &&visit) {
   visit.text({"name"}, target.name);
-  visit.featureSet({"feature_set"}, target.featureSet);
+  visit.featureSet({"feature_set"}, target.isa);
   visit.count({"cores"}, target.cores, 1, maximalCores);
   visit.count({"cache_bytes", "level1"}, target.caches.level1, 0,
               maximalCacheBytes);
@@ -80,7 +80,7 @@ struct Writing {
     return *place;
   }
   void text(Path path, const std::string &value) { at(path) = value; }
-  void featureSet(Path path, const std::string &value) { at(path) = value; }
+  void featureSet(Path path, Isa isa) { at(path) = describe(isa).featureSet; }
   void count(Path path, int64_t value, int64_t, int64_t) { at(path) = value; }
   /// Four significant digits: more than a measurement repeats.
   void positive(Path path, double value, double unit) {
@@ -128,16 +128,16 @@ struct Reading {
       return fail(path, value->dump(), "a string");
     into = value->get<std::string>();
   }
-  void featureSet(Path path, std::string &into) {
-    std::string expected;
-    for (std::string_view name : featureSets())
-      expected += (expected.empty() ? "one of " : ", ") + std::string(name);
+  void featureSet(Path path, Isa &into) {
+    std::string expected = featureSetNames();
     const ReadJson *value = at(path, expected);
     if (!value)
       return;
-    if (!value->is_string() || !featureSetRank(value->get<std::string>()))
+    auto isa = value->is_string() ? isaOfFeatureSet(value->get<std::string>())
+                                  : std::nullopt;
+    if (!isa)
       return fail(path, value->dump(), expected);
-    into = value->get<std::string>();
+    into = *isa;
   }
   void count(Path path, int64_t &into, int64_t low, int64_t high) {
     std::string expected = "a whole number from " + std::to_string(low) +

@@ -22,6 +22,7 @@ def compile_file(
     memory_budget: int | str | None = None,
     recompute: str = "keep",
     fuse: bool = True,
+    libraries: bool = True,
     subnormals: str = "flush",
     compile_threads: int = 0,
 ) -> str:
@@ -33,9 +34,12 @@ def compile_file(
     memory_budget: what the step may take in all, in bytes or as text such as `1.6GiB`; what does not fit is computed
     again, and CompileError with exit code 3 names the smallest budget that can be kept. recompute: `keep` what the program's
     own checkpoints recompute, or `replan` it together with the rest. fuse: merge operations into kernels.
+    libraries: call oneDNN and LAPACK; without them products and convolutions are kernels, which are slower.
     subnormals: `flush` takes numbers too small for all their digits as zero, as XLA does; `keep` computes with them.
     """
     command = [native.tool(), "compile", source, "-o", output, f"--cpu={cpu}", f"--fuse={str(fuse).lower()}"]
+    if not libraries:
+        command.append("--no-libraries")
     if subnormals != "flush":
         command.append(f"--subnormals={subnormals}")
     with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:

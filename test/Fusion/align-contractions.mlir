@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --fusion-align-contractions | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --fusion-align-contractions --fusion-form-library-groups=instruction-set=avx2 | FileCheck %s --check-prefix=GROUP
+// RUN: tenon-opt %s --split-input-file --fusion-align-contractions --fusion-form-library-groups=cpu=x86-64-v3 | FileCheck %s --check-prefix=GROUP
 
 // Contracted dimensions apart in the left operand are brought together.
 

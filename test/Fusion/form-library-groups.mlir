@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=instruction-set=avx2 | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=cpu=x86-64-v3 | FileCheck %s
 
 // The transposes of an operand and of the result are strides of the call.
 

@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --fusion-transpose-invariants | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --fusion-transpose-invariants --fusion-form-library-groups=instruction-set=avx2 | FileCheck %s --check-prefix=GROUP
+// RUN: tenon-opt %s --split-input-file --fusion-transpose-invariants --fusion-form-library-groups=cpu=x86-64-v3 | FileCheck %s --check-prefix=GROUP
 
 // The weights are turned once, in front of the loop, and read as they are then.
 

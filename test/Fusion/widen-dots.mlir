@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s --split-input-file --fusion-widen-dots=instruction-set=avx512 | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --fusion-widen-dots=instruction-set=avx512_bf16 | FileCheck %s --check-prefix=NATIVE
+// RUN: tenon-opt %s --split-input-file --fusion-widen-dots=cpu=x86-64-v4 | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --fusion-widen-dots=cpu=x86-64-v4+avx512bf16 | FileCheck %s --check-prefix=NATIVE
 
 // f16 products are computed in f32 and rounded once.
 

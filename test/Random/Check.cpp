@@ -11,7 +11,6 @@
 #include "Check.h"
 
 #include "tenon/Analysis/FloatArithmetic.h"
-#include "tenon/Codegen/CPU/FeatureSet.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Driver/Compiler.h"
@@ -233,9 +232,10 @@ CheckResult random::checkModule(const std::string &path,
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || main.getNumArguments() != 0)
     return fail("it has no function @main without arguments");
-  auto features =
-      codegen::FeatureSet::parse(options.cpu.empty() ? "host" : options.cpu);
-  if (!features)
+  auto isa = options.cpu.empty() || options.cpu == "host"
+                 ? target::hostIsa()
+                 : target::isaOfFeatureSet(options.cpu);
+  if (!isa)
     return fail("there is no feature set '" + options.cpu + "'");
   returnInexact(main);
 
@@ -251,10 +251,11 @@ CheckResult random::checkModule(const std::string &path,
   compile.input = complete.str().str();
   compile.cpu = options.cpu;
   compile.fuse = options.fuse;
+  compile.noLibraries = options.noLibraries;
   compile.verifyForms = true;
   compile.threads = options.threads;
   compile.subnormals =
-      features->hasAvx512Bf16() ? Subnormals::flush : Subnormals::keep;
+      target::describe(*isa).hasBf16 ? Subnormals::flush : Subnormals::keep;
   driver::CompileResult compiled = driver::compile(compile);
   if (compiled.code != exitOk)
     return fail("compilation ends with exit code " + Twine(compiled.code));

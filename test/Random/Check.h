@@ -18,6 +18,7 @@ namespace tenon::random {
 struct CheckOptions {
   std::string cpu; // as for tenon compile; empty for the host
   bool fuse = true;
+  bool noLibraries = false;
   unsigned threads = 1;
 };
 

@@ -1,7 +1,7 @@
 //===- main.cpp - Random programs, interpreted and compiled --------------===//
 //
 //   TenonRandom generate FIRST COUNT           prints a module
-//   TenonRandom check FILE [--cpu=C] [--fuse=false]
+//   TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]
 //   TenonRandom run FIRST LAST [--keep=FOLDER] [--results=FILE]
 //
 // `run` checks programs FIRST to LAST - 1 in modules of 200, each in a process
@@ -36,11 +36,12 @@ constexpr uint64_t programsPerModule = 200;
 constexpr unsigned secondsPerModule = 600;
 
 int usage() {
-  llvm::errs() << "usage:\n"
-                  "  TenonRandom generate FIRST COUNT\n"
-                  "  TenonRandom check FILE [--cpu=C] [--fuse=false]\n"
-                  "  TenonRandom run FIRST LAST [--keep=FOLDER] "
-                  "[--results=FILE]\n";
+  llvm::errs()
+      << "usage:\n"
+         "  TenonRandom generate FIRST COUNT\n"
+         "  TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]\n"
+         "  TenonRandom run FIRST LAST [--keep=FOLDER] "
+         "[--results=FILE]\n";
   return 2;
 }
 
@@ -203,6 +204,8 @@ int main(int argc, char **argv) {
       results = word.str();
     else if (word == "--fuse=false")
       options.fuse = false;
+    else if (word == "--no-libraries")
+      options.noLibraries = true;
     else if (word.starts_with("--"))
       return usage();
     else

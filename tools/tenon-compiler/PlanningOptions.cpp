@@ -9,6 +9,7 @@
 #include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Support/Bytes.h"
+#include "tenon/Target/InstructionSets.h"
 
 using namespace tenon;
 
@@ -16,8 +17,10 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                                driver::CompileOptions &options,
                                std::string_view budgetHelp) {
   parser.text("cpu", options.cpu, "SET",
-              "x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16, or host: as here or "
-              "in --machine");
+              target::featureSetNames() + ", or host: as here or in --machine");
+  parser.flag("no-libraries", options.noLibraries,
+              "call no libraries: products and convolutions are kernels, which "
+              "are slower");
   parser.text("machine", options.machineFile, "FILE",
               "rates of the machine, as tenon calibrate writes them, for "
               "predicting times");

@@ -27,7 +27,7 @@ int fail(const std::string &message) {
 void printTable(const target::Target &target) {
   auto count = [](int64_t value) { return static_cast<long long>(value); };
   std::printf("%s: %s, %lld cores, caches %lld KiB, %lld KiB, %lld MiB\n\n",
-              target.name.c_str(), target.featureSet.c_str(),
+              target.name.c_str(), describe(target.isa).featureSet.data(),
               count(target.cores), count(target.caches.level1 >> 10),
               count(target.caches.level2 >> 10),
               count(target.caches.level3 >> 20));

@@ -60,6 +60,8 @@ struct CompileOptions {
   /// Merge operations into groups; nothing for what the text between stages
   /// says, else true.
   std::optional<bool> fuse;
+  /// Call no libraries; if false, what the text between stages says.
+  bool noLibraries = false;
   bool verifyForms = false; // check the contract after every stage
   unsigned threads = 0;     // for planning and kernels; 0 for all
 };

@@ -24,7 +24,7 @@ namespace tenon::fusion {
 #include "tenon/Fusion/Passes.h.inc"
 
 /// FormGroups for a machine whose predicted times decide what is merged; as a
-/// pass of its own it takes the built-in x86-64-v3.
+/// pass of its own it takes the least built-in one.
 std::unique_ptr<mlir::Pass> createFormGroupsPass(FormGroupsPassOptions options,
                                                  const target::Target &machine);
 
@@ -52,15 +52,27 @@ struct LoopChoice {
 struct FusionOptions {
   /// Whether operations are merged at all; off is for testing.
   bool merge = true;
-  /// The instruction set library calls are planned for: avx2, avx512,
-  /// avx512_bf16.
-  std::string libraryInstructionSet = "avx2";
+  /// Whether libraries are called, and what their calls are planned for.
+  bool callLibraries = true;
+  target::Isa isa{};
   /// Whose predicted times decide what is merged.
-  target::Target machine = *target::builtInTarget("x86-64-v3");
+  target::Target machine = target::builtInTarget();
   /// Of each pair of loops in the order of the program, the last one for all
   /// further pairs.
   std::vector<LoopChoice> loopChoices = {{}};
 };
+
+/// Empty if the libraries that may run operations of `module` can be asked in
+/// this process what they do on `isa`, otherwise why not.
+std::string whyLibrariesNotAskable(mlir::ModuleOp module, target::Isa isa);
+
+/// Reports the operations of `module` that only a library runs.
+mlir::LogicalResult verifyNoLibraryIsNeeded(mlir::ModuleOp module);
+
+/// The instruction set that a pass's option `cpu` names, the least one for an
+/// empty text. Reports an unknown one.
+mlir::FailureOr<target::Isa> isaOfOption(mlir::Operation *op,
+                                         llvm::StringRef cpu);
 
 constexpr int64_t mostLoopLevel = 5;
 constexpr int64_t mostSegmentDepth = 3;

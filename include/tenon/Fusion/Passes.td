@@ -350,8 +350,8 @@ def WidenDotsPass : Pass<"fusion-widen-dots", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"instructionSet", "instruction-set", "std::string", "\"avx2\"",
-           "the library's instruction set: avx2, avx512 or avx512_bf16">,
+    Option<"cpu", "cpu", "std::string", "\"\"",
+           "the feature set, as for tenon compile (default: the least)">,
   ];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
@@ -462,8 +462,8 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
     ```
   }];
   let options = [
-    Option<"instructionSet", "instruction-set", "std::string", "\"avx2\"",
-           "the library's instruction set: avx2, avx512 or avx512_bf16">,
+    Option<"cpu", "cpu", "std::string", "\"\"",
+           "the feature set, as for tenon compile (default: the least)">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }
@@ -598,8 +598,8 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"instructionSet", "instruction-set", "std::string", "\"avx2\"",
-           "the library's instruction set: avx2, avx512 or avx512_bf16">,
+    Option<"cpu", "cpu", "std::string", "\"\"",
+           "the feature set, as for tenon compile (default: the least)">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }

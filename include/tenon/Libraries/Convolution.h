@@ -11,7 +11,6 @@
 #ifndef TENON_LIBRARIES_CONVOLUTION_H
 #define TENON_LIBRARIES_CONVOLUTION_H
 
-#include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
 #include "tenon/Support/Fields.h"
 
@@ -61,11 +60,6 @@ struct ConvolutionDescription {
   static constexpr std::string_view call = "convolution";
   bool operator==(const ConvolutionDescription &) const = default;
 };
-
-/// As for matrix multiplications, see Matmul.h.
-int64_t preferredPieces(const ConvolutionDescription &description);
-std::string whyNotSupported(const ConvolutionDescription &description, Isa isa);
-int64_t workspaceBytes(const ConvolutionDescription &description, Isa isa);
 
 } // namespace tenon::libraries
 

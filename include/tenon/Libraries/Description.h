@@ -38,11 +38,6 @@ inline std::string whyInvalid(const Description &description) {
 /// What a call computes, in a few words (`matrix multiplication 8x16x4 f32`).
 std::string describe(const Description &description);
 
-/// The library that runs a call (`oneDNN`, `LAPACK`), and its version in this
-/// process.
-std::string_view libraryOf(const Description &description);
-std::string libraryVersion(std::string_view library);
-
 } // namespace tenon::libraries
 
 #endif // TENON_LIBRARIES_DESCRIPTION_H

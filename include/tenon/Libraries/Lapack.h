@@ -10,7 +10,6 @@
 #ifndef TENON_LIBRARIES_LAPACK_H
 #define TENON_LIBRARIES_LAPACK_H
 
-#include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
 #include "tenon/Support/Fields.h"
 
@@ -51,14 +50,6 @@ struct LapackDescription {
   static constexpr std::string_view call = "lapack";
   bool operator==(const LapackDescription &) const = default;
 };
-
-/// As for the other descriptions, see Matmul.h.
-int64_t preferredPieces(const LapackDescription &description);
-std::string whyNotSupported(const LapackDescription &description, Isa isa);
-int64_t workspaceBytes(const LapackDescription &description, Isa isa);
-
-/// The version of LAPACK in this process, `3.11.0`.
-std::string lapackVersion();
 
 } // namespace tenon::libraries
 

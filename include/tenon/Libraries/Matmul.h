@@ -15,7 +15,6 @@
 #ifndef TENON_LIBRARIES_MATMUL_H
 #define TENON_LIBRARIES_MATMUL_H
 
-#include "tenon/Libraries/Isa.h"
 #include "tenon/Support/ElementType.h"
 #include "tenon/Support/Fields.h"
 
@@ -60,19 +59,6 @@ struct MatmulDescription {
   static constexpr std::string_view call = "matmul";
   bool operator==(const MatmulDescription &) const = default;
 };
-
-/// Into how many pieces it pays to cut the call: a function of the description
-/// alone (its own `pieces` is not looked at), never of the machine.
-int64_t preferredPieces(const MatmulDescription &description);
-
-/// Empty if the library on instruction set `isa` runs `description`, otherwise
-/// why not.
-std::string whyNotSupported(const MatmulDescription &description, Isa isa);
-
-/// Bytes of scratch memory the call needs, 0 for none; the planner places them
-/// at a multiple of 64 and passes them as the call's last argument. The library
-/// is asked on this machine, capped to `isa`; -1 if it does not run the call.
-int64_t workspaceBytes(const MatmulDescription &description, Isa isa);
 
 } // namespace tenon::libraries
 

@@ -10,8 +10,11 @@
 
 #include "tenon/Format/Index.h"
 #include "tenon/Libraries/Description.h"
+#include "tenon/Target/InstructionSets.h"
 
 namespace tenon::libraries {
+
+using target::Isa;
 
 /// The callee for a call planned for `isa` with this machine's library version.
 format::Callee store(const Description &description, Isa isa,

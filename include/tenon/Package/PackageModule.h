@@ -9,7 +9,7 @@
 #define TENON_PACKAGE_PACKAGEMODULE_H
 
 #include "tenon/Format/Index.h"
-#include "tenon/Libraries/Isa.h"
+#include "tenon/Target/InstructionSets.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -19,9 +19,8 @@
 namespace tenon::package {
 
 struct PackageOptions {
-  /// The feature set the kernels were compiled for, `x86-64-v4`.
-  std::string cpu;
-  libraries::Isa libraryIsa = libraries::Isa::avx2;
+  /// What kernels were compiled and library calls planned for.
+  target::Isa isa{};
   Subnormals subnormals = Subnormals::flush;
   /// What all segments together may take; 0 for no budget.
   uint64_t memoryBudget = 0;

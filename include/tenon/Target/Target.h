@@ -3,7 +3,7 @@
 // A machine described by numbers: cores, caches, the rates at which it computes
 // and moves bytes, what starting work costs. The compiler plans for a Target,
 // never for the machine it happens to run on. One comes from a file that
-// `tenon calibrate` measured, or is built in per feature set. docs/Forms.md
+// `tenon calibrate` measured, or is built in per instruction set. docs/Forms.md
 // describes the file.
 //
 //===----------------------------------------------------------------------===//
@@ -12,10 +12,10 @@
 #define TENON_TARGET_TARGET_H
 
 #include "tenon/Support/ElementType.h"
+#include "tenon/Target/InstructionSets.h"
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -72,8 +72,8 @@ struct Overheads {
 };
 
 struct Target {
-  std::string name;       // for people
-  std::string featureSet; // one of featureSets()
+  std::string name;    // for people
+  Isa isa = Isa::avx2; // the largest that its processors have
   int64_t cores = 1;
   Caches caches;
   ComputeRates compute;
@@ -89,19 +89,9 @@ struct Target {
   bool operator==(const Target &) const = default;
 };
 
-/// `x86-64-v3`, `x86-64-v4`, `x86-64-v4+avx512bf16`; each includes those before
-/// it.
-std::span<const std::string_view> featureSets();
-
-/// The position of a feature set in featureSets(), nothing if it is unknown.
-std::optional<size_t> featureSetRank(std::string_view featureSet);
-
-/// The largest feature set of this processor, nothing below x86-64-v3.
-std::optional<std::string_view> hostFeatureSet();
-
 /// What is assumed of a machine nobody measured: two cores at ordinary rates,
-/// the same on every machine. Nothing for an unknown feature set.
-std::optional<Target> builtInTarget(std::string_view featureSet);
+/// the same on every machine, with the least instruction set if none is given.
+Target builtInTarget(Isa isa = Isa{});
 
 /// The file's text, ending in a newline; the same for equal targets.
 std::string toJson(const Target &target);

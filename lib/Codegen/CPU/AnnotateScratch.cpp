@@ -11,21 +11,20 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Libraries/Library.h"
 
 using namespace mlir;
 using namespace tenon;
 
 namespace {
 
-int64_t libraryScratch(step::GroupOp group, libraries::Isa isa) {
+int64_t libraryScratch(step::GroupOp group, target::Isa isa) {
   std::string error;
   auto description = exec::fromAttribute(
       group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName), error);
   if (!description)
     return 0;
-  return std::visit(
-      [&](const auto &d) { return libraries::workspaceBytes(d, isa); },
-      *description);
+  return libraries::workspaceBytes(*description, isa);
 }
 
 } // namespace

@@ -59,10 +59,11 @@ createTargetMachine(ModuleOp module, const FeatureSet &features) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      llvm::Triple(targetTriple), features.processor(), features.features(),
-      options, llvm::Reloc::PIC_));
+      llvm::Triple(targetTriple), features.info().llvmProcessor,
+      features.info().llvmFeatures, options, llvm::Reloc::PIC_));
   if (!machine)
-    module.emitError() << "no target machine for " << features.spelling();
+    module.emitError() << "no target machine for "
+                       << features.info().featureSet;
   return machine;
 }
 

@@ -300,11 +300,10 @@ struct LowerToLLVM : impl::LowerToLLVMPassBase<LowerToLLVM> {
   }
 
   void runOnOperation() override {
-    std::optional<FeatureSet> features = FeatureSet::parse(cpu);
-    if (!features) {
+    auto isa = cpu.empty() ? target::Isa{} : target::isaOfFeatureSet(cpu);
+    if (!isa) {
       getOperation().emitError() << "unknown feature set '" << cpu
-                                 << "', expected x86-64-v3, x86-64-v4 or "
-                                    "x86-64-v4+avx512bf16";
+                                 << "', expected " << target::featureSetNames();
       return signalPassFailure();
     }
     auto mode = fromName<Subnormals>(subnormals);
@@ -314,9 +313,8 @@ struct LowerToLLVM : impl::LowerToLLVMPassBase<LowerToLLVM> {
           << "' to treat subnormal numbers, expected flush or keep";
       return signalPassFailure();
     }
-    features->subnormals = *mode;
     OpPassManager passes(ModuleOp::getOperationName());
-    if (failed(lower(getOperation(), *features, passes,
+    if (failed(lower(getOperation(), {*isa, *mode}, passes,
                      [&] { return runPipeline(passes, getOperation()); })))
       signalPassFailure();
   }

@@ -318,24 +318,12 @@ TEST_P(Compile, Bf16RoundsToNearestEvenWithoutCalls) {
 INSTANTIATE_TEST_SUITE_P(FeatureSets, Compile,
                          ::testing::ValuesIn(runnableFeatureSets()),
                          [](const auto &info) {
-                           std::string name = info.param.spelling().str();
+                           std::string name =
+                               std::string(info.param.info().featureSet);
                            for (char &c : name)
                              if (!isalnum(c))
                                c = '_';
                            return name;
                          });
-
-TEST(FeatureSet, SpellingsComeBack) {
-  using tenon::libraries::Isa;
-  for (Isa isa : {Isa::avx2, Isa::avx512, Isa::avx512Bf16}) {
-    FeatureSet features{isa};
-    EXPECT_EQ(FeatureSet::parse(features.spelling()), features);
-  }
-  EXPECT_EQ(FeatureSet::parse("x86-64-v2"), std::nullopt);
-  EXPECT_EQ(FeatureSet::parse("host"), FeatureSet::host());
-  EXPECT_FALSE(FeatureSet{Isa::avx2}.hasAvx512());
-  EXPECT_TRUE(FeatureSet{Isa::avx512}.hasAvx512());
-  EXPECT_FALSE(FeatureSet{Isa::avx512}.hasAvx512Bf16());
-}
 
 } // namespace

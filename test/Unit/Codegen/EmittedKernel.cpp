@@ -105,6 +105,6 @@ std::string complaintAbout(StringRef text) {
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(UnknownLoc::get(&owner.context));
   (void)emitKernel(source->lookupSymbol<func::FuncOp>("kernel"), *module,
-                   "kernel", *FeatureSet::host());
+                   "kernel", FeatureSet{*tenon::target::hostIsa()});
   return complaint;
 }

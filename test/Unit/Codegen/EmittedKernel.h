@@ -45,8 +45,8 @@ public:
   /// `text` is the function `@kernel` (private, on tensors). Fails the running
   /// test if it has no code.
   explicit EmittedKernel(llvm::StringRef text,
-                         tenon::codegen::FeatureSet features =
-                             *tenon::codegen::FeatureSet::host());
+                         tenon::codegen::FeatureSet features = {
+                             *tenon::target::hostIsa()});
   ~EmittedKernel();
 
   /// Runs all parts, one after the other. Scratch memory is added.

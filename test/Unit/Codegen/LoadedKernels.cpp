@@ -17,12 +17,11 @@
 using namespace tenon::codegen;
 
 std::vector<FeatureSet> runnableFeatureSets() {
-  using tenon::libraries::Isa;
   std::vector<FeatureSet> sets;
-  std::optional<FeatureSet> host = FeatureSet::host();
-  for (Isa isa : {Isa::avx2, Isa::avx512, Isa::avx512Bf16})
-    if (host && isa <= host->isa)
-      sets.push_back(FeatureSet{isa, tenon::Subnormals::keep});
+  auto host = tenon::target::hostIsa();
+  for (const tenon::target::IsaInfo &info : tenon::target::instructionSets())
+    if (host && info.isa <= *host)
+      sets.push_back(FeatureSet{info.isa, tenon::Subnormals::keep});
   return sets;
 }
 

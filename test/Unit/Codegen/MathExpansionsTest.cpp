@@ -384,7 +384,8 @@ TEST_P(MathExpansions, Double) {
 INSTANTIATE_TEST_SUITE_P(FeatureSets, MathExpansions,
                          ::testing::ValuesIn(runnableFeatureSets()),
                          [](const auto &info) {
-                           std::string name = info.param.spelling().str();
+                           std::string name =
+                               std::string(info.param.info().featureSet);
                            for (char &c : name)
                              if (!isalnum(c))
                                c = '_';

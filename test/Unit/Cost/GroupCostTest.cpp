@@ -22,7 +22,7 @@ namespace {
 
 /// Two cores: 100 GFLOP/s in all, memory 10 GB/s, cache of 1 MiB 100 GB/s.
 target::Target machine() {
-  target::Target target = *target::builtInTarget("x86-64-v3");
+  target::Target target = target::builtInTarget(target::Isa::avx2);
   target.caches = {32 << 10, 256 << 10, 1 << 20};
   target.compute = {{50e9, 100e9}, {100e9, 200e9}, {50e9, 100e9}};
   target.memory = {{8e9, 10e9}, {8e9, 10e9}, {50e9, 100e9}};

@@ -72,7 +72,7 @@ TEST_F(KernelCosts, AColumnBlockIsOneUnit) {
   EXPECT_EQ(work.operations, 2 * elements);
   EXPECT_EQ(work.bytes, 4 * elements + 4 * 64);
   EXPECT_EQ(work.parts, 1);
-  target::Target machine = *target::builtInTarget("x86-64-v3");
+  target::Target machine = target::builtInTarget(target::Isa::avx2);
   const target::Rate &bandwidth = bandwidthOf(work.bytes, machine);
   KernelWork divided = work;
   divided.parts = 2;

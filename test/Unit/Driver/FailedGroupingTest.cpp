@@ -55,8 +55,8 @@ struct FailedGrouping : testing::Test {
   DialectRegistry registry;
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module;
-  codegen::FeatureSet features = *codegen::FeatureSet::parse("x86-64-v3");
-  target::Target machine = *target::builtInTarget("x86-64-v3");
+  codegen::FeatureSet features = {target::Isa::avx2};
+  target::Target machine = target::builtInTarget(target::Isa::avx2);
   Groupings groupings{features, machine};
   int formed = 0;
 };

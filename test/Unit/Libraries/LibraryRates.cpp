@@ -141,7 +141,7 @@ ConvolutionDescription convolution(ConvolutionKind kind, int64_t batch,
 } // namespace
 
 int main(int argc, char **argv) {
-  auto isa = argc > 2 ? isaFromName(argv[1]) : std::nullopt;
+  auto isa = argc > 2 ? tenon::target::isaOfLibraries(argv[1]) : std::nullopt;
   if (!isa) {
     std::fprintf(stderr,
                  "usage: %s ISA THREADS [PIECES...] [bf16] [only=TEXT]\n",

@@ -20,14 +20,14 @@ Isa tenon::test::testIsa() { return isaOfProcess; }
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
-  auto host = hostIsa();
+  auto host = tenon::target::hostIsa();
   if (!host) {
     std::puts("this processor has no AVX2, nothing is tested");
     return nothingTested;
   }
   isaOfProcess = *host;
   if (argc > 1) {
-    auto isa = isaFromName(argv[1]);
+    auto isa = tenon::target::isaOfLibraries(argv[1]);
     if (!isa) {
       std::printf("unknown instruction set '%s'\n", argv[1]);
       return 2;

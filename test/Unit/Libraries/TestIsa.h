@@ -8,7 +8,7 @@
 #ifndef TENON_TEST_UNIT_LIBRARIES_TESTISA_H
 #define TENON_TEST_UNIT_LIBRARIES_TESTISA_H
 
-#include "tenon/Libraries/Isa.h"
+#include "tenon/Libraries/Library.h"
 
 namespace tenon::test {
 

@@ -128,9 +128,9 @@ Index tenon::test::sampleIndex() {
   backward.pieces = 1;
   // A generous plan: loading must accept a library that needs less.
   index.callees.push_back(
-      libraries::store(forward, libraries::Isa::avx2, workspace.bytes));
+      libraries::store(forward, target::Isa::avx2, workspace.bytes));
   index.callees.push_back(
-      libraries::store(backward, libraries::Isa::avx2, workspace.bytes));
+      libraries::store(backward, target::Isa::avx2, workspace.bytes));
   index.callees.push_back({CalleeKind::copy, "copy", "", {0}});
 
   EntryPoint &step = index.entryPoints.emplace_back();

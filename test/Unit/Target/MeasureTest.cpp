@@ -13,13 +13,13 @@ using namespace tenon;
 using namespace tenon::target;
 
 TEST(Measure, FillsEveryFieldOfAMachine) {
-  if (!hostFeatureSet())
+  if (!hostIsa())
     GTEST_SKIP() << "this processor is below x86-64-v3";
   std::string error;
   auto target = measureTarget({.threads = 2, .secondsPerFigure = 0.02}, error);
   ASSERT_TRUE(target) << error;
   EXPECT_EQ(target->cores, 2);
-  EXPECT_EQ(target->featureSet, *hostFeatureSet());
+  EXPECT_EQ(target->isa, *hostIsa());
   // A file made of it is read back, so every figure is positive and finite.
   EXPECT_TRUE(fromJson(toJson(*target), "measured", error)) << error;
   // Wide bounds that a loop the compiler removed, or a wrong unit, breaks.
@@ -31,7 +31,7 @@ TEST(Measure, FillsEveryFieldOfAMachine) {
 }
 
 TEST(Measure, OneThreadIsAllCoresOfOne) {
-  if (!hostFeatureSet())
+  if (!hostIsa())
     GTEST_SKIP() << "this processor is below x86-64-v3";
   std::string error;
   auto target = measureTarget({.threads = 1, .secondsPerFigure = 0.01}, error);

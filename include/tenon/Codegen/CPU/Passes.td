@@ -39,8 +39,8 @@ def LowerToLLVMPass : Pass<"codegen-lower-to-llvm", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"cpu", "cpu", "std::string", "\"x86-64-v3\"",
-           "the feature set: x86-64-v3, x86-64-v4 or x86-64-v4+avx512bf16">,
+    Option<"cpu", "cpu", "std::string", "\"\"",
+           "the feature set, as for tenon compile (default: the least)">,
     Option<"subnormals", "subnormals", "std::string", "\"flush\"",
            "what kernels do with subnormal numbers: flush or keep">,
   ];

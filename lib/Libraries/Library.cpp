@@ -1,0 +1,61 @@
+//===- Library.cpp - What the compiler asks of a vendor's library ---------===//
+//
+// See Library.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Libraries/Library.h"
+
+#include <algorithm>
+
+using namespace tenon;
+using namespace tenon::libraries;
+
+Library::~Library() = default;
+
+bool Library::multiplies(ElementType, ElementType, Isa) const { return false; }
+
+bool Library::convolves(ElementType, ElementType, Isa) const { return false; }
+
+std::string Library::whyNotSupported(const Description &description,
+                                     Isa isa) const {
+  std::string error = whyInvalid(description);
+  if (error.empty())
+    create(description, isa, error);
+  return error;
+}
+
+std::span<const Library *const> tenon::libraries::all() {
+  static const Library *const list[] = {&oneDNNLibrary(), &lapackLibrary()};
+  return list;
+}
+
+const Library &tenon::libraries::libraryOf(const Description &description) {
+  return **std::ranges::find_if(all(), [&](const Library *library) {
+    return library->takes(description);
+  });
+}
+
+int64_t tenon::libraries::preferredPieces(const Description &description) {
+  return libraryOf(description).preferredPieces(description);
+}
+
+std::string tenon::libraries::whyNotSupported(const Description &description,
+                                              Isa isa) {
+  return libraryOf(description).whyNotSupported(description, isa);
+}
+
+int64_t tenon::libraries::workspaceBytes(const Description &description,
+                                         Isa isa) {
+  std::string error;
+  auto call = Call::create(description, isa, error);
+  return call ? call->workspaceBytes() : -1;
+}
+
+std::unique_ptr<Call> Call::create(const Description &description, Isa isa,
+                                   std::string &error) {
+  error = whyInvalid(description);
+  if (!error.empty())
+    return nullptr;
+  return libraryOf(description).create(description, isa, error);
+}
