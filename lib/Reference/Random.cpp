@@ -2,7 +2,7 @@
 //
 // The bits of counter-based generators, the same as XLA's on the CPU. Which
 // block of a generator makes which elements is told at the compiled code's
-// version of this operation, Codegen/Loops/RandomTemplate.cpp.
+// version of this operation, Codegen/CPU/RandomTemplate.cpp.
 //
 //===----------------------------------------------------------------------===//
 

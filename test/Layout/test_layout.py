@@ -120,6 +120,16 @@ def test_same_bytes_on_every_processor(folder: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_loops_know_no_processor() -> None:
+    """What every target shares asks it through Instructions."""
+    files = sources("Codegen/Loops")
+    assert files
+    for path in files:
+        text = path.read_text()
+        assert not re.search(r"#include \"tenon/(Codegen/CPU|Target|Libraries)/", text), path
+        assert not re.search(r"avx|x86|FeatureSet", text, re.IGNORECASE), path
+
+
 def test_only_the_driver_knows_stages() -> None:
     """A stage includes no other stage."""
     stages = FOLDERS[FOLDERS.index("Import") : FOLDERS.index("Package") + 1]

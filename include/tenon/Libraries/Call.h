@@ -12,12 +12,15 @@
 #define TENON_LIBRARIES_CALL_H
 
 #include "tenon/Libraries/Description.h"
+#include "tenon/Target/InstructionSets.h"
 
 #include <memory>
 #include <span>
 #include <string>
 
 namespace tenon::libraries {
+
+using target::Isa;
 
 /// A call bound to memory. Two bindings of one call may run at the same time.
 class BoundCall {

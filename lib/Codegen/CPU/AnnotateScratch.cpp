@@ -7,7 +7,7 @@
 
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 
-#include "tenon/Codegen/Loops/EmitKernel.h"
+#include "tenon/Codegen/CPU/EmitKernel.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/Step/Step.h"

@@ -13,7 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "tenon/Codegen/CPU/FeatureSet.h"
+#include "tenon/Codegen/Loops/Instructions.h"
 
 namespace tenon::codegen {
 
@@ -23,9 +23,10 @@ public:
 
   /// `like` has the shape all values here have: a scalar or a vector of rank 1.
   Lanes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type like,
-        const FeatureSet &features)
+        const Instructions &instructions)
       : builder(builder), loc(loc),
-        shape(mlir::dyn_cast<mlir::VectorType>(like)), features(features) {
+        shape(mlir::dyn_cast<mlir::VectorType>(like)),
+        instructions(instructions) {
     assert((!shape || shape.getRank() == 1) &&
            "a mathematical function takes a scalar or a vector of rank 1");
   }
@@ -39,7 +40,7 @@ public:
   }
   int64_t count() const { return shape ? shape.getNumElements() : 1; }
   bool isScalar() const { return !shape; }
-  const FeatureSet &featureSet() const { return features; }
+  const Instructions &target() const { return instructions; }
 
   // Constants in all lanes.
   Value f32(float value) const;
@@ -102,7 +103,7 @@ private:
   Value constant(mlir::TypedAttr scalar) const;
   Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) const;
   mlir::VectorType shape;
-  const FeatureSet &features;
+  const Instructions &instructions;
 };
 
 } // namespace tenon::codegen

@@ -65,16 +65,16 @@ const MathFunctionInfo &describe(MathFunction function) {
 }
 
 Value emitMath(OpBuilder &builder, Location loc, MathFunction function,
-               ValueRange operands, const FeatureSet &features) {
+               ValueRange operands, const Instructions &instructions) {
   const Row &row = rowOf(function);
   assert(operands.size() == row.info.operands && "wrong number of operands");
   Type type = operands[0].getType();
-  Lanes lanes(builder, loc, type, features);
+  Lanes lanes(builder, loc, type, instructions);
   Type element = getElementTypeOrSelf(type);
   assert((element.isF32() || element.isF64()) &&
          "extend 16-bit operands to f32");
   if (element.isF64()) {
-    if (features.subnormals == Subnormals::keep)
+    if (instructions.subnormals == Subnormals::keep)
       return emitDoubleMath(lanes, function, operands);
     // libm looks at bits.
     SmallVector<Value> flushed;

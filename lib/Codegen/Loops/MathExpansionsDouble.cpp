@@ -1,15 +1,14 @@
 //===- MathExpansionsDouble.cpp - The functions of f64 --------------------===//
 //
 // Training steps compute in f32; f64 is rare and its speed does not matter. The
-// functions call libm, lane by lane; what libm lacks is made of what it has.
+// functions of the target are called, lane by lane; what C lacks is made of
+// what it has.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Coefficients.h"
 #include "Expansions.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
@@ -17,26 +16,12 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-/// Calls the C function `name` of `operands` in each lane; declares it in the
-/// module on first use.
+/// The function that C calls `name`, of operands, lane by lane.
 static Value callLibrary(const Lanes &lanes, StringRef name,
                          ValueRange operands) {
   OpBuilder &b = lanes.builder;
-  auto module =
-      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  assert(module && "the insertion point must be inside a module");
-  auto callee = module.lookupSymbol<func::FuncOp>(name);
-  if (!callee) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    SmallVector<Type> types(operands.size(), b.getF64Type());
-    callee = func::FuncOp::create(
-        b, lanes.loc, name,
-        b.getFunctionType(types, TypeRange(b.getF64Type())));
-    callee.setPrivate();
-  }
   auto call = [&](ValueRange scalars) {
-    return func::CallOp::create(b, lanes.loc, callee, scalars).getResult(0);
+    return lanes.target().callFunction(b, lanes.loc, name, scalars);
   };
   if (lanes.isScalar())
     return call(operands);

@@ -10,7 +10,6 @@
 
 #include "Coefficients.h"
 #include "Expansions.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <limits>
 
 using namespace mlir;
@@ -23,23 +22,9 @@ static constexpr float reciprocalLn2 = 0x1.715476p0f;
 static constexpr float expHighest = 89.0f;
 static constexpr float expLowest = -104.0f;
 
-/// Writes p * 2^n as one vscalefps, which exists for 16 lanes of AVX-512.
-static bool hasScaleInstruction(const Lanes &lanes) {
-  return lanes.featureSet().hasAvx512() && lanes.count() == 16;
-}
-
+/// p * 2^n as one instruction, null if there is none.
 static Value scaleByInstruction(const Lanes &lanes, Value p, Value n) {
-  OpBuilder &b = lanes.builder;
-  Value allLanes =
-      arith::ConstantOp::create(b, lanes.loc, b.getI16IntegerAttr(-1));
-  // 4: as the current rounding mode says.
-  Value rounding =
-      arith::ConstantOp::create(b, lanes.loc, b.getI32IntegerAttr(4));
-  return LLVM::CallIntrinsicOp::create(
-             b, lanes.loc, p.getType(),
-             b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
-             ValueRange{p, n, p, allLanes, rounding})
-      .getResult(0);
+  return lanes.target().scaleByPowerOfTwo(lanes.builder, lanes.loc, p, n);
 }
 
 /// 2^n as bits of f32, n an i32 within [-126, 127].
@@ -76,8 +61,8 @@ ScaledExponential expandExpParts(const Lanes &lanes, Value x, Value part) {
 }
 
 Value scale(const Lanes &lanes, Value p, const ScaledExponential &by) {
-  if (hasScaleInstruction(lanes))
-    return scaleByInstruction(lanes, p, by.exponent);
+  if (Value scaled = scaleByInstruction(lanes, p, by.exponent))
+    return scaled;
   Value n = integerExponent(lanes, by.magic);
   Value half = lanes.shiftRight(n, 1);
   Value first = lanes.mul(p, powerOfTwo(lanes, half));
@@ -85,8 +70,8 @@ Value scale(const Lanes &lanes, Value p, const ScaledExponential &by) {
 }
 
 Value scaleNormal(const Lanes &lanes, Value p, const ScaledExponential &by) {
-  if (hasScaleInstruction(lanes))
-    return scaleByInstruction(lanes, p, by.exponent);
+  if (Value scaled = scaleByInstruction(lanes, p, by.exponent))
+    return scaled;
   return lanes.mul(p, powerOfTwo(lanes, integerExponent(lanes, by.magic)));
 }
 

@@ -86,7 +86,7 @@ static Reduced reduce(const Lanes &lanes, Value x, Reduced direct) {
   auto choice = scf::IfOp::create(
       b, lanes.loc, lanes.any(isLarge),
       [&](OpBuilder &inner, Location loc) {
-        Lanes rare(inner, loc, x.getType(), lanes.featureSet());
+        Lanes rare(inner, loc, x.getType(), lanes.target());
         Reduced turns = reduceInTurns(rare, x);
         scf::YieldOp::create(
             inner, loc,

@@ -188,7 +188,7 @@ Element PointEmitter::pointwise(Operation *op, const Indices &indices) {
   for (Element element : operands)
     values.push_back(anyVector ? asVector(element) : element.value);
   Value value = levels.emitAt(level, [&](OpBuilder &b) {
-    return emitPointwise(b, loc, op, values, features);
+    return emitPointwise(b, loc, op, values, instructions);
   });
   return {value, level};
 }
@@ -233,7 +233,7 @@ SmallVector<Value> PointEmitter::applyRegion(Region &region,
       operands.push_back(lookUp(operand));
     if (isPointwise(&op))
       values[op.getResult(0)] =
-          emitPointwise(builder, loc, &op, operands, features);
+          emitPointwise(builder, loc, &op, operands, instructions);
     else // shape operations on single elements
       values[op.getResult(0)] = operands.front();
   }

@@ -75,13 +75,13 @@ Value flushSubnormals(OpBuilder &b, Location loc, Value value) {
 }
 
 Value widenOperand(OpBuilder &b, Location loc, Operation *op, Value value,
-                   Type computeType, const FeatureSet &features) {
+                   Type computeType, const Instructions &instructions) {
   bool isBf16 = getElementTypeOrSelf(value.getType()).isBF16();
   value = convertFloat(b, loc, value, computeType);
   // LLVM would choose among bf16 instead, where there are instructions for it,
   // by comparisons that do not flush.
-  if (isBf16 && features.subnormals == Subnormals::flush &&
-      features.hasAvx512Bf16() &&
+  if (isBf16 && instructions.subnormals == Subnormals::flush &&
+      instructions.hasBf16 &&
       isa<stablehlo::MaximumOp, stablehlo::MinimumOp, stablehlo::ClampOp>(op))
     return flushSubnormals(b, loc, value);
   return value;
@@ -95,7 +95,7 @@ static Value convertAndFlush(const Point &p, Value x, Type to) {
   if (to.isF64() && !from.isF16()) {
     x = flushSubnormals(p.b, p.loc, convertFloat(p.b, p.loc, x, single));
   } else if (from.isF32() && to.isBF16()) {
-    bool byInstruction = p.features.hasAvx512Bf16() &&
+    bool byInstruction = p.instructions.hasBf16 &&
                          isa<VectorType>(x.getType()) &&
                          isa_and_present<vector::LoadOp, vector::MaskedLoadOp>(
                              x.getDefiningOp());

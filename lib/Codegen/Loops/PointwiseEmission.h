@@ -26,11 +26,12 @@ struct Point {
   /// widened), and the result's.
   mlir::Type elementType;
   mlir::Type resultType;
-  const FeatureSet &features;
+  const Instructions &instructions;
 
   /// Whether the operation takes and gives zeros for subnormal numbers.
   bool flushes() const {
-    return features.subnormals == Subnormals::flush && isFloatArithmetic(op);
+    return instructions.subnormals == Subnormals::flush &&
+           isFloatArithmetic(op);
   }
   bool isFloat() const { return llvm::isa<mlir::FloatType>(elementType); }
   bool isBoolean() const { return elementType.isInteger(1); }
@@ -54,7 +55,7 @@ struct Point {
     return mlir::arith::SelectOp::create(b, loc, condition, x, y);
   }
   mlir::Value math(MathFunction function) const {
-    return emitMath(b, loc, function, operands, features);
+    return emitMath(b, loc, function, operands, instructions);
   }
 };
 

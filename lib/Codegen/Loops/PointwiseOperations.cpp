@@ -526,7 +526,7 @@ LogicalResult checkPointwise(Operation *op) {
 }
 
 Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
-                    ValueRange operands, const FeatureSet &features) {
+                    ValueRange operands, const Instructions &instructions) {
   const Rule *rule = ruleFor(op);
   assert(rule && "not an element-wise operation");
   Type element = getElementTypeOrSelf(leadingOperand(op).getType());
@@ -542,12 +542,12 @@ Value emitPointwise(OpBuilder &b, Location loc, Operation *op,
   if (rounds)
     for (Value &value : values)
       if (getElementTypeOrSelf(value.getType()) == element)
-        value = widenOperand(b, loc, op, value, computed, features);
-  if (features.subnormals == Subnormals::flush && isFloatArithmetic(op) &&
+        value = widenOperand(b, loc, op, value, computed, instructions);
+  if (instructions.subnormals == Subnormals::flush && isFloatArithmetic(op) &&
       hasFlushedSubnormals(element) && mayFold(op))
     for (Value &value : values)
       value = flushSubnormals(b, loc, value);
-  Point point{b, loc, op, values, computed, result, features};
+  Point point{b, loc, op, values, computed, result, instructions};
   Value value = rule->emit(point);
   if (rounds && isa<FloatType>(result))
     value = convertFloat(b, loc, value, result);

@@ -40,7 +40,8 @@ static void emitKernel(ModuleOp module, const MathFunctionInfo &info,
       operands.push_back(vector::LoadOp::create(
           b, loc, VectorType::get({lanes}, element), memory, i));
   }
-  Value result = emitMath(b, loc, info.function, operands, features);
+  Value result =
+      emitMath(b, loc, info.function, operands, CpuInstructions(features));
   if (lanes == 0)
     memref::StoreOp::create(b, loc, result, kernel.arguments[0], i);
   else

@@ -9,6 +9,7 @@
 #define TENON_TEST_UNIT_CODEGEN_MATHKERNELS_H
 
 #include "LoadedKernels.h"
+#include "tenon/Codegen/CPU/CpuInstructions.h"
 #include "tenon/Codegen/Loops/MathExpansions.h"
 #include <memory>
 

@@ -11,8 +11,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tenon/Codegen/CPU/EmitKernel.h"
 #include "tenon/Codegen/CPU/FeatureSet.h"
-#include "tenon/Codegen/Loops/EmitKernel.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
 #include <utility>

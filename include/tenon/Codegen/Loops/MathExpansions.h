@@ -19,7 +19,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/ValueRange.h"
-#include "tenon/Codegen/CPU/FeatureSet.h"
+#include "tenon/Codegen/Loops/Instructions.h"
 
 namespace tenon::codegen {
 
@@ -62,7 +62,7 @@ const MathFunctionInfo &describe(MathFunction function);
 /// the builder's insertion point.
 mlir::Value emitMath(mlir::OpBuilder &builder, mlir::Location loc,
                      MathFunction function, mlir::ValueRange operands,
-                     const FeatureSet &features);
+                     const Instructions &instructions);
 
 } // namespace tenon::codegen
 

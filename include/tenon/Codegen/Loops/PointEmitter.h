@@ -46,9 +46,9 @@ struct Buffer {
 class PointEmitter {
 public:
   PointEmitter(mlir::OpBuilder &builder, mlir::Location loc, LoopLevels &levels,
-               IndexAlgebra &algebra, const FeatureSet &features)
+               IndexAlgebra &algebra, const Instructions &instructions)
       : builder(builder), loc(loc), levels(levels), algebra(algebra),
-        features(features) {}
+        instructions(instructions) {}
 
   using Provider = std::function<Element(llvm::ArrayRef<IndexExpression>)>;
 
@@ -142,7 +142,7 @@ private:
   mlir::Location loc;
   LoopLevels &levels;
   IndexAlgebra &algebra;
-  const FeatureSet &features;
+  const Instructions &instructions;
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   llvm::DenseMap<mlir::Value, Provider> providers;
   llvm::DenseMap<mlir::Value, std::vector<Known>> known;

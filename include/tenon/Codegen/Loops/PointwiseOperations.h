@@ -50,7 +50,8 @@ mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc,
 /// An operand of `op`, converted to the type in which it is computed.
 mlir::Value widenOperand(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::Operation *op, mlir::Value value,
-                         mlir::Type computeType, const FeatureSet &features);
+                         mlir::Type computeType,
+                         const Instructions &instructions);
 /// `value`, of f32, f64 or bf16, with zeros of the same sign for subnormal
 /// numbers, by their bits. The processor flushes what is computed; this is for
 /// an operation that would leave its operand alone otherwise (x * 1), since the
@@ -62,7 +63,7 @@ mlir::Value flushSubnormals(mlir::OpBuilder &b, mlir::Location loc,
 /// one length.
 mlir::Value emitPointwise(mlir::OpBuilder &b, mlir::Location loc,
                           mlir::Operation *op, mlir::ValueRange operands,
-                          const FeatureSet &features);
+                          const Instructions &instructions);
 
 } // namespace tenon::codegen
 

@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_LOOPS_ROWPLAN_H
-#define TENON_LIB_CODEGEN_LOOPS_ROWPLAN_H
+#ifndef TENON_LIB_CODEGEN_CPU_ROWPLAN_H
+#define TENON_LIB_CODEGEN_CPU_ROWPLAN_H
 
 #include "ReduceTree.h"
 
@@ -61,4 +61,4 @@ bool reducesSomething(mlir::Operation *op);
 
 } // namespace tenon::codegen
 
-#endif // TENON_LIB_CODEGEN_LOOPS_ROWPLAN_H
+#endif // TENON_LIB_CODEGEN_CPU_ROWPLAN_H

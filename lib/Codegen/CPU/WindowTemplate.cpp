@@ -24,7 +24,7 @@
 #include "Templates.h"
 
 #include "tenon/Analysis/FloatArithmetic.h"
-#include "tenon/Codegen/Loops/EmitKernel.h"
+#include "tenon/Codegen/CPU/EmitKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -231,7 +231,7 @@ private:
 
 void ReduceWindow::emitPoint(const Indices &output) {
   ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
-  bool flushes = k.features.subnormals == Subnormals::flush &&
+  bool flushes = k.instructions.subnormals == Subnormals::flush &&
                  elementCount(sizesOf(windows)) == 1 && combiner.isSimple() &&
                  hasFlushedSubnormals(elementOf(op.getInputs().front()));
   Values sums = forPlaces(

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Codegen/Loops/EmitKernel.h"
+#include "tenon/Codegen/CPU/EmitKernel.h"
 
 #include "Templates.h"
 
@@ -141,12 +141,13 @@ FailureOr<func::FuncOp> emitKernelFunction(func::FuncOp kernel, ModuleOp target,
            << " bytes of scratch memory, its attribute "
            << exec::scratchBytesAttrName << " gives "
            << (planned ? planned.getInt() : 0);
+  CpuInstructions instructions(features);
   func::FuncOp best;
   double bestCost = 0;
   for (unsigned variant = 0, e = chosen->variants(source); variant < e;
        ++variant) {
     func::FuncOp function = createFunction(target, name, source, scratchBytes);
-    KernelBuilder builder(source, function, scratchParts, features);
+    KernelBuilder builder(source, function, scratchParts, instructions);
     chosen->emit(builder, variant);
     double cost = builder.cost();
     if (best && cost >= bestCost) {

@@ -84,11 +84,13 @@ int KernelSource::indexOfResult(Value value) const {
 //===----------------------------------------------------------------------===//
 
 KernelBuilder::KernelBuilder(const KernelSource &source, func::FuncOp function,
-                             int64_t scratchParts, const FeatureSet &features)
+                             int64_t scratchParts,
+                             const CpuInstructions &instructions)
     : source(source), function(function), scratchParts(scratchParts),
       builder(function.getContext()), loc(source.function.getLoc()),
       levels(builder, &function.front()), algebra(builder, loc, levels),
-      points(builder, loc, levels, algebra, features), features(features) {
+      points(builder, loc, levels, algebra, instructions),
+      instructions(instructions) {
   builder.setInsertionPoint(function.front().getTerminator());
   multiplicity.push_back(1);
   runs.emplace_back(&function.front(), 1);

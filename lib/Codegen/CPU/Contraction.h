@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_LOOPS_CONTRACTION_H
-#define TENON_LIB_CODEGEN_LOOPS_CONTRACTION_H
+#ifndef TENON_LIB_CODEGEN_CPU_CONTRACTION_H
+#define TENON_LIB_CODEGEN_CPU_CONTRACTION_H
 
 #include "KernelBuilder.h"
 
@@ -42,4 +42,4 @@ struct Contraction {
 
 } // namespace tenon::codegen
 
-#endif // TENON_LIB_CODEGEN_LOOPS_CONTRACTION_H
+#endif // TENON_LIB_CODEGEN_CPU_CONTRACTION_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_LOOPS_TEMPLATES_H
-#define TENON_LIB_CODEGEN_LOOPS_TEMPLATES_H
+#ifndef TENON_LIB_CODEGEN_CPU_TEMPLATES_H
+#define TENON_LIB_CODEGEN_CPU_TEMPLATES_H
 
 #include "KernelBuilder.h"
 
@@ -43,4 +43,4 @@ llvm::ArrayRef<Template> templates();
 
 } // namespace tenon::codegen
 
-#endif // TENON_LIB_CODEGEN_LOOPS_TEMPLATES_H
+#endif // TENON_LIB_CODEGEN_CPU_TEMPLATES_H

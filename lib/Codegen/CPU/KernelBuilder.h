@@ -9,9 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_LOOPS_KERNELBUILDER_H
-#define TENON_LIB_CODEGEN_LOOPS_KERNELBUILDER_H
+#ifndef TENON_LIB_CODEGEN_CPU_KERNELBUILDER_H
+#define TENON_LIB_CODEGEN_CPU_KERNELBUILDER_H
 
+#include "tenon/Codegen/CPU/CpuInstructions.h"
 #include "tenon/Codegen/Loops/IndexExpression.h"
 #include "tenon/Codegen/Loops/PointEmitter.h"
 
@@ -53,7 +54,7 @@ public:
   /// is scratch memory for, 0 for a kernel without; more parts have nothing to
   /// do.
   KernelBuilder(const KernelSource &source, mlir::func::FuncOp function,
-                int64_t scratchParts, const FeatureSet &features);
+                int64_t scratchParts, const CpuInstructions &instructions);
   KernelBuilder(const KernelBuilder &) = delete;
 
   const KernelSource &source;
@@ -64,7 +65,7 @@ public:
   LoopLevels levels;
   IndexAlgebra algebra;
   PointEmitter points;
-  const FeatureSet &features;
+  const CpuInstructions &instructions;
   mlir::Value part, parts;
   /// One buffer per result.
   llvm::SmallVector<Buffer> results;
@@ -134,4 +135,4 @@ private:
 
 } // namespace tenon::codegen
 
-#endif // TENON_LIB_CODEGEN_LOOPS_KERNELBUILDER_H
+#endif // TENON_LIB_CODEGEN_CPU_KERNELBUILDER_H

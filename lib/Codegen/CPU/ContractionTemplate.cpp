@@ -394,7 +394,7 @@ void forBlock(KernelBuilder &k, const IndexExpression &block, int64_t count,
 
 void emit(KernelBuilder &k, unsigned) {
   Contraction c = *Contraction::of(k.source.rootOperation());
-  Tiling tiling = chooseTiling(c, k.features.hasAvx512());
+  Tiling tiling = chooseTiling(c, k.instructions.hasAvx512);
   k.forUnits(tiling.units(), [&](const IndexExpression &unit) {
     SmallVector<int64_t> shape = tiling.outer;
     shape.push_back(tiling.columnBlocks());

@@ -266,7 +266,7 @@ SmallVector<Value> Combiner::combine(KernelBuilder &k,
     Value element = elements.front();
     if (isa<FloatType>(getElementTypeOrSelf(element.getType())))
       element = widenOperand(k.builder, k.loc, operation, element,
-                             accumulatorType(0), k.features);
+                             accumulatorType(0), k.instructions);
     return {join(k, accumulators.front(), element)};
   }
   SmallVector<Value> arguments(accumulators.begin(), accumulators.end());
@@ -275,7 +275,7 @@ SmallVector<Value> Combiner::combine(KernelBuilder &k,
 }
 
 Value Combiner::join(KernelBuilder &k, Value a, Value b) const {
-  return emitPointwise(k.builder, k.loc, operation, {a, b}, k.features);
+  return emitPointwise(k.builder, k.loc, operation, {a, b}, k.instructions);
 }
 
 Value Combiner::collapse(KernelBuilder &k, ArrayRef<Value> accumulators) const {

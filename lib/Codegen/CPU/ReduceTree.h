@@ -33,8 +33,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_CODEGEN_LOOPS_REDUCETREE_H
-#define TENON_LIB_CODEGEN_LOOPS_REDUCETREE_H
+#ifndef TENON_LIB_CODEGEN_CPU_REDUCETREE_H
+#define TENON_LIB_CODEGEN_CPU_REDUCETREE_H
 
 #include "KernelBuilder.h"
 
@@ -137,4 +137,4 @@ private:
 
 } // namespace tenon::codegen
 
-#endif // TENON_LIB_CODEGEN_LOOPS_REDUCETREE_H
+#endif // TENON_LIB_CODEGEN_CPU_REDUCETREE_H

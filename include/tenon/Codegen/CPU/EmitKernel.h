@@ -8,12 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_CODEGEN_LOOPS_EMITKERNEL_H
-#define TENON_CODEGEN_LOOPS_EMITKERNEL_H
+#ifndef TENON_CODEGEN_CPU_EMITKERNEL_H
+#define TENON_CODEGEN_CPU_EMITKERNEL_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "tenon/Codegen/Loops/MathExpansions.h"
+#include "tenon/Codegen/CPU/FeatureSet.h"
 
 namespace tenon::codegen {
 
@@ -41,4 +41,4 @@ emitKernelFunction(mlir::func::FuncOp kernel, mlir::ModuleOp target,
 
 } // namespace tenon::codegen
 
-#endif // TENON_CODEGEN_LOOPS_EMITKERNEL_H
+#endif // TENON_CODEGEN_CPU_EMITKERNEL_H
