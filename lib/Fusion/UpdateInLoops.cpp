@@ -32,10 +32,6 @@ using namespace tenon::stablehlo;
 
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// The type with extent 1 in the first dimension.
 RankedTensorType sliceType(RankedTensorType type) {
   SmallVector<int64_t> shape(type.getShape());

@@ -105,11 +105,11 @@ private:
   bool isRead(int32_t value) const { return readers[value] > 0; }
   /// What ways to run the node's rounds add to it; one that adds nothing where
   /// it is no loop.
-  std::vector<Row> waysOf(int32_t node) const {
-    for (const RecomputeProblem::Loop &loop : problem.loops)
-      if (loop.node == node)
-        return loop.rows;
-    return {{}};
+  const std::vector<Row> &waysOf(int32_t node) const {
+    static const std::vector<Row> noLoop(1);
+    auto loop = std::ranges::find(problem.loops, node,
+                                  &RecomputeProblem::Loop::node);
+    return loop == problem.loops.end() ? noLoop : loop->rows;
   }
   static std::string node(int32_t number) {
     return "node " + std::to_string(number) + " of the recomputation problem";

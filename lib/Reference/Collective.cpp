@@ -191,7 +191,7 @@ FailureOr<Tensor> combineAll(Interpreter &interpreter, Region &region,
 }
 
 /// The part `index` of `parts` equal ones along a dimension.
-Tensor partOf(const Tensor &whole, int64_t dim, int64_t index, int64_t parts) {
+Tensor sliceOf(const Tensor &whole, int64_t dim, int64_t index, int64_t parts) {
   SmallVector<int64_t> shape(whole.shape());
   shape[dim] /= parts;
   Tensor part(whole.type.clone(shape));
@@ -260,7 +260,7 @@ LogicalResult evaluateReduceScatter(Operation *op, Interpreter &interpreter,
     return failure();
   int64_t index =
       llvm::find(met->group, interpreter.process()) - met->group.begin();
-  results.push_back(partOf(*combined, dim, index, int64_t(met->group.size())));
+  results.push_back(sliceOf(*combined, dim, index, int64_t(met->group.size())));
   return success();
 }
 
@@ -297,8 +297,8 @@ LogicalResult evaluateAllToAll(Operation *op, Interpreter &interpreter,
   for (size_t i = 0; i < operands.size(); ++i) {
     Tensors parts;
     for (const Tensors &member : met->given)
-      parts.push_back(partOf(member[i], exchange.getSplitDimension(), index,
-                             exchange.getSplitCount()));
+      parts.push_back(sliceOf(member[i], exchange.getSplitDimension(), index,
+                              exchange.getSplitCount()));
     SmallVector<int64_t> shape(parts.front().shape());
     shape[exchange.getConcatDimension()] *= int64_t(parts.size());
     if (failed(checkMade(op, *met, shape, i)))
@@ -328,8 +328,10 @@ FailureOr<int64_t> rootOf(Operation *op, bool isDynamic,
   return root;
 }
 
-LogicalResult evaluateBroadcast(Operation *op, Interpreter &interpreter,
-                                ArrayRef<Tensor> operands, Tensors &results) {
+LogicalResult evaluateCollectiveBroadcast(Operation *op,
+                                          Interpreter &interpreter,
+                                          ArrayRef<Tensor> operands,
+                                          Tensors &results) {
   auto broadcast = cast<stablehlo::CollectiveBroadcastOp>(op);
   auto group = groupWithoutGlobalIds(broadcast, interpreter);
   if (failed(group))
@@ -485,7 +487,7 @@ ArrayRef<Evaluator> reference::collectiveEvaluators() {
       {"stablehlo.all_gather", evaluateAllGather},
       {"stablehlo.all_reduce", evaluateAllReduce},
       {"stablehlo.all_to_all", evaluateAllToAll},
-      {"stablehlo.collective_broadcast", evaluateBroadcast},
+      {"stablehlo.collective_broadcast", evaluateCollectiveBroadcast},
       {"stablehlo.collective_permute", evaluatePermute},
       {"stablehlo.collective_reduce", evaluateCollectiveReduce},
       {"stablehlo.partition_id", evaluatePartitionId},

@@ -97,14 +97,13 @@ int64_t subtractInteger(int64_t x, int64_t y, Type) {
 int64_t multiplyInteger(int64_t x, int64_t y, Type) {
   return int64_t(uint64_t(x) * uint64_t(y));
 }
-int64_t negateInteger(int64_t x, Type) { return int64_t(0 - uint64_t(x)); }
 /// Division by zero gives all bits set, the overflow wraps.
 int64_t divideInteger(int64_t x, int64_t y, Type type) {
   if (y == 0)
     return -1;
   if (isUnsigned(type))
     return int64_t(uint64_t(x) / uint64_t(y));
-  return y == -1 ? negateInteger(x, type) : x / y;
+  return y == -1 ? int64_t(0 - uint64_t(x)) : x / y;
 }
 int64_t remainderInteger(int64_t x, int64_t y, Type type) {
   if (y == 0)

@@ -67,7 +67,7 @@ void transform(Tensor &tensor, int64_t dim, bool isInverse) {
   } while (next(index, outer));
 }
 
-Tensor rounded(Tensor tensor) {
+Tensor roundedElements(Tensor tensor) {
   for (Element &element : tensor.elements)
     element = round(element, tensor.elementType());
   return tensor;
@@ -113,7 +113,7 @@ LogicalResult evaluateFft(Operation *op, Interpreter &,
       kept.at(index) = full.at(index);
     while (next(index, result.getShape()));
   }
-  results.push_back(rounded(std::move(kept)));
+  results.push_back(roundedElements(std::move(kept)));
   return success();
 }
 
@@ -172,7 +172,7 @@ LogicalResult evaluateCholesky(Operation *op, Interpreter &,
             elementOf(lower ? value : std::conj(value));
       }
   });
-  results.push_back(rounded(std::move(result)));
+  results.push_back(roundedElements(std::move(result)));
   return success();
 }
 
@@ -218,7 +218,7 @@ LogicalResult evaluateTriangularSolve(Operation *op, Interpreter &,
       }
     }
   });
-  results.push_back(rounded(std::move(result)));
+  results.push_back(roundedElements(std::move(result)));
   return success();
 }
 

@@ -23,7 +23,7 @@ static RankedTensorType withElementType(Value operand, Type elementType) {
 
 /// The type of the parts of a tensor's elements, the elements' own if they have
 /// none.
-static RankedTensorType partType(Value operand) {
+static RankedTensorType partTensorType(Value operand) {
   Type elementType = getElementTypeOrSelf(operand);
   if (auto complex = dyn_cast<ComplexType>(elementType))
     elementType = complex.getElementType();
@@ -31,15 +31,15 @@ static RankedTensorType partType(Value operand) {
 }
 
 void AbsOp::build(OpBuilder &builder, OperationState &state, Value operand) {
-  build(builder, state, partType(operand), operand);
+  build(builder, state, partTensorType(operand), operand);
 }
 
 void RealOp::build(OpBuilder &builder, OperationState &state, Value operand) {
-  build(builder, state, partType(operand), operand);
+  build(builder, state, partTensorType(operand), operand);
 }
 
 void ImagOp::build(OpBuilder &builder, OperationState &state, Value operand) {
-  build(builder, state, partType(operand), operand);
+  build(builder, state, partTensorType(operand), operand);
 }
 
 void ConvertOp::build(OpBuilder &builder, OperationState &state, Value operand,

@@ -19,10 +19,6 @@ using namespace tenon::stablehlo;
 // Builders that derive the result type
 //===----------------------------------------------------------------------===//
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 void TransposeOp::build(OpBuilder &builder, OperationState &state,
                         Value operand, ArrayRef<int64_t> permutation) {
   SmallVector<int64_t> shape;

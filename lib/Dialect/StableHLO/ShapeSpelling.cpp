@@ -41,10 +41,6 @@ std::optional<SmallVector<int64_t>> unitReshapeMap(ArrayRef<int64_t> from,
 
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// The splat that `value` is, if it is a constant one.
 SplatElementsAttr splatOf(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();

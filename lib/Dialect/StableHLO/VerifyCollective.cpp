@@ -104,7 +104,7 @@ static LogicalResult checkChannel(Operation *op, ChannelHandleAttr handle,
 /// (all_reduce_c1), all there (c2), in range (c3), with a channel where they
 /// need one (c4).
 template <typename Op>
-static LogicalResult checkGroups(Op op) {
+static LogicalResult checkReplicaGroups(Op op) {
   SmallVector<int64_t> ids;
   if (failed(readGroups(op, op.getReplicaGroups(), ids)) ||
       failed(checkDeviceCount(
@@ -147,7 +147,7 @@ LogicalResult AllReduceOp::verify() {
   if (failed(checkTensorTypes(op)))
     return failure();
   // all_reduce_c1, all_reduce_c2, all_reduce_c3, all_reduce_c4
-  if (failed(checkGroups(*this)))
+  if (failed(checkReplicaGroups(*this)))
     return failure();
   int64_t count = getOperands().size();
   if (failed(checkCount(op, "results", getNumResults(), count,
@@ -184,7 +184,7 @@ LogicalResult ReduceScatterOp::verify() {
                             shape.size())))
     return failure();
   // reduce_scatter_c3, reduce_scatter_c4, reduce_scatter_c5, reduce_scatter_c6
-  if (failed(checkGroups(*this)))
+  if (failed(checkReplicaGroups(*this)))
     return failure();
   // reduce_scatter_c1
   std::optional<GroupSize> group = groupSize(*this);
@@ -230,7 +230,7 @@ LogicalResult AllGatherOp::verify() {
                               shapeOf(getOperands()[i]).size())))
       return failure();
   // all_gather_c2, all_gather_c3, all_gather_c4, all_gather_c5
-  if (failed(checkGroups(*this)))
+  if (failed(checkReplicaGroups(*this)))
     return failure();
   // all_gather_c6
   if (failed(checkCount(op, "results", getNumResults(), getOperands().size(),

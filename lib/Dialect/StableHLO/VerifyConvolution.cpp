@@ -114,8 +114,8 @@ static LogicalResult checkDivisible(Operation *op, Subject tensor,
                            << count;
 }
 
-static LogicalResult checkGroups(ConvolutionOp op,
-                                 ConvDimensionNumbersAttr numbers) {
+static LogicalResult checkFeatureGroups(ConvolutionOp op,
+                                        ConvDimensionNumbersAttr numbers) {
   ArrayRef<int64_t> lhs = shapeOf(op.getLhs()), rhs = shapeOf(op.getRhs());
   int64_t featureGroups = op.getFeatureGroupCount();
   int64_t batchGroups = op.getBatchGroupCount();
@@ -256,7 +256,7 @@ LogicalResult ConvolutionOp::verify() {
   Window window;
   if (failed(readWindow(*this, rank - 2, window)) ||
       failed(checkDimensionNumbers(*this, numbers, rank)) ||
-      failed(checkGroups(*this, numbers)))
+      failed(checkFeatureGroups(*this, numbers)))
     return failure();
   // convolution_c24
   std::optional<ArrayAttr> precision = getPrecisionConfig();

@@ -39,7 +39,7 @@ Type narrowElement(Type type) {
 }
 
 /// Operations that mean the same for the carriers: they hand elements on.
-bool isMovement(Operation *op) {
+bool handsElementsOn(Operation *op) {
   return isa<AllGatherOp, AllToAllOp, BroadcastInDimOp, BroadcastOp, CaseOp,
              CollectiveBroadcastOp, CollectivePermuteOp, ConcatenateOp,
              CustomCallOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp, IfOp,
@@ -377,7 +377,7 @@ void Carrier::carryOperation(Operation *op, bool wide) {
     result.setType(type.clone(carrierOf(hasSign)));
     return wrap(op->getResult(0), element, false);
   }
-  if (isMovement(op)) {
+  if (handsElementsOn(op)) {
     if (wide)
       unpackOperands(op); // values of the surroundings
     for (Value result : op->getResults())

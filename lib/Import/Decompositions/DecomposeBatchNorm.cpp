@@ -26,10 +26,6 @@ using namespace tenon::stablehlo;
 
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Formulas on the operand's shape and on one number per feature.
 class Normalization {
 public:

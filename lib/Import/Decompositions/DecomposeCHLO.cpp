@@ -31,10 +31,6 @@ namespace chlo = tenon::chlo;
 
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// `value` in `shape`: its dimensions are `dims` of the result, or the last
 /// ones where nothing else is said.
 Value broadcastTo(ImplicitLocOpBuilder &builder, Value value,

@@ -20,9 +20,7 @@ using mlir::RankedTensorType;
 using mlir::Value;
 using mlir::ValueRange;
 
-inline RankedTensorType typeOf(Value value) {
-  return mlir::cast<RankedTensorType>(value.getType());
-}
+using stablehlo::typeOf;
 
 // Numbers of elements, scalars of type i64.
 

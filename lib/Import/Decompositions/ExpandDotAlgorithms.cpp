@@ -26,9 +26,9 @@ using namespace tenon::stablehlo;
 
 namespace {
 
-class Expansion {
+class DotExpansion {
 public:
-  Expansion(DotGeneralOp dot, const DotAlgorithm &algorithm)
+  DotExpansion(DotGeneralOp dot, const DotAlgorithm &algorithm)
       : builder(dot.getLoc(), dot), dot(dot), algorithm(algorithm) {}
 
   Value expand() {
@@ -50,10 +50,6 @@ public:
   }
 
 private:
-  static RankedTensorType typeOf(Value value) {
-    return cast<RankedTensorType>(value.getType());
-  }
-
   Value convert(Value value, Type element) {
     RankedTensorType type = typeOf(value);
     if (type.getElementType() == element)
@@ -147,7 +143,8 @@ struct ExpandDotAlgorithms
                "an algorithm f32 is multiplied and summed as f32";
         continue;
       }
-      dot.getResult().replaceAllUsesWith(Expansion(dot, *algorithm).expand());
+      dot.getResult().replaceAllUsesWith(
+          DotExpansion(dot, *algorithm).expand());
       dot.erase();
     }
     if (ok)

@@ -31,10 +31,6 @@ namespace {
 /// Longer transforms would need matrices of more than 8 MiB.
 constexpr int64_t longestTransform = 1024;
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 Value broadcast(ImplicitLocOpBuilder &builder, Value value,
                 ArrayRef<int64_t> shape) {
   if (typeOf(value).getShape() == shape)

@@ -25,10 +25,6 @@ using namespace tenon::stablehlo;
 namespace tenon::importer {
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Names of dimensions once `removed` is gone.
 SmallVector<int64_t> without(ArrayRef<int64_t> dims, int64_t removed) {
   return llvm::map_to_vector(

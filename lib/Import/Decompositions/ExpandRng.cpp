@@ -33,9 +33,9 @@ namespace chlo = tenon::chlo;
 
 namespace {
 
-class Expansion {
+class RngExpansion {
 public:
-  Expansion(RngOp op, int64_t number)
+  RngExpansion(RngOp op, int64_t number)
       : op(op), number(number), builder(op.getLoc(), op),
         type(cast<RankedTensorType>(op.getType())) {}
 
@@ -154,7 +154,7 @@ struct ExpandRng : public tenon::importer::impl::ExpandRngPassBase<ExpandRng> {
           << "'stablehlo.rng' draws the same numbers whenever it is executed; "
              "rng_bit_generator with a state that the step returns draws new "
              "ones";
-      op.replaceAllUsesWith(Expansion(op, int64_t(number)).expand());
+      op.replaceAllUsesWith(RngExpansion(op, int64_t(number)).expand());
       op.erase();
     }
   }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OffsetPackingModel.h"
+#include "LargestSum.h"
 
 #include "tenon/Support/CheckedArithmetic.h"
 
@@ -21,9 +22,6 @@ using Buffer = OffsetPackingProblem::Buffer;
 
 namespace {
 
-/// Sums of sizes, offsets and paddings stay below it, so that the algorithms
-/// can add any two of them.
-constexpr int64_t largestSum = int64_t(1) << 60;
 constexpr int64_t largestTime = int64_t(1) << 61;
 constexpr size_t mostSlots = size_t(1) << 30;
 

@@ -6,14 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LargestSum.h"
 #include "LineReader.h"
 #include "tenon/Solver/OperationOrdering.h"
 
 #include <algorithm>
 
 using namespace tenon::solver;
-
-static constexpr int64_t limit = int64_t(1) << 60;
 
 std::optional<std::string>
 tenon::solver::validateOrderingProblem(const OrderingProblem &problem) {
@@ -32,7 +31,7 @@ tenon::solver::validateOrderingProblem(const OrderingProblem &problem) {
       return std::string("a result has no operation or a negative size");
     bytes += result.bytes;
   }
-  if (bytes > limit)
+  if (bytes > largestSum)
     return std::string("the sum of all sizes exceeds 2^60");
   auto isValue = [&](int32_t value) {
     return value >= 0 && value < problem.valueCount();
@@ -111,7 +110,7 @@ tenon::solver::parseOrderingProblem(std::string_view text,
       return lines.error("expected 'operations N' first");
     } else if (lines.keyword("operation")) {
       auto operation = id();
-      auto bytes = operation ? lines.integer(0, limit) : std::nullopt;
+      auto bytes = operation ? lines.integer(0, largestSum) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'operation ID BYTES' with ID below " +
                            std::to_string(count));
@@ -121,7 +120,7 @@ tenon::solver::parseOrderingProblem(std::string_view text,
       problem.operations[*operation].bytes = *bytes;
     } else if (lines.keyword("workspace")) {
       auto operation = id();
-      auto bytes = operation ? lines.integer(0, limit) : std::nullopt;
+      auto bytes = operation ? lines.integer(0, largestSum) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'workspace OPERATION BYTES'");
       problem.operations[*operation].workspace = *bytes;
@@ -133,7 +132,7 @@ tenon::solver::parseOrderingProblem(std::string_view text,
     } else if (lines.keyword("result")) {
       auto number = lines.integer(problem.valueCount(), problem.valueCount());
       auto operation = number ? id() : std::nullopt;
-      auto bytes = operation ? lines.integer(0, limit) : std::nullopt;
+      auto bytes = operation ? lines.integer(0, largestSum) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'result " +
                            std::to_string(problem.valueCount()) +

@@ -14,8 +14,8 @@ using namespace tenon::solver;
 /// The problem without rows of loops that no plan within the budget can choose,
 /// since the loop's own run would exceed it. What bounds the plans of this one
 /// bounds those of `tables.problem`. A loop of which no row fits keeps all.
-static RecomputeProblem withinBudget(const judge::Tables &tables,
-                                     int64_t budget) {
+static RecomputeProblem withRowsThatFit(const judge::Tables &tables,
+                                        int64_t budget) {
   RecomputeProblem result = tables.problem;
   for (RecomputeProblem::Loop &loop : result.loops) {
     auto exceeds = [&](const RecomputeProblem::Loop::Row &row) {
@@ -74,6 +74,6 @@ tenon::solver::checkRecompute(const RecomputeProblem &problem,
     return checkBounds(tables);
   const RecomputeProblem anyWay = problem.inAnyWay();
   const RecomputeProblem fitting =
-      withinBudget(judge::Tables(anyWay), solution.budget);
+      withRowsThatFit(judge::Tables(anyWay), solution.budget);
   return checkBounds(judge::Tables(fitting));
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LargestSum.h"
 #include "LineReader.h"
 #include "tenon/Solver/RecomputeChoice.h"
 
@@ -13,9 +14,6 @@
 #include <span>
 
 using namespace tenon::solver;
-
-/// Sums of costs and bytes stay below this, so that no sum can overflow.
-static constexpr int64_t limit = int64_t(1) << 60;
 
 using Row = RecomputeProblem::Loop::Row;
 
@@ -162,9 +160,9 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
   if (spared < 0 && !problem.variants.empty())
     return std::string("costs are negative where transfers need a clock");
   cost -= spared;
-  if (cost > limit || bytes > limit)
-    return std::string("the sum of all ") + (cost > limit ? "costs" : "sizes") +
-           " exceeds 2^60";
+  if (cost > largestSum || bytes > largestSum)
+    return std::string("the sum of all ") +
+           (cost > largestSum ? "costs" : "sizes") + " exceeds 2^60";
   if (problem.loss < -1 || problem.loss >= nodes)
     return say("loss", problem.loss, "is not a node");
   if (problem.fixedMemory < 0)
@@ -216,7 +214,7 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
 static bool readNumbers(LineReader &lines, std::span<int64_t> numbers,
                         size_t ids) {
   for (size_t i = 0; i < numbers.size(); ++i) {
-    auto read = lines.integer(0, i < ids ? INT32_MAX : limit);
+    auto read = lines.integer(0, i < ids ? INT32_MAX : largestSum);
     if (!read)
       return false;
     numbers[i] = *read;
@@ -265,14 +263,14 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
                            std::to_string(count));
       problem.loss = static_cast<int32_t>(*id);
     } else if (lines.keyword("fixed-memory")) {
-      auto bytes = lines.integer(0, limit);
+      auto bytes = lines.integer(0, largestSum);
       if (!bytes)
         return lines.error("expected a size between 0 and 2^60");
       problem.fixedMemory = *bytes;
     } else if (lines.keyword("node")) {
       auto id = lines.integer(0, count - 1);
-      auto cost = id ? lines.integer(-limit, limit) : std::nullopt;
-      auto bytes = cost ? lines.integer(0, limit) : std::nullopt;
+      auto cost = id ? lines.integer(-largestSum, largestSum) : std::nullopt;
+      auto bytes = cost ? lines.integer(0, largestSum) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'node ID COST BYTES' with ID below " +
                            std::to_string(count));
@@ -284,7 +282,7 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
     } else if (lines.keyword("output")) {
       auto id = lines.integer(problem.valueCount(), problem.valueCount());
       auto producer = id ? lines.integer(0, count - 1) : std::nullopt;
-      auto bytes = producer ? lines.integer(0, limit) : std::nullopt;
+      auto bytes = producer ? lines.integer(0, largestSum) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'output " +
                            std::to_string(problem.valueCount()) +
@@ -293,13 +291,13 @@ tenon::solver::parseRecomputeProblem(std::string_view text,
       problem.extraOutputs.push_back({static_cast<int32_t>(*producer), *bytes});
     } else if (lines.keyword("workspace")) {
       auto id = lines.integer(0, count - 1);
-      auto bytes = id ? lines.integer(-limit, limit) : std::nullopt;
+      auto bytes = id ? lines.integer(-largestSum, largestSum) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'workspace NODE BYTES'");
       problem.nodes[*id].workspace = *bytes;
     } else if (lines.keyword("again")) {
       auto id = lines.integer(0, count - 1);
-      auto bytes = id ? lines.integer(0, limit) : std::nullopt;
+      auto bytes = id ? lines.integer(0, largestSum) : std::nullopt;
       if (!bytes)
         return lines.error("expected 'again NODE BYTES'");
       problem.nodes[*id].again = *bytes;

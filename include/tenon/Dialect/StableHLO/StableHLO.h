@@ -52,4 +52,13 @@
 #define GET_OP_CLASSES
 #include "tenon/Dialect/StableHLO/CollectiveOperations.h.inc"
 
+namespace tenon::stablehlo {
+
+/// The type of a tensor whose rank is known, as it is from Import on.
+inline mlir::RankedTensorType typeOf(mlir::Value tensor) {
+  return mlir::cast<mlir::RankedTensorType>(tensor.getType());
+}
+
+} // namespace tenon::stablehlo
+
 #endif // TENON_DIALECT_STABLEHLO_STABLEHLO_H
