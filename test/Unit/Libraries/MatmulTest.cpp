@@ -51,6 +51,18 @@ MatmulDescription transposed(MatmulDescription d, bool lhs, bool rhs,
   return d;
 }
 
+/// `rows` rows of `length` elements, one after the other.
+std::vector<double> packedRows(const std::vector<double> &elements, int64_t at,
+                               int64_t rows, int64_t rowStride, int64_t length,
+                               int64_t stride) {
+  std::vector<double> packed;
+  packed.reserve(size_t(rows * length));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < length; ++k)
+      packed.push_back(elements[size_t(at + i * rowStride + k * stride)]);
+  return packed;
+}
+
 /// Runs `d` on `threads` threads; the bytes of the result.
 std::vector<std::byte> compute(const MatmulDescription &d, unsigned threads,
                                bool check) {
@@ -94,13 +106,17 @@ std::vector<std::byte> compute(const MatmulDescription &d, unsigned threads,
       r += index[i] * d.batch[i].rhsStride;
       o += index[i] * d.batch[i].resultStride;
     }
+    std::vector<double> rows =
+        packedRows(lhs, l, d.m, d.lhsStrideM, d.k, d.lhsStrideK);
+    std::vector<double> columns =
+        packedRows(rhs, r, d.n, d.rhsStrideN, d.k, d.rhsStrideK);
     for (int64_t i = 0; i < d.m; ++i)
       for (int64_t j = 0; j < d.n; ++j) {
+        const double *row = &rows[size_t(i * d.k)];
+        const double *column = &columns[size_t(j * d.k)];
         double sum = 0, size = 0;
         for (int64_t k = 0; k < d.k; ++k) {
-          double product =
-              lhs[size_t(l + i * d.lhsStrideM + k * d.lhsStrideK)] *
-              rhs[size_t(r + k * d.rhsStrideK + j * d.rhsStrideN)];
+          double product = row[k] * column[k];
           sum += product;
           size += std::fabs(product);
         }

@@ -10,6 +10,7 @@
 #include "RecomputeChoice/RecomputeChain.h"
 #include "RecomputeChoice/RecomputeSearch.h"
 #include "RecomputeChoice/RecomputeSolver.h"
+#include "Rounds.h"
 
 #include "tenon/Solver/RecomputeClaim.h"
 
@@ -19,6 +20,7 @@
 #include <map>
 
 using namespace tenon::solver;
+using tenon::solver::test::roundStride;
 using namespace tenon::benchmark;
 
 /// Every third graph plain, with extras, or with loops and variants.
@@ -231,7 +233,7 @@ TEST(RecomputeChoice, EmptyAndZeroProblems) {
 static void compareWithBruteForce(int kind, uint64_t from, uint64_t to,
                                   int32_t most) {
   int64_t solved = 0, optimal = 0, missed = 0;
-  for (uint64_t seed = from; seed < to; ++seed) {
+  for (uint64_t seed = from; seed < to; seed += roundStride) {
     Random random(seed * 77 + 1);
     auto nodes = static_cast<int32_t>(random.between(3, most));
     double density = 0.15 + 0.05 * double(random.between(0, 10));
@@ -894,7 +896,7 @@ TEST(RecomputeChoice, NothingIsLookedForThatIsUseless) {
 TEST(RecomputeChoice, AKnownPlanIsAStart) {
   // A plan for fewer bytes fits in more, and the result is never dearer, also
   // where almost nothing may be searched; what is no order is left alone.
-  for (uint64_t seed = 0; seed < 30; ++seed) {
+  for (uint64_t seed = 0; seed < 30; seed += roundStride) {
     RecomputeProblem problem = anyKind(24, 0.1, 3 * seed + seed % 2);
     RecomputeOptions options;
     options.moves = 20'000;
@@ -1016,7 +1018,8 @@ static int64_t uniformChain(int64_t steps, int64_t free, bool first,
 
 TEST(RecomputeChoice, UniformChainsEqualTheRecursion) {
   for (int64_t steps : {5, 8, 15, 30, 60})
-    for (int64_t budget = 3; budget <= 10 && budget < steps; ++budget) {
+    for (int64_t budget = 3; budget <= 10 && budget < steps;
+         budget += roundStride) {
       std::vector<int64_t> ones(steps, 1);
       RecomputeProblem problem = chain(ones, ones, 0);
       RecomputeOptions options;
@@ -1032,7 +1035,7 @@ TEST(RecomputeChoice, UniformChainsEqualTheRecursion) {
 
 TEST(RecomputeChoice, ChainsAreNoDearerThanTheRecursion) {
   int64_t found = 0;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < 60; seed += roundStride) {
     Random random(seed);
     std::vector<int64_t> costs, bytes;
     for (int64_t steps = random.between(4, 24); steps > 0; --steps) {
@@ -1056,5 +1059,5 @@ TEST(RecomputeChoice, ChainsAreNoDearerThanTheRecursion) {
     EXPECT_LE(solution.cost, nested.cost) << seed;
     EXPECT_LE(solution.bound, nested.cost) << seed;
   }
-  EXPECT_GT(found, 40);
+  EXPECT_GT(found, 40 / roundStride);
 }
