@@ -61,8 +61,9 @@ struct View {
   }
   dnnl_memory_desc_t anyMemory() const {
     dnnl_memory_desc_t memory;
-    dnnl_memory_desc_init_by_tag(&memory, int(extents.size()), extents.data(),
-                                 *dataType(type), dnnl_format_tag_any);
+    oneDNN.dnnl_memory_desc_init_by_tag(&memory, int(extents.size()),
+                                        extents.data(), *dataType(type),
+                                        dnnl_format_tag_any);
     return memory;
   }
   int64_t lastElement() const {
@@ -129,7 +130,8 @@ private:
 
   Place reserve(const dnnl_memory_desc_t &memory, Shared *shared = nullptr) {
     return {memory, call->workspaceArgument(),
-            call->reserve(int64_t(dnnl_memory_desc_get_size(&memory)), shared)};
+            call->reserve(int64_t(oneDNN.dnnl_memory_desc_get_size(&memory)),
+                          shared)};
   }
   bool appendReorder(Task &task, const Place &from, const Place &to,
                      Shared *scratch = nullptr);
@@ -235,14 +237,14 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
                      const dnnl_memory_desc_t &kernels,
                      const Attributes &attributes, dnnl_primitive_desc_t *pd) {
     dnnl_convolution_desc_t operation;
-    dnnl_status_t status = dnnl_dilated_convolution_forward_desc_init(
+    dnnl_status_t status = oneDNN.dnnl_dilated_convolution_forward_desc_init(
         &operation, dnnl_forward_training, dnnl_convolution_direct, &in,
         &kernels, nullptr, &out, window.strides.data(), window.dilations.data(),
         window.low.data(), window.high.data());
     return status != dnnl_success
                ? status
-               : dnnl_primitive_desc_create(pd, &operation, attributes.get(),
-                                            engine.engine, nullptr);
+               : oneDNN.dnnl_primitive_desc_create(
+                     pd, &operation, attributes.get(), engine.engine, nullptr);
   };
   Attributes attributes = userScratchpad();
   PrimitiveDescription result;
@@ -259,17 +261,17 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
   dnnl_convolution_desc_t operation;
   dnnl_status_t status =
       d.kind == ConvolutionKind::dataGradient
-          ? dnnl_dilated_convolution_backward_data_desc_init(
+          ? oneDNN.dnnl_dilated_convolution_backward_data_desc_init(
                 &operation, dnnl_convolution_direct, &in, &kernels, &out,
                 window.strides.data(), window.dilations.data(),
                 window.low.data(), window.high.data())
-          : dnnl_dilated_convolution_backward_weights_desc_init(
+          : oneDNN.dnnl_dilated_convolution_backward_weights_desc_init(
                 &operation, dnnl_convolution_direct, &in, &kernels, nullptr,
                 &out, window.strides.data(), window.dilations.data(),
                 window.low.data(), window.high.data());
   if (hint && status == dnnl_success)
-    dnnl_primitive_desc_create(result.out(), &operation, attributes.get(),
-                               engine.engine, hint.get());
+    oneDNN.dnnl_primitive_desc_create(
+        result.out(), &operation, attributes.get(), engine.engine, hint.get());
   return result;
 }
 
@@ -319,7 +321,7 @@ bool ConvolutionBuilder::appendReorder(Task &task, const Place &from,
                                        const Place &to, Shared *scratch) {
   PrimitiveDescription description;
   Attributes attributes = userScratchpad();
-  if (dnnl_reorder_primitive_desc_create(
+  if (oneDNN.dnnl_reorder_primitive_desc_create(
           description.out(), &from.memory, engine.engine, &to.memory,
           engine.engine, attributes.get()) != dnnl_success)
     return fail("oneDNN cannot convert between the layouts of a convolution");
@@ -341,7 +343,7 @@ bool ConvolutionBuilder::appendCopies(Phase &phase, const Place &from,
   int64_t extent = blocked.dims[dimension];
   // A small copy is not worth sharing.
   constexpr int64_t bytesPerTask = 1 << 18;
-  int64_t bytes = int64_t(dnnl_memory_desc_get_size(&blocked));
+  int64_t bytes = int64_t(oneDNN.dnnl_memory_desc_get_size(&blocked));
   int64_t tasks = std::clamp<int64_t>(bytes / bytesPerTask, 1, d.pieces);
   int64_t granularity = d.groups > 1 ? 16 : 64;
   bool exact = blocked.padded_dims[dimension] == extent;
@@ -356,9 +358,9 @@ bool ConvolutionBuilder::appendCopies(Phase &phase, const Place &from,
       extents[dimension] = length;
       offsets[dimension] = begin;
       dnnl_memory_desc_t whole = part->memory;
-      if (tasks > 1 &&
-          dnnl_memory_desc_init_submemory(&part->memory, &whole, extents.data(),
-                                          offsets.data()) != dnnl_success)
+      if (tasks > 1 && oneDNN.dnnl_memory_desc_init_submemory(
+                           &part->memory, &whole, extents.data(),
+                           offsets.data()) != dnnl_success)
         return fail("oneDNN cannot cut the weights of a convolution");
     }
     if (!appendReorder(phase.emplace_back(), fromPart, toPart))
@@ -372,7 +374,7 @@ ConvolutionBuilder::packed(Task &task, const View &view,
                            const dnnl_memory_desc_t &wanted, Shared *copy,
                            Shared *scratch) {
   Place plain = placeOf(view);
-  if (dnnl_memory_desc_equal(&plain.memory, &wanted))
+  if (oneDNN.dnnl_memory_desc_equal(&plain.memory, &wanted))
     return plain;
   Place place = reserve(wanted, copy);
   if (!appendReorder(task, plain, place, scratch))
@@ -435,8 +437,8 @@ int64_t ConvolutionBuilder::imagesPerPass(int64_t length,
         std::pair(&target,
                   isForward ? dnnl_query_dst_md : dnnl_query_diff_src_md)}) {
     const dnnl_memory_desc_t &wanted = memoryOf(whole, query);
-    if (!dnnl_memory_desc_equal(&place->memory, &wanted))
-      bytes += int64_t(dnnl_memory_desc_get_size(&wanted));
+    if (!oneDNN.dnnl_memory_desc_equal(&place->memory, &wanted))
+      bytes += int64_t(oneDNN.dnnl_memory_desc_get_size(&wanted));
   }
   constexpr int64_t cached = 1 << 20;
   int64_t passes =
@@ -467,8 +469,9 @@ bool ConvolutionBuilder::buildDataCall() {
     if (!one.description)
       return nullptr;
     const auto &wanted = memoryOf(one.description, dnnl_query_weights_md);
-    while (one.weights < weights.size() &&
-           !dnnl_memory_desc_equal(&weights[one.weights].memory, &wanted))
+    while (
+        one.weights < weights.size() &&
+        !oneDNN.dnnl_memory_desc_equal(&weights[one.weights].memory, &wanted))
       ++one.weights;
     if (one.weights == weights.size())
       weights.push_back(reserve(wanted));
@@ -506,7 +509,7 @@ bool ConvolutionBuilder::buildDataCall() {
       const auto &wanted = memoryOf(
           description, isForward ? dnnl_query_dst_md : dnnl_query_diff_src_md);
       Place result = placeOf(target.part(0, runBegin + begin, length));
-      bool inPlace = dnnl_memory_desc_equal(&result.memory, &wanted);
+      bool inPlace = oneDNN.dnnl_memory_desc_equal(&result.memory, &wanted);
       Place out = inPlace ? result : reserve(wanted, &to);
       task.push_back(call->makeStep(
           description, primitive,
@@ -614,10 +617,10 @@ bool ConvolutionBuilder::buildWeightGradientByBatch() {
         if (!description)
           return false;
         const auto &made = memoryOf(description, dnnl_query_diff_weights_md);
-        if (first && !dnnl_memory_desc_equal(&first->memory, &made))
+        if (first && !oneDNN.dnnl_memory_desc_equal(&first->memory, &made))
           return fail("oneDNN makes different weights for different batches");
         if (!first) {
-          int64_t bytes = int64_t(dnnl_memory_desc_get_size(&made));
+          int64_t bytes = int64_t(oneDNN.dnnl_memory_desc_get_size(&made));
           elements = bytes / int64_t(sizeof(float));
           partialBytes = alignTo64(bytes);
           first = Place{made, call->workspaceArgument(),

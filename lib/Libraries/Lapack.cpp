@@ -419,12 +419,32 @@ std::string tenon::libraries::whyInvalid(const LapackDescription &d) {
 
 namespace {
 
+void (*ilaver)(int *major, int *minor, int *patch) = nullptr;
+
+/// Empty, or why the library cannot be called on this machine.
+const std::string &loadLapack() {
+  static const std::string whyNot = [] {
+    // Brings BLAS along, which has the triangular solve.
+    SharedLibrary library("liblapack.so.3", "liblapack3");
+    library.find("ilaver_", ilaver);
+    lapack::routines<float>.findIn(library, "s");
+    lapack::routines<double>.findIn(library, "d");
+    lapack::routines<std::complex<float>>.findIn(library, "c");
+    lapack::routines<std::complex<double>>.findIn(library, "z");
+    return library.whyNot().empty() ? std::string()
+                                    : "LAPACK is not here: " + library.whyNot();
+  }();
+  return whyNot;
+}
+
 class Lapack final : public Library {
 public:
   std::string_view name() const override { return "LAPACK"; }
   std::string version() const override {
+    if (!loadLapack().empty())
+      return "none";
     int major = 0, minor = 0, patch = 0;
-    ilaver_(&major, &minor, &patch);
+    ilaver(&major, &minor, &patch);
     return std::to_string(major) + "." + std::to_string(minor) + "." +
            std::to_string(patch);
   }
@@ -432,7 +452,9 @@ public:
     return std::holds_alternative<LapackDescription>(description);
   }
   std::unique_ptr<Call> create(const Description &description, Isa,
-                               std::string &) const override {
+                               std::string &error) const override {
+    if (error = loadLapack(); !error.empty())
+      return nullptr;
     return std::make_unique<LapackCall>(
         std::get<LapackDescription>(description));
   }

@@ -214,14 +214,14 @@ PrimitiveDescription describe(const MatmulDescription &d,
   PrimitiveDescription description;
   dnnl_matmul_desc_t operation;
   bool bias = d.epilogue != Epilogue::none;
-  dnnl_status_t status =
-      dnnl_matmul_desc_init(&operation, &memories.lhs, &memories.rhs,
-                            bias ? &memories.bias : nullptr, &memories.result);
+  dnnl_status_t status = oneDNN.dnnl_matmul_desc_init(
+      &operation, &memories.lhs, &memories.rhs, bias ? &memories.bias : nullptr,
+      &memories.result);
   Attributes attributes = userScratchpad();
   if (status == dnnl_success)
-    status =
-        dnnl_primitive_desc_create(description.out(), &operation,
-                                   attributes.get(), engine.engine, nullptr);
+    status = oneDNN.dnnl_primitive_desc_create(description.out(), &operation,
+                                               attributes.get(), engine.engine,
+                                               nullptr);
   if (status != dnnl_success) {
     error = "oneDNN has no matrix multiplication of " +
             std::string(name(d.lhsType)) + " and " +
@@ -359,7 +359,7 @@ bool MatmulBuilder::appendPacked(Task &task, const MatmulDescription &piece,
     Memories dense = memoriesOf(part);
     PrimitiveDescription copy;
     Attributes attributes = userScratchpad();
-    if (dnnl_reorder_primitive_desc_create(
+    if (oneDNN.dnnl_reorder_primitive_desc_create(
             copy.out(), &strided.lhs, engine.engine, &dense.lhs, engine.engine,
             attributes.get()) != dnnl_success) {
       error = "oneDNN cannot transpose the operand of a matrix multiplication";

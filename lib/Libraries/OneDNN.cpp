@@ -5,8 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "PrimitiveCall.h"
+#include "SharedLibrary.h"
 
 #include "tenon/Libraries/Library.h"
+#include "tenon/Libraries/OpenMP.h"
 
 #include <array>
 #include <mutex>
@@ -14,10 +16,21 @@
 using namespace tenon;
 using namespace tenon::libraries;
 
-// libgomp's, which oneDNN plans with; declared here because clang's own OpenMP
-// headers would bring its runtime.
-extern "C" int omp_get_max_threads(void);
-extern "C" void omp_set_num_threads(int);
+const std::string &tenon::libraries::loadOneDNN() {
+  static const std::string whyNot = [] {
+    SharedLibrary library("libdnnl.so." + std::to_string(DNNL_VERSION_MAJOR),
+                          "libdnnl" + std::to_string(DNNL_VERSION_MAJOR));
+#define TENON_FIND(function) library.find(#function, oneDNN.function);
+    TENON_ONEDNN_FUNCTIONS(TENON_FIND)
+#undef TENON_FIND
+    if (!library.whyNot().empty())
+      return "oneDNN is not here: " + library.whyNot();
+    return std::string(openMP() ? ""
+                                : "oneDNN is here without libgomp.so.1; "
+                                  "install the package libgomp1");
+  }();
+  return whyNot;
+}
 
 static dnnl_cpu_isa_t capOf(Isa isa) {
   switch (isa) {
@@ -37,14 +50,16 @@ const Engine *tenon::libraries::engineFor(Isa isa, std::string &error) {
   static std::optional<Isa> capped;
   static Engine engine;
   std::lock_guard lock(mutex);
+  if (error = loadOneDNN(); !error.empty())
+    return nullptr;
   auto spelling = [](Isa of) {
     return std::string(target::describe(of).featureSet);
   };
   if (!capped) {
     // The cap is refused if something else in the process used the library
     // before; what counts is where it ends up.
-    dnnl_set_max_cpu_isa(capOf(isa));
-    if (dnnl_get_effective_cpu_isa() != capOf(isa)) {
+    oneDNN.dnnl_set_max_cpu_isa(capOf(isa));
+    if (oneDNN.dnnl_get_effective_cpu_isa() != capOf(isa)) {
       error = "oneDNN does not use the instructions of " + spelling(isa) +
               " in this process";
       if (auto host = target::hostIsa(); !host || *host < isa)
@@ -52,10 +67,11 @@ const Engine *tenon::libraries::engineFor(Isa isa, std::string &error) {
                  (host ? "those of " + spelling(*host) : "not even AVX2");
       return nullptr;
     }
-    dnnl_status_t status = dnnl_engine_create(&engine.engine, dnnl_cpu, 0);
+    dnnl_status_t status =
+        oneDNN.dnnl_engine_create(&engine.engine, dnnl_cpu, 0);
     if (status == dnnl_success)
-      status = dnnl_stream_create(&engine.stream, engine.engine,
-                                  dnnl_stream_default_flags);
+      status = oneDNN.dnnl_stream_create(&engine.stream, engine.engine,
+                                         dnnl_stream_default_flags);
     if (status != dnnl_success) {
       error = "oneDNN cannot start: " + statusName(status);
       return nullptr;
@@ -71,11 +87,11 @@ const Engine *tenon::libraries::engineFor(Isa isa, std::string &error) {
   return &engine;
 }
 
-PlanForOneThread::PlanForOneThread() : before(omp_get_max_threads()) {
-  omp_set_num_threads(1);
+PlanForOneThread::PlanForOneThread() : before(openMP()->mostThreads()) {
+  openMP()->setThreads(1);
 }
 
-PlanForOneThread::~PlanForOneThread() { omp_set_num_threads(before); }
+PlanForOneThread::~PlanForOneThread() { openMP()->setThreads(before); }
 
 std::optional<dnnl_data_type_t> tenon::libraries::dataType(ElementType type) {
   switch (type) {
@@ -104,27 +120,27 @@ dnnl_memory_desc_t tenon::libraries::stridedMemory(std::vector<int64_t> extents,
   if (isMatrix && extents[rank - 2] == 1 && strides[rank - 1] != 1)
     strides[rank - 2] = 1;
   dnnl_memory_desc_t memory;
-  dnnl_memory_desc_init_by_strides(&memory, int(extents.size()), extents.data(),
-                                   type, strides.data());
+  oneDNN.dnnl_memory_desc_init_by_strides(&memory, int(extents.size()),
+                                          extents.data(), type, strides.data());
   return memory;
 }
 
 Attributes tenon::libraries::userScratchpad() {
   Attributes attributes;
-  dnnl_primitive_attr_create(attributes.out());
-  dnnl_primitive_attr_set_scratchpad_mode(attributes.get(),
-                                          dnnl_scratchpad_mode_user);
+  oneDNN.dnnl_primitive_attr_create(attributes.out());
+  oneDNN.dnnl_primitive_attr_set_scratchpad_mode(attributes.get(),
+                                                 dnnl_scratchpad_mode_user);
   // The environment could ask for less (ONEDNN_DEFAULT_FPMATH_MODE).
-  dnnl_primitive_attr_set_fpmath_mode(attributes.get(),
-                                      dnnl_fpmath_mode_strict);
+  oneDNN.dnnl_primitive_attr_set_fpmath_mode(attributes.get(),
+                                             dnnl_fpmath_mode_strict);
   return attributes;
 }
 
 std::string
 tenon::libraries::implementationOf(const PrimitiveDescription &description) {
   const char *text = nullptr;
-  dnnl_primitive_desc_query(description.get(), dnnl_query_impl_info_str, 0,
-                            &text);
+  oneDNN.dnnl_primitive_desc_query(description.get(), dnnl_query_impl_info_str,
+                                   0, &text);
   return text ? text : "";
 }
 
@@ -137,14 +153,14 @@ bool tenon::libraries::isReferenceCode(
 const dnnl_memory_desc_t &
 tenon::libraries::memoryOf(const PrimitiveDescription &description,
                            dnnl_query_t query) {
-  return *dnnl_primitive_desc_query_md(description.get(), query, 0);
+  return *oneDNN.dnnl_primitive_desc_query_md(description.get(), query, 0);
 }
 
 int64_t
 tenon::libraries::scratchpadBytes(const PrimitiveDescription &description) {
-  const dnnl_memory_desc_t *memory = dnnl_primitive_desc_query_md(
+  const dnnl_memory_desc_t *memory = oneDNN.dnnl_primitive_desc_query_md(
       description.get(), dnnl_query_scratchpad_md, 0);
-  return memory ? int64_t(dnnl_memory_desc_get_size(memory)) : 0;
+  return memory ? int64_t(oneDNN.dnnl_memory_desc_get_size(memory)) : 0;
 }
 
 std::string tenon::libraries::statusName(dnnl_status_t status) {
@@ -165,7 +181,9 @@ class OneDNN final : public Library {
 public:
   std::string_view name() const override { return "oneDNN"; }
   std::string version() const override {
-    const dnnl_version_t *version = dnnl_version();
+    if (!loadOneDNN().empty())
+      return "none";
+    const dnnl_version_t *version = oneDNN.dnnl_version();
     return std::to_string(version->major) + "." +
            std::to_string(version->minor) + "." +
            std::to_string(version->patch);

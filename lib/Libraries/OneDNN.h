@@ -1,7 +1,8 @@
 //===- OneDNN.h - Owning handles for oneDNN's C API -----------------------===//
 //
-// Private to this folder: handles that free themselves, the process's engine
-// with its instruction set cap, and planning for one thread.
+// Private to this folder: the functions that are called, handles that free
+// themselves, the process's engine with its instruction set cap, and planning
+// for one thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +23,47 @@
 
 namespace tenon::libraries {
 
+#define TENON_ONEDNN_FUNCTIONS(each)                                              \
+  each(dnnl_dilated_convolution_backward_data_desc_init) each(                    \
+      dnnl_dilated_convolution_backward_weights_desc_init)                        \
+      each(dnnl_dilated_convolution_forward_desc_init) each(                      \
+          dnnl_engine_create) each(dnnl_get_effective_cpu_isa)                    \
+          each(dnnl_matmul_desc_init) each(dnnl_memory_create) each(              \
+              dnnl_memory_desc_equal) each(dnnl_memory_desc_get_size)             \
+              each(dnnl_memory_desc_init_by_strides) each(                        \
+                  dnnl_memory_desc_init_by_tag)                                   \
+                  each(dnnl_memory_desc_init_submemory) each(                     \
+                      dnnl_memory_destroy) each(dnnl_memory_set_data_handle)      \
+                      each(dnnl_primitive_attr_create) each(                      \
+                          dnnl_primitive_attr_destroy)                            \
+                          each(dnnl_primitive_attr_set_fpmath_mode) each(         \
+                              dnnl_primitive_attr_set_scratchpad_mode)            \
+                              each(dnnl_primitive_create) each(                   \
+                                  dnnl_primitive_desc_create)                     \
+                                  each(dnnl_primitive_desc_destroy) each(         \
+                                      dnnl_primitive_desc_query)                  \
+                                      each(dnnl_primitive_desc_query_md) each(    \
+                                          dnnl_primitive_destroy)                 \
+                                          each(dnnl_primitive_execute) each(      \
+                                              dnnl_reorder_primitive_desc_create) \
+                                              each(dnnl_set_max_cpu_isa)          \
+                                                  each(dnnl_stream_create)        \
+                                                      each(dnnl_version)
+
+struct OneDNNFunctions {
+#define TENON_MEMBER(function) decltype(&::function) function;
+  TENON_ONEDNN_FUNCTIONS(TENON_MEMBER)
+#undef TENON_MEMBER
+};
+
+/// Null until loadOneDNN() has found them, as engineFor() has it do.
+inline constinit OneDNNFunctions oneDNN{};
+
+/// Empty, or why the library cannot be called on this machine.
+const std::string &loadOneDNN();
+
 /// Owns one oneDNN object.
-template <typename Object, dnnl_status_t (*destroy)(Object *)>
+template <typename Object, auto destroy>
 class Handle {
 public:
   Handle() = default;
@@ -35,7 +75,7 @@ public:
   }
   ~Handle() {
     if (object)
-      destroy(object);
+      (oneDNN.*destroy)(object);
   }
   Object *get() const { return object; }
   explicit operator bool() const { return object; }
@@ -46,11 +86,13 @@ private:
   Object *object = nullptr;
 };
 
-using Memory = Handle<dnnl_memory, dnnl_memory_destroy>;
-using Primitive = Handle<dnnl_primitive, dnnl_primitive_destroy>;
+using Memory = Handle<dnnl_memory, &OneDNNFunctions::dnnl_memory_destroy>;
+using Primitive =
+    Handle<dnnl_primitive, &OneDNNFunctions::dnnl_primitive_destroy>;
 using PrimitiveDescription =
-    Handle<dnnl_primitive_desc, dnnl_primitive_desc_destroy>;
-using Attributes = Handle<dnnl_primitive_attr, dnnl_primitive_attr_destroy>;
+    Handle<dnnl_primitive_desc, &OneDNNFunctions::dnnl_primitive_desc_destroy>;
+using Attributes =
+    Handle<dnnl_primitive_attr, &OneDNNFunctions::dnnl_primitive_attr_destroy>;
 
 using target::Isa;
 

@@ -33,7 +33,7 @@ public:
             if (!step.primitive)
               continue;
             Memory memory;
-            if (dnnl_status_t made = dnnl_memory_create(
+            if (dnnl_status_t made = oneDNN.dnnl_memory_create(
                     memory.out(), &operand.memory, call.engine.engine, nullptr);
                 made != dnnl_success)
               status = made;
@@ -57,7 +57,7 @@ public:
                 operand.offset;
             if (!bound.step->primitive)
               continue;
-            if (dnnl_status_t set = dnnl_memory_set_data_handle(
+            if (dnnl_status_t set = oneDNN.dnnl_memory_set_data_handle(
                     bound.memories[i].get(), bound.pointers[i]);
                 set != dnnl_success)
               status = set;
@@ -94,9 +94,9 @@ private:
   /// threads that wait for this one, so they must not go further.
   dnnl_status_t execute(const BoundStep &bound) const {
     try {
-      return dnnl_primitive_execute(bound.step->primitive->get(), stream,
-                                    int(bound.arguments.size()),
-                                    bound.arguments.data());
+      return oneDNN.dnnl_primitive_execute(bound.step->primitive->get(), stream,
+                                           int(bound.arguments.size()),
+                                           bound.arguments.data());
     } catch (const std::bad_alloc &) {
       return dnnl_out_of_memory;
     } catch (...) {
@@ -134,7 +134,7 @@ Step PrimitiveCall::makeStep(const PrimitiveDescription &description,
 std::shared_ptr<Primitive>
 tenon::libraries::createPrimitive(const PrimitiveDescription &description) {
   auto primitive = std::make_shared<Primitive>();
-  if (dnnl_primitive_create(primitive->out(), description.get()) !=
+  if (oneDNN.dnnl_primitive_create(primitive->out(), description.get()) !=
       dnnl_success)
     return nullptr;
   return primitive;

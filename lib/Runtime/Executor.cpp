@@ -1,25 +1,20 @@
 //===- Executor.cpp - Runs a compiled step --------------------------------===//
 //
-// Loading: kernels and library calls are made ready, segments allocated,
-// constants read, programs flattened, pointers resolved. Running: one parallel
-// region that walks a program.
+// Loading: the device makes callees ready, allocates segments and captures the
+// entry points, constants are read, pointers resolved. Running: the device runs
+// what it captured.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Runtime/Executor.h"
 
 #include "AvailableMemory.h"
-#include "KernelLibrary.h"
+#include "Device.h"
 #include "MemoryCheck.h"
-#include "Program.h"
-#include "SegmentMemory.h"
 #include "Team.h"
 
 #include "tenon/Format/Reader.h"
-#include "tenon/Libraries/Library.h"
-#include "tenon/Libraries/Stored.h"
 #include "tenon/Support/Bytes.h"
-#include "tenon/Support/FloatingPointMode.h"
 
 #include <algorithm>
 #include <chrono>
@@ -33,24 +28,12 @@ namespace {
 /// Where one tensor is used, so that binding it touches nothing else.
 struct TensorUses {
   struct Slot {
-    uint32_t program, slot;
+    uint32_t entryPoint, slot;
   };
   std::vector<Slot> slots;
-  std::vector<std::vector<uint32_t>> calls; // per program, operation numbers
-  std::string whyNotBindable;               // empty if it is
-  std::byte *address = nullptr;             // where it is now
-  bool hasValue = false;                    // of an argument, at `address`
-};
-
-/// What a team works on.
-struct Run {
-  const Program *program;
-  int64_t steps;
-  Subnormals subnormals;
-  OperationObserver *observer;
-  Barrier barrier;
-  CallFailure failure;
-  int64_t wholeSteps = 0; // until a call failed
+  std::string whyNotBindable;   // empty if it is
+  std::byte *address = nullptr; // where it is now
+  bool hasValue = false;        // of an argument, at `address`
 };
 
 /// Times operations into one entry each.
@@ -79,25 +62,25 @@ private:
 struct Executor::Implementation {
   format::Index index;
   ExecutorOptions options;
-  KernelLibrary kernels;
-  std::vector<std::unique_ptr<libraries::Call>> calls;
-  std::vector<SegmentMemory> segments;
-  std::vector<Program> programs;
-  std::vector<TensorUses> uses; // per tensor
+  std::unique_ptr<Device> device;
+  std::vector<std::unique_ptr<DeviceMemory>> segments;
+  std::vector<std::unique_ptr<CapturedStep>> steps; // per entry point
+  std::vector<TensorUses> uses;                     // per tensor
   std::map<std::string, size_t, std::less<>> byName;
   int64_t stepsRun = 0; // since the program was loaded
   std::string
       brokenStep; // the step that left its state partly written, and why
 
   bool load(const format::Reader &reader, Error &error);
-  bool loadCalls(Error &error);
+  void readConstants(const format::Reader &reader,
+                     const format::Section &section, DeviceMemory &memory,
+                     std::string &error);
   bool loadSegments(const format::Reader &reader, Error &error);
-  bool checkTeam(Error &error) const;
   void collectNames();
   void collectUses();
   void point(size_t tensor, std::byte *address);
   std::byte *ownAddress(const format::Slice &slice) const {
-    return segments[slice.segment].data() + slice.offset;
+    return segments[slice.segment]->data() + slice.offset;
   }
   format::SegmentKind segmentKind(size_t tensor) const {
     return index.segments[index.tensors[tensor].storage.segment].kind;
@@ -109,104 +92,31 @@ struct Executor::Implementation {
   std::vector<size_t> withoutValue(bool stateOnly) const;
   bool checkValues(bool stateOnly, Error &error) const;
   void markWritten(size_t tensor, bool isWhole);
-  const Program *findProgram(std::string_view name, Error &error) const;
-  InstructionTime describe(const Operation &operation) const;
-  bool run(const Program &program, int64_t steps, unsigned threads,
+  CapturedStep *findStep(std::string_view name, Error &error) const;
+  bool run(CapturedStep &step, int64_t steps, unsigned threads,
            OperationObserver *observer, Error &error);
-  bool checkMemory(const Program &program, int64_t steps, Error &error);
+  bool checkMemory(CapturedStep &step, int64_t steps, Error &error);
 };
-
-/// Empty if this processor has every feature the file's kernels need, otherwise
-/// a message that lists those it lacks.
-static std::string whyNotRunnable(const format::Index &index) {
-  if (index.deviceClasses.size() != 1 || index.deviceClasses[0].name != "cpu")
-    return "the file is not compiled for a CPU alone; this runtime has no "
-           "other "
-           "device";
-  const format::DeviceClass &cpu = index.deviceClasses[0];
-  std::string missing;
-  for (const std::string &feature : cpu.features)
-    if (!target::hostHas(feature))
-      missing += (missing.empty() ? "" : ", ") + feature;
-  return missing.empty() ? ""
-                         : "the file is compiled for " + cpu.architecture +
-                               ", this processor lacks " + missing +
-                               "; compile the step again with a --cpu it has";
-}
 
 bool Executor::Implementation::load(const format::Reader &reader,
                                     Error &error) {
   index = reader.index();
-  std::string message = whyNotRunnable(index);
-  if (!message.empty()) {
-    error = {Failure::machine, message};
+  device = newDevice(index, options, error);
+  if (!device || !device->loadCallees(reader, error) ||
+      !loadSegments(reader, error))
     return false;
-  }
-  if (!kernels.load(reader, message)) {
-    error = {Failure::file, message};
-    return false;
-  }
-  if (!loadCalls(error) || !loadSegments(reader, error))
-    return false;
-  for (const format::EntryPoint &entry : index.entryPoints)
-    if (!programs.emplace_back().build(index, entry, kernels.functions(), calls,
-                                       error))
+  for (format::EntryPoint &entry : index.entryPoints) {
+    auto &step = steps.emplace_back(captureStep(entry, *device, error));
+    if (!step)
       return false;
-  // The programs are flat now; the nested form is not needed again.
-  for (format::EntryPoint &entry : index.entryPoints)
+    // What was captured is flat; the nested form is not needed again.
     entry.program = {};
-  for (Program &program : programs) {
-    for (size_t slot = 0; slot < program.slices().size(); ++slot)
-      program.setPointer(slot, ownAddress(program.slices()[slot]));
-    program.rebindAllCalls();
+    for (size_t slot = 0; slot < step->slices().size(); ++slot)
+      step->setPointer(slot, ownAddress(step->slices()[slot]));
+    step->update();
   }
   collectNames();
   collectUses();
-  return checkTeam(error);
-}
-
-bool Executor::Implementation::loadCalls(Error &error) {
-  calls.resize(index.callees.size());
-  for (size_t i = 0; i < calls.size(); ++i) {
-    const format::Callee &callee = index.callees[i];
-    if (callee.kind != format::CalleeKind::library)
-      continue;
-    std::string message;
-    auto description = libraries::restore(callee, message);
-    if (!description) {
-      error = {Failure::file, "the file is damaged: " + message};
-      return false;
-    }
-    auto isa = target::isaOfLibraries(callee.isa);
-    auto host = target::hostIsa();
-    if (!isa || !host || *isa > *host) {
-      error = {Failure::machine,
-               "the file's library calls are planned for instruction set " +
-                   callee.isa + ", this processor has " +
-                   (host ? std::string(target::describe(*host).ofLibraries)
-                         : "none") +
-                   "; compile the step again with a --cpu it has"};
-      return false;
-    }
-    calls[i] = libraries::Call::create(*description, *isa, message);
-    if (!calls[i]) {
-      error = {Failure::machine,
-               "a library call of the file cannot run here: " + message};
-      return false;
-    }
-    if (uint64_t(calls[i]->workspaceBytes()) > callee.workspaceBytes) {
-      error = {Failure::machine,
-               "a library call was planned with " +
-                   std::to_string(callee.workspaceBytes) +
-                   " bytes of workspace (" + callee.library + " " +
-                   callee.libraryVersion + "), here it needs " +
-                   std::to_string(calls[i]->workspaceBytes()) + " (" +
-                   callee.library + " " +
-                   libraries::libraryOf(*description).version() +
-                   "); compile the step again on this machine"};
-      return false;
-    }
-  }
   return true;
 }
 
@@ -214,6 +124,18 @@ bool Executor::Implementation::loadCalls(Error &error) {
 static std::string bytesText(uint64_t bytes) {
   return printBytes(int64_t(std::min<uint64_t>(bytes, INT64_MAX))) + " (" +
          std::to_string(bytes) + " bytes)";
+}
+
+void Executor::Implementation::readConstants(const format::Reader &reader,
+                                             const format::Section &section,
+                                             DeviceMemory &memory,
+                                             std::string &error) {
+  std::span<std::byte> into = memory.bytes();
+  std::vector<std::byte> staged(into.empty() ? section.bytes : 0);
+  if (into.empty())
+    into = staged;
+  if (reader.readSection(section, into, error) && !staged.empty())
+    device->copy(memory.data(), staged.data(), staged.size());
 }
 
 bool Executor::Implementation::loadSegments(const format::Reader &reader,
@@ -236,9 +158,9 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
   }
   for (const format::Segment &segment : index.segments) {
     std::string message;
-    SegmentMemory &memory = segments.emplace_back();
-    if (!memory.allocate(segment.bytes, segment.alignment, message) ||
-        (options.prefault && !memory.prefault(message))) {
+    auto &memory = segments.emplace_back(device->allocate(
+        index.memorySpaces[segment.space], segment, options.prefault, message));
+    if (!memory) {
       error = {Failure::memory, shortage + " (" +
                                     std::string(name(segment.kind)) + ": " +
                                     message + ")"};
@@ -251,27 +173,14 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
     if (!section)
       message = "the file has constants but no bytes for them";
     else
-      reader.readSection(*section, segments.back().bytes(), message);
+      readConstants(reader, *section, *memory, message);
     if (!message.empty()) {
       error = {Failure::file, message};
       return false;
     }
-    segments.back().makeReadOnly();
+    memory->makeReadOnly();
   }
   return true;
-}
-
-bool Executor::Implementation::checkTeam(Error &error) const {
-  unsigned widest = 1;
-  for (const Program &program : programs)
-    widest = std::max(widest, program.widestOperation());
-  unsigned threads = std::min(options.threads, widest);
-  std::string why = whyNoTeam(threads);
-  if (why.empty())
-    return true;
-  error = {Failure::memory, "cannot start " + std::to_string(threads) +
-                                " threads: " + why + "; ask for fewer"};
-  return false;
 }
 
 void Executor::Implementation::collectNames() {
@@ -305,7 +214,6 @@ void Executor::Implementation::collectUses() {
   std::vector<size_t> order;
   for (size_t i = 0; i < tensors.size(); ++i) {
     uses[i].address = ownAddress(tensors[i].storage);
-    uses[i].calls.resize(programs.size());
     if (tensors[i].storage.bytes > 0)
       order.push_back(i);
   }
@@ -321,10 +229,10 @@ void Executor::Implementation::collectUses() {
         uses[order[j]].whyNotBindable =
             "its memory is shared with tensor '" +
             tensors[order[j == i ? i - 1 : i]].name + "'";
-  for (uint32_t number = 0; number < programs.size(); ++number) {
-    const Program &program = programs[number];
-    for (uint32_t slot = 0; slot < program.slices().size(); ++slot) {
-      const format::Slice &slice = program.slices()[slot];
+  for (uint32_t number = 0; number < steps.size(); ++number) {
+    const std::vector<format::Slice> &slices = steps[number]->slices();
+    for (uint32_t slot = 0; slot < slices.size(); ++slot) {
+      const format::Slice &slice = slices[slot];
       // The last tensor that starts before the slice ends, and those before it.
       auto after = std::upper_bound(
           order.begin(), order.end(),
@@ -341,10 +249,6 @@ void Executor::Implementation::collectUses() {
           continue;
         }
         uses[tensor].slots.push_back({number, slot});
-        auto &calls = uses[tensor].calls[number];
-        if (auto call = program.callUsing(slot))
-          if (calls.empty() || calls.back() != *call)
-            calls.push_back(*call);
       }
     }
   }
@@ -354,74 +258,25 @@ void Executor::Implementation::point(size_t tensor, std::byte *address) {
   uses[tensor].address = address;
   uint64_t start = index.tensors[tensor].storage.offset;
   for (TensorUses::Slot use : uses[tensor].slots) {
-    Program &program = programs[use.program];
-    program.setPointer(use.slot,
-                       address + (program.slices()[use.slot].offset - start));
+    CapturedStep &step = *steps[use.entryPoint];
+    step.setPointer(use.slot,
+                    address + (step.slices()[use.slot].offset - start));
   }
-  for (size_t i = 0; i < programs.size(); ++i)
-    programs[i].rebindCalls(uses[tensor].calls[i]);
+  for (auto &step : steps)
+    step->update();
 }
 
-const Program *Executor::Implementation::findProgram(std::string_view name,
-                                                     Error &error) const {
-  for (const Program &program : programs)
-    if (program.name() == name)
-      return &program;
+CapturedStep *Executor::Implementation::findStep(std::string_view name,
+                                                 Error &error) const {
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (index.entryPoints[i].name == name)
+      return steps[i].get();
   error = {Failure::argument,
            "the file has no entry point '" + std::string(name) + "'"};
   return nullptr;
 }
 
-InstructionTime
-Executor::Implementation::describe(const Operation &operation) const {
-  InstructionTime time;
-  static const format::Callee none;
-  const format::Callee &callee =
-      index.callees.empty() ? none : index.callees[operation.callee];
-  switch (operation.kind) {
-  case Operation::launch:
-    time.name = callee.name;
-    time.what = callee.description;
-    time.fallback = callee.fallback;
-    break;
-  case Operation::libraryCall:
-    time.name = "library_call_" +
-                std::to_string(std::count_if(
-                    calls.begin(), calls.begin() + operation.callee,
-                    [](const auto &call) { return call != nullptr; }));
-    time.what = callee.description + " (" +
-                calls[operation.callee]->implementation() + ")";
-    time.library = true;
-    break;
-  case Operation::copy:
-    time.name = "copy";
-    time.what = std::to_string(operation.bytes) + " bytes";
-    break;
-  case Operation::branchUnless:
-  case Operation::select:
-    time.name = operation.kind == Operation::select ? "case" : "while";
-    time.what = "control flow";
-    break;
-  case Operation::jump:
-  case Operation::wait:
-    break; // nothing worth a line
-  }
-  return time;
-}
-
-static void walkSteps(void *context, unsigned thread, unsigned threads) {
-  Run &run = *static_cast<Run *>(context);
-  FloatingPointMode mode(run.subnormals);
-  // The last operation of a step ends with a barrier, so steps do not mix.
-  int64_t step = 0;
-  while (step < run.steps && run.program->walk(thread, threads, run.barrier,
-                                               run.failure, run.observer))
-    ++step;
-  if (thread == 0)
-    run.wholeSteps = step;
-}
-
-bool Executor::Implementation::run(const Program &program, int64_t steps,
+bool Executor::Implementation::run(CapturedStep &step, int64_t steps,
                                    unsigned threads,
                                    OperationObserver *observer, Error &error) {
   if (steps < 0) {
@@ -431,16 +286,13 @@ bool Executor::Implementation::run(const Program &program, int64_t steps,
   }
   if (steps > 0 && !checkValues(/*stateOnly=*/false, error))
     return false;
-  Run context{&program, steps, index.subnormals, observer, {}, {}};
-  runTeam(std::min(threads, program.widestOperation()), walkSteps, &context);
-  stepsRun += context.wholeSteps;
-  if (context.wholeSteps == steps)
+  RunOutcome outcome = step.run(steps, threads, observer);
+  stepsRun += outcome.wholeSteps;
+  if (outcome.wholeSteps == steps)
     return true;
-  const Operation &failed = program.operations()[context.failure.operation];
-  InstructionTime call = describe(failed);
+  InstructionTime call = step.describe(outcome.failedOperation);
   brokenStep = "step " + std::to_string(stepsRun + 1) + " failed in " +
-               call.name + ", " + call.what + ": " +
-               calls[failed.callee]->statusText(context.failure.status);
+               call.name + ", " + call.what + ": " + outcome.whatFailed;
   for (size_t i = 0; i < uses.size(); ++i)
     if (isState(i))
       uses[i].hasValue = false;
@@ -483,8 +335,8 @@ void Executor::Implementation::markWritten(size_t tensor, bool isWhole) {
     brokenStep.clear();
 }
 
-bool Executor::Implementation::checkMemory(const Program &program,
-                                           int64_t steps, Error &error) {
+bool Executor::Implementation::checkMemory(CapturedStep &step, int64_t steps,
+                                           Error &error) {
   for (size_t i = 0; i < uses.size(); ++i)
     if (uses[i].address != ownAddress(index.tensors[i].storage)) {
       error = {Failure::argument, "cannot check memory while tensor '" +
@@ -492,14 +344,13 @@ bool Executor::Implementation::checkMemory(const Program &program,
                                       "' lives in the caller's"};
       return false;
     }
-  MemoryCheck check(program, index.segments, segments);
+  MemoryCheck check(step, index.segments, segments);
   bool done = true;
-  for (int64_t step = 0; done && step < steps; ++step) {
+  for (int64_t count = 0; done && count < steps; ++count) {
     check.beginStep();
-    done = run(program, 1, 1, &check, error);
+    done = run(step, 1, 1, &check, error);
     if (auto breach = check.breach()) {
-      InstructionTime operation =
-          describe(program.operations()[breach->operation]);
+      InstructionTime operation = step.describe(breach->operation);
       error = {Failure::run,
                "operation " + std::to_string(breach->operation) + ", " +
                    operation.name + " (" + operation.what + "), wrote byte " +
@@ -641,23 +492,23 @@ bool Executor::bind(size_t tensor, void *memory, Error &error) {
 }
 
 bool Executor::run(int64_t steps, Error &error, std::string_view entryPoint) {
-  const Program *program = implementation->findProgram(entryPoint, error);
-  return program &&
-         implementation->run(*program, steps, implementation->options.threads,
+  CapturedStep *step = implementation->findStep(entryPoint, error);
+  return step &&
+         implementation->run(*step, steps, implementation->options.threads,
                              nullptr, error);
 }
 
 bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
                        Error &error, std::string_view entryPoint) {
-  const Program *program = implementation->findProgram(entryPoint, error);
-  if (!program)
+  CapturedStep *step = implementation->findStep(entryPoint, error);
+  if (!step)
     return false;
   times.clear();
-  for (const Operation &operation : program->operations())
-    times.push_back(implementation->describe(operation));
+  for (size_t i = 0; i < step->operationCount(); ++i)
+    times.push_back(step->describe(i));
   Timer timer(times);
-  bool done = implementation->run(
-      *program, steps, implementation->options.threads, &timer, error);
+  bool done = implementation->run(*step, steps, implementation->options.threads,
+                                  &timer, error);
   std::erase_if(times,
                 [](const InstructionTime &time) { return time.name.empty(); });
   return done;
@@ -665,10 +516,10 @@ bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
 
 bool Executor::checkMemory(int64_t steps, Error &error,
                            std::string_view entryPoint) {
-  const Program *program = implementation->findProgram(entryPoint, error);
-  return program && implementation->checkMemory(*program, steps, error);
+  CapturedStep *step = implementation->findStep(entryPoint, error);
+  return step && implementation->checkMemory(*step, steps, error);
 }
 
 std::span<std::byte> Executor::segmentMemory(size_t segment) const {
-  return implementation->segments[segment].bytes();
+  return implementation->segments[segment]->bytes();
 }

@@ -28,17 +28,17 @@ static std::optional<uint64_t> firstOther(std::span<const std::byte> bytes) {
   return uint64_t(other - bytes.begin());
 }
 
-MemoryCheck::MemoryCheck(const Program &program,
-                         const std::vector<format::Segment> &all,
-                         const std::vector<SegmentMemory> &memory)
-    : program(program) {
+MemoryCheck::MemoryCheck(
+    const CapturedStep &step, const std::vector<format::Segment> &all,
+    const std::vector<std::unique_ptr<DeviceMemory>> &memory)
+    : step(step) {
   for (size_t i = 0; i < all.size(); ++i) {
     format::SegmentKind kind = all[i].kind;
     if (kind == format::SegmentKind::constants)
       continue;
-    std::span<std::byte> bytes = memory[i].bytes();
+    std::span<std::byte> bytes = memory[i]->bytes();
     segments.push_back({i,
-                        memory[i].pages(),
+                        memory[i]->pages(),
                         {bytes.begin(), bytes.end()},
                         kind == format::SegmentKind::state ||
                             kind == format::SegmentKind::batch});
@@ -65,12 +65,11 @@ MemoryCheck::Segment *MemoryCheck::watched(const format::Slice &slice) {
 /// `body` gets the segment, the slice, and whether it may be written.
 template <typename Body>
 void MemoryCheck::forSlices(size_t operation, Body body) {
-  const Operation &described = program.operations()[operation];
-  for (uint32_t i = 0; i < described.pointerCount; ++i) {
-    size_t slot = described.firstPointer + i;
-    const format::Slice &slice = program.slices()[slot];
+  auto [first, count] = step.slotsOf(operation);
+  for (size_t slot = first; slot < first + count; ++slot) {
+    const format::Slice &slice = step.slices()[slot];
     if (Segment *segment = watched(slice))
-      body(*segment, slice, program.isWritten(slot));
+      body(*segment, slice, step.isWritten(slot));
   }
 }
 

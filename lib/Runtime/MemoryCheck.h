@@ -13,8 +13,7 @@
 #ifndef TENON_LIB_RUNTIME_MEMORYCHECK_H
 #define TENON_LIB_RUNTIME_MEMORYCHECK_H
 
-#include "Program.h"
-#include "SegmentMemory.h"
+#include "Device.h"
 
 namespace tenon::runtime {
 
@@ -25,9 +24,9 @@ public:
     uint64_t byte = 0; // of the segment, or behind its end
   };
 
-  MemoryCheck(const Program &program,
+  MemoryCheck(const CapturedStep &step,
               const std::vector<format::Segment> &segments,
-              const std::vector<SegmentMemory> &memory);
+              const std::vector<std::unique_ptr<DeviceMemory>> &memory);
 
   /// Forgets what no step keeps: temporaries and results.
   void beginStep();
@@ -50,7 +49,7 @@ private:
   template <typename Body>
   void forSlices(size_t operation, Body body);
 
-  const Program &program;
+  const CapturedStep &step;
   std::vector<Segment> segments;
   std::optional<Breach> found;
 };

@@ -16,15 +16,8 @@
 #ifndef TENON_LIB_RUNTIME_PROGRAM_H
 #define TENON_LIB_RUNTIME_PROGRAM_H
 
-#include "KernelLibrary.h"
+#include "CpuDevice.h"
 #include "Team.h"
-
-#include "tenon/Libraries/Call.h"
-#include "tenon/Runtime/Executor.h"
-
-#include <memory>
-#include <span>
-#include <vector>
 
 namespace tenon::runtime {
 
@@ -78,67 +71,53 @@ private:
   std::atomic<bool> isReported = false;
 };
 
-/// Sees a walk from thread 0, between barriers.
-class OperationObserver {
+class Program final : public CapturedStep {
 public:
-  virtual ~OperationObserver() = default;
-  virtual void begin(size_t operation) = 0;
-  virtual void end(size_t operation) = 0;
-};
+  /// The callees outlive the program.
+  Program(const CpuCallees &callees, Subnormals subnormals)
+      : callees(callees), subnormals(subnormals) {}
 
-class Program {
-public:
-  /// `kernels` and `calls` have an entry per callee of the index, null for
-  /// those of another kind. False with `error` filled in if the program and its
-  /// calls do not fit together.
-  bool build(const format::Index &index, const format::EntryPoint &entry,
-             std::span<const KernelFunction> kernels,
-             std::span<const std::unique_ptr<libraries::Call>> calls,
-             Error &error);
-
-  /// The place in a segment of every pointer.
-  const std::vector<format::Slice> &slices() const { return places; }
-  /// Whether an operation may write through the pointer.
-  bool isWritten(size_t slot) const { return written[slot]; }
-  void setPointer(size_t slot, void *address) { pointers[slot] = address; }
-  /// Hands changed pointers to the library calls; `operations` names them.
-  void rebindCalls(std::span<const uint32_t> operations);
-  void rebindAllCalls();
-  /// The library call that uses pointer `slot`, or nothing.
-  std::optional<uint32_t> callUsing(size_t slot) const;
+  std::pair<size_t, size_t> slotsOf(size_t operation) const override {
+    return {list[operation].firstPointer, list[operation].pointerCount};
+  }
+  size_t operationCount() const override { return list.size(); }
+  InstructionTime describe(size_t operation) const override;
+  void setPointer(size_t slot, void *address) override;
+  /// Hands changed pointers to the library calls.
+  void update() override;
+  RunOutcome run(int64_t steps, unsigned threads,
+                 OperationObserver *observer) override;
 
   const std::vector<Operation> &operations() const { return list; }
-  const std::string &name() const { return entryName; }
 
   /// How many threads have work in the widest operation: a program of small
   /// operations alone needs no team.
   unsigned widestOperation() const;
 
+private:
+  friend class ProgramBuilder;
+  struct Run;
+
+  static void walkSteps(void *run, unsigned thread, unsigned threads);
   /// What one thread of a team does: the whole walk, its share of the work. All
   /// threads of the team call it. After a library call has failed they all
   /// leave at the next barrier, which one follows at the latest at the end:
-  /// `failure` has it, and every thread gets false. With an observer, which may
-  /// be null, every operation waits for all threads.
+  /// `failure` has it, and every thread gets false. With an observer every
+  /// operation waits for all threads.
+  template <bool observed>
   bool walk(unsigned thread, unsigned threads, Barrier &barrier,
             CallFailure &failure, OperationObserver *observer) const;
-
-private:
-  class Builder;
-
-  template <bool observed>
-  bool walkOperations(unsigned thread, unsigned threads, Barrier &barrier,
-                      CallFailure &failure, OperationObserver *observer) const;
   bool runCall(size_t operation, unsigned thread, unsigned threads,
                Barrier &barrier, CallFailure &failure) const;
 
-  std::string entryName;
+  const CpuCallees &callees;
+  Subnormals subnormals;
   std::vector<Operation> list;
   std::vector<uint32_t> targets;
   std::vector<void *> pointers;
-  std::vector<format::Slice> places;
-  std::vector<bool> written; // per pointer
   std::vector<CallSite> sites;
   std::vector<uint32_t> siteOfSlot; // operation + 1, 0 for none
+  std::vector<uint32_t> toRebind;   // operations with changed pointers
 };
 
 } // namespace tenon::runtime

@@ -10,21 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
-#include <utility>
 
 using namespace tenon::runtime;
-
-SegmentMemory::SegmentMemory(SegmentMemory &&other) noexcept {
-  *this = std::move(other);
-}
-
-SegmentMemory &SegmentMemory::operator=(SegmentMemory &&other) noexcept {
-  std::swap(begin, other.begin);
-  std::swap(size, other.size);
-  std::swap(mapping, other.mapping);
-  std::swap(mappingBytes, other.mappingBytes);
-  return *this;
-}
 
 SegmentMemory::~SegmentMemory() {
   if (mapping)

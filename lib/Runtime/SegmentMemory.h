@@ -8,19 +8,16 @@
 #ifndef TENON_LIB_RUNTIME_SEGMENTMEMORY_H
 #define TENON_LIB_RUNTIME_SEGMENTMEMORY_H
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
+#include "Device.h"
 
 namespace tenon::runtime {
 
-class SegmentMemory {
+class SegmentMemory final : public DeviceMemory {
 public:
   SegmentMemory() = default;
-  SegmentMemory(SegmentMemory &&other) noexcept;
-  SegmentMemory &operator=(SegmentMemory &&other) noexcept;
-  ~SegmentMemory();
+  SegmentMemory(const SegmentMemory &) = delete;
+  SegmentMemory &operator=(const SegmentMemory &) = delete;
+  ~SegmentMemory() override;
 
   /// Allocates `bytes` at a multiple of `alignment` (a power of two). False
   /// with a message in `error` if the system has no such memory.
@@ -31,12 +28,12 @@ public:
   bool prefault(std::string &error);
 
   /// Writing to it faults from now on.
-  void makeReadOnly();
+  void makeReadOnly() override;
 
-  std::byte *data() const { return begin; }
-  std::span<std::byte> bytes() const { return {begin, size}; }
+  std::byte *data() const override { return begin; }
+  std::span<std::byte> bytes() const override { return {begin, size}; }
   /// With the rest of its last page, behind which an access faults.
-  std::span<std::byte> pages() const {
+  std::span<std::byte> pages() const override {
     return {begin, (size + pageBytes - 1) & ~(pageBytes - 1)};
   }
 

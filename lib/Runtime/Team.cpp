@@ -6,10 +6,12 @@
 
 #include "Team.h"
 
-#include <cstring>
+#include "tenon/Libraries/OpenMP.h"
+
 #include <immintrin.h>
-#include <pthread.h>
 #include <sched.h>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #ifndef __has_feature
@@ -19,15 +21,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-// libgomp's interface to compiled code: declared here because clang's -fopenmp
-// would bring a second pool of threads with its own library.
-extern "C" void GOMP_parallel(void (*work)(void *), void *data,
-                              unsigned threads, unsigned flags);
-extern "C" int omp_get_thread_num(void);
-extern "C" int omp_get_num_threads(void);
-extern "C" void omp_set_num_threads(int);
-
 using namespace tenon::runtime;
+using tenon::libraries::openMP;
 
 void Barrier::waitForOthers(uint32_t before) const {
   // Some tens of microseconds, longer than most instructions take to finish
@@ -68,42 +63,52 @@ static void enterRegion(void *data) {
   auto *region = static_cast<Region *>(data);
   // In a region of one thread a library would see no region and start threads
   // of its own; the setting ends with the region.
-  omp_set_num_threads(1);
-  region->work(region->context, unsigned(omp_get_thread_num()),
-               unsigned(omp_get_num_threads()));
+  openMP()->setThreads(1);
+  region->work(region->context, unsigned(openMP()->threadNumber()),
+               unsigned(openMP()->threadCount()));
   happensBefore(&region->end);
 }
 
+/// Runs `work` on threads that are started for it, and on fewer than asked for
+/// if the system gives no more: then says why.
+static std::string runOnNewThreads(unsigned threads, TeamWork work,
+                                   void *context) {
+  // All at once, and none begins before it is known how many there are.
+  std::atomic<unsigned> started = 0;
+  auto member = [&](unsigned number) {
+    started.wait(0);
+    work(context, number, started);
+  };
+  std::vector<std::thread> others;
+  std::string whyFewer;
+  try {
+    others.reserve(threads);
+    while (others.size() + 1 < threads)
+      others.emplace_back(member, unsigned(others.size() + 1));
+  } catch (const std::system_error &error) {
+    whyFewer = error.code().message();
+  }
+  started = unsigned(others.size() + 1);
+  started.notify_all();
+  work(context, 0, started);
+  for (std::thread &other : others)
+    other.join();
+  return whyFewer;
+}
+
 void tenon::runtime::runTeam(unsigned threads, TeamWork work, void *context) {
+  if (!openMP()) {
+    runOnNewThreads(threads, work, context);
+    return;
+  }
   Region region{work, context};
   happensBefore(&region);
-  GOMP_parallel(enterRegion, &region, threads, 0);
+  openMP()->parallel(enterRegion, &region, threads, 0);
   happensAfter(&region.end);
 }
 
-static void *waitForStart(void *mutex) {
-  pthread_mutex_lock(static_cast<pthread_mutex_t *>(mutex));
-  pthread_mutex_unlock(static_cast<pthread_mutex_t *>(mutex));
-  return nullptr;
-}
-
 std::string tenon::runtime::whyNoTeam(unsigned threads) {
-  // All at once, since each needs a stack of its own.
-  std::vector<pthread_t> others;
-  others.reserve(threads);
-  pthread_mutex_t start = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_lock(&start);
-  int error = 0;
-  while (error == 0 && others.size() + 1 < threads) {
-    pthread_t thread;
-    error = pthread_create(&thread, nullptr, waitForStart, &start);
-    if (error == 0)
-      others.push_back(thread);
-  }
-  pthread_mutex_unlock(&start);
-  for (pthread_t thread : others)
-    pthread_join(thread, nullptr);
-  return error == 0 ? "" : std::strerror(error);
+  return runOnNewThreads(threads, [](void *, unsigned, unsigned) {}, nullptr);
 }
 
 unsigned tenon::runtime::availableThreads() {

@@ -4,7 +4,8 @@
 // walks the same program, and a barrier made of two counters separates
 // instructions, which costs far less than starting a region for each. Regions
 // are started through libgomp, which the packaged oneDNN uses too, so there is
-// one pool of threads in the process.
+// one pool of threads in the process. A machine without libgomp can run
+// programs without library calls: each region then starts threads of its own.
 //
 //===----------------------------------------------------------------------===//
 

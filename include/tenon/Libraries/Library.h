@@ -23,7 +23,7 @@ public:
 
   /// As files spell it.
   virtual std::string_view name() const = 0;
-  /// Of what is in this process, `2.6.3`.
+  /// Of what is on this machine, `2.6.3`; `none` if it is not there.
   virtual std::string version() const = 0;
 
   /// Whether it runs descriptions of this kind.

@@ -1,6 +1,6 @@
 //===- FailingCalls.h - Library calls that fail when they are told to -----===//
 //
-// FailingCalls.c stands before oneDNN's dnnl_primitive_execute: linked into a
+// FailingCalls.c stands before oneDNN's dnnl_primitive_execute: linked to a
 // test program, or preloaded into any other, where TENON_FAIL_CALL=N makes call
 // N of the process fail (0 is the first).
 //

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../../lib/Runtime/Program.h"
+#include "../../../lib/Runtime/ProgramBuilder.h"
 
 #include <gtest/gtest.h>
 
@@ -26,25 +26,49 @@ Instruction launch(uint32_t kernel, std::vector<Slice> arguments,
   return {InstructionKind::invoke, kernel, 0, std::move(arguments), parts};
 }
 
-Program build(std::vector<Instruction> instructions) {
-  Index index;
-  index.callees = {{CalleeKind::kernel, "copies", "", {0}},
-                   {CalleeKind::kernel, "both"}};
-  EntryPoint entry;
-  entry.program.instructions = std::move(instructions);
-  KernelFunction functions[] = {nothing, nothing};
-  Program program;
-  Error error;
-  EXPECT_TRUE(program.build(index, entry, functions, {}, error))
-      << error.message;
-  return program;
-}
+/// A device whose callees are not loaded from a file.
+class CapturingDevice final : public Device {
+public:
+  CapturingDevice() {
+    callees.described = {{CalleeKind::kernel, "copies", "", {0}},
+                         {CalleeKind::kernel, "both"}};
+    callees.kernels = {nothing, nothing};
+    callees.calls.resize(2);
+  }
+  std::unique_ptr<DeviceMemory> allocate(const MemorySpace &, const Segment &,
+                                         bool, std::string &) override {
+    return nullptr;
+  }
+  void copy(void *, const void *, uint64_t) override {}
+  bool loadCallees(const Reader &, Error &) override { return true; }
+  std::unique_ptr<Capture> beginCapture() override {
+    return std::make_unique<ProgramBuilder>(callees, 1, Subnormals::flush);
+  }
+
+private:
+  CpuCallees callees;
+};
+
+/// The device outlives what it captured.
+struct Captured {
+  CapturingDevice device;
+  std::unique_ptr<CapturedStep> step;
+
+  explicit Captured(std::vector<Instruction> instructions) {
+    EntryPoint entry;
+    entry.program.instructions = std::move(instructions);
+    Error error;
+    step = captureStep(entry, device, error);
+    EXPECT_TRUE(step) << error.message;
+  }
+  const Program &program() const { return static_cast<Program &>(*step); }
+};
 
 /// After which operations there is a barrier.
 std::vector<bool> barriers(std::vector<Instruction> instructions) {
-  Program program = build(std::move(instructions));
+  Captured captured(std::move(instructions));
   std::vector<bool> result;
-  for (const Operation &operation : program.operations())
+  for (const Operation &operation : captured.program().operations())
     result.push_back(operation.barrierAfter);
   return result;
 }
@@ -99,11 +123,11 @@ TEST(Program, OneThreadFollowsItself) {
 }
 
 TEST(Program, NeedsNoTeamForSmallOperations) {
-  EXPECT_EQ(build({launch(copies, {at(0), at(64)}, 1)}).widestOperation(), 1u);
-  EXPECT_EQ(build({launch(copies, {at(0), at(64)}, 1),
-                   launch(copies, {at(0), at(64)}, 3)})
-                .widestOperation(),
-            3u);
+  Captured one({launch(copies, {at(0), at(64)}, 1)});
+  EXPECT_EQ(one.program().widestOperation(), 1u);
+  Captured two(
+      {launch(copies, {at(0), at(64)}, 1), launch(copies, {at(0), at(64)}, 3)});
+  EXPECT_EQ(two.program().widestOperation(), 3u);
 }
 
 /// A loop: condition, branch, body, jump; and what follows.

@@ -9,6 +9,32 @@ static int64_t first(int64_t count, int64_t part, int64_t parts) {
   return count * part / parts;
 }
 
+// prediction = x weights
+void sample_forward(void *const *arguments, int64_t part, int64_t parts) {
+  const float *x = arguments[0], *weights = arguments[1];
+  float *prediction = arguments[2];
+  for (int64_t i = first(rows, part, parts); i < first(rows, part + 1, parts);
+       ++i) {
+    float sum = 0;
+    for (int64_t j = 0; j < features; ++j)
+      sum += x[i * features + j] * weights[j];
+    prediction[i] = sum;
+  }
+}
+
+// gradient = x^T residual
+void sample_backward(void *const *arguments, int64_t part, int64_t parts) {
+  const float *x = arguments[0], *residual = arguments[1];
+  float *gradient = arguments[2];
+  for (int64_t j = first(features, part, parts);
+       j < first(features, part + 1, parts); ++j) {
+    float sum = 0;
+    for (int64_t i = 0; i < rows; ++i)
+      sum += x[i * features + j] * residual[i];
+    gradient[j] = sum;
+  }
+}
+
 // residual[i] = prediction[i] - target[i]
 void sample_residual(void *const *arguments, int64_t part, int64_t parts) {
   const float *prediction = arguments[0], *target = arguments[1];

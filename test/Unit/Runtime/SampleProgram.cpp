@@ -163,6 +163,17 @@ Index tenon::test::sampleIndex() {
   return index;
 }
 
+Index tenon::test::withoutCalls(Index index) {
+  index.callees[forwardCall] = {
+      CalleeKind::kernel, "sample_forward", "x w", {0, 1}};
+  index.callees[backwardCall] = {
+      CalleeKind::kernel, "sample_backward", "x^T residual", {0, 1}};
+  for (Instruction &instruction : index.entryPoints[0].program.instructions)
+    if (instruction.callee == forwardCall)
+      instruction.parts = 3;
+  return index;
+}
+
 Attribute &tenon::test::attribute(Index &index, std::string_view name) {
   return *std::ranges::find(index.callees[forwardCall].attributes, name,
                             &Attribute::name);
@@ -185,16 +196,17 @@ std::vector<std::byte> tenon::test::sampleKernels() {
   return {span.begin(), span.end()};
 }
 
-std::vector<std::byte> tenon::test::sampleFile() {
+std::vector<std::byte> tenon::test::sampleFile(const Index &index) {
   auto constantBytes = sampleConstants(), kernelBytes = sampleKernels();
   SectionBytes sections[] = {{SectionKind::constants, constantBytes},
                              {SectionKind::cpuKernels, kernelBytes}};
-  return write(sampleIndex(), sections);
+  return write(index, sections);
 }
 
-bool tenon::test::writeSampleFile(const std::string &path, std::string &error) {
+bool tenon::test::writeSampleFile(const std::string &path, const Index &index,
+                                  std::string &error) {
   auto constantBytes = sampleConstants(), kernelBytes = sampleKernels();
   SectionBytes sections[] = {{SectionKind::constants, constantBytes},
                              {SectionKind::cpuKernels, kernelBytes}};
-  return writeFile(path, sampleIndex(), sections, error);
+  return writeFile(path, index, sections, error);
 }

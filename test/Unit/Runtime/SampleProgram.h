@@ -41,11 +41,15 @@ std::vector<std::byte> sampleConstants();
 /// The shared object built from SampleKernels.c.
 std::vector<std::byte> sampleKernels();
 
+/// The same with kernels in the place of library calls.
+format::Index withoutCalls(format::Index index);
+
 /// The whole file.
-std::vector<std::byte> sampleFile();
+std::vector<std::byte> sampleFile(const format::Index &index = sampleIndex());
 
 /// Writes the whole file.
-bool writeSampleFile(const std::string &path, std::string &error);
+bool writeSampleFile(const std::string &path, const format::Index &index,
+                     std::string &error);
 
 } // namespace tenon::test
 

@@ -1,7 +1,8 @@
 //===- WriteSample.cpp - Puts the sample program and its data into files --===//
 //
-// Usage: WriteSample FOLDER. Writes program.tenon, state.safetensors and
-// batch.safetensors for tests that run other programs on them.
+// Usage: WriteSample FOLDER. Writes program.tenon, kernels.tenon (without
+// library calls), state.safetensors and batch.safetensors for tests that run
+// other programs on them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,10 @@ int main(int argc, char **argv) {
        {test::sampleRows, test::sampleFeatures},
        std::as_bytes(std::span(x))},
       {"y", ElementType::f32, {test::sampleRows}, std::as_bytes(std::span(y))}};
-  if (!test::writeSampleFile(folder + "/program.tenon", error) ||
+  format::Index index = test::sampleIndex();
+  if (!test::writeSampleFile(folder + "/program.tenon", index, error) ||
+      !test::writeSampleFile(folder + "/kernels.tenon",
+                             test::withoutCalls(index), error) ||
       !format::writeSafetensors(folder + "/state.safetensors", state, {},
                                 error) ||
       !format::writeSafetensors(folder + "/batch.safetensors", batch, {},

@@ -1,13 +1,16 @@
 # cmake -DLIBRARY=libtenon-runtime.so -DHEADER=runtime.h -P check-dependencies.cmake
 #
-# The runtime must not depend on the compiler, and exports what its header
-# declares, no more and no less.
+# The runtime must not depend on the compiler, nor on libraries that a program
+# may do without, and exports what its header declares, no more and no less.
 execute_process(COMMAND ldd ${LIBRARY} OUTPUT_VARIABLE needed RESULT_VARIABLE failed)
 if(failed OR NOT needed MATCHES "libc.so")
   message(FATAL_ERROR "ldd failed on ${LIBRARY}: ${needed}")
 endif()
 if(needed MATCHES "LLVM|MLIR|libclang|python")
   message(FATAL_ERROR "the runtime links the compiler:\n${needed}")
+endif()
+if(needed MATCHES "dnnl|lapack|blas|gomp|gfortran|OpenCL")
+  message(FATAL_ERROR "the runtime links a library that not every program calls:\n${needed}")
 endif()
 execute_process(COMMAND nm -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols
                 RESULT_VARIABLE failed)

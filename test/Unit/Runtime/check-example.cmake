@@ -1,6 +1,7 @@
 # cmake -DWRITER=... -DEXAMPLE=... -DFOLDER=... -P check-example.cmake
 #
-# Trains the sample program with the C example and looks at the loss it prints.
+# Trains the sample program with the C example and looks at the loss it prints,
+# and at what the example needs on the machine.
 file(MAKE_DIRECTORY ${FOLDER})
 execute_process(COMMAND ${WRITER} ${FOLDER} RESULT_VARIABLE failed)
 if(failed)
@@ -60,3 +61,37 @@ endfunction()
 # The names of a tensor that a batch lacks, and of a missing file.
 expect_error("'x' is missing" state.safetensors state.safetensors)
 expect_error("missing.safetensors" missing.safetensors batch.safetensors)
+
+# Where the libraries are missing (files of their names that are none), what calls
+# none trains as ever, with a team too, and what calls one is refused by name.
+execute_process(COMMAND ldd ${EXAMPLE} OUTPUT_VARIABLE needed RESULT_VARIABLE failed)
+if(failed OR NOT needed MATCHES "libtenon-runtime.so" OR needed MATCHES "dnnl|lapack|blas|gomp|gfortran|OpenCL")
+  message(FATAL_ERROR "the example needs:\n${needed}")
+endif()
+foreach(library dnnl.so.2 lapack.so.3 gomp.so.1)
+  file(WRITE ${FOLDER}/missing/lib${library} "")
+endforeach()
+foreach(round there missing)
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${FOLDER}/${round}
+            ${EXAMPLE} ${FOLDER}/kernels.tenon ${FOLDER}/state.safetensors
+            ${FOLDER}/batch.safetensors 40 ${FOLDER}/libraries_${round}.safetensors
+    OUTPUT_VARIABLE output ERROR_VARIABLE message RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "a program without library calls, libraries ${round}: ${output}${message}")
+  endif()
+endforeach()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${FOLDER}/libraries_there.safetensors ${FOLDER}/libraries_missing.safetensors
+                RESULT_VARIABLE differ)
+if(differ)
+  message(FATAL_ERROR "without the libraries it trained to another state")
+endif()
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${FOLDER}/missing
+          ${EXAMPLE} ${FOLDER}/program.tenon ${FOLDER}/state.safetensors
+          ${FOLDER}/batch.safetensors 1 ${FOLDER}/refused.safetensors
+  ERROR_VARIABLE message RESULT_VARIABLE failed)
+if(NOT failed EQUAL 1 OR EXISTS ${FOLDER}/refused.safetensors OR NOT message MATCHES
+   "calls oneDNN for matrix multiplication 48x1x32 f32.*libdnnl.so.2.*install the package libdnnl2")
+  message(FATAL_ERROR "exit ${failed}: ${message}")
+endif()

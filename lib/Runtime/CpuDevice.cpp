@@ -1,0 +1,123 @@
+//===- CpuDevice.cpp - The processor as a device --------------------------===//
+//
+// See CpuDevice.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuDevice.h"
+
+#include "ProgramBuilder.h"
+#include "SegmentMemory.h"
+
+#include "tenon/Format/Reader.h"
+#include "tenon/Libraries/Library.h"
+#include "tenon/Libraries/Stored.h"
+
+#include <cstring>
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+std::unique_ptr<Device> CpuDevice::create(const format::Index &index,
+                                          const ExecutorOptions &options,
+                                          Error &error) {
+  for (const format::MemorySpace &space : index.memorySpaces)
+    if (space.name != "host") {
+      error = {Failure::machine, "the file keeps memory in space '" +
+                                     space.name + "', a CPU has only 'host'"};
+      return nullptr;
+    }
+  const format::DeviceClass &cpu = index.deviceClasses[0];
+  std::string missing;
+  for (const std::string &feature : cpu.features)
+    if (!target::hostHas(feature))
+      missing += (missing.empty() ? "" : ", ") + feature;
+  if (missing.empty())
+    return std::unique_ptr<Device>(
+        new CpuDevice(options.threads, index.subnormals));
+  error = {Failure::machine,
+           "the file is compiled for " + cpu.architecture +
+               ", this processor lacks " + missing +
+               "; compile the step again with a --cpu it has"};
+  return nullptr;
+}
+
+std::unique_ptr<DeviceMemory>
+CpuDevice::allocate(const format::MemorySpace &, const format::Segment &segment,
+                    bool prefault, std::string &error) {
+  auto memory = std::make_unique<SegmentMemory>();
+  if (!memory->allocate(segment.bytes, segment.alignment, error) ||
+      (prefault && !memory->prefault(error)))
+    return nullptr;
+  return memory;
+}
+
+void CpuDevice::copy(void *to, const void *from, uint64_t bytes) {
+  // The caller's memory may be the tensor's own.
+  if (bytes > 0)
+    std::memmove(to, from, bytes);
+}
+
+/// The call of a callee, or null with `error` filled in.
+static std::unique_ptr<libraries::Call> makeCall(const format::Callee &callee,
+                                                 Error &error) {
+  std::string message;
+  auto description = libraries::restore(callee, message);
+  if (!description) {
+    error = {Failure::file, "the file is damaged: " + message};
+    return nullptr;
+  }
+  auto isa = target::isaOfLibraries(callee.isa);
+  auto host = target::hostIsa();
+  if (!isa || !host || *isa > *host) {
+    error = {
+        Failure::machine,
+        "the file's library calls are planned for instruction set " +
+            callee.isa + ", this processor has " +
+            (host ? std::string(target::describe(*host).ofLibraries) : "none") +
+            "; compile the step again with a --cpu it has"};
+    return nullptr;
+  }
+  auto call = libraries::Call::create(*description, *isa, message);
+  if (!call) {
+    error = {Failure::machine, "the file calls " + callee.library + " for " +
+                                   callee.description +
+                                   ", which cannot run here: " + message};
+    return nullptr;
+  }
+  if (uint64_t(call->workspaceBytes()) > callee.workspaceBytes) {
+    error = {
+        Failure::machine,
+        "a library call was planned with " +
+            std::to_string(callee.workspaceBytes) + " bytes of workspace (" +
+            callee.library + " " + callee.libraryVersion + "), here it needs " +
+            std::to_string(call->workspaceBytes()) + " (" + callee.library +
+            " " + libraries::libraryOf(*description).version() +
+            "); compile the step again on this machine"};
+    return nullptr;
+  }
+  return call;
+}
+
+bool CpuDevice::loadCallees(const format::Reader &reader, Error &error) {
+  std::string message;
+  if (!kernels.load(reader, message)) {
+    error = {Failure::file, message};
+    return false;
+  }
+  callees.described = reader.index().callees;
+  callees.kernels = kernels.functions();
+  for (const format::Callee &callee : callees.described) {
+    auto &call = callees.calls.emplace_back();
+    if (callee.kind != format::CalleeKind::library)
+      continue;
+    call = makeCall(callee, error);
+    if (!call)
+      return false;
+  }
+  return true;
+}
+
+std::unique_ptr<Capture> CpuDevice::beginCapture() {
+  return std::make_unique<ProgramBuilder>(callees, threads, subnormals);
+}

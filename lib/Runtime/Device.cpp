@@ -1,0 +1,74 @@
+//===- Device.cpp - What runs the instructions of a program --------------===//
+//
+// Which devices there are, and how an entry point gets onto one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include "CpuDevice.h"
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+DeviceMemory::~DeviceMemory() = default;
+OperationObserver::~OperationObserver() = default;
+CapturedStep::~CapturedStep() = default;
+Capture::~Capture() = default;
+Device::~Device() = default;
+
+std::unique_ptr<Device>
+tenon::runtime::newDevice(const format::Index &index,
+                          const ExecutorOptions &options, Error &error) {
+  if (index.deviceClasses.size() == 1 && index.deviceClasses[0].name == "cpu")
+    return CpuDevice::create(index, options, error);
+  error = {Failure::machine, "the file is not compiled for a CPU alone; this "
+                             "runtime has no other device"};
+  return nullptr;
+}
+
+static bool capture(const format::Block &block, Capture &into, Error &error);
+
+static Capture::Body bodyOf(const format::Block &block, Capture &into) {
+  return [&](Error &error) { return capture(block, into, error); };
+}
+
+static bool capture(const format::Instruction &instruction, Capture &into,
+                    Error &error) {
+  switch (instruction.kind) {
+  case format::InstructionKind::invoke:
+    return into.launch(instruction, error);
+  case format::InstructionKind::wait:
+    if (auto event = into.record(instruction.queue, error)) {
+      into.wait(*event);
+      return true;
+    }
+    return false;
+  case format::InstructionKind::loop:
+    return into.loop(instruction.operands[0],
+                     bodyOf(instruction.blocks[0], into),
+                     bodyOf(instruction.blocks[1], into), error);
+  case format::InstructionKind::branch: {
+    std::vector<Capture::Body> branches;
+    for (const format::Block &branch : instruction.blocks)
+      branches.push_back(bodyOf(branch, into));
+    return into.branch(instruction.operands[0], branches, error);
+  }
+  }
+  error = {Failure::file, "an instruction is of unknown kind"};
+  return false;
+}
+
+static bool capture(const format::Block &block, Capture &into, Error &error) {
+  for (const format::Instruction &instruction : block.instructions)
+    if (!capture(instruction, into, error))
+      return false;
+  return true;
+}
+
+std::unique_ptr<CapturedStep>
+tenon::runtime::captureStep(const format::EntryPoint &entry, Device &device,
+                            Error &error) {
+  std::unique_ptr<Capture> into = device.beginCapture();
+  return capture(entry.program, *into, error) ? into->finish(error) : nullptr;
+}

@@ -1,0 +1,145 @@
+//===- Device.h - What runs the instructions of a program ----------------===//
+//
+// Private to this folder: all that the executor asks of a device. It allocates
+// each segment in its memory space and puts the instructions of an entry point
+// on the device's queues, once; what was captured so is run again and again.
+//
+//                 the CPU                        a GPU with CUDA
+//   space         `host`, pages of the process   `host` pinned, `device`
+//   launch        an operation in a flat array   a kernel in a captured stream
+//   event, wait   a barrier of all threads       cudaEventRecord, StreamWait
+//   loop, branch  jumps                          conditional nodes
+//   run           a team walks the array         cudaGraphLaunch
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_DEVICE_H
+#define TENON_LIB_RUNTIME_DEVICE_H
+
+#include "tenon/Runtime/Executor.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tenon::runtime {
+
+/// The memory of one segment, zeroed.
+class DeviceMemory {
+public:
+  virtual ~DeviceMemory();
+
+  /// Where instructions of the device find it.
+  virtual std::byte *data() const = 0;
+  /// The same bytes as the process sees them; none where it cannot.
+  virtual std::span<std::byte> bytes() const = 0;
+  /// With what lies behind them up to where an access faults.
+  virtual std::span<std::byte> pages() const = 0;
+  /// Instructions only read it from now on.
+  virtual void makeReadOnly() = 0;
+};
+
+/// Sees a run between operations.
+class OperationObserver {
+public:
+  virtual ~OperationObserver();
+  virtual void begin(size_t operation) = 0;
+  virtual void end(size_t operation) = 0;
+};
+
+/// How far a run came.
+struct RunOutcome {
+  int64_t wholeSteps = 0;
+  // Of the library call that ended it, if one failed.
+  size_t failedOperation = 0;
+  std::string whatFailed; // in the library's words
+};
+
+/// The operations of an entry point, ready to run.
+class CapturedStep {
+public:
+  virtual ~CapturedStep();
+
+  /// The place in a segment of every pointer that operations were given.
+  const std::vector<format::Slice> &slices() const { return places; }
+  /// Whether an operation may write through the pointer.
+  bool isWritten(size_t slot) const { return written[slot]; }
+  /// Which pointers an operation has: the first, and how many.
+  virtual std::pair<size_t, size_t> slotsOf(size_t operation) const = 0;
+  virtual size_t operationCount() const = 0;
+  /// Of an operation; without a name if it does nothing by itself.
+  virtual InstructionTime describe(size_t operation) const = 0;
+
+  /// What operations are given from the next update() on.
+  virtual void setPointer(size_t slot, void *address) = 0;
+  virtual void update() = 0;
+
+  /// Runs it `steps` times in a row, on at most `threads` threads of the
+  /// process. With an observer, which may be null, each operation waits for the
+  /// one before.
+  virtual RunOutcome run(int64_t steps, unsigned threads,
+                         OperationObserver *observer) = 0;
+
+protected:
+  std::vector<format::Slice> places;
+  std::vector<bool> written; // per pointer
+};
+
+/// A point in a queue.
+struct Event {
+  uint32_t queue = 0;
+};
+
+/// Takes the operations of an entry point in order, each for its queue. What is
+/// in one queue runs in order; nothing runs before the capture has ended. False
+/// or null, with `error` filled in, for what the device cannot do.
+class Capture {
+public:
+  using Body = std::function<bool(Error &error)>; // captures some operations
+
+  virtual ~Capture();
+  /// Starts a callee with its operands; `invoke` says which.
+  virtual bool launch(const format::Instruction &invoke, Error &error) = 0;
+  /// Happens when all that is in the queue so far is done.
+  virtual std::optional<Event> record(uint32_t queue, Error &error) = 0;
+  /// Whatever is put into any queue from now on begins after the event.
+  virtual void wait(Event event) = 0;
+  virtual bool loop(const format::Slice &predicate, const Body &condition,
+                    const Body &body, Error &error) = 0;
+  virtual bool branch(const format::Slice &selector,
+                      std::span<const Body> branches, Error &error) = 0;
+  virtual std::unique_ptr<CapturedStep> finish(Error &error) = 0;
+};
+
+class Device {
+public:
+  virtual ~Device();
+
+  /// In one of the file's spaces, which newDevice() has seen to be the
+  /// device's. Null, with a message in `error`, if there is no such memory.
+  /// `prefault` takes it now, not when it is touched.
+  virtual std::unique_ptr<DeviceMemory>
+  allocate(const format::MemorySpace &space, const format::Segment &segment,
+           bool prefault, std::string &error) = 0;
+  /// Copies between memory of the process and of the device, and returns when
+  /// the bytes are there.
+  virtual void copy(void *to, const void *from, uint64_t bytes) = 0;
+
+  /// Makes the callees of a file ready to be launched.
+  virtual bool loadCallees(const format::Reader &reader, Error &error) = 0;
+  virtual std::unique_ptr<Capture> beginCapture() = 0;
+};
+
+/// The device that runs the file; null with `error` filled in if this runtime
+/// or machine has none.
+std::unique_ptr<Device> newDevice(const format::Index &index,
+                                  const ExecutorOptions &options, Error &error);
+
+/// Puts an entry point's instructions on the queues of a device.
+std::unique_ptr<CapturedStep> captureStep(const format::EntryPoint &entry,
+                                          Device &device, Error &error);
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_DEVICE_H

@@ -1,0 +1,219 @@
+//===- ProgramBuilder.cpp - Captures an entry point for the processor ----===//
+//
+// See ProgramBuilder.h and, for how control flow is laid out, Program.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramBuilder.h"
+
+#include "PlaceBarriers.h"
+
+#include <algorithm>
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+static bool fail(std::string message, Error &error) {
+  error = {Failure::file, "the file is damaged: " + std::move(message)};
+  return false;
+}
+
+static bool hasQueue(uint32_t queue, Error &error) {
+  return queue == 0 || fail("an instruction is for queue " +
+                                std::to_string(queue) + ", a CPU has only 0",
+                            error);
+}
+
+static Operation::Kind kindOf(format::CalleeKind kind) {
+  switch (kind) {
+  case format::CalleeKind::kernel:
+    return Operation::launch;
+  case format::CalleeKind::library:
+    return Operation::libraryCall;
+  case format::CalleeKind::copy:
+    return Operation::copy;
+  }
+  return Operation::copy;
+}
+
+static void cutCopy(uint64_t bytes, Operation &operation) {
+  // Below this a second thread costs more than it helps.
+  constexpr uint64_t bytesPerPart = 1 << 16;
+  operation.bytes = bytes;
+  operation.parts =
+      uint32_t(std::clamp<uint64_t>(bytes / bytesPerPart, 1, 1024));
+}
+
+bool ProgramBuilder::launch(const format::Instruction &invoke, Error &error) {
+  if (!hasQueue(invoke.queue, error))
+    return false;
+  const format::Callee &callee = callees.described[invoke.callee];
+  Operation operation = make(kindOf(callee.kind), invoke.operands);
+  operation.callee = invoke.callee;
+  operation.parts = invoke.parts;
+  for (int64_t argument : callee.reads)
+    if (argument >= 0 && argument < int64_t(invoke.operands.size()))
+      program->written[operation.firstPointer + argument] = false;
+  if (operation.kind == Operation::launch)
+    operation.function = callees.kernels[invoke.callee];
+  else if (operation.kind == Operation::copy)
+    cutCopy(invoke.operands[0].bytes, operation);
+  else if (!bindCall(invoke, operation, error))
+    return false;
+  program->list.push_back(operation);
+  return true;
+}
+
+bool ProgramBuilder::bindCall(const format::Instruction &invoke,
+                              Operation &operation, Error &error) {
+  const format::Callee &callee = callees.described[invoke.callee];
+  const libraries::Call &made = *callees.calls[invoke.callee];
+  int64_t operands = made.argumentCount() - (made.workspaceBytes() > 0);
+  int64_t expected = operands + (callee.workspaceBytes > 0);
+  if (int64_t(invoke.operands.size()) != expected)
+    return fail("a library call has " + std::to_string(invoke.operands.size()) +
+                    " arguments, expected " + std::to_string(expected),
+                error);
+  for (int64_t i = 0; i < made.argumentCount(); ++i)
+    if (invoke.operands[i].bytes < uint64_t(made.argumentBytes(i)))
+      return fail("argument " + std::to_string(i) + " of a library call has " +
+                      std::to_string(invoke.operands[i].bytes) +
+                      " bytes, it works on " +
+                      std::to_string(made.argumentBytes(i)),
+                  error);
+  operation.call = uint32_t(program->sites.size());
+  CallSite site;
+  std::string message;
+  site.bound = made.newBinding(message);
+  if (!site.bound) {
+    error = {Failure::memory,
+             "a library call cannot be made ready: " + message};
+    return false;
+  }
+  site.serial = true;
+  for (int64_t phase = 0; phase < made.phases(); ++phase) {
+    site.tasks.push_back(made.tasks(phase));
+    site.serial &= made.tasks(phase) == 1;
+  }
+  program->sites.push_back(std::move(site));
+  // Results, and the workspace behind them, are written.
+  for (int64_t i = 0; i < made.operandCount(); ++i)
+    program->written[operation.firstPointer + i] = false;
+  for (uint32_t i = 0; i < operation.pointerCount; ++i)
+    program->siteOfSlot[operation.firstPointer + i] = here() + 1;
+  return true;
+}
+
+std::optional<Event> ProgramBuilder::record(uint32_t queue, Error &error) {
+  return hasQueue(queue, error) ? std::optional(Event{queue}) : std::nullopt;
+}
+
+void ProgramBuilder::wait(Event) {
+  program->list.push_back(make(Operation::wait, {}));
+}
+
+uint32_t ProgramBuilder::appendJump(uint32_t target) {
+  Operation jump;
+  jump.kind = Operation::jump;
+  jump.target = target;
+  program->list.push_back(jump);
+  return here() - 1;
+}
+
+bool ProgramBuilder::loop(const format::Slice &predicate, const Body &condition,
+                          const Body &body, Error &error) {
+  uint32_t head = here();
+  if (!condition(error))
+    return false;
+  uint32_t branch = here();
+  program->list.push_back(makeRead(Operation::branchUnless, predicate));
+  if (!body(error))
+    return false;
+  appendJump(head);
+  program->list[branch].target = here();
+  return true;
+}
+
+bool ProgramBuilder::branch(const format::Slice &selector,
+                            std::span<const Body> branches, Error &error) {
+  auto firstTarget = uint32_t(program->targets.size());
+  program->targets.resize(firstTarget + branches.size());
+  Operation select = makeRead(Operation::select, selector);
+  select.target = firstTarget;
+  select.parts = uint32_t(branches.size());
+  select.bytes = selector.bytes;
+  program->list.push_back(select);
+  std::vector<uint32_t> ends;
+  for (const Body &body : branches) {
+    program->targets[firstTarget + ends.size()] = here();
+    if (!body(error))
+      return false;
+    ends.push_back(appendJump(0));
+  }
+  for (uint32_t end : ends)
+    program->list[end].target = here();
+  return true;
+}
+
+Operation ProgramBuilder::make(Operation::Kind kind,
+                               std::span<const format::Slice> slices) {
+  Operation operation;
+  operation.kind = kind;
+  operation.firstPointer = uint32_t(program->places.size());
+  operation.pointerCount = uint32_t(slices.size());
+  program->places.insert(program->places.end(), slices.begin(), slices.end());
+  program->siteOfSlot.resize(program->places.size());
+  program->written.resize(program->places.size(), true);
+  return operation;
+}
+
+/// Control flow, in which every thread reads the one operand.
+Operation ProgramBuilder::makeRead(Operation::Kind kind,
+                                   const format::Slice &slice) {
+  Operation operation = make(kind, {&slice, 1});
+  program->written[operation.firstPointer] = false;
+  return operation;
+}
+
+/// Whether `later` must not start before all threads are done with `earlier`:
+/// where two operations touch the same bytes and one writes them. Operations of
+/// thread 0 alone follow each other anyway.
+bool ProgramBuilder::mustFollow(size_t later, size_t earlier) const {
+  const Operation &a = program->list[earlier], &b = program->list[later];
+  if (isSerial(a) && isSerial(b))
+    return false;
+  if (a.kind == Operation::wait || b.kind == Operation::wait)
+    return true;
+  for (uint32_t i = a.firstPointer; i < a.firstPointer + a.pointerCount; ++i)
+    for (uint32_t j = b.firstPointer; j < b.firstPointer + b.pointerCount; ++j)
+      if ((program->written[i] || program->written[j]) &&
+          overlap(program->places[i], program->places[j]))
+        return true;
+  return false;
+}
+
+bool ProgramBuilder::isSerial(const Operation &operation) const {
+  switch (operation.kind) {
+  case Operation::launch:
+  case Operation::copy:
+    return operation.parts == 1;
+  case Operation::libraryCall:
+    return program->sites[operation.call].serial;
+  default:
+    return false;
+  }
+}
+
+std::unique_ptr<CapturedStep> ProgramBuilder::finish(Error &error) {
+  placeBarriers(
+      program->list, program->targets,
+      [&](size_t later, size_t earlier) { return mustFollow(later, earlier); });
+  program->pointers.assign(program->places.size(), nullptr);
+  unsigned team = std::min(threads, program->widestOperation());
+  std::string why = whyNoTeam(team);
+  if (why.empty())
+    return std::move(program);
+  error = {Failure::memory, "cannot start " + std::to_string(team) +
+                                " threads: " + why + "; ask for fewer"};
+  return nullptr;
+}
