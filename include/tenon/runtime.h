@@ -145,13 +145,17 @@ TENON_API tenon_status tenon_find_tensor(const tenon_program *program,
  * state is saved: from a file, tenon_write(), tenon_bind(),
  * tenon_mark_written() or tenon_initialize_zeros(). */
 
-/* Copies a whole tensor; `bytes` must be its size. */
+/* Copies a whole tensor; `bytes` must be its size. A program may hold a tensor
+ * in another form, in another type or in two parts, or keep copies of it in
+ * other forms; what is written and read is the tensor all the same. */
 TENON_API tenon_status tenon_write(tenon_program *program, size_t tensor,
                                    const void *from, size_t bytes);
 TENON_API tenon_status tenon_read(const tenon_program *program, size_t tensor,
                                   void *to, size_t bytes);
 /* Where the tensor is, to be read and written in place between steps; valid
- * until it is bound elsewhere. */
+ * until it is bound elsewhere. TENON_ERROR_ARGUMENT, with the reason, if the
+ * program holds it in another form or keeps copies of it: tenon_read() and
+ * tenon_write() copy it. tenon_mark_written() and tenon_bind() do the same. */
 TENON_API tenon_status tenon_data(const tenon_program *program, size_t tensor,
                                   void **data);
 /* Says that an argument has been written in place, through tenon_data(), which
@@ -165,7 +169,8 @@ TENON_API tenon_status tenon_mark_written(tenon_program *program,
  * it is written. Contents are not copied either way. */
 TENON_API tenon_status tenon_bind(tenon_program *program, size_t tensor,
                                   void *memory, size_t bytes);
-/* Sets all state to zero. What is loaded or written afterwards replaces it. */
+/* Sets all state to zero. What is loaded or written afterwards replaces it.
+ * State that the program keeps for itself gets its initial value. */
 TENON_API tenon_status tenon_initialize_zeros(tenon_program *program);
 
 /* Runs `steps` steps in a row with the same batch. TENON_ERROR_VALUE, and
@@ -187,8 +192,9 @@ TENON_API tenon_status tenon_load_batch(tenon_program *program,
 /* Reads those arguments, state and batch, that the file holds. */
 TENON_API tenon_status tenon_load_arguments(tenon_program *program,
                                             const char *path);
-/* Saves all state under canonical names. Whoever opens `path` sees the old file
- * or the whole new one, also after a kill or with a full disk.
+/* Saves all state under canonical names, and what the program keeps for itself
+ * under names that begin with "__tenon__.". Whoever opens `path` sees the old
+ * file or the whole new one, also after a kill or with a full disk.
  * TENON_ERROR_VALUE if any state has no value. */
 TENON_API tenon_status tenon_save_state(const tenon_program *program,
                                         const char *path);

@@ -6,6 +6,7 @@
 
 #include "tenon/Format/Index.h"
 
+#include "tenon/Format/Holding.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
@@ -32,10 +33,13 @@ public:
       fail("subnormal numbers are treated in unknown way " +
            std::to_string(int(index.subnormals)));
     checkSegments();
+    for (size_t i = 0; i < index.storages.size() && error.empty(); ++i)
+      checkStorage(index.storages[i], "stored tensor " + std::to_string(i));
     checkTensors();
     checkCallees();
     for (const EntryPoint &entry : index.entryPoints) {
       checkBlock(entry.program, 0);
+      checkSignature(entry);
       if (entry.plan)
         checkPlan(*entry.plan);
     }
@@ -43,6 +47,7 @@ public:
     for (const EntryPoint &entry : index.entryPoints)
       if (!entryPoints.insert(entry.name).second)
         fail("two entry points are called '" + entry.name + "'");
+    checkInitialValues();
     return error;
   }
 
@@ -101,32 +106,59 @@ private:
     return true;
   }
 
+  /// The bytes that the shape takes; nothing with a fault if there are none.
+  std::optional<uint64_t> checkShape(ElementType type,
+                                     const std::vector<int64_t> &shape,
+                                     const std::string &which) {
+    if (byteWidth(type) == 0)
+      fail(which + " has unknown element type " + std::to_string(int(type)));
+    if (shape.size() > maxRank)
+      fail(which + " has rank " + std::to_string(shape.size()) + ", at most " +
+           std::to_string(maxRank) + " is possible");
+    std::optional<int64_t> bytes = byteWidth(type);
+    for (int64_t extent : shape) {
+      if (extent < 0)
+        fail(which + " has extent " + std::to_string(extent));
+      bytes = bytes ? mulChecked(*bytes, extent) : std::nullopt;
+    }
+    if (!bytes)
+      fail(which + ": its shape takes more than memory can hold");
+    return error.empty() ? std::optional(uint64_t(*bytes)) : std::nullopt;
+  }
+
+  void checkStorage(const Storage &storage, const std::string &which) {
+    auto bytes = checkShape(storage.type, storage.shape, which);
+    if (bytes && *bytes != storage.place.bytes)
+      fail(which + " has " + std::to_string(storage.place.bytes) +
+           " bytes, its shape takes " + std::to_string(*bytes));
+    checkSlice(storage.place, which.c_str());
+  }
+
   void checkTensors() {
-    std::set<std::string_view> arguments, results;
+    std::set<std::string_view> arguments, results, hidden;
     std::set<int32_t> argumentNumbers, resultNumbers;
+    std::set<uint32_t> used;
     for (const Tensor &tensor : index.tensors) {
       std::string which = "tensor '" + tensor.name + "'";
-      if (byteWidth(tensor.type) == 0) {
-        fail(which + " has unknown element type " +
-             std::to_string(int(tensor.type)));
+      if (!checkShape(tensor.type, tensor.shape, which))
         return;
-      }
       if (!isKnown(tensor.role))
         fail(which + " has unknown role " + std::to_string(int(tensor.role)));
-      if (tensor.shape.size() > maxRank)
-        fail(which + " has rank " + std::to_string(tensor.shape.size()) +
-             ", at most " + std::to_string(maxRank) + " is possible");
-      std::optional<int64_t> bytes = byteWidth(tensor.type);
-      for (int64_t extent : tensor.shape) {
-        if (extent < 0)
-          fail(which + " has extent " + std::to_string(extent));
-        bytes = bytes ? mulChecked(*bytes, extent) : std::nullopt;
+      checkHolding(tensor, tensor.held, which, used);
+      for (const Holding &copy : tensor.copies)
+        checkHolding(tensor, copy, "a copy of " + which, used);
+      if (!error.empty())
+        return;
+      if (tensor.isHidden()) {
+        if (tensor.argument != -1 || tensor.result != -1 ||
+            index.segmentOf(tensor).kind != SegmentKind::state)
+          fail(which + " has the name of hidden state, but is none");
+        if (!hidden.insert(tensor.name).second)
+          fail(which + " is not the only hidden state of its name");
+        continue;
       }
-      if (!bytes || uint64_t(*bytes) != tensor.storage.bytes)
-        fail(which + " is stored in " + std::to_string(tensor.storage.bytes) +
-             " bytes, its shape takes " +
-             (bytes ? std::to_string(*bytes) : "more than memory can hold"));
-      checkSlice(tensor.storage, which.c_str());
+      if (!hidden.empty())
+        fail(which + " comes behind hidden state");
       if (tensor.argument < -1 || tensor.result < -1 ||
           (tensor.argument == -1 && tensor.result == -1))
         fail(which + " is neither an argument nor a result");
@@ -138,6 +170,48 @@ private:
                                  !resultNumbers.insert(tensor.result).second))
         fail(which + " is not the only result of its name or number");
     }
+  }
+
+  /// `used` are the stored tensors of those before.
+  void checkHolding(const Tensor &tensor, const Holding &holding,
+                    const std::string &which, std::set<uint32_t> &used) {
+    for (uint32_t number : holding.storages) {
+      if (number >= index.storages.size() || !used.insert(number).second)
+        return fail(which + " has stored tensor " + std::to_string(number) +
+                    " of " + std::to_string(index.storages.size()) +
+                    ", which is not there or another's");
+      if (index.segments[index.storages[number].place.segment].kind !=
+          index.segments[index.storages[holding.storages[0]].place.segment]
+              .kind)
+        return fail(which + " is held in segments of different kinds");
+    }
+    if (std::string fault = whyNotHeld(index, tensor, holding); !fault.empty())
+      fail(which + " " + fault);
+  }
+
+  void checkSignature(const EntryPoint &entry) {
+    for (const auto *list : {&entry.arguments, &entry.results}) {
+      std::set<uint32_t> seen;
+      for (uint32_t number : *list)
+        if (number >= index.storages.size() || !seen.insert(number).second)
+          fail("entry point '" + entry.name + "' has stored tensor " +
+               std::to_string(number) + " of " +
+               std::to_string(index.storages.size()) +
+               ", which is not there or there twice");
+    }
+  }
+
+  /// Hidden state is nobody's to write, so `init` gives all of it a value.
+  void checkInitialValues() {
+    const EntryPoint *init = index.findEntryPoint("init");
+    if (init && !init->arguments.empty())
+      fail("entry point 'init' takes stored tensors, expected none");
+    for (const Tensor &tensor : index.tensors)
+      for (uint32_t number : tensor.held.storages)
+        if (tensor.isHidden() &&
+            (!init ||
+             std::ranges::find(init->results, number) == init->results.end()))
+          return fail("there is no initial value of '" + tensor.name + "'");
   }
 
   void checkCallees() {
@@ -288,6 +362,19 @@ private:
 const EntryPoint *Index::findEntryPoint(std::string_view wanted) const {
   auto found = std::ranges::find(entryPoints, wanted, &EntryPoint::name);
   return found == entryPoints.end() ? nullptr : &*found;
+}
+
+size_t Index::visibleTensors() const {
+  return size_t(std::ranges::find_if(tensors, &Tensor::isHidden) -
+                tensors.begin());
+}
+
+uint64_t tenon::format::bytesOf(ElementType type,
+                                const std::vector<int64_t> &shape) {
+  auto bytes = uint64_t(byteWidth(type));
+  for (int64_t extent : shape)
+    bytes *= uint64_t(extent);
+  return bytes;
 }
 
 std::string tenon::format::whyInvalid(const Index &index) {

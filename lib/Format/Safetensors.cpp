@@ -11,6 +11,7 @@
 #include "tenon/Format/Safetensors.h"
 
 #include "tenon/Format/AtomicFile.h"
+#include "tenon/Format/Index.h"
 #include "tenon/Support/CheckedArithmetic.h"
 #include "tenon/Support/JsonShape.h"
 
@@ -342,7 +343,9 @@ bool tenon::format::writeSafetensors(
     std::string shape;
     for (int64_t extent : tensor.shape)
       shape += (shape.empty() ? "" : ",") + std::to_string(extent);
-    uint64_t begin = std::exchange(end, end + tensor.bytes.size());
+    uint64_t bytes =
+        tensor.make ? bytesOf(tensor.type, tensor.shape) : tensor.bytes.size();
+    uint64_t begin = std::exchange(end, end + bytes);
     text += separator() + jsonString(tensor.name) +
             ":{\"dtype\":" + jsonString(safetensorsName(tensor.type)) +
             ",\"shape\":[" + shape + "],\"data_offsets\":[" +
@@ -357,8 +360,14 @@ bool tenon::format::writeSafetensors(
       !file->append(std::as_bytes(std::span(&headerBytes, 1)), error) ||
       !file->append(std::as_bytes(std::span(text)), error))
     return false;
-  for (size_t i : order)
-    if (!file->append(tensors[i].bytes, error))
+  for (size_t i : order) {
+    std::vector<std::byte> made;
+    if (tensors[i].make) {
+      made.resize(bytesOf(tensors[i].type, tensors[i].shape));
+      tensors[i].make(made);
+    }
+    if (!file->append(tensors[i].make ? made : tensors[i].bytes, error))
       return false;
+  }
   return file->commit(error);
 }

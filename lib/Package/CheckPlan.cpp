@@ -73,6 +73,24 @@ static std::string checkSummary(const EntryPoint &entry,
   return "";
 }
 
+/// The bytes of the temporaries that an entry point uses: all, unless another
+/// one does.
+static int64_t arenaOf(const Index &index, uint32_t temporaries,
+                       const EntryPoint &entry) {
+  auto endOf = [&](const EntryPoint &which) {
+    int64_t end = 0;
+    for (const Slice &buffer : which.plan->buffers)
+      if (buffer.segment == temporaries)
+        end = std::max(end, int64_t(buffer.offset) + placedBytes(buffer.bytes));
+    return end;
+  };
+  auto all = int64_t(index.segments[temporaries].bytes);
+  for (const EntryPoint &other : index.entryPoints)
+    if (&other != &entry && endOf(other) >= all)
+      return endOf(entry);
+  return all;
+}
+
 /// Empty, or what is false; adds a line on what is true.
 static std::string checkPacking(const Index &index, const ProgramOrder &program,
                                 ProvedClaims &proved) {
@@ -80,12 +98,12 @@ static std::string checkPacking(const Index &index, const ProgramOrder &program,
                                    &Segment::kind);
   if (segment == index.segments.end())
     return "";
+  auto temporaries = uint32_t(segment - index.segments.begin());
   solver::OffsetPackingSolution solution;
   solver::OffsetPackingProblem problem =
-      packingOf(program.plan, uint32_t(segment - index.segments.begin()),
-                solution.offsets);
+      packingOf(program.plan, temporaries, solution.offsets);
   solution.status = solver::OffsetPackingStatus::Solved;
-  solution.arena = int64_t(segment->bytes);
+  solution.arena = arenaOf(index, temporaries, program.entry);
   solution.certificate.bound = int64_t(program.plan.temporariesBound);
   // What is live by the plan proves nothing: the program says what it needs.
   solution.certificate.proof = solver::OffsetPackingCertificate::Proof::Search;
@@ -93,7 +111,7 @@ static std::string checkPacking(const Index &index, const ProgramOrder &program,
     return "placing the temporaries: " + *wrong;
   if (std::string wrong = checkSummary(
           program.entry, "offset-packing",
-          "arena " + std::to_string(segment->bytes) + " bytes, bound " +
+          "arena " + std::to_string(solution.arena) + " bytes, bound " +
               std::to_string(program.plan.temporariesBound) + " bytes");
       !wrong.empty())
     return wrong;
@@ -114,21 +132,23 @@ static std::string checkPacking(const Index &index, const ProgramOrder &program,
   return "";
 }
 
-/// Segments end with the last of what users and the program find in them: what
+/// Segments end with the last of what users and the programs find in them: what
 /// is larger leaves less for the temporaries, so that bounds are higher.
-static std::string checkSegments(const Index &index, const Plan &plan) {
+static std::string checkSegments(const Index &index) {
   std::vector<uint64_t> ends(index.segments.size(), 0);
   auto reach = [&](const Slice &slice) {
     ends[slice.segment] = std::max(ends[slice.segment],
                                    slice.offset + (slice.bytes + 63) / 64 * 64);
   };
-  for (const Tensor &tensor : index.tensors)
-    reach(tensor.storage);
-  for (int32_t value : plan.initial) {
-    Slice slice = plan.buffers[plan.values[value].buffer];
-    slice.bytes = plan.values[value].bytes;
-    reach(slice);
-  }
+  for (const Storage &storage : index.storages)
+    reach(storage.place);
+  for (const EntryPoint &entry : index.entryPoints)
+    for (int32_t value : entry.plan->initial) {
+      const PlannedValue &described = entry.plan->values[value];
+      Slice slice = entry.plan->buffers[described.buffer];
+      slice.bytes = described.bytes;
+      reach(slice);
+    }
   for (size_t i = 0; i < ends.size(); ++i)
     if (const Segment &segment = index.segments[i];
         segment.kind != SegmentKind::temporaries && segment.bytes > ends[i])
@@ -140,7 +160,7 @@ static std::string checkSegments(const Index &index, const Plan &plan) {
 
 static std::string checkBudget(const Index &index, const ProgramOrder &program,
                                ProvedClaims &proved) {
-  if (std::string wrong = checkSegments(index, program.plan); !wrong.empty())
+  if (std::string wrong = checkSegments(index); !wrong.empty())
     return wrong;
   uint64_t bytes = 0;
   for (const Segment &segment : index.segments)
@@ -287,9 +307,10 @@ static std::string checkRecomputation(const Index &index,
 std::variant<ProvedClaims, FalseClaim>
 package::checkPlans(const format::Index &index) {
   ProvedClaims proved;
-  for (const EntryPoint &entry : index.entryPoints) {
+  for (const EntryPoint &entry : index.entryPoints)
     if (!entry.plan)
       return FalseClaim{"the program '" + entry.name + "' has no plan"};
+  for (const EntryPoint &entry : index.entryPoints) {
     SymbolicRun run(index, entry);
     if (std::string wrong = run.run(); !wrong.empty())
       return FalseClaim{wrong};

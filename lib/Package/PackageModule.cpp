@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 using namespace tenon;
@@ -37,6 +38,7 @@ public:
 
 private:
   LogicalResult addTensor(exec::TensorOp op);
+  std::vector<uint32_t> signature(int32_t format::Tensor::*number) const;
   LogicalResult addConstant(exec::ConstantOp op);
   LogicalResult addKernel(func::FuncOp op);
   LogicalResult addLibrary(exec::LibraryOp op);
@@ -91,10 +93,27 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
     tensor.role = format::Role(uint8_t(role.getValue()));
   else if (tensor.argument < 0)
     tensor.role = format::Role::metric;
-  tensor.storage = {segmentIndex.lookup(op.getSegment()), op.getOffset(),
-                    uint64_t(storedBytes(type))};
+  // No stage stores a tensor in another form than its own.
+  tensor.held.storages = {uint32_t(package.index.storages.size())};
+  package.index.storages.push_back(
+      {tensor.type,
+       tensor.shape,
+       {segmentIndex.lookup(op.getSegment()), op.getOffset(),
+        uint64_t(storedBytes(type))}});
   package.index.tensors.push_back(std::move(tensor));
   return success();
+}
+
+/// The stored tensors in the order of the arguments or results of @main that
+/// `number` gives of a tensor, -1 for none.
+std::vector<uint32_t>
+Packager::signature(int32_t format::Tensor::*number) const {
+  std::map<int32_t, uint32_t> ordered;
+  for (const format::Tensor &tensor : package.index.tensors)
+    if (tensor.*number >= 0)
+      ordered[tensor.*number] = tensor.held.storages[0];
+  auto storages = llvm::make_second_range(ordered);
+  return {storages.begin(), storages.end()};
 }
 
 LogicalResult Packager::addConstant(exec::ConstantOp op) {
@@ -358,6 +377,8 @@ FailureOr<Package> Packager::run() {
     format::EntryPoint &entry = index.entryPoints.emplace_back();
     entry.name = program.getSymName().str();
     entry.program = std::move(*block);
+    entry.arguments = signature(&format::Tensor::argument);
+    entry.results = signature(&format::Tensor::result);
     if (entry.name == "step" && failed(addPlan(entry)))
       return failure();
   }

@@ -7,6 +7,7 @@
 #include "SymbolicRun.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace tenon;
 using namespace tenon::format;
@@ -263,18 +264,26 @@ size_t SymbolicRun::runBlock(const Block &block, size_t number) {
   return number;
 }
 
+std::string SymbolicRun::nameOfStorage(uint32_t storage) const {
+  for (const Tensor &tensor : index.tensors) {
+    if (std::ranges::find(tensor.held.storages, storage) !=
+        tensor.held.storages.end())
+      return "'" + tensor.name + "'";
+    for (const Holding &copy : tensor.copies)
+      if (std::ranges::find(copy.storages, storage) != copy.storages.end())
+        return "a copy of '" + tensor.name + "'";
+  }
+  return "stored tensor " + std::to_string(storage);
+}
+
 /// Arguments come first among what is there; the rest are constants.
 void SymbolicRun::begin() {
-  size_t arguments = 0;
-  for (const Tensor &tensor : index.tensors) {
-    if (tensor.argument < 0)
-      continue;
-    ++arguments;
-    if (size_t(tensor.argument) >= plan.initial.size() ||
-        !isIn(tensor.storage, plan.initial[tensor.argument]))
-      fail("the plan has argument '" + tensor.name +
-           "' where users do not put it");
-  }
+  size_t arguments = entry.arguments.size();
+  for (size_t i = 0; i < arguments; ++i)
+    if (i >= plan.initial.size() ||
+        !isIn(index.storages[entry.arguments[i]].place, plan.initial[i]))
+      fail("the plan has argument " + nameOfStorage(entry.arguments[i]) +
+           " where users do not put it");
   for (size_t i = 0; i < plan.initial.size() && error.empty(); ++i) {
     int32_t value = plan.initial[i];
     Slice slice = sliceOf(value);
@@ -293,18 +302,26 @@ void SymbolicRun::begin() {
 /// has no successor is still there.
 void SymbolicRun::finish() {
   handOver(plan.end, "at the end of the step");
-  for (const Tensor &tensor : index.tensors) {
-    int32_t value = -1;
-    if (tensor.result < 0)
-      value = plan.initial[tensor.argument];
-    else if (size_t(tensor.result) < plan.results.size())
-      value = plan.results[tensor.result];
-    if (value < 0 || !isIn(tensor.storage, value))
-      fail("the plan has result '" + tensor.name +
-           "' where users do not find it");
-    else if (!memory.holds(tensor.storage, value))
-      fail("'" + tensor.name + "' is not there when the step ends");
-  }
+  auto expect = [&](uint32_t storage, int32_t value) {
+    const Slice &place = index.storages[storage].place;
+    if (value < 0 || !isIn(place, value))
+      fail("the plan has result " + nameOfStorage(storage) +
+           " where users do not find it");
+    else if (!memory.holds(place, value))
+      fail(nameOfStorage(storage) + " is not there when the step ends");
+  };
+  for (size_t i = 0; i < entry.results.size(); ++i)
+    expect(entry.results[i], i < plan.results.size() ? plan.results[i] : -1);
+  for (size_t i = 0; i < entry.arguments.size(); ++i)
+    if (std::ranges::find(entry.results, entry.arguments[i]) ==
+        entry.results.end())
+      expect(entry.arguments[i], plan.initial[i]);
+}
+
+size_t SymbolicRun::tensors() const {
+  std::set<uint32_t> all(entry.arguments.begin(), entry.arguments.end());
+  all.insert(entry.results.begin(), entry.results.end());
+  return all.size();
 }
 
 std::string SymbolicRun::run() {

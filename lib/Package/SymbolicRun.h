@@ -59,7 +59,8 @@ public:
   /// Empty, or the first claim that is false.
   std::string run();
   size_t instructions() const { return plan.operations.size(); }
-  size_t tensors() const { return index.tensors.size(); }
+  /// How many stored tensors it takes or gives a value.
+  size_t tensors() const;
 
 private:
   using Arguments = std::vector<format::Slice>;
@@ -81,6 +82,7 @@ private:
   format::Slice sliceOf(int32_t value) const;
   bool isIn(const format::Slice &slice, int32_t value) const;
   std::string nameOf(int32_t value) const;
+  std::string nameOfStorage(uint32_t storage) const;
   std::string whereIs(size_t number) const;
   void fail(const std::string &claim) {
     if (error.empty())

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstring>
 #include <exception>
 #include <new>
 
@@ -117,7 +116,7 @@ static tenon_status checkStruct(const Struct *given, size_t firstBytes,
 
 /// A status other than TENON_OK if there is no such tensor.
 static tenon_status checkTensor(const tenon_program *program, size_t tensor) {
-  size_t count = program->executor->index().tensors.size();
+  size_t count = program->executor->index().visibleTensors();
   if (tensor >= count)
     return fail(TENON_ERROR_ARGUMENT,
                 "there is no tensor number " + std::to_string(tensor) +
@@ -132,12 +131,25 @@ static tenon_status checkSize(const tenon_program *program, size_t tensor,
     return status;
   const format::Tensor &description =
       program->executor->index().tensors[tensor];
-  if (bytes == description.storage.bytes)
+  if (bytes == format::bytesOf(description))
     return TENON_OK;
   return fail(TENON_ERROR_ARGUMENT,
               "tensor '" + description.name + "' has " +
-                  std::to_string(description.storage.bytes) + " bytes, given " +
-                  std::to_string(bytes));
+                  std::to_string(format::bytesOf(description)) +
+                  " bytes, given " + std::to_string(bytes));
+}
+
+/// Whether there is such a tensor, and callers may use it where it is.
+static tenon_status checkInPlace(const tenon_program *program, size_t tensor) {
+  if (tenon_status status = checkTensor(program, tensor); status != TENON_OK)
+    return status;
+  const std::string &why = program->executor->whyNotInPlace(tensor);
+  if (why.empty())
+    return TENON_OK;
+  return fail(TENON_ERROR_ARGUMENT,
+              "tensor '" + program->executor->index().tensors[tensor].name +
+                  "' cannot be used in place: " + why +
+                  "; copy it with tenon_read and tenon_write");
 }
 
 static tenon_status readOptions(const tenon_options *options,
@@ -219,7 +231,7 @@ tenon_status tenon_unload(tenon_program *program) {
 }
 
 size_t tenon_tensor_count(const tenon_program *program) {
-  return program ? program->executor->index().tensors.size() : 0;
+  return program ? program->executor->index().visibleTensors() : 0;
 }
 
 tenon_status tenon_get_tensor(const tenon_program *program, size_t tensor,
@@ -246,7 +258,7 @@ tenon_status tenon_get_tensor(const tenon_program *program, size_t tensor,
                                             : TENON_RESULT;
     info->rank = description.shape.size();
     info->shape = description.shape.data();
-    info->bytes = description.storage.bytes;
+    info->bytes = format::bytesOf(description);
     info->argument = description.argument;
     info->result = description.result;
     return TENON_OK;
@@ -278,9 +290,8 @@ tenon_status tenon_write(tenon_program *program, size_t tensor,
       return status;
     if (!from && bytes > 0)
       return notGiven("the source");
-    if (bytes > 0)
-      std::memmove(program->executor->memory(tensor).data(), from, bytes);
-    program->executor->markWritten(tensor);
+    program->executor->write(tensor,
+                             {static_cast<const std::byte *>(from), bytes});
     return TENON_OK;
   });
 }
@@ -293,8 +304,7 @@ tenon_status tenon_read(const tenon_program *program, size_t tensor, void *to,
       return status;
     if (!to && bytes > 0)
       return notGiven("the target");
-    if (bytes > 0)
-      std::memcpy(to, program->executor->memory(tensor).data(), bytes);
+    program->executor->read(tensor, {static_cast<std::byte *>(to), bytes});
     return TENON_OK;
   });
 }
@@ -302,7 +312,7 @@ tenon_status tenon_read(const tenon_program *program, size_t tensor, void *to,
 tenon_status tenon_data(const tenon_program *program, size_t tensor,
                         void **data) {
   return exclusively(program, [&] {
-    if (tenon_status status = checkTensor(program, tensor); status != TENON_OK)
+    if (tenon_status status = checkInPlace(program, tensor); status != TENON_OK)
       return status;
     if (!data)
       return notGiven("the place for the address");
@@ -313,7 +323,7 @@ tenon_status tenon_data(const tenon_program *program, size_t tensor,
 
 tenon_status tenon_mark_written(tenon_program *program, size_t tensor) {
   return exclusively(program, [&] {
-    tenon_status status = checkTensor(program, tensor);
+    tenon_status status = checkInPlace(program, tensor);
     if (status == TENON_OK)
       program->executor->markWritten(tensor);
     return status;
@@ -335,8 +345,8 @@ tenon_status tenon_bind(tenon_program *program, size_t tensor, void *memory,
 
 tenon_status tenon_initialize_zeros(tenon_program *program) {
   return exclusively(program, [&] {
-    program->executor->initializeZeros();
-    return TENON_OK;
+    Error error;
+    return program->executor->initializeZeros(error) ? TENON_OK : fail(error);
   });
 }
 

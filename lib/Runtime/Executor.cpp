@@ -13,27 +13,34 @@
 #include "MemoryCheck.h"
 #include "Team.h"
 
+#include "tenon/Format/Holding.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/Bytes.h"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 using namespace tenon;
 using namespace tenon::runtime;
 
 namespace {
 
-/// Where one tensor is used, so that binding it touches nothing else.
-struct TensorUses {
+/// Where one stored tensor is used, so that binding it touches nothing else.
+struct StorageUses {
   struct Slot {
     uint32_t entryPoint, slot;
   };
   std::vector<Slot> slots;
   std::string whyNotBindable;   // empty if it is
   std::byte *address = nullptr; // where it is now
-  bool hasValue = false;        // of an argument, at `address`
+};
+
+/// What is known of a tensor of the signature.
+struct TensorStatus {
+  std::string whyNotInPlace; // empty if it is
+  bool hasValue = false;     // of an argument or hidden state
 };
 
 /// Times operations into one entry each.
@@ -65,7 +72,9 @@ struct Executor::Implementation {
   std::unique_ptr<Device> device;
   std::vector<std::unique_ptr<DeviceMemory>> segments;
   std::vector<std::unique_ptr<CapturedStep>> steps; // per entry point
-  std::vector<TensorUses> uses;                     // per tensor
+  std::vector<StorageUses> uses;                    // per stored tensor
+  std::vector<TensorStatus> tensors;
+  std::vector<std::vector<size_t>> takes; // per entry point, tensors it reads
   std::map<std::string, size_t, std::less<>> byName;
   int64_t stepsRun = 0; // since the program was loaded
   std::string
@@ -78,24 +87,38 @@ struct Executor::Implementation {
   bool loadSegments(const format::Reader &reader, Error &error);
   void collectNames();
   void collectUses();
-  void point(size_t tensor, std::byte *address);
+  std::string whyNotInPlace(const format::Tensor &tensor) const;
+  void point(uint32_t storage, std::byte *address);
   std::byte *ownAddress(const format::Slice &slice) const {
     return segments[slice.segment]->data() + slice.offset;
   }
-  format::SegmentKind segmentKind(size_t tensor) const {
-    return index.segments[index.tensors[tensor].storage.segment].kind;
+  /// The first stored tensor of one that is used in place, its only one.
+  uint32_t storageOf(size_t tensor) const {
+    return index.tensors[tensor].held.storages[0];
   }
   bool isState(size_t tensor) const {
-    return index.tensors[tensor].argument >= 0 &&
-           segmentKind(tensor) == format::SegmentKind::state;
+    const format::Tensor &described = index.tensors[tensor];
+    return described.isHidden() ||
+           (described.argument >= 0 &&
+            index.segmentOf(described).kind == format::SegmentKind::state);
+  }
+  /// Calls `body` with the stored tensors' bytes as the process sees them.
+  template <typename Body>
+  void withStored(const format::Holding &holding, bool write, Body body) const;
+  bool lacksValue(size_t tensor) const {
+    return !tensors[tensor].hasValue &&
+           format::bytesOf(index.tensors[tensor]) > 0;
   }
   std::vector<size_t> withoutValue(bool stateOnly) const;
-  bool checkValues(bool stateOnly, Error &error) const;
+  /// Whether none is missing; otherwise `error` names them.
+  bool checkValues(const std::vector<size_t> &missing, Error &error) const;
   void markWritten(size_t tensor, bool isWhole);
-  CapturedStep *findStep(std::string_view name, Error &error) const;
-  bool run(CapturedStep &step, int64_t steps, unsigned threads,
+  std::optional<size_t> findEntryPoint(std::string_view name,
+                                       Error &error) const;
+  bool run(size_t entryPoint, int64_t count, unsigned threads,
            OperationObserver *observer, Error &error);
-  bool checkMemory(CapturedStep &step, int64_t steps, Error &error);
+  bool initializeHidden(bool onlyMissing, Error &error);
+  bool checkMemory(size_t entryPoint, int64_t count, Error &error);
 };
 
 bool Executor::Implementation::load(const format::Reader &reader,
@@ -117,7 +140,7 @@ bool Executor::Implementation::load(const format::Reader &reader,
   }
   collectNames();
   collectUses();
-  return true;
+  return initializeHidden(/*onlyMissing=*/true, error);
 }
 
 /// "158.90 MiB (166618112 bytes)".
@@ -185,12 +208,12 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
 
 void Executor::Implementation::collectNames() {
   // The first to claim a name keeps it: arguments before results, canonical
-  // names before others.
+  // names before others. Users do not see hidden state.
   auto claim = [&](const std::string &name, size_t tensor) {
     if (!name.empty())
       byName.try_emplace(name, tensor);
   };
-  const auto &tensors = index.tensors;
+  std::span tensors(index.tensors.data(), index.visibleTensors());
   for (bool arguments : {true, false}) {
     for (size_t i = 0; i < tensors.size(); ++i)
       if ((tensors[i].argument >= 0) == arguments)
@@ -208,56 +231,86 @@ void Executor::Implementation::collectNames() {
   }
 }
 
+std::string
+Executor::Implementation::whyNotInPlace(const format::Tensor &tensor) const {
+  if (tensor.held.rule != format::HoldingRule::asItIs)
+    return "it is held " + format::describe(index, tensor.held);
+  if (!tensor.copies.empty())
+    return "a copy of it, " + format::describe(index, tensor.copies[0]) +
+           ", would not follow";
+  uint32_t segment = index.storages[tensor.held.storages[0]].place.segment;
+  return segments[segment]->bytes().empty() && format::bytesOf(tensor) > 0
+             ? "it lies in memory of the device"
+             : "";
+}
+
 void Executor::Implementation::collectUses() {
-  const auto &tensors = index.tensors;
-  uses.resize(tensors.size());
-  std::vector<size_t> order;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    uses[i].address = ownAddress(tensors[i].storage);
-    if (tensors[i].storage.bytes > 0)
+  for (const format::Tensor &tensor : index.tensors)
+    tensors.push_back({whyNotInPlace(tensor)});
+  std::vector<const format::Tensor *> holders(index.storages.size());
+  for (const format::Tensor &tensor : index.tensors) {
+    for (uint32_t number : tensor.held.storages)
+      holders[number] = &tensor;
+    for (const format::Holding &copy : tensor.copies)
+      for (uint32_t number : copy.storages)
+        holders[number] = &tensor;
+  }
+  for (const format::EntryPoint &entry : index.entryPoints) {
+    std::set<size_t> taken;
+    for (uint32_t number : entry.arguments)
+      if (holders[number])
+        taken.insert(size_t(holders[number] - index.tensors.data()));
+    takes.emplace_back(taken.begin(), taken.end());
+  }
+  const auto &storages = index.storages;
+  uses.resize(storages.size());
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < storages.size(); ++i) {
+    uses[i].address = ownAddress(storages[i].place);
+    if (storages[i].place.bytes > 0)
       order.push_back(i);
   }
-  auto place = [&](size_t tensor) {
-    const format::Slice &slice = tensors[tensor].storage;
+  auto place = [&](uint32_t storage) {
+    const format::Slice &slice = storages[storage].place;
     return std::pair(slice.segment, slice.offset);
   };
   std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return place(a) < place(b); });
+            [&](uint32_t a, uint32_t b) { return place(a) < place(b); });
   for (size_t i = 1; i < order.size(); ++i)
-    if (overlap(tensors[order[i - 1]].storage, tensors[order[i]].storage))
+    if (overlap(storages[order[i - 1]].place, storages[order[i]].place))
       for (size_t j : {i - 1, i})
-        uses[order[j]].whyNotBindable =
-            "its memory is shared with tensor '" +
-            tensors[order[j == i ? i - 1 : i]].name + "'";
+        if (const auto *other = holders[order[j == i ? i - 1 : i]])
+          uses[order[j]].whyNotBindable =
+              "its memory is shared with tensor '" + other->name + "'";
   for (uint32_t number = 0; number < steps.size(); ++number) {
     const std::vector<format::Slice> &slices = steps[number]->slices();
     for (uint32_t slot = 0; slot < slices.size(); ++slot) {
       const format::Slice &slice = slices[slot];
-      // The last tensor that starts before the slice ends, and those before it.
-      auto after = std::upper_bound(
-          order.begin(), order.end(),
-          std::pair(slice.segment, slice.offset + slice.bytes),
-          [&](const auto &end, size_t tensor) { return end <= place(tensor); });
+      // The last that starts before the slice ends, and those before it.
+      auto after =
+          std::upper_bound(order.begin(), order.end(),
+                           std::pair(slice.segment, slice.offset + slice.bytes),
+                           [&](const auto &end, uint32_t storage) {
+                             return end <= place(storage);
+                           });
       while (after != order.begin()) {
-        size_t tensor = *--after;
-        const format::Slice &storage = tensors[tensor].storage;
-        if (!overlap(storage, slice))
+        uint32_t storage = *--after;
+        if (!overlap(storages[storage].place, slice))
           break;
-        if (!contains(storage, slice)) {
-          uses[tensor].whyNotBindable =
+        if (contains(storages[storage].place, slice))
+          uses[storage].slots.push_back({number, slot});
+        else
+          uses[storage].whyNotBindable =
               "an instruction works on it and its neighbours at once";
-          continue;
-        }
-        uses[tensor].slots.push_back({number, slot});
       }
     }
   }
 }
 
-void Executor::Implementation::point(size_t tensor, std::byte *address) {
-  uses[tensor].address = address;
-  uint64_t start = index.tensors[tensor].storage.offset;
-  for (TensorUses::Slot use : uses[tensor].slots) {
+void Executor::Implementation::point(uint32_t storage, std::byte *address) {
+  uses[storage].address = address;
+  uint64_t start = index.storages[storage].place.offset;
+  for (StorageUses::Slot use : uses[storage].slots) {
     CapturedStep &step = *steps[use.entryPoint];
     step.setPointer(use.slot,
                     address + (step.slices()[use.slot].offset - start));
@@ -266,52 +319,101 @@ void Executor::Implementation::point(size_t tensor, std::byte *address) {
     step->update();
 }
 
-CapturedStep *Executor::Implementation::findStep(std::string_view name,
-                                                 Error &error) const {
-  for (size_t i = 0; i < steps.size(); ++i)
-    if (index.entryPoints[i].name == name)
-      return steps[i].get();
-  error = {Failure::argument,
-           "the file has no entry point '" + std::string(name) + "'"};
-  return nullptr;
+template <typename Body>
+void Executor::Implementation::withStored(const format::Holding &holding,
+                                          bool write, Body body) const {
+  std::vector<std::vector<std::byte>> staged;
+  std::vector<std::span<std::byte>> stored;
+  for (uint32_t number : holding.storages) {
+    const format::Slice &place = index.storages[number].place;
+    std::span<std::byte> bytes(uses[number].address, place.bytes);
+    if (segments[place.segment]->bytes().empty() && place.bytes > 0) {
+      bytes = staged.emplace_back(place.bytes);
+      if (!write)
+        device->copy(bytes.data(), uses[number].address, bytes.size());
+    }
+    stored.push_back(bytes);
+  }
+  body(stored);
+  if (write)
+    for (size_t i = 0; i < stored.size(); ++i)
+      if (std::byte *address = uses[holding.storages[i]].address;
+          stored[i].data() != address)
+        device->copy(address, stored[i].data(), stored[i].size());
 }
 
-bool Executor::Implementation::run(CapturedStep &step, int64_t steps,
+std::optional<size_t>
+Executor::Implementation::findEntryPoint(std::string_view name,
+                                         Error &error) const {
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (index.entryPoints[i].name == name)
+      return i;
+  error = {Failure::argument,
+           "the file has no entry point '" + std::string(name) + "'"};
+  return std::nullopt;
+}
+
+bool Executor::Implementation::run(size_t entryPoint, int64_t count,
                                    unsigned threads,
                                    OperationObserver *observer, Error &error) {
-  if (steps < 0) {
-    error = {Failure::argument, "cannot run " + std::to_string(steps) +
+  if (count < 0) {
+    error = {Failure::argument, "cannot run " + std::to_string(count) +
                                     " steps, expected at least 0"};
     return false;
   }
-  if (steps > 0 && !checkValues(/*stateOnly=*/false, error))
+  std::vector<size_t> missing;
+  for (size_t tensor : takes[entryPoint])
+    if (count > 0 && lacksValue(tensor))
+      missing.push_back(tensor);
+  if (!checkValues(missing, error))
     return false;
-  RunOutcome outcome = step.run(steps, threads, observer);
-  stepsRun += outcome.wholeSteps;
-  if (outcome.wholeSteps == steps)
+  CapturedStep &step = *steps[entryPoint];
+  RunOutcome outcome = step.run(count, threads, observer);
+  const std::string &name = index.entryPoints[entryPoint].name;
+  bool isStep = name == "step";
+  if (isStep)
+    stepsRun += outcome.wholeSteps;
+  if (outcome.wholeSteps == count)
     return true;
   InstructionTime call = step.describe(outcome.failedOperation);
-  brokenStep = "step " + std::to_string(stepsRun + 1) + " failed in " +
-               call.name + ", " + call.what + ": " + outcome.whatFailed;
-  for (size_t i = 0; i < uses.size(); ++i)
+  brokenStep = (isStep ? "step " + std::to_string(stepsRun + 1)
+                       : "entry point '" + name + "'") +
+               " failed in " + call.name + ", " + call.what + ": " +
+               outcome.whatFailed;
+  for (size_t i = 0; i < tensors.size(); ++i)
     if (isState(i))
-      uses[i].hasValue = false;
+      tensors[i].hasValue = false;
   error = {Failure::run, brokenStep + "; the state is only partly written"};
   return false;
+}
+
+bool Executor::Implementation::initializeHidden(bool onlyMissing,
+                                                Error &error) {
+  bool isWanted = false;
+  for (size_t i = index.visibleTensors(); i < tensors.size(); ++i)
+    isWanted |= !onlyMissing || !tensors[i].hasValue;
+  if (!isWanted)
+    return true;
+  auto init = findEntryPoint("init", error);
+  if (!init || !run(*init, 1, options.threads, nullptr, error))
+    return false;
+  for (size_t i = index.visibleTensors(); i < tensors.size(); ++i)
+    markWritten(i, /*isWhole=*/true);
+  return true;
 }
 
 std::vector<size_t>
 Executor::Implementation::withoutValue(bool stateOnly) const {
   std::vector<size_t> missing;
-  for (size_t i = 0; i < uses.size(); ++i)
-    if (index.tensors[i].argument >= 0 && !uses[i].hasValue &&
-        index.tensors[i].storage.bytes > 0 && (!stateOnly || isState(i)))
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if ((index.tensors[i].argument >= 0 || index.tensors[i].isHidden()) &&
+        lacksValue(i) && (!stateOnly || isState(i)))
       missing.push_back(i);
   return missing;
 }
 
-bool Executor::Implementation::checkValues(bool stateOnly, Error &error) const {
-  std::vector<size_t> missing = withoutValue(stateOnly);
+bool Executor::Implementation::checkValues(const std::vector<size_t> &missing,
+                                           Error &error) const {
   if (missing.empty())
     return true;
   std::string names;
@@ -330,25 +432,27 @@ bool Executor::Implementation::checkValues(bool stateOnly, Error &error) const {
 }
 
 void Executor::Implementation::markWritten(size_t tensor, bool isWhole) {
-  uses[tensor].hasValue = isWhole;
+  tensors[tensor].hasValue = isWhole;
   if (!brokenStep.empty() && withoutValue(/*stateOnly=*/true).empty())
     brokenStep.clear();
 }
 
-bool Executor::Implementation::checkMemory(CapturedStep &step, int64_t steps,
+bool Executor::Implementation::checkMemory(size_t entryPoint, int64_t count,
                                            Error &error) {
-  for (size_t i = 0; i < uses.size(); ++i)
-    if (uses[i].address != ownAddress(index.tensors[i].storage)) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (uses[storageOf(i)].address !=
+        ownAddress(index.storages[storageOf(i)].place)) {
       error = {Failure::argument, "cannot check memory while tensor '" +
                                       index.tensors[i].name +
                                       "' lives in the caller's"};
       return false;
     }
+  const CapturedStep &step = *steps[entryPoint];
   MemoryCheck check(step, index.segments, segments);
   bool done = true;
-  for (int64_t count = 0; done && count < steps; ++count) {
+  for (int64_t i = 0; done && i < count; ++i) {
     check.beginStep();
-    done = run(step, 1, 1, &check, error);
+    done = run(entryPoint, 1, 1, &check, error);
     if (auto breach = check.breach()) {
       InstructionTime operation = step.describe(breach->operation);
       error = {Failure::run,
@@ -444,9 +548,47 @@ bool Executor::isBatch(size_t tensor) const {
   return index().tensors[tensor].argument >= 0 && !isState(tensor);
 }
 
+const std::string &Executor::whyNotInPlace(size_t tensor) const {
+  return implementation->tensors[tensor].whyNotInPlace;
+}
+
 std::span<std::byte> Executor::memory(size_t tensor) const {
-  return {implementation->uses[tensor].address,
-          index().tensors[tensor].storage.bytes};
+  if (!whyNotInPlace(tensor).empty())
+    return {};
+  uint32_t storage = implementation->storageOf(tensor);
+  return {implementation->uses[storage].address,
+          index().storages[storage].place.bytes};
+}
+
+void Executor::read(size_t tensor, std::span<std::byte> into) const {
+  const format::Tensor &described = index().tensors[tensor];
+  if (described.held.rule == format::HoldingRule::asItIs)
+    return implementation->device->copy(
+        into.data(),
+        implementation->uses[implementation->storageOf(tensor)].address,
+        into.size());
+  implementation->withStored(
+      described.held, /*write=*/false, [&](format::StoredBytes stored) {
+        format::readHeld(index(), described, described.held, stored, into);
+      });
+}
+
+void Executor::write(size_t tensor, std::span<const std::byte> from) {
+  const format::Tensor &described = index().tensors[tensor];
+  auto writeInto = [&](const format::Holding &holding) {
+    if (holding.rule == format::HoldingRule::asItIs)
+      return implementation->device->copy(
+          implementation->uses[holding.storages[0]].address, from.data(),
+          from.size());
+    implementation->withStored(
+        holding, /*write=*/true, [&](format::StoredBytes stored) {
+          format::writeHeld(index(), described, holding, from, stored);
+        });
+  };
+  writeInto(described.held);
+  for (const format::Holding &copy : described.copies)
+    writeInto(copy);
+  markWritten(tensor);
 }
 
 std::vector<size_t> Executor::withoutValue() const {
@@ -457,25 +599,38 @@ void Executor::markWritten(size_t tensor, bool isWhole) {
   implementation->markWritten(tensor, isWhole);
 }
 
-void Executor::initializeZeros() {
-  for (size_t i = 0; i < index().tensors.size(); ++i)
-    if (isState(i)) {
-      std::ranges::fill(memory(i), std::byte{0});
+bool Executor::initializeHidden(bool onlyMissing, Error &error) {
+  return implementation->initializeHidden(onlyMissing, error);
+}
+
+bool Executor::initializeZeros(Error &error) {
+  for (size_t i = 0; i < index().visibleTensors(); ++i) {
+    if (!isState(i))
+      continue;
+    std::ranges::fill(memory(i), std::byte{0});
+    if (whyNotInPlace(i).empty())
       markWritten(i);
-    }
+    else // which has no memory()
+      write(i, std::vector<std::byte>(format::bytesOf(index().tensors[i])));
+  }
+  return initializeHidden(/*onlyMissing=*/false, error);
 }
 
 bool Executor::checkState(Error &error) const {
-  return implementation->checkValues(/*stateOnly=*/true, error);
+  return implementation->checkValues(
+      implementation->withoutValue(/*stateOnly=*/true), error);
 }
 
 bool Executor::bind(size_t tensor, void *memory, Error &error) {
-  TensorUses &uses = implementation->uses[tensor];
+  uint32_t storage = implementation->storageOf(tensor);
+  StorageUses &uses = implementation->uses[storage];
   const format::Tensor &description = index().tensors[tensor];
   auto *address = static_cast<std::byte *>(memory);
   if (!address)
-    address = implementation->ownAddress(description.storage);
-  std::string fault = uses.whyNotBindable;
+    address = implementation->ownAddress(index().storages[storage].place);
+  std::string fault = whyNotInPlace(tensor);
+  if (fault.empty())
+    fault = uses.whyNotBindable;
   if (reinterpret_cast<uintptr_t>(address) % 64 != 0)
     fault = "the memory is not at a multiple of 64";
   if (!fault.empty()) {
@@ -485,30 +640,31 @@ bool Executor::bind(size_t tensor, void *memory, Error &error) {
   }
   bool isMoved = address != uses.address;
   if (isMoved)
-    implementation->point(tensor, address);
+    implementation->point(storage, address);
   if (isMoved || memory)
     markWritten(tensor, /*isWhole=*/memory != nullptr);
   return true;
 }
 
 bool Executor::run(int64_t steps, Error &error, std::string_view entryPoint) {
-  CapturedStep *step = implementation->findStep(entryPoint, error);
-  return step &&
-         implementation->run(*step, steps, implementation->options.threads,
+  auto found = implementation->findEntryPoint(entryPoint, error);
+  return found &&
+         implementation->run(*found, steps, implementation->options.threads,
                              nullptr, error);
 }
 
 bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
                        Error &error, std::string_view entryPoint) {
-  CapturedStep *step = implementation->findStep(entryPoint, error);
-  if (!step)
+  auto found = implementation->findEntryPoint(entryPoint, error);
+  if (!found)
     return false;
+  const CapturedStep &step = *implementation->steps[*found];
   times.clear();
-  for (size_t i = 0; i < step->operationCount(); ++i)
-    times.push_back(step->describe(i));
+  for (size_t i = 0; i < step.operationCount(); ++i)
+    times.push_back(step.describe(i));
   Timer timer(times);
-  bool done = implementation->run(*step, steps, implementation->options.threads,
-                                  &timer, error);
+  bool done = implementation->run(
+      *found, steps, implementation->options.threads, &timer, error);
   std::erase_if(times,
                 [](const InstructionTime &time) { return time.name.empty(); });
   return done;
@@ -516,8 +672,8 @@ bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
 
 bool Executor::checkMemory(int64_t steps, Error &error,
                            std::string_view entryPoint) {
-  CapturedStep *step = implementation->findStep(entryPoint, error);
-  return step && implementation->checkMemory(*step, steps, error);
+  auto found = implementation->findEntryPoint(entryPoint, error);
+  return found && implementation->checkMemory(*found, steps, error);
 }
 
 std::span<std::byte> Executor::segmentMemory(size_t segment) const {

@@ -44,6 +44,37 @@ std::string tenon::runtime::whyNotMatching(const format::Tensor &tensor,
          shapeText(tensor.type, tensor.shape);
 }
 
+bool tenon::runtime::readTensor(Executor &executor, size_t tensor,
+                                const format::SafetensorsReader &file,
+                                const format::StoredTensor &stored,
+                                uint64_t from, std::string &error) {
+  executor.markWritten(tensor, /*isWhole=*/false);
+  bool isInPlace = executor.whyNotInPlace(tensor).empty();
+  std::vector<std::byte> staged;
+  if (!isInPlace)
+    staged.resize(format::bytesOf(executor.index().tensors[tensor]));
+  if (!file.read(stored, from, isInPlace ? executor.memory(tensor) : staged,
+                 error))
+    return false;
+  if (isInPlace)
+    executor.markWritten(tensor);
+  else
+    executor.write(tensor, staged);
+  return true;
+}
+
+format::TensorBytes tenon::runtime::bytesOf(const Executor &executor,
+                                            size_t tensor, std::string name) {
+  const format::Tensor &described = executor.index().tensors[tensor];
+  format::TensorBytes bytes{std::move(name), described.type, described.shape,
+                            executor.memory(tensor), nullptr};
+  if (!executor.whyNotInPlace(tensor).empty())
+    bytes.make = [&executor, tensor](std::span<std::byte> into) {
+      executor.read(tensor, into);
+    };
+  return bytes;
+}
+
 namespace {
 
 struct Match {
@@ -58,13 +89,14 @@ bool readAll(Executor &executor, const format::SafetensorsReader &file,
   for (const Match &match : matches)
     executor.markWritten(match.tensor, /*isWhole=*/false);
   for (const Match &match : matches)
-    if (!file.read(*match.stored, 0, executor.memory(match.tensor),
-                   error.message)) {
+    if (!readTensor(executor, match.tensor, file, *match.stored, 0,
+                    error.message)) {
+      // One of those before may have a value, all of them together have none.
+      for (const Match &other : matches)
+        executor.markWritten(other.tensor, /*isWhole=*/false);
       error.kind = Failure::file;
       return false;
     }
-  for (const Match &match : matches)
-    executor.markWritten(match.tensor);
   return true;
 }
 
@@ -94,7 +126,11 @@ bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
     std::string fault;
     if (stored)
       fault = whyNotMatching(tensors[i], *stored);
-    else if (wanted.all)
+    if (tensors[i].isHidden()) {
+      // Of another set of stored tensors, if it is there at all.
+      stored = fault.empty() ? stored : nullptr;
+      fault.clear();
+    } else if (!stored && wanted.all)
       fault = "'" + tensors[i].name + "' is missing, expected " +
               shapeText(tensors[i].type, tensors[i].shape);
     if (!fault.empty()) {
@@ -111,17 +147,17 @@ bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
             (count == 1 ? " tensor differs:" : " tensors differ:") + faults};
     return false;
   }
-  return readAll(executor, *file, matches, error);
+  return (!wanted.state ||
+          executor.initializeHidden(/*onlyMissing=*/!wanted.all, error)) &&
+         readAll(executor, *file, matches, error);
 }
 
 bool saveTensors(const Executor &executor, const std::string &path,
                  const std::vector<std::pair<std::string, size_t>> &named,
                  Error &error) {
   std::vector<format::TensorBytes> tensors;
-  for (const auto &[name, i] : named) {
-    const format::Tensor &tensor = executor.index().tensors[i];
-    tensors.push_back({name, tensor.type, tensor.shape, executor.memory(i)});
-  }
+  for (const auto &[name, i] : named)
+    tensors.push_back(bytesOf(executor, i, name));
   error.kind = Failure::file;
   return format::writeSafetensors(path, tensors, {{"format", "tenon"}},
                                   error.message);

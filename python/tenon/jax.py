@@ -111,8 +111,10 @@ class CompiledStep:
             _Leaf(by_result[i], info, "result" + jax.tree_util.keystr(path)) for i, (path, info) in enumerate(results)
         ]
         self._donated = donated
-        # State tensors by the memory that views of them share.
-        self._owners = {id(tensor.array): tensor for tensor in program.state.values()}
+        # State tensors by the memory that views of them share; of one that has none the caller gets copies.
+        self._owners = {
+            id(tensor.memory): tensor for tensor in program.state.values() if not isinstance(tensor.memory, str)
+        }
         # What the caller holds as the present state, by tensor.
         self._current: dict[int, Any] = {}
 
@@ -129,7 +131,7 @@ class CompiledStep:
     def state(self) -> Any:
         """The donated argument as it is now, as views; a tuple of them if there are several."""
         self._renew()
-        leaves = [self._current.get(leaf.tensor.index, leaf.tensor.array) for leaf in self._arguments]
+        leaves = [self._current.get(leaf.tensor.index, leaf.tensor.memory) for leaf in self._arguments]
         args, _ = jax.tree.unflatten(self._in_tree, leaves)
         chosen = tuple(args[i] for i in self._donated)
         return chosen[0] if len(chosen) == 1 else chosen
@@ -168,14 +170,19 @@ class CompiledStep:
     def _renew(self) -> None:
         """Makes new views of the state, so that older ones can be told apart."""
         by_tensor = {leaf.tensor.index: leaf for leaf in self._arguments if leaf.tensor.kind == "state"}
-        self._current = {index: leaf.present(leaf.tensor.array.view()) for index, leaf in by_tensor.items()}
+        self._current = {index: leaf.present(_view(leaf.tensor)) for index, leaf in by_tensor.items()}
 
     def _read(self) -> list[Any]:
         self._renew()
         return [
-            self._current[leaf.tensor.index] if leaf.tensor.kind == "state" else leaf.present(leaf.tensor.array.copy())
+            self._current[leaf.tensor.index] if leaf.tensor.kind == "state" else leaf.present(leaf.tensor.read())
             for leaf in self._results
         ]
+
+
+def _view(tensor: Tensor) -> np.ndarray:
+    """A new view of a tensor's memory, or a copy of its value if the program holds it in another form."""
+    return tensor.read() if isinstance(tensor.memory, str) else tensor.memory.view()
 
 
 def _argument_path(path: Any) -> str:

@@ -69,6 +69,7 @@ _FUNCTIONS: dict[str, tuple[type, ...]] = {
     "tenon_get_tensor": (_POINTER, _SIZE, ctypes.POINTER(TensorInfo)),
     "tenon_find_tensor": (_POINTER, _TEXT, ctypes.POINTER(_SIZE)),
     "tenon_write": (_POINTER, _SIZE, _POINTER, _SIZE),
+    "tenon_read": (_POINTER, _SIZE, _POINTER, _SIZE),
     "tenon_data": (_POINTER, _SIZE, ctypes.POINTER(_POINTER)),
     "tenon_mark_written": (_POINTER, _SIZE),
     "tenon_bind": (_POINTER, _SIZE, _POINTER, _SIZE),

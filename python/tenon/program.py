@@ -90,7 +90,7 @@ class Program:
         for tensor, value in checked:
             tensor.write(value)
         self.step(steps)
-        return {name: tensor.array.copy() for name, tensor in self.results.items()}
+        return {name: tensor.read() for name, tensor in self.results.items()}
 
     def step(self, steps: int = 1) -> None:
         """Runs steps on what is in memory, without touching anything else.
@@ -165,6 +165,7 @@ class Program:
     def _describe(self, index: int) -> Tensor:
         info = native.TensorInfo(struct_size=ctypes.sizeof(native.TensorInfo))
         self._library.tenon_get_tensor(self._pointer, index, ctypes.byref(info))
+        shape, dtype = tuple(info.shape[: info.rank]), dtype_of(info.type.decode())
         return Tensor(
             index,
             info.name.decode(),
@@ -172,17 +173,23 @@ class Program:
             _KINDS[info.kind],
             None if info.argument < 0 else info.argument,
             None if info.result < 0 else info.result,
-            self._memory(index, tuple(info.shape[: info.rank]), dtype_of(info.type.decode()), info.bytes),
+            shape,
+            dtype,
+            self._memory(index, shape, dtype, info.bytes),
             self._handle,
         )
 
-    def _memory(self, index: int, shape: tuple[int, ...], dtype: np.dtype, size: int) -> np.ndarray:
+    def _memory(self, index: int, shape: tuple[int, ...], dtype: np.dtype, size: int) -> np.ndarray | str:
+        """The tensor's memory, or why it cannot be used in place."""
         if index in self._bound:
             return self._bound[index]
         if size == 0:
             return np.empty(shape, dtype)
         address = ctypes.c_void_p()
-        self._library.tenon_data(self._pointer, index, ctypes.byref(address))
+        try:
+            self._library.tenon_data(self._pointer, index, ctypes.byref(address))
+        except errors.ArgumentError as error:
+            return str(error)
         memory = (ctypes.c_char * size).from_address(address.value or 0)
         memory.owner = self._handle  # the array keeps the memory object, and that the program
         return np.ndarray(shape, dtype, buffer=memory)

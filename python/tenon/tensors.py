@@ -1,4 +1,4 @@
-"""One tensor of a loaded program: what it is, and its memory as an array without a copy."""
+"""One tensor of a loaded program: what it is, and its memory as an array without a copy where it has such."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def _bfloat16_capsule(array: np.ndarray) -> Any:
 @dataclass(frozen=True)
 class Tensor:
     """A tensor of a program's signature. `array` is its memory: reading and writing it needs no copy, and it stays
-    valid as long as somebody holds it. Also offered through DLPack and numpy's array protocol."""
+    valid as long as somebody holds it. Also offered through DLPack and numpy's array protocol. A tensor that the program
+    holds in another form has no such memory: `array` says why, `read` and `write` copy."""
 
     index: int
     name: str
@@ -80,18 +81,23 @@ class Tensor:
     kind: str  # "state", "batch" or "result"
     argument: int | None  # position among the step's arguments
     result: int | None  # position among the step's results
-    array: np.ndarray
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    memory: np.ndarray | str  # or why there is none
     handle: Any = field(repr=False)  # of the program
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents."""
-        return self.array.shape
+    def array(self) -> np.ndarray:
+        """The memory; ArgumentError if the tensor cannot be used in place."""
+        if isinstance(self.memory, str):
+            raise errors.ArgumentError(self.memory)
+        return self.memory
 
-    @property
-    def dtype(self) -> np.dtype:
-        """The element type."""
-        return self.array.dtype
+    def read(self) -> np.ndarray:
+        """A copy of the value."""
+        copy = np.empty(self.shape, self.dtype)
+        native.library().tenon_read(self.handle.pointer, self.index, copy.ctypes.data, copy.nbytes)
+        return copy
 
     def fit(self, value: Any) -> np.ndarray:
         """The value as an array; raises unless it has the tensor's shape and type."""
@@ -113,7 +119,7 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """For numpy.asarray."""
-        return np.asarray(self.array, dtype=dtype, copy=copy)
+        return np.asarray(self.read() if copy else self.array, dtype=dtype, copy=copy)
 
     def __dlpack__(self, **options: Any) -> Any:
         """A DLPack capsule of the memory itself."""

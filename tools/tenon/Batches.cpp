@@ -197,11 +197,11 @@ bool Batches::load(runtime::Executor &executor, int64_t step,
               " no longer fits";
       return false;
     }
-    std::span<std::byte> memory = executor.memory(i);
-    uint64_t from = oneFile ? uint64_t(step % steps) * memory.size() : 0;
-    if (!(oneFile ? *oneFile : *file).read(*stored, from, memory, error))
+    uint64_t from =
+        oneFile ? uint64_t(step % steps) * format::bytesOf(described) : 0;
+    if (!runtime::readTensor(executor, i, oneFile ? *oneFile : *file, *stored,
+                             from, error))
       return false;
-    executor.markWritten(i);
   }
   return true;
 }

@@ -179,10 +179,12 @@ int timeKernels(runtime::Executor &executor, int64_t steps, int64_t rows) {
 }
 
 /// All arguments, batch included: memory of the Executor's starts at zero.
-void startAtZero(runtime::Executor &executor) {
-  executor.initializeZeros();
+bool startAtZero(runtime::Executor &executor, runtime::Error &error) {
+  if (!executor.initializeZeros(error))
+    return false;
   for (size_t tensor : executor.withoutValue())
     executor.markWritten(tensor);
+  return true;
 }
 
 /// The described machine, or this one measured on the spot.
@@ -236,8 +238,8 @@ int tool::runBench(Arguments arguments, Modules *modules) {
   if (!executor)
     return code;
   runtime::Error error;
-  startAtZero(*executor);
-  if (!inputs.empty() && !runtime::loadArguments(*executor, inputs, error))
+  if (!startAtZero(*executor, error) ||
+      (!inputs.empty() && !runtime::loadArguments(*executor, inputs, error)))
     return fail(error.message);
   steps = std::max<int64_t>(steps, 1);
   if (kernels)

@@ -101,10 +101,10 @@ Floor tool::floorOf(const format::Index &index, const target::Target &target) {
   double secondsPerFlop = work.flops > 0 ? work.seconds / work.flops
                                          : 1 / target.compute.f32.allCores;
   floor.computeSeconds = step->flops * secondsPerFlop;
-  for (const format::Tensor &tensor : index.tensors)
-    if (index.segments[tensor.storage.segment].kind ==
+  for (const format::Storage &storage : index.storages)
+    if (index.segments[storage.place.segment].kind ==
         format::SegmentKind::state)
-      floor.stateBytes += double(tensor.storage.bytes);
+      floor.stateBytes += double(storage.place.bytes);
   if (floor.stateBytes > double(target.caches.last()))
     floor.memorySeconds = 2 * floor.stateBytes / target.memory.copy.allCores;
   return floor;

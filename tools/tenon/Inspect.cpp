@@ -7,6 +7,7 @@
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Modules.h"
 
+#include "tenon/Format/Holding.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/ExitCode.h"
 
@@ -23,6 +24,17 @@ std::string shapeText(const format::Tensor &tensor) {
   for (int64_t extent : tensor.shape)
     text += std::to_string(extent) + "x";
   return text + std::string(name(tensor.type));
+}
+
+/// What there is to say of a tensor that is not held as it is, and of copies.
+std::string holdingText(const format::Index &index,
+                        const format::Tensor &tensor) {
+  std::string text;
+  if (tensor.held.rule != format::HoldingRule::asItIs)
+    text = " (held " + format::describe(index, tensor.held) + ")";
+  for (const format::Holding &copy : tensor.copies)
+    text += " (copy " + format::describe(index, copy) + ")";
+  return text + (tensor.isHidden() ? " (hidden state)" : "");
 }
 
 int64_t countInstructions(const format::Block &block) {
@@ -71,9 +83,10 @@ int inspectFile(const std::string &path, bool kernels) {
               "type", "name");
   auto position = [](int64_t i) { return i < 0 ? "" : std::to_string(i); };
   for (const format::Tensor &tensor : index.tensors)
-    std::printf("%8s %8s %-16s %-20s %s\n", position(tensor.argument).c_str(),
+    std::printf("%8s %8s %-16s %-20s %s%s\n", position(tensor.argument).c_str(),
                 position(tensor.result).c_str(), name(tensor.role).data(),
-                shapeText(tensor).c_str(), tensor.name.c_str());
+                shapeText(tensor).c_str(), tensor.name.c_str(),
+                holdingText(index, tensor).c_str());
   if (!kernels)
     return exitOk;
   std::printf("\n");

@@ -40,8 +40,8 @@ int fail(const std::string &message) {
 /// Fills arguments with zeros, from --state and from --inputs.
 int loadStart(runtime::Executor &executor, const RunOptions &options) {
   runtime::Error error;
-  if (options.zeroState)
-    executor.initializeZeros();
+  if (options.zeroState && !executor.initializeZeros(error))
+    return fail(error.message);
   if (!options.state.empty() &&
       !runtime::loadState(executor, options.state, error))
     return fail(error.message);
@@ -79,14 +79,20 @@ std::vector<size_t> metricTensors(const runtime::Executor &executor) {
   return metrics;
 }
 
+std::string metricText(const runtime::Executor &executor, size_t tensor) {
+  const format::Tensor &described = executor.index().tensors[tensor];
+  std::vector<std::byte> bytes(format::bytesOf(described));
+  executor.read(tensor, bytes);
+  return scalarText(described.type, bytes);
+}
+
 int saveOutputs(const runtime::Executor &executor, const std::string &path) {
   std::vector<format::TensorBytes> outputs;
   const std::vector<format::Tensor> &tensors = executor.index().tensors;
   for (size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].result >= 0)
-      outputs.push_back({"result" + std::to_string(tensors[i].result),
-                         tensors[i].type, tensors[i].shape,
-                         executor.memory(i)});
+      outputs.push_back(runtime::bytesOf(
+          executor, i, "result" + std::to_string(tensors[i].result)));
   std::string error;
   if (!format::writeSafetensors(path, outputs, {}, error))
     return fail(error);
@@ -178,9 +184,7 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
     if (metricsFile.is_open()) {
       metricsFile << step;
       for (size_t tensor : metrics)
-        metricsFile << ','
-                    << scalarText(executor.index().tensors[tensor].type,
-                                  executor.memory(tensor));
+        metricsFile << ',' << metricText(executor, tensor);
       metricsFile << "\n";
     }
     double seconds =
@@ -193,9 +197,7 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
                   static_cast<long long>(options.steps));
       for (size_t tensor : metrics)
         std::printf("  %s %s", executor.index().tensors[tensor].name.c_str(),
-                    scalarText(executor.index().tensors[tensor].type,
-                               executor.memory(tensor))
-                        .c_str());
+                    metricText(executor, tensor).c_str());
       std::printf("  %.1f steps/s\n", (step + 1) / seconds);
       std::fflush(stdout);
     }

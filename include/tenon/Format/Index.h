@@ -71,6 +71,15 @@ enum class InstructionKind : uint8_t {
           // one operand; an index out of range takes the last
 };
 
+/// How stored tensors hold a tensor; Holding.h has what each of them means.
+enum class HoldingRule : uint8_t {
+  asItIs,
+  converted,  // in another element type
+  laidOut,    // with its dimensions in another order
+  padded,     // with more elements behind those of each dimension
+  highAndLow, // in two parts
+};
+
 using tenon::name;
 
 } // namespace tenon::format
@@ -94,6 +103,10 @@ inline constexpr auto namesOf<format::CalleeKind> =
 template <>
 inline constexpr auto namesOf<format::InstructionKind> =
     std::to_array<std::string_view>({"invoke", "wait", "loop", "branch"});
+template <>
+inline constexpr auto namesOf<format::HoldingRule> =
+    std::to_array<std::string_view>(
+        {"as_it_is", "converted", "laid_out", "padded", "high_and_low"});
 
 } // namespace tenon
 
@@ -149,7 +162,30 @@ struct Segment {
   bool operator==(const Segment &) const = default;
 };
 
-/// A tensor as users and safetensors files see it: row-major, plain layout.
+/// A stored tensor: row-major, as the program finds it.
+struct Storage {
+  ElementType type = ElementType::f32;
+  std::vector<int64_t> shape;
+  Slice place;
+
+  bool operator==(const Storage &) const = default;
+};
+
+/// Which stored tensors make up a tensor, and how.
+struct Holding {
+  HoldingRule rule = HoldingRule::asItIs;
+  std::vector<uint32_t> storages; // indices into Index::storages
+  /// Of laidOut: which dimension of the tensor each one of what is stored is.
+  std::vector<int64_t> order;
+
+  bool operator==(const Holding &) const = default;
+};
+
+/// What the names of hidden state begin with.
+inline constexpr std::string_view hiddenPrefix = "__tenon__.";
+
+/// A logical tensor, as users and safetensors files see it: row-major, plain
+/// layout. Hidden state is none that users see, but is saved with theirs.
 struct Tensor {
   std::string name;                 // canonical
   std::vector<std::string> aliases; // full path, arg<i>, result<i>
@@ -158,8 +194,12 @@ struct Tensor {
   Role role = Role::unknown;
   int32_t argument = -1; // index among @main's arguments, -1 for none
   int32_t result = -1;   // index among @main's results, -1 for none
-  Slice storage;
+  Holding held;
+  /// Made from the tensor whenever users give it a value, and kept up by the
+  /// program itself; never saved.
+  std::vector<Holding> copies;
 
+  bool isHidden() const { return name.starts_with(hiddenPrefix); }
   bool operator==(const Tensor &) const = default;
 };
 
@@ -263,7 +303,7 @@ struct PlannedOperation {
   bool operator==(const PlannedOperation &) const = default;
 };
 
-/// What the program `step` means, for whoever checks or shows it. A loop or
+/// What a program means, for whoever checks or shows it. A loop or
 /// conditional has its predicate or selector as its one argument, a copy its
 /// source and its target.
 struct Plan {
@@ -273,7 +313,8 @@ struct Plan {
   /// Every instruction before those of its blocks.
   std::vector<PlannedOperation> operations;
   Handovers end;                 // at the end of the step
-  std::vector<int32_t> initial;  // values that are there when a step begins
+  std::vector<int32_t> initial;  // values that are there when it begins:
+                                 // arguments, then constants
   std::vector<int32_t> results;  // and when it ends, by number of the result
   uint64_t temporariesBound = 0; // bytes no placing of the buffers goes below
   uint64_t memoryBudget = 0;     // of all segments; 0 for none
@@ -294,10 +335,14 @@ struct Section {
 };
 
 /// A program that can be run, with all that is known of it. All of them share
-/// the segments.
+/// the segments. `step` is the training step; `init`, which takes nothing,
+/// gives hidden state its initial value.
 struct EntryPoint {
-  std::string name; // "step"
+  std::string name;
   Block program;
+  /// Stored tensors that have a value when it begins, and those that it gives
+  /// one, by their number in Plan::initial and Plan::results.
+  std::vector<uint32_t> arguments, results;
   double flops = 0; // of dots and convolutions
   std::optional<Plan> plan;
   std::vector<Certificate> certificates;
@@ -314,7 +359,9 @@ struct Index {
   std::vector<DeviceClass> deviceClasses;
   std::vector<MemorySpace> memorySpaces;
   std::vector<Segment> segments;
-  std::vector<Tensor> tensors; // arguments in order, then results no state is
+  std::vector<Storage> storages;
+  /// Arguments in order, results no state is, hidden state.
+  std::vector<Tensor> tensors;
   std::vector<Callee> callees;
   std::vector<EntryPoint> entryPoints;
   std::vector<Section> sections; // filled by the writer
@@ -323,7 +370,20 @@ struct Index {
 
   /// Null if there is none of the name.
   const EntryPoint *findEntryPoint(std::string_view name) const;
+  /// How many tensors users see, the first ones.
+  size_t visibleTensors() const;
+  /// The segment that a tensor's first stored one lies in.
+  const Segment &segmentOf(const Tensor &tensor) const {
+    return segments[storages[tensor.held.storages[0]].place.segment];
+  }
 };
+
+/// Of a tensor's elements, which whyInvalid() has seen to be no more than
+/// memory can hold.
+uint64_t bytesOf(ElementType type, const std::vector<int64_t> &shape);
+inline uint64_t bytesOf(const Tensor &tensor) {
+  return bytesOf(tensor.type, tensor.shape);
+}
 
 } // namespace tenon::format
 

@@ -39,6 +39,18 @@ inline constexpr auto fieldsOf<format::Segment> =
                Field{"alignment", &format::Segment::alignment}};
 
 template <>
+inline constexpr auto fieldsOf<format::Storage> =
+    std::tuple{Field{"type", &format::Storage::type},
+               Field{"shape", &format::Storage::shape},
+               Field{"place", &format::Storage::place}};
+
+template <>
+inline constexpr auto fieldsOf<format::Holding> =
+    std::tuple{Field{"rule", &format::Holding::rule},
+               Field{"storages", &format::Holding::storages},
+               Field{"order", &format::Holding::order}};
+
+template <>
 inline constexpr auto fieldsOf<format::Tensor> =
     std::tuple{Field{"name", &format::Tensor::name},
                Field{"aliases", &format::Tensor::aliases},
@@ -47,7 +59,8 @@ inline constexpr auto fieldsOf<format::Tensor> =
                Field{"role", &format::Tensor::role},
                Field{"argument", &format::Tensor::argument},
                Field{"result", &format::Tensor::result},
-               Field{"storage", &format::Tensor::storage}};
+               Field{"held", &format::Tensor::held},
+               Field{"copies", &format::Tensor::copies}};
 
 template <>
 inline constexpr auto fieldsOf<format::Attribute> =
@@ -133,6 +146,8 @@ template <>
 inline constexpr auto fieldsOf<format::EntryPoint> =
     std::tuple{Field{"name", &format::EntryPoint::name},
                Field{"program", &format::EntryPoint::program},
+               Field{"arguments", &format::EntryPoint::arguments},
+               Field{"results", &format::EntryPoint::results},
                Field{"flops", &format::EntryPoint::flops},
                Field{"plan", &format::EntryPoint::plan},
                Field{"certificates", &format::EntryPoint::certificates}};
@@ -154,6 +169,7 @@ inline constexpr auto fieldsOf<format::Index> =
                Field{"device_classes", &format::Index::deviceClasses},
                Field{"memory_spaces", &format::Index::memorySpaces},
                Field{"segments", &format::Index::segments},
+               Field{"storages", &format::Index::storages},
                Field{"tensors", &format::Index::tensors},
                Field{"callees", &format::Index::callees},
                Field{"entry_points", &format::Index::entryPoints},

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -79,6 +80,9 @@ struct TensorBytes {
   ElementType type = ElementType::f32;
   std::vector<int64_t> shape;
   std::span<const std::byte> bytes;
+  /// Of a tensor that is put together when its turn comes: fills as many bytes
+  /// as its shape takes, and `bytes` are none.
+  std::function<void(std::span<std::byte>)> make;
 };
 
 /// Writes the file atomically (see AtomicFile.h): wide types first so that

@@ -87,20 +87,34 @@ public:
   bool isState(size_t tensor) const;
   bool isBatch(size_t tensor) const;
 
-  /// The tensor's bytes, where the next step reads or the last one wrote them.
-  /// Who writes an argument here says so with markWritten().
+  /// Empty if the tensor can be read and written where it is, otherwise why it
+  /// must be copied: it is held in another form, has copies in other forms, or
+  /// lies where the process does not reach.
+  const std::string &whyNotInPlace(size_t tensor) const;
+  /// The tensor's bytes, where the next step reads or the last one wrote them;
+  /// none if that cannot be in place. Who writes an argument here says so with
+  /// markWritten().
   std::span<std::byte> memory(size_t tensor) const;
+  /// Copies the whole tensor, of format::bytesOf() it, in whatever form it is
+  /// held. What is written is its value; other forms of it follow.
+  void read(size_t tensor, std::span<std::byte> into) const;
+  void write(size_t tensor, std::span<const std::byte> from);
 
-  /// The arguments that have no value yet. An argument has a value once
-  /// somebody has written or bound it, and nothing runs before all arguments
-  /// have one: a step would train on whatever is in memory. After a step that
-  /// failed no state has a value, since the step may have written a part of it.
+  /// The arguments, and hidden state, that have no value yet. An argument has a
+  /// value once somebody has written or bound it, and nothing runs before all
+  /// arguments have one: a step would train on whatever is in memory. After a
+  /// step that failed no state has a value, since the step may have written a
+  /// part of it.
   std::vector<size_t> withoutValue() const;
   /// Says that an argument has a value; `isWhole` is false for a write that was
   /// not completed, after which it has none.
   void markWritten(size_t tensor, bool isWhole = true);
-  /// Sets all state to zero, which counts as a value.
-  void initializeZeros();
+  /// Sets all state that users see to zero, which counts as a value, and hidden
+  /// state to its initial value. False with `error` filled in if that fails.
+  bool initializeZeros(Error &error);
+  /// Gives hidden state its initial value, as loading a program does; with
+  /// `onlyMissing` not if it has a value.
+  bool initializeHidden(bool onlyMissing, Error &error);
   /// Whether all state has a value; `error` names what has none.
   bool checkState(Error &error) const;
 
@@ -108,8 +122,8 @@ public:
   /// as many bytes as it has, at a multiple of 64, alive until bound elsewhere;
   /// what is there is its value. Null goes back to the Executor's own memory,
   /// where an argument has no value until it is written. False with `error`
-  /// filled in if the memory is misaligned or the plan shares the tensor's
-  /// place with something else.
+  /// filled in if the memory is misaligned, the tensor is not used in place, or
+  /// the plan shares its place with something else.
   bool bind(size_t tensor, void *memory, Error &error);
 
   /// Runs the entry point `steps` times in a row with the same batch. After a

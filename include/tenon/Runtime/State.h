@@ -2,7 +2,10 @@
 //
 // Fills an Executor's tensors from files and saves them. Tensors are found in a
 // file under any of their names; files are written with canonical names. Bytes
-// go straight between the file and the tensor's memory.
+// go straight between the file and the tensor's memory, or through memory of
+// their own where they are held in another form. Hidden state is saved under
+// its reserved names; a file that lacks it, since its program was compiled with
+// another set of stored tensors, gives it its initial value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +28,17 @@ const format::StoredTensor *findStored(const format::SafetensorsReader &file,
 /// Empty if `stored` has the tensor's type and shape, otherwise what differs.
 std::string whyNotMatching(const format::Tensor &tensor,
                            const format::StoredTensor &stored);
+
+/// Reads a tensor's value from one of a file's, which matches it, or has more
+/// bytes and the value's `from` on. Until that is done the tensor has none.
+bool readTensor(Executor &executor, size_t tensor,
+                const format::SafetensorsReader &file,
+                const format::StoredTensor &stored, uint64_t from,
+                std::string &error);
+
+/// A tensor's value for a file, while the Executor lives.
+format::TensorBytes bytesOf(const Executor &executor, size_t tensor,
+                            std::string name);
 
 /// Reads every state tensor from the file. Nothing is changed and `error` lists
 /// all of them if any is missing or has another type or shape. What the file

@@ -44,18 +44,23 @@ Index fullIndex() {
   state.role = Role::parameter;
   state.argument = 0;
   state.result = 1;
-  state.storage = {0, 64, 128};
+  state.held = {HoldingRule::laidOut, {0}, {2, 0, 1}};
+  state.copies = {{HoldingRule::converted, {3}, {}}};
   Tensor scalar;
   scalar.name = "loss";
   scalar.role = Role::unknown;
   scalar.result = 0;
-  scalar.storage = {3, 0, 4};
+  scalar.held.storages = {1};
   Tensor empty;
   empty.name = "empty";
   empty.argument = 1;
   empty.shape = {0, 5};
   empty.role = Role::hyperParameter;
-  empty.storage = {0, 4096, 0};
+  empty.held.storages = {2};
+  index.storages = {{ElementType::bf16, {2, 8, 4}, {0, 64, 128}},
+                    {ElementType::f32, {}, {3, 0, 4}},
+                    {ElementType::f32, {0, 5}, {0, 4096, 0}},
+                    {ElementType::f32, {8, 4, 2}, {0, 256, 256}}};
   index.tensors = {state, empty, scalar};
   Callee library;
   library.kind = CalleeKind::library;
@@ -82,6 +87,8 @@ Index fullIndex() {
   EntryPoint &step = index.entryPoints.emplace_back();
   step.name = "step";
   step.program.instructions = {launch, call, loop, branches};
+  step.arguments = {0, 2};
+  step.results = {1, 0};
   step.flops = 1.5e12;
   step.certificates = {{"offsets", "lower bound 100"}, {"recompute", ""}};
   Plan &plan = step.plan.emplace();
@@ -262,11 +269,11 @@ TEST(TenonFile, NothingIsStoredForSeveral) {
     auto name = builder.CreateString("name");
     auto names = builder.CreateVector(
         std::vector<Offset<fb::Text>>(many, fb::CreateText(builder, name)));
-    fb::Slice storage(0, 0, 0);
+    auto held = fb::CreateHolding(builder);
     std::vector<Offset<fb::Tensor>> tensors;
     for (size_t i = 0; i < many / 4; ++i)
       tensors.push_back(fb::CreateTensor(builder, name, names, 0, 0,
-                                         fb::Role::state, 0, -1, &storage));
+                                         fb::Role::state, 0, -1, held));
     auto list = builder.CreateVector(tensors);
     fb::IndexBuilder index(builder);
     index.add_version(formatVersion);
@@ -275,11 +282,11 @@ TEST(TenonFile, NothingIsStoredForSeveral) {
   });
   refused("one long name for all tensors", [](FlatBufferBuilder &builder) {
     auto name = builder.CreateString(std::string(many, 'x'));
-    fb::Slice storage(0, 0, 0);
+    auto held = fb::CreateHolding(builder);
     std::vector<Offset<fb::Tensor>> tensors;
     for (size_t i = 0; i < many / 4; ++i)
       tensors.push_back(fb::CreateTensor(builder, name, 0, 0, 0,
-                                         fb::Role::state, 0, -1, &storage));
+                                         fb::Role::state, 0, -1, held));
     auto list = builder.CreateVector(tensors);
     fb::IndexBuilder index(builder);
     index.add_version(formatVersion);
@@ -292,7 +299,7 @@ TEST(TenonFile, NothingIsStoredForSeveral) {
         std::vector<Offset<fb::Text>>(many, fb::CreateText(builder, text)));
     auto plan = fb::CreatePlan(builder, texts);
     auto entries = builder.CreateVector(std::vector{fb::CreateEntryPoint(
-        builder, text, fb::CreateBlock(builder), 0, plan)});
+        builder, text, fb::CreateBlock(builder), 0, 0, 0, plan)});
     fb::IndexBuilder index(builder);
     index.add_version(formatVersion);
     index.add_entry_points(entries);
@@ -344,6 +351,7 @@ TEST(TenonFile, TheSchemaHasTheWordsOfTheStructs) {
   expectSame(namesOf<SectionKind>, fb::EnumNamesSectionKind());
   expectSame(namesOf<CalleeKind>, fb::EnumNamesCalleeKind());
   expectSame(namesOf<InstructionKind>, fb::EnumNamesInstructionKind());
+  expectSame(namesOf<HoldingRule>, fb::EnumNamesHoldingRule());
   expectSame(namesOf<Subnormals>, fb::EnumNamesSubnormals());
 }
 

@@ -441,3 +441,65 @@ TEST_F(CInterface, EveryFailedAllocationHasAMessage) {
   }
 }
 #endif
+
+/// The sample with tensors in two parts, padded, converted and with a copy.
+class HeldInterface : public CInterface {
+protected:
+  void SetUp() override {
+    CInterface::SetUp();
+    tenon_unload(program);
+    auto bytes = test::sampleFile(test::heldIndex());
+    ASSERT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), nullptr, &program),
+              TENON_OK)
+        << tenon_error_message();
+  }
+};
+
+TEST_F(HeldInterface, ShowsLogicalTensorsAlone) {
+  EXPECT_EQ(tenon_tensor_count(program), 7u);
+  tenon_tensor_info info = TENON_TENSOR_INFO_INIT;
+  ASSERT_EQ(tenon_get_tensor(program, find("loss"), &info), TENON_OK);
+  EXPECT_STREQ(info.type, "F32"); // stored as an f64
+  EXPECT_EQ(info.bytes, 4u);
+  ASSERT_EQ(tenon_get_tensor(program, find("y"), &info), TENON_OK);
+  EXPECT_EQ(info.shape[0], test::sampleRows); // padded to 64
+  size_t hidden = 0;
+  EXPECT_EQ(tenon_find_tensor(program, test::hiddenTensor, &hidden),
+            TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_get_tensor(program, 7, &info), TENON_ERROR_ARGUMENT);
+}
+
+TEST_F(HeldInterface, CopiesInAndOut) {
+  std::vector<float> values(test::sampleFeatures), back(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = 1 / float(i + 1);
+  size_t bytes = values.size() * 4, w = find("params.w");
+  ASSERT_EQ(tenon_write(program, w, values.data(), bytes), TENON_OK);
+  ASSERT_EQ(tenon_read(program, w, back.data(), bytes), TENON_OK);
+  EXPECT_EQ(back, values);
+}
+
+TEST_F(HeldInterface, RefusesAddressesWithTheReason) {
+  alignas(64) static char memory[8192];
+  for (auto [name, why] :
+       {std::pair("params.w", "held in two parts, a bf16 and an i16"),
+        {"y", "held padded to f32[64]"},
+        {"loss", "held converted to f64"},
+        {"x", "a copy of it, laid out as f32[32, 48], would not follow"}}) {
+    size_t tensor = find(name);
+    tenon_tensor_info info = TENON_TENSOR_INFO_INIT;
+    ASSERT_EQ(tenon_get_tensor(program, tensor, &info), TENON_OK);
+    void *data = nullptr;
+    EXPECT_EQ(tenon_data(program, tensor, &data), TENON_ERROR_ARGUMENT);
+    EXPECT_TRUE(messageHas(why)) << tenon_error_message();
+    EXPECT_TRUE(messageHas("tenon_write")) << tenon_error_message();
+    EXPECT_EQ(tenon_mark_written(program, tensor), TENON_ERROR_ARGUMENT);
+    EXPECT_TRUE(messageHas(why)) << tenon_error_message();
+    EXPECT_EQ(tenon_bind(program, tensor, memory, info.bytes),
+              TENON_ERROR_ARGUMENT);
+    EXPECT_TRUE(messageHas(why)) << tenon_error_message();
+  }
+  void *data = nullptr;
+  EXPECT_EQ(tenon_data(program, find("steps"), &data), TENON_OK);
+  EXPECT_TRUE(data);
+}

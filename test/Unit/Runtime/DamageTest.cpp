@@ -79,15 +79,75 @@ TEST(Damage, EveryFieldIsCheckedBehindTheHash) {
   const Case cases[] = {
       {"format version", [](format::Index &i) { i.version = 7; }},
       {"segment 9 of 5",
-       [](format::Index &i) { i.tensors[0].storage.segment = 9; }},
+       [](format::Index &i) { i.storages[0].place.segment = 9; }},
       {"of a segment of",
-       [](format::Index &i) { i.tensors[0].storage.offset = 1 << 20; }},
+       [](format::Index &i) { i.storages[0].place.offset = 1 << 20; }},
       {"multiple of 64",
-       [](format::Index &i) { i.tensors[0].storage.offset = 4; }},
-      {"its shape takes", [](format::Index &i) { i.tensors[0].shape = {33}; }},
+       [](format::Index &i) { i.storages[0].place.offset = 4; }},
+      {"its shape takes",
+       [](format::Index &i) { i.storages[0].shape = {33}; }},
+      {"held as_it_is by f32[32], expected its type and shape",
+       [](format::Index &i) { i.tensors[0].shape = {33}; }},
+      {"held by unknown rule 9",
+       [](format::Index &i) {
+         i.tensors[0].held.rule = format::HoldingRule(9);
+       }},
+      {"has 1 stored tensors, high_and_low needs 2",
+       [](format::Index &i) {
+         i.tensors[0].held.rule = format::HoldingRule::highAndLow;
+       }},
+      {"has 0 stored tensors, as_it_is needs 1",
+       [](format::Index &i) { i.tensors[0].held.storages.clear(); }},
+      {"not there or another's",
+       [](format::Index &i) { i.tensors[0].held.storages = {70}; }},
+      {"not there or another's",
+       [](format::Index &i) {
+         i.tensors[0].copies.push_back({{}, {0}, {}});
+       }},
+      {"but is not laid out",
+       [](format::Index &i) { i.tensors[0].held.order = {0}; }},
+      {"segments of different kinds",
+       [](format::Index &i) {
+         i = test::heldIndex();
+         i.storages[7].place.segment = 1;
+       }},
+      {"has the name of hidden state, but is none",
+       [](format::Index &i) { i.tensors[0].name = "__tenon__.w"; }},
+      {"not the only hidden state",
+       [](format::Index &i) {
+         i = test::heldIndex();
+         i.storages.push_back(i.storages[9]);
+         i.tensors.push_back(i.tensors.back());
+         i.tensors.back().held.storages = {10};
+       }},
+      {"comes behind hidden state",
+       [](format::Index &i) {
+         i = test::heldIndex();
+         std::swap(i.tensors[6], i.tensors[7]);
+       }},
+      {"no initial value of '__tenon__.ran'",
+       [](format::Index &i) {
+         i = test::heldIndex();
+         i.entryPoints[1].results.clear();
+       }},
+      {"no initial value of '__tenon__.ran'",
+       [](format::Index &i) {
+         i = test::heldIndex();
+         i.entryPoints.pop_back();
+       }},
+      {"'init' takes stored tensors",
+       [](format::Index &i) {
+         i = test::heldIndex();
+         i.entryPoints[1].arguments = {0};
+       }},
+      {"entry point 'step' has stored tensor 70",
+       [](format::Index &i) { i.entryPoints[0].arguments = {70}; }},
+      {"entry point 'step' has stored tensor 1",
+       [](format::Index &i) { i.entryPoints[0].results = {1, 1}; }},
       {"more than memory can hold",
        [](format::Index &i) { i.tensors[0].shape = {int64_t(1) << 62, 16}; }},
       {"extent -1", [](format::Index &i) { i.tensors[0].shape = {-1}; }},
+      {"extent -1", [](format::Index &i) { i.storages[0].shape = {-1}; }},
       {"rank 33",
        [](format::Index &i) {
          i.tensors[0].shape = std::vector<int64_t>(33, 1);

@@ -35,6 +35,71 @@ void sample_backward(void *const *arguments, int64_t part, int64_t parts) {
   }
 }
 
+// An f32 held as a bf16 and the rest of its bits.
+static float join(uint16_t high, int16_t low) {
+  union {
+    uint32_t bits;
+    float value;
+  } joined = {((uint32_t)high << 16) + (uint32_t)(int32_t)low};
+  return joined.value;
+}
+
+// As sample_forward, with weights in two parts.
+void sample_forward_parts(void *const *arguments, int64_t part, int64_t parts) {
+  const float *x = arguments[0];
+  const uint16_t *high = arguments[1];
+  const int16_t *low = arguments[2];
+  float *prediction = arguments[3];
+  for (int64_t i = first(rows, part, parts); i < first(rows, part + 1, parts);
+       ++i) {
+    float sum = 0;
+    for (int64_t j = 0; j < features; ++j)
+      sum += x[i * features + j] * join(high[j], low[j]);
+    prediction[i] = sum;
+  }
+}
+
+// As sample_backward, of x by columns.
+void sample_backward_columns(void *const *arguments, int64_t part,
+                             int64_t parts) {
+  const float *columns = arguments[0], *residual = arguments[1];
+  float *gradient = arguments[2];
+  for (int64_t j = first(features, part, parts);
+       j < first(features, part + 1, parts); ++j) {
+    float sum = 0;
+    for (int64_t i = 0; i < rows; ++i)
+      sum += columns[j * rows + i] * residual[i];
+    gradient[j] = sum;
+  }
+}
+
+// As sample_update, in place on weights in two parts.
+void sample_update_parts(void *const *arguments, int64_t part, int64_t parts) {
+  uint16_t *high = arguments[0];
+  int16_t *low = arguments[1];
+  const float *gradient = arguments[2], *rate = arguments[3];
+  for (int64_t i = first(features, part, parts);
+       i < first(features, part + 1, parts); ++i) {
+    union {
+      float value;
+      uint32_t bits;
+    } updated = {join(high[i], low[i]) - *rate * (2.0f / rows) * gradient[i]};
+    uint32_t rounded = (updated.bits + 0x8000u) >> 16;
+    high[i] = (uint16_t)rounded;
+    low[i] = (int16_t)(updated.bits - (rounded << 16));
+  }
+}
+
+// As sample_loss, as a number of twice the width.
+void sample_loss_wide(void *const *arguments, int64_t part, int64_t parts) {
+  const float *residual = arguments[0];
+  double *loss = arguments[1];
+  float sum = 0;
+  for (int64_t i = 0; i < rows; ++i)
+    sum += residual[i] * residual[i];
+  *loss = sum / rows;
+}
+
 // residual[i] = prediction[i] - target[i]
 void sample_residual(void *const *arguments, int64_t part, int64_t parts) {
   const float *prediction = arguments[0], *target = arguments[1];

@@ -56,9 +56,18 @@ Instruction invoke(uint32_t callee, std::vector<Slice> arguments,
   return {InstructionKind::invoke, callee, 0, std::move(arguments), parts};
 }
 
-Tensor tensor(const char *name, ElementType type, std::vector<int64_t> shape,
-              Role role, int32_t argument, int32_t result, Slice storage) {
-  Tensor t;
+/// Adds a stored tensor; returns its number.
+uint32_t store(Index &index, ElementType type, std::vector<int64_t> shape,
+               Slice place) {
+  index.storages.push_back({type, std::move(shape), place});
+  return uint32_t(index.storages.size() - 1);
+}
+
+/// Adds a tensor that is held as it is.
+void addTensor(Index &index, const char *name, ElementType type,
+               std::vector<int64_t> shape, Role role, int32_t argument,
+               int32_t result, Slice place) {
+  Tensor &t = index.tensors.emplace_back();
   t.name = name;
   if (argument >= 0)
     t.aliases.push_back("arg" + std::to_string(argument));
@@ -69,8 +78,7 @@ Tensor tensor(const char *name, ElementType type, std::vector<int64_t> shape,
   t.role = role;
   t.argument = argument;
   t.result = result;
-  t.storage = storage;
-  return t;
+  t.held.storages = {store(index, type, t.shape, place)};
 }
 
 } // namespace
@@ -87,16 +95,17 @@ Index tenon::test::sampleIndex() {
       {"results", SegmentKind::results, 0, 0, 192, 64},
       {"temporaries", SegmentKind::temporaries, 0, 0, 4096 + (1 << 20), 4096},
       {"constants", SegmentKind::constants, 0, 0, 256, 64}};
-  index.tensors = {
-      tensor("params.w", ElementType::f32, {sampleFeatures}, Role::parameter, 0,
-             0, weights),
-      tensor("steps", ElementType::i32, {}, Role::counter, 1, 1, steps),
-      tensor("x", ElementType::f32, {sampleRows, sampleFeatures}, Role::batch,
-             2, -1, x),
-      tensor("y", ElementType::f32, {sampleRows}, Role::batch, 3, -1, y),
-      tensor("loss", ElementType::f32, {}, Role::unknown, -1, 2, loss),
-      tensor("inner", ElementType::i32, {}, Role::unknown, -1, 3, inner),
-      tensor("choice", ElementType::i32, {}, Role::unknown, -1, 4, choice)};
+  auto add = [&](auto... what) { addTensor(index, what...); };
+  using Shape = std::vector<int64_t>;
+  add("params.w", ElementType::f32, Shape{sampleFeatures}, Role::parameter, 0,
+      0, weights);
+  add("steps", ElementType::i32, Shape{}, Role::counter, 1, 1, steps);
+  add("x", ElementType::f32, Shape{sampleRows, sampleFeatures}, Role::batch, 2,
+      -1, x);
+  add("y", ElementType::f32, Shape{sampleRows}, Role::batch, 3, -1, y);
+  add("loss", ElementType::f32, Shape{}, Role::unknown, -1, 2, loss);
+  add("inner", ElementType::i32, Shape{}, Role::unknown, -1, 3, inner);
+  add("choice", ElementType::i32, Shape{}, Role::unknown, -1, 4, choice);
   index.tensors[0].aliases.push_back("state['params']['w']");
   auto kernel = [&](const char *symbol, const char *what, bool fallback) {
     index.callees.push_back({CalleeKind::kernel, symbol, what, {}, fallback});
@@ -135,6 +144,8 @@ Index tenon::test::sampleIndex() {
 
   EntryPoint &step = index.entryPoints.emplace_back();
   step.name = "step";
+  step.arguments = {0, 1, 2, 3};
+  step.results = {0, 1, 4, 5, 6};
   auto &program = step.program.instructions;
   program.push_back(invoke(forwardCall, {x, weights, prediction, workspace}));
   program.push_back(invoke(residualKernel, {prediction, y, residual}, 4));
@@ -171,6 +182,65 @@ Index tenon::test::withoutCalls(Index index) {
   for (Instruction &instruction : index.entryPoints[0].program.instructions)
     if (instruction.callee == forwardCall)
       instruction.parts = 3;
+  return index;
+}
+
+Index tenon::test::heldIndex() {
+  constexpr Slice high{state, 0, f / 2}, low{state, 64, f / 2},
+      ran{state, 192, 4}, columns{batch, 6400, x.bytes},
+      paddedY{batch, 6144, 256}, wideLoss{results, 0, 8};
+  Index index = withoutCalls(sampleIndex());
+  index.segments[state].bytes = 256;
+  index.segments[batch].bytes = columns.offset + columns.bytes;
+
+  // The weights in two parts, y padded, the loss in another type.
+  auto hold = [&](size_t tensor, HoldingRule rule,
+                  std::vector<Storage> storages) {
+    Holding &held = index.tensors[tensor].held;
+    held.rule = rule;
+    index.storages[held.storages[0]] = storages[0];
+    for (size_t i = 1; i < storages.size(); ++i)
+      held.storages.push_back(
+          store(index, storages[i].type, storages[i].shape, storages[i].place));
+  };
+  hold(0, HoldingRule::highAndLow,
+       {{ElementType::bf16, {sampleFeatures}, high},
+        {ElementType::i16, {sampleFeatures}, low}});
+  hold(3, HoldingRule::padded, {{ElementType::f32, {64}, paddedY}});
+  hold(4, HoldingRule::converted, {{ElementType::f64, {}, wideLoss}});
+  // A copy of x by columns.
+  index.tensors[2].copies = {
+      {HoldingRule::laidOut,
+       {store(index, ElementType::f32, {sampleFeatures, sampleRows}, columns)},
+       {1, 0}}};
+  // Hidden state that starts at 5 and counts steps.
+  addTensor(index, hiddenTensor, ElementType::i32, {}, Role::counter, -1, -1,
+            ran);
+
+  auto replace = [&](CalleeNumber callee, const char *symbol,
+                     std::vector<int64_t> reads, std::vector<Slice> operands) {
+    index.callees[callee].name = symbol;
+    index.callees[callee].reads = std::move(reads);
+    for (Instruction &instruction : index.entryPoints[0].program.instructions)
+      if (instruction.kind == InstructionKind::invoke &&
+          instruction.callee == callee)
+        instruction.operands = operands;
+  };
+  replace(forwardCall, "sample_forward_parts", {0, 1, 2},
+          {x, high, low, prediction});
+  replace(backwardCall, "sample_backward_columns", {0, 1},
+          {columns, residual, gradient});
+  replace(updateKernel, "sample_update_parts", {2, 3},
+          {high, low, gradient, rate});
+  replace(lossKernel, "sample_loss_wide", {0}, {residual, wideLoss});
+  EntryPoint &step = index.entryPoints[0];
+  step.program.instructions.push_back(invoke(incrementKernel, {ran}));
+  step.arguments = {0, 7, 1, 2, 8, 3, 9};
+  step.results = {0, 7, 1, 4, 5, 6, 9};
+  EntryPoint &init = index.entryPoints.emplace_back();
+  init.name = "init";
+  init.results = {9};
+  init.program.instructions = {invoke(copyCallee, {limit, ran})};
   return index;
 }
 

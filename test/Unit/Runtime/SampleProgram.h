@@ -44,6 +44,12 @@ std::vector<std::byte> sampleKernels();
 /// The same with kernels in the place of library calls.
 format::Index withoutCalls(format::Index index);
 
+/// The one without calls, with tensors held in other forms: params.w in two
+/// parts, y padded, loss converted, x with a copy by columns, and hidden state
+/// that `init` sets to 5 and every step counts up.
+format::Index heldIndex();
+inline constexpr const char *hiddenTensor = "__tenon__.ran";
+
 /// The whole file.
 std::vector<std::byte> sampleFile(const format::Index &index = sampleIndex());
 

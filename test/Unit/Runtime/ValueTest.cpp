@@ -92,7 +92,7 @@ TEST_F(Value, ComesFromFiles) {
 
 TEST_F(Value, ComesFromZerosOnRequest) {
   values<int32_t>(*executor, "steps")[0] = 7;
-  executor->initializeZeros();
+  ASSERT_TRUE(executor->initializeZeros(error)) << error.message;
   EXPECT_EQ(values<int32_t>(*executor, "steps")[0], 0);
   // State alone: a batch of zeros is nobody's start.
   EXPECT_EQ(executor->withoutValue(), Numbers({x, y}));

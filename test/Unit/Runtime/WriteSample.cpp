@@ -1,8 +1,9 @@
 //===- WriteSample.cpp - Puts the sample program and its data into files --===//
 //
 // Usage: WriteSample FOLDER. Writes program.tenon, kernels.tenon (without
-// library calls), state.safetensors and batch.safetensors for tests that run
-// other programs on them.
+// library calls), held.tenon (with tensors held in other forms),
+// state.safetensors and batch.safetensors for tests that run other programs on
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +44,8 @@ int main(int argc, char **argv) {
   if (!test::writeSampleFile(folder + "/program.tenon", index, error) ||
       !test::writeSampleFile(folder + "/kernels.tenon",
                              test::withoutCalls(index), error) ||
+      !test::writeSampleFile(folder + "/held.tenon", test::heldIndex(),
+                             error) ||
       !format::writeSafetensors(folder + "/state.safetensors", state, {},
                                 error) ||
       !format::writeSafetensors(folder + "/batch.safetensors", batch, {},
