@@ -39,8 +39,12 @@ struct Feature {
 const Feature features[] = {
     TENON_FEATURE("avx2", avx2, "avx2"),
     TENON_FEATURE("fma", avx2, "fma"),
+    TENON_FEATURE("bmi1", avx2, "bmi"),
     TENON_FEATURE("bmi2", avx2, "bmi2"),
     TENON_FEATURE("f16c", avx2, "f16c"),
+    TENON_FEATURE("abm", avx2, "lzcnt"),
+    TENON_FEATURE("movbe", avx2, "movbe"),
+    TENON_FEATURE("popcnt", avx2, "popcnt"),
     TENON_FEATURE("avx512f", avx512, "avx512f"),
     TENON_FEATURE("avx512bw", avx512, "avx512bw"),
     TENON_FEATURE("avx512cd", avx512, "avx512cd"),

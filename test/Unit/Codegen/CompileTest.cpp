@@ -15,8 +15,11 @@
 #include "tenon/Codegen/CPU/KernelFunction.h"
 #include "tenon/Codegen/CPU/LinkSharedObject.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace tenon::codegen;
@@ -312,6 +315,34 @@ TEST_P(Compile, Bf16RoundsToNearestEvenWithoutCalls) {
     // Each step is a quarter of a bf16 unit; halves go to even.
     static constexpr int rounded[] = {0, 0, 0, 1, 1, 1, 2, 2};
     EXPECT_EQ(y[i], 0x3f80 + rounded[i % 8] + i / 8 * 2) << i;
+  }
+}
+
+/// A file asks for what its code may use, so that loading it refuses a
+/// processor that lacks some of it (lzcnt there means something else).
+TEST(FeatureTable, HasWhatLlvmMayUse) {
+  auto featuresOf = [](StringRef processor) {
+    SmallVector<StringRef> features;
+    llvm::X86::getFeaturesForCPU(processor, features);
+    return std::set<StringRef>(features.begin(), features.end());
+  };
+  const std::set<StringRef> everywhere = featuresOf("x86-64");
+  // Parts of AVX, and instructions that kernels have no use for.
+  const std::set<StringRef> others = {"sse3",   "ssse3", "sse4.1",
+                                      "sse4.2", "avx",   "crc32",
+                                      "cx16",   "sahf",  "xsave"};
+  const std::map<StringRef, StringRef> names = {{"bmi", "bmi1"},
+                                                {"lzcnt", "abm"}};
+  for (const tenon::target::IsaInfo &info : tenon::target::instructionSets()) {
+    std::vector<std::string> table = tenon::target::featuresOf(info.isa);
+    for (StringRef feature : featuresOf(info.llvmProcessor)) {
+      if (everywhere.contains(feature) || others.contains(feature))
+        continue;
+      auto name = names.find(feature);
+      EXPECT_TRUE(llvm::is_contained(table, name == names.end() ? feature
+                                                                : name->second))
+          << feature.str();
+    }
   }
 }
 
