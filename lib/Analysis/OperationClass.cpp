@@ -132,11 +132,6 @@ std::optional<ReducedDimensions> tenon::reducedDimensions(Operation *op) {
   return std::nullopt;
 }
 
-SmallVector<int64_t> tenon::withoutUnits(ArrayRef<int64_t> shape) {
-  return llvm::to_vector(llvm::make_filter_range(
-      shape, [](int64_t extent) { return extent != 1; }));
-}
-
 /// The operation's line of the table; null if it has none. Grouping asks this
 /// millions of times, so each thread remembers what it found by type.
 static const OperationTrait *traitOf(Operation *op) {

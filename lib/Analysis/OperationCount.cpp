@@ -7,6 +7,7 @@
 #include "tenon/Analysis/OperationCount.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 
@@ -16,10 +17,6 @@ using namespace mlir;
 using namespace tenon;
 
 namespace {
-
-ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 double flopsOfDot(stablehlo::DotGeneralOp dot) {
   double flops = 2;

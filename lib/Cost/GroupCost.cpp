@@ -35,7 +35,7 @@ int64_t partsOf(step::GroupOp group, const KernelWork &work,
                 const target::Target &target) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
   if (!library)
-    return work.parts;
+    return work.parts(target);
   auto pieces = library.getAs<IntegerAttr>("pieces");
   return pieces ? std::max<int64_t>(1, pieces.getInt()) : target.cores;
 }

@@ -8,9 +8,9 @@
 #include "tenon/Cost/KernelCost.h"
 
 #include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Analysis/LaunchParts.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
+#include "tenon/Analysis/TouchedElements.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -172,9 +172,13 @@ KernelWork cost::workOf(ArrayRef<Operation *> operations,
     work.operations += elementOperations(op) * (hasRows ? times.lookup(op) : 1);
   }
   work.bytes = bytesOf(operations, results, sameAs);
-  work.parts = std::clamp<int64_t>(unitsOf(operations), 1,
-                                   launchParts(operations, results));
+  work.units = unitsOf(operations);
+  work.elements = touchedElements(operations, results);
   return work;
+}
+
+int64_t KernelWork::parts(const target::Target &target) const {
+  return std::clamp<int64_t>(units, 1, target.launches.partsFor(elements));
 }
 
 const target::Rate &cost::bandwidthOf(double bytes,
@@ -197,8 +201,9 @@ double cost::startSeconds(int64_t parts, const target::Target &target) {
 
 double cost::secondsOf(const KernelWork &work, const target::Rate &bandwidth,
                        const target::Target &target) {
-  int64_t cores = std::min(work.parts, target.cores);
+  const int64_t parts = work.parts(target);
+  int64_t cores = std::min(parts, target.cores);
   return std::max(arithmeticSeconds(work.operations, cores, target),
                   work.bytes / bandwidth.of(cores, target.cores)) +
-         startSeconds(work.parts, target);
+         startSeconds(parts, target);
 }

@@ -441,7 +441,7 @@ ExitCode Compilation::runStage(Stage stage) {
     return plan();
   case Stage::lower:
     return runPasses([&](OpPassManager &passes) {
-      memory::buildLowerPipeline(passes);
+      memory::buildLowerPipeline(passes, resolved.machine.launches);
       if (options.verifyForms)
         passes.addPass(memory::createVerifyExecFormPass());
     });

@@ -7,6 +7,7 @@
 
 #include "tenon/Fusion/GroupLegality.h"
 
+#include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Matchers.h"
@@ -19,17 +20,6 @@ using namespace tenon;
 using namespace tenon::fusion;
 
 namespace {
-
-ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-int64_t elements(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  return count;
-}
 
 /// A set of operations and what is asked of it.
 class Candidate {
@@ -124,8 +114,8 @@ std::optional<GroupShape> Candidate::elementwise() {
     for (Value operand : op->getOperands()) {
       if (!inside(operand) || isFreeToClone(operand.getDefiningOp()))
         continue;
-      int64_t read = elements(shapeOf(op->getResult(0)));
-      int64_t computed = elements(shapeOf(operand));
+      int64_t read = elementCount(shapeOf(op->getResult(0)));
+      int64_t computed = elementCount(shapeOf(operand));
       if (isa<stablehlo::GatherOp, stablehlo::DynamicSliceOp>(op))
         return decline("a gather of computed values");
       if (read > computed && computed > 1 &&
@@ -250,7 +240,8 @@ std::optional<GroupShape> Candidate::run() {
       dimensions->trailing
           ? ArrayRef<int64_t>(space).drop_front(dimensions->leading)
           : ArrayRef<int64_t>(space).take_front(dimensions->leading);
-  if (elements(reducedExtents) == 1 && llvm::any_of(results, [&](Value result) {
+  if (elementCount(reducedExtents) == 1 &&
+      llvm::any_of(results, [&](Value result) {
         return shapeOf(result) != shapeOf(results.front());
       }))
     return decline("a reduction of single elements beside another shape");

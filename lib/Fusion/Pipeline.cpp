@@ -56,8 +56,6 @@ LogicalResult fusion::verifyNoLibraryIsNeeded(ModuleOp module) {
 }
 
 FailureOr<target::Isa> fusion::isaOfOption(Operation *op, StringRef cpu) {
-  if (cpu.empty())
-    return target::Isa{};
   if (auto isa = target::isaOfFeatureSet(cpu))
     return *isa;
   return op->emitError() << "unknown feature set '" << cpu << "', expected "

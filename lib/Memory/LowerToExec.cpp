@@ -11,8 +11,8 @@
 #include "PlanRecord.h"
 
 #include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Analysis/LaunchParts.h"
 #include "tenon/Analysis/OperationClass.h"
+#include "tenon/Analysis/TouchedElements.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -38,8 +38,9 @@ constexpr StringLiteral cpuClassName = "cpu", hostSpaceName = "host";
 
 class ProgramWriter {
 public:
-  ProgramWriter(ModuleOp module, func::FuncOp function)
-      : module(module), function(function), symbols(module),
+  ProgramWriter(ModuleOp module, func::FuncOp function,
+                const target::LaunchLimits &launches)
+      : module(module), function(function), launches(launches), symbols(module),
         builder(module.getContext()), record(function) {}
 
   LogicalResult run();
@@ -78,6 +79,7 @@ private:
 
   ModuleOp module;
   func::FuncOp function;
+  const target::LaunchLimits &launches;
   SymbolTable symbols;
   OpBuilder builder;
   PlanRecord record;
@@ -348,7 +350,7 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   }
   int64_t time = record.timeOf(group);
   record.describe(invoke(group.getLoc(), kernelFor(group, inPlace), arguments,
-                         launchParts(group, inPlace)),
+                         launches.partsFor(touchedElements(group, inPlace))),
                   group, time, time, reads, writes);
   return success();
 }
@@ -462,6 +464,10 @@ LogicalResult ProgramWriter::run() {
 }
 
 struct LowerToExec : public memory::impl::LowerToExecPassBase<LowerToExec> {
+  LowerToExec() = default;
+  explicit LowerToExec(const target::LaunchLimits &launches)
+      : launches(launches) {}
+
   void runOnOperation() override {
     auto function = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!function || !function->hasAttr(step::argumentPlacesAttrName)) {
@@ -470,9 +476,16 @@ struct LowerToExec : public memory::impl::LowerToExecPassBase<LowerToExec> {
              "first";
       return signalPassFailure();
     }
-    if (failed(ProgramWriter(getOperation(), function).run()))
+    if (failed(ProgramWriter(getOperation(), function, launches).run()))
       signalPassFailure();
   }
+
+  target::LaunchLimits launches;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+memory::createLowerToExecPass(const target::LaunchLimits &launches) {
+  return std::make_unique<LowerToExec>(launches);
+}

@@ -32,7 +32,8 @@ void memory::buildPlanPipeline(OpPassManager &passes,
   passes.addNestedPass<func::FuncOp>(createPlanOffsetsPass(offsets));
 }
 
-void memory::buildLowerPipeline(OpPassManager &passes) {
+void memory::buildLowerPipeline(OpPassManager &passes,
+                                const target::LaunchLimits &launches) {
   passes.addPass(createVerifyScheduledFormPass());
-  passes.addPass(createLowerToExecPass());
+  passes.addPass(createLowerToExecPass(launches));
 }

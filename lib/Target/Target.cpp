@@ -11,6 +11,10 @@
 using namespace tenon;
 using namespace tenon::target;
 
+int64_t LaunchLimits::partsFor(int64_t elements) const {
+  return std::clamp<int64_t>(elements / elementsPerPart, 1, mostParts);
+}
+
 double Rate::of(int64_t count, int64_t cores) const {
   if (count <= 1 || cores <= 1)
     return oneCore;

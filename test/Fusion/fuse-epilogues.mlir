@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups --fusion-form-groups --fusion-fuse-epilogues --verify-grouped-form | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups --fusion-form-groups --fusion-fuse-epilogues --remarks-filter="fusion-fuse.*" --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=cpu=x86-64-v3 --fusion-form-groups --fusion-fuse-epilogues=cpu=x86-64-v3 --verify-grouped-form | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=cpu=x86-64-v3 --fusion-form-groups --fusion-fuse-epilogues=cpu=x86-64-v3 --remarks-filter="fusion-fuse.*" --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Nothing but a bias: the library adds it, also behind a reshape.
 

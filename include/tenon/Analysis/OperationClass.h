@@ -35,9 +35,6 @@ bool isFreeToClone(mlir::Operation *op);
 /// Whether computing one element takes a division or a transcendental function.
 bool isExpensive(mlir::Operation *op);
 
-/// Dimensions of extent other than 1.
-llvm::SmallVector<int64_t> withoutUnits(llvm::ArrayRef<int64_t> shape);
-
 /// Which dimensions a reduction runs over, where they are neighbours at one
 /// end.
 struct ReducedDimensions {

@@ -2,7 +2,7 @@
 //
 // What a group costs on a Target, by a roofline: it takes as long as its
 // arithmetic or its memory traffic, whichever is longer, and what starting it
-// costs. A group that is not worth cutting (Analysis/LaunchParts.h) runs on one
+// costs. A group that is not worth cutting (LaunchLimits) runs on one
 // core, and none waits for another: most groups in a round of a loop are small.
 // Passes compare groups by it, the report sums it up.
 //

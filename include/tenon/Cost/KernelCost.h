@@ -27,9 +27,11 @@ struct KernelWork {
   double flops = 0;      // of dots and convolutions, a multiply-add being two
   double operations = 0; // others, a simple one per element being one
   double bytes = 0;      // operands read and results written, each once
-  /// Into how many parts it is cut: at most as many as it can be, and one if it
-  /// touches too little for more (Analysis/LaunchParts.h).
-  int64_t parts = 1;
+  int64_t units = 1;     // into which it can be cut
+  int64_t elements = 1;  // that it touches (Analysis/TouchedElements.h)
+
+  /// Into how many parts a launch is cut.
+  int64_t parts(const target::Target &target) const;
 };
 
 /// The work of `operations`, in program order, of which `results` are written

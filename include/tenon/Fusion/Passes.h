@@ -69,8 +69,8 @@ std::string whyLibrariesNotAskable(mlir::ModuleOp module, target::Isa isa);
 /// Reports the operations of `module` that only a library runs.
 mlir::LogicalResult verifyNoLibraryIsNeeded(mlir::ModuleOp module);
 
-/// The instruction set that a pass's option `cpu` names, the least one for an
-/// empty text. Reports an unknown one.
+/// The instruction set that a pass's option `cpu` names. Reports an unknown one
+/// and none.
 mlir::FailureOr<target::Isa> isaOfOption(mlir::Operation *op,
                                          llvm::StringRef cpu);
 

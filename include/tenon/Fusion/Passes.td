@@ -351,7 +351,7 @@ def WidenDotsPass : Pass<"fusion-widen-dots", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"cpu", "cpu", "std::string", "\"\"",
-           "the feature set, as for tenon compile (default: the least)">,
+           "the feature set, as in a file; there is no default">,
   ];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
@@ -463,7 +463,7 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
   }];
   let options = [
     Option<"cpu", "cpu", "std::string", "\"\"",
-           "the feature set, as for tenon compile (default: the least)">,
+           "the feature set, as in a file; there is no default">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }
@@ -599,7 +599,7 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"cpu", "cpu", "std::string", "\"\"",
-           "the feature set, as for tenon compile (default: the least)">,
+           "the feature set, as in a file; there is no default">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }

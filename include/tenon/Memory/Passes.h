@@ -7,6 +7,8 @@
 #ifndef TENON_MEMORY_PASSES_H
 #define TENON_MEMORY_PASSES_H
 
+#include "tenon/Target/Target.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -21,6 +23,11 @@ namespace tenon::memory {
 
 #define GEN_PASS_REGISTRATION
 #include "tenon/Memory/Passes.h.inc"
+
+/// LowerToExec for a target that cuts launches so; as a pass of its own it
+/// takes what processors do.
+std::unique_ptr<mlir::Pass>
+createLowerToExecPass(const target::LaunchLimits &launches);
 
 struct MemoryOptions {
   /// Where the packing problem is written as CSV; empty for nowhere.
@@ -37,7 +44,8 @@ void buildOrderPipeline(mlir::OpPassManager &passes, bool hasBudget,
 void buildPlanPipeline(mlir::OpPassManager &passes,
                        const MemoryOptions &options);
 /// Scheduled form to exec form.
-void buildLowerPipeline(mlir::OpPassManager &passes);
+void buildLowerPipeline(mlir::OpPassManager &passes,
+                        const target::LaunchLimits &launches = {});
 
 } // namespace tenon::memory
 

@@ -71,6 +71,20 @@ struct Overheads {
   bool operator==(const Overheads &) const = default;
 };
 
+/// How a launch is cut into parts that run side by side.
+struct LaunchLimits {
+  /// Elements that a part is worth: whoever reads what several parts wrote
+  /// waits for all of them, so a launch that touches less than twice as many
+  /// runs whole, and launches that do so follow each other without waiting.
+  int64_t elementsPerPart = 4096;
+  int64_t mostParts = 64;
+
+  /// The parts of a launch that touches this many elements, at least 1.
+  int64_t partsFor(int64_t elements) const;
+
+  bool operator==(const LaunchLimits &) const = default;
+};
+
 struct Target {
   std::string name;    // for people
   Isa isa = Isa::avx2; // the largest that its processors have
@@ -79,6 +93,7 @@ struct Target {
   ComputeRates compute;
   MemoryRates memory;
   Overheads overheads;
+  LaunchLimits launches; // the same on every machine with processors
   /// Bytes/s between the device's memory and the host's, each way; 0 if the
   /// device has no memory of its own.
   double hostLink = 0;

@@ -1,15 +1,13 @@
 //===- AnnotateScratch.cpp - Scratch memory of groups ---------------------===//
 //
-// See AnnotateScratch.h. A kernel's need follows from its function, so each
-// group is outlined for a moment.
+// See AnnotateScratch.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 
-#include "tenon/Codegen/CPU/EmitKernel.h"
+#include "tenon/Codegen/CPU/CpuSchedules.h"
 #include "tenon/Dialect/Exec/Exec.h"
-#include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Libraries/Library.h"
 
@@ -33,7 +31,8 @@ int64_t codegen::scratchBytesOf(step::GroupOp group,
                                 const FeatureSet &features) {
   return group.getKind() == step::GroupKind::library
              ? libraryScratch(group, features.isa)
-             : scratchBytesNeeded(*exec::outlineKernel(group));
+             : launchShapeOf(KernelSource(group), CpuSchedules(features))
+                   .scratchBytes;
 }
 
 void codegen::annotateScratch(ModuleOp module, const FeatureSet &features) {

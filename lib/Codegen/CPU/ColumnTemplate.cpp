@@ -2,7 +2,7 @@
 //
 // Reductions that keep the last dimension (bias and scale gradients, pooling
 // over space). Results are stored once all elements of their accumulator are in
-// (order (a) of ReduceTree.h).
+// (order (a) of Analysis/ReductionTree.h).
 //
 // Units of work are blocks of up to 128 neighbouring columns, whose
 // accumulators stay in 8 vector registers, times the indices of kept dimensions
@@ -10,8 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReduceTree.h"
-#include "RowPlan.h"
 #include "Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,7 +39,7 @@ std::optional<ColumnPlan> planColumns(const KernelSource &source) {
   std::optional<ColumnPlan> plan;
   llvm::DenseSet<Value> afterReduction;
   unsigned accumulators = 0;
-  for (Operation &op : source.function.front().without_terminator()) {
+  for (Operation &op : source.operations()) {
     bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
       return afterReduction.contains(operand);
     });
@@ -66,8 +64,7 @@ std::optional<ColumnPlan> planColumns(const KernelSource &source) {
   if (!plan || plan->space.reducesLast())
     return std::nullopt;
   for (Value result : source.results())
-    if (ArrayRef(withoutUnitExtents(shapeOf(result))) !=
-        ArrayRef(plan->space.kept()))
+    if (ArrayRef(withoutUnits(shapeOf(result))) != ArrayRef(plan->space.kept()))
       return std::nullopt;
   plan->outer = plan->space.outerKept();
   plan->columns = elementCount(plan->space.trailingKept());
@@ -81,8 +78,8 @@ public:
   Columns(KernelBuilder &k, const ColumnPlan &plan, const Indices &outer)
       : k(k), plan(plan), outer(outer) {}
 
-  /// `whole` vectors from column `firstColumn` on, and `rest` more columns.
-  void emit(const IndexExpression &firstColumn, int64_t whole, int64_t rest);
+  /// `length` columns from `firstColumn` on.
+  void emit(const IndexExpression &firstColumn, int64_t length);
 
 private:
   Indices keptAt(const IndexExpression &column) {
@@ -91,7 +88,6 @@ private:
         kept, k.algebra.delinearize(column, plan.space.trailingKept()));
     return kept;
   }
-  void withMaskAt(int64_t vector, llvm::function_ref<void()> body);
   IndexExpression columnOf(int64_t vector) const {
     return first + vector * vectorLanes;
   }
@@ -108,42 +104,33 @@ private:
   const ColumnPlan &plan;
   Indices outer;
   IndexExpression first;
-  int64_t vectors = 0, wholeVectors = 0;
-  Value tailMask;
+  std::optional<MaskedVectors> vectors;
   SmallVector<Combiner> combiners;
 };
 
-void Columns::withMaskAt(int64_t vector, llvm::function_ref<void()> body) {
-  k.points.mask = vector < wholeVectors ? Value() : tailMask;
-  k.points.maskLevel = 0;
-  body();
-  k.points.mask = Value();
-}
-
 void Columns::forAccumulators(
     llvm::function_ref<void(const Combiner &, int64_t, size_t)> body) {
-  for (int64_t vector = 0; vector < vectors; ++vector)
-    withMaskAt(vector, [&] {
-      size_t place = vector;
-      for (const Combiner &combiner : combiners) {
-        body(combiner, vector, place);
-        place += combiner.inputs.size() * vectors;
-      }
-    });
+  vectors->forEach([&](int64_t vector) {
+    size_t place = vector;
+    for (const Combiner &combiner : combiners) {
+      body(combiner, vector, place);
+      place += combiner.inputs.size() * vectors->count();
+    }
+  });
 }
 
 Values Columns::addRow(const Indices &row, ValueRange accumulators) {
   Values next(accumulators.begin(), accumulators.end());
   forAccumulators([&](const Combiner &combiner, int64_t vector, size_t place) {
-    Indices indices = plan.space.merge(keptAt(columnOf(vector)), row);
+    Indices indices = mergeIndices(plan.space, keptAt(columnOf(vector)), row);
     SmallVector<Value> held, elements;
     for (auto [i, input] : llvm::enumerate(combiner.inputs)) {
-      held.push_back(next[place + i * vectors]);
+      held.push_back(next[place + i * vectors->count()]);
       elements.push_back(k.points.asVector(
           k.points.at(input, withUnitDimensions(shapeOf(input), indices))));
     }
     for (auto [i, value] : llvm::enumerate(combiner.combine(k, held, elements)))
-      next[place + i * vectors] = value;
+      next[place + i * vectors->count()] = value;
   });
   return next;
 }
@@ -152,21 +139,17 @@ Values Columns::sumRows() {
   Values starts;
   for (const Combiner &combiner : combiners)
     for (Value start : combiner.start(k))
-      starts.append(vectors, k.points.asVector({start, 0}));
-  SmallVector<int64_t> rows;
-  for (auto [extent, reduced] :
-       llvm::zip(plan.space.extents, plan.space.reduced))
-    if (reduced)
-      rows.push_back(extent);
+      starts.append(vectors->count(), k.points.asVector({start, 0}));
+  SmallVector<int64_t> rows = plan.space.allReduced();
   auto add = [&](const Indices &row, ValueRange sums) {
     return addRow(row, sums);
   };
-  std::optional<RowBlocks> blocks = RowBlocks::of(rows);
+  std::optional<ReductionBlocks> blocks = ReductionBlocks::of(rows);
   if (!blocks || llvm::none_of(combiners, [](const Combiner &combiner) {
         return combiner.isSimple();
       }))
     return k.forSpace(rows, starts, add);
-  return blocks->forBlocks(k, starts, [&](ValueRange sums, auto forRows) {
+  return forBlocks(k, *blocks, starts, [&](ValueRange sums, auto forRows) {
     // Only simple reductions have accumulators of their own in a block.
     Values inner(sums.begin(), sums.end());
     forAccumulators([&](const Combiner &combiner, int64_t, size_t place) {
@@ -182,47 +165,40 @@ Values Columns::sumRows() {
   });
 }
 
-void Columns::emit(const IndexExpression &firstColumn, int64_t whole,
-                   int64_t rest) {
-  first = firstColumn;
-  vectors = wholeVectors = whole;
-  if (rest) {
-    k.carryingTail(0, rest, [&](const IndexExpression &) {
-      tailMask = k.points.mask;
-      return Values();
-    });
-    ++vectors;
-  }
-  combiners.clear();
+void Columns::emit(const IndexExpression &firstColumn, int64_t length) {
+  IndexRange range = k.algebra.range(firstColumn);
+  first = k.algebra.laneVariable(k.algebra.scalar(firstColumn),
+                                 {range.low, range.high + vectorLanes - 1},
+                                 k.levels.current(), plan.blockLength());
+  vectors.emplace(k, length);
   for (stablehlo::ReduceOp reduce : plan.reductions)
     combiners.emplace_back(reduce);
   Values sums = sumRows();
 
   unsigned level = k.levels.current();
-  for (int64_t vector = 0; vector < vectors; ++vector)
-    withMaskAt(vector, [&] {
-      size_t base = 0;
-      for (const Combiner &combiner : combiners) {
-        SmallVector<Value> held;
-        for (size_t i = 0; i < combiner.results.size(); ++i)
-          held.push_back(sums[(base + i) * vectors + vector]);
-        base += held.size();
-        for (auto [result, value] :
-             llvm::zip(combiner.results, combiner.finish(k, held)))
-          k.points.provide(result,
-                           [value = value, level](ArrayRef<IndexExpression>) {
-                             return Element{value, level};
-                           });
-      }
-      Indices kept = keptAt(columnOf(vector));
-      SmallVector<Element> elements;
-      for (unsigned i = 0; i < k.results.size(); ++i)
-        elements.push_back(k.points.at(
-            k.resultValue(i), withUnitDimensions(k.results[i].shape, kept)));
-      for (unsigned i = 0; i < k.results.size(); ++i)
-        k.storeResult(i, withUnitDimensions(k.results[i].shape, kept),
-                      elements[i]);
-    });
+  vectors->forEach([&](int64_t vector) {
+    size_t base = 0;
+    for (const Combiner &combiner : combiners) {
+      SmallVector<Value> held;
+      for (size_t i = 0; i < combiner.results.size(); ++i)
+        held.push_back(sums[(base + i) * vectors->count() + vector]);
+      base += held.size();
+      for (auto [result, value] :
+           llvm::zip(combiner.results, combiner.finish(k, held)))
+        k.points.provide(result,
+                         [value = value, level](ArrayRef<IndexExpression>) {
+                           return Element{value, level};
+                         });
+    }
+    Indices kept = keptAt(columnOf(vector));
+    SmallVector<Element> elements;
+    for (unsigned i = 0; i < k.results.size(); ++i)
+      elements.push_back(k.points.at(
+          k.resultValue(i), withUnitDimensions(k.results[i].shape, kept)));
+    for (unsigned i = 0; i < k.results.size(); ++i)
+      k.storeResult(i, withUnitDimensions(k.results[i].shape, kept),
+                    elements[i]);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,13 +207,6 @@ void Columns::emit(const IndexExpression &firstColumn, int64_t whole,
 
 bool accepts(const KernelSource &source) {
   return planColumns(source).has_value();
-}
-
-LogicalResult check(const KernelSource &source) {
-  for (Operation &op : source.function.front().without_terminator())
-    if (!reducesSomething(&op) && failed(checkPointOperation(&op)))
-      return failure();
-  return success();
 }
 
 Demand demand(const KernelSource &source) {
@@ -250,47 +219,17 @@ void emit(KernelBuilder &k, unsigned) {
     IndexExpression block = k.algebra.mod(unit, plan.blocks());
     Indices outer = k.algebra.delinearize(
         k.algebra.floorDiv(unit, plan.blocks()), plan.outer);
-    Columns columns(k, plan, outer);
-    int64_t length = plan.blockLength();
-    int64_t rest = plan.columns % length;
-    int64_t whole = plan.columns / length;
-    auto firstColumn = [&](IndexRange blocks) {
-      // A lane variable of its own range: the block is known to be inside.
-      return k.algebra.laneVariable(
-          k.algebra.scalar(block * length),
-          {blocks.low * length, blocks.high * length + vectorLanes - 1},
-          k.levels.current(), length);
-    };
-    auto emitRest = [&] {
-      IndexExpression first = k.algebra.laneVariable(
-          k.constantIndex(whole * length),
-          {whole * length, whole * length + vectorLanes - 1},
-          k.levels.current(), length);
-      columns.emit(first, rest / vectorLanes, rest % vectorLanes);
-    };
-    if (!whole)
-      return emitRest();
-    if (!rest)
-      return columns.emit(firstColumn({0, whole - 1}), plan.vectors, 0);
-    Value index = k.algebra.scalar(block);
-    Value isWhole =
-        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ult,
-                              index, k.constantIndex(whole));
-    k.ifThen(isWhole, [&] {
-      columns.emit(firstColumn({0, whole - 1}), plan.vectors, 0);
-    });
-    Value isRest =
-        arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::uge,
-                              index, k.constantIndex(whole));
-    k.ifThen(isRest, emitRest);
+    k.forBlock(block, plan.columns, plan.blockLength(),
+               [&](const IndexExpression &column, int64_t length) {
+                 Columns(k, plan, outer).emit(column, length);
+               });
   });
 }
-
-unsigned variants(const KernelSource &) { return 1; }
 
 } // namespace
 
 extern const Template columnTemplate;
-const Template columnTemplate = {accepts, check, demand, emit, variants};
+const Template columnTemplate = {
+    .accepts = accepts, .demand = demand, .emit = emit};
 
 } // namespace tenon::codegen

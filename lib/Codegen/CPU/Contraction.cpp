@@ -6,6 +6,7 @@
 
 #include "Contraction.h"
 
+#include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 using namespace mlir;

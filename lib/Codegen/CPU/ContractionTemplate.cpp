@@ -19,7 +19,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
-#include "ReduceTree.h"
 #include "Templates.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -89,7 +88,7 @@ Tiling chooseTiling(const Contraction &c, bool wideRegisters) {
     return isLane ? algebra.laneVariable({}, {0, extent - 1}, 0, vectorLanes)
                   : algebra.uniform({}, {0, extent - 1}, 0);
   };
-  SmallVector<int64_t> shape = withoutUnitExtents(c.output);
+  SmallVector<int64_t> shape = withoutUnits(c.output);
   auto friendly = [&](bool alongSums) {
     Indices output, sums;
     size_t seen = 0;
@@ -134,11 +133,9 @@ public:
        const Indices &outer)
       : k(k), c(c), tiling(tiling), outer(outer) {}
 
-  /// `rows` rows from `firstRow`, `vectors` whole vectors and `rest` more
-  /// columns from `firstColumn`.
+  /// `rows` rows from `firstRow`, `columns` columns from `firstColumn`.
   void alongColumns(const IndexExpression &firstRow, int64_t rows,
-                    const IndexExpression &firstColumn, int64_t vectors,
-                    int64_t rest);
+                    const IndexExpression &firstColumn, int64_t columns);
   void alongSums(const IndexExpression &firstRow, int64_t rows,
                  const IndexExpression &firstColumn, int64_t columns);
 
@@ -149,13 +146,14 @@ private:
       all.push_back(row);
     all.push_back(column);
     // Without dimensions there is nothing to index.
-    size_t rank = withoutUnitExtents(c.output).size();
+    size_t rank = withoutUnits(c.output).size();
     return withUnitDimensions(
         c.output, ArrayRef(all).take_back(std::min(rank, all.size())));
   }
   Value operand(Value tensor, const Contraction::Map &map,
                 const Indices &output, const Indices &sums);
   Value multiplyAdd(Value a, Value b, Value sum);
+  Value add(Value a, Value b);
   void store(const Indices &output, Value sum);
 
   KernelBuilder &k;
@@ -203,12 +201,17 @@ Value Tile::operand(Value tensor, const Contraction::Map &map,
 Value Tile::multiplyAdd(Value a, Value b, Value sum) {
   if (isa<FloatType>(c.sumType))
     return math::FmaOp::create(k.builder, k.loc, a, b, sum);
-  if (c.sumType.isInteger(1)) {
-    Value product = arith::AndIOp::create(k.builder, k.loc, a, b);
-    return arith::OrIOp::create(k.builder, k.loc, sum, product);
-  }
-  Value product = arith::MulIOp::create(k.builder, k.loc, a, b);
-  return arith::AddIOp::create(k.builder, k.loc, sum, product);
+  if (c.sumType.isInteger(1))
+    return add(sum, arith::AndIOp::create(k.builder, k.loc, a, b));
+  return add(sum, arith::MulIOp::create(k.builder, k.loc, a, b));
+}
+
+Value Tile::add(Value a, Value b) {
+  if (isa<FloatType>(c.sumType))
+    return arith::AddFOp::create(k.builder, k.loc, a, b);
+  if (c.sumType.isInteger(1))
+    return arith::OrIOp::create(k.builder, k.loc, a, b);
+  return arith::AddIOp::create(k.builder, k.loc, a, b);
 }
 
 void Tile::store(const Indices &output, Value sum) {
@@ -219,49 +222,32 @@ void Tile::store(const Indices &output, Value sum) {
 }
 
 void Tile::alongColumns(const IndexExpression &firstRow, int64_t rows,
-                        const IndexExpression &firstColumn, int64_t vectors,
-                        int64_t rest) {
-  Value tailMask;
-  int64_t whole = vectors;
-  if (rest) {
-    k.carryingTail(0, rest, [&](const IndexExpression &) {
-      tailMask = k.points.mask;
-      return Values();
-    });
-    ++vectors;
-  }
-  auto withMask = [&](int64_t vector, llvm::function_ref<void()> body) {
-    k.points.mask = vector < whole ? Value() : tailMask;
-    k.points.maskLevel = 0;
-    body();
-    k.points.mask = Value();
-  };
+                        const IndexExpression &firstColumn, int64_t columns) {
+  MaskedVectors vectors(k, columns);
   auto outputOf = [&](int64_t row, int64_t vector) {
     return outputAt(firstRow + row, firstColumn + vector * vectorLanes);
   };
   Type type = VectorType::get({vectorLanes}, valueType(c.sumType));
   Value zero = k.levels.emitAt(
       0, [&](OpBuilder &b) { return numberOfType(b, k.loc, type, 0); });
-  Values sums(rows * vectors, zero);
+  Values sums(rows * vectors.count(), zero);
   sums = k.forSpace(c.sums, sums, [&](const Indices &sum, ValueRange carried) {
     Values next(carried.begin(), carried.end());
-    for (int64_t vector = 0; vector < vectors; ++vector)
-      withMask(vector, [&] {
-        for (int64_t row = 0; row < rows; ++row) {
-          Indices output = outputOf(row, vector);
-          Value a = operand(c.left, c.leftAt, output, sum);
-          Value b = operand(c.right, c.rightAt, output, sum);
-          Value &held = next[row * vectors + vector];
-          held = multiplyAdd(a, b, held);
-        }
-      });
+    vectors.forEach([&](int64_t vector) {
+      for (int64_t row = 0; row < rows; ++row) {
+        Indices output = outputOf(row, vector);
+        Value a = operand(c.left, c.leftAt, output, sum);
+        Value b = operand(c.right, c.rightAt, output, sum);
+        Value &held = next[row * vectors.count() + vector];
+        held = multiplyAdd(a, b, held);
+      }
+    });
     return next;
   });
   for (int64_t row = 0; row < rows; ++row)
-    for (int64_t vector = 0; vector < vectors; ++vector)
-      withMask(vector, [&] {
-        store(outputOf(row, vector), sums[row * vectors + vector]);
-      });
+    vectors.forEach([&](int64_t vector) {
+      store(outputOf(row, vector), sums[row * vectors.count() + vector]);
+    });
 }
 
 void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
@@ -313,35 +299,15 @@ void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
         return next;
       });
   for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < columns; ++column) {
-      Value sum = sums[row * columns + column];
-      for (int64_t half = vectorLanes / 2; half > 0; half /= 2) {
-        auto part = [&](int64_t offset) -> Value {
-          return vector::ExtractStridedSliceOp::create(
-              k.builder, k.loc, sum, ArrayRef<int64_t>{offset},
-              ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
-        };
-        Value low = part(0), high = part(half);
-        if (isa<FloatType>(c.sumType))
-          sum = arith::AddFOp::create(k.builder, k.loc, low, high);
-        else if (c.sumType.isInteger(1))
-          sum = arith::OrIOp::create(k.builder, k.loc, low, high);
-        else
-          sum = arith::AddIOp::create(k.builder, k.loc, low, high);
-      }
+    for (int64_t column = 0; column < columns; ++column)
       store(outputOf(row, column),
-            vector::ExtractOp::create(k.builder, k.loc, sum, 0));
-    }
+            collapse(k, {sums[row * columns + column]},
+                     [&](Value a, Value b) { return add(a, b); }));
 }
 
 //===----------------------------------------------------------------------===//
 // The template
 //===----------------------------------------------------------------------===//
-
-bool accepts(const KernelSource &source) {
-  Operation *op = source.rootOperation();
-  return op && Contraction::of(op).has_value();
-}
 
 LogicalResult check(const KernelSource &source) {
   Operation *op = source.rootOperation();
@@ -365,36 +331,9 @@ Demand demand(const KernelSource &source) {
   return {chooseTiling(c, true).units(), 0};
 }
 
-/// Splits `count` items into blocks of `size`: emits the body once for whole
-/// blocks and once for the rest, if there is one.
-void forBlock(KernelBuilder &k, const IndexExpression &block, int64_t count,
-              int64_t size,
-              llvm::function_ref<void(const IndexExpression &, int64_t)> body) {
-  int64_t whole = count / size, rest = count % size;
-  auto blocksBefore = [&](int64_t blocks) {
-    if (block.isConstant())
-      return block;
-    // A variable of its own range: the block is known to be a whole one.
-    return k.algebra.uniform(k.algebra.scalar(block), {0, blocks - 1},
-                             k.levels.current());
-  };
-  if (!rest)
-    return body(block * size, size);
-  if (!whole)
-    return body(0, rest);
-  Value index = k.algebra.scalar(block);
-  Value limit = k.constantIndex(whole);
-  Value isWhole = arith::CmpIOp::create(
-      k.builder, k.loc, arith::CmpIPredicate::ult, index, limit);
-  k.ifThen(isWhole, [&] { body(blocksBefore(whole) * size, size); });
-  Value isRest = arith::CmpIOp::create(k.builder, k.loc,
-                                       arith::CmpIPredicate::uge, index, limit);
-  k.ifThen(isRest, [&] { body(whole * size, rest); });
-}
-
 void emit(KernelBuilder &k, unsigned) {
   Contraction c = *Contraction::of(k.source.rootOperation());
-  Tiling tiling = chooseTiling(c, k.instructions.hasAvx512);
+  Tiling tiling = chooseTiling(c, k.processor.hasAvx512);
   k.forUnits(tiling.units(), [&](const IndexExpression &unit) {
     SmallVector<int64_t> shape = tiling.outer;
     shape.push_back(tiling.columnBlocks());
@@ -403,31 +342,32 @@ void emit(KernelBuilder &k, unsigned) {
     IndexExpression rowBlock = blocks.pop_back_val();
     IndexExpression columnBlock = blocks.pop_back_val();
     Tile tile(k, c, tiling, blocks);
-    forBlock(k, rowBlock, tiling.rows, tiling.tileRows,
-             [&](const IndexExpression &row, int64_t rows) {
-               forBlock(k, columnBlock, tiling.columns, tiling.tileColumns,
-                        [&](const IndexExpression &column, int64_t columns) {
-                          if (tiling.lanesAlongSums)
-                            return tile.alongSums(row, rows, column, columns);
-                          IndexRange range = k.algebra.range(column);
-                          IndexExpression lane = k.algebra.laneVariable(
-                              k.algebra.scalar(column),
-                              {range.low, range.high + vectorLanes - 1},
-                              k.levels.current(), tiling.tileColumns);
-                          tile.alongColumns(row, rows, lane,
-                                            columns / vectorLanes,
-                                            columns % vectorLanes);
-                        });
-             });
+    k.forBlock(rowBlock, tiling.rows, tiling.tileRows,
+               [&](const IndexExpression &row, int64_t rows) {
+                 k.forBlock(
+                     columnBlock, tiling.columns, tiling.tileColumns,
+                     [&](const IndexExpression &column, int64_t columns) {
+                       if (tiling.lanesAlongSums)
+                         return tile.alongSums(row, rows, column, columns);
+                       IndexRange range = k.algebra.range(column);
+                       IndexExpression lane = k.algebra.laneVariable(
+                           k.algebra.scalar(column),
+                           {range.low, range.high + vectorLanes - 1},
+                           k.levels.current(), tiling.tileColumns);
+                       tile.alongColumns(row, rows, lane, columns);
+                     });
+               });
   });
 }
-
-unsigned variants(const KernelSource &) { return 1; }
 
 } // namespace
 
 extern const Template contractionTemplate;
-const Template contractionTemplate = {accepts, check,    demand,
-                                      emit,    variants, alwaysFallback};
+const Template contractionTemplate = {
+    .accepts = acceptsOp<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>,
+    .demand = demand,
+    .emit = emit,
+    .check = check,
+    .isFallback = alwaysFallback};
 
 } // namespace tenon::codegen

@@ -18,7 +18,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReduceTree.h"
 #include "Templates.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -41,7 +40,7 @@ constexpr int64_t pointsWorthCutting = 2048;
 struct Box {
   SmallVector<int64_t> low, extents;
 
-  explicit Box(ArrayRef<int64_t> shape) : extents(withoutUnitExtents(shape)) {
+  explicit Box(ArrayRef<int64_t> shape) : extents(withoutUnits(shape)) {
     low.assign(extents.size(), 0);
   }
   int64_t points() const { return elementCount(extents); }
@@ -57,7 +56,7 @@ struct LoopShape {
   int64_t blockLength = 1;
 
   LoopShape(ArrayRef<int64_t> shape, const Box &box, size_t kept) {
-    SmallVector<int64_t> whole = withoutUnitExtents(shape);
+    SmallVector<int64_t> whole = withoutUnits(shape);
     size_t rank = whole.size();
     kept = std::min(kept, rank ? rank - 1 : 0);
     // Only the first merged dimension may be cut.
@@ -101,10 +100,10 @@ std::optional<std::pair<Box, Box>> cut(KernelBuilder &k, const Box &box) {
   OpBuilder builder(function.getContext());
   builder.setInsertionPointToEnd(function.addEntryBlock());
   func::ReturnOp::create(builder, k.loc);
-  KernelBuilder trial(k.source, function, k.scratchParts, k.instructions);
+  KernelBuilder trial(k.source, function, k.scratchParts, k.processor);
   trial.algebra.lanes = 1;
 
-  int64_t rowLength = withoutUnitExtents(k.results.front().shape).back();
+  int64_t rowLength = withoutUnits(k.results.front().shape).back();
   Indices indices;
   llvm::DenseMap<AtomId, size_t> dimOf;
   for (auto [dim, low, extent] : llvm::enumerate(box.low, box.extents)) {
@@ -158,7 +157,7 @@ bool mayAsk(Operation &op) {
 SmallVector<Box> boxesOf(KernelBuilder &k) {
   Box whole(k.results.front().shape);
   if (whole.points() < pointsWorthCutting ||
-      llvm::none_of(k.source.function.front(), mayAsk))
+      llvm::none_of(k.source.operations(), mayAsk))
     return {whole};
   SmallVector<Box> done, left = {whole};
   while (!left.empty()) {
@@ -192,7 +191,7 @@ void emitPoint(KernelBuilder &k, const Indices &indices) {
 
 void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
   ArrayRef<int64_t> shape = k.results.front().shape;
-  SmallVector<int64_t> whole = withoutUnitExtents(shape);
+  SmallVector<int64_t> whole = withoutUnits(shape);
   LoopShape loops(shape, box, kept);
   k.algebra.lanes = loops.inner == 1 ? 1 : vectorLanes;
   ArrayRef<int64_t> unitShape =
@@ -226,21 +225,14 @@ void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
 //===----------------------------------------------------------------------===//
 
 bool accepts(const KernelSource &source) {
-  SmallVector<Value> results = source.results();
+  ValueRange results = source.results();
   if (results.empty())
     return false;
   for (Value result : results)
     if (shapeOf(result) != shapeOf(results.front()))
       return false;
-  return llvm::all_of(source.function.front().without_terminator(),
+  return llvm::all_of(source.operations(),
                       [](Operation &op) { return isPointOperation(&op); });
-}
-
-LogicalResult check(const KernelSource &source) {
-  for (Operation &op : source.function.front().without_terminator())
-    if (failed(checkPointOperation(&op)))
-      return failure();
-  return success();
 }
 
 Demand demand(const KernelSource &source) {
@@ -249,7 +241,7 @@ Demand demand(const KernelSource &source) {
 }
 
 unsigned variants(const KernelSource &source) {
-  size_t dims = withoutUnitExtents(shapeOf(source.results().front())).size();
+  size_t dims = withoutUnits(shapeOf(source.results().front())).size();
   return std::max<size_t>(dims, 1);
 }
 
@@ -261,6 +253,7 @@ void emit(KernelBuilder &k, unsigned variant) {
 } // namespace
 
 extern const Template elementwiseTemplate;
-const Template elementwiseTemplate = {accepts, check, demand, emit, variants};
+const Template elementwiseTemplate = {
+    .accepts = accepts, .demand = demand, .emit = emit, .variants = variants};
 
 } // namespace tenon::codegen

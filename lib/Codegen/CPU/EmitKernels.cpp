@@ -8,6 +8,7 @@
 #include "tenon/Codegen/CPU/EmitKernels.h"
 
 #include "tenon/Codegen/CPU/CompileObjects.h"
+#include "tenon/Codegen/CPU/CpuSchedules.h"
 #include "tenon/Codegen/CPU/KernelFunction.h"
 #include "tenon/Codegen/CPU/LinkSharedObject.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
@@ -22,10 +23,9 @@ using namespace mlir;
 namespace tenon::codegen {
 
 FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp target,
-                                   StringRef symbol,
-                                   const FeatureSet &features) {
+                                   StringRef symbol, Schedules schedules) {
   auto function =
-      emitKernelFunction(kernel, target, (symbol + ".body").str(), features);
+      emitKernelFunction(kernel, target, (symbol + ".body").str(), schedules);
   if (failed(function))
     return failure();
   markKernelFunction(*function, symbol);
@@ -65,6 +65,7 @@ static size_t kernelsPerModule(size_t kernels) {
 FailureOr<CompiledKernels>
 emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
   prepareContext(*module.getContext());
+  CpuSchedules schedules(features);
   CompiledKernels result;
   llvm::StringMap<std::string> symbolOfContent;
   SmallVector<func::FuncOp> distinct;
@@ -76,7 +77,9 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
       known->second = symbolOf(distinct.size());
       distinct.push_back(kernel);
     }
-    if (isFallback(kernel))
+    KernelSource source(kernel);
+    const Schedule *schedule = scheduleOf(source, schedules);
+    if (schedule && schedule->isFallback(source))
       kernel->setAttr(exec::fallbackAttrName,
                       UnitAttr::get(module.getContext()));
     result.symbols.emplace_back(kernel.getName().str(), known->second);
@@ -93,7 +96,7 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
       modules.push_back(*owned.back());
     }
     ok &= succeeded(
-        emitKernel(kernel, modules.back(), symbolOf(index), features));
+        emitKernel(kernel, modules.back(), symbolOf(index), schedules));
   }
   if (!ok)
     return failure();

@@ -1,8 +1,7 @@
 //===- KernelBuilder.h - A kernel function under construction -------------===//
 //
-// What all templates share: the function with its buffers, loops that keep
-// LoopLevels, IndexAlgebra and PointEmitter in step, and the split of the work
-// into parts.
+// What the CPU's templates share: the function with its buffers, the split of
+// the work into parts, and rows walked in vectors with a masked tail.
 //
 // A kernel is a list of units of work, numbered from 0; part p of P does units
 // n p / P up to n (p + 1) / P. What a unit computes never depends on P.
@@ -13,40 +12,21 @@
 #define TENON_LIB_CODEGEN_CPU_KERNELBUILDER_H
 
 #include "tenon/Codegen/CPU/CpuInstructions.h"
-#include "tenon/Codegen/Loops/IndexExpression.h"
-#include "tenon/Codegen/Loops/PointEmitter.h"
+#include "tenon/Codegen/Loops/KernelSource.h"
+#include "tenon/Codegen/Loops/LoopNest.h"
+#include "tenon/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tenon::codegen {
 
-/// The number of points a vector stands for, on every feature set.
-inline constexpr int64_t vectorLanes = 16;
+/// No launch uses more parts than this.
+inline constexpr int64_t maximumParts = target::LaunchLimits().mostParts;
 
-/// What a kernel function computes, as the templates see it.
-struct KernelSource {
-  mutable mlir::func::FuncOp function;
-  /// Per result, the operand it overwrites or -1.
-  llvm::SmallVector<int64_t> inPlace;
-
-  explicit KernelSource(mlir::func::FuncOp function);
-  mlir::Operation *terminator() const;
-  llvm::SmallVector<mlir::Value> results() const;
-  /// The operation whose results (all or some of them) are the kernel's, if
-  /// everything else is what PointEmitter follows; none otherwise.
-  mlir::Operation *rootOperation() const;
-  /// Which of the kernel's results `value` is, -1 if none.
-  int indexOfResult(mlir::Value value) const;
-};
-
-llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);
-mlir::Type elementOf(mlir::Value tensor);
-int64_t elementCount(llvm::ArrayRef<int64_t> shape);
 /// Bytes an element takes in memory.
 int64_t bytesOf(mlir::Type elementType);
 
-class KernelBuilder {
+class KernelBuilder : public LoopNest {
 public:
   /// Stands at the end of `function`, which has the memory of the operands, of
   /// the results that overwrite none, and of the scratch space as rank-1
@@ -54,50 +34,31 @@ public:
   /// is scratch memory for, 0 for a kernel without; more parts have nothing to
   /// do.
   KernelBuilder(const KernelSource &source, mlir::func::FuncOp function,
-                int64_t scratchParts, const CpuInstructions &instructions);
-  KernelBuilder(const KernelBuilder &) = delete;
+                int64_t scratchParts, const CpuInstructions &processor);
 
   const KernelSource &source;
   mlir::func::FuncOp function;
   int64_t scratchParts;
-  mlir::OpBuilder builder;
-  mlir::Location loc;
-  LoopLevels levels;
-  IndexAlgebra algebra;
-  PointEmitter points;
-  const CpuInstructions &instructions;
+  const CpuInstructions &processor;
   mlir::Value part, parts;
   /// One buffer per result.
   llvm::SmallVector<Buffer> results;
   /// Bytes, or none.
   mlir::Value scratch;
-  /// How often each block runs over all parts, for judging a loop shape.
-  llvm::SmallVector<std::pair<mlir::Block *, double>> runs;
   /// An estimate of the kernel's work, in simple instructions.
   double cost() const;
 
-  using Body = llvm::function_ref<void(const IndexExpression &)>;
-  using Values = llvm::SmallVector<mlir::Value>;
-  using CarryingBody =
-      llvm::function_ref<Values(const IndexExpression &, mlir::ValueRange)>;
-
+  /// The first of this part's share of `count` units, and the one behind the
+  /// last.
+  std::pair<mlir::Value, mlir::Value> unitBounds(int64_t count);
   /// This part's share of `count` units.
   void forUnits(int64_t count, Body body);
-  /// 0 to count - 1 in order, carrying values along.
-  Values forRange(int64_t count, mlir::ValueRange carried, CarryingBody body);
-  void forRange(int64_t count, Body body);
-  /// From `low` to before `high` in steps of `step`; the range is that of the
-  /// variable, a multiple of `multiple`. With `isLane` the variable is the
-  /// first lane of a vector. `trips` is an estimate, by default from the range.
-  Values forLoop(mlir::Value low, mlir::Value high, int64_t step,
-                 IndexRange range, int64_t multiple, bool isLane,
-                 mlir::ValueRange carried, CarryingBody body, double trips = 0);
-  /// All indices of a space, row-major, from nested loops.
-  void forSpace(llvm::ArrayRef<int64_t> shape,
-                llvm::function_ref<void(const Indices &)> body);
-  Values
-  forSpace(llvm::ArrayRef<int64_t> shape, mlir::ValueRange carried,
-           llvm::function_ref<Values(const Indices &, mlir::ValueRange)> body);
+  /// One of the blocks of `size` that `count` items are cut into: the body is
+  /// emitted once for whole blocks and once for the rest, if there is one.
+  void forBlock(
+      const IndexExpression &block, int64_t count, int64_t size,
+      llvm::function_ref<void(const IndexExpression &first, int64_t length)>
+          body);
   /// A row of `extent` points, 16 at a time, the last ones masked.
   void forLanes(int64_t extent, Body body);
   /// Points block * length to (block + 1) * length of it, where the length is a
@@ -110,13 +71,6 @@ public:
   /// The same with values carried through.
   Values carryingTail(int64_t first, int64_t extent,
                       llvm::function_ref<Values(const IndexExpression &)> body);
-  /// Runs the body if `condition` holds; nothing is emitted in front of it
-  /// that it needs.
-  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
-  Values ifThenElse(mlir::Value condition, mlir::ValueRange otherwise,
-                    llvm::function_ref<Values()> body);
-
-  mlir::Value constantIndex(int64_t value);
   /// A row-major buffer in the scratch space, `offset` bytes from its start.
   Buffer scratchBuffer(mlir::Value offset, llvm::ArrayRef<int64_t> shape,
                        mlir::Type elementType);
@@ -125,12 +79,21 @@ public:
                    Element element);
   /// The function's terminator operands, in the order of the results.
   mlir::Value resultValue(unsigned i) const;
+};
 
-  void enter(mlir::Block *block, double trips, bool barrier = false);
-  void leave(mlir::Operation *op);
+/// Neighbouring points in vectors, the last one masked if it is short.
+class MaskedVectors {
+public:
+  MaskedVectors(KernelBuilder &k, int64_t points);
+
+  int64_t count() const { return whole + (tailMask ? 1 : 0); }
+  /// Runs the body for each vector under its mask.
+  void forEach(llvm::function_ref<void(int64_t vector)> body) const;
 
 private:
-  llvm::SmallVector<double> multiplicity;
+  KernelBuilder &k;
+  int64_t whole;
+  mlir::Value tailMask;
 };
 
 } // namespace tenon::codegen

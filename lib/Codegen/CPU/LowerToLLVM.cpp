@@ -300,7 +300,7 @@ struct LowerToLLVM : impl::LowerToLLVMPassBase<LowerToLLVM> {
   }
 
   void runOnOperation() override {
-    auto isa = cpu.empty() ? target::Isa{} : target::isaOfFeatureSet(cpu);
+    auto isa = target::isaOfFeatureSet(cpu);
     if (!isa) {
       getOperation().emitError() << "unknown feature set '" << cpu
                                  << "', expected " << target::featureSetNames();

@@ -325,11 +325,7 @@ void Generator::emit() {
 //===----------------------------------------------------------------------===//
 
 stablehlo::RngBitGeneratorOp generatorOf(const KernelSource &source) {
-  return dyn_cast_or_null<stablehlo::RngBitGeneratorOp>(source.rootOperation());
-}
-
-bool accepts(const KernelSource &source) {
-  return generatorOf(source) != nullptr;
+  return cast<stablehlo::RngBitGeneratorOp>(source.rootOperation());
 }
 
 LogicalResult check(const KernelSource &source) {
@@ -358,12 +354,14 @@ void emit(KernelBuilder &k, unsigned) {
   Generator(k, generatorOf(k.source)).emit();
 }
 
-unsigned variants(const KernelSource &) { return 1; }
-
 } // namespace
 
 extern const Template randomTemplate;
-const Template randomTemplate = {accepts, check,    demand,
-                                 emit,    variants, alwaysFallback};
+const Template randomTemplate = {.accepts =
+                                     acceptsOp<stablehlo::RngBitGeneratorOp>,
+                                 .demand = demand,
+                                 .emit = emit,
+                                 .check = check,
+                                 .isFallback = alwaysFallback};
 
 } // namespace tenon::codegen

@@ -6,16 +6,13 @@
 
 #include "RowPlan.h"
 
+#include "KernelBuilder.h"
+
 #include "tenon/Analysis/OperationClass.h"
 
 using namespace mlir;
 
 namespace tenon::codegen {
-
-bool reducesSomething(Operation *op) {
-  auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
-  return reduce && !ReductionSpace(reduce).reducesNothing();
-}
 
 namespace {
 
@@ -25,7 +22,7 @@ public:
 
   std::optional<RowPlan> run() {
     std::optional<ReductionSpace> space;
-    for (Operation &op : source.function.front().without_terminator()) {
+    for (Operation &op : source.operations()) {
       if (!reducesSomething(&op)) {
         if (!isPointOperation(&op))
           return std::nullopt;
@@ -39,7 +36,7 @@ public:
     if (!space || !space->reducesLast())
       return std::nullopt;
     plan.emplace(RowPlan{*space});
-    for (Operation &op : source.function.front().without_terminator())
+    for (Operation &op : source.operations())
       if (reducesSomething(&op)) {
         unsigned level = depth(op.getResult(0));
         plan->levels = std::max(plan->levels, level);
@@ -48,7 +45,7 @@ public:
       }
     SmallVector<int64_t> keptShape = space->kept();
     for (auto [i, result] : llvm::enumerate(source.results())) {
-      SmallVector<int64_t> shape = withoutUnitExtents(shapeOf(result));
+      SmallVector<int64_t> shape = withoutUnits(shapeOf(result));
       bool isFull = ArrayRef(shape) == ArrayRef(space->extents);
       if (!isFull && ArrayRef(shape) != ArrayRef(keptShape))
         return std::nullopt;
@@ -82,8 +79,8 @@ private:
     Operation *op = value.getDefiningOp();
     if (!op || reducesSomething(op) || !seen.insert(value).second)
       return;
-    bool isFull = ArrayRef(withoutUnitExtents(shapeOf(value))) ==
-                  ArrayRef(plan->space.extents);
+    bool isFull =
+        ArrayRef(withoutUnits(shapeOf(value))) == ArrayRef(plan->space.extents);
     if (isFull && isExpensive(op)) {
       lastPass[value] = pass;
       auto [first, isNew] = firstPass.try_emplace(value, pass);
@@ -121,8 +118,8 @@ private:
       if (kept.result >= 0)
         continue;
       kept.scratchOffset = plan->scratchPerPart;
-      int64_t bytes =
-          elementCount(plan->rowShape()) * bytesOf(elementOf(kept.value));
+      int64_t bytes = elementCount(plan->space.allReduced()) *
+                      bytesOf(elementOf(kept.value));
       plan->scratchPerPart += (bytes + 63) / 64 * 64;
     }
   }
@@ -144,12 +141,6 @@ unsigned RowPlan::passes() const {
     if (full)
       count = std::max(count, pass + 1);
   return count;
-}
-
-SmallVector<int64_t> RowPlan::rowShape() const {
-  SmallVector<int64_t> shape = space.outerReduced();
-  llvm::append_range(shape, space.trailingReduced());
-  return shape;
 }
 
 std::optional<RowPlan> planRows(const KernelSource &source) {

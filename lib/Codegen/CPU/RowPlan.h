@@ -20,7 +20,9 @@
 #ifndef TENON_LIB_CODEGEN_CPU_ROWPLAN_H
 #define TENON_LIB_CODEGEN_CPU_ROWPLAN_H
 
-#include "ReduceTree.h"
+#include "tenon/Analysis/ReductionTree.h"
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/KernelSource.h"
 
 #include <optional>
 
@@ -48,16 +50,11 @@ struct RowPlan {
 
   unsigned passes() const;
   int64_t rows() const { return elementCount(space.kept()); }
-  /// The extents of the reduced dimensions: the shape of a scratch row.
-  llvm::SmallVector<int64_t> rowShape() const;
 };
 
 /// The plan of a kernel whose reductions all run over the same dimensions, the
 /// last one among them; nothing for any other kernel.
 std::optional<RowPlan> planRows(const KernelSource &source);
-
-/// Whether `op` is a reduction over a dimension of extent other than 1.
-bool reducesSomething(mlir::Operation *op);
 
 } // namespace tenon::codegen
 

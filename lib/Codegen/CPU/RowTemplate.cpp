@@ -1,6 +1,7 @@
 //===- RowTemplate.cpp - Rows with reductions along them ------------------===//
 //
-// Emits the passes of RowPlan.h, in the order of combination of ReduceTree.h.
+// Emits the passes of RowPlan.h, in the order of combination of
+// Analysis/ReductionTree.h.
 // Units of work are rows.
 //
 //===----------------------------------------------------------------------===//
@@ -14,10 +15,6 @@ using namespace mlir;
 
 namespace tenon::codegen {
 namespace {
-
-/// With large scratch rows, fewer parts.
-constexpr int64_t scratchBudget = 1 << 20;
-constexpr int64_t partsWithLargeScratch = 8;
 
 class Row {
 public:
@@ -41,7 +38,8 @@ public:
 private:
   /// The index of `value`, which has the space's shape, at a point of the row.
   Indices indicesIn(Value value, ArrayRef<IndexExpression> reduced) {
-    return withUnitDimensions(shapeOf(value), plan.space.merge(row, reduced));
+    return withUnitDimensions(shapeOf(value),
+                              mergeIndices(plan.space, row, reduced));
   }
   Element at(Value value, ArrayRef<IndexExpression> reduced) {
     return k.points.at(value, indicesIn(value, reduced));
@@ -58,8 +56,7 @@ private:
   bool isKeptIn(const KeptValue &kept, unsigned pass) const;
 
   size_t accumulatorCount() const {
-    int64_t length = elementCount(plan.space.trailingReduced());
-    return std::clamp<int64_t>((length + vectorLanes - 1) / vectorLanes, 1, 4);
+    return reductionAccumulators(elementCount(plan.space.trailingReduced()));
   }
 
   KernelBuilder &k;
@@ -96,8 +93,8 @@ void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
     if (!isKeptIn(kept, pass))
       continue;
     if (kept.result >= 0) {
-      Indices indices = withUnitDimensions(k.results[kept.result].shape,
-                                           plan.space.merge(row, reduced));
+      Indices indices = withUnitDimensions(
+          k.results[kept.result].shape, mergeIndices(plan.space, row, reduced));
       k.storeResult(kept.result, indices, element);
       continue;
     }
@@ -219,7 +216,7 @@ void Row::emitPass(unsigned pass) {
 /// One element after the other, for regions that are no single operation.
 void Row::reduceInOrder(const Combiner &combiner) {
   int64_t lanes = std::exchange(k.algebra.lanes, 1);
-  Values sums = k.forSpace(plan.rowShape(), combiner.start(k),
+  Values sums = k.forSpace(plan.space.allReduced(), combiner.start(k),
                            [&](const Indices &reduced, ValueRange carried) {
                              SmallVector<Value> elements;
                              for (Value input : combiner.inputs)
@@ -247,21 +244,9 @@ bool accepts(const KernelSource &source) {
   return planRows(source).has_value();
 }
 
-LogicalResult check(const KernelSource &source) {
-  for (Operation &op : source.function.front().without_terminator())
-    if (!reducesSomething(&op) && failed(checkPointOperation(&op)))
-      return failure();
-  return success();
-}
-
 Demand demand(const KernelSource &source) {
   RowPlan plan = *planRows(source);
-  Demand demand{plan.rows(), plan.scratchPerPart};
-  if (plan.scratchPerPart)
-    demand.units =
-        std::min(demand.units, std::max(scratchBudget / plan.scratchPerPart,
-                                        partsWithLargeScratch));
-  return demand;
+  return {plan.rows(), plan.scratchPerPart};
 }
 
 void emit(KernelBuilder &k, unsigned) {
@@ -275,15 +260,13 @@ void emit(KernelBuilder &k, unsigned) {
     Value offset = arith::AddIOp::create(k.builder, k.loc, start,
                                          k.constantIndex(kept.scratchOffset));
     scratch[kept.value] =
-        k.scratchBuffer(offset, plan.rowShape(), elementOf(kept.value));
+        k.scratchBuffer(offset, plan.space.allReduced(), elementOf(kept.value));
   }
   SmallVector<int64_t> shape = plan.space.kept();
   k.forUnits(plan.rows(), [&](const IndexExpression &unit) {
     Row(k, plan, scratch, k.algebra.delinearize(unit, shape)).emit();
   });
 }
-
-unsigned variants(const KernelSource &) { return 1; }
 
 /// Reductions that walk one element after the other, without lanes.
 bool isFallback(const KernelSource &source) {
@@ -298,7 +281,9 @@ bool isFallback(const KernelSource &source) {
 } // namespace
 
 extern const Template rowTemplate;
-const Template rowTemplate = {accepts, check,    demand,
-                              emit,    variants, isFallback};
+const Template rowTemplate = {.accepts = accepts,
+                              .demand = demand,
+                              .emit = emit,
+                              .isFallback = isFallback};
 
 } // namespace tenon::codegen

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReduceTree.h"
 #include "Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,8 +18,6 @@ using namespace mlir;
 
 namespace tenon::codegen {
 namespace {
-
-using Values = KernelBuilder::Values;
 
 /// The first dimension of extent other than 1, or 0.
 size_t partitionedDim(ArrayRef<int64_t> shape) {
@@ -65,7 +62,7 @@ private:
 /// Units: rows, or everything if rows are single elements updated by vectors.
 static int64_t scatterUnits(stablehlo::ScatterOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
-  if (withoutUnitExtents(shape).size() < 2 &&
+  if (withoutUnits(shape).size() < 2 &&
       !op.getScatterDimensionNumbers().getUpdateWindowDims().empty())
     return 1;
   return shape.empty() ? 1 : shape[partitionedDim(shape)];
@@ -242,21 +239,10 @@ void Scatter::emit() {
   size_t owned = partitionedDim(shape);
   int64_t rows = shape.empty() ? 1 : shape[owned];
   if (units > 1) {
-    Value total = k.constantIndex(units);
-    auto bound = [&](Value part) -> Value {
-      Value product = arith::MulIOp::create(k.builder, k.loc, total, part);
-      return arith::DivUIOp::create(k.builder, k.loc, product, k.parts);
-    };
-    Value next =
-        arith::AddIOp::create(k.builder, k.loc, k.part, k.constantIndex(1));
-    low = bound(k.part);
-    high = bound(next);
+    std::tie(low, high) = k.unitBounds(units);
     if (copies)
-      k.forLoop(low, high, 1, {0, rows - 1}, 1, false, {},
-                [&](const IndexExpression &row, ValueRange) {
-                  copyOperands(row);
-                  return Values();
-                });
+      k.forLoop(low, high, 1, {0, rows - 1}, 1, false,
+                [&](const IndexExpression &row) { copyOperands(row); });
   }
   auto applyAll = [&] {
     if (units == 1 && copies)
@@ -303,14 +289,6 @@ bool acceptsScatter(const KernelSource &source) {
   Operation *root = source.rootOperation();
   return isa_and_nonnull<stablehlo::ScatterOp>(root) &&
          llvm::equal(root->getResults(), source.results());
-}
-
-LogicalResult checkOthers(const KernelSource &source) {
-  Operation *root = source.rootOperation();
-  for (Operation &op : source.function.front().without_terminator())
-    if (&op != root && failed(checkPointOperation(&op)))
-      return failure();
-  return success();
 }
 
 Demand demandOfScatter(const KernelSource &source) {
@@ -373,8 +351,6 @@ void emitUpdate(KernelBuilder &k, unsigned) {
   });
 }
 
-unsigned variants(const KernelSource &) { return 1; }
-
 /// Rows of one element are copied one by one.
 bool isFallbackUpdate(const KernelSource &source) {
   ArrayRef<int64_t> shape = shapeOf(updateInPlace(source).getUpdate());
@@ -384,9 +360,13 @@ bool isFallbackUpdate(const KernelSource &source) {
 } // namespace
 
 extern const Template scatterTemplate, updateTemplate;
-const Template scatterTemplate = {acceptsScatter, checkOthers, demandOfScatter,
-                                  emitScatter,    variants,    alwaysFallback};
-const Template updateTemplate = {acceptsUpdate, checkOthers, demandOfUpdate,
-                                 emitUpdate,    variants,    isFallbackUpdate};
+const Template scatterTemplate = {.accepts = acceptsScatter,
+                                  .demand = demandOfScatter,
+                                  .emit = emitScatter,
+                                  .isFallback = alwaysFallback};
+const Template updateTemplate = {.accepts = acceptsUpdate,
+                                 .demand = demandOfUpdate,
+                                 .emit = emitUpdate,
+                                 .isFallback = isFallbackUpdate};
 
 } // namespace tenon::codegen

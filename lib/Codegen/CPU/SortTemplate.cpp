@@ -180,12 +180,11 @@ void Sort::emit() {
           Value twice = arith::AddIOp::create(k.builder, k.loc, width, width);
           Value pairs = arith::CeilDivUIOp::create(
               k.builder, k.loc, k.constantIndex(length), twice);
-          k.forLoop(k.constantIndex(0), pairs, 1, {0, length}, 1, false, {},
-                    [&](const IndexExpression &pair, ValueRange) {
+          k.forLoop(k.constantIndex(0), pairs, 1, {0, length}, 1, false,
+                    [&](const IndexExpression &pair) {
                       Value start = arith::MulIOp::create(
                           k.builder, k.loc, k.algebra.scalar(pair), twice);
                       mergeRuns(start, width);
-                      return Values();
                     });
           k.forRange(length, [&](const IndexExpression &along) {
             for (auto [from, to] : llvm::zip(scratch, sorted))
@@ -337,32 +336,13 @@ void TopK::emitRow(const IndexExpression &row) {
 // The templates
 //===----------------------------------------------------------------------===//
 
-template <typename Op>
-bool acceptsOp(const KernelSource &source) {
-  return isa_and_nonnull<Op>(source.rootOperation());
-}
-
-LogicalResult checkOthers(const KernelSource &source) {
-  Operation *root = source.rootOperation();
-  for (Operation &op : source.function.front().without_terminator())
-    if (&op != root && failed(checkPointOperation(&op)))
-      return failure();
-  return success();
-}
-
-constexpr int64_t scratchBudget = 1 << 20;
-constexpr int64_t partsWithLargeScratch = 8;
-
 Demand demandOfSort(const KernelSource &source) {
   auto op = cast<stablehlo::SortOp>(source.rootOperation());
   Demand demand;
   for (unsigned i = 0; i < op.getNumResults(); ++i)
     demand.scratchPerPart += scratchSlices(source, op, i) * sliceBytes(op, i);
-  int64_t slices = elementCount(shapeOf(op.getInputs().front())) /
-                   std::max<int64_t>(sortedLength(op), 1);
-  demand.units =
-      std::min(slices, std::max(scratchBudget / demand.scratchPerPart,
-                                partsWithLargeScratch));
+  demand.units = elementCount(shapeOf(op.getInputs().front())) /
+                 std::max<int64_t>(sortedLength(op), 1);
   return demand;
 }
 
@@ -380,19 +360,16 @@ void emitTopK(KernelBuilder &k, unsigned) {
   TopK(k, cast<chlo::TopKOp>(k.source.rootOperation())).emit();
 }
 
-unsigned variants(const KernelSource &) { return 1; }
-
 } // namespace
 
 extern const Template sortTemplate, topKTemplate;
-const Template sortTemplate = {acceptsOp<stablehlo::SortOp>,
-                               checkOthers,
-                               demandOfSort,
-                               emitSort,
-                               variants,
-                               alwaysFallback};
-const Template topKTemplate = {
-    acceptsOp<chlo::TopKOp>, checkOthers, demandOfTopK, emitTopK, variants,
-    alwaysFallback};
+const Template sortTemplate = {.accepts = acceptsOp<stablehlo::SortOp>,
+                               .demand = demandOfSort,
+                               .emit = emitSort,
+                               .isFallback = alwaysFallback};
+const Template topKTemplate = {.accepts = acceptsOp<chlo::TopKOp>,
+                               .demand = demandOfTopK,
+                               .emit = emitTopK,
+                               .isFallback = alwaysFallback};
 
 } // namespace tenon::codegen

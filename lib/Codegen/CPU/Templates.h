@@ -1,8 +1,8 @@
 //===- Templates.h - The schedule templates of kernels --------------------===//
 //
-// One function per template; EmitKernel.cpp chooses. A template says how many
-// parts are worth using and how much scratch memory it takes before anything is
-// emitted, from the shapes alone.
+// One struct per template; CpuSchedules.cpp lists them. A template says how
+// many parts are worth using and how much scratch memory it takes before
+// anything is emitted, from the shapes alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,9 @@
 #define TENON_LIB_CODEGEN_CPU_TEMPLATES_H
 
 #include "KernelBuilder.h"
+
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/ReduceTree.h"
 
 namespace tenon::codegen {
 
@@ -21,25 +24,31 @@ struct Demand {
   int64_t scratchPerPart = 0;
 };
 
-struct Template {
-  /// Whether it takes the kernel; reports what it has no code for.
-  bool (*accepts)(const KernelSource &);
-  mlir::LogicalResult (*check)(const KernelSource &);
-  Demand (*demand)(const KernelSource &);
-  /// `variant` is an index below variants(); the cheapest is kept.
-  void (*emit)(KernelBuilder &, unsigned variant);
-  /// How many loop shapes are worth trying.
-  unsigned (*variants)(const KernelSource &);
-  /// Whether a kernel is left to obvious loops, which no care was taken to make
-  /// fast; none if it never is.
-  bool (*isFallback)(const KernelSource &) = nullptr;
-};
+/// Reports element types of point operations that there is no code for.
+mlir::LogicalResult checkPointOperations(const KernelSource &);
 
 /// For templates that are a fallback whatever the kernel.
 inline bool alwaysFallback(const KernelSource &) { return true; }
 
-/// In order of preference.
-llvm::ArrayRef<Template> templates();
+/// The functions are those of Schedule.
+struct Template {
+  bool (*accepts)(const KernelSource &);
+  Demand (*demand)(const KernelSource &);
+  void (*emit)(KernelBuilder &, unsigned variant);
+  mlir::LogicalResult (*check)(const KernelSource &) = checkPointOperations;
+  unsigned (*variants)(const KernelSource &) = [](const KernelSource &) {
+    return 1u;
+  };
+  bool (*isFallback)(const KernelSource &) = [](const KernelSource &) {
+    return false;
+  };
+};
+
+/// Whether the kernel is one operation of these kinds.
+template <typename... Ops>
+bool acceptsOp(const KernelSource &source) {
+  return llvm::isa_and_nonnull<Ops...>(source.rootOperation());
+}
 
 } // namespace tenon::codegen
 

@@ -14,7 +14,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReduceTree.h"
 #include "Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -150,10 +149,7 @@ IndexExpression Tiles::position(const Buffer &buffer,
 void Tiles::withMask(int64_t count, llvm::function_ref<void()> body) {
   if (count == tile)
     return body();
-  k.carryingTail(0, count, [&](const IndexExpression &) {
-    body();
-    return KernelBuilder::Values();
-  });
+  k.tail(0, count, [&](const IndexExpression &) { body(); });
 }
 
 void Tiles::emitTile(const IndexExpression &row, int64_t rows,
@@ -196,7 +192,6 @@ void Tiles::emitUnit(const IndexExpression &unit) {
   IndexExpression block = k.algebra.mod(unit, blocks);
   others = k.algebra.delinearize(k.algebra.floorDiv(unit, blocks),
                                  permutation.others());
-  int64_t wholeBlocks = columns / blockLength;
   auto emitBlock = [&](const IndexExpression &first, int64_t length) {
     // Tile by tile along the rows, so that each line of the operand is read
     // where it lies, and the result's lines of a row follow one another.
@@ -206,41 +201,21 @@ void Tiles::emitUnit(const IndexExpression &unit) {
       int64_t wholeLength = length - length % tile;
       if (wholeLength)
         k.forLoop(k.constantIndex(0), k.constantIndex(wholeLength), tile,
-                  {0, wholeLength - tile}, tile, false, {},
-                  [&](const IndexExpression &at, ValueRange) {
+                  {0, wholeLength - tile}, tile, false,
+                  [&](const IndexExpression &at) {
                     emitTile(row, count, first + at, tile);
-                    return KernelBuilder::Values();
                   });
       if (wholeLength != length)
         emitTile(row, count, first + wholeLength, length - wholeLength);
     };
     if (whole)
       k.forLoop(k.constantIndex(0), k.constantIndex(whole), tile,
-                {0, whole - tile}, tile, false, {},
-                [&](const IndexExpression &row, ValueRange) {
-                  across(row, tile);
-                  return KernelBuilder::Values();
-                });
+                {0, whole - tile}, tile, false,
+                [&](const IndexExpression &row) { across(row, tile); });
     if (whole != rows)
       across(whole, rows - whole);
   };
-  int64_t rest = columns - wholeBlocks * blockLength;
-  if (!wholeBlocks)
-    return emitBlock(0, rest);
-  if (!rest)
-    return emitBlock(block * blockLength, blockLength);
-  Value index = k.algebra.scalar(block);
-  Value limit = k.constantIndex(wholeBlocks);
-  Value isWhole = arith::CmpIOp::create(
-      k.builder, k.loc, arith::CmpIPredicate::ult, index, limit);
-  k.ifThen(isWhole, [&] {
-    IndexExpression inside =
-        k.algebra.uniform(index, {0, wholeBlocks - 1}, k.levels.current());
-    emitBlock(inside * blockLength, blockLength);
-  });
-  Value isRest = arith::CmpIOp::create(k.builder, k.loc,
-                                       arith::CmpIPredicate::uge, index, limit);
-  k.ifThen(isRest, [&] { emitBlock(wholeBlocks * blockLength, rest); });
+  k.forBlock(block, columns, blockLength, emitBlock);
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,8 +238,6 @@ bool accepts(const KernelSource &source) {
   return transposeOf(source) != nullptr;
 }
 
-LogicalResult check(const KernelSource &) { return success(); }
-
 Demand demand(const KernelSource &source) {
   return {Permutation(transposeOf(source)).units(), 0};
 }
@@ -277,11 +250,10 @@ void emit(KernelBuilder &k, unsigned) {
              [&](const IndexExpression &unit) { tiles.emitUnit(unit); });
 }
 
-unsigned variants(const KernelSource &) { return 1; }
-
 } // namespace
 
 extern const Template transposeTemplate;
-const Template transposeTemplate = {accepts, check, demand, emit, variants};
+const Template transposeTemplate = {
+    .accepts = accepts, .demand = demand, .emit = emit};
 
 } // namespace tenon::codegen

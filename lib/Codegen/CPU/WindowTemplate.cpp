@@ -20,11 +20,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReduceTree.h"
 #include "Templates.h"
 
 #include "tenon/Analysis/FloatArithmetic.h"
-#include "tenon/Codegen/CPU/EmitKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -491,19 +489,6 @@ void SelectAndScatter::emit() {
 // The templates
 //===----------------------------------------------------------------------===//
 
-template <typename Op>
-bool acceptsOp(const KernelSource &source) {
-  return isa_and_nonnull<Op>(source.rootOperation());
-}
-
-LogicalResult checkOthers(const KernelSource &source) {
-  Operation *root = source.rootOperation();
-  for (Operation &op : source.function.front().without_terminator())
-    if (&op != root && failed(checkPointOperation(&op)))
-      return failure();
-  return success();
-}
-
 Demand demandOfReduceWindow(const KernelSource &source) {
   auto op = cast<stablehlo::ReduceWindowOp>(source.rootOperation());
   SmallVector<int64_t> shape = llvm::to_vector(shapeOf(op.getResult(0)));
@@ -531,8 +516,6 @@ void emitSelectAndScatter(KernelBuilder &k, unsigned) {
       .emit();
 }
 
-unsigned variants(const KernelSource &) { return 1; }
-
 template <typename Op>
 bool isFallbackFor(const KernelSource &source) {
   return !isFast(windowsOf(cast<Op>(source.rootOperation())));
@@ -542,18 +525,14 @@ bool isFallbackFor(const KernelSource &source) {
 
 extern const Template reduceWindowTemplate, selectAndScatterTemplate;
 const Template reduceWindowTemplate = {
-    acceptsOp<stablehlo::ReduceWindowOp>,
-    checkOthers,
-    demandOfReduceWindow,
-    emitReduceWindow,
-    variants,
-    isFallbackFor<stablehlo::ReduceWindowOp>};
+    .accepts = acceptsOp<stablehlo::ReduceWindowOp>,
+    .demand = demandOfReduceWindow,
+    .emit = emitReduceWindow,
+    .isFallback = isFallbackFor<stablehlo::ReduceWindowOp>};
 const Template selectAndScatterTemplate = {
-    acceptsOp<stablehlo::SelectAndScatterOp>,
-    checkOthers,
-    demandOfSelectAndScatter,
-    emitSelectAndScatter,
-    variants,
-    isFallbackFor<stablehlo::SelectAndScatterOp>};
+    .accepts = acceptsOp<stablehlo::SelectAndScatterOp>,
+    .demand = demandOfSelectAndScatter,
+    .emit = emitSelectAndScatter,
+    .isFallback = isFallbackFor<stablehlo::SelectAndScatterOp>};
 
 } // namespace tenon::codegen

@@ -7,6 +7,7 @@
 
 #include "tenon/Codegen/Loops/PointEmitter.h"
 
+#include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,13 +17,6 @@
 using namespace mlir;
 
 namespace tenon::codegen {
-
-static ArrayRef<int64_t> shapeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
-static Type elementOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getElementType();
-}
 
 //===----------------------------------------------------------------------===//
 // Memory

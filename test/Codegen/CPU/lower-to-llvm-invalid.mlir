@@ -1,4 +1,6 @@
-// RUN: tenon-opt --codegen-lower-to-llvm --split-input-file --verify-diagnostics %s
+// RUN: tenon-opt --codegen-lower-to-llvm=cpu=x86-64-v3 --split-input-file --verify-diagnostics %s
+// RUN: not tenon-opt --codegen-lower-to-llvm %s 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: unknown feature set '', expected x86-64-v3
 // RUN: not tenon-opt --codegen-lower-to-llvm=cpu=pentium %s 2>&1 | FileCheck %s
 // CHECK: unknown feature set 'pentium', expected x86-64-v3
 

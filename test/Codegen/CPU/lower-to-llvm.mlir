@@ -1,6 +1,6 @@
-// RUN: tenon-opt --codegen-lower-to-llvm %s | FileCheck %s
+// RUN: tenon-opt --codegen-lower-to-llvm=cpu=x86-64-v3 %s | FileCheck %s
 // RUN: tenon-opt --codegen-lower-to-llvm=cpu=x86-64-v4+avx512bf16 %s | FileCheck %s --check-prefix=BF16
-// RUN: tenon-opt --codegen-lower-to-llvm=subnormals=keep %s | FileCheck %s --check-prefix=KEEP
+// RUN: tenon-opt --codegen-lower-to-llvm="cpu=x86-64-v3 subnormals=keep" %s | FileCheck %s --check-prefix=KEEP
 
 // LLVM is told where subnormal numbers are flushed.
 // KEEP-NOT: denormal_fp_math

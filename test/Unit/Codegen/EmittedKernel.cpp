@@ -6,6 +6,7 @@
 
 #include "EmittedKernel.h"
 
+#include "tenon/Codegen/CPU/CpuSchedules.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
@@ -57,10 +58,15 @@ EmittedKernel::EmittedKernel(StringRef text, FeatureSet features) {
   auto kernel = source->lookupSymbol<func::FuncOp>("kernel");
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(UnknownLoc::get(&owner.context));
-  scratchBytes = scratchBytesNeeded(kernel);
-  maxParts = tenon::codegen::maxParts(kernel);
-  isFallback = tenon::codegen::isFallback(kernel);
-  auto emitted = emitKernel(kernel, *module, "kernel", features);
+  CpuSchedules schedules(features);
+  KernelSource kernelSource(kernel);
+  if (const Schedule *schedule = scheduleOf(kernelSource, schedules)) {
+    LaunchShape shape = schedule->launchShape(kernelSource);
+    scratchBytes = shape.scratchBytes;
+    maxParts = shape.parts;
+    isFallback = schedule->isFallback(kernelSource);
+  }
+  auto emitted = emitKernel(kernel, *module, "kernel", schedules);
   if (failed(emitted)) {
     ADD_FAILURE() << "the kernel has no code";
     return;
@@ -105,6 +111,7 @@ std::string complaintAbout(StringRef text) {
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(UnknownLoc::get(&owner.context));
   (void)emitKernel(source->lookupSymbol<func::FuncOp>("kernel"), *module,
-                   "kernel", FeatureSet{*tenon::target::hostIsa()});
+                   "kernel",
+                   CpuSchedules(FeatureSet{*tenon::target::hostIsa()}));
   return complaint;
 }

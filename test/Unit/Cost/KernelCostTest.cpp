@@ -40,6 +40,7 @@ protected:
                   SmallVector<Value>(block.getTerminator()->getOperands()));
   }
 
+  target::Target machine = target::builtInTarget(target::Isa::avx2);
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
 };
@@ -60,7 +61,7 @@ TEST_F(KernelCosts, ARowPassesOverItselfOncePerLevel) {
                                "tensor<512x64xf32>");
   EXPECT_EQ(work.operations, (2 + 2 + 16 + 1 + 1 + 16) * elements);
   EXPECT_EQ(work.bytes, 2 * 4 * elements);
-  EXPECT_EQ(work.parts, 8); // of 4096 elements
+  EXPECT_EQ(work.parts(machine), 8); // of 4096 elements
 }
 
 TEST_F(KernelCosts, AColumnBlockIsOneUnit) {
@@ -71,11 +72,10 @@ TEST_F(KernelCosts, AColumnBlockIsOneUnit) {
                                "tensor<64xf32>");
   EXPECT_EQ(work.operations, 2 * elements);
   EXPECT_EQ(work.bytes, 4 * elements + 4 * 64);
-  EXPECT_EQ(work.parts, 1);
-  target::Target machine = target::builtInTarget(target::Isa::avx2);
+  EXPECT_EQ(work.parts(machine), 1);
   const target::Rate &bandwidth = bandwidthOf(work.bytes, machine);
   KernelWork divided = work;
-  divided.parts = 2;
+  divided.units = 2;
   // Nobody waits behind a kernel that is not cut.
   EXPECT_DOUBLE_EQ(secondsOf(work, bandwidth, machine),
                    work.bytes / bandwidth.oneCore + machine.overheads.launch);
@@ -90,14 +90,14 @@ TEST_F(KernelCosts, WhatTouchesLittleIsNotCut) {
     %b = stablehlo.tanh %a : tensor<64x64xf32>
     return %b : tensor<64x64xf32>)",
                                 "tensor<64x64xf32>");
-  EXPECT_EQ(slice.parts, 1);
+  EXPECT_EQ(slice.parts(machine), 1);
   // A value that is read whole counts whole.
   KernelWork both = workOfBody(R"(
     %a = stablehlo.slice %x [0:64, 0:64] : (tensor<512x64xf32>) -> tensor<64x64xf32>
     %b = stablehlo.tanh %x : tensor<512x64xf32>
     return %a, %b : tensor<64x64xf32>, tensor<512x64xf32>)",
                                "(tensor<64x64xf32>, tensor<512x64xf32>)");
-  EXPECT_EQ(both.parts, 8);
+  EXPECT_EQ(both.parts(machine), 8);
 }
 
 } // namespace

@@ -12,10 +12,14 @@
 
 namespace tenon::codegen {
 
+/// The number of points a vector stands for, on every feature set.
+inline constexpr int64_t vectorLanes = 16;
+
 class CpuInstructions final : public Instructions {
 public:
   explicit CpuInstructions(const FeatureSet &features)
       : hasAvx512(features.hasAvx512()) {
+    lanes = vectorLanes;
     subnormals = features.subnormals;
     hasBf16 = features.hasAvx512Bf16();
   }

@@ -11,8 +11,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "tenon/Codegen/CPU/EmitKernel.h"
 #include "tenon/Codegen/CPU/FeatureSet.h"
+#include "tenon/Codegen/Loops/EmitKernel.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ namespace tenon::codegen {
 llvm::FailureOr<mlir::func::FuncOp> emitKernel(mlir::func::FuncOp kernel,
                                                mlir::ModuleOp target,
                                                llvm::StringRef symbol,
-                                               const FeatureSet &features);
+                                               Schedules schedules);
 
 struct CompiledKernels {
   /// The ELF shared object.

@@ -40,7 +40,7 @@ def LowerToLLVMPass : Pass<"codegen-lower-to-llvm", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"cpu", "cpu", "std::string", "\"\"",
-           "the feature set, as for tenon compile (default: the least)">,
+           "the feature set, as in a file; there is no default">,
     Option<"subnormals", "subnormals", "std::string", "\"flush\"",
            "what kernels do with subnormal numbers: flush or keep">,
   ];

@@ -20,6 +20,9 @@ class Instructions {
 public:
   virtual ~Instructions() = default;
 
+  /// How many points an emitted value stands for; 1 where each point has a
+  /// thread of its own. A divisor of reductionChunk (Analysis/ReductionTree.h).
+  int64_t lanes = 1;
   /// What is done with subnormal numbers.
   Subnormals subnormals = Subnormals::flush;
   /// Whether f32 becomes bf16 in one instruction, which always flushes.

@@ -1,8 +1,6 @@
 //===- OutlineKernel.h - The kernel function of a group -------------------===//
 //
-// A group's body as the function that code is generated from, beside the group
-// or in place of it: planning asks what scratch memory the kernel will need
-// before lowering writes it down.
+// A group's body as the function that code is generated from.
 //
 //===----------------------------------------------------------------------===//
 

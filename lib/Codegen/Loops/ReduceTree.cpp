@@ -1,10 +1,12 @@
-//===- ReduceTree.cpp - In which order a reduction combines its elements --===//
+//===- ReduceTree.cpp - Code that combines the elements of a reduction ----===//
 //
 // See ReduceTree.h.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReduceTree.h"
+#include "tenon/Codegen/Loops/ReduceTree.h"
+
+#include "tenon/Analysis/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -13,59 +15,12 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-//===----------------------------------------------------------------------===//
-// Space
-//===----------------------------------------------------------------------===//
-
-ReductionSpace::ReductionSpace(stablehlo::ReduceOp reduce) {
-  for (auto [dim, extent] :
-       llvm::enumerate(shapeOf(reduce.getInputs().front()))) {
-    if (extent == 1)
-      continue;
-    extents.push_back(extent);
-    reduced.push_back(llvm::is_contained(reduce.getDimensions(), int64_t(dim)));
-  }
-}
-
-static size_t trailingRun(ArrayRef<bool> reduced, bool value) {
-  size_t run = 0;
-  while (run < reduced.size() && reduced[reduced.size() - 1 - run] == value)
-    ++run;
-  return run;
-}
-
-static SmallVector<int64_t> pick(const ReductionSpace &space, bool reduced,
-                                 size_t begin, size_t end) {
-  SmallVector<int64_t> extents;
-  for (size_t dim = begin; dim < end; ++dim)
-    if (space.reduced[dim] == reduced)
-      extents.push_back(space.extents[dim]);
-  return extents;
-}
-
-SmallVector<int64_t> ReductionSpace::kept() const {
-  return pick(*this, false, 0, extents.size());
-}
-SmallVector<int64_t> ReductionSpace::outerReduced() const {
-  return pick(*this, true, 0, extents.size() - trailingRun(reduced, true));
-}
-SmallVector<int64_t> ReductionSpace::trailingReduced() const {
-  return pick(*this, true, extents.size() - trailingRun(reduced, true),
-              extents.size());
-}
-SmallVector<int64_t> ReductionSpace::outerKept() const {
-  return pick(*this, false, 0, extents.size() - trailingRun(reduced, false));
-}
-SmallVector<int64_t> ReductionSpace::trailingKept() const {
-  return pick(*this, false, extents.size() - trailingRun(reduced, false),
-              extents.size());
-}
-
-Indices ReductionSpace::merge(ArrayRef<IndexExpression> keptIndices,
-                              ArrayRef<IndexExpression> reducedIndices) const {
+Indices mergeIndices(const ReductionSpace &space,
+                     ArrayRef<IndexExpression> kept,
+                     ArrayRef<IndexExpression> reduced) {
   Indices indices;
-  for (bool isReduced : reduced) {
-    ArrayRef<IndexExpression> &from = isReduced ? reducedIndices : keptIndices;
+  for (bool isReduced : space.reduced) {
+    ArrayRef<IndexExpression> &from = isReduced ? reduced : kept;
     indices.push_back(from.front());
     from = from.drop_front();
   }
@@ -86,41 +41,11 @@ Indices withUnitDimensions(ArrayRef<int64_t> shape,
   return full;
 }
 
-SmallVector<int64_t> withoutUnitExtents(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> extents;
-  for (int64_t extent : shape)
-    if (extent != 1)
-      extents.push_back(extent);
-  return extents;
-}
+using Values = LoopNest::Values;
 
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
-
-std::optional<RowBlocks> RowBlocks::of(ArrayRef<int64_t> reduced) {
-  constexpr int64_t fewest = 16;
-  int64_t elements = elementCount(reduced);
-  if (elements < fewest)
-    return std::nullopt;
-  int64_t size = 1;
-  while (size * size < elements)
-    size *= 2;
-  RowBlocks blocks;
-  while (reduced.back() <= size) {
-    size /= reduced.back();
-    blocks.within.insert(blocks.within.begin(), reduced.back());
-    reduced = reduced.drop_back();
-  }
-  blocks.extent = reduced.back();
-  blocks.run = size;
-  blocks.before.append(reduced.begin(), reduced.end() - 1);
-  return blocks;
-}
-
-KernelBuilder::Values RowBlocks::forBlocks(
-    KernelBuilder &k, ValueRange carried,
-    llvm::function_ref<Values(ValueRange, ForRows)> block) const {
+Values forBlocks(LoopNest &k, const ReductionBlocks &blocks, ValueRange carried,
+                 llvm::function_ref<Values(ValueRange, ForRowsOfBlock)> block) {
+  int64_t extent = blocks.extent, run = blocks.run;
   auto forRuns = [&](const Indices &outer, ValueRange values) {
     int64_t runs = (extent + run - 1) / run;
     return k.forRange(
@@ -132,11 +57,11 @@ KernelBuilder::Values RowBlocks::forBlocks(
           if (extent % run != 0)
             high =
                 arith::MinUIOp::create(b, k.loc, high, k.constantIndex(extent));
-          return block(values, [&](ValueRange inner, Row row) {
+          return block(values, [&](ValueRange inner, RowBody row) {
             return k.forLoop(
                 low, high, 1, {0, extent - 1}, 1, false, inner,
                 [&](const IndexExpression &position, ValueRange inner) {
-                  return k.forSpace(within, inner,
+                  return k.forSpace(blocks.within, inner,
                                     [&](const Indices &rest, ValueRange v) {
                                       Indices indices = outer;
                                       indices.push_back(position);
@@ -148,36 +73,63 @@ KernelBuilder::Values RowBlocks::forBlocks(
           });
         });
   };
-  return k.forSpace(before, carried, forRuns);
+  return k.forSpace(blocks.before, carried, forRuns);
+}
+
+/// Values next to each other, in pairs and pairs of those.
+static Value collapsePairs(SmallVector<Value> values,
+                           llvm::function_ref<Value(Value, Value)> join) {
+  while (values.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      next.push_back(join(values[i], values[i + 1]));
+    if (values.size() % 2)
+      next.push_back(values.back());
+    values = next;
+  }
+  return values.front();
+}
+
+Value collapse(LoopNest &k, ArrayRef<Value> accumulators,
+               llvm::function_ref<Value(Value, Value)> join) {
+  auto type = dyn_cast<VectorType>(accumulators.front().getType());
+  int64_t lanes = type ? type.getNumElements() : 1;
+  size_t pieces = reductionChunk / lanes;
+  assert(reductionChunk % lanes == 0 && accumulators.size() % pieces == 0 &&
+         "accumulators of whole chunks");
+  SmallVector<Value> places;
+  for (size_t piece = 0; piece < pieces; ++piece) {
+    SmallVector<Value> same;
+    for (size_t i = piece; i < accumulators.size(); i += pieces)
+      same.push_back(accumulators[i]);
+    places.push_back(collapsePairs(same, join));
+  }
+  for (size_t half = pieces / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      places[i] = join(places[i], places[i + half]);
+  Value sum = places.front();
+  if (!type)
+    return sum;
+  for (int64_t half = lanes / 2; half > 0; half /= 2) {
+    auto part = [&](int64_t offset) -> Value {
+      return vector::ExtractStridedSliceOp::create(
+          k.builder, k.loc, sum, ArrayRef<int64_t>{offset},
+          ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+    };
+    Value low = part(0), high = part(half);
+    sum = join(low, high);
+  }
+  return vector::ExtractOp::create(k.builder, k.loc, sum, 0);
 }
 
 //===----------------------------------------------------------------------===//
 // Combiner
 //===----------------------------------------------------------------------===//
 
-static bool isCommutative(Operation *op) {
-  return isa<stablehlo::AddOp, stablehlo::MultiplyOp, stablehlo::MaximumOp,
-             stablehlo::MinimumOp, stablehlo::AndOp, stablehlo::OrOp,
-             stablehlo::XorOp>(op);
-}
-
 Combiner::Combiner(Region &region, ValueRange inputs, ValueRange initialValues,
                    ValueRange results)
     : inputs(inputs), initialValues(initialValues), results(results),
-      region(&region) {
-  Block &body = region.front();
-  if (body.getNumArguments() != 2 || body.getOperations().size() != 2)
-    return;
-  Operation *op = &body.front();
-  if (!isCommutative(op) ||
-      body.getTerminator()->getOperand(0) != op->getResult(0))
-    return;
-  Value a = body.getArgument(0), b = body.getArgument(1);
-  bool inOrder = op->getOperand(0) == a && op->getOperand(1) == b;
-  bool swapped = op->getOperand(0) == b && op->getOperand(1) == a;
-  if (inOrder || swapped)
-    operation = op;
-}
+      region(&region), operation(commutativeOperation(region)) {}
 
 Type Combiner::accumulatorType(unsigned i) const {
   Type element = elementOf(inputs[i]);
@@ -238,7 +190,7 @@ bool Combiner::startsAtInitialValue() const {
          cast<IntegerAttr>(neutral).getValue();
 }
 
-SmallVector<Value> Combiner::start(KernelBuilder &k) const {
+SmallVector<Value> Combiner::start(LoopNest &k) const {
   SmallVector<Value> values;
   if (!startsAtInitialValue()) {
     Attribute neutral = neutralOf(operation, elementOf(inputs.front()));
@@ -259,8 +211,7 @@ SmallVector<Value> Combiner::start(KernelBuilder &k) const {
   return values;
 }
 
-SmallVector<Value> Combiner::combine(KernelBuilder &k,
-                                     ArrayRef<Value> accumulators,
+SmallVector<Value> Combiner::combine(LoopNest &k, ArrayRef<Value> accumulators,
                                      ArrayRef<Value> elements) const {
   if (isSimple()) {
     Value element = elements.front();
@@ -274,34 +225,16 @@ SmallVector<Value> Combiner::combine(KernelBuilder &k,
   return k.points.applyRegion(*region, arguments);
 }
 
-Value Combiner::join(KernelBuilder &k, Value a, Value b) const {
+Value Combiner::join(LoopNest &k, Value a, Value b) const {
   return emitPointwise(k.builder, k.loc, operation, {a, b}, k.instructions);
 }
 
-Value Combiner::collapse(KernelBuilder &k, ArrayRef<Value> accumulators) const {
-  SmallVector<Value> values(accumulators.begin(), accumulators.end());
-  while (values.size() > 1) {
-    SmallVector<Value> next;
-    for (size_t i = 0; i + 1 < values.size(); i += 2)
-      next.push_back(join(k, values[i], values[i + 1]));
-    if (values.size() % 2)
-      next.push_back(values.back());
-    values = next;
-  }
-  Value sum = values.front();
-  for (int64_t half = vectorLanes / 2; half > 0; half /= 2) {
-    auto part = [&](int64_t offset) -> Value {
-      return vector::ExtractStridedSliceOp::create(
-          k.builder, k.loc, sum, ArrayRef<int64_t>{offset},
-          ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
-    };
-    Value low = part(0), high = part(half);
-    sum = join(k, low, high);
-  }
-  return vector::ExtractOp::create(k.builder, k.loc, sum, 0);
+Value Combiner::collapse(LoopNest &k, ArrayRef<Value> accumulators) const {
+  return codegen::collapse(k, accumulators,
+                           [&](Value a, Value b) { return join(k, a, b); });
 }
 
-SmallVector<Value> Combiner::finish(KernelBuilder &k,
+SmallVector<Value> Combiner::finish(LoopNest &k,
                                     ArrayRef<Value> accumulators) const {
   SmallVector<Value> results(accumulators.begin(), accumulators.end());
   if (!isSimple())

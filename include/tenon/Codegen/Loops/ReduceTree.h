@@ -1,0 +1,91 @@
+//===- ReduceTree.h - Code that combines the elements of a reduction ------===//
+//
+// The steps of the orders that Analysis/ReductionTree.h defines, for any number
+// of lanes. Which loops walk the elements is the schedule's affair.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_LOOPS_REDUCETREE_H
+#define TENON_CODEGEN_LOOPS_REDUCETREE_H
+
+#include "tenon/Analysis/ReductionTree.h"
+#include "tenon/Codegen/Loops/LoopNest.h"
+
+namespace tenon::codegen {
+
+/// The index in a space from indices of its kept and reduced dimensions.
+Indices mergeIndices(const ReductionSpace &space,
+                     llvm::ArrayRef<IndexExpression> kept,
+                     llvm::ArrayRef<IndexExpression> reduced);
+
+/// `indices` for the dimensions of `shape` that are not of extent 1.
+Indices withUnitDimensions(llvm::ArrayRef<int64_t> shape,
+                           llvm::ArrayRef<IndexExpression> indices);
+
+/// Carries values through all blocks of order (a). `block` gets them and a
+/// function that carries values through all rows of the block.
+using RowBody =
+    llvm::function_ref<LoopNest::Values(const Indices &, mlir::ValueRange)>;
+using ForRowsOfBlock =
+    llvm::function_ref<LoopNest::Values(mlir::ValueRange, RowBody)>;
+LoopNest::Values
+forBlocks(LoopNest &k, const ReductionBlocks &blocks, mlir::ValueRange carried,
+          llvm::function_ref<LoopNest::Values(mlir::ValueRange, ForRowsOfBlock)>
+              block);
+
+/// The accumulators of order (b) to one value: first those of a chunk's place
+/// with each other, then the places. Each accumulator is one value of as many
+/// lanes as a chunk has elements, or several of fewer lanes (down to scalars),
+/// which follow each other.
+mlir::Value
+collapse(LoopNest &k, llvm::ArrayRef<mlir::Value> accumulators,
+         llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join);
+
+/// What a reduction does to two values.
+class Combiner {
+public:
+  explicit Combiner(stablehlo::ReduceOp reduce)
+      : Combiner(reduce.getBody(), reduce.getInputs(), reduce.getInitValues(),
+                 reduce.getResults()) {}
+  /// `region` takes an accumulator and an element per input.
+  Combiner(mlir::Region &region, mlir::ValueRange inputs,
+           mlir::ValueRange initialValues, mlir::ValueRange results);
+
+  /// A single commutative operation: order (b) if the last dimension is
+  /// reduced.
+  bool isSimple() const { return operation != nullptr; }
+  mlir::ValueRange inputs, initialValues, results;
+
+  /// The type accumulators of input `i` have: f32 for 16-bit floats in simple
+  /// reductions.
+  mlir::Type accumulatorType(unsigned i) const;
+  /// The starting values, scalars.
+  llvm::SmallVector<mlir::Value> start(LoopNest &k) const;
+  /// Accumulators and elements are all scalars or all vectors; elements are in
+  /// the tensor's type.
+  llvm::SmallVector<mlir::Value>
+  combine(LoopNest &k, llvm::ArrayRef<mlir::Value> accumulators,
+          llvm::ArrayRef<mlir::Value> elements) const;
+  /// Two accumulators of a simple reduction.
+  mlir::Value join(LoopNest &k, mlir::Value a, mlir::Value b) const;
+  /// All lanes of the accumulators of a simple reduction to one value, as
+  /// collapse() below.
+  mlir::Value collapse(LoopNest &k,
+                       llvm::ArrayRef<mlir::Value> accumulators) const;
+  /// Accumulators to results: the initial value if it is not yet in, and the
+  /// rounding.
+  llvm::SmallVector<mlir::Value>
+  finish(LoopNest &k, llvm::ArrayRef<mlir::Value> accumulators) const;
+
+  /// Whether accumulators start at the initial value, a constant that is as
+  /// good as a neutral element, or the operation is not simple.
+  bool startsAtInitialValue() const;
+
+private:
+  mlir::Region *region;
+  mlir::Operation *operation = nullptr;
+};
+
+} // namespace tenon::codegen
+
+#endif // TENON_CODEGEN_LOOPS_REDUCETREE_H
