@@ -7,6 +7,8 @@
 
 #include "tenon/Analysis/OperationClass.h"
 
+#include "tenon/Analysis/ReductionTree.h"
+#include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Matchers.h"
@@ -159,6 +161,17 @@ OperationClass tenon::classify(Operation *op) {
 bool tenon::isExpensive(Operation *op) {
   const OperationTrait *trait = traitOf(op);
   return !trait || trait->expensive;
+}
+
+bool tenon::isPointOperation(Operation *op) {
+  OperationClass operationClass = classify(op);
+  return operationClass == OperationClass::pointwise ||
+         operationClass == OperationClass::indexMap ||
+         operationClass == OperationClass::view ||
+         op->hasTrait<OpTrait::ConstantLike>() ||
+         isa<stablehlo::BitcastConvertOp, stablehlo::DynamicUpdateSliceOp,
+             chlo::SquareOp>(op) ||
+         (isa<stablehlo::ReduceOp>(op) && !reducesSomething(op));
 }
 
 bool tenon::isFreeToClone(Operation *op) {

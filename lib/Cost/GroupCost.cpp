@@ -8,6 +8,7 @@
 #include "tenon/Cost/GroupCost.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -40,18 +41,6 @@ int64_t partsOf(step::GroupOp group, const KernelWork &work,
   return pieces ? std::max<int64_t>(1, pieces.getInt()) : target.cores;
 }
 
-/// Whether the group writes a slice into one of its operands and does nothing
-/// else: that is a copy of the slice.
-bool isUpdateInPlace(step::GroupOp group) {
-  auto results = group.getBody().front().getTerminator()->getOperands();
-  auto update =
-      results.size() == 1
-          ? results[0].getDefiningOp<stablehlo::DynamicUpdateSliceOp>()
-          : stablehlo::DynamicUpdateSliceOp();
-  return update && isa<BlockArgument>(update.getOperand()) &&
-         isa<BlockArgument>(update.getUpdate());
-}
-
 /// The type that the contraction of a library group multiplies in.
 ElementType multipliedType(step::GroupOp group) {
   for (Operation &op : group.bodyOperations())
@@ -66,11 +55,8 @@ ElementType multipliedType(step::GroupOp group) {
 
 Cost cost::costOf(step::GroupOp group, const target::Target &target) {
   Block &body = group.getBody().front();
-  SmallVector<Operation *> operations;
-  for (Operation &op : group.bodyOperations())
-    operations.push_back(&op);
-  SmallVector<Value> results(body.getTerminator()->getOperands());
-  KernelWork work = workOf(operations, results, [&](Value value) -> Value {
+  KernelDescription kernel(body);
+  KernelWork work = workOf(kernel, [&](Value value) -> Value {
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && argument.getOwner() == &body
                ? group.getInputs()[argument.getArgNumber()]
@@ -80,7 +66,7 @@ Cost cost::costOf(step::GroupOp group, const target::Target &target) {
   const int64_t cores = std::min(parts, target.cores);
   const target::Rate &multiplyAdd = target.computeRate(multipliedType(group));
   bool isFallback =
-      group.getKind() == step::GroupKind::generic && !isUpdateInPlace(group);
+      group.getKind() != step::GroupKind::library && kernel.isFallback();
   double compute = work.flops / (multiplyAdd.of(cores, target.cores) *
                                  (isFallback ? 1 : libraryEfficiency)) +
                    arithmeticSeconds(work.operations, cores, target);

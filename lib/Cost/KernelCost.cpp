@@ -8,16 +8,12 @@
 #include "tenon/Cost/KernelCost.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
-#include "tenon/Analysis/TouchedElements.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
-
-#include <bit>
 
 using namespace mlir;
 using namespace tenon;
@@ -33,95 +29,25 @@ constexpr double expensiveOperation = 16;
 /// operands there.
 constexpr double cachedShare = 0.5;
 
-/// Columns whose sums one core keeps in registers.
-constexpr int64_t columnsPerUnit = 128;
-
 double elementsOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? double(tensor.getNumElements()) : 0;
 }
 
-bool reducesRows(Operation *op) {
-  auto dimensions = reducedDimensions(op);
-  return dimensions && dimensions->trailing;
-}
-
-/// How often an operation of a row kernel runs: a row is passed over once per
-/// level of reductions and once for the results, and what several passes need
-/// is computed in each of them unless it is expensive, then it is kept.
-using Times = llvm::SmallDenseMap<Operation *, int, 32>;
-Times timesComputed(ArrayRef<Operation *> operations, ArrayRef<Value> results) {
-  llvm::SmallDenseMap<Value, unsigned, 32> levels;
-  for (Operation *op : operations) {
-    unsigned level = 0;
-    for (Value operand : op->getOperands())
-      level = std::max(level, levels.lookup(operand));
-    for (Value result : op->getResults())
-      levels[result] = level + reducesRows(op);
-  }
-  auto pass = [](unsigned level) {
-    return uint32_t(1) << std::min(level, 31u);
-  };
-  llvm::SmallDenseMap<Operation *, uint32_t, 32> passes;
-  for (Value result : results)
-    if (levels.contains(result) && !reducesRows(result.getDefiningOp()))
-      passes[result.getDefiningOp()] |= pass(levels.lookup(result));
-  Times times;
-  for (Operation *op : llvm::reverse(operations)) {
-    uint32_t needed = passes.lookup(op);
-    if (reducesRows(op))
-      needed = pass(levels.lookup(op->getResult(0)) - 1);
-    else if (isExpensive(op))
-      needed &= -needed; // the first of them
-    times[op] = std::max(1, std::popcount(needed));
-    for (Value operand : op->getOperands())
-      if (levels.contains(operand) && !reducesRows(operand.getDefiningOp()))
-        passes[operand.getDefiningOp()] |= needed;
-  }
-  return times;
-}
-
-/// Rows, blocks of columns, or nothing that bounds the parts.
-int64_t unitsOf(ArrayRef<Operation *> operations) {
-  int64_t units = std::numeric_limits<int64_t>::max();
-  for (Operation *op : operations) {
-    auto dimensions = reducedDimensions(op);
-    if (!dimensions)
-      continue;
-    int64_t kept =
-        cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
-    units = std::min(units, dimensions->trailing
-                                ? kept
-                                : (kept + columnsPerUnit - 1) / columnsPerUnit);
-  }
-  return units;
-}
-
 /// Of a table that is only gathered from, or a tensor of which a slice is read
 /// or replaced in place, only the touched elements move.
-double bytesOf(ArrayRef<Operation *> operations, ArrayRef<Value> results,
+double bytesOf(const KernelDescription &kernel,
                llvm::function_ref<Value(Value)> sameAs) {
-  llvm::SmallPtrSet<Operation *, 32> inside(operations.begin(),
-                                            operations.end());
   llvm::SmallMapVector<Value, double, 16> reads;
-  auto read = [&](Operation *user, unsigned index, Value operand) {
-    if (operand.getDefiningOp() && inside.contains(operand.getDefiningOp()))
-      return;
-    double &touched = reads[sameAs(operand)];
-    if (index == 0 &&
-        isa<stablehlo::GatherOp, stablehlo::DynamicSliceOp, stablehlo::SliceOp>(
-            user))
-      touched += double(storedBytes(user->getResult(0).getType()));
-    else if (index != 0 || !isa<stablehlo::DynamicUpdateSliceOp>(user))
-      touched = double(storedBytes(operand.getType()));
-  };
-  for (Operation *op : operations)
-    for (OpOperand &operand : op->getOpOperands())
-      read(op, operand.getOperandNumber(), operand.get());
+  for (const KernelRead &read : kernel.reads())
+    reads[sameAs(read.value)] += double(
+        read.isWhole || isa_and_nonnull<stablehlo::ScatterOp>(read.update)
+            ? storedBytes(read.value.getType())
+            : read.pickedBytes);
   double bytes = 0;
   for (auto &[operand, touched] : reads)
     bytes += std::min(double(storedBytes(operand.getType())), touched);
-  for (Value result : results) {
+  for (Value result : kernel.results()) {
     auto update = result.getDefiningOp<stablehlo::DynamicUpdateSliceOp>();
     bytes += double(
         storedBytes((update ? update->getOperand(1) : result).getType()));
@@ -159,21 +85,22 @@ double cost::elementOperations(Operation *op) {
   return elements;
 }
 
-KernelWork cost::workOf(ArrayRef<Operation *> operations,
-                        ArrayRef<Value> results,
+KernelWork cost::workOf(const KernelDescription &kernel,
                         llvm::function_ref<Value(Value)> sameAs) {
   KernelWork work;
-  bool hasRows = llvm::any_of(operations, reducesRows);
-  Times times;
-  if (hasRows)
-    times = timesComputed(operations, results);
-  for (Operation *op : operations) {
-    work.flops += contractionFlops(op);
-    work.operations += elementOperations(op) * (hasRows ? times.lookup(op) : 1);
+  RowPasses passes;
+  if (kernel.space()) {
+    work.units = kernel.units();
+    if (kernel.space()->reducesLast())
+      passes = kernel.passes();
   }
-  work.bytes = bytesOf(operations, results, sameAs);
-  work.units = unitsOf(operations);
-  work.elements = touchedElements(operations, results);
+  for (Operation *op : kernel.operations()) {
+    work.flops += contractionFlops(op);
+    work.operations +=
+        elementOperations(op) * std::max(1u, passes.times.lookup(op));
+  }
+  work.bytes = bytesOf(kernel, sameAs);
+  work.elements = kernel.touchedElements();
   return work;
 }
 

@@ -105,8 +105,8 @@ void BlockGrouper::absorbFreeReads() {
 cost::KernelWork BlockGrouper::workOf(Id group) {
   auto [entry, isNew] = works.try_emplace(group);
   if (isNew)
-    entry->second = cost::workOf(graph.members(group),
-                                 GroupGraph::resultsOf(graph.members(group)));
+    entry->second = cost::workOf(
+        {graph.members(group), GroupGraph::resultsOf(graph.members(group))});
   return entry->second;
 }
 
@@ -141,13 +141,13 @@ bool BlockGrouper::mayMerge(Id first, Id second, Candidate &candidate,
     if (const char *reason = whyAlone(group))
       return refuse(reason);
   SmallVector<Operation *> members = graph.unionOf(first, second);
-  SmallVector<Value> results = GroupGraph::resultsOf(members);
-  if (!templateFor(members, results, whyNot))
+  KernelDescription kernel(members, GroupGraph::resultsOf(members));
+  if (!kindOf(kernel, whyNot))
     return false;
   if (graph.hasDetour(first, second))
     return refuse("something between them needs the one and is needed by the "
                   "other");
-  candidate.work = cost::workOf(members, results);
+  candidate.work = cost::workOf(kernel);
   candidate.seconds = predict(workOf(first), workOf(second), candidate.work);
   if (candidate.seconds.together <= candidate.seconds.apart)
     return true;
@@ -329,9 +329,9 @@ void BlockGrouper::writeGroup(ArrayRef<Operation *> members) {
   step::GroupKind kind = step::GroupKind::generic;
   if (!generic) {
     std::string whyNot;
-    std::optional<GroupShape> shape = templateFor(members, results, &whyNot);
-    assert(shape && "a group no template emits was formed");
-    kind = shape->kind;
+    auto formed = kindOf({members, results}, &whyNot);
+    assert(formed && "a group no template emits was formed");
+    kind = *formed;
   }
 
   llvm::SmallDenseSet<Operation *, 16> inside(members.begin(), members.end());

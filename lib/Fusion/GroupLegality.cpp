@@ -1,7 +1,6 @@
 //===- GroupLegality.cpp - What one group may hold -----------------------===//
 //
-// The rules behind templateFor(): one check per template, each a walk over the
-// candidate set that follows which values depend on a reduction inside it.
+// The rules behind kindOf(): a walk over the operations for each kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +20,14 @@ using namespace tenon::fusion;
 
 namespace {
 
-/// A set of operations and what is asked of it.
+/// A kernel and what is asked of it.
 class Candidate {
 public:
-  Candidate(ArrayRef<Operation *> operations, ArrayRef<Value> results,
-            std::string *whyNot)
-      : operations(operations), results(results), whyNot(whyNot),
-        members(operations.begin(), operations.end()) {}
+  Candidate(const KernelDescription &kernel, std::string *whyNot)
+      : kernel(kernel), operations(kernel.operations()),
+        results(kernel.results()), whyNot(whyNot) {}
 
-  std::optional<GroupShape> run();
+  std::optional<step::GroupKind> run();
 
 private:
   std::nullopt_t decline(const Twine &reason) {
@@ -39,29 +37,23 @@ private:
   }
 
   bool inside(Value value) const {
-    Operation *op = value.getDefiningOp();
-    return op && members.contains(op);
+    return llvm::is_contained(operations, value.getDefiningOp());
   }
-  bool followsReduction(Value value) const {
-    Operation *op = value.getDefiningOp();
-    return op && reduced.contains(op);
-  }
+  bool followsReduction(Value value) const { return kernel.level(value) > 0; }
 
-  std::optional<GroupShape> elementwise();
-  std::optional<GroupShape> row(ArrayRef<int64_t> space, int64_t rows);
-  std::optional<GroupShape> column(ArrayRef<int64_t> space,
-                                   int64_t reducedDims);
+  std::optional<step::GroupKind> elementwise();
+  std::optional<step::GroupKind> row(ArrayRef<int64_t> space, int64_t rows);
+  std::optional<step::GroupKind> column(ArrayRef<int64_t> space,
+                                        int64_t reducedDims);
   bool isRowBroadcast(stablehlo::BroadcastInDimOp op, ArrayRef<int64_t> space,
                       int64_t rows) const;
   bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> space,
                   int64_t rows) const;
 
+  const KernelDescription &kernel;
   ArrayRef<Operation *> operations;
   ArrayRef<Value> results;
   std::string *whyNot;
-  llvm::SmallPtrSet<Operation *, 32> members;
-  llvm::SmallPtrSet<Operation *, 32>
-      reduced; // reductions and what follows them
 };
 
 /// Whether `shape` is the rows' shape, seen with any dimensions of extent 1.
@@ -87,13 +79,11 @@ bool Candidate::isRowBroadcast(stablehlo::BroadcastInDimOp op,
   return true;
 }
 
-std::optional<GroupShape> Candidate::elementwise() {
-  GroupShape shape;
+std::optional<step::GroupKind> Candidate::elementwise() {
   if (results.empty())
     return decline("no result");
-  shape.space = llvm::to_vector(shapeOf(results.front()));
   for (Value result : results)
-    if (shapeOf(result) != ArrayRef<int64_t>(shape.space))
+    if (shapeOf(result) != shapeOf(results.front()))
       return decline("results of different shapes");
   // What is copied to its readers cannot be taken away from them again.
   bool isAlone = llvm::count_if(operations, [](Operation *op) {
@@ -128,21 +118,17 @@ std::optional<GroupShape> Candidate::elementwise() {
         return decline("a transpose of the innermost dimension");
     }
   }
-  return shape;
+  return step::GroupKind::elementwise;
 }
 
-std::optional<GroupShape> Candidate::row(ArrayRef<int64_t> space,
-                                         int64_t rows) {
+std::optional<step::GroupKind> Candidate::row(ArrayRef<int64_t> space,
+                                              int64_t rows) {
   for (Operation *op : operations) {
     OperationClass operationClass = classify(op);
-    if (operationClass == OperationClass::reduction) {
-      reduced.insert(op);
+    if (kernel.reduces(op))
       continue;
-    }
-    bool follows = llvm::any_of(op->getOperands(),
-                                [&](Value v) { return followsReduction(v); });
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    if (!follows) {
+    if (!followsReduction(op->getResult(0))) {
       // Independent of the reductions: anything an element-wise group may hold,
       // but nothing that would be computed again for every row.
       bool perRow = shape == space || isRowShape(shape, space, rows);
@@ -155,7 +141,6 @@ std::optional<GroupShape> Candidate::row(ArrayRef<int64_t> space,
           return decline("a reshape between two shapes");
       continue;
     }
-    reduced.insert(op);
     if (operationClass == OperationClass::pointwise) {
       if (shape != space && !isRowShape(shape, space, rows))
         return decline("a value that is neither per element nor per row");
@@ -173,24 +158,21 @@ std::optional<GroupShape> Candidate::row(ArrayRef<int64_t> space,
   for (Value result : results)
     if (shapeOf(result) != space && !isRowShape(shapeOf(result), space, rows))
       return decline("a result that is neither per element nor per row");
-  return GroupShape{step::GroupKind::row, llvm::to_vector(space), rows};
+  return step::GroupKind::row;
 }
 
-std::optional<GroupShape> Candidate::column(ArrayRef<int64_t> space,
-                                            int64_t reducedDims) {
+std::optional<step::GroupKind> Candidate::column(ArrayRef<int64_t> space,
+                                                 int64_t reducedDims) {
   ArrayRef<int64_t> kept = space.drop_front(reducedDims);
   for (Operation *op : operations) {
     OperationClass operationClass = classify(op);
-    bool follows = llvm::any_of(op->getOperands(),
-                                [&](Value v) { return followsReduction(v); });
-    if (operationClass == OperationClass::reduction) {
-      if (follows)
+    if (kernel.reduces(op)) {
+      if (kernel.level(op->getResult(0)) > 1)
         return decline("a reduction over columns feeds another");
-      reduced.insert(op);
       continue;
     }
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    if (!follows) {
+    if (!followsReduction(op->getResult(0))) {
       bool fits = shape == space || withoutUnits(shape) == withoutUnits(kept);
       if (!fits && !isFreeToClone(op))
         return decline("a value that is neither per element nor per column");
@@ -201,7 +183,6 @@ std::optional<GroupShape> Candidate::column(ArrayRef<int64_t> space,
           return decline("a reshape between two shapes");
       continue;
     }
-    reduced.insert(op);
     if (withoutUnits(shape) != withoutUnits(kept) ||
         (operationClass != OperationClass::pointwise &&
          operationClass != OperationClass::view))
@@ -211,48 +192,31 @@ std::optional<GroupShape> Candidate::column(ArrayRef<int64_t> space,
     if (!followsReduction(result) ||
         withoutUnits(shapeOf(result)) != withoutUnits(kept))
       return decline("a result that is not a value per column");
-  return GroupShape{step::GroupKind::column, llvm::to_vector(space),
-                    reducedDims};
+  return step::GroupKind::column;
 }
 
-std::optional<GroupShape> Candidate::run() {
+std::optional<step::GroupKind> Candidate::run() {
+  if (kernel.reductions().empty())
+    return elementwise();
   std::optional<ReducedDimensions> dimensions;
-  SmallVector<int64_t> space;
-  for (Operation *op : operations) {
-    auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
-    if (!reduce)
-      continue;
+  ArrayRef<int64_t> space;
+  for (stablehlo::ReduceOp reduce : kernel.reductions()) {
     auto current = reducedDimensions(reduce);
     if (!current)
       return decline("a reduction over mixed dimensions");
     ArrayRef<int64_t> shape = shapeOf(reduce.getInputs().front());
-    if (dimensions && (current->trailing != dimensions->trailing ||
-                       current->leading != dimensions->leading ||
-                       shape != ArrayRef<int64_t>(space)))
+    if (dimensions && (*current != *dimensions || shape != space))
       return decline("reductions over different dimensions");
     dimensions = current;
-    space = llvm::to_vector(shape);
+    space = shape;
   }
-  if (!dimensions)
-    return elementwise();
-  // Reductions of single elements are emitted element by element.
-  ArrayRef<int64_t> reducedExtents =
-      dimensions->trailing
-          ? ArrayRef<int64_t>(space).drop_front(dimensions->leading)
-          : ArrayRef<int64_t>(space).take_front(dimensions->leading);
-  if (elementCount(reducedExtents) == 1 &&
-      llvm::any_of(results, [&](Value result) {
-        return shapeOf(result) != shapeOf(results.front());
-      }))
-    return decline("a reduction of single elements beside another shape");
   return dimensions->trailing ? row(space, dimensions->leading)
                               : column(space, dimensions->leading);
 }
 
 } // namespace
 
-std::optional<GroupShape> fusion::templateFor(ArrayRef<Operation *> operations,
-                                              ArrayRef<Value> results,
+std::optional<step::GroupKind> fusion::kindOf(const KernelDescription &kernel,
                                               std::string *whyNot) {
-  return Candidate(operations, results, whyNot).run();
+  return Candidate(kernel, whyNot).run();
 }

@@ -215,8 +215,8 @@ std::pair<double, double> PeakCut::predict() const {
     llvm::sort(operations, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });
-    cost::KernelWork old = cost::workOf(members, results);
-    cost::KernelWork work = cost::workOf(operations, left);
+    cost::KernelWork old = cost::workOf({members, results});
+    cost::KernelWork work = cost::workOf({operations, left});
     const target::Rate &bandwidth =
         cost::bandwidthOf(std::max(old.bytes, work.bytes), machine);
     before += cost::secondsOf(old, bandwidth, machine);

@@ -114,16 +114,6 @@ step::GroupOp join(step::GroupOp copy, step::GroupOp reader) {
   return joined;
 }
 
-/// The template that emits the group as one kernel, if there is one.
-std::optional<GroupShape> shapeOf(step::GroupOp group) {
-  SmallVector<Operation *> operations;
-  for (Operation &op : group.bodyOperations())
-    operations.push_back(&op);
-  SmallVector<Value> results(
-      group.getBody().front().getTerminator()->getOperands());
-  return templateFor(operations, results);
-}
-
 /// What the plan says of the two, for the group that does both.
 void nameNodes(step::GroupOp copy, step::GroupOp reader, step::GroupOp joined) {
   if (reader->hasAttr(step::recomputedAttrName))
@@ -186,10 +176,10 @@ private:
         bytesKeptLonger(copy, reader) > 0)
       return;
     step::GroupOp joined = join(copy, reader);
-    std::optional<GroupShape> shape = shapeOf(joined);
-    if (!shape)
+    auto kind = kindOf(KernelDescription(joined.getBody().front()));
+    if (!kind)
       return joined.erase();
-    joined.setKind(shape->kind);
+    joined.setKind(*kind);
     double together = cost::costOf(joined, machine).seconds;
     double apart = cost::costOf(copy, machine).seconds +
                    cost::costOf(reader, machine).seconds;

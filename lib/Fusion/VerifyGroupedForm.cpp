@@ -28,19 +28,14 @@ LogicalResult verifyGroup(step::GroupOp group) {
     return verifyLibraryGroup(group);
   if (group.getKind() == step::GroupKind::generic)
     return success();
-  SmallVector<Operation *> operations;
-  for (Operation &op : group.bodyOperations())
-    operations.push_back(&op);
-  auto yield = cast<step::YieldOp>(group.getBody().front().getTerminator());
-  SmallVector<Value> results(yield.getValues());
   std::string whyNot;
-  std::optional<GroupShape> shape = templateFor(operations, results, &whyNot);
-  if (!shape)
+  auto kind = kindOf(KernelDescription(group.getBody().front()), &whyNot);
+  if (!kind)
     return group.emitOpError("no template emits this group: ") << whyNot;
-  if (shape->kind != group.getKind())
+  if (*kind != group.getKind())
     return group.emitOpError("is of kind ")
            << step::stringifyGroupKind(group.getKind()) << ", expected "
-           << step::stringifyGroupKind(shape->kind);
+           << step::stringifyGroupKind(*kind);
   return success();
 }
 

@@ -11,8 +11,8 @@
 #include "PlanRecord.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationClass.h"
-#include "tenon/Analysis/TouchedElements.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -349,8 +349,9 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
     writes.push_back(record.scratchOf(group));
   }
   int64_t time = record.timeOf(group);
+  KernelDescription kernel(group.getBody().front());
   record.describe(invoke(group.getLoc(), kernelFor(group, inPlace), arguments,
-                         launches.partsFor(touchedElements(group, inPlace))),
+                         launches.partsFor(kernel.touchedElements(inPlace))),
                   group, time, time, reads, writes);
   return success();
 }

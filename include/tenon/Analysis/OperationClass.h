@@ -28,6 +28,12 @@ enum class OperationClass {
 
 OperationClass classify(mlir::Operation *op);
 
+/// Whether an element of the result takes a fixed number of elements of the
+/// operands, in whatever kernel it is computed: what is pointwise, an index map
+/// or a view, constants, reductions of single elements, and a slice put in the
+/// place of another.
+bool isPointOperation(mlir::Operation *op);
+
 /// Whether recomputing the operation in each reader costs no more than a load:
 /// splat constants, broadcasts, iota, slices along outer dimensions.
 bool isFreeToClone(mlir::Operation *op);
@@ -42,6 +48,8 @@ struct ReducedDimensions {
   bool trailing = false;
   /// How many leading dimensions are kept (trailing) or reduced (otherwise).
   int64_t leading = 0;
+
+  bool operator==(const ReducedDimensions &) const = default;
 };
 
 /// Nothing for a mixture of dimensions, for none, or for a reduction of several

@@ -14,11 +14,13 @@
 #ifndef TENON_COST_KERNELCOST_H
 #define TENON_COST_KERNELCOST_H
 
+#include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Target/Target.h"
 
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <limits>
 
 namespace tenon::cost {
 
@@ -27,18 +29,17 @@ struct KernelWork {
   double flops = 0;      // of dots and convolutions, a multiply-add being two
   double operations = 0; // others, a simple one per element being one
   double bytes = 0;      // operands read and results written, each once
-  int64_t units = 1;     // into which it can be cut
-  int64_t elements = 1;  // that it touches (Analysis/TouchedElements.h)
+  /// Pieces into which it can be cut.
+  int64_t units = std::numeric_limits<int64_t>::max();
+  int64_t elements = 1; // that it touches
 
   /// Into how many parts a launch is cut.
   int64_t parts(const target::Target &target) const;
 };
 
-/// The work of `operations`, in program order, of which `results` are written
-/// to memory. Values that `sameAs` maps to one are one operand.
+/// Values that `sameAs` maps to one are one operand.
 KernelWork workOf(
-    llvm::ArrayRef<mlir::Operation *> operations,
-    llvm::ArrayRef<mlir::Value> results,
+    const KernelDescription &kernel,
     llvm::function_ref<mlir::Value(mlir::Value)> sameAs =
         [](mlir::Value value) { return value; });
 

@@ -21,62 +21,13 @@ namespace {
 
 using Values = KernelBuilder::Values;
 
-struct ColumnPlan {
-  ReductionSpace space;
-  SmallVector<stablehlo::ReduceOp> reductions;
-  SmallVector<int64_t> outer; // kept dimensions in front of the columns
-  int64_t columns = 1;
-  int64_t vectors = 8; // per block
-
-  int64_t blockLength() const { return vectors * vectorLanes; }
-  int64_t blocks() const {
-    return (columns + blockLength() - 1) / blockLength();
-  }
-  int64_t units() const { return elementCount(outer) * blocks(); }
-};
-
-std::optional<ColumnPlan> planColumns(const KernelSource &source) {
-  std::optional<ColumnPlan> plan;
-  llvm::DenseSet<Value> afterReduction;
-  unsigned accumulators = 0;
-  for (Operation &op : source.operations()) {
-    bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
-      return afterReduction.contains(operand);
-    });
-    bool reduces = reducesSomething(&op);
-    if (follows || reduces)
-      afterReduction.insert_range(op.getResults());
-    if (!reduces) {
-      if (!isPointOperation(&op))
-        return std::nullopt;
-      continue;
-    }
-    auto reduce = cast<stablehlo::ReduceOp>(op);
-    ReductionSpace space(reduce);
-    if (follows || (plan && !(plan->space == space)))
-      return std::nullopt;
-    if (!plan)
-      plan.emplace(ColumnPlan{space});
-    plan->reductions.push_back(reduce);
-    accumulators += reduce.getNumResults();
-  }
-  // Those that reduce the last dimension are rows.
-  if (!plan || plan->space.reducesLast())
-    return std::nullopt;
-  for (Value result : source.results())
-    if (ArrayRef(withoutUnits(shapeOf(result))) != ArrayRef(plan->space.kept()))
-      return std::nullopt;
-  plan->outer = plan->space.outerKept();
-  plan->columns = elementCount(plan->space.trailingKept());
-  while (plan->vectors > 1 && plan->vectors * accumulators > 16)
-    plan->vectors /= 2;
-  return plan;
-}
-
 class Columns {
 public:
-  Columns(KernelBuilder &k, const ColumnPlan &plan, const Indices &outer)
-      : k(k), plan(plan), outer(outer) {}
+  Columns(KernelBuilder &k, const Indices &outer)
+      : k(k), space(*k.source.kernel.space()), outer(outer) {
+    for (stablehlo::ReduceOp reduce : k.source.kernel.reductions())
+      combiners.emplace_back(reduce);
+  }
 
   /// `length` columns from `firstColumn` on.
   void emit(const IndexExpression &firstColumn, int64_t length);
@@ -84,8 +35,8 @@ public:
 private:
   Indices keptAt(const IndexExpression &column) {
     Indices kept = outer;
-    llvm::append_range(
-        kept, k.algebra.delinearize(column, plan.space.trailingKept()));
+    llvm::append_range(kept,
+                       k.algebra.delinearize(column, space.trailingKept()));
     return kept;
   }
   IndexExpression columnOf(int64_t vector) const {
@@ -101,7 +52,7 @@ private:
   Values addRow(const Indices &row, ValueRange accumulators);
 
   KernelBuilder &k;
-  const ColumnPlan &plan;
+  const ReductionSpace &space;
   Indices outer;
   IndexExpression first;
   std::optional<MaskedVectors> vectors;
@@ -122,7 +73,7 @@ void Columns::forAccumulators(
 Values Columns::addRow(const Indices &row, ValueRange accumulators) {
   Values next(accumulators.begin(), accumulators.end());
   forAccumulators([&](const Combiner &combiner, int64_t vector, size_t place) {
-    Indices indices = mergeIndices(plan.space, keptAt(columnOf(vector)), row);
+    Indices indices = mergeIndices(space, keptAt(columnOf(vector)), row);
     SmallVector<Value> held, elements;
     for (auto [i, input] : llvm::enumerate(combiner.inputs)) {
       held.push_back(next[place + i * vectors->count()]);
@@ -140,7 +91,7 @@ Values Columns::sumRows() {
   for (const Combiner &combiner : combiners)
     for (Value start : combiner.start(k))
       starts.append(vectors->count(), k.points.asVector({start, 0}));
-  SmallVector<int64_t> rows = plan.space.allReduced();
+  SmallVector<int64_t> rows = space.allReduced();
   auto add = [&](const Indices &row, ValueRange sums) {
     return addRow(row, sums);
   };
@@ -167,12 +118,10 @@ Values Columns::sumRows() {
 
 void Columns::emit(const IndexExpression &firstColumn, int64_t length) {
   IndexRange range = k.algebra.range(firstColumn);
-  first = k.algebra.laneVariable(k.algebra.scalar(firstColumn),
-                                 {range.low, range.high + vectorLanes - 1},
-                                 k.levels.current(), plan.blockLength());
+  first = k.algebra.laneVariable(
+      k.algebra.scalar(firstColumn), {range.low, range.high + vectorLanes - 1},
+      k.levels.current(), k.source.kernel.columnsPerUnit());
   vectors.emplace(k, length);
-  for (stablehlo::ReduceOp reduce : plan.reductions)
-    combiners.emplace_back(reduce);
   Values sums = sumRows();
 
   unsigned level = k.levels.current();
@@ -205,23 +154,20 @@ void Columns::emit(const IndexExpression &firstColumn, int64_t length) {
 // The template
 //===----------------------------------------------------------------------===//
 
-bool accepts(const KernelSource &source) {
-  return planColumns(source).has_value();
-}
-
-Demand demand(const KernelSource &source) {
-  return {planColumns(source)->units(), 0};
-}
+Demand demand(const KernelSource &source) { return {source.kernel.units(), 0}; }
 
 void emit(KernelBuilder &k, unsigned) {
-  ColumnPlan plan = *planColumns(k.source);
-  k.forUnits(plan.units(), [&](const IndexExpression &unit) {
-    IndexExpression block = k.algebra.mod(unit, plan.blocks());
-    Indices outer = k.algebra.delinearize(
-        k.algebra.floorDiv(unit, plan.blocks()), plan.outer);
-    k.forBlock(block, plan.columns, plan.blockLength(),
-               [&](const IndexExpression &column, int64_t length) {
-                 Columns(k, plan, outer).emit(column, length);
+  const KernelDescription &kernel = k.source.kernel;
+  int64_t columns = elementCount(kernel.space()->trailingKept());
+  int64_t length = kernel.columnsPerUnit();
+  int64_t blocks = (columns + length - 1) / length;
+  k.forUnits(kernel.units(), [&](const IndexExpression &unit) {
+    IndexExpression block = k.algebra.mod(unit, blocks);
+    Indices outer = k.algebra.delinearize(k.algebra.floorDiv(unit, blocks),
+                                          kernel.space()->outerKept());
+    k.forBlock(block, columns, length,
+               [&](const IndexExpression &column, int64_t count) {
+                 Columns(k, outer).emit(column, count);
                });
   });
 }
@@ -229,7 +175,8 @@ void emit(KernelBuilder &k, unsigned) {
 } // namespace
 
 extern const Template columnTemplate;
-const Template columnTemplate = {
-    .accepts = accepts, .demand = demand, .emit = emit};
+const Template columnTemplate = {.accepts = acceptsClass<KernelClass::column>,
+                                 .demand = demand,
+                                 .emit = emit};
 
 } // namespace tenon::codegen

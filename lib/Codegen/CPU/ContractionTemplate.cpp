@@ -310,7 +310,7 @@ void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
 //===----------------------------------------------------------------------===//
 
 LogicalResult check(const KernelSource &source) {
-  Operation *op = source.rootOperation();
+  Operation *op = source.root;
   if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
       dot && dot.getAlgorithm())
     return op->emitOpError() << "has no code for an algorithm, which import "
@@ -327,12 +327,12 @@ LogicalResult check(const KernelSource &source) {
 }
 
 Demand demand(const KernelSource &source) {
-  Contraction c = *Contraction::of(source.rootOperation());
+  Contraction c = *Contraction::of(source.root);
   return {chooseTiling(c, true).units(), 0};
 }
 
 void emit(KernelBuilder &k, unsigned) {
-  Contraction c = *Contraction::of(k.source.rootOperation());
+  Contraction c = *Contraction::of(k.source.root);
   Tiling tiling = chooseTiling(c, k.processor.hasAvx512);
   k.forUnits(tiling.units(), [&](const IndexExpression &unit) {
     SmallVector<int64_t> shape = tiling.outer;
@@ -367,7 +367,6 @@ const Template contractionTemplate = {
     .accepts = acceptsOp<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>,
     .demand = demand,
     .emit = emit,
-    .check = check,
-    .isFallback = alwaysFallback};
+    .check = check};
 
 } // namespace tenon::codegen

@@ -8,6 +8,8 @@
 
 #include "Templates.h"
 
+#include "tenon/Analysis/OperationClass.h"
+
 using namespace mlir;
 
 namespace tenon::codegen {
@@ -82,9 +84,6 @@ public:
                       std::max(scratchBudget / perPart, partsWithLargeScratch));
     int64_t parts = std::clamp<int64_t>(units, 1, most);
     return {parts, perPart * parts};
-  }
-  bool isFallback(const KernelSource &source) const override {
-    return chosen.isFallback(source);
   }
   unsigned variants(const KernelSource &source) const override {
     return chosen.variants(source);

@@ -224,17 +224,6 @@ void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
 // The template
 //===----------------------------------------------------------------------===//
 
-bool accepts(const KernelSource &source) {
-  ValueRange results = source.results();
-  if (results.empty())
-    return false;
-  for (Value result : results)
-    if (shapeOf(result) != shapeOf(results.front()))
-      return false;
-  return llvm::all_of(source.operations(),
-                      [](Operation &op) { return isPointOperation(&op); });
-}
-
 Demand demand(const KernelSource &source) {
   ArrayRef<int64_t> shape = shapeOf(source.results().front());
   return {LoopShape(shape, Box(shape), 0).units(), 0};
@@ -254,6 +243,9 @@ void emit(KernelBuilder &k, unsigned variant) {
 
 extern const Template elementwiseTemplate;
 const Template elementwiseTemplate = {
-    .accepts = accepts, .demand = demand, .emit = emit, .variants = variants};
+    .accepts = acceptsClass<KernelClass::elementwise>,
+    .demand = demand,
+    .emit = emit,
+    .variants = variants};
 
 } // namespace tenon::codegen

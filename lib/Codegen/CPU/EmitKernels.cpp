@@ -77,9 +77,7 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
       known->second = symbolOf(distinct.size());
       distinct.push_back(kernel);
     }
-    KernelSource source(kernel);
-    const Schedule *schedule = scheduleOf(source, schedules);
-    if (schedule && schedule->isFallback(source))
+    if (KernelDescription(kernel.front()).isFallback())
       kernel->setAttr(exec::fallbackAttrName,
                       UnitAttr::get(module.getContext()));
     result.symbols.emplace_back(kernel.getName().str(), known->second);

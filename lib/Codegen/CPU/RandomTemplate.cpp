@@ -325,7 +325,7 @@ void Generator::emit() {
 //===----------------------------------------------------------------------===//
 
 stablehlo::RngBitGeneratorOp generatorOf(const KernelSource &source) {
-  return cast<stablehlo::RngBitGeneratorOp>(source.rootOperation());
+  return cast<stablehlo::RngBitGeneratorOp>(source.root);
 }
 
 LogicalResult check(const KernelSource &source) {
@@ -361,7 +361,6 @@ const Template randomTemplate = {.accepts =
                                      acceptsOp<stablehlo::RngBitGeneratorOp>,
                                  .demand = demand,
                                  .emit = emit,
-                                 .check = check,
-                                 .isFallback = alwaysFallback};
+                                 .check = check};
 
 } // namespace tenon::codegen

@@ -1,12 +1,12 @@
 //===- RowTemplate.cpp - Rows with reductions along them ------------------===//
 //
-// Emits the passes of RowPlan.h, in the order of combination of
-// Analysis/ReductionTree.h.
-// Units of work are rows.
+// Emits the passes of Analysis/KernelDescription.h, in the order of combination
+// of Analysis/ReductionTree.h. Units of work are rows. A result that overwrites
+// an operand is written in the last pass, when everybody has read it; others in
+// the first pass that can.
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowPlan.h"
 #include "Templates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,19 +16,43 @@ using namespace mlir;
 namespace tenon::codegen {
 namespace {
 
+/// Where a part keeps values that no result has room for.
+struct ScratchRows {
+  SmallVector<std::pair<Value, int64_t>> offsets;
+  int64_t bytes = 0;
+
+  /// Scratch memory is asked for before anybody knows what will be overwritten,
+  /// so it must not depend on that.
+  ScratchRows(const ReductionSpace &space, const RowPasses &plan) {
+    for (const KeptValue &kept : plan.kept) {
+      if (kept.result >= 0)
+        continue;
+      offsets.emplace_back(kept.value, bytes);
+      bytes += llvm::alignTo(elementCount(space.allReduced()) *
+                                 bytesOf(elementOf(kept.value)),
+                             64);
+    }
+  }
+};
+
 class Row {
 public:
   using Values = KernelBuilder::Values;
 
-  Row(KernelBuilder &k, const RowPlan &plan,
+  Row(KernelBuilder &k, const RowPasses &plan,
       const llvm::DenseMap<Value, Buffer> &scratch, const Indices &row)
-      : k(k), plan(plan), scratch(scratch), row(row) {}
+      : k(k), plan(plan), space(*k.source.kernel.space()), scratch(scratch),
+        row(row) {}
 
   void emit() {
-    for (unsigned pass = 0; pass < plan.passes(); ++pass)
+    unsigned count = plan.reductions.size();
+    for (unsigned i = 0; i < k.results.size(); ++i)
+      if (isFull(i))
+        count = std::max(count, passOf(i) + 1);
+    for (unsigned pass = 0; pass < count; ++pass)
       emitPass(pass);
-    for (auto [i, isFull] : llvm::enumerate(plan.isFull)) {
-      if (isFull)
+    for (unsigned i = 0; i < k.results.size(); ++i) {
+      if (isFull(i))
         continue;
       Indices indices = withUnitDimensions(k.results[i].shape, row);
       k.storeResult(i, indices, k.points.at(k.resultValue(i), indices));
@@ -39,7 +63,7 @@ private:
   /// The index of `value`, which has the space's shape, at a point of the row.
   Indices indicesIn(Value value, ArrayRef<IndexExpression> reduced) {
     return withUnitDimensions(shapeOf(value),
-                              mergeIndices(plan.space, row, reduced));
+                              mergeIndices(space, row, reduced));
   }
   Element at(Value value, ArrayRef<IndexExpression> reduced) {
     return k.points.at(value, indicesIn(value, reduced));
@@ -54,13 +78,23 @@ private:
   void reduceInOrder(const Combiner &combiner);
   void provide(const Combiner &combiner, ArrayRef<Value> values);
   bool isKeptIn(const KeptValue &kept, unsigned pass) const;
+  bool isFull(unsigned result) const {
+    return k.source.kernel.isFull(k.resultValue(result));
+  }
+  /// The pass in which a full result is written.
+  unsigned passOf(unsigned result) const {
+    return k.source.inPlace[result] >= 0
+               ? plan.reductions.size()
+               : k.source.kernel.level(k.resultValue(result));
+  }
 
   size_t accumulatorCount() const {
-    return reductionAccumulators(elementCount(plan.space.trailingReduced()));
+    return reductionAccumulators(elementCount(space.trailingReduced()));
   }
 
   KernelBuilder &k;
-  const RowPlan &plan;
+  const RowPasses &plan;
+  const ReductionSpace &space;
   const llvm::DenseMap<Value, Buffer> &scratch;
   Indices row;
 };
@@ -78,9 +112,7 @@ void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
   SmallVector<Element> inputs, outputs, keeps;
   for (const Combiner &combiner : combiners)
     inputs.push_back(at(combiner.inputs.front(), reduced));
-  auto isWritten = [&](unsigned i) {
-    return plan.isFull[i] && plan.passOfResult[i] == pass;
-  };
+  auto isWritten = [&](unsigned i) { return isFull(i) && passOf(i) == pass; };
   for (unsigned i = 0; i < k.results.size(); ++i)
     outputs.push_back(isWritten(i) ? at(k.resultValue(i), reduced) : Element());
   for (const KeptValue &kept : plan.kept)
@@ -93,8 +125,8 @@ void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
     if (!isKeptIn(kept, pass))
       continue;
     if (kept.result >= 0) {
-      Indices indices = withUnitDimensions(
-          k.results[kept.result].shape, mergeIndices(plan.space, row, reduced));
+      Indices indices = withUnitDimensions(k.results[kept.result].shape,
+                                           mergeIndices(space, row, reduced));
       k.storeResult(kept.result, indices, element);
       continue;
     }
@@ -116,7 +148,7 @@ void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
 Row::Values Row::emitRun(unsigned pass, ArrayRef<IndexExpression> outer,
                          ArrayRef<Combiner> combiners,
                          ValueRange accumulators) {
-  SmallVector<int64_t> shape = plan.space.trailingReduced();
+  SmallVector<int64_t> shape = space.trailingReduced();
   int64_t length = elementCount(shape);
   int64_t chunks = length / vectorLanes;
   int64_t group = combiners.empty() ? 1 : accumulatorCount();
@@ -163,7 +195,7 @@ Row::Values Row::emitRun(unsigned pass, ArrayRef<IndexExpression> outer,
 
 void Row::emitPass(unsigned pass) {
   SmallVector<Combiner> simple;
-  if (pass < plan.levels)
+  if (pass < plan.reductions.size())
     for (stablehlo::ReduceOp reduce : plan.reductions[pass]) {
       Combiner combiner(reduce);
       if (combiner.isSimple())
@@ -173,8 +205,8 @@ void Row::emitPass(unsigned pass) {
     }
   bool hasOther = llvm::any_of(
       plan.kept, [&](const KeptValue &kept) { return isKeptIn(kept, pass); });
-  for (auto [isFull, own] : llvm::zip(plan.isFull, plan.passOfResult))
-    hasOther |= isFull && own == pass;
+  for (unsigned i = 0; i < k.results.size(); ++i)
+    hasOther |= isFull(i) && passOf(i) == pass;
   if (simple.empty() && !hasOther)
     return;
 
@@ -184,7 +216,7 @@ void Row::emitPass(unsigned pass) {
     Value start = combiner.start(k).front();
     sums.append(count, k.points.asVector({start, 0}));
   }
-  sums = k.forSpace(plan.space.outerReduced(), sums,
+  sums = k.forSpace(space.outerReduced(), sums,
                     [&](const Indices &outer, ValueRange carried) {
                       return emitRun(pass, outer, simple, carried);
                     });
@@ -201,7 +233,6 @@ void Row::emitPass(unsigned pass) {
       continue;
     }
     Buffer buffer = scratch.at(kept.value);
-    const ReductionSpace &space = plan.space;
     k.points.provide(kept.value, [&, buffer](ArrayRef<IndexExpression> full) {
       Indices reduced;
       size_t dim = 0;
@@ -216,7 +247,7 @@ void Row::emitPass(unsigned pass) {
 /// One element after the other, for regions that are no single operation.
 void Row::reduceInOrder(const Combiner &combiner) {
   int64_t lanes = std::exchange(k.algebra.lanes, 1);
-  Values sums = k.forSpace(plan.space.allReduced(), combiner.start(k),
+  Values sums = k.forSpace(space.allReduced(), combiner.start(k),
                            [&](const Indices &reduced, ValueRange carried) {
                              SmallVector<Value> elements;
                              for (Value input : combiner.inputs)
@@ -240,50 +271,33 @@ void Row::provide(const Combiner &combiner, ArrayRef<Value> values) {
 // The template
 //===----------------------------------------------------------------------===//
 
-bool accepts(const KernelSource &source) {
-  return planRows(source).has_value();
-}
-
 Demand demand(const KernelSource &source) {
-  RowPlan plan = *planRows(source);
-  return {plan.rows(), plan.scratchPerPart};
+  ScratchRows scratch(*source.kernel.space(), source.kernel.passes());
+  return {source.kernel.units(), scratch.bytes};
 }
 
 void emit(KernelBuilder &k, unsigned) {
-  RowPlan plan = *planRows(k.source);
+  const ReductionSpace &space = *k.source.kernel.space();
+  RowPasses plan = k.source.kernel.passes();
+  ScratchRows rows(space, plan);
   llvm::DenseMap<Value, Buffer> scratch;
-  for (const KeptValue &kept : plan.kept) {
-    if (kept.result >= 0)
-      continue;
+  for (auto [value, place] : rows.offsets) {
     Value start = arith::MulIOp::create(k.builder, k.loc, k.part,
-                                        k.constantIndex(plan.scratchPerPart));
-    Value offset = arith::AddIOp::create(k.builder, k.loc, start,
-                                         k.constantIndex(kept.scratchOffset));
-    scratch[kept.value] =
-        k.scratchBuffer(offset, plan.space.allReduced(), elementOf(kept.value));
+                                        k.constantIndex(rows.bytes));
+    Value offset =
+        arith::AddIOp::create(k.builder, k.loc, start, k.constantIndex(place));
+    scratch[value] =
+        k.scratchBuffer(offset, space.allReduced(), elementOf(value));
   }
-  SmallVector<int64_t> shape = plan.space.kept();
-  k.forUnits(plan.rows(), [&](const IndexExpression &unit) {
-    Row(k, plan, scratch, k.algebra.delinearize(unit, shape)).emit();
-  });
-}
-
-/// Reductions that walk one element after the other, without lanes.
-bool isFallback(const KernelSource &source) {
-  RowPlan plan = *planRows(source);
-  return llvm::any_of(plan.reductions, [](const auto &level) {
-    return llvm::any_of(level, [](stablehlo::ReduceOp reduce) {
-      return !Combiner(reduce).isSimple();
-    });
+  k.forUnits(k.source.kernel.units(), [&](const IndexExpression &unit) {
+    Row(k, plan, scratch, k.algebra.delinearize(unit, space.kept())).emit();
   });
 }
 
 } // namespace
 
 extern const Template rowTemplate;
-const Template rowTemplate = {.accepts = accepts,
-                              .demand = demand,
-                              .emit = emit,
-                              .isFallback = isFallback};
+const Template rowTemplate = {
+    .accepts = acceptsClass<KernelClass::row>, .demand = demand, .emit = emit};
 
 } // namespace tenon::codegen

@@ -286,25 +286,24 @@ namespace {
 
 bool acceptsScatter(const KernelSource &source) {
   // All results are updated together, so all must have a place.
-  Operation *root = source.rootOperation();
+  Operation *root = source.root;
   return isa_and_nonnull<stablehlo::ScatterOp>(root) &&
          llvm::equal(root->getResults(), source.results());
 }
 
 Demand demandOfScatter(const KernelSource &source) {
-  auto op = cast<stablehlo::ScatterOp>(source.rootOperation());
+  auto op = cast<stablehlo::ScatterOp>(source.root);
   return {scatterUnits(op), 0};
 }
 
 void emitScatter(KernelBuilder &k, unsigned) {
-  Scatter(k, cast<stablehlo::ScatterOp>(k.source.rootOperation())).emit();
+  Scatter(k, cast<stablehlo::ScatterOp>(k.source.root)).emit();
 }
 
 /// A dynamic_update_slice whose result overwrites its operand touches only the
 /// update; otherwise it is an index map for the element-wise template.
 stablehlo::DynamicUpdateSliceOp updateInPlace(const KernelSource &source) {
-  auto op =
-      dyn_cast_or_null<stablehlo::DynamicUpdateSliceOp>(source.rootOperation());
+  auto op = dyn_cast_or_null<stablehlo::DynamicUpdateSliceOp>(source.root);
   auto argument =
       op ? dyn_cast<BlockArgument>(op.getOperand()) : BlockArgument();
   if (!argument || source.inPlace[0] != int64_t(argument.getArgNumber()))
@@ -351,22 +350,12 @@ void emitUpdate(KernelBuilder &k, unsigned) {
   });
 }
 
-/// Rows of one element are copied one by one.
-bool isFallbackUpdate(const KernelSource &source) {
-  ArrayRef<int64_t> shape = shapeOf(updateInPlace(source).getUpdate());
-  return !shape.empty() && shape.back() == 1 && elementCount(shape) > 1;
-}
-
 } // namespace
 
 extern const Template scatterTemplate, updateTemplate;
-const Template scatterTemplate = {.accepts = acceptsScatter,
-                                  .demand = demandOfScatter,
-                                  .emit = emitScatter,
-                                  .isFallback = alwaysFallback};
-const Template updateTemplate = {.accepts = acceptsUpdate,
-                                 .demand = demandOfUpdate,
-                                 .emit = emitUpdate,
-                                 .isFallback = isFallbackUpdate};
+const Template scatterTemplate = {
+    .accepts = acceptsScatter, .demand = demandOfScatter, .emit = emitScatter};
+const Template updateTemplate = {
+    .accepts = acceptsUpdate, .demand = demandOfUpdate, .emit = emitUpdate};
 
 } // namespace tenon::codegen

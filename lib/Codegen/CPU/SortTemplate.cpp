@@ -337,7 +337,7 @@ void TopK::emitRow(const IndexExpression &row) {
 //===----------------------------------------------------------------------===//
 
 Demand demandOfSort(const KernelSource &source) {
-  auto op = cast<stablehlo::SortOp>(source.rootOperation());
+  auto op = cast<stablehlo::SortOp>(source.root);
   Demand demand;
   for (unsigned i = 0; i < op.getNumResults(); ++i)
     demand.scratchPerPart += scratchSlices(source, op, i) * sliceBytes(op, i);
@@ -347,17 +347,17 @@ Demand demandOfSort(const KernelSource &source) {
 }
 
 void emitSort(KernelBuilder &k, unsigned) {
-  Sort(k, cast<stablehlo::SortOp>(k.source.rootOperation())).emit();
+  Sort(k, cast<stablehlo::SortOp>(k.source.root)).emit();
 }
 
 Demand demandOfTopK(const KernelSource &source) {
-  auto op = cast<chlo::TopKOp>(source.rootOperation());
+  auto op = cast<chlo::TopKOp>(source.root);
   return {elementCount(shapeOf(op.getOperand()).drop_back()),
           unaskedBytes(source, op, 0) + unaskedBytes(source, op, 1)};
 }
 
 void emitTopK(KernelBuilder &k, unsigned) {
-  TopK(k, cast<chlo::TopKOp>(k.source.rootOperation())).emit();
+  TopK(k, cast<chlo::TopKOp>(k.source.root)).emit();
 }
 
 } // namespace
@@ -365,11 +365,9 @@ void emitTopK(KernelBuilder &k, unsigned) {
 extern const Template sortTemplate, topKTemplate;
 const Template sortTemplate = {.accepts = acceptsOp<stablehlo::SortOp>,
                                .demand = demandOfSort,
-                               .emit = emitSort,
-                               .isFallback = alwaysFallback};
+                               .emit = emitSort};
 const Template topKTemplate = {.accepts = acceptsOp<chlo::TopKOp>,
                                .demand = demandOfTopK,
-                               .emit = emitTopK,
-                               .isFallback = alwaysFallback};
+                               .emit = emitTopK};
 
 } // namespace tenon::codegen

@@ -27,9 +27,6 @@ struct Demand {
 /// Reports element types of point operations that there is no code for.
 mlir::LogicalResult checkPointOperations(const KernelSource &);
 
-/// For templates that are a fallback whatever the kernel.
-inline bool alwaysFallback(const KernelSource &) { return true; }
-
 /// The functions are those of Schedule.
 struct Template {
   bool (*accepts)(const KernelSource &);
@@ -39,15 +36,17 @@ struct Template {
   unsigned (*variants)(const KernelSource &) = [](const KernelSource &) {
     return 1u;
   };
-  bool (*isFallback)(const KernelSource &) = [](const KernelSource &) {
-    return false;
-  };
 };
+
+template <KernelClass kernelClass>
+bool acceptsClass(const KernelSource &source) {
+  return source.kernelClass == kernelClass;
+}
 
 /// Whether the kernel is one operation of these kinds.
 template <typename... Ops>
 bool acceptsOp(const KernelSource &source) {
-  return llvm::isa_and_nonnull<Ops...>(source.rootOperation());
+  return llvm::isa_and_nonnull<Ops...>(source.root);
 }
 
 } // namespace tenon::codegen

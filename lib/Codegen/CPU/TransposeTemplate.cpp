@@ -223,7 +223,7 @@ void Tiles::emitUnit(const IndexExpression &unit) {
 //===----------------------------------------------------------------------===//
 
 stablehlo::TransposeOp transposeOf(const KernelSource &source) {
-  auto op = dyn_cast_or_null<stablehlo::TransposeOp>(source.rootOperation());
+  auto op = dyn_cast_or_null<stablehlo::TransposeOp>(source.root);
   if (!op || !isa<BlockArgument>(op.getOperand()) || source.inPlace[0] >= 0)
     return nullptr;
   Permutation permutation(op);

@@ -23,6 +23,7 @@
 #include "Templates.h"
 
 #include "tenon/Analysis/FloatArithmetic.h"
+#include "tenon/Analysis/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -33,75 +34,12 @@ namespace {
 
 using Values = KernelBuilder::Values;
 
-struct Window {
-  int64_t size = 1, stride = 1, low = 0, high = 0;
-  int64_t baseDilation = 1, windowDilation = 1;
-
-  bool isTrivial() const {
-    return size == 1 && stride == 1 && low == 0 && high == 0 &&
-           baseDilation == 1;
-  }
-};
-
-template <typename Op>
-SmallVector<Window> commonWindows(Op op, size_t rank) {
-  SmallVector<Window> windows(rank);
-  for (auto [dim, window] : llvm::enumerate(windows)) {
-    if (auto strides = op.getWindowStrides())
-      window.stride = (*strides)[dim];
-    if (auto padding = op.getPadding()) {
-      auto values = padding->template getValues<int64_t>().begin();
-      window.low = *(values + 2 * dim);
-      window.high = *(values + 2 * dim + 1);
-    }
-  }
-  return windows;
-}
-
-SmallVector<Window> windowsOf(stablehlo::ReduceWindowOp op) {
-  size_t rank = shapeOf(op.getInputs().front()).size();
-  SmallVector<Window> windows = commonWindows(op, rank);
-  for (auto [dim, window] : llvm::enumerate(windows)) {
-    window.size = op.getWindowDimensions()[dim];
-    if (auto dilations = op.getBaseDilations())
-      window.baseDilation = (*dilations)[dim];
-    if (auto dilations = op.getWindowDilations())
-      window.windowDilation = (*dilations)[dim];
-  }
-  return windows;
-}
-
-SmallVector<Window> windowsOf(stablehlo::SelectAndScatterOp op) {
-  size_t rank = shapeOf(op.getOperand()).size();
-  SmallVector<Window> windows = commonWindows(op, rank);
-  if (auto sizes = op.getWindowDimensions())
-    for (auto [window, size] : llvm::zip(windows, *sizes))
-      window.size = size;
-  return windows;
-}
-
-/// Windows of up to this many places are written out.
-constexpr int64_t mostPlaces = 32;
-
-SmallVector<int64_t> sizesOf(ArrayRef<Window> windows) {
-  SmallVector<int64_t> sizes;
-  for (const Window &window : windows)
-    sizes.push_back(window.size);
-  return sizes;
-}
-
-/// Whether windows are small and leave the last dimension to the lanes.
-bool isFast(ArrayRef<Window> windows) {
-  return !windows.empty() && windows.back().isTrivial() &&
-         elementCount(sizesOf(windows)) <= mostPlaces;
-}
-
 /// Carries values through all places of a window in row-major order, which are
 /// constants if there are few.
 Values forPlaces(KernelBuilder &k, ArrayRef<int64_t> sizes, Values carried,
                  llvm::function_ref<Values(const Indices &, ValueRange)> body) {
   int64_t count = elementCount(sizes);
-  if (count > mostPlaces)
+  if (count > mostWindowPlaces)
     return k.forSpace(sizes, carried, body);
   for (int64_t place = 0; place < count; ++place)
     carried = body(k.algebra.delinearize(place, sizes), carried);
@@ -313,7 +251,7 @@ struct SelectWindows {
       if (window.low || window.high || window.size != window.stride ||
           sourceShape[dim] * window.stride != shape[dim])
         return false;
-    return elementCount(sizesOf(windows)) <= mostPlaces;
+    return elementCount(sizesOf(windows)) <= mostWindowPlaces;
   }
   /// The windows if they tile, else the dimensions they do not move along.
   LaneSpace space() const {
@@ -490,7 +428,7 @@ void SelectAndScatter::emit() {
 //===----------------------------------------------------------------------===//
 
 Demand demandOfReduceWindow(const KernelSource &source) {
-  auto op = cast<stablehlo::ReduceWindowOp>(source.rootOperation());
+  auto op = cast<stablehlo::ReduceWindowOp>(source.root);
   SmallVector<int64_t> shape = llvm::to_vector(shapeOf(op.getResult(0)));
   if (auto running = runningDim(op)) {
     bool last = running->dim + 1 == shape.size();
@@ -501,38 +439,29 @@ Demand demandOfReduceWindow(const KernelSource &source) {
 }
 
 void emitReduceWindow(KernelBuilder &k, unsigned) {
-  ReduceWindow(k, cast<stablehlo::ReduceWindowOp>(k.source.rootOperation()))
-      .emit();
+  ReduceWindow(k, cast<stablehlo::ReduceWindowOp>(k.source.root)).emit();
 }
 
 Demand demandOfSelectAndScatter(const KernelSource &source) {
-  auto op = cast<stablehlo::SelectAndScatterOp>(source.rootOperation());
+  auto op = cast<stablehlo::SelectAndScatterOp>(source.root);
   return {SelectWindows(op).space().units(), 0};
 }
 
 void emitSelectAndScatter(KernelBuilder &k, unsigned) {
-  SelectAndScatter(
-      k, cast<stablehlo::SelectAndScatterOp>(k.source.rootOperation()))
+  SelectAndScatter(k, cast<stablehlo::SelectAndScatterOp>(k.source.root))
       .emit();
-}
-
-template <typename Op>
-bool isFallbackFor(const KernelSource &source) {
-  return !isFast(windowsOf(cast<Op>(source.rootOperation())));
 }
 
 } // namespace
 
 extern const Template reduceWindowTemplate, selectAndScatterTemplate;
-const Template reduceWindowTemplate = {
-    .accepts = acceptsOp<stablehlo::ReduceWindowOp>,
-    .demand = demandOfReduceWindow,
-    .emit = emitReduceWindow,
-    .isFallback = isFallbackFor<stablehlo::ReduceWindowOp>};
+const Template reduceWindowTemplate = {.accepts =
+                                           acceptsOp<stablehlo::ReduceWindowOp>,
+                                       .demand = demandOfReduceWindow,
+                                       .emit = emitReduceWindow};
 const Template selectAndScatterTemplate = {
     .accepts = acceptsOp<stablehlo::SelectAndScatterOp>,
     .demand = demandOfSelectAndScatter,
-    .emit = emitSelectAndScatter,
-    .isFallback = isFallbackFor<stablehlo::SelectAndScatterOp>};
+    .emit = emitSelectAndScatter};
 
 } // namespace tenon::codegen

@@ -499,12 +499,6 @@ static bool changesWidth(Operation *op) {
                      elementOf(cast.getResult()).getIntOrFloatBitWidth();
 }
 
-static bool reducesUnitsOnly(stablehlo::ReduceOp reduce) {
-  return llvm::all_of(reduce.getDimensions(), [&](int64_t dim) {
-    return shapeOf(reduce.getInputs().front())[dim] == 1;
-  });
-}
-
 Element PointEmitter::compute(Value tensor, const Indices &indices) {
   if (auto buffer = buffers.find(tensor); buffer != buffers.end())
     return load(buffer->second,
@@ -562,21 +556,7 @@ Element PointEmitter::compute(Value tensor, const Indices &indices) {
   return at(operand, inner);
 }
 
-bool isPointOperation(Operation *op) {
-  if (op->hasTrait<OpTrait::ConstantLike>() || isPointwise(op))
-    return true;
-  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
-    return reducesUnitsOnly(reduce);
-  return isa<stablehlo::IotaOp, stablehlo::PadOp, stablehlo::GatherOp,
-             stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp,
-             stablehlo::ConcatenateOp, stablehlo::BroadcastInDimOp,
-             stablehlo::TransposeOp, stablehlo::SliceOp, stablehlo::ReverseOp,
-             stablehlo::ReshapeOp>(op);
-}
-
 LogicalResult checkPointOperation(Operation *op) {
-  if (!isPointOperation(op))
-    return op->emitOpError("is neither element-wise nor an index map");
   if (isPointwise(op) && !changesWidth(op))
     return checkPointwise(op);
   return success();

@@ -6,39 +6,28 @@
 
 #include "tenon/Codegen/Loops/KernelSource.h"
 
-#include "tenon/Codegen/Loops/PointEmitter.h"
 #include "tenon/Dialect/Exec/Exec.h"
 
 using namespace mlir;
 
 namespace tenon::codegen {
 
+KernelSource::KernelSource(Block *body, Location loc, size_t results)
+    : body(body), loc(loc), inPlace(results, -1), kernel(*body),
+      kernelClass(kernel.kernelClass()), root(kernel.root()) {}
+
+KernelSource::KernelSource(step::GroupOp group)
+    : KernelSource(&group.getBody().front(), group.getLoc(),
+                   group.getNumResults()) {}
+
 KernelSource::KernelSource(func::FuncOp function)
-    : body(&function.front()), loc(function.getLoc()),
-      inPlace(function.getNumResults(), -1) {
+    : KernelSource(&function.front(), function.getLoc(),
+                   function.getNumResults()) {
   if (auto given =
           function->getAttrOfType<DenseI64ArrayAttr>(exec::inPlaceAttrName))
     for (auto [result, operand] : llvm::enumerate(given.asArrayRef()))
       if (result < inPlace.size())
         inPlace[result] = operand;
-}
-
-KernelSource::KernelSource(step::GroupOp group)
-    : body(&group.getBody().front()), loc(group.getLoc()),
-      inPlace(group.getNumResults(), -1) {}
-
-Operation *KernelSource::rootOperation() const {
-  if (results().empty())
-    return nullptr;
-  Operation *root = results().front().getDefiningOp();
-  llvm::SmallDenseSet<Value> seen;
-  for (Value result : results())
-    if (!root || result.getDefiningOp() != root || !seen.insert(result).second)
-      return nullptr;
-  for (Operation &op : operations())
-    if (&op != root && !isPointOperation(&op))
-      return nullptr;
-  return root;
 }
 
 int KernelSource::indexOfResult(Value value) const {

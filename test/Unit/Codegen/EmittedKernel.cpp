@@ -60,12 +60,10 @@ EmittedKernel::EmittedKernel(StringRef text, FeatureSet features) {
       ModuleOp::create(UnknownLoc::get(&owner.context));
   CpuSchedules schedules(features);
   KernelSource kernelSource(kernel);
-  if (const Schedule *schedule = scheduleOf(kernelSource, schedules)) {
-    LaunchShape shape = schedule->launchShape(kernelSource);
-    scratchBytes = shape.scratchBytes;
-    maxParts = shape.parts;
-    isFallback = schedule->isFallback(kernelSource);
-  }
+  LaunchShape shape = launchShapeOf(kernelSource, schedules);
+  scratchBytes = shape.scratchBytes;
+  maxParts = shape.parts;
+  isFallback = kernelSource.kernel.isFallback();
   auto emitted = emitKernel(kernel, *module, "kernel", schedules);
   if (failed(emitted)) {
     ADD_FAILURE() << "the kernel has no code";

@@ -33,11 +33,7 @@ protected:
             .str(),
         &context);
     Block &block = (*module->getOps<func::FuncOp>().begin()).front();
-    SmallVector<Operation *> operations;
-    for (Operation &op : block.without_terminator())
-      operations.push_back(&op);
-    return workOf(operations,
-                  SmallVector<Value>(block.getTerminator()->getOperands()));
+    return workOf(KernelDescription(block));
   }
 
   target::Target machine = target::builtInTarget(target::Isa::avx2);

@@ -42,9 +42,6 @@ public:
   /// Reports what it has no code for in a kernel that it accepts.
   virtual mlir::LogicalResult check(const KernelSource &) const = 0;
   virtual LaunchShape launchShape(const KernelSource &) const = 0;
-  /// Whether the kernel is left to obvious loops, which no care was taken to
-  /// make fast.
-  virtual bool isFallback(const KernelSource &) const = 0;
   /// How many loop shapes are worth trying; the cheapest is kept.
   virtual unsigned variants(const KernelSource &) const = 0;
   /// Appends a function named `name` to `module`, in the target's form.

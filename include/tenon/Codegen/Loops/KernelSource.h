@@ -8,6 +8,7 @@
 #ifndef TENON_CODEGEN_LOOPS_KERNELSOURCE_H
 #define TENON_CODEGEN_LOOPS_KERNELSOURCE_H
 
+#include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,6 +20,9 @@ struct KernelSource {
   mlir::Location loc;
   /// Per result, the operand it overwrites or -1.
   llvm::SmallVector<int64_t> inPlace;
+  KernelDescription kernel;
+  KernelClass kernelClass;
+  mlir::Operation *root; // null if there is none
 
   explicit KernelSource(mlir::func::FuncOp function);
   /// Of a group whose values have no places yet.
@@ -28,11 +32,11 @@ struct KernelSource {
   mlir::ValueRange results() const {
     return body->getTerminator()->getOperands();
   }
-  /// The operation whose results (all or some of them) are the kernel's, if
-  /// everything else is what PointEmitter follows; none otherwise.
-  mlir::Operation *rootOperation() const;
   /// Which of the kernel's results `value` is, -1 if none.
   int indexOfResult(mlir::Value value) const;
+
+private:
+  KernelSource(mlir::Block *body, mlir::Location loc, size_t results);
 };
 
 } // namespace tenon::codegen

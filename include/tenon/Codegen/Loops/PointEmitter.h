@@ -151,10 +151,8 @@ private:
       clampedIndices;
 };
 
-/// Whether `op` is one the emitter follows through a kernel body: element-wise
-/// operations, index maps, constants, and reductions of one element.
-bool isPointOperation(mlir::Operation *op);
-/// Whether there is code for its element types, too; reports why not.
+/// Whether there is code for the element types of a point operation
+/// (Analysis/OperationClass.h); reports why not.
 mlir::LogicalResult checkPointOperation(mlir::Operation *op);
 
 } // namespace tenon::codegen
