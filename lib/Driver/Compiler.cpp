@@ -350,6 +350,10 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   std::optional<PlannedStep> planned = std::move(chosenPlan);
   Regrouping regrouped =
       regroupCopies(*planned, resolved.features, resolved.machine);
+  auto [excluded, all] = excludedBytes(planned->main());
+  details["excluded_bytes"] = excluded;
+  details["value_bytes"] = all;
+  details["exclusions"] = exclusionsJSON(planned->main());
   module = std::move(planned->module);
   if (!memory.problemFile.empty()) {
     // On a copy: what is placed again may lie elsewhere than the figures say.
@@ -367,10 +371,6 @@ ExitCode Compilation::planUnderBudget(const memory::MemoryOptions &memory,
   details["temporaries"] = planned->temporaries;
   details["temporaries_bound"] = planned->temporariesBound;
   details["live_peak"] = planned->livePeak;
-  auto [excluded, all] = excludedBytes(*module);
-  details["excluded_bytes"] = excluded;
-  details["value_bytes"] = all;
-  details["exclusions"] = exclusionsJSON(*module);
   details["predicted_nanoseconds"] = planned->nanoseconds;
   details["predicted_nanoseconds_keeping_everything"] = leastNanoseconds;
   details["bound_nanoseconds"] = planned->boundNanoseconds;
@@ -543,7 +543,7 @@ ExitCode Compilation::planFrontier(int64_t count, llvm::raw_ostream &out) {
   out << "smallest budget " << least << " bytes (" << printBytes(least)
       << "), with these kernels every plan needs " << printBytes(bound)
       << " (proved)\n";
-  printExclusions(*everything->module, out);
+  printExclusions(everything->main(), out);
   return exitOk;
 }
 

@@ -19,9 +19,8 @@ using namespace tenon::driver;
 MemoryBound driver::boundOf(Groupings &groupings,
                             const PlannedStep &everything) {
   MemoryBound bound;
-  ModuleOp planned = *everything.module;
-  if (auto bytes =
-          planned->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName))
+  if (auto bytes = everything.main()->getAttrOfType<DictionaryAttr>(
+          step::segmentBytesAttrName))
     for (NamedAttribute segment : bytes) {
       int64_t size = cast<IntegerAttr>(segment.getValue()).getInt();
       if (size == 0 || segment.getName() ==

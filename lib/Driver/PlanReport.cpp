@@ -58,7 +58,7 @@ void driver::printFrontier(ArrayRef<FrontierPoint> points,
                          index == knee && points.size() > 2 ? "  <- knee" : "");
 }
 
-std::pair<int64_t, int64_t> driver::excludedBytes(ModuleOp planned) {
+std::pair<int64_t, int64_t> driver::excludedBytes(func::FuncOp planned) {
   auto figures =
       planned->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
   auto integer = [&](StringRef name) {
@@ -68,14 +68,14 @@ std::pair<int64_t, int64_t> driver::excludedBytes(ModuleOp planned) {
   return {integer("pinned_bytes"), integer("value_bytes")};
 }
 
-static ArrayAttr exclusionsOf(ModuleOp planned) {
+static ArrayAttr exclusionsOf(func::FuncOp planned) {
   auto figures =
       planned->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
   auto list = figures ? figures.getAs<ArrayAttr>("exclusions") : ArrayAttr();
   return list ? list : ArrayAttr::get(planned.getContext(), {});
 }
 
-llvm::json::Array driver::exclusionsJSON(ModuleOp planned) {
+llvm::json::Array driver::exclusionsJSON(func::FuncOp planned) {
   // Copies: the report is written when the module is gone.
   llvm::json::Array list;
   for (auto entry : exclusionsOf(planned).getAsRange<DictionaryAttr>())
@@ -86,7 +86,7 @@ llvm::json::Array driver::exclusionsJSON(ModuleOp planned) {
   return list;
 }
 
-void driver::printExclusions(ModuleOp planned, llvm::raw_ostream &out) {
+void driver::printExclusions(func::FuncOp planned, llvm::raw_ostream &out) {
   auto [excluded, all] = excludedBytes(planned);
   out << llvm::formatv("not recomputable: {0} of {1} of values, {2:f2} %\n",
                        printBytes(excluded), printBytes(all),

@@ -24,11 +24,11 @@ void printFrontier(llvm::ArrayRef<FrontierPoint> points,
 
 /// What the recomputation problem of a planned step leaves out, a line each
 /// with its reason, and what share of the bytes that is.
-void printExclusions(mlir::ModuleOp planned, llvm::raw_ostream &out);
+void printExclusions(mlir::func::FuncOp planned, llvm::raw_ostream &out);
 /// Bytes of values that nothing may compute again, and of all values.
-std::pair<int64_t, int64_t> excludedBytes(mlir::ModuleOp planned);
+std::pair<int64_t, int64_t> excludedBytes(mlir::func::FuncOp planned);
 /// The same lines for the report.
-llvm::json::Array exclusionsJSON(mlir::ModuleOp planned);
+llvm::json::Array exclusionsJSON(mlir::func::FuncOp planned);
 
 } // namespace tenon::driver
 

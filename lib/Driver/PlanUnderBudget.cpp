@@ -42,10 +42,11 @@ PlannedStep driver::copyOf(const PlannedStep &plan) {
   return copy;
 }
 
-/// Reads off the module what its places need.
+/// Reads off the step what its places need.
 static void readBytes(PlannedStep &plan) {
+  func::FuncOp main = plan.main();
   auto segments =
-      (*plan.module)->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
+      main->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
   plan.bytes = 0;
   for (NamedAttribute segment : segments)
     plan.bytes += cast<IntegerAttr>(segment.getValue()).getInt();
@@ -54,9 +55,7 @@ static void readBytes(PlannedStep &plan) {
                              step::stringifySegment(step::Segment::temporaries))
                          .getInt();
   plan.temporariesBound =
-      (*plan.module)
-          ->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName)
-          .getInt();
+      main->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName).getInt();
 }
 
 bool driver::placeBuffers(PlannedStep &plan, bool quick, int64_t limit) {
@@ -141,7 +140,7 @@ void BudgetPlanner::settleBound(PlannedStep &plan, int64_t budget) {
       solution = std::move(other);
   }
   plan.boundNanoseconds = solution.bound;
-  memory::writeProof(*plan.module, solution);
+  memory::writeProof(plan.main(), solution);
 }
 
 std::optional<PlannedStep> BudgetPlanner::plan(const Request &request) {
@@ -173,7 +172,7 @@ std::optional<PlannedStep> BudgetPlanner::plan(const Request &request) {
   if (result.solution.status != solver::RecomputeStatus::Solved)
     return std::nullopt;
   result.module = ordered->clone();
-  auto main = result.module->lookupSymbol<func::FuncOp>("main");
+  func::FuncOp main = result.main();
   memory::RecomputeModel copy(main.getBody().front());
   memory::writeRecomputation(main, copy, result.solution);
   // What fits need not be smaller.

@@ -24,6 +24,7 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/RecomputeModel.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -56,6 +57,10 @@ struct PlannedStep : PlanFigures {
   mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
   solver::RecomputeSolution solution;
   size_t alternative = 0; // whose plan it is
+
+  mlir::func::FuncOp main() const {
+    return module.get().lookupSymbol<mlir::func::FuncOp>("main");
+  }
 };
 
 PlannedStep copyOf(const PlannedStep &plan);

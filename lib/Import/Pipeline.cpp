@@ -75,7 +75,10 @@ void registerImportPipeline() {
 }
 
 bool isRefusedAsUnsupported(ModuleOp module) {
-  return module->hasAttr(unsupportedAttrName);
+  return module->hasAttr(unsupportedAttrName) ||
+         llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+           return function->hasAttr(unsupportedAttrName);
+         });
 }
 
 } // namespace tenon::importer

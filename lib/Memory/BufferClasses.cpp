@@ -8,6 +8,8 @@
 
 #include "tenon/Memory/BufferClasses.h"
 
+#include "Views.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -252,14 +254,9 @@ void BufferClasses::collect() {
       }
       return WalkResult::advance();
     }
-    if (isa<stablehlo::ReshapeOp>(op)) {
-      add(op->getResult(0), classOf(op->getOperand(0)));
-      return WalkResult::advance();
-    }
-    if (isa<stablehlo::OptimizationBarrierOp>(op)) {
-      for (auto [from, to] :
-           llvm::zip_equal(op->getOperands(), op->getResults()))
-        add(to, classOf(from));
+    if (isView(op)) {
+      for (Value result : op->getResults())
+        add(result, classOf(viewedBy(result)));
       return WalkResult::advance();
     }
     Attribute constant;

@@ -2,7 +2,7 @@
 //
 // Hands the ordered step to Solver/RecomputeChoice.h and writes its plan into
 // the IR. What the plan costs and how good it is proved to be stays on the
-// module.
+// function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ void memory::writeRecomputation(func::FuncOp main, RecomputeModel &model,
                                      .category("memory-choose-recomputation"))
         << excluded.reason.str() << remark::metric("Bytes", excluded.bytes);
   }
-  main->getParentOp()->setAttr(
+  main->setAttr(
       step::recomputationAttrName,
       builder.getDictionaryAttr(
           {builder.getNamedAttr("status",
@@ -96,18 +96,18 @@ void memory::writeRecomputation(func::FuncOp main, RecomputeModel &model,
     model.apply(solution.order, solution.rows);
 }
 
-void memory::writeProof(ModuleOp planned,
+void memory::writeProof(func::FuncOp main,
                         const solver::RecomputeSolution &solution) {
   auto figures =
-      planned->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
-  Builder builder(planned.getContext());
+      main->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
+  Builder builder(main.getContext());
   NamedAttrList list(figures);
   list.set("budget", builder.getI64IntegerAttr(solution.budget));
   list.set("bound_nanoseconds", builder.getI64IntegerAttr(solution.bound));
   list.set("solution",
            builder.getStringAttr(solver::printRecomputeSolution(solution)));
-  planned->setAttr(step::recomputationAttrName,
-                   list.getDictionary(planned.getContext()));
+  main->setAttr(step::recomputationAttrName,
+                list.getDictionary(main.getContext()));
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "tenon/Memory/Passes.h"
 
 #include "PlanRecord.h"
+#include "Views.h"
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/KernelDescription.h"
@@ -161,10 +162,10 @@ StringRef ProgramWriter::copyCallee() {
 
 LogicalResult ProgramWriter::writeSegments() {
   auto bytes =
-      module->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
+      function->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
   if (!bytes)
-    return module.emitError()
-           << "a scheduled module needs the attribute '"
+    return function.emitError()
+           << "a scheduled function needs the attribute '"
            << step::segmentBytesAttrName << "'; run the stage plan first";
   exec::DeviceClassOp::create(builder, module.getLoc(), cpuClassName);
   exec::MemorySpaceOp::create(builder, module.getLoc(), hostSpaceName);
@@ -412,8 +413,7 @@ LogicalResult ProgramWriter::writeBlock(Block &block) {
       written = writeWhile(loop);
     else if (isa<stablehlo::CaseOp>(op))
       written = writeBranches(&op);
-    else if (!isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op) &&
-             !matchPattern(&op, m_Constant()))
+    else if (!isView(&op) && !matchPattern(&op, m_Constant()))
       return op.emitOpError("cannot be lowered to the exec program");
     if (failed(written))
       return failure();
@@ -458,9 +458,12 @@ LogicalResult ProgramWriter::run() {
       function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName).getValue(),
       ids, ret, record.timeOf(ret));
   record.endRegion(program);
-  record.write(module);
+  record.write(program);
+  for (StringRef proved :
+       {step::temporariesBoundAttrName, step::recomputationAttrName})
+    if (Attribute attribute = function->getAttr(proved))
+      program->setAttr(proved, attribute);
   function.erase();
-  module->removeAttr(step::segmentBytesAttrName);
   return success();
 }
 

@@ -7,6 +7,7 @@
 #include "OrderingModel.h"
 
 #include "InnerBytes.h"
+#include "Views.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -41,18 +42,15 @@ OrderingModel::OrderingModel(Block &block, const BufferClasses &buffers)
   keepPlaces();
 }
 
-/// The value of which this one is another name.
+/// The value of which this one is another name in the block.
 Value OrderingModel::storageOf(Value value) const {
-  auto alias = aliases.find(value);
-  return alias == aliases.end() ? value : alias->second;
+  while (isLocal(value) && viewedBy(value))
+    value = viewedBy(value);
+  return value;
 }
 
 void OrderingModel::collectReads() {
   for (Operation *op : operations) {
-    if (isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op))
-      for (auto [from, to] :
-           llvm::zip_equal(op->getOperands(), op->getResults()))
-        aliases[to] = storageOf(from);
     llvm::SetVector<Value> &read = reads.emplace_back();
     op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands())
@@ -66,7 +64,7 @@ void OrderingModel::collectReads() {
 int64_t OrderingModel::bytesOf(Value value) const {
   BufferClasses::Id id = buffers.classOf(value);
   const BufferClass &buffer = buffers[id];
-  if (aliases.contains(value) || outside.contains(id) ||
+  if (viewedBy(value) || outside.contains(id) ||
       buffer.segment != step::Segment::temporaries)
     return 0;
   return placedBytes(buffer.bytes);
@@ -102,7 +100,7 @@ void OrderingModel::addReads() {
       if (isLocal(value))
         model.uses.push_back({values.lookup(value), int32_t(index)});
     // A name has to be there before those that use it.
-    if (isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op))
+    if (isView(op))
       for (Operation *user : op->getUsers())
         if (Operation *reader = block.findAncestorOpInBlock(*user);
             reader && reader != block.getTerminator())
@@ -182,7 +180,7 @@ void OrderingModel::keepPlaces() {
     }
   for (auto [index, op] : llvm::enumerate(operations))
     for (Value result : op->getResults())
-      if (!aliases.contains(result) && bytesOf(result) == 0)
+      if (!isView(op) && bytesOf(result) == 0)
         places[buffers.classOf(result)].push_back({int32_t(index), result});
   auto before = [&](int32_t first, int32_t second) {
     if (first >= 0 && first < second)

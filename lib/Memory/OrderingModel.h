@@ -53,10 +53,9 @@ private:
   const BufferClasses &buffers;
   llvm::SmallVector<mlir::Operation *> operations;
   llvm::DenseMap<mlir::Operation *, int32_t> indices;
-  llvm::DenseMap<mlir::Value, int32_t> values;      // of the block
-  llvm::DenseMap<mlir::Value, mlir::Value> aliases; // to what they name
-  std::vector<llvm::SetVector<mlir::Value>> reads;  // per operation, storage
-  llvm::DenseSet<BufferClasses::Id> outside;        // of enclosing blocks
+  llvm::DenseMap<mlir::Value, int32_t> values;     // of the block
+  std::vector<llvm::SetVector<mlir::Value>> reads; // per operation, storage
+  llvm::DenseSet<BufferClasses::Id> outside;       // of enclosing blocks
   solver::OrderingProblem model;
 };
 

@@ -95,7 +95,7 @@ private:
         << remark::metric("Buffers", problem.buffers.size())
         << remark::metric("ArenaBytes", solution.arena)
         << remark::metric("LowerBoundBytes", solution.certificate.bound);
-    getOperation()->getParentOp()->setAttr(
+    getOperation()->setAttr(
         step::temporariesBoundAttrName,
         Builder(&getContext()).getI64IntegerAttr(solution.certificate.bound));
     return success();
@@ -197,8 +197,8 @@ private:
       bytes.push_back(
           builder.getNamedAttr(step::stringifySegment(segment),
                                builder.getI64IntegerAttr(bytesOf(segment))));
-    function->getParentOp()->setAttr(step::segmentBytesAttrName,
-                                     builder.getDictionaryAttr(bytes));
+    function->setAttr(step::segmentBytesAttrName,
+                      builder.getDictionaryAttr(bytes));
   }
 
   llvm::DenseMap<BufferClasses::Id, int64_t> offsets; // of representatives

@@ -6,6 +6,8 @@
 
 #include "PlanRecord.h"
 
+#include "Views.h"
+
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -50,25 +52,20 @@ std::string memory::typeText(Type type) {
 
 namespace {
 
-/// The value whose storage a view shows; null for what has its own.
-Value viewed(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
+/// The value that stands for all names of one piece of storage: what a loop
+/// carries is its result.
+Value recordedValueOf(Value value) {
+  while (true) {
+    value = storageOf(value);
+    auto argument = dyn_cast<BlockArgument>(value);
     auto loop =
-        dyn_cast<stablehlo::WhileOp>(value.getParentBlock()->getParentOp());
-    return loop ? loop->getResult(argument.getArgNumber()) : Value();
+        argument
+            ? dyn_cast<stablehlo::WhileOp>(argument.getOwner()->getParentOp())
+            : stablehlo::WhileOp();
+    if (!loop)
+      return value;
+    value = loop->getResult(argument.getArgNumber());
   }
-  Operation *op = value.getDefiningOp();
-  if (isa<stablehlo::ReshapeOp>(op))
-    return op->getOperand(0);
-  if (isa<stablehlo::OptimizationBarrierOp>(op))
-    return op->getOperand(cast<OpResult>(value).getResultNumber());
-  return Value();
-}
-
-Value storageOf(Value value) {
-  while (Value base = viewed(value))
-    value = base;
-  return value;
 }
 
 /// Where a result of an operation comes from: in a group, what computes it.
@@ -133,7 +130,7 @@ PlanRecord::Id PlanRecord::add(BufferClasses::Id buffer, int64_t bytes,
 }
 
 PlanRecord::Id PlanRecord::valueOf(Value value) const {
-  return ids.lookup(storageOf(value));
+  return ids.lookup(recordedValueOf(value));
 }
 
 void PlanRecord::addValues() {
@@ -162,7 +159,7 @@ void PlanRecord::addValues() {
     auto problemValues =
         op->getAttrOfType<DenseI64ArrayAttr>(step::nodeValuesAttrName);
     for (OpResult result : op->getResults()) {
-      if (viewed(result))
+      if (isView(op))
         continue;
       if (constant) {
         // Equal ones share a place and are one value.
@@ -256,7 +253,7 @@ void PlanRecord::endRegion(Operation *parent) {
   parent->setAttr(exec::regionEndsAttrName, builder.getArrayAttr(regions));
 }
 
-void PlanRecord::write(ModuleOp module) {
+void PlanRecord::write(Operation *program) {
   // Buffers: the segment's number and the place of each, which stands on what
   // lies there.
   llvm::DenseMap<BufferClasses::Id, int64_t> numbers;
@@ -310,7 +307,7 @@ void PlanRecord::write(ModuleOp module) {
   }
   for (auto &[text, number] : texts)
     textList.push_back(builder.getStringAttr(text));
-  module->setAttr(
+  program->setAttr(
       exec::planAttrName,
       builder.getDictionaryAttr(
           {builder.getNamedAttr("buffers", builder.getArrayAttr(bufferList)),

@@ -44,8 +44,8 @@ public:
   void handOver(Id from, Id to) { handovers.append({from, to}); }
   /// What is handed over at the end of a region of `parent`; regions in order.
   void endRegion(mlir::Operation *parent);
-  /// Leaves values and buffers on the module.
-  void write(mlir::ModuleOp module);
+  /// Leaves values and buffers on the exec program.
+  void write(mlir::Operation *program);
 
   int64_t timeOf(mlir::Operation *op) const { return buffers.timeOf(op); }
   int64_t endTimeOf(mlir::Operation *op) const { return buffers.endTimeOf(op); }

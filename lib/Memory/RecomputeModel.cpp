@@ -9,6 +9,7 @@
 #include "InnerBytes.h"
 #include "LoopTable.h"
 #include "ReplacedState.h"
+#include "Views.h"
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -28,10 +29,6 @@ using namespace tenon;
 using namespace tenon::memory;
 
 namespace {
-
-bool isAlias(Operation *op) {
-  return isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op);
-}
 
 int64_t sumOf(ArrayRef<std::pair<Value, int64_t>> values) {
   int64_t sum = 0;
@@ -111,8 +108,8 @@ int32_t RecomputeModel::nodeToJoin(Operation *op) const {
   return -1;
 }
 
-/// Puts constants first and reshapes right behind what they are names of, so
-/// that neither says when something can run.
+/// Puts constants first and views of one value right behind what they are names
+/// of, so that neither says when something can run.
 void RecomputeModel::hoistNames() {
   Operation *lastConstant = nullptr;
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
@@ -124,8 +121,8 @@ void RecomputeModel::hoistNames() {
       lastConstant = &op;
     }
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
-    if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op)) {
-      if (Operation *writer = reshape.getOperand().getDefiningOp())
+    if (isView(&op) && op.getNumOperands() == 1) {
+      if (Operation *writer = op.getOperand(0).getDefiningOp())
         op.moveAfter(writer);
       else if (lastConstant)
         op.moveAfter(lastConstant);
@@ -137,14 +134,13 @@ void RecomputeModel::hoistNames() {
 void RecomputeModel::formNodes() {
   hoistNames();
   for (Operation &op : block.without_terminator())
-    if (isAlias(&op))
-      for (auto [operand, result] :
-           llvm::zip_equal(op.getOperands(), op.getResults()))
-        aliases[result] = operand;
+    if (isView(&op))
+      for (Value result : op.getResults())
+        aliases[result] = viewedBy(result);
   for (Value value : block.getTerminator()->getOperands())
     leaves.insert(storageOf(value));
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
-    if (matchPattern(&op, m_Constant()) || isAlias(&op))
+    if (matchPattern(&op, m_Constant()) || isView(&op))
       continue;
     int32_t node = nodeToJoin(&op);
     if (node < 0) {
@@ -263,13 +259,12 @@ RecomputeModel::overwritten(Operation *op) const {
 /// Whether anything behind the operation reads the value.
 static bool isReadBehind(Value value, Operation *op) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isAlias(user) && user->getBlock() == op->getBlock())
-      for (auto [operand, result] :
-           llvm::zip_equal(user->getOperands(), user->getResults()))
-        if (operand == value && isReadBehind(result, op))
+    if (isView(user) && user->getBlock() == op->getBlock())
+      for (Value result : user->getResults())
+        if (viewedBy(result) == value && isReadBehind(result, op))
           return true;
     Operation *there = op->getBlock()->findAncestorOpInBlock(*user);
-    return there && op->isBeforeInBlock(there) && !isAlias(user);
+    return there && op->isBeforeInBlock(there) && !isView(user);
   });
 }
 

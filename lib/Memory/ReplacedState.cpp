@@ -6,7 +6,8 @@
 
 #include "ReplacedState.h"
 
-#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "Views.h"
+
 #include "tenon/Dialect/Step/Step.h"
 
 using namespace mlir;
@@ -38,9 +39,7 @@ std::vector<ReplacedState> memory::replacedStates(func::FuncOp main) {
         if (!top || top == ret || top == writer)
           continue;
         state.readers.insert(top);
-        if (isa<stablehlo::ReshapeOp>(user))
-          names.push_back(user->getResult(0));
-        else if (isa<stablehlo::OptimizationBarrierOp>(user))
+        if (isView(user))
           names.push_back(user->getResult(use.getOperandNumber()));
       }
   }

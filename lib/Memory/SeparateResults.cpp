@@ -9,6 +9,7 @@
 #include "tenon/Memory/Passes.h"
 
 #include "ReplacedState.h"
+#include "Views.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -23,19 +24,6 @@ using namespace tenon;
 using namespace tenon::memory;
 
 namespace {
-
-/// The value whose buffer `value` lies in.
-Value bufferOwner(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (isa<stablehlo::ReshapeOp>(op))
-      value = op->getOperand(0);
-    else if (isa<stablehlo::OptimizationBarrierOp>(op))
-      value = op->getOperand(cast<OpResult>(value).getResultNumber());
-    else
-      break;
-  }
-  return value;
-}
 
 struct SeparateResults
     : public memory::impl::SeparateResultsPassBase<SeparateResults> {
@@ -67,7 +55,7 @@ private:
   void separate(Operation *terminator, ArrayRef<Value> own) {
     llvm::SmallDenseSet<Value> left;
     for (OpOperand &operand : terminator->getOpOperands()) {
-      Value owner = bufferOwner(operand.get());
+      Value owner = storageOf(operand.get());
       unsigned index = operand.getOperandNumber();
       bool isOwn = index < own.size() && own[index] && owner == own[index];
       Operation *writer = owner.getDefiningOp();

@@ -39,7 +39,7 @@ class VerifyScheduledForm
                             "the stage plan first";
       return signalPassFailure();
     }
-    if (failed(step::verifySuccession(main)) || failed(readSegments()) ||
+    if (failed(step::verifySuccession(main)) || failed(readSegments(main)) ||
         failed(checkPlaces(main, step::argumentPlacesAttrName,
                            main.getArgumentTypes())) ||
         failed(checkPlaces(main, step::resultPlacesAttrName,
@@ -61,12 +61,12 @@ class VerifyScheduledForm
       signalPassFailure();
   }
 
-  LogicalResult readSegments() {
-    auto bytes = getOperation()->getAttrOfType<DictionaryAttr>(
-        step::segmentBytesAttrName);
+  LogicalResult readSegments(func::FuncOp main) {
+    auto bytes =
+        main->getAttrOfType<DictionaryAttr>(step::segmentBytesAttrName);
     if (!bytes)
-      return getOperation().emitError()
-             << "a scheduled module needs the attribute '"
+      return main.emitError()
+             << "a scheduled function needs the attribute '"
              << step::segmentBytesAttrName << "'; run the stage plan first";
     segments.clear();
     for (NamedAttribute entry : bytes)

@@ -7,6 +7,7 @@
 #include "tenon/Memory/WorkingSet.h"
 
 #include "PlanRecord.h"
+#include "Views.h"
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -32,10 +33,9 @@ public:
         return;
       if (auto group = dyn_cast<step::GroupOp>(op))
         connectGroup(group);
-      else if (isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op))
-        for (auto [from, to] :
-             llvm::zip_equal(op->getOperands(), op->getResults()))
-          names.unionSets(number(from), number(to));
+      else if (isView(op))
+        for (Value result : op->getResults())
+          names.unionSets(number(viewedBy(result)), number(result));
       else
         bind(op);
     });

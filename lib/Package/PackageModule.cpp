@@ -48,7 +48,7 @@ private:
   void addCallee(StringRef name, format::Callee callee,
                  std::unique_ptr<libraries::Call> call = nullptr);
   LogicalResult addMemory();
-  LogicalResult addPlan(format::EntryPoint &entry);
+  LogicalResult addPlan(exec::ProgramOp program, format::EntryPoint &entry);
   FailureOr<format::Block> blockOf(Region &region);
   FailureOr<format::Instruction> instructionOf(Operation &op);
   format::Slice sliceOf(Value value);
@@ -240,10 +240,11 @@ LogicalResult Packager::addMemory() {
   return success();
 }
 
-/// What was proved of the one program that is planned.
-LogicalResult Packager::addPlan(format::EntryPoint &entry) {
+/// What was planned for the program, and proved of that.
+LogicalResult Packager::addPlan(exec::ProgramOp program,
+                                format::EntryPoint &entry) {
   if (auto bound =
-          module->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
+          program->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
     for (const format::Segment &segment : package.index.segments)
       if (segment.kind == format::SegmentKind::temporaries)
         entry.certificates.push_back(
@@ -251,7 +252,7 @@ LogicalResult Packager::addPlan(format::EntryPoint &entry) {
                                    " bytes, bound " +
                                    std::to_string(bound.getInt()) + " bytes"});
   if (auto plan =
-          module->getAttrOfType<DictionaryAttr>(step::recomputationAttrName)) {
+          program->getAttrOfType<DictionaryAttr>(step::recomputationAttrName)) {
     auto nanoseconds = [&](llvm::StringRef name) {
       auto value = plan.getAs<IntegerAttr>(name);
       return std::to_string(value ? value.getInt() : 0);
@@ -262,16 +263,12 @@ LogicalResult Packager::addPlan(format::EntryPoint &entry) {
                               " ns, recomputing nothing " +
                               nanoseconds("base_nanoseconds") + " ns"});
   }
-  if (auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName))
-    entry.flops = flops.getValueAsDouble();
-  if (auto plan = module->getAttrOfType<DictionaryAttr>(exec::planAttrName)) {
-    auto packaged = packagePlan(module, plan, segmentIndex);
-    if (failed(packaged))
-      return failure();
-    entry.plan = std::move(*packaged);
-    if (entry.plan)
-      entry.plan->memoryBudget = options.memoryBudget;
-  }
+  auto packaged = packagePlan(program, segmentIndex);
+  if (failed(packaged))
+    return failure();
+  entry.plan = std::move(*packaged);
+  if (entry.plan)
+    entry.plan->memoryBudget = options.memoryBudget;
   return success();
 }
 
@@ -379,8 +376,11 @@ FailureOr<Package> Packager::run() {
     entry.program = std::move(*block);
     entry.arguments = signature(&format::Tensor::argument);
     entry.results = signature(&format::Tensor::result);
-    if (entry.name == "step" && failed(addPlan(entry)))
+    if (failed(addPlan(program, entry)))
       return failure();
+    auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName);
+    if (flops && entry.name == "step")
+      entry.flops = flops.getValueAsDouble();
   }
   if (index.entryPoints.empty())
     return module.emitError()

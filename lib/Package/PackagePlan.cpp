@@ -6,7 +6,6 @@
 
 #include "PackagePlan.h"
 
-#include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
 
 using namespace mlir;
@@ -16,10 +15,11 @@ namespace {
 
 class PlanPackager {
 public:
-  PlanPackager(ModuleOp module, const llvm::StringMap<uint32_t> &segmentIndex)
-      : module(module), segmentIndex(segmentIndex) {}
+  PlanPackager(exec::ProgramOp program,
+               const llvm::StringMap<uint32_t> &segmentIndex)
+      : program(program), segmentIndex(segmentIndex) {}
 
-  FailureOr<std::optional<format::Plan>> run(DictionaryAttr attribute);
+  FailureOr<std::optional<format::Plan>> run();
 
 private:
   ArrayRef<int64_t> numbers(Attribute attribute, size_t least);
@@ -30,7 +30,7 @@ private:
   void addBlock(Block &block);
   void addOperation(DictionaryAttr planned, Attribute regionEnds);
 
-  ModuleOp module;
+  exec::ProgramOp program;
   const llvm::StringMap<uint32_t> &segmentIndex;
   format::Plan plan;
   bool wellFormed = true;
@@ -95,8 +95,8 @@ void PlanPackager::addTables(DictionaryAttr attribute) {
     ArrayRef<int64_t> fields = numbers(value, 6);
     format::PlannedValue &added = plan.values.emplace_back();
     wellFormed &= llvm::isInt<32>(fields[5]);
-    added = {index(fields[0]), uint64_t(fields[1]), index(fields[2]),
-             index(fields[3]), fields[4] != 0,      {},
+    added = {index(fields[0]),  uint64_t(fields[1]), index(fields[2]),
+             index(fields[3]),  fields[4] != 0,      {},
              int32_t(fields[5])};
     for (size_t i = 6; i + 1 < fields.size(); i += 2)
       added.lifetimes.push_back({fields[i], fields[i + 1]});
@@ -138,21 +138,21 @@ void PlanPackager::addBlock(Block &block) {
   }
 }
 
-FailureOr<std::optional<format::Plan>>
-PlanPackager::run(DictionaryAttr attribute) {
+FailureOr<std::optional<format::Plan>> PlanPackager::run() {
+  auto attribute = program->getAttrOfType<DictionaryAttr>(exec::planAttrName);
+  if (!attribute)
+    return std::optional<format::Plan>();
   addTables(attribute);
-  for (auto program : module.getOps<exec::ProgramOp>()) {
-    addBlock(program.getBody().front());
-    std::vector<format::Handovers> ends =
-        handovers(program->getAttr(exec::regionEndsAttrName));
-    if (!ends.empty())
-      plan.end = std::move(ends.front());
-  }
+  addBlock(program.getBody().front());
+  std::vector<format::Handovers> ends =
+      handovers(program->getAttr(exec::regionEndsAttrName));
+  if (!ends.empty())
+    plan.end = std::move(ends.front());
   if (auto bound =
-          module->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
+          program->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
     plan.temporariesBound = uint64_t(bound.getInt());
   if (auto figures =
-          module->getAttrOfType<DictionaryAttr>(step::recomputationAttrName)) {
+          program->getAttrOfType<DictionaryAttr>(step::recomputationAttrName)) {
     auto text = [&](StringRef name) {
       auto string = figures.getAs<StringAttr>(name);
       return string ? string.str() : std::string();
@@ -161,7 +161,7 @@ PlanPackager::run(DictionaryAttr attribute) {
     plan.recomputationSolution = text("solution");
   }
   if (!wellFormed)
-    return module.emitError()
+    return program.emitError()
            << "'" << exec::planAttrName << "' or '" << exec::plannedAttrName
            << "' is not well formed; leave both out for a file without a plan";
   if (!complete)
@@ -172,7 +172,7 @@ PlanPackager::run(DictionaryAttr attribute) {
 } // namespace
 
 FailureOr<std::optional<format::Plan>>
-package::packagePlan(ModuleOp module, DictionaryAttr attribute,
+package::packagePlan(exec::ProgramOp program,
                      const llvm::StringMap<uint32_t> &segmentIndex) {
-  return PlanPackager(module, segmentIndex).run(attribute);
+  return PlanPackager(program, segmentIndex).run();
 }

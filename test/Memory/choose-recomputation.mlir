@@ -10,8 +10,8 @@
 // of them fit, so %a is dropped after %b has read it and computed again through
 // another name of it.
 
-// CHECK: step.recomputation = {base_nanoseconds = 41 : i64, {{.*}}budget = 3072 : i64, {{.*}}nanoseconds = 42 : i64{{.*}}status = "solved"
 // CHECK-LABEL: func.func @main
+// CHECK-SAME: step.recomputation = {base_nanoseconds = 41 : i64, {{.*}}budget = 3072 : i64, {{.*}}nanoseconds = 42 : i64{{.*}}status = "solved"
 // CHECK: %[[A:.*]] = step.group elementwise(%arg0) attributes {step.nanoseconds = 1 : i64, step.node = 0 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 0>}
 // CHECK: %[[B:.*]] = step.group row(%[[A]])
 // CHECK: %[[C:.*]]:2 = step.group row(%[[B]])
@@ -21,8 +21,8 @@
 // CHECK: return %[[D]]
 
 // With room for everything nothing changes.
-// ROOM: nanoseconds = 41 : i64
 // ROOM-LABEL: func.func @main
+// ROOM-SAME: nanoseconds = 41 : i64
 // ROOM-NOT: step.recomputed
 module {
   func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
@@ -60,8 +60,8 @@ module {
 
 // What one group reads and writes does not fit: nothing changes but the status.
 
-// CHECK: status = "infeasible"
 // CHECK-LABEL: func.func @main
+// CHECK-SAME: status = "infeasible"
 // CHECK-NOT: step.recomputed
 module {
   func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
@@ -92,8 +92,8 @@ module {
 // joins the multiplication whose result it overwrites: never more than three
 // values of 1 KiB.
 
-// CHECK: nodes = 3 : i64, {{.*}}peak = 3072 : i64
 // CHECK-LABEL: func.func @main
+// CHECK-SAME: nodes = 3 : i64, {{.*}}peak = 3072 : i64
 // CHECK-NOT: step.recomputed
 module {
   func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
@@ -132,8 +132,7 @@ module {
 // than apart. What is scaled is dropped and computed again from the sum alone,
 // since %a and %b are gone.
 
-// PARTS: base_nanoseconds = 64 : i64, {{.*}}nanoseconds = 66 : i64{{.*}}problem = {{.*}}node 2 -1 0\0A{{.*}}status = "solved"
-// PARTS: func.func @main
+// PARTS: func.func @main{{.*}}base_nanoseconds = 64 : i64, {{.*}}nanoseconds = 66 : i64{{.*}}problem = {{.*}}node 2 -1 0\0A{{.*}}status = "solved"
 // PARTS: %[[G:.*]]:2 = step.group row({{.*}}) attributes {step.nanoseconds = 4 : i64, step.node = 2 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 3, 4>}
 // PARTS: %[[C:.*]]:2 = step.group row(%[[G]]#1)
 // PARTS: %[[D:.*]] = step.group row(%[[C]]#0, %[[C]]#1, %[[G]]#0)

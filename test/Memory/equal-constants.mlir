@@ -3,10 +3,10 @@
 // Equal constants have one place, wherever they stand, and one entry among the
 // values of the plan; other types and other values have their own.
 
-// CHECK: initial = array<i64: 0, 1, 2, 3>
 // CHECK: exec.segment @constants constants in @host of @cpu bytes 192
 // CHECK-COUNT-3: exec.constant
 // CHECK-NOT: exec.constant
+// CHECK: initial = array<i64: 0, 1, 2, 3>
 func.func @main(%x: tensor<4xf32> {step.role = #step.role<batch>}) -> tensor<4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %again = stablehlo.constant dense<0> : tensor<i32>

@@ -3,9 +3,9 @@
 // State is updated in place: the new value lies where the old one did, and the
 // temporary between them takes the arena's only bytes.
 
-// CHECK: step.segment_bytes = {batch = 64 : i64, constants = 0 : i64, results = 0 : i64, state = 64 : i64, temporaries = 64 : i64}
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: step.result_places = [#step.place<state, 0>]
+// CHECK-SAME: step.segment_bytes = {batch = 64 : i64, constants = 0 : i64, results = 0 : i64, state = 64 : i64, temporaries = 64 : i64}
 // CHECK: step.group elementwise{{.*}}step.places = [#step.place<temporaries, 0>]
 // CHECK: step.group elementwise{{.*}}step.places = [#step.place<state, 0>]
 module {
@@ -62,9 +62,9 @@ module {
 // Only one branch of a conditional runs: both write the new state over the old,
 // the one by leaving it as it is. No temporary is needed.
 
-// CHECK: temporaries = 0 : i64
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: step.result_places = [#step.place<state, 0>]
+// CHECK-SAME: temporaries = 0 : i64
 // CHECK: "stablehlo.case"
 // CHECK: step.group elementwise{{.*}}step.places = [#step.place<state, 0>]
 // CHECK: stablehlo.return

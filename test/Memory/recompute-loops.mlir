@@ -5,8 +5,8 @@
 // dropped before it. What the copy reads inside of its body was computed again,
 // too.
 
-// CHECK: base_nanoseconds = 44 : i64, {{.*}}exclusions = [], nanoseconds = 48 : i64
 // CHECK-LABEL: func.func @main
+// CHECK-SAME: base_nanoseconds = 44 : i64, {{.*}}exclusions = [], nanoseconds = 48 : i64
 // CHECK: %[[W:.*]] = step.group elementwise(%arg1)
 // CHECK: %[[A:.*]]:2 = stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %arg0) {{.*}} attributes {step.nanoseconds = {{[0-9]+}} : i64, step.node = 1 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: {{[0-9]+, [0-9]+}}>}
 // CHECK: step.group elementwise(%{{.*}}, %[[W]])

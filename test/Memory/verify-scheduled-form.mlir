@@ -10,93 +10,77 @@ module {
 
 // -----
 
-module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
-  // expected-error@+1 {{needs the attribute 'step.argument_places' with 2 places}}
-  func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = []} {
-    return
-  }
+// expected-error@+1 {{needs the attribute 'step.argument_places' with 2 places}}
+func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [], step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  return
 }
 
 // -----
 
-module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
-  func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = []} {
-    // expected-error@+1 {{'stablehlo.reshape' op needs the attribute 'step.places' with 1 place}}
-    %0 = stablehlo.reshape %x : (tensor<8xf32>) -> tensor<2x4xf32>
-    return
-  }
+func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [], step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  // expected-error@+1 {{'stablehlo.reshape' op needs the attribute 'step.places' with 1 place}}
+  %0 = stablehlo.reshape %x : (tensor<8xf32>) -> tensor<2x4xf32>
+  return
 }
 
 // -----
 
-module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
-  func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = []} {
-    // expected-error@+1 {{'step.places' is [3], expected an array of #step.place}}
-    %0 = stablehlo.reshape %x {step.places = [3]} : (tensor<8xf32>) -> tensor<2x4xf32>
-    return
-  }
+func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [], step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  // expected-error@+1 {{'step.places' is [3], expected an array of #step.place}}
+  %0 = stablehlo.reshape %x {step.places = [3]} : (tensor<8xf32>) -> tensor<2x4xf32>
+  return
 }
 
 // -----
 
-module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
-  // expected-error@+1 {{has a place of 32 bytes at byte 64 of the segment 'batch', which has 64}}
-  func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 64>], step.result_places = []} {
-    return
-  }
+// expected-error@+1 {{has a place of 32 bytes at byte 64 of the segment 'batch', which has 64}}
+func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 64>], step.result_places = [], step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  return
 }
 
 // -----
 
-module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
-  // expected-error@+1 {{has a place at byte 8, expected a multiple of 64}}
-  func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 8>], step.result_places = []} {
-    return
-  }
+// expected-error@+1 {{has a place at byte 8, expected a multiple of 64}}
+func.func @main(%x: tensor<8xf32>) attributes {step.argument_places = [#step.place<batch, 8>], step.result_places = [], step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  return
 }
 
 // -----
 
-module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64, temporaries = 64 : i64}} {
-  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
-    // expected-error@+1 {{'step.group' op has a place of 128 bytes at byte 0 of the segment 'temporaries', which has 64}}
-    %0 = step.group elementwise(%x) attributes {
-        step.places = [#step.place<results, 0>], step.scratch_bytes = 128 : i64, step.scratch_place = #step.place<temporaries, 0>
-      } : (tensor<8xf32>) -> tensor<8xf32> {
-    ^bb0(%a: tensor<8xf32>):
-      %b = stablehlo.tanh %a : tensor<8xf32>
-      step.yield %b : tensor<8xf32>
-    }
-    return %0 : tensor<8xf32>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+    attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>], step.segment_bytes = {batch = 64 : i64, results = 64 : i64, temporaries = 64 : i64}} {
+  // expected-error@+1 {{'step.group' op has a place of 128 bytes at byte 0 of the segment 'temporaries', which has 64}}
+  %0 = step.group elementwise(%x) attributes {
+      step.places = [#step.place<results, 0>], step.scratch_bytes = 128 : i64, step.scratch_place = #step.place<temporaries, 0>
+    } : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %b = stablehlo.tanh %a : tensor<8xf32>
+    step.yield %b : tensor<8xf32>
   }
+  return %0 : tensor<8xf32>
 }
 
 // -----
 
-module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64, temporaries = 64 : i64}} {
-  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
-    // expected-error@+1 {{'step.group' op needs the attribute 'step.scratch_place', a #step.place}}
-    %0 = step.group elementwise(%x) attributes {step.places = [#step.place<results, 0>], step.scratch_bytes = 64 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
-    ^bb0(%a: tensor<8xf32>):
-      %b = stablehlo.tanh %a : tensor<8xf32>
-      step.yield %b : tensor<8xf32>
-    }
-    return %0 : tensor<8xf32>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+    attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>], step.segment_bytes = {batch = 64 : i64, results = 64 : i64, temporaries = 64 : i64}} {
+  // expected-error@+1 {{'step.group' op needs the attribute 'step.scratch_place', a #step.place}}
+  %0 = step.group elementwise(%x) attributes {step.places = [#step.place<results, 0>], step.scratch_bytes = 64 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %b = stablehlo.tanh %a : tensor<8xf32>
+    step.yield %b : tensor<8xf32>
   }
+  return %0 : tensor<8xf32>
 }
 
 // -----
 
-module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
-  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
-    // expected-error@+1 {{'step.group' op a library group needs the attribute 'exec.library'}}
-    %0 = step.group library(%x) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
-    ^bb0(%a: tensor<8xf32>):
-      step.yield %a : tensor<8xf32>
-    }
-    return %0 : tensor<8xf32>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+    attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>], step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+  // expected-error@+1 {{'step.group' op a library group needs the attribute 'exec.library'}}
+  %0 = step.group library(%x) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    step.yield %a : tensor<8xf32>
   }
+  return %0 : tensor<8xf32>
 }

@@ -36,7 +36,7 @@ void buildImportPipeline(mlir::OpPassManager &manager,
 /// Registers the passes and the pipeline `--import`.
 void registerImportPipeline();
 
-/// Module attribute, unit: a pass refused the module because it holds
+/// Attribute of a module or function, unit: a pass refused it because it holds
 /// operations that are not supported on the target (exit code 4), not because
 /// it is wrong.
 inline constexpr llvm::StringLiteral unsupportedAttrName = "step.unsupported";

@@ -274,7 +274,7 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
     `step.node_values` the values of the problem that its results are,
     `step.node_bytes` the temporaries that these take.
     Of a group with `step.parts` only the part that is read again is copied.
-    The module attribute `step.recomputation` holds the problem and the solution
+    The attribute `step.recomputation` holds the problem and the solution
     with its certificate as `tenon-solve` reads them, the plan's status,
     cost, proved bound and peak, and what nothing may run again with the reason;
     if no plan was found, nothing else changes.
@@ -290,18 +290,17 @@ def ChooseRecomputationPass : Pass<"memory-choose-recomputation", "::mlir::func:
       return %0 : tensor<8xf32>
     }
     // after: everything fits, so nothing is copied
-    module attributes {step.recomputation = {base_nanoseconds = 5 : i64, bound_nanoseconds = 5 : i64, budget = 2305843009213693951 : i64, nanoseconds = 5 : i64, nodes = 1 : i64, peak = 0 : i64, pinned_bytes = 0 : i64, value_bytes = 0 : i64, exclusions = [],
-      problem = "recompute-problem 1\0Anodes 1\0Afixed-memory 0\0Anode 0 5 0\0A",
-      solution = "recompute-solution 1\0Abudget 2305843009213693951\0Acost 5\0Apeak 0\0Abound 5\0Acertificate kind base\0Acertificate any-bound 5\0Acertificate any-kind base\0Aorder\0A0\0A",
-      status = "solved"}} {
-      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-        %0 = step.group elementwise(%x) attributes {step.nanoseconds = 5 : i64, step.node = 0 : i64, step.node_values = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32> {
-        ^bb0(%a: tensor<8xf32>):
-          %1 = stablehlo.tanh %a : tensor<8xf32>
-          step.yield %1 : tensor<8xf32>
-        }
-        return %0 : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+        attributes {step.recomputation = {base_nanoseconds = 5 : i64, bound_nanoseconds = 5 : i64, budget = 2305843009213693951 : i64, nanoseconds = 5 : i64, nodes = 1 : i64, peak = 0 : i64, pinned_bytes = 0 : i64, value_bytes = 0 : i64, exclusions = [],
+          problem = "recompute-problem 1\0Anodes 1\0Afixed-memory 0\0Anode 0 5 0\0A",
+          solution = "recompute-solution 1\0Abudget 2305843009213693951\0Acost 5\0Apeak 0\0Abound 5\0Acertificate kind base\0Acertificate any-bound 5\0Acertificate any-kind base\0Aorder\0A0\0A",
+          status = "solved"}} {
+      %0 = step.group elementwise(%x) attributes {step.nanoseconds = 5 : i64, step.node = 0 : i64, step.node_values = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %1 = stablehlo.tanh %a : tensor<8xf32>
+        step.yield %1 : tensor<8xf32>
       }
+      return %0 : tensor<8xf32>
     }
     ```
   }];
@@ -370,24 +369,21 @@ def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
       return %1 : tensor<8xf32>
     }
     // after
-    module attributes {
-      step.segment_bytes = {batch = 64 : i64, constants = 0 : i64, results = 64 : i64, state = 0 : i64, temporaries = 64 : i64},
-      step.temporaries_bound = 64 : i64
-    } {
-      func.func @main(%x: tensor<8xf32> {step.role = #step.role<batch>}) -> tensor<8xf32>
-          attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
-        %0 = step.group elementwise(%x) attributes {step.places = [#step.place<temporaries, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
-        ^bb0(%a: tensor<8xf32>):
-          %b = stablehlo.tanh %a : tensor<8xf32>
-          step.yield %b : tensor<8xf32>
-        }
-        %1 = step.group elementwise(%0) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
-        ^bb0(%a: tensor<8xf32>):
-          %b = stablehlo.reverse %a, dims = [0] : tensor<8xf32>
-          step.yield %b : tensor<8xf32>
-        }
-        return %1 : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32> {step.role = #step.role<batch>}) -> tensor<8xf32>
+        attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>],
+                    step.segment_bytes = {batch = 64 : i64, constants = 0 : i64, results = 64 : i64, state = 0 : i64, temporaries = 64 : i64},
+                    step.temporaries_bound = 64 : i64} {
+      %0 = step.group elementwise(%x) attributes {step.places = [#step.place<temporaries, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %b = stablehlo.tanh %a : tensor<8xf32>
+        step.yield %b : tensor<8xf32>
       }
+      %1 = step.group elementwise(%0) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %b = stablehlo.reverse %a, dims = [0] : tensor<8xf32>
+        step.yield %b : tensor<8xf32>
+      }
+      return %1 : tensor<8xf32>
     }
     ```
   }];
@@ -413,45 +409,42 @@ def LowerToExecPass : Pass<"memory-lower-to-exec", "::mlir::ModuleOp"> {
 
     ```mlir
     // before
-    module attributes {
-      step.segment_bytes = {batch = 64 : i64, constants = 0 : i64, results = 64 : i64, state = 0 : i64, temporaries = 0 : i64}
-    } {
-      func.func @main(%x: tensor<8xf32> {step.name = "x", step.aliases = ["arg0"], step.role = #step.role<batch>})
-          -> (tensor<8xf32> {step.name = "y", step.aliases = ["result0"]})
-          attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
-        %0 = step.group elementwise(%x) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
-        ^bb0(%a: tensor<8xf32>):
-          %b = stablehlo.tanh %a : tensor<8xf32> loc("tanh"("train.py":7:5))
-          step.yield %b : tensor<8xf32>
-        } loc("tanh"("train.py":7:5))
-        return %0 : tensor<8xf32>
-      }
+    func.func @main(%x: tensor<8xf32> {step.name = "x", step.aliases = ["arg0"], step.role = #step.role<batch>})
+        -> (tensor<8xf32> {step.name = "y", step.aliases = ["result0"]})
+        attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>],
+                    step.segment_bytes = {batch = 64 : i64, constants = 0 : i64, results = 64 : i64, state = 0 : i64, temporaries = 0 : i64}} {
+      %0 = step.group elementwise(%x) attributes {step.places = [#step.place<results, 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %b = stablehlo.tanh %a : tensor<8xf32> loc("tanh"("train.py":7:5))
+        step.yield %b : tensor<8xf32>
+      } loc("tanh"("train.py":7:5))
+      return %0 : tensor<8xf32>
     }
     // after
-    module attributes {exec.plan = {buffers = [array<i64: 1, 0, 32>, array<i64: 2, 0, 32>],
-      initial = array<i64: 0>,
-      results = array<i64: 2>,
-      texts = ["8xf32", "batch x", "tanh train.py:7", "result y"],
-      values = [array<i64: 0, 32, 0, 1, 0, -1, 0, 3>, array<i64: 1, 32, 0, 2, 0, -1, 3, 7>, array<i64: 1, 32, 0, 3, 0, -1, 7, 10>]}} {
-      exec.device_class @cpu
-      exec.memory_space @host
-      exec.segment @batch batch in @host of @cpu bytes 64 alignment 64
-      exec.segment @constants constants in @host of @cpu bytes 0 alignment 64
-      exec.segment @results results in @host of @cpu bytes 64 alignment 64
-      exec.segment @state state in @host of @cpu bytes 0 alignment 64
-      exec.segment @temporaries temporaries in @host of @cpu bytes 0 alignment 64
-      exec.tensor "x" : tensor<8xf32> at @batch[0] {aliases = ["arg0"], argument = 0 : i64, role = #step.role<batch>}
-      exec.tensor "y" : tensor<8xf32> at @results[0] {aliases = ["result0"], result = 0 : i64}
-      func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<8xf32>
-          attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind elementwise>} {
-        %0 = stablehlo.tanh %a : tensor<8xf32>
-        return %0 : tensor<8xf32>
-      }
-      exec.program @step attributes {exec.region_ends = [array<i64: 1, 2>]} {
-        %0 = exec.slice @batch[0] : memref<8xf32>
-        %1 = exec.slice @results[0] : memref<8xf32>
-        exec.invoke @kernel_0(%0, %1) {exec.planned = {at = array<i64: 1, 1, 2>, reads = array<i64: 0, -1>, writes = array<i64: -1, 1>}} : memref<8xf32>, memref<8xf32>
-      }
+    exec.device_class @cpu
+    exec.memory_space @host
+    exec.segment @batch batch in @host of @cpu bytes 64 alignment 64
+    exec.segment @constants constants in @host of @cpu bytes 0 alignment 64
+    exec.segment @results results in @host of @cpu bytes 64 alignment 64
+    exec.segment @state state in @host of @cpu bytes 0 alignment 64
+    exec.segment @temporaries temporaries in @host of @cpu bytes 0 alignment 64
+    exec.tensor "x" : tensor<8xf32> at @batch[0] {aliases = ["arg0"], argument = 0 : i64, role = #step.role<batch>}
+    exec.tensor "y" : tensor<8xf32> at @results[0] {aliases = ["result0"], result = 0 : i64}
+    func.func private @kernel_0(%a: tensor<8xf32>) -> tensor<8xf32>
+        attributes {exec.in_place = array<i64: -1>, exec.kernel = #step<group_kind elementwise>} {
+      %0 = stablehlo.tanh %a : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    exec.program @step attributes {
+      exec.plan = {buffers = [array<i64: 1, 0, 32>, array<i64: 2, 0, 32>],
+        initial = array<i64: 0>,
+        results = array<i64: 2>,
+        texts = ["8xf32", "batch x", "tanh train.py:7", "result y"],
+        values = [array<i64: 0, 32, 0, 1, 0, -1, 0, 3>, array<i64: 1, 32, 0, 2, 0, -1, 3, 7>, array<i64: 1, 32, 0, 3, 0, -1, 7, 10>]},
+      exec.region_ends = [array<i64: 1, 2>]} {
+      %0 = exec.slice @batch[0] : memref<8xf32>
+      %1 = exec.slice @results[0] : memref<8xf32>
+      exec.invoke @kernel_0(%0, %1) {exec.planned = {at = array<i64: 1, 1, 2>, reads = array<i64: 0, -1>, writes = array<i64: -1, 1>}} : memref<8xf32>, memref<8xf32>
     }
     ```
   }];
@@ -466,16 +459,15 @@ def VerifyScheduledFormPass : Pass<"verify-scheduled-form", "::mlir::ModuleOp"> 
 
     ```mlir
     // refused: 'step.group' op needs the attribute 'step.places' with 1 place
-    module attributes {step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
-      func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
-          attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>]} {
-        %0 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
-        ^bb0(%a: tensor<8xf32>):
-          %b = stablehlo.tanh %a : tensor<8xf32>
-          step.yield %b : tensor<8xf32>
-        }
-        return %0 : tensor<8xf32>
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32>
+        attributes {step.argument_places = [#step.place<batch, 0>], step.result_places = [#step.place<results, 0>],
+                    step.segment_bytes = {batch = 64 : i64, results = 64 : i64}} {
+      %0 = step.group elementwise(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %b = stablehlo.tanh %a : tensor<8xf32>
+        step.yield %b : tensor<8xf32>
       }
+      return %0 : tensor<8xf32>
     }
     ```
   }];

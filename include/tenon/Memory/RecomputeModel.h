@@ -152,15 +152,14 @@ private:
 solver::RecomputeOptions recomputeOptions();
 
 /// Writes a solution of the problem of `main` into it: its order and copies, if
-/// it has a plan, and onto the module as step::recomputationAttrName what it
-/// costs and proves, with what nothing may compute again. The model is stale
-/// afterwards.
+/// it has a plan, and onto it as step::recomputationAttrName what it costs and
+/// proves, with what nothing may compute again. The model is stale afterwards.
 void writeRecomputation(mlir::func::FuncOp main, RecomputeModel &model,
                         const solver::RecomputeSolution &solution);
 
 /// Replaces what writeRecomputation() left of a proof by that of `solution`,
 /// which has the same plan.
-void writeProof(mlir::ModuleOp planned,
+void writeProof(mlir::func::FuncOp main,
                 const solver::RecomputeSolution &solution);
 
 } // namespace tenon::memory

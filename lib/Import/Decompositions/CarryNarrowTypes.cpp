@@ -433,8 +433,8 @@ struct CarryNarrowTypes
   void runOnOperation() override {
     Carrier carrier(getOperation());
     if (failed(carrier.run())) {
-      if (auto module = getOperation()->getParentOfType<ModuleOp>())
-        module->setAttr(unsupportedAttrName, UnitAttr::get(&getContext()));
+      getOperation()->setAttr(unsupportedAttrName,
+                              UnitAttr::get(&getContext()));
       return signalPassFailure();
     }
     if (carrier.count())

@@ -157,8 +157,8 @@ private:
         error << "; found " << ops.size();
     }
     if (!unsupported.empty()) {
-      if (auto module = getOperation()->getParentOfType<ModuleOp>())
-        module->setAttr(unsupportedAttrName, UnitAttr::get(&getContext()));
+      getOperation()->setAttr(unsupportedAttrName,
+                              UnitAttr::get(&getContext()));
       return signalPassFailure();
     }
     if (expanded)

@@ -99,8 +99,7 @@ struct ExpandBranches
     });
     if (ok)
       return;
-    if (auto module = getOperation()->getParentOfType<ModuleOp>())
-      module->setAttr(unsupportedAttrName, UnitAttr::get(&getContext()));
+    getOperation()->setAttr(unsupportedAttrName, UnitAttr::get(&getContext()));
     signalPassFailure();
   }
 

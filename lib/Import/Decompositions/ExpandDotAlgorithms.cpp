@@ -149,9 +149,8 @@ struct ExpandDotAlgorithms
     }
     if (ok)
       return;
-    if (auto module = getOperation()->getParentOfType<ModuleOp>())
-      module->setAttr(importer::unsupportedAttrName,
-                      UnitAttr::get(&getContext()));
+    getOperation()->setAttr(importer::unsupportedAttrName,
+                            UnitAttr::get(&getContext()));
     signalPassFailure();
   }
 };

@@ -499,8 +499,8 @@ struct SplitComplex
   void runOnOperation() override {
     Splitter splitter(getOperation());
     if (failed(splitter.run())) {
-      if (auto module = getOperation()->getParentOfType<ModuleOp>())
-        module->setAttr(unsupportedAttrName, UnitAttr::get(&getContext()));
+      getOperation()->setAttr(unsupportedAttrName,
+                              UnitAttr::get(&getContext()));
       return signalPassFailure();
     }
     if (splitter.count())

@@ -54,8 +54,8 @@ inline constexpr llvm::StringLiteral descriptionAttrName = "exec.description";
 inline constexpr llvm::StringLiteral sharedObjectAttrName =
     "exec.shared_object";
 
-/// Module attribute of exec form, dictionary: `buffers`, `values`, `texts`,
-/// `initial` and `results` of the plan the program follows (docs/Forms.md).
+/// Program attribute, dictionary: `buffers`, `values`, `texts`, `initial` and
+/// `results` of the plan the program follows (docs/Forms.md).
 inline constexpr llvm::StringLiteral planAttrName = "exec.plan";
 /// Attribute of instructions, dictionary: when they run in the plan and which
 /// values their slices are.

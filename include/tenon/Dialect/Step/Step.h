@@ -107,14 +107,14 @@ inline constexpr llvm::StringLiteral loopFloorsAttrName = "step.loop_floors";
 /// Group attribute of scheduled form, #step.place: where that memory lies.
 inline constexpr llvm::StringLiteral scratchPlaceAttrName =
     "step.scratch_place";
-/// Module attribute of scheduled form, dictionary: bytes of each segment.
+/// On @main in scheduled form, dictionary: bytes of each segment.
 inline constexpr llvm::StringLiteral segmentBytesAttrName =
     "step.segment_bytes";
 /// Module attribute of a stage's text, dictionary: options of the compilation
 /// that later stages depend on.
 inline constexpr llvm::StringLiteral optionsAttrName = "step.options";
-/// Module attribute of scheduled form, i64: what the temporaries of any plan
-/// of this order need at least, in bytes.
+/// On @main in scheduled form, then on the exec program, i64: what the
+/// temporaries of any plan of this order need at least, in bytes.
 inline constexpr llvm::StringLiteral temporariesBoundAttrName =
     "step.temporaries_bound";
 /// Module attribute since `simplify`, f64: FLOPs of the dots and convolutions
@@ -124,8 +124,9 @@ inline constexpr llvm::StringLiteral flopsAttrName = "step.flops";
 /// training.
 inline constexpr llvm::StringLiteral idiomAttrName = "step.idiom";
 
-/// Module attribute of scheduled form, dictionary: what recomputation costs and
-/// what is proved of it (the pass memory-choose-recomputation).
+/// On @main in scheduled form, then on the exec program, dictionary: what
+/// recomputation costs and what is proved of it (the pass
+/// memory-choose-recomputation).
 inline constexpr llvm::StringLiteral recomputationAttrName =
     "step.recomputation";
 
