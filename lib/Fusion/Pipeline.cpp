@@ -32,16 +32,16 @@ void fusion::buildLoopPipeline(OpPassManager &passes,
 }
 
 std::string fusion::whyLibrariesNotAskable(ModuleOp module, target::Isa isa) {
-  bool hasProducts =
-      module
-          .walk([](Operation *op) {
-            return llvm::isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(
-                       op)
-                       ? WalkResult::interrupt()
-                       : WalkResult::advance();
-          })
-          .wasInterrupted();
-  return hasProducts ? libraries::oneDNNLibrary().whyNotAskable(isa) : "";
+  using namespace libraries;
+  std::string whyNot;
+  module.walk([&](Operation *op) {
+    if (llvm::isa<stablehlo::DotGeneralOp>(op))
+      whyNot = libraryOf(MatmulDescription()).whyNotAskable(isa);
+    else if (llvm::isa<stablehlo::ConvolutionOp>(op))
+      whyNot = libraryOf(ConvolutionDescription()).whyNotAskable(isa);
+    return whyNot.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return whyNot;
 }
 
 LogicalResult fusion::verifyNoLibraryIsNeeded(ModuleOp module) {

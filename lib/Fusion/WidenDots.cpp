@@ -35,10 +35,11 @@ struct WidenDots : public fusion::impl::WidenDotsPassBase<WidenDots> {
     auto from = elementTypeOf(lhs), to = elementTypeOf(result);
     if (lhs != rhs || !from || !to)
       return false;
-    const libraries::Library &library = libraries::oneDNNLibrary();
+    using namespace libraries;
     return isa<stablehlo::ConvolutionOp>(op)
-               ? library.convolves(*from, *to, target)
-               : library.multiplies(*from, *to, target);
+               ? libraryOf(ConvolutionDescription())
+                     .convolves(*from, *to, target)
+               : libraryOf(MatmulDescription()).multiplies(*from, *to, target);
   }
 
   void runOnOperation() override {

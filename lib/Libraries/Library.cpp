@@ -7,6 +7,7 @@
 #include "tenon/Libraries/Library.h"
 
 #include <algorithm>
+#include <vector>
 
 using namespace tenon;
 using namespace tenon::libraries;
@@ -25,10 +26,19 @@ std::string Library::whyNotSupported(const Description &description,
   return error;
 }
 
-std::span<const Library *const> tenon::libraries::all() {
-  static const Library *const list[] = {&oneDNNLibrary(), &lapackLibrary()};
+static std::vector<const Library *> &list() {
+  static std::vector<const Library *> list = {&oneDNNLibrary(),
+                                              &lapackLibrary()};
   return list;
 }
+
+std::span<const Library *const> tenon::libraries::all() { return list(); }
+
+AddedLibrary::AddedLibrary(const Library &library) : library(&library) {
+  list().insert(list().begin(), &library);
+}
+
+AddedLibrary::~AddedLibrary() { std::erase(list(), library); }
 
 const Library &tenon::libraries::libraryOf(const Description &description) {
   return **std::ranges::find_if(all(), [&](const Library *library) {

@@ -57,8 +57,20 @@ public:
 const Library &oneDNNLibrary();
 const Library &lapackLibrary();
 
-/// All of them.
+/// All of them; those from outside the tree come first.
 std::span<const Library *const> all();
+
+/// Adds a library from outside the tree for as long as it lives, before
+/// anything compiles or runs.
+class AddedLibrary {
+public:
+  explicit AddedLibrary(const Library &library);
+  ~AddedLibrary();
+  AddedLibrary(const AddedLibrary &) = delete;
+
+private:
+  const Library *library;
+};
 
 /// The one that runs calls of this kind.
 const Library &libraryOf(const Description &description);

@@ -1,5 +1,4 @@
-//===- LibraryTest.cpp - What the compiler asks of a library
-//---------------===//
+//===- LibraryTest.cpp - What the compiler asks of a library --------------===//
 //
 // Tests of the answers of oneDNN and LAPACK, and of a library that is none of
 // them.
@@ -99,4 +98,20 @@ TEST(Library, AnotherOneNeedsNoMoreThanItsCalls) {
             "the instruction set is too small");
   EXPECT_NE(library.whyNotSupported(product(0), Isa::avx512Bf16).find("m 0"),
             std::string::npos);
+}
+
+TEST(Library, FromOutsideTheTreeIsAskedFirst) {
+  EvenRows library;
+  {
+    AddedLibrary added(library);
+    EXPECT_EQ(all().size(), 3u);
+    EXPECT_EQ(libraryOf(product(2)).name(), "even rows");
+    EXPECT_EQ(libraryOf(ConvolutionDescription()).name(), "oneDNN");
+    EXPECT_EQ(whyNotSupported(product(3), Isa::avx512Bf16),
+              "the number of rows is odd");
+    std::string error;
+    EXPECT_EQ(Call::create(product(3), Isa::avx512Bf16, error), nullptr);
+    EXPECT_EQ(error, "the number of rows is odd");
+  }
+  EXPECT_EQ(libraryOf(product(2)).name(), "oneDNN");
 }
