@@ -6,10 +6,16 @@
 
 #include "BatchFit.h"
 
+#include "ChooseCandidate.h"
+#include "RunStages.h"
+
+#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Support/Bytes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
+using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
@@ -95,4 +101,49 @@ bool driver::printBatchFit(const StepMemory &first, const StepMemory &second,
         << everything.largestWithin(*budget) << " keeping everything, "
         << least.largestWithin(*budget) << " recomputing (by these lines)\n";
   return true;
+}
+
+/// What the step needs with everything kept, and at least.
+static ExitCode measureMemory(const CompileOptions &options,
+                              StepMemory &memory) {
+  Compilation compilation(options);
+  compilation.run.forBudgets = true;
+  if (ExitCode code = compilation.runTo("group"); code != exitOk)
+    return code;
+  memory.input = options.input;
+  auto main = compilation.program.module->lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return exitInternal;
+  for (BlockArgument argument : main.getArguments()) {
+    auto role = main.getArgAttrOfType<step::RoleAttr>(argument.getArgNumber(),
+                                                      step::roleAttrName);
+    if (!role || !step::isState(role.getValue()))
+      memory.batchShapes.push_back(
+          cast<RankedTensorType>(argument.getType()).getShape().vec());
+  }
+  CandidateStream &candidates =
+      candidatesOf(compilation.program, compilation.run);
+  BudgetSearch search(candidates, searchOptions(compilation.run));
+  const PlannedStep *everything = search.keepEverything();
+  const PlannedStep *least = search.smallest();
+  if (!everything || !least)
+    return candidates.failure() ? candidates.failure() : exitInternal;
+  memory.everything = everything->bytes;
+  memory.least = least->bytes;
+  return exitOk;
+}
+
+ExitCode driver::planBatches(const CompileOptions &options,
+                             const std::string &other, llvm::raw_ostream &out) {
+  CompileOptions otherOptions = options;
+  otherOptions.input = other;
+  StepMemory first, second;
+  if (ExitCode code = measureMemory(options, first))
+    return code;
+  if (ExitCode code = measureMemory(otherOptions, second))
+    return code;
+  std::string error;
+  if (printBatchFit(first, second, options.memoryBudget, out, error))
+    return exitOk;
+  return fail(exitUserError, error);
 }

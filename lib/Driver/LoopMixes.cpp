@@ -57,10 +57,12 @@ LoopRows driver::loopRowsOf(ModuleOp grouped, fusion::LoopChoice choice) {
 static void dropBeaten(std::vector<LoopMix> &mixes) {
   std::map<std::pair<int64_t, int64_t>, LoopMix> sorted; // the first of equals
   for (LoopMix &mix : mixes)
-    sorted.insert({{-mix.savedBytes, mix.nanoseconds}, std::move(mix)});
+    sorted.insert({{-mix.predicted.savedBytes, mix.predicted.nanoseconds},
+                   std::move(mix)});
   std::vector<LoopMix> best;
   for (auto &[figures, mix] : sorted)
-    if (best.empty() || mix.nanoseconds < best.back().nanoseconds)
+    if (best.empty() ||
+        mix.predicted.nanoseconds < best.back().predicted.nanoseconds)
       best.push_back(std::move(mix));
   std::reverse(best.begin(), best.end());
   if (best.size() > mostMixes) {
@@ -82,14 +84,13 @@ std::vector<LoopMix> driver::mixesOf(ArrayRef<LoopRows> tables) {
     return mixes;
   mixes.emplace_back();
   for (size_t pair = 0; pair < pairs; ++pair) {
-    const LoopRows::Row &base = tables.front().rows[pair];
+    const LoopFigures &base = tables.front().rows[pair];
     std::vector<LoopMix> longer;
     for (const LoopMix &mix : mixes)
       for (const LoopRows &table : tables) {
         LoopMix &added = longer.emplace_back(mix);
         added.choices.push_back(table.choice);
-        added.savedBytes += table.rows[pair].savedBytes - base.savedBytes;
-        added.nanoseconds += table.rows[pair].nanoseconds - base.nanoseconds;
+        added.predicted += table.rows[pair] - base;
       }
     mixes = std::move(longer);
     dropBeaten(mixes);

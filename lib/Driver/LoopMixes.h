@@ -25,14 +25,32 @@
 
 namespace tenon::driver {
 
+/// Of loops under one choice, or against another one.
+struct LoopFigures {
+  int64_t savedBytes = 0;  // that are not stacked
+  int64_t nanoseconds = 0; // of all rounds
+
+  LoopFigures &operator+=(const LoopFigures &other) {
+    savedBytes += other.savedBytes;
+    nanoseconds += other.nanoseconds;
+    return *this;
+  }
+  LoopFigures operator-(const LoopFigures &other) const {
+    return {savedBytes - other.savedBytes, nanoseconds - other.nanoseconds};
+  }
+};
+
 /// A row of the table of each pair: what one choice for all pairs makes of it.
 struct LoopRows {
-  struct Row {
-    int64_t savedBytes = 0;  // that are not stacked
-    int64_t nanoseconds = 0; // of all its loops
-  };
   fusion::LoopChoice choice;
-  std::vector<Row> rows; // by pair
+  std::vector<LoopFigures> rows; // by pair
+
+  LoopFigures sum() const {
+    LoopFigures all;
+    for (const LoopFigures &row : rows)
+      all += row;
+    return all;
+  }
 };
 
 /// `grouped` carries times; no rows if it has no pairs.
@@ -40,8 +58,7 @@ LoopRows loopRowsOf(mlir::ModuleOp grouped, fusion::LoopChoice choice);
 
 struct LoopMix {
   std::vector<fusion::LoopChoice> choices; // by pair
-  /// Against the first choice for all.
-  int64_t savedBytes = 0, nanoseconds = 0;
+  LoopFigures predicted;                   // against the first choice for all
 };
 
 /// Mixtures of different choices that no other choices beat in both bytes and

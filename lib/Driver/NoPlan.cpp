@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-MemoryBound driver::boundOf(Groupings &groupings,
+MemoryBound driver::boundOf(const CandidateStream &candidates,
                             const PlannedStep &everything) {
   MemoryBound bound;
   if (auto bytes = everything.main()->getAttrOfType<DictionaryAttr>(
@@ -33,8 +33,8 @@ MemoryBound driver::boundOf(Groupings &groupings,
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
   std::optional<memory::WorkingSet> least;
-  for (size_t index = 0; index < groupings.size(); ++index) {
-    auto main = groupings[index].lookupSymbol<func::FuncOp>("main");
+  for (const Candidate &candidate : candidates.formed()) {
+    auto main = candidate.module.get().lookupSymbol<func::FuncOp>("main");
     memory::WorkingSet set =
         main ? memory::largestWorkingSet(main) : memory::WorkingSet();
     if (!least || set.bytes < least->bytes)

@@ -9,7 +9,7 @@
 #ifndef TENON_LIB_DRIVER_NOPLAN_H
 #define TENON_LIB_DRIVER_NOPLAN_H
 
-#include "PlanUnderBudget.h"
+#include "BudgetSearch.h"
 
 #include "tenon/Memory/WorkingSet.h"
 
@@ -17,7 +17,7 @@
 
 namespace tenon::driver {
 
-/// Bytes that every plan of a step needs, in any of its groupings.
+/// Bytes that every plan of a step needs, of any candidate.
 struct MemoryBound {
   /// Of the segments that no plan makes smaller: everything but temporaries.
   std::vector<std::pair<std::string, int64_t>> segments;
@@ -25,9 +25,10 @@ struct MemoryBound {
   int64_t bytes = 0;
 };
 
-/// `everything` is a plan of one of the groupings, all of which are formed; the
-/// segments without the temporaries are the same in all of them.
-MemoryBound boundOf(Groupings &groupings, const PlannedStep &everything);
+/// `everything` is a plan of one of the candidates, all of which are formed;
+/// the segments without the temporaries are the same in all of them.
+MemoryBound boundOf(const CandidateStream &candidates,
+                    const PlannedStep &everything);
 
 /// Why no plan fits `budget`; `least` is the smallest one there is.
 std::string whyNoPlan(int64_t budget, const MemoryBound &bound,

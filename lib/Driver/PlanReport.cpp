@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-solver::RecomputeClaim driver::claimOf(const PlanFigures &plan) {
+/// What is proved of a plan.
+static solver::RecomputeClaim claimOf(const PlanFigures &plan) {
   return {plan.onceNanoseconds, plan.nanoseconds, plan.boundNanoseconds};
 }
 
@@ -58,7 +59,8 @@ void driver::printFrontier(ArrayRef<FrontierPoint> points,
                          index == knee && points.size() > 2 ? "  <- knee" : "");
 }
 
-std::pair<int64_t, int64_t> driver::excludedBytes(func::FuncOp planned) {
+/// Bytes of values that nothing may compute again, and of all values.
+static std::pair<int64_t, int64_t> excludedBytes(func::FuncOp planned) {
   auto figures =
       planned->getAttrOfType<DictionaryAttr>(step::recomputationAttrName);
   auto integer = [&](StringRef name) {
@@ -75,7 +77,7 @@ static ArrayAttr exclusionsOf(func::FuncOp planned) {
   return list ? list : ArrayAttr::get(planned.getContext(), {});
 }
 
-llvm::json::Array driver::exclusionsJSON(func::FuncOp planned) {
+static llvm::json::Array exclusionsJSON(func::FuncOp planned) {
   // Copies: the report is written when the module is gone.
   llvm::json::Array list;
   for (auto entry : exclusionsOf(planned).getAsRange<DictionaryAttr>())
@@ -97,4 +99,37 @@ void driver::printExclusions(func::FuncOp planned, llvm::raw_ostream &out) {
                          printBytes(entry.getAs<IntegerAttr>("bytes").getInt()),
                          entry.getAs<StringAttr>("reason").getValue(),
                          entry.getAs<StringAttr>("source").getValue());
+}
+
+std::string driver::reportPlan(const PlannedStep &plan, int64_t budget,
+                               const PlanBase &base,
+                               const Regrouping &regrouped,
+                               llvm::json::Object &details) {
+  auto [excluded, all] = excludedBytes(plan.main());
+  details["budget"] = budget;
+  details["bytes"] = plan.bytes;
+  details["bytes_keeping_everything"] = base.bytes;
+  details["temporaries"] = plan.temporaries;
+  details["temporaries_bound"] = plan.temporariesBound;
+  details["live_peak"] = plan.livePeak;
+  details["excluded_bytes"] = excluded;
+  details["value_bytes"] = all;
+  details["exclusions"] = exclusionsJSON(plan.main());
+  details["predicted_nanoseconds"] = plan.nanoseconds;
+  details["predicted_nanoseconds_keeping_everything"] = base.nanoseconds;
+  details["bound_nanoseconds"] = plan.boundNanoseconds;
+  details["regrouped_copies"] = regrouped.copies;
+  details["regrouped_nanoseconds_saved"] = regrouped.nanosecondsSaved;
+  double more = base.nanoseconds
+                    ? 100.0 * double(plan.nanoseconds - base.nanoseconds) /
+                          double(base.nanoseconds)
+                    : 0.0;
+  return llvm::formatv(
+             "planned    {0} of {1} (keeping everything: {2}); recomputes "
+             "{3:f1} % more work than the quickest plan known without a "
+             "budget\nproved     {4}{5}",
+             printBytes(plan.bytes), printBytes(budget), printBytes(base.bytes),
+             more, solver::describe(claimOf(plan)),
+             regrouped.copies ? " (before copies joined their readers)" : "")
+      .str();
 }

@@ -1,13 +1,14 @@
 //===- PlanReport.h - What is said of plans under a budget ---------------===//
 //
-// Figures and lists of PlanUnderBudget's plans for people and for the report.
+// Figures and lists of the search's plans for people and for the report.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_DRIVER_PLANREPORT_H
 #define TENON_LIB_DRIVER_PLANREPORT_H
 
-#include "PlanUnderBudget.h"
+#include "BudgetSearch.h"
+#include "RegroupCopies.h"
 
 #include "tenon/Solver/RecomputeClaim.h"
 
@@ -15,8 +16,17 @@
 
 namespace tenon::driver {
 
-/// What is proved of a plan.
-solver::RecomputeClaim claimOf(const PlanFigures &plan);
+/// What a plan within a budget is measured by.
+struct PlanBase {
+  int64_t bytes = 0;       // of the plan that keeps everything
+  int64_t nanoseconds = 0; // of the quickest plan without a budget
+};
+
+/// Fills in the report of a plan within `budget`; returns what it says to
+/// people.
+std::string reportPlan(const PlannedStep &plan, int64_t budget,
+                       const PlanBase &base, const Regrouping &regrouped,
+                       llvm::json::Object &details);
 
 /// A line per point, with the knee marked: where saving bytes gets dear.
 void printFrontier(llvm::ArrayRef<FrontierPoint> points,
@@ -25,10 +35,6 @@ void printFrontier(llvm::ArrayRef<FrontierPoint> points,
 /// What the recomputation problem of a planned step leaves out, a line each
 /// with its reason, and what share of the bytes that is.
 void printExclusions(mlir::func::FuncOp planned, llvm::raw_ostream &out);
-/// Bytes of values that nothing may compute again, and of all values.
-std::pair<int64_t, int64_t> excludedBytes(mlir::func::FuncOp planned);
-/// The same lines for the report.
-llvm::json::Array exclusionsJSON(mlir::func::FuncOp planned);
 
 } // namespace tenon::driver
 

@@ -6,10 +6,10 @@
 
 #include "RegroupCopies.h"
 
+#include "RunStages.h"
+
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 #include "tenon/Fusion/Passes.h"
-
-#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -35,18 +35,20 @@ static GroupSum sumOf(ModuleOp module) {
 
 Regrouping driver::regroupCopies(PlannedStep &plan,
                                  const codegen::FeatureSet &features,
-                                 const target::Target &machine) {
+                                 const target::Target &machine,
+                                 SearchOptions options) {
   PlannedStep joined = copyOf(plan);
-  PassManager passes(plan.module->getContext());
-  passes.enableVerifier(false);
-  passes.addNestedPass<func::FuncOp>(fusion::createRegroupCopiesPass(machine));
-  if (failed(passes.run(*joined.module)))
+  auto add = [&](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(
+        fusion::createRegroupCopiesPass(machine));
+  };
+  if (failed(runPasses(*joined.module, options.verify, add)))
     return {};
   GroupSum before = sumOf(*plan.module), after = sumOf(*joined.module);
   if (after.count == before.count)
     return {};
   codegen::annotateScratch(*joined.module, features);
-  if (!placeBuffers(joined, /*quick=*/false, plan.bytes) ||
+  if (!placeBuffers(joined, options, /*quick=*/false, plan.bytes) ||
       joined.bytes > plan.bytes)
     return {};
   plan = std::move(joined);

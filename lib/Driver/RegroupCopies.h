@@ -9,7 +9,7 @@
 #ifndef TENON_LIB_DRIVER_REGROUPCOPIES_H
 #define TENON_LIB_DRIVER_REGROUPCOPIES_H
 
-#include "PlanUnderBudget.h"
+#include "CandidatePlanner.h"
 
 #include "tenon/Codegen/CPU/FeatureSet.h"
 #include "tenon/Target/Target.h"
@@ -24,7 +24,7 @@ struct Regrouping {
 /// Merges copies with their readers and places all buffers again. The plan
 /// stays as it was where that would need more bytes.
 Regrouping regroupCopies(PlannedStep &plan, const codegen::FeatureSet &features,
-                         const target::Target &machine);
+                         const target::Target &machine, SearchOptions options);
 
 } // namespace tenon::driver
 

@@ -1,36 +1,353 @@
 //===- Stages.cpp - The stages of a compilation ---------------------------===//
 //
-// See Stages.h.
+// See Stages.h. The walk to a .tenon file.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Driver/Stages.h"
 
+#include "RunStages.h"
+#include "StageEntries.h"
+#include "StageOptions.h"
+
+#include "tenon/Analysis/OperationCount.h"
+#include "tenon/Codegen/CPU/EmitKernels.h"
+#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Codegen/CPU/Passes.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Driver/RegisterPasses.h"
+#include "tenon/Format/Writer.h"
+#include "tenon/Import/Passes.h"
+#include "tenon/Import/Pipeline.h"
+#include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Memory/Passes.h"
+#include "tenon/Package/ObjectForm.h"
+#include "tenon/Simplify/Passes.h"
+#include "tenon/Simplify/Pipeline.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/Threading.h"
+
+using namespace mlir;
+using namespace tenon;
 using namespace tenon::driver;
 
-llvm::ArrayRef<StageDescription> tenon::driver::stages() {
-  static constexpr StageDescription table[] = {
-      {Stage::import, "import", "step form",
-       "read the module, find roles and successors"},
-      {Stage::simplify, "simplify", "step form", "same bits, less work"},
-      {Stage::group, "group", "grouped form",
-       "put operations into kernels and library calls"},
-      {Stage::plan, "plan", "scheduled form",
-       "order operations, give every value a place"},
-      {Stage::lower, "lower", "exec form",
-       "write the device program and outline kernels"},
-      {Stage::codegen, "codegen", "object form", "compile kernels"},
-  };
-  return table;
+//===----------------------------------------------------------------------===//
+// read
+//===----------------------------------------------------------------------===//
+
+int64_t driver::countOperationsRead(ModuleOp module) {
+  int64_t operations = 0;
+  module->walk([&](Operation *) { ++operations; });
+  return operations;
 }
 
-std::optional<Stage> tenon::driver::stageFromName(llvm::StringRef name) {
-  for (const StageDescription &description : stages())
-    if (description.name == name)
-      return description.stage;
-  return std::nullopt;
+static ExitCode readInput(Program &program, StageRun &run) {
+  const CompileOptions &options = run.options;
+  codegen::prepareContext(*run.context);
+  if (!options.from.empty()) {
+    run.context->loadAllAvailableDialects();
+    program.module = importer::readFormFile(options.input, *run.context);
+  } else {
+    program.module = importer::readStableHLOFile(options.input, *run.context);
+  }
+  if (!program.module)
+    return exitUserError;
+  run.details["operations"] = countOperationsRead(*program.module);
+  ExitCode code =
+      resolveOptions(options, run.walk, *program.module, run.resolved);
+  run.result.featureSet = run.resolved.featureSet;
+  return code;
 }
 
-llvm::StringRef tenon::driver::nameOf(Stage stage) {
-  return stages()[size_t(stage)].name;
+/// Takes a text into a string.
+static bool readString(Attribute value, std::string &into) {
+  auto text = dyn_cast<StringAttr>(value);
+  if (text)
+    into = text.str();
+  return bool(text);
+}
+
+static Stage readStage() {
+  StageOption target{
+      .key = "target",
+      .expected = "\"cpu\"",
+      .isRequired = true,
+      .read =
+          [](Attribute value, ResolvedOptions &) {
+            auto text = dyn_cast<StringAttr>(value);
+            return text && text == "cpu";
+          },
+      .write = [](const ResolvedOptions &, Builder &builder) -> Attribute {
+        return builder.getStringAttr("cpu");
+      }};
+  StageOption features{
+      .flag = "--cpu",
+      .isGiven = [](const CompileOptions &o) { return !o.cpu.empty(); },
+      .key = "feature_set",
+      .expected = "a string",
+      .isRequired = true,
+      .read =
+          [](Attribute value, ResolvedOptions &options) {
+            return readString(value, options.featureSet);
+          },
+      .write = [](const ResolvedOptions &options, Builder &builder)
+          -> Attribute { return builder.getStringAttr(options.featureSet); }};
+  StageOption machine{
+      .flag = "--machine",
+      .isGiven = [](const CompileOptions &o) { return !o.machineFile.empty(); },
+      .key = "machine",
+      .expected = "a string",
+      .read =
+          [](Attribute value, ResolvedOptions &options) {
+            return readString(value, options.machineText);
+          },
+      .write = [](const ResolvedOptions &options,
+                  Builder &builder) -> Attribute {
+        return options.machineText.empty()
+                   ? nullptr
+                   : builder.getStringAttr(options.machineText);
+      }};
+  StageOption subnormals{
+      .flag = "--subnormals",
+      .isGiven = [](const CompileOptions &o) { return bool(o.subnormals); },
+      .key = "subnormals",
+      .expected = "\"keep\"",
+      .read =
+          [](Attribute value, ResolvedOptions &options) {
+            options.features.subnormals = Subnormals::keep;
+            auto text = dyn_cast<StringAttr>(value);
+            return text && text == "keep";
+          },
+      .write = [](const ResolvedOptions &options,
+                  Builder &builder) -> Attribute {
+        return options.features.subnormals == Subnormals::flush
+                   ? nullptr
+                   : builder.getStringAttr("keep");
+      },
+      .give =
+          [](const CompileOptions &given, ResolvedOptions &options) {
+            if (given.subnormals)
+              options.features.subnormals = *given.subnormals;
+          },
+      .spell =
+          [](const ResolvedOptions &options) {
+            return "--subnormals=" +
+                   std::string(name(options.features.subnormals));
+          }};
+  return {.name = "read",
+          .options = {target, features, machine, subnormals},
+          .run = readInput};
+}
+
+//===----------------------------------------------------------------------===//
+// import, simplify
+//===----------------------------------------------------------------------===//
+
+static ExitCode checkStepForm(Program &program, StageRun &run) {
+  return run.runPasses(*program.module, [](OpPassManager &passes) {
+    passes.addPass(importer::createVerifyStepFormPass());
+  });
+}
+
+static ExitCode importStep(Program &program, StageRun &run) {
+  importer::ImportOptions importing;
+  importing.entry = run.options.function;
+  importing.rolesFile = run.options.rolesFile;
+  importing.separateExpectations = run.options.separateExpectations;
+  // This stage judges the program; what it lets through, every later one takes.
+  run.blame = exitUserError;
+  ExitCode code = run.runPasses(*program.module, [&](OpPassManager &passes) {
+    importer::buildImportPipeline(passes, importing);
+  });
+  if (importing.separateExpectations)
+    run.result.expectations = importer::takeExpectations(*program.module);
+  return code;
+}
+
+static Stage importStage() {
+  StageOption roles{.flag = "--roles", .isGiven = [](const CompileOptions &o) {
+                      return !o.rolesFile.empty();
+                    }};
+  StageOption function{
+      .flag = "--function",
+      .isGiven = [](const CompileOptions &o) { return o.function != "main"; }};
+  return {.name = "import",
+          .form = "step form",
+          .summary = "read the module, find roles and successors",
+          .options = {roles, function},
+          .run = importStep,
+          .checkForm = checkStepForm,
+          .registerPasses = importer::registerImportPipeline};
+}
+
+/// Leaves the FLOPs of a step on the module, for the file and its benchmarks.
+static void countWork(ModuleOp module, llvm::json::Object &details) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isDeclaration())
+    return;
+  OperationCount count = countOperations(main.getBody());
+  module->setAttr(step::flopsAttrName,
+                  Builder(module.getContext()).getF64FloatAttr(count.flops));
+  details["flops"] = count.flops;
+  details["dots"] = count.dots;
+  details["convolutions"] = count.convolutions;
+  details["loops_counted_once"] = int64_t(count.loopsCountedOnce.size());
+  for (Location loop : count.loopsCountedOnce)
+    remark::analysis(
+        loop,
+        remark::RemarkOpts::name("LoopCountedOnce").category("operation-count"))
+        << "how often this loop runs is not evident, so its work counts once";
+}
+
+static ExitCode simplifyStep(Program &program, StageRun &run) {
+  ExitCode code = run.runPasses(*program.module, [&](OpPassManager &passes) {
+    simplify::SimplifyOptions simplifying;
+    simplifying.dropBarriers = run.resolved.replanRecomputation;
+    simplifying.subnormals = run.resolved.features.subnormals;
+    simplify::buildSimplifyPipeline(passes, simplifying);
+  });
+  if (code == exitOk)
+    countWork(*program.module, run.details);
+  return code;
+}
+
+static Stage simplifyStage() {
+  StageOption recompute{
+      .flag = "--recompute",
+      .isGiven =
+          [](const CompileOptions &o) { return bool(o.replanRecomputation); },
+      .key = "recompute",
+      .expected = "\"replan\"",
+      .read =
+          [](Attribute value, ResolvedOptions &options) {
+            options.replanRecomputation = true;
+            auto text = dyn_cast<StringAttr>(value);
+            return text && text == "replan";
+          },
+      .write = [](const ResolvedOptions &options,
+                  Builder &builder) -> Attribute {
+        return options.replanRecomputation ? builder.getStringAttr("replan")
+                                           : nullptr;
+      },
+      .give =
+          [](const CompileOptions &given, ResolvedOptions &options) {
+            if (given.replanRecomputation)
+              options.replanRecomputation = *given.replanRecomputation;
+          },
+      .spell =
+          [](const ResolvedOptions &options) {
+            return std::string("--recompute=") +
+                   (options.replanRecomputation ? "replan" : "keep");
+          }};
+  return {.name = "simplify",
+          .form = "step form",
+          .summary = "same bits, less work",
+          .options = {recompute},
+          .run = simplifyStep,
+          .checkForm = checkStepForm,
+          .registerPasses = simplify::registerSimplifyPipeline};
+}
+
+//===----------------------------------------------------------------------===//
+// lower, codegen, package
+//===----------------------------------------------------------------------===//
+
+static ExitCode checkExecForm(Program &program, StageRun &run) {
+  return run.runPasses(*program.module, [](OpPassManager &passes) {
+    passes.addPass(memory::createVerifyExecFormPass());
+  });
+}
+
+static ExitCode lowerStep(Program &program, StageRun &run) {
+  return run.runPasses(*program.module, [&](OpPassManager &passes) {
+    memory::buildLowerPipeline(passes, run.resolved.machine.launches);
+  });
+}
+
+static Stage lowerStage() {
+  return {.name = "lower",
+          .form = "exec form",
+          .summary = "write the device program and outline kernels",
+          .run = lowerStep,
+          .checkForm = checkExecForm,
+          .registerPasses = [] {
+            PassPipelineRegistration<>("lower", "scheduled form to exec form",
+                                       [](OpPassManager &passes) {
+                                         memory::buildLowerPipeline(passes);
+                                       });
+          }};
+}
+
+static ExitCode compileKernels(Program &program, StageRun &run) {
+  unsigned threads = run.options.threads
+                         ? run.options.threads
+                         : llvm::hardware_concurrency().compute_thread_count();
+  auto emitted =
+      codegen::emitKernels(*program.module, run.resolved.features, threads);
+  if (failed(emitted))
+    return exitUnsupported;
+  run.details["kernels"] = int64_t(emitted->symbols.size());
+  run.details["distinct_kernels"] = int64_t(emitted->distinct);
+  run.details["bytes"] = int64_t(emitted->sharedObject.size());
+  llvm::StringMap<std::string> symbols;
+  for (auto &[function, symbol] : emitted->symbols)
+    symbols[function] = symbol;
+  return succeeded(package::toObjectForm(*program.module, emitted->sharedObject,
+                                         symbols))
+             ? exitOk
+             : exitInternal;
+}
+
+static Stage codegenStage() {
+  return {.name = "codegen",
+          .form = "object form",
+          .summary = "compile kernels",
+          .run = compileKernels,
+          .checkForm = checkExecForm,
+          .registerPasses = codegen::registerCodegenCPUPasses};
+}
+
+static ExitCode writePackage(Program &program, StageRun &run) {
+  package::PackageOptions options{
+      run.resolved.features.isa, run.resolved.features.subnormals,
+      uint64_t(run.resolved.memoryBudget.value_or(0))};
+  auto packaged = package::packageModule(*program.module, options);
+  auto sharedObject = package::sharedObjectOf(*program.module);
+  if (failed(packaged) || failed(sharedObject))
+    return run.blame;
+  std::vector<format::SectionBytes> sections;
+  if (!packaged->constants.empty())
+    sections.push_back({format::SectionKind::constants, packaged->constants});
+  if (!sharedObject->empty())
+    sections.push_back(
+        {format::SectionKind::cpuKernels,
+         std::as_bytes(std::span(sharedObject->data(), sharedObject->size()))});
+  run.result.file = format::write(packaged->index, sections);
+  run.details["bytes"] = int64_t(run.result.file.size());
+  return exitOk;
+}
+
+//===----------------------------------------------------------------------===//
+// Walks
+//===----------------------------------------------------------------------===//
+
+const Walk &driver::walkTo(OutputTarget target) {
+  static const Walk toFile = {
+      readStage(),     importStage(),
+      simplifyStage(), groupStage(),
+      planStage(),     lowerStage(),
+      codegenStage(),  {.name = "package", .run = writePackage}};
+  static const Walk toXla = walkToXla();
+  return target == OutputTarget::cpu ? toFile : toXla;
+}
+
+void tenon::registerAllPasses() {
+  for (OutputTarget target : {OutputTarget::cpu, OutputTarget::stablehlo})
+    for (const Stage &stage : walkTo(target))
+      if (stage.registerPasses)
+        stage.registerPasses();
 }

@@ -42,8 +42,8 @@
 // RUN: not tenon compile %t.seven.mlir --compile-from=group -o %t.tenon 2>&1 | FileCheck %s --check-prefix=SEVEN
 
 // SET: error: unknown feature set 'x86-64-v9' in '{{.*}}.v9.mlir'
-// SHAPE: error: 'step.options' is {{.*}}fuse = 3{{.*}}, expected the strings 'feature_set' and 'target' and the boolean 'fuse'
-// TARGET: error: 'step.options' is {{.*}}, expected the target "cpu"
+// SHAPE: error: 'step.options' is {{.*}}fuse = 3{{.*}}, expected 'fuse' to be a boolean
+// TARGET: error: 'step.options' is {{.*}}, expected 'target' to be "cpu"
 // SEVEN: error: 'step.options' is 7 : i64, expected a dictionary
 
 func.func public @main(%w: tensor<8x8xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<8x8xf32>) -> (tensor<8x8xf32> {jax.result_info = "result['w']"}) {

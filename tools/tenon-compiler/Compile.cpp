@@ -19,15 +19,13 @@ using namespace tenon::tool;
 int tool::runCompile(Arguments arguments, Modules *) {
   driver::CompileOptions options;
   int64_t threads = 0;
-  auto stage = [](std::optional<driver::Stage> &into) {
-    return [&into](std::string_view name) -> std::string {
-      into = driver::stageFromName(name);
-      if (into)
-        return "";
-      std::string names;
-      for (const driver::StageDescription &known : driver::stages())
-        names += (names.empty() ? "" : ", ") + known.name.str();
-      return "expected one of " + names;
+  const driver::Walk &walk = driver::walkTo(driver::OutputTarget::cpu);
+  auto stage = [&walk](std::string &into) {
+    return [&](std::string_view name) -> std::string {
+      into = name;
+      return driver::findForm(walk, name)
+                 ? ""
+                 : "expected one of " + driver::formNames(walk);
     };
   };
   ArgumentParser parser(
@@ -78,9 +76,10 @@ int tool::runCompile(Arguments arguments, Modules *) {
   parser.flag("verify-forms", options.verifyForms,
               "check after every stage that the module has the stage's form");
   std::string stages = "stages, in order:\n";
-  for (const driver::StageDescription &known : driver::stages())
-    stages += llvm::formatv("  {0,-10}{1,-16}{2}\n", known.name, known.form,
-                            known.summary);
+  for (const driver::Stage &known : walk)
+    if (!known.form.empty())
+      stages += llvm::formatv("  {0,-10}{1,-16}{2}\n", known.name, known.form,
+                              known.summary);
   parser.notes(
       stages +
       "\nexample:\n"
@@ -97,7 +96,7 @@ int tool::runCompile(Arguments arguments, Modules *) {
     return exitBadUsage;
   }
   if (options.output.empty()) {
-    if (!options.to && !isText) {
+    if (options.to.empty() && !isText) {
       llvm::errs() << "error: no output file was given; pass -o OUT.tenon\n";
       return exitBadUsage;
     }

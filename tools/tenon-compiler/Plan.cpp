@@ -46,7 +46,7 @@ int tool::runPlan(Arguments arguments, Modules *) {
   if (auto code = parser.parse(arguments, inputs))
     return *code;
   options.input = inputs.front();
-  options.to = driver::Stage::plan;
+  options.to = "plan";
   for (auto [name, count] :
        {std::pair("--frontier=", frontier), std::pair("--offload=", offload)})
     if (count > 1000) {

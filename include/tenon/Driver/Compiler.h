@@ -1,7 +1,6 @@
 //===- Compiler.h - From an exported module to a .tenon file --------------===//
 //
-// Runs the stages in order, or part of them, and reports what each did. The
-// only place that knows more than one stage.
+// Runs the stages in order, or part of them, and reports what each did.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +24,6 @@
 
 namespace tenon::driver {
 
-/// What leaves the compiler: a .tenon file for this kind of processor, or
-/// StableHLO text for XLA.
-enum class OutputTarget { cpu, stablehlo };
-
 struct CompileOptions {
   std::string input;  // a file, or - for standard input
   std::string output; // a file, or - for standard output
@@ -50,8 +45,8 @@ struct CompileOptions {
   /// What is done with subnormal numbers; nothing for what the text between
   /// stages says, else flush.
   std::optional<Subnormals> subnormals;
-  std::string dumpProblems;      // folder for solver instances; empty for none
-  std::optional<Stage> from, to; // resume after, stop after
+  std::string dumpProblems; // folder for solver instances; empty for none
+  std::string from, to;     // stages to resume after, stop after; or empty
   /// Whose remarks are printed and reported, a regular expression over the
   /// flags of passes. By default only what a user must know.
   std::string remarks = "import-ignore-shardings|import-keep-unknown";
@@ -94,6 +89,8 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// Compiles options.input. Diagnostics go to the context of the call and are
 /// printed on standard error.
 CompileResult compile(const CompileOptions &options);
+/// The same, through other stages.
+CompileResult compile(const CompileOptions &options, const Walk &walk);
 
 /// Plans options.input under `count` budgets, evenly spaced from the smallest
 /// with a plan to keeping everything, and prints a table of what each costs.

@@ -1,34 +1,132 @@
 //===- Stages.h - The stages of a compilation -----------------------------===//
 //
-// The one table that knows the order of the stages, their names and what each
-// leaves behind. `--compile-to`, `--compile-from`, `--help` and the report are
-// made from it.
+// A compilation walks through stages, and everything that is special about a
+// stage stands in its one entry here: how it is called, what it does, the form
+// it leaves and how a text is held against that, its options and how a text
+// records them, its passes. `--compile-to`, `--compile-from`, `--help`, the
+// report, the text between stages and tenon-opt are made from the entries.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DRIVER_STAGES_H
 #define TENON_DRIVER_STAGES_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#include "tenon/Codegen/CPU/FeatureSet.h"
+#include "tenon/Support/ExitCode.h"
+#include "tenon/Target/Target.h"
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/JSON.h"
+
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tenon::driver {
 
-enum class Stage { import, simplify, group, plan, lower, codegen };
+struct CompileOptions;
+struct CompileResult;
+struct Stage;
+class CandidateStream;
 
-struct StageDescription {
-  Stage stage;
-  llvm::StringLiteral name;
-  llvm::StringLiteral form; // what the module is in afterwards
-  llvm::StringLiteral summary;
+/// Stages in execution order; the first one reads the input.
+using Walk = std::vector<Stage>;
+
+/// What leaves the compiler: a .tenon file for this kind of processor, or
+/// StableHLO text for XLA.
+enum class OutputTarget { cpu, stablehlo };
+
+/// What the command, the text of an earlier stage and defaults settle together.
+struct ResolvedOptions {
+  std::string featureSet;       // what code is for, as files spell it
+  codegen::FeatureSet features; // the same
+  target::Target machine;       // what is planned for
+  std::string machineText;      // its JSON; empty for a built-in one
+  bool fuse = true;
+  bool noLibraries = false;
+  std::optional<int64_t> memoryBudget; // in bytes
+  bool replanRecomputation = false;
 };
 
-/// In execution order.
-llvm::ArrayRef<StageDescription> stages();
-std::optional<Stage> stageFromName(llvm::StringRef name);
-llvm::StringRef nameOf(Stage stage);
+/// What a stage leaves for the next one.
+struct Program {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// After `group`, where budgets are planned for: further ways to write the
+  /// step, of which `module` is the first. A text has none.
+  std::shared_ptr<CandidateStream> candidates;
+};
+
+/// One walk through stages: what each of them is told, and what it says to
+/// others than the next stage.
+struct StageRun {
+  const CompileOptions &options;
+  const Walk &walk;
+  mlir::MLIRContext *context;
+  CompileResult &result;
+  /// The stage that reads settles them.
+  ResolvedOptions resolved = {};
+  /// Whether plans for budgets follow that the options do not name.
+  bool forBudgets = false;
+  /// Of the stage that is running, for the report.
+  llvm::json::Object details = {};
+  /// Whose fault a failure of its passes is.
+  ExitCode blame = exitInternal;
+
+  ExitCode runPasses(mlir::ModuleOp on,
+                     llvm::function_ref<void(mlir::OpPassManager &)> add) const;
+};
+
+/// An option that a stage reads.
+struct StageOption {
+  /// As commands spell it, such as `--fuse`; empty if no command gives it.
+  llvm::StringRef flag = {};
+  std::function<bool(const CompileOptions &)> isGiven = {};
+
+  /// Its entry in the options that a text records, and what that has to be;
+  /// empty for what no later stage depends on. Once its stage has run, an
+  /// option of a text cannot be given anew.
+  llvm::StringRef key = {}, expected = {};
+  bool isRequired = false;
+  /// Takes it from a text; false if it is not as expected.
+  std::function<bool(mlir::Attribute, ResolvedOptions &)> read = {};
+  /// Null if a text need not say it.
+  std::function<mlir::Attribute(const ResolvedOptions &, mlir::Builder &)>
+      write = {};
+  /// Takes it from a command, if that gives it.
+  std::function<void(const CompileOptions &, ResolvedOptions &)> give = {};
+  /// How it reads in a command: `--fuse=false`.
+  std::function<std::string(const ResolvedOptions &)> spell = {};
+};
+
+struct Stage {
+  using Work = std::function<ExitCode(Program &, StageRun &)>;
+
+  llvm::StringRef name;
+  /// What the module is in afterwards, and what happened; empty where no text
+  /// is written.
+  llvm::StringRef form = {}, summary = {};
+  std::vector<StageOption> options = {};
+  Work run = {};
+  /// Holds the module, which somebody may have edited, against the form.
+  Work checkForm = {};
+  /// Settles what the text has to say that is otherwise left to later stages.
+  Work beforeText = {};
+  /// Registers its passes and its pipeline under the stage's name.
+  void (*registerPasses)() = nullptr;
+};
+
+/// What leads to the target.
+const Walk &walkTo(OutputTarget target);
+
+/// The stage of this name that leaves a form, or null.
+const Stage *findForm(const Walk &walk, llvm::StringRef name);
+/// The names of all such stages: "import, simplify".
+std::string formNames(const Walk &walk);
 
 } // namespace tenon::driver
 

@@ -1,4 +1,4 @@
-//===- PlanUnderBudget.h - The stage `plan` with a memory budget ---------===//
+//===- CandidatePlanner.h - Plans within budgets for one candidate -------===//
 //
 // Choosing what to recompute and placing what is kept are two problems: the
 // first counts live bytes, the second needs an arena, and buffers that share
@@ -16,10 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_DRIVER_PLANUNDERBUDGET_H
-#define TENON_LIB_DRIVER_PLANUNDERBUDGET_H
-
-#include "Groupings.h"
+#ifndef TENON_LIB_DRIVER_CANDIDATEPLANNER_H
+#define TENON_LIB_DRIVER_CANDIDATEPLANNER_H
 
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/RecomputeModel.h"
@@ -28,7 +26,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
-#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -43,7 +40,7 @@ struct PlanFigures {
   int64_t temporariesBound = 0; // no placing of this plan's buffers needs less
   int64_t livePeak = 0;  // temporaries as the recomputation problem counts
   int64_t liveLimit = 0; // what was asked of the solver
-  /// Predicted time of the quickest plan without a budget, of all groupings
+  /// Predicted time of the quickest plan without a budget, of all candidates
   /// that were planned.
   int64_t baseNanoseconds = 0;
   int64_t onceNanoseconds = 0; // predicted time of each kernel run once
@@ -56,11 +53,16 @@ struct PlanFigures {
 struct PlannedStep : PlanFigures {
   mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
   solver::RecomputeSolution solution;
-  size_t alternative = 0; // whose plan it is
+  size_t candidate = 0; // whose plan it is
 
   mlir::func::FuncOp main() const {
     return module.get().lookupSymbol<mlir::func::FuncOp>("main");
   }
+};
+
+struct SearchOptions {
+  bool parallel = true; // several threads work
+  bool verify = false;  // MLIR's verifier after each pass, and the form
 };
 
 PlannedStep copyOf(const PlannedStep &plan);
@@ -69,21 +71,14 @@ constexpr int64_t anyNumberOfBytes = -1;
 /// Places the buffers of the plan's module and reads off what they need; false
 /// after an error was reported. Where the smallest arena that is found does not
 /// leave all segments within `limit` bytes, one that does is looked for.
-bool placeBuffers(PlannedStep &plan, bool quick,
+bool placeBuffers(PlannedStep &plan, SearchOptions options, bool quick,
                   int64_t limit = anyNumberOfBytes);
 
-struct FrontierPoint : PlanFigures {
-  int64_t budget = 0;
-  size_t alternative = 0; // whose plan it is
-};
-
-/// Plans for one grouping of a step.
-class BudgetPlanner {
+class CandidatePlanner {
 public:
-  /// `grouped` carries times and scratch sizes; it is not changed. Where
-  /// `parallel`, several threads work.
-  BudgetPlanner(mlir::ModuleOp grouped, bool parallel)
-      : grouped(grouped), parallel(parallel) {}
+  /// `grouped` carries times and scratch sizes; it is not changed.
+  CandidatePlanner(mlir::ModuleOp grouped, SearchOptions options)
+      : grouped(grouped), search(options) {}
 
   /// What finding a plan is worth.
   enum class Effort {
@@ -161,7 +156,7 @@ private:
   std::vector<int32_t> startFor(int64_t liveBytes) const;
 
   mlir::ModuleOp grouped;
-  bool parallel;
+  SearchOptions search;
   mlir::OwningOpRef<mlir::ModuleOp> ordered;     // once order() ran
   std::unique_ptr<memory::RecomputeModel> model; // of `ordered`
   std::optional<PlannedStep> everything;         // once keepEverything() ran
@@ -180,50 +175,6 @@ private:
   std::vector<PlannedStep> found; // while collecting
 };
 
-/// Plans for several groupings of one step, of which the first keeps most
-/// between its loops and takes least time. A quick look at each says in which
-/// the cheapest plan is to be looked for.
-class AlternativePlanner {
-public:
-  /// Forms further groupings where a budget needs them.
-  AlternativePlanner(Groupings &groupings, bool parallel);
-
-  /// The plan of the first that keeps everything; null after an error was
-  /// reported, or without groupings.
-  const PlannedStep *keepEverything() {
-    return planners.empty() ? nullptr : planners.front().keepEverything();
-  }
-  /// The quickest plan within `budget` bytes, if one is found; none where a
-  /// grouping that might have it could not be formed (Groupings::failure()).
-  std::optional<PlannedStep> within(int64_t budget);
-  /// The plan with the fewest bytes that is found: looking for one with 1 %
-  /// less in any grouping finds none. Null after an error was reported, also of
-  /// a grouping that could not be formed.
-  const PlannedStep *smallest();
-  /// Plans for `count` budgets, evenly spaced from the smallest with a plan to
-  /// keeping everything; bytes never fall and times never rise along them.
-  /// Empty after an error was reported.
-  std::vector<FrontierPoint> frontier(int64_t count);
-
-private:
-  /// Says whose plan it is, and measures it by the quickest without a budget.
-  PlannedStep named(PlannedStep plan, size_t alternative);
-  int64_t quickestNanoseconds();
-  /// Takes up groupings that were formed since.
-  void follow();
-  bool formMore();
-  /// Forms a grouping with different choices for the pairs of loops in which
-  /// there may be a plan within `budget` for less than `nanoseconds`.
-  bool formMixed(int64_t budget, int64_t nanoseconds);
-  /// What a quick look finds, at most a plan per grouping, the cheapest first.
-  std::vector<PlannedStep> look(int64_t budget);
-
-  Groupings &groupings;
-  bool parallel;
-  std::deque<BudgetPlanner> planners; // of the groupings
-  std::optional<PlannedStep> least;   // once smallest() ran
-};
-
 } // namespace tenon::driver
 
-#endif // TENON_LIB_DRIVER_PLANUNDERBUDGET_H
+#endif // TENON_LIB_DRIVER_CANDIDATEPLANNER_H

@@ -1,11 +1,11 @@
-//===- Groupings.cpp - One step grouped in several ways ------------------===//
+//===- Candidates.cpp - Ways to write one step ----------------------------===//
 //
-// See Groupings.h. What changes loops says what it saves, so a step is grouped
+// See Candidates.h. What changes loops says what it saves, so a step is grouped
 // only where that is more than before.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Groupings.h"
+#include "Candidates.h"
 
 #include "AnnotateForBudget.h"
 
@@ -23,42 +23,52 @@ static Attribute noteOf(ModuleOp module, StringRef name) {
   return main ? main->getAttr(name) : Attribute();
 }
 
-void Groupings::add(OwningOpRef<ModuleOp> grouped,
-                    ArrayRef<fusion::LoopChoice> choices) {
-  annotateForBudget(*grouped, features, machine);
-  if (choices.size() == 1)
-    loopRows.push_back(loopRowsOf(*grouped, choices.front()));
-  modules.push_back(std::move(grouped));
-}
-
-void Groupings::begin(OwningOpRef<ModuleOp> grouped, OwningOpRef<ModuleOp> from,
-                      Group how) {
-  add(std::move(grouped), fusion::LoopChoice());
-  if (!from || !noteOf(*modules.front(), step::loopSavingsAttrName))
+CandidateStream::CandidateStream(const codegen::FeatureSet &features,
+                                 const target::Target &machine,
+                                 OwningOpRef<ModuleOp> grouped,
+                                 OwningOpRef<ModuleOp> from, Group how)
+    : features(features), machine(machine) {
+  add(std::move(grouped), fusion::LoopChoice(), std::nullopt);
+  if (!from || !noteOf(*candidates.front().module, step::loopSavingsAttrName))
     return;
   step = std::move(from);
   group = std::move(how);
 }
 
-OwningOpRef<ModuleOp> Groupings::changed(const fusion::FusionOptions &loops) {
+/// What is not predicted from others is by its own loops.
+void CandidateStream::add(OwningOpRef<ModuleOp> grouped,
+                          ArrayRef<fusion::LoopChoice> choices,
+                          std::optional<LoopFigures> predicted) {
+  annotateForBudget(*grouped, features, machine);
+  if (!predicted) {
+    loopRows.push_back(loopRowsOf(*grouped, choices.front()));
+    predicted = loopRows.back().sum() - loopRows.front().sum();
+  }
+  candidates.push_back({std::move(grouped), *predicted});
+}
+
+OwningOpRef<ModuleOp>
+CandidateStream::changed(const fusion::FusionOptions &loops) {
   OwningOpRef<ModuleOp> module = step->clone();
   code = group(*module, loops, Part::loops);
   return code == exitOk ? std::move(module) : nullptr;
 }
 
-bool Groupings::finish(OwningOpRef<ModuleOp> module,
-                       const fusion::FusionOptions &loops) {
+bool CandidateStream::finish(OwningOpRef<ModuleOp> module,
+                             const fusion::FusionOptions &loops,
+                             std::optional<LoopFigures> predicted) {
   code = group(*module, loops, Part::groups);
   if (code != exitOk)
     return false;
-  add(std::move(module), loops.loopChoices);
+  add(std::move(module), loops.loopChoices, predicted);
   return true;
 }
 
 /// At higher levels, where the loops then stack less.
-bool Groupings::formLevels() {
+bool CandidateStream::formLevels() {
   levels = {0};
-  Attribute savings = noteOf(*modules.front(), step::loopSavingsAttrName);
+  Attribute savings =
+      noteOf(*candidates.front().module, step::loopSavingsAttrName);
   bool any = false;
   for (int64_t next = 1; next <= fusion::mostLoopLevel; ++next) {
     fusion::FusionOptions loops;
@@ -81,7 +91,7 @@ bool Groupings::formLevels() {
 
 /// With the pairs of the lowest and the highest level cut into segments; deeper
 /// ones are for the least memory, as the highest level is.
-bool Groupings::formSegments() {
+bool CandidateStream::formSegments() {
   for (; level < levels.size(); ++level, depth = 1) {
     fusion::FusionOptions loops;
     loops.loopChoices = {{levels[level], depth}};
@@ -106,7 +116,7 @@ bool Groupings::formSegments() {
   return false;
 }
 
-bool Groupings::formMore() {
+bool CandidateStream::formMore() {
   if (!mayFormMore() || code != exitOk)
     return false;
   bool any = levels.empty() && formLevels();
@@ -116,15 +126,15 @@ bool Groupings::formMore() {
   return any;
 }
 
-bool Groupings::formMixed(int64_t savedBytes, int64_t nanoseconds) {
+bool CandidateStream::formMixture(LoopFigures wanted) {
   constexpr size_t mostTried = 2;
   if (!step || code != exitOk)
     return false;
   size_t tried = 0;
   for (const LoopMix &mix : mixesOf(loopRows)) {
-    if (mix.savedBytes < savedBytes)
+    if (mix.predicted.savedBytes < wanted.savedBytes)
       continue;
-    if (mix.nanoseconds >= nanoseconds || tried++ == mostTried)
+    if (mix.predicted.nanoseconds >= wanted.nanoseconds || tried++ == mostTried)
       return false;
     if (llvm::is_contained(mixed, mix.choices))
       continue;
@@ -132,7 +142,7 @@ bool Groupings::formMixed(int64_t savedBytes, int64_t nanoseconds) {
     fusion::FusionOptions loops;
     loops.loopChoices = mix.choices;
     OwningOpRef<ModuleOp> module = changed(loops);
-    return module && finish(std::move(module), loops);
+    return module && finish(std::move(module), loops, mix.predicted);
   }
   return false;
 }

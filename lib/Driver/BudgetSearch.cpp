@@ -1,0 +1,220 @@
+//===- BudgetSearch.cpp - Plans within budgets, of all candidates ---------===//
+//
+// See BudgetSearch.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BudgetSearch.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+BudgetSearch::BudgetSearch(CandidateStream &candidates, SearchOptions options)
+    : candidates(candidates), options(options) {
+  follow();
+}
+
+void BudgetSearch::follow() {
+  for (const Candidate &candidate :
+       candidates.formed().drop_front(planners.size()))
+    planners.emplace_back(*candidate.module, options);
+}
+
+bool BudgetSearch::formMore() {
+  bool any = candidates.formMore();
+  follow();
+  return any;
+}
+
+bool BudgetSearch::formMixture(int64_t budget, int64_t nanoseconds) {
+  const PlannedStep *all = keepEverything();
+  bool any = candidates.formMixture(
+      {all->bytes - budget, nanoseconds - all->baseNanoseconds});
+  follow();
+  return any;
+}
+
+/// Whether a plan leaves so much of the budget unused that one with more bytes
+/// may be cheaper.
+static bool leavesRoom(const PlanFigures &plan, int64_t budget) {
+  constexpr int64_t unusedShare = 50; // of the budget
+  return plan.nanoseconds > plan.boundNanoseconds &&
+         budget - plan.bytes > budget / unusedShare;
+}
+
+/// Whether a plan is worth looking for another among fewer choices.
+static bool isFar(const PlanFigures &plan) {
+  constexpr int64_t farShare = 20; // of the extra time that the bound asks for
+  return plan.nanoseconds - plan.boundNanoseconds >
+         (plan.boundNanoseconds - plan.baseNanoseconds) / farShare;
+}
+
+PlannedStep BudgetSearch::named(PlannedStep plan, size_t candidate) {
+  plan.candidate = candidate;
+  // What is computed again between loops is more work, too.
+  plan.baseNanoseconds = quickestNanoseconds();
+  return plan;
+}
+
+int64_t BudgetSearch::quickestNanoseconds() {
+  int64_t quickest = CandidatePlanner::noLimit;
+  for (CandidatePlanner &planner : planners)
+    if (const PlannedStep *all = planner.keepEverything())
+      quickest = std::min(quickest, all->nanoseconds);
+  return quickest;
+}
+
+std::vector<PlannedStep> BudgetSearch::look(int64_t budget) {
+  std::vector<PlannedStep> plans; // the cheapest first
+  std::vector<CandidatePlanner::Rounds> rounds(planners.size());
+  // All have their first round before any has its second: most have a plan by
+  // then, and what it takes ends the others' rounds.
+  for (bool any = true; any;) {
+    any = false;
+    // The last one stacks least between its loops, so it comes first.
+    for (size_t index = planners.size(); index-- > 0;) {
+      const PlannedStep *known = plans.empty() ? nullptr : &plans.front();
+      if (!rounds[index].canContinue() ||
+          // With fewer bytes it takes longer still.
+          (known && rounds[index].made &&
+           rounds[index].last.nanoseconds >= known->nanoseconds))
+        continue;
+      any = true;
+      std::optional<PlannedStep> plan = planners[index].next(
+          budget, rounds[index],
+          known ? known->nanoseconds : CandidatePlanner::noLimit);
+      if (!plan)
+        continue;
+      auto place = llvm::upper_bound(
+          plans, *plan, [](const PlannedStep &a, const PlannedStep &b) {
+            return a.nanoseconds < b.nanoseconds;
+          });
+      plans.insert(place, named(std::move(*plan), index));
+    }
+    // The next one computes more again than the last one.
+    if (!any &&
+        (plans.empty() || (isFar(plans.front()) &&
+                           planners.back().keepEverything()->nanoseconds <
+                               plans.front().nanoseconds)))
+      any = formMore();
+    if (!any && !plans.empty())
+      any = formMixture(budget, plans.front().nanoseconds);
+    rounds.resize(planners.size());
+  }
+  return plans;
+}
+
+std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
+  const PlannedStep *all = keepEverything();
+  if (!all)
+    return std::nullopt;
+  if (all->bytes <= budget) {
+    PlannedStep plan = copyOf(*all);
+    planners.front().settleBound(plan, budget);
+    return named(std::move(plan), 0);
+  }
+  std::vector<PlannedStep> plans = look(budget);
+  if (plans.empty() && smallest() && least->bytes <= budget) {
+    // What was found on the way down is where another look begins.
+    plans = look(budget);
+    if (plans.empty())
+      plans.push_back(copyOf(*least));
+  }
+  std::optional<PlannedStep> best;
+  for (PlannedStep &plan : plans) {
+    // A long search rarely gains what the quick look was behind.
+    if (best && best->nanoseconds <= plan.nanoseconds)
+      break;
+    if (leavesRoom(plan, budget))
+      if (auto found = planners[plan.candidate].closer(plan, budget))
+        plan = named(std::move(*found), plan.candidate);
+    if (auto found = planners[plan.candidate].improved(plan, budget))
+      plan = named(std::move(*found), plan.candidate);
+    if (!best || plan.nanoseconds < best->nanoseconds)
+      best = std::move(plan);
+  }
+  if (!best || candidates.failure() != exitOk)
+    return std::nullopt;
+  planners[best->candidate].settleBound(*best, budget);
+  return named(std::move(*best), best->candidate);
+}
+
+const PlannedStep *BudgetSearch::smallest() {
+  if (least || !keepEverything())
+    return least ? &*least : nullptr;
+  while (formMore()) {
+  }
+  if (candidates.failure() != exitOk)
+    return nullptr;
+  for (CandidatePlanner &planner : planners)
+    planner.collect(true);
+  const size_t last = planners.size() - 1;
+  CandidatePlanner &first = planners[last];
+  const PlannedStep *all = first.keepEverything();
+  if (!all)
+    return nullptr;
+  least = named(copyOf(*all), last);
+  first.descend(all->livePeak);
+  if (std::optional<PlannedStep> fewest = first.takeFewest())
+    least = named(std::move(*fewest), last);
+  auto wanted = [&] { return least->bytes - least->bytes / 100; };
+  auto findsLess = [&](size_t index) {
+    CandidatePlanner &planner = planners[index];
+    std::optional<PlannedStep> smaller = planner.within(wanted());
+    if (smaller)
+      planner.descend(smaller->livePeak);
+    smaller = planner.takeFewest();
+    if (!smaller || smaller->bytes >= least->bytes)
+      return false;
+    least = named(std::move(*smaller), index);
+    return true;
+  };
+  for (bool found = true; found;) {
+    found = false;
+    for (size_t index = planners.size(); index-- > 0;)
+      found |= findsLess(index);
+    while (!found && formMixture(wanted(), CandidatePlanner::noLimit)) {
+      planners.back().collect(true);
+      found = findsLess(planners.size() - 1);
+    }
+  }
+  for (CandidatePlanner &planner : planners)
+    planner.collect(false);
+  if (candidates.failure() != exitOk)
+    least.reset();
+  return least ? &*least : nullptr;
+}
+
+std::vector<FrontierPoint> BudgetSearch::frontier(int64_t count) {
+  std::vector<FrontierPoint> points;
+  if (!smallest())
+    return points;
+  const PlannedStep *everything = keepEverything();
+  int64_t range = everything->bytes - least->bytes;
+  PlanFigures known = *least;
+  size_t candidate = least->candidate;
+  for (int64_t i = 0; i < count; ++i) {
+    // The last budget is exactly what everything takes.
+    int64_t steps = count > 1 ? count - 1 : 1;
+    int64_t budget = everything->bytes - range / steps * (count - 1 - i);
+    std::optional<PlannedStep> plan = within(budget);
+    if (candidates.failure() != exitOk)
+      return {};
+    if (plan && plan->nanoseconds <= known.nanoseconds) {
+      known = *plan;
+      candidate = plan->candidate;
+    } else if (plan && plan->candidate != candidate) {
+      // A smaller budget's plan fits, too; a bound is proved here on the way.
+      planners[candidate].within(budget);
+    }
+    points.push_back({known, budget, candidate});
+  }
+  // What was proved for a larger budget holds for every smaller one.
+  for (FrontierPoint &point : points) {
+    point.boundNanoseconds =
+        planners[point.candidate].boundWithin(point.budget);
+    point.baseNanoseconds = quickestNanoseconds();
+  }
+  return points;
+}

@@ -1,0 +1,69 @@
+//===- BudgetSearch.h - Plans within budgets, of all candidates -----------===//
+//
+// Looks through a stream of candidates for the quickest plan within a budget,
+// and for the one with the fewest bytes. The first candidate keeps most between
+// its loops and takes least time. A quick look at each says in which the
+// cheapest plan is to be looked for, and whether further ones are worth
+// forming.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_DRIVER_BUDGETSEARCH_H
+#define TENON_LIB_DRIVER_BUDGETSEARCH_H
+
+#include "CandidatePlanner.h"
+#include "Candidates.h"
+
+#include <deque>
+
+namespace tenon::driver {
+
+struct FrontierPoint : PlanFigures {
+  int64_t budget = 0;
+  size_t candidate = 0; // whose plan it is
+};
+
+class BudgetSearch {
+public:
+  /// Forms further candidates where a budget needs them.
+  BudgetSearch(CandidateStream &candidates, SearchOptions options);
+
+  /// The plan of the first candidate that keeps everything; null after an error
+  /// was reported.
+  const PlannedStep *keepEverything() {
+    return planners.front().keepEverything();
+  }
+  /// The quickest plan within `budget` bytes, if one is found; none where a
+  /// candidate that might have it could not be formed.
+  std::optional<PlannedStep> within(int64_t budget);
+  /// The plan with the fewest bytes that is found: looking for one with 1 %
+  /// less in any candidate finds none. Null after an error was reported, also
+  /// of a candidate that could not be formed.
+  const PlannedStep *smallest();
+  /// Plans for `count` budgets, evenly spaced from the smallest with a plan to
+  /// keeping everything; bytes never fall and times never rise along them.
+  /// Empty after an error was reported.
+  std::vector<FrontierPoint> frontier(int64_t count);
+
+private:
+  /// Says whose plan it is, and measures it by the quickest without a budget.
+  PlannedStep named(PlannedStep plan, size_t candidate);
+  int64_t quickestNanoseconds();
+  /// Takes up candidates that were formed since.
+  void follow();
+  bool formMore();
+  /// Forms a mixture in which there may be a plan within `budget` for less than
+  /// `nanoseconds`.
+  bool formMixture(int64_t budget, int64_t nanoseconds);
+  /// What a quick look finds, at most a plan per candidate, the cheapest first.
+  std::vector<PlannedStep> look(int64_t budget);
+
+  CandidateStream &candidates;
+  SearchOptions options;
+  std::deque<CandidatePlanner> planners; // of the candidates
+  std::optional<PlannedStep> least;      // once smallest() ran
+};
+
+} // namespace tenon::driver
+
+#endif // TENON_LIB_DRIVER_BUDGETSEARCH_H

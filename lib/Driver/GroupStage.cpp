@@ -1,0 +1,171 @@
+//===- GroupStage.cpp - The stage `group` ---------------------------------===//
+//
+// Operations become groups. Where budgets are planned for, further ways to
+// group the step can follow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Candidates.h"
+#include "ChooseCandidate.h"
+#include "RunStages.h"
+#include "StageEntries.h"
+
+#include "tenon/Cost/GroupCost.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+ExitCode driver::askLibraries(ModuleOp module, const StageRun &run) {
+  if (run.resolved.noLibraries)
+    return failed(fusion::verifyNoLibraryIsNeeded(module)) ? exitUnsupported
+                                                           : exitOk;
+  std::string whyNot =
+      fusion::whyLibrariesNotAskable(module, run.resolved.features.isa);
+  if (whyNot.empty())
+    return exitOk;
+  return fail(exitUserError,
+              whyNot + "; compile where it does, for a smaller --cpu, or with "
+                       "--no-libraries");
+}
+
+static ExitCode checkGroupedForm(Program &program, StageRun &run) {
+  auto main = program.module->lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isDeclaration()) {
+    program.module->emitError()
+        << "grouped form holds a function @main with a body";
+    return run.blame;
+  }
+  return run.runPasses(*program.module, [](OpPassManager &passes) {
+    passes.addPass(fusion::createVerifyGroupedFormPass());
+  });
+}
+
+/// Groups a step, in two parts; of the options, those about loops are given.
+static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
+                          CandidateStream::Part part, const StageRun &run) {
+  return run.runPasses(on, [&](OpPassManager &passes) {
+    fusion.merge = run.resolved.fuse;
+    fusion.callLibraries = !run.resolved.noLibraries;
+    fusion.isa = run.resolved.features.isa;
+    fusion.machine = run.resolved.machine;
+    if (part == CandidateStream::Part::loops)
+      return fusion::buildLoopPipeline(passes, fusion);
+    fusion::buildGroupPipeline(passes, fusion);
+    if (run.options.verifyForms)
+      passes.addPass(fusion::createVerifyGroupedFormPass());
+  });
+}
+
+/// Reports what the groups should take on the machine planned for.
+static void predictCost(ModuleOp module, StageRun &run) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isDeclaration())
+    return;
+  cost::StepCost step = cost::predictStep(main.getBody(), run.resolved.machine);
+  run.details["machine"] = run.resolved.machine.name;
+  run.details["predicted_seconds"] = step.total.seconds;
+  run.details["predicted_bytes"] = step.total.bytes;
+  llvm::json::Object kinds;
+  for (auto &[kind, cost] : step.kinds)
+    kinds[step::stringifyGroupKind(kind)] = llvm::json::Object{
+        {"predicted_seconds", cost.seconds}, {"predicted_bytes", cost.bytes}};
+  run.details["kinds"] = std::move(kinds);
+}
+
+static ExitCode groupStep(Program &program, StageRun &run) {
+  if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
+    return code;
+  OwningOpRef<ModuleOp> step;
+  if (run.forBudgets || run.resolved.memoryBudget)
+    step = program.module->clone();
+  using Part = CandidateStream::Part;
+  for (Part part : {Part::loops, Part::groups})
+    if (ExitCode code = groupPart(*program.module, {}, part, run);
+        code != exitOk)
+      return code;
+  if (step)
+    program.candidates = std::make_shared<CandidateStream>(
+        run.resolved.features, run.resolved.machine, program.module->clone(),
+        std::move(step),
+        [&run](ModuleOp on, const fusion::FusionOptions &loops, Part part) {
+          return groupPart(on, loops, part, run);
+        });
+  predictCost(*program.module, run);
+  return exitOk;
+}
+
+/// A text is of one grouping, the one that the budget asks for.
+static ExitCode settleGrouping(Program &program, StageRun &run) {
+  if (!program.candidates || !program.candidates->mayFormMore())
+    return exitOk;
+  PlannedStep chosen;
+  return chooseCandidate(*run.resolved.memoryBudget, program, run, chosen);
+}
+
+Stage driver::groupStage() {
+  StageOption fuse{
+      .flag = "--fuse",
+      .isGiven = [](const CompileOptions &o) { return bool(o.fuse); },
+      .key = "fuse",
+      .expected = "a boolean",
+      .isRequired = true,
+      .read =
+          [](Attribute value, ResolvedOptions &options) {
+            auto fuse = dyn_cast<BoolAttr>(value);
+            options.fuse = fuse && fuse.getValue();
+            return bool(fuse);
+          },
+      .write = [](const ResolvedOptions &options, Builder &builder)
+          -> Attribute { return builder.getBoolAttr(options.fuse); },
+      .give =
+          [](const CompileOptions &given, ResolvedOptions &options) {
+            options.fuse = given.fuse.value_or(options.fuse);
+          },
+      .spell =
+          [](const ResolvedOptions &options) {
+            return std::string("--fuse=") + (options.fuse ? "true" : "false");
+          }};
+  StageOption libraries{
+      .flag = "--no-libraries",
+      .isGiven = [](const CompileOptions &o) { return o.noLibraries; },
+      .key = "libraries",
+      .expected = "false",
+      .read =
+          [](Attribute value, ResolvedOptions &options) {
+            options.noLibraries = true;
+            auto libraries = dyn_cast<BoolAttr>(value);
+            return libraries && !libraries.getValue();
+          },
+      .write = [](const ResolvedOptions &options,
+                  Builder &builder) -> Attribute {
+        return options.noLibraries ? builder.getBoolAttr(false) : nullptr;
+      },
+      .give =
+          [](const CompileOptions &given, ResolvedOptions &options) {
+            options.noLibraries |= given.noLibraries;
+          },
+      .spell = [](const ResolvedOptions &options) -> std::string {
+        return options.noLibraries ? "--no-libraries" : "library calls";
+      }};
+  return {.name = "group",
+          .form = "grouped form",
+          .summary = "put operations into kernels and library calls",
+          .options = {fuse, libraries},
+          .run = groupStep,
+          .checkForm = checkGroupedForm,
+          .beforeText = settleGrouping,
+          .registerPasses = [] {
+            fusion::registerFusionPasses();
+            PassPipelineRegistration<>("group", "step form to grouped form",
+                                       [](OpPassManager &passes) {
+                                         fusion::buildFusionPipeline(passes,
+                                                                     {});
+                                       });
+          }};
+}

@@ -1,0 +1,31 @@
+//===- StageEntries.h - Entries that have a file of their own -------------===//
+//
+// Stages.cpp and XlaStages.cpp put them into walks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_DRIVER_STAGEENTRIES_H
+#define TENON_LIB_DRIVER_STAGEENTRIES_H
+
+#include "tenon/Driver/Stages.h"
+
+namespace tenon::driver {
+
+Stage groupStage();
+Stage planStage();
+/// From an exporter's module to StableHLO for XLA.
+Walk walkToXla();
+
+/// The option --memory-budget.
+StageOption memoryBudgetOption();
+
+/// Libraries are asked about the processor that code is for. Where they cannot
+/// be, kernels in their place would make the file depend on this machine.
+ExitCode askLibraries(mlir::ModuleOp module, const StageRun &run);
+
+/// Operations of what was read, for the report.
+int64_t countOperationsRead(mlir::ModuleOp module);
+
+} // namespace tenon::driver
+
+#endif // TENON_LIB_DRIVER_STAGEENTRIES_H
