@@ -130,9 +130,9 @@ def test_library_descriptions(texts: dict[str, str], tmp_path: Path) -> None:
     for stage in ("lower", "codegen"):
         said = edited(stage, "lhs_stride_k = 64 : i64", "lhs_stride_k = 65 : i64")
         assert "step.mlir:22:" in said
-        assert "'exec.library_call' op passes 'memref<32x64xf32>' as argument #0, 8192 bytes, of which 'library_1' uses 8316" in said
+        assert "'exec.invoke' op passes 'memref<32x64xf32>' as argument #0, 8192 bytes, of which 'library_1' uses 8316" in said
         said = edited(stage, 'epilogue = "none"', 'epilogue = "bias"')
-        assert re.search(r"'exec.library_call' op passes 4 slices, 'library_\d' takes 5", said), said
+        assert re.search(r"'exec.invoke' op passes 4 slices, 'library_\d' takes 5", said), said
 
 
 def test_workspace_of_a_library(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ An example is a code block of Passes.td with either
 or
 
     // refused: MESSAGE       a module that the pass rejects with this message
+
+A pass that needs options has them in a line before, `// options: cpu=x86-64-v3`.
 """
 
 from __future__ import annotations
@@ -64,6 +66,8 @@ def test_every_pass_has_an_example() -> None:
 @pytest.mark.parametrize("example", [pytest.param((p.flag, e), id=p.name) for p in passes() for e in p.examples])
 def test_example(example: tuple[str, str]) -> None:
     flag, text = example
+    if options := re.match(r"^ *// options: (.*)\n", text):
+        flag, text = f"{flag}={options[1]}", text[options.end() :]
     if refused := re.match(r"^ *// refused: (.*)\n", text):
         process = tenon_opt(text, f"--{flag}")
         assert process.returncode != 0

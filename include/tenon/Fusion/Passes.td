@@ -334,6 +334,7 @@ def WidenDotsPass : Pass<"fusion-widen-dots", "::mlir::func::FuncOp"> {
     those of the original, which accumulates in f32 as well: widening is exact.
 
     ```mlir
+    // options: cpu=x86-64-v3
     // before
     func.func @main(%x: tensor<2x8xf16>, %w: tensor<8x4xf16>) -> tensor<2x4xf16> {
       %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xf16>, tensor<8x4xf16>) -> tensor<2x4xf16>
@@ -437,6 +438,7 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
     template; a remark says why.
 
     ```mlir
+    // options: cpu=x86-64-v3
     // before
     func.func @main(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<2x4xf32> {
       %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
@@ -559,6 +561,7 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
     of a larger group stays there: the group reads the product anyway.
 
     ```mlir
+    // options: cpu=x86-64-v3
     // before
     func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<64x16xf32> {
       %d = step.group library(%x, %w) attributes {exec.library = {

@@ -22,6 +22,7 @@ def LowerToLLVMPass : Pass<"codegen-lower-to-llvm", "::mlir::ModuleOp"> {
     as the processor would.
 
     ```mlir
+    // options: cpu=x86-64-v3
     // before
     func.func private @k.body(%x: memref<16xf32>, %part: index, %parts: index) attributes {codegen.symbol = "k"} {
       return
