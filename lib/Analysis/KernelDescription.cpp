@@ -281,8 +281,9 @@ static bool areFast(ArrayRef<Window> windows) {
 }
 
 bool KernelDescription::isFallback() const {
+  const KernelClass form = kernelClass();
   // Regions that are no single operation take one element after the other.
-  if (kernelClass() == KernelClass::row)
+  if (form == KernelClass::row)
     return llvm::any_of(reduced, [](stablehlo::ReduceOp reduce) {
       return !commutativeOperation(reduce.getBody());
     });
@@ -297,6 +298,5 @@ bool KernelDescription::isFallback() const {
     return isa<BlockArgument>(update.getOperand()) && !shape.empty() &&
            shape.back() == 1 && elementCount(shape) > 1;
   }
-  return kernelClass() == KernelClass::root ||
-         kernelClass() == KernelClass::none;
+  return form == KernelClass::root || form == KernelClass::none;
 }

@@ -63,6 +63,11 @@ static ExitCode readInput(Program &program, StageRun &run) {
   return code;
 }
 
+static bool isWord(Attribute value, StringRef word) {
+  auto text = dyn_cast<StringAttr>(value);
+  return text && text == word;
+}
+
 /// Takes a text into a string.
 static bool readString(Attribute value, std::string &into) {
   auto text = dyn_cast<StringAttr>(value);
@@ -76,11 +81,8 @@ static Stage readStage() {
       .key = "target",
       .expected = "\"cpu\"",
       .isRequired = true,
-      .read =
-          [](Attribute value, ResolvedOptions &) {
-            auto text = dyn_cast<StringAttr>(value);
-            return text && text == "cpu";
-          },
+      .read = [](Attribute value,
+                 ResolvedOptions &) { return isWord(value, "cpu"); },
       .write = [](const ResolvedOptions &, Builder &builder) -> Attribute {
         return builder.getStringAttr("cpu");
       }};
@@ -119,8 +121,7 @@ static Stage readStage() {
       .read =
           [](Attribute value, ResolvedOptions &options) {
             options.features.subnormals = Subnormals::keep;
-            auto text = dyn_cast<StringAttr>(value);
-            return text && text == "keep";
+            return isWord(value, "keep");
           },
       .write = [](const ResolvedOptions &options,
                   Builder &builder) -> Attribute {
@@ -225,8 +226,7 @@ static Stage simplifyStage() {
       .read =
           [](Attribute value, ResolvedOptions &options) {
             options.replanRecomputation = true;
-            auto text = dyn_cast<StringAttr>(value);
-            return text && text == "replan";
+            return isWord(value, "replan");
           },
       .write = [](const ResolvedOptions &options,
                   Builder &builder) -> Attribute {

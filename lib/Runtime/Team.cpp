@@ -22,6 +22,7 @@
 #endif
 
 using namespace tenon::runtime;
+using tenon::libraries::OpenMP;
 using tenon::libraries::openMP;
 
 void Barrier::waitForOthers(uint32_t before) const {
@@ -61,11 +62,12 @@ static void happensAfter([[maybe_unused]] void *moment) {
 static void enterRegion(void *data) {
   happensAfter(data);
   auto *region = static_cast<Region *>(data);
+  const OpenMP &openmp = *openMP();
   // In a region of one thread a library would see no region and start threads
   // of its own; the setting ends with the region.
-  openMP()->setThreads(1);
-  region->work(region->context, unsigned(openMP()->threadNumber()),
-               unsigned(openMP()->threadCount()));
+  openmp.setThreads(1);
+  region->work(region->context, unsigned(openmp.threadNumber()),
+               unsigned(openmp.threadCount()));
   happensBefore(&region->end);
 }
 
@@ -97,13 +99,14 @@ static std::string runOnNewThreads(unsigned threads, TeamWork work,
 }
 
 void tenon::runtime::runTeam(unsigned threads, TeamWork work, void *context) {
-  if (!openMP()) {
+  const OpenMP *openmp = openMP();
+  if (!openmp) {
     runOnNewThreads(threads, work, context);
     return;
   }
   Region region{work, context};
   happensBefore(&region);
-  openMP()->parallel(enterRegion, &region, threads, 0);
+  openmp->parallel(enterRegion, &region, threads, 0);
   happensAfter(&region.end);
 }
 
