@@ -55,7 +55,23 @@ int runCheck(Arguments arguments) {
     return checkOrderingFiles(request);
   if (text.starts_with("recompute-problem"))
     return checkRecomputeFiles(request);
+  if (text.starts_with("formats-problem"))
+    return checkFormatFiles(request);
   return checkOffsetPackingFiles(request);
+}
+
+int printVerdict(const CheckRequest &request,
+                 const std::optional<std::string> &wrong,
+                 const std::string &summary) {
+  if (request.json)
+    std::printf("{\"valid\": %s%s%s}\n", wrong ? "false" : "true",
+                wrong ? ", \"claim\": " : "",
+                wrong ? quoteJson(*wrong).c_str() : "");
+  else if (wrong)
+    std::printf("false: %s\n", wrong->c_str());
+  else
+    std::printf("valid: %s\n", summary.c_str());
+  return wrong ? exitError : exitSolved;
 }
 
 } // namespace tenon::solve

@@ -31,7 +31,18 @@ using Arguments = std::span<const std::string_view>;
 int runOffsetPacking(Arguments arguments);
 int runOrdering(Arguments arguments);
 int runRecompute(Arguments arguments);
+int runFormats(Arguments arguments);
 int runCheck(Arguments arguments);
+
+/// What a subcommand without options of its own was given: P -o S [--json].
+struct SolveRequest {
+  std::string problemPath;
+  std::string solutionPath;
+  bool json = false;
+};
+
+/// Nothing after a message on stderr.
+std::optional<SolveRequest> parseSolveRequest(Arguments arguments);
 
 /// What `check` was given. The files' kind is told by the problem's first line;
 /// each kind has one function, which prints the first false claim and returns
@@ -50,6 +61,13 @@ struct CheckRequest {
 int checkOffsetPackingFiles(const CheckRequest &request); ///< a CSV header
 int checkOrderingFiles(const CheckRequest &request);      ///< ordering-problem
 int checkRecomputeFiles(const CheckRequest &request);     ///< recompute-problem
+int checkFormatFiles(const CheckRequest &request);        ///< formats-problem
+
+/// Prints what a checker says of a solution: `wrong`, its first false claim, or
+/// that it is valid, with what `summary` says of it. Returns the exit code.
+int printVerdict(const CheckRequest &request,
+                 const std::optional<std::string> &wrong,
+                 const std::string &summary);
 
 /// Says on stderr what is wrong with a file; returns exitError.
 int complain(const std::string &path, const std::string &message);

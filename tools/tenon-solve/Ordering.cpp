@@ -16,29 +16,17 @@ namespace tenon::solve {
 using namespace tenon::solver;
 
 int runOrdering(Arguments arguments) {
-  std::string problemPath, solutionPath;
-  bool json = false;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    std::string_view argument = arguments[i];
-    if (argument == "--json")
-      json = true;
-    else if (argument == "-o" && i + 1 < arguments.size())
-      solutionPath = arguments[++i];
-    else if (argument.starts_with("-") || !problemPath.empty())
-      return misuse("cannot use argument '" + std::string(argument) + "'");
-    else
-      problemPath = argument;
-  }
-  if (problemPath.empty() || solutionPath.empty())
-    return misuse("expected a problem and -o with a path for the order");
-  auto text = readFile(problemPath);
+  std::optional<SolveRequest> request = parseSolveRequest(arguments);
+  if (!request)
+    return exitUsage;
+  auto text = readFile(request->problemPath);
   if (!text)
     return exitError;
   OrderingProblem problem;
   if (auto error = parseOrderingProblem(*text, problem))
-    return complain(problemPath, *error);
+    return complain(request->problemPath, *error);
   OrderingSolution solution = solveOrdering(problem);
-  if (!writeFile(solutionPath, printOrderingSolution(solution)))
+  if (!writeFile(request->solutionPath, printOrderingSolution(solution)))
     return exitError;
   auto peak = static_cast<long long>(solution.peak);
   auto bound = static_cast<long long>(solution.bound);
@@ -53,7 +41,7 @@ int runOrdering(Arguments arguments) {
   else if (solution.searchedBound > 0)
     searched = ", no order is below " + std::to_string(solution.searchedBound) +
                " (searched, not checked)";
-  if (json)
+  if (request->json)
     std::printf("{\"status\": \"solved\", \"peak\": %lld, \"bound\": %lld, "
                 "\"certificate\": [%s], \"searched-bound\": %lld, "
                 "\"method\": %s}\n",
@@ -73,18 +61,9 @@ int checkOrderingFiles(const CheckRequest &request) {
     return complain(request.problemPath, *error);
   if (auto error = parseOrderingSolution(request.solutionText, solution))
     return complain(request.solutionPath, *error);
-  auto wrong = checkOrdering(problem, solution);
-  if (request.json)
-    std::printf("{\"valid\": %s%s%s}\n", wrong ? "false" : "true",
-                wrong ? ", \"claim\": " : "",
-                wrong ? quoteJson(*wrong).c_str() : "");
-  else if (wrong)
-    std::printf("false: %s\n", wrong->c_str());
-  else
-    std::printf("valid: peak %lld, bound %lld\n",
-                static_cast<long long>(solution.peak),
-                static_cast<long long>(solution.bound));
-  return wrong ? exitError : exitSolved;
+  return printVerdict(request, checkOrdering(problem, solution),
+                      "peak " + std::to_string(solution.peak) + ", bound " +
+                          std::to_string(solution.bound));
 }
 
 } // namespace tenon::solve

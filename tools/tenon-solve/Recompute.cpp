@@ -187,19 +187,10 @@ int checkRecomputeFiles(const CheckRequest &request) {
   RecomputeSolution solution;
   if (auto error = parseRecomputeProblem(request.problemText, problem))
     return complain(request.problemPath, *error);
-  auto wrong = parseRecomputeSolution(request.solutionText, solution);
-  if (wrong)
-    return complain(request.solutionPath, *wrong);
-  wrong = checkRecompute(problem, solution);
-  if (request.json)
-    std::printf("{\"valid\": %s%s%s}\n", wrong ? "false" : "true",
-                wrong ? ", \"claim\": " : "",
-                wrong ? quoteJson(*wrong).c_str() : "");
-  else if (wrong)
-    std::printf("false: %s\n", wrong->c_str());
-  else
-    std::printf("valid: %s\n", nameOf(solution.status));
-  return wrong ? exitError : exitSolved;
+  if (auto error = parseRecomputeSolution(request.solutionText, solution))
+    return complain(request.solutionPath, *error);
+  return printVerdict(request, checkRecompute(problem, solution),
+                      nameOf(solution.status));
 }
 
 } // namespace tenon::solve

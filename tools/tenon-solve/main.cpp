@@ -1,8 +1,8 @@
 //===- main.cpp - tenon-solve: the solvers on problem files ---------------===//
 //
 // Replays a planning problem from a text file without a compiler: packing,
-// ordering, recomputation, and the independent check of their solutions. Here
-// is only the table of subcommands.
+// ordering, recomputation, number formats, and the independent check of their
+// solutions. Here is only the table of subcommands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +31,8 @@ static constexpr Command commands[] = {
     {"recompute", runRecompute,
      "P --budget=N [--moves=N] -o S | P --frontier=K [--json]",
      "choose what to compute again so that the values fit into N bytes"},
+    {"formats", runFormats, "P -o S [--json]",
+     "choose a number format for every value so that the step costs least"},
     {"check", runCheck, "P S [C] [--json]",
      "check a solution and its claims with code that is not the solver's"},
 };
@@ -48,6 +50,29 @@ static void printUsage(std::FILE *stream) {
                  command.summary.data());
   std::fprintf(stream, "\nExit codes: 0 solved, 1 an error in a file or a "
                        "false claim, 2 a wrong command line, 3 no plan.\n");
+}
+
+std::optional<SolveRequest>
+tenon::solve::parseSolveRequest(Arguments arguments) {
+  SolveRequest request;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view argument = arguments[i];
+    if (argument == "--json") {
+      request.json = true;
+    } else if (argument == "-o" && i + 1 < arguments.size()) {
+      request.solutionPath = arguments[++i];
+    } else if (argument.starts_with("-") || !request.problemPath.empty()) {
+      misuse("cannot use argument '" + std::string(argument) + "'");
+      return std::nullopt;
+    } else {
+      request.problemPath = argument;
+    }
+  }
+  if (request.problemPath.empty() || request.solutionPath.empty()) {
+    misuse("expected a problem and -o with a path for the solution");
+    return std::nullopt;
+  }
+  return request;
 }
 
 int main(int argc, char **argv) {
