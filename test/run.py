@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The suites of a build, by what it was sanitized with.
 RUNTIME_SUITES = {"TenonRuntimeTests", "TenonCInterfaceTests", "TenonRuntimeDependencies", "TenonTrainWithoutPython"}
-LIBRARY_SUITES = {f"TenonLibrariesTests.{isa}" for isa in ("avx2", "avx512", "avx512_bf16")}
+LIBRARY_SUITES = {f"TenonLibrariesTests.{isa}" for isa in ("avx2", "avx512", "avx512_bf16", "amx_bf16")}
 UNIT_SUITES = {f"Tenon{folder}Tests" for folder in ("Support", "Solver", "Format", "Target")} | LIBRARY_SUITES | RUNTIME_SUITES
 COMPILER_SUITES = {
     f"Tenon{folder}Tests" for folder in ("Dialect", "Analysis", "Cost", "Reference", "Import", "Codegen", "Package", "Driver")
@@ -54,6 +54,7 @@ SUITES = {
 MAY_BE_SKIPPED: dict[str, Callable[[], bool]] = {
     "TenonLibrariesTests.avx512": lambda: "avx512f" not in processor_flags(),
     "TenonLibrariesTests.avx512_bf16": lambda: "avx512_bf16" not in processor_flags(),
+    "TenonLibrariesTests.amx_bf16": lambda: "amx_bf16" not in processor_flags(),
     # oneDNN has no bf16 for AVX2, and adds up all terms of a sum in a row.
     "TenonLibrariesTests.avx2: Convolution.LongSumsKeepTheirDigits": lambda: True,
     "TenonLibrariesTests.avx2: *.BrainFloat*": lambda: True,

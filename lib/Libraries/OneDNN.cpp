@@ -40,6 +40,8 @@ static dnnl_cpu_isa_t capOf(Isa isa) {
     return dnnl_cpu_isa_avx512_core;
   case Isa::avx512Bf16:
     return dnnl_cpu_isa_avx512_core_bf16;
+  case Isa::amxBf16:
+    return dnnl_cpu_isa_avx512_core_amx;
   }
   return dnnl_cpu_isa_avx2;
 }

@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 using namespace tenon;
 using namespace tenon::target;
 
@@ -22,6 +25,9 @@ constexpr IsaInfo sets[] = {
      false, 64, 64},
     {Isa::avx512Bf16, "x86-64-v4+avx512bf16", "avx512_bf16", "x86-64-v4",
      "-prefer-256-bit,+avx512bf16", 512, true, 64, 128},
+    // Libraries use the tiles, generated code has no need of them.
+    {Isa::amxBf16, "x86-64-v4+amxbf16", "amx_bf16", "x86-64-v4",
+     "-prefer-256-bit,+avx512bf16", 512, true, 64, 1024},
 };
 
 struct Feature {
@@ -30,12 +36,27 @@ struct Feature {
   bool (*isPresent)();
 };
 
+/// Whether Linux lets this process use the tiles of AMX; asking is allowing.
+bool mayUseTiles() {
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  static const bool may =
+      syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return may;
+}
+
 // The builtin takes nothing but a literal.
 #define TENON_FEATURE(name, firstIn, builtin)                                  \
   Feature {                                                                    \
     name, Isa::firstIn, [] { return bool(__builtin_cpu_supports(builtin)); }   \
   }
 
+#define TENON_TILE_FEATURE(name, builtin)                                      \
+  Feature {                                                                    \
+    name, Isa::amxBf16,                                                        \
+        [] { return __builtin_cpu_supports(builtin) && mayUseTiles(); }        \
+  }
+
+// oneDNN asks for the tiles of bytes as well.
 const Feature features[] = {
     TENON_FEATURE("avx2", avx2, "avx2"),
     TENON_FEATURE("fma", avx2, "fma"),
@@ -51,8 +72,12 @@ const Feature features[] = {
     TENON_FEATURE("avx512dq", avx512, "avx512dq"),
     TENON_FEATURE("avx512vl", avx512, "avx512vl"),
     TENON_FEATURE("avx512_bf16", avx512Bf16, "avx512bf16"),
+    TENON_TILE_FEATURE("amx_tile", "amx-tile"),
+    TENON_TILE_FEATURE("amx_int8", "amx-int8"),
+    TENON_TILE_FEATURE("amx_bf16", "amx-bf16"),
 };
 
+#undef TENON_TILE_FEATURE
 #undef TENON_FEATURE
 
 std::optional<Isa> find(std::string_view spelling,

@@ -59,7 +59,7 @@ def compile_there(environment: dict[str, str], *arguments: object) -> tuple[int,
 def test_a_library_that_cannot_be_asked_is_refused(only_avx2: dict[str, str], tmp_path: Path) -> None:
     """What this machine's library cannot be asked about is never decided for another machine."""
     (tmp_path / "product.mlir").write_text(PRODUCT)
-    for cpu in ("x86-64-v4", "x86-64-v4+avx512bf16"):
+    for cpu in ("x86-64-v4", "x86-64-v4+avx512bf16", "x86-64-v4+amxbf16"):
         code, said = compile_there(only_avx2, tmp_path / "product.mlir", "-o", tmp_path / "refused.tenon", f"--cpu={cpu}")
         assert code == 1 and not (tmp_path / "refused.tenon").exists()
         assert f"oneDNN does not use the instructions of {cpu} in this process" in said

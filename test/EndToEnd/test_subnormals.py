@@ -27,6 +27,8 @@ def feature_sets(mode: str) -> list[str]:
         sets.append("x86-64-v4")
     if mode == "flush" and "avx512_bf16" in flags:
         sets.append("x86-64-v4+avx512bf16")
+    if mode == "flush" and "amx_bf16" in flags:
+        sets.append("x86-64-v4+amxbf16")
     return sets
 
 

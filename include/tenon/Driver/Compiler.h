@@ -29,8 +29,9 @@ struct CompileOptions {
   std::string output; // a file, or - for standard output
   OutputTarget target = OutputTarget::cpu;
   bool generic = false; // StableHLO in the form that depends least on versions
-  /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16; empty for what the text
-  /// between stages says, else the machine description, else the host.
+  /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16, x86-64-v4+amxbf16; empty
+  /// for what the text between stages says, else the machine description, else
+  /// the host.
   std::string cpu;
   std::string machineFile;       // a Target description; empty for built-in
   std::string rolesFile;         // empty for none

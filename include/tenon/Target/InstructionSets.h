@@ -23,7 +23,7 @@
 namespace tenon::target {
 
 /// Instruction set architectures; each includes those before it.
-enum class Isa : uint8_t { avx2, avx512, avx512Bf16 };
+enum class Isa : uint8_t { avx2, avx512, avx512Bf16, amxBf16 };
 
 struct IsaInfo {
   Isa isa;
@@ -37,7 +37,8 @@ struct IsaInfo {
   /// Whether it converts and multiplies bf16, by instructions that flush
   /// subnormal numbers whatever the processor is told.
   bool hasBf16;
-  /// Multiply-add FLOPs per cycle of a core: two registers per cycle.
+  /// Multiply-add FLOPs per cycle of a core: of two registers per cycle, or of
+  /// two tiles in 16.
   double f32FlopsPerCycle, bf16FlopsPerCycle;
 };
 
@@ -55,7 +56,10 @@ std::string featureSetNames();
 std::vector<std::string> featuresOf(Isa isa);
 
 /// Whether this processor has a feature of the table, and the operating system
-/// saves its registers; false for a name that is not in the table.
+/// saves its registers; false for a name that is not in the table. Linux saves
+/// the registers of AMX only for processes that ask, so a question about one of
+/// its features asks (arch_prctl, "Using XSTATE features in user space
+/// applications" of the kernel's documentation).
 bool hostHas(std::string_view feature);
 
 /// The largest instruction set that this processor has, nothing if it has none.

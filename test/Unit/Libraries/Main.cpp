@@ -1,6 +1,7 @@
 //===- Main.cpp - Runs the tests for one instruction set ------------------===//
 //
-// Usage: TenonLibrariesTests [avx2|avx512|avx512_bf16] [GoogleTest options].
+// Usage: TenonLibrariesTests [avx2|avx512|avx512_bf16|amx_bf16] [GoogleTest
+// options].
 //
 //===----------------------------------------------------------------------===//
 

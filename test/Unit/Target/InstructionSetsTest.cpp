@@ -36,7 +36,8 @@ TEST(InstructionSets, SpellingsComeBack) {
   EXPECT_FALSE(isaOfFeatureSet("host"));
   EXPECT_FALSE(isaOfFeatureSet("x86-64-v2"));
   EXPECT_FALSE(isaOfLibraries("x86-64-v3"));
-  EXPECT_EQ(featureSetNames(), "x86-64-v3, x86-64-v4 or x86-64-v4+avx512bf16");
+  EXPECT_EQ(featureSetNames(), "x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16 or "
+                               "x86-64-v4+amxbf16");
 }
 
 TEST(InstructionSets, TheHostHasWhatItSaysItHas) {

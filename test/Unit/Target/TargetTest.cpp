@@ -85,7 +85,8 @@ TEST(Target, FaultsNameFieldFoundAndExpected) {
   EXPECT_EQ(errorOf(textWith("\"feature_set\": \"x86-64-v4\"",
                              "\"feature_set\": \"sse\"")),
             "m.json: field 'feature_set': found \"sse\", expected "
-            "x86-64-v3, x86-64-v4 or x86-64-v4+avx512bf16");
+            "x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16 or "
+            "x86-64-v4+amxbf16");
   EXPECT_EQ(errorOf(textWith("\"level2\"", "\"levle2\"")),
             "m.json: field 'cache_bytes.level2': found nothing, expected a "
             "whole number from 0 to 1099511627776");
@@ -142,10 +143,12 @@ TEST(Target, RatesOfSomeCoresLieBetweenOneAndAll) {
   EXPECT_EQ(compute.of(99, 8), 800);
 }
 
-TEST(Target, Bf16HasTwiceTheRateWithItsInstructions) {
+TEST(Target, Bf16HasTheRateOfItsInstructions) {
   Target wide = builtInTarget(Isa::avx512Bf16);
   EXPECT_EQ(wide.computeRate(ElementType::bf16).oneCore,
             2 * wide.computeRate(ElementType::f32).oneCore);
+  EXPECT_EQ(builtInTarget(Isa::amxBf16).computeRate(ElementType::bf16).oneCore,
+            16 * wide.computeRate(ElementType::f32).oneCore);
   EXPECT_EQ(wide.computeRate(ElementType::f16).oneCore,
             wide.computeRate(ElementType::f32).oneCore);
 }
