@@ -72,33 +72,33 @@ def safetensors() -> Iterator[bytes]:
     yield len(small).to_bytes(8, "little") + small.encode() + bytes((SIZE - 200) // 4 * 4)
 
 
-def shared_index(size: int, name: bytes) -> bytes:
-    """An index with one tensor in its list of tensors over and over, which has one name over and over in its list of names.
+def shared_index(size: int, name: bytes, *, shares_tables: bool) -> bytes:
+    """An index whose memory spaces all have one name; they are one table over and over, or tables of their own.
 
-    It stands for (size / 8) ** 2 names. FlatBuffers: a table begins with the distance back to its vtable (its length, the
-    table's length, where each field is); vectors and strings begin with their length; offsets count from where they are.
+    It stands for as many names as it has spaces. FlatBuffers: a table begins with the distance back to its vtable (its length,
+    the table's length, where each field is); lists and strings begin with their length; offsets count from where they are.
     """
-    count = (size - 100 - len(name)) // 8
-    index_vtable = struct.pack("<HHHHHHHHH2x", 18, 12, 4, 0, 0, 0, 0, 0, 8)  # version, tensors
-    tensor_vtable = struct.pack("<HHHH", 8, 8, 0, 4)  # aliases
+    index_vtable = struct.pack("<HHHHHHHH", 16, 12, 4, 0, 0, 0, 0, 8)  # version, memory_spaces
+    space_vtable = struct.pack("<HHH2x", 6, 8, 4)  # name
+    count = (size - 100 - len(name)) // (4 if shares_tables else 12)
     start = 8 + len(index_vtable)
-    tensors = start + 12 + len(tensor_vtable)
-    tensor = tensors + 4 + 4 * count
-    names = tensor + 8
-    text = names + 4 + 4 * count
+    spaces = start + 12
+    vtable = spaces + 4 + 4 * count
+    tables = vtable + len(space_vtable)
+    stored = 1 if shares_tables else count
+    text = tables + 8 * stored
     parts = [struct.pack("<I", start), b"TENO", index_vtable]
-    parts += [struct.pack("<iII", len(index_vtable), 1, tensors - (start + 8)), tensor_vtable]
-    parts += [struct.pack("<I", count), *(struct.pack("<I", tensor - (tensors + 4 + 4 * i)) for i in range(count))]
-    parts += [struct.pack("<iI", tensor - (start + 12), 4)]
-    parts += [struct.pack("<I", count), *(struct.pack("<I", text - (names + 4 + 4 * i)) for i in range(count))]
+    parts += [struct.pack("<iII", len(index_vtable), 2, spaces - (start + 8))]
+    parts += [struct.pack("<I", count), *(struct.pack("<I", tables + 8 * min(i, stored - 1) - (spaces + 4 + 4 * i)) for i in range(count))]
+    parts += [space_vtable, *(struct.pack("<iI", tables + 8 * i - vtable, text - (tables + 8 * i + 4)) for i in range(stored))]
     parts += [struct.pack("<I", len(name)), name, b"\0"]
     return b"".join(parts)
 
 
 def tenon_files() -> Iterator[bytes]:
     """Indices that stand for far more than they hold."""
-    yield shared_index(SIZE, b"x")
-    yield shared_index(SIZE, b"x" * (SIZE // 2))
+    yield shared_index(SIZE, b"x", shares_tables=True)
+    yield shared_index(SIZE, b"x" * (SIZE // 2), shares_tables=False)
 
 
 def repeated(reader: str) -> Iterator[bytes]:
