@@ -15,165 +15,89 @@ namespace tenon {
 
 template <>
 inline constexpr auto fieldsOf<format::Slice> =
-    std::tuple{Field{"segment", &format::Slice::segment},
-               Field{"offset", &format::Slice::offset},
-               Field{"bytes", &format::Slice::bytes}};
+    TENON_FIELDS(format::Slice, segment, offset, bytes);
 
 template <>
 inline constexpr auto fieldsOf<format::DeviceClass> =
-    std::tuple{Field{"name", &format::DeviceClass::name},
-               Field{"architecture", &format::DeviceClass::architecture},
-               Field{"features", &format::DeviceClass::features}};
+    TENON_FIELDS(format::DeviceClass, name, architecture, features);
 
 template <>
 inline constexpr auto fieldsOf<format::MemorySpace> =
-    std::tuple{Field{"name", &format::MemorySpace::name}};
+    TENON_FIELDS(format::MemorySpace, name);
 
 template <>
-inline constexpr auto fieldsOf<format::Segment> =
-    std::tuple{Field{"name", &format::Segment::name},
-               Field{"kind", &format::Segment::kind},
-               Field{"space", &format::Segment::space},
-               Field{"device_class", &format::Segment::deviceClass},
-               Field{"bytes", &format::Segment::bytes},
-               Field{"alignment", &format::Segment::alignment}};
+inline constexpr auto fieldsOf<format::Segment> = TENON_FIELDS(
+    format::Segment, name, kind, space, deviceClass, bytes, alignment);
 
 template <>
 inline constexpr auto fieldsOf<format::Storage> =
-    std::tuple{Field{"type", &format::Storage::type},
-               Field{"shape", &format::Storage::shape},
-               Field{"place", &format::Storage::place}};
+    TENON_FIELDS(format::Storage, type, shape, place);
 
 template <>
 inline constexpr auto fieldsOf<format::Holding> =
-    std::tuple{Field{"rule", &format::Holding::rule},
-               Field{"storages", &format::Holding::storages},
-               Field{"order", &format::Holding::order}};
+    TENON_FIELDS(format::Holding, rule, storages, order);
 
 template <>
 inline constexpr auto fieldsOf<format::Tensor> =
-    std::tuple{Field{"name", &format::Tensor::name},
-               Field{"aliases", &format::Tensor::aliases},
-               Field{"type", &format::Tensor::type},
-               Field{"shape", &format::Tensor::shape},
-               Field{"role", &format::Tensor::role},
-               Field{"argument", &format::Tensor::argument},
-               Field{"result", &format::Tensor::result},
-               Field{"held", &format::Tensor::held},
-               Field{"copies", &format::Tensor::copies}};
+    TENON_FIELDS(format::Tensor, name, aliases, type, shape, role, argument,
+                 result, held, copies);
 
 template <>
 inline constexpr auto fieldsOf<format::Attribute> =
-    std::tuple{Field{"name", &format::Attribute::name},
-               Field{"text", &format::Attribute::text},
-               Field{"numbers", &format::Attribute::numbers}};
+    TENON_FIELDS(format::Attribute, name, text, numbers);
 
 template <>
 inline constexpr auto fieldsOf<format::Callee> =
-    std::tuple{Field{"kind", &format::Callee::kind},
-               Field{"name", &format::Callee::name},
-               Field{"description", &format::Callee::description},
-               Field{"reads", &format::Callee::reads},
-               Field{"fallback", &format::Callee::fallback},
-               Field{"library", &format::Callee::library},
-               Field{"library_version", &format::Callee::libraryVersion},
-               Field{"isa", &format::Callee::isa},
-               Field{"workspace_bytes", &format::Callee::workspaceBytes},
-               Field{"attributes", &format::Callee::attributes}};
+    TENON_FIELDS(format::Callee, kind, name, description, reads, fallback,
+                 library, libraryVersion, isa, workspaceBytes, attributes);
 
 template <>
 inline constexpr auto fieldsOf<format::Block> =
-    std::tuple{Field{"instructions", &format::Block::instructions}};
+    TENON_FIELDS(format::Block, instructions);
 
 template <>
-inline constexpr auto fieldsOf<format::Instruction> =
-    std::tuple{Field{"kind", &format::Instruction::kind},
-               Field{"callee", &format::Instruction::callee},
-               Field{"queue", &format::Instruction::queue},
-               Field{"operands", &format::Instruction::operands},
-               Field{"parts", &format::Instruction::parts},
-               Field{"blocks", &format::Instruction::blocks}};
+inline constexpr auto fieldsOf<format::Instruction> = TENON_FIELDS(
+    format::Instruction, kind, callee, queue, operands, parts, blocks);
 
 template <>
 inline constexpr auto fieldsOf<format::Certificate> =
-    std::tuple{Field{"kind", &format::Certificate::kind},
-               Field{"text", &format::Certificate::text}};
+    TENON_FIELDS(format::Certificate, kind, text);
 
 template <>
 inline constexpr auto fieldsOf<format::Lifetime> =
-    std::tuple{Field{"begin", &format::Lifetime::begin},
-               Field{"end", &format::Lifetime::end}};
+    TENON_FIELDS(format::Lifetime, begin, end);
 
 template <>
 inline constexpr auto fieldsOf<format::PlannedValue> =
-    std::tuple{Field{"buffer", &format::PlannedValue::buffer},
-               Field{"bytes", &format::PlannedValue::bytes},
-               Field{"type", &format::PlannedValue::type},
-               Field{"source", &format::PlannedValue::source},
-               Field{"recomputed", &format::PlannedValue::recomputed},
-               Field{"lifetimes", &format::PlannedValue::lifetimes},
-               Field{"problem_value", &format::PlannedValue::problemValue}};
+    TENON_FIELDS(format::PlannedValue, buffer, bytes, type, source, recomputed,
+                 lifetimes, problemValue);
 
 template <>
 inline constexpr auto fieldsOf<format::PlannedOperation> =
-    std::tuple{Field{"begin", &format::PlannedOperation::begin},
-               Field{"end", &format::PlannedOperation::end},
-               Field{"source", &format::PlannedOperation::source},
-               Field{"reads", &format::PlannedOperation::reads},
-               Field{"writes", &format::PlannedOperation::writes},
-               Field{"handovers", &format::PlannedOperation::handovers},
-               Field{"region_ends", &format::PlannedOperation::regionEnds},
-               Field{"node", &format::PlannedOperation::node},
-               Field{"nanoseconds", &format::PlannedOperation::nanoseconds},
-               Field{"recomputed", &format::PlannedOperation::recomputed},
-               Field{"joined_nodes", &format::PlannedOperation::joinedNodes}};
+    TENON_FIELDS(format::PlannedOperation, begin, end, source, reads, writes,
+                 handovers, regionEnds, node, nanoseconds, recomputed,
+                 joinedNodes);
 
 template <>
-inline constexpr auto fieldsOf<format::Plan> = std::tuple{
-    Field{"texts", &format::Plan::texts},
-    Field{"buffers", &format::Plan::buffers},
-    Field{"values", &format::Plan::values},
-    Field{"operations", &format::Plan::operations},
-    Field{"end", &format::Plan::end},
-    Field{"initial", &format::Plan::initial},
-    Field{"results", &format::Plan::results},
-    Field{"temporaries_bound", &format::Plan::temporariesBound},
-    Field{"memory_budget", &format::Plan::memoryBudget},
-    Field{"recomputation_problem", &format::Plan::recomputationProblem},
-    Field{"recomputation_solution", &format::Plan::recomputationSolution}};
+inline constexpr auto fieldsOf<format::Plan> =
+    TENON_FIELDS(format::Plan, texts, buffers, values, operations, end, initial,
+                 results, temporariesBound, memoryBudget, recomputationProblem,
+                 recomputationSolution);
 
 template <>
 inline constexpr auto fieldsOf<format::EntryPoint> =
-    std::tuple{Field{"name", &format::EntryPoint::name},
-               Field{"program", &format::EntryPoint::program},
-               Field{"arguments", &format::EntryPoint::arguments},
-               Field{"results", &format::EntryPoint::results},
-               Field{"flops", &format::EntryPoint::flops},
-               Field{"plan", &format::EntryPoint::plan},
-               Field{"certificates", &format::EntryPoint::certificates}};
+    TENON_FIELDS(format::EntryPoint, name, program, arguments, results, flops,
+                 plan, certificates);
 
 template <>
 inline constexpr auto fieldsOf<format::Section> =
-    std::tuple{Field{"kind", &format::Section::kind},
-               Field{"offset", &format::Section::offset},
-               Field{"bytes", &format::Section::bytes},
-               Field{"hash_low", &format::Section::hashLow},
-               Field{"hash_high", &format::Section::hashHigh}};
+    TENON_FIELDS(format::Section, kind, offset, bytes, hashLow, hashHigh);
 
 template <>
 inline constexpr auto fieldsOf<format::Index> =
-    std::tuple{Field{"version", &format::Index::version},
-               Field{"producer", &format::Index::producer},
-               Field{"name", &format::Index::name},
-               Field{"subnormals", &format::Index::subnormals},
-               Field{"device_classes", &format::Index::deviceClasses},
-               Field{"memory_spaces", &format::Index::memorySpaces},
-               Field{"segments", &format::Index::segments},
-               Field{"storages", &format::Index::storages},
-               Field{"tensors", &format::Index::tensors},
-               Field{"callees", &format::Index::callees},
-               Field{"entry_points", &format::Index::entryPoints},
-               Field{"sections", &format::Index::sections}};
+    TENON_FIELDS(format::Index, version, producer, name, subnormals,
+                 deviceClasses, memorySpaces, segments, storages, tensors,
+                 callees, entryPoints, sections);
 
 } // namespace tenon
 

@@ -15,7 +15,6 @@
 #include "tenon/Support/Fields.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace tenon::libraries {
@@ -72,49 +71,17 @@ inline constexpr auto namesOf<libraries::ConvolutionKind> =
 
 template <>
 inline constexpr auto fieldsOf<libraries::ConvolutionDescription::Spatial> =
-    std::tuple{
-        Field{"input", &libraries::ConvolutionDescription::Spatial::input},
-        Field{"kernel", &libraries::ConvolutionDescription::Spatial::kernel},
-        Field{"output", &libraries::ConvolutionDescription::Spatial::output},
-        Field{"stride", &libraries::ConvolutionDescription::Spatial::stride},
-        Field{"dilation",
-              &libraries::ConvolutionDescription::Spatial::dilation},
-        Field{"pad_low", &libraries::ConvolutionDescription::Spatial::padLow},
-        Field{"pad_high", &libraries::ConvolutionDescription::Spatial::padHigh},
-        Field{"input_stride",
-              &libraries::ConvolutionDescription::Spatial::inputStride},
-        Field{"kernel_stride",
-              &libraries::ConvolutionDescription::Spatial::kernelStride},
-        Field{"output_stride",
-              &libraries::ConvolutionDescription::Spatial::outputStride}};
+    TENON_FIELDS(libraries::ConvolutionDescription::Spatial, input, kernel,
+                 output, stride, dilation, padLow, padHigh, inputStride,
+                 kernelStride, outputStride);
 
 template <>
-inline constexpr auto fieldsOf<libraries::ConvolutionDescription> = std::tuple{
-    Field{"kind", &libraries::ConvolutionDescription::kind},
-    Field{"type", &libraries::ConvolutionDescription::type},
-    Field{"batch", &libraries::ConvolutionDescription::batch},
-    Field{"groups", &libraries::ConvolutionDescription::groups},
-    Field{"input_channels", &libraries::ConvolutionDescription::inputChannels},
-    Field{"output_channels",
-          &libraries::ConvolutionDescription::outputChannels},
-    Field{"spatial", &libraries::ConvolutionDescription::spatial},
-    Field{"input_stride_batch",
-          &libraries::ConvolutionDescription::inputStrideBatch},
-    Field{"input_stride_channel",
-          &libraries::ConvolutionDescription::inputStrideChannel},
-    Field{"output_stride_batch",
-          &libraries::ConvolutionDescription::outputStrideBatch},
-    Field{"output_stride_channel",
-          &libraries::ConvolutionDescription::outputStrideChannel},
-    Field{"kernel_stride_group",
-          &libraries::ConvolutionDescription::kernelStrideGroup},
-    Field{"kernel_stride_input",
-          &libraries::ConvolutionDescription::kernelStrideInput},
-    Field{"kernel_stride_output",
-          &libraries::ConvolutionDescription::kernelStrideOutput},
-    Field{"mirrored_kernel",
-          &libraries::ConvolutionDescription::mirroredKernel},
-    Field{"pieces", &libraries::ConvolutionDescription::pieces}};
+inline constexpr auto fieldsOf<libraries::ConvolutionDescription> =
+    TENON_FIELDS(libraries::ConvolutionDescription, kind, type, batch, groups,
+                 inputChannels, outputChannels, spatial, inputStrideBatch,
+                 inputStrideChannel, outputStrideBatch, outputStrideChannel,
+                 kernelStrideGroup, kernelStrideInput, kernelStrideOutput,
+                 mirroredKernel, pieces);
 
 } // namespace tenon
 

@@ -14,7 +14,6 @@
 #include "tenon/Support/Fields.h"
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace tenon::libraries {
@@ -62,18 +61,9 @@ inline constexpr auto namesOf<libraries::LapackRoutine> =
 
 template <>
 inline constexpr auto fieldsOf<libraries::LapackDescription> =
-    std::tuple{Field{"routine", &libraries::LapackDescription::routine},
-               Field{"type", &libraries::LapackDescription::type},
-               Field{"batch", &libraries::LapackDescription::batch},
-               Field{"rows", &libraries::LapackDescription::rows},
-               Field{"columns", &libraries::LapackDescription::columns},
-               Field{"reflectors", &libraries::LapackDescription::reflectors},
-               Field{"triangle", &libraries::LapackDescription::triangle},
-               Field{"side", &libraries::LapackDescription::side},
-               Field{"transpose", &libraries::LapackDescription::transpose},
-               Field{"diagonal", &libraries::LapackDescription::diagonal},
-               Field{"mode", &libraries::LapackDescription::mode},
-               Field{"pieces", &libraries::LapackDescription::pieces}};
+    TENON_FIELDS(libraries::LapackDescription, routine, type, batch, rows,
+                 columns, reflectors, triangle, side, transpose, diagonal, mode,
+                 pieces);
 
 } // namespace tenon
 

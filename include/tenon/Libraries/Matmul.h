@@ -19,7 +19,6 @@
 #include "tenon/Support/Fields.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace tenon::libraries {
@@ -70,32 +69,17 @@ inline constexpr auto namesOf<libraries::Epilogue> =
 
 template <>
 inline constexpr auto fieldsOf<libraries::MatmulDescription::BatchDimension> =
-    std::tuple{
-        Field{"size", &libraries::MatmulDescription::BatchDimension::size},
-        Field{"lhs_stride",
-              &libraries::MatmulDescription::BatchDimension::lhsStride},
-        Field{"rhs_stride",
-              &libraries::MatmulDescription::BatchDimension::rhsStride},
-        Field{"result_stride",
-              &libraries::MatmulDescription::BatchDimension::resultStride}};
+    TENON_FIELDS(libraries::MatmulDescription::BatchDimension, size, lhsStride,
+                 rhsStride, resultStride);
 
 template <>
-inline constexpr auto fieldsOf<libraries::MatmulDescription> = std::tuple{
-    Field{"lhs", &libraries::MatmulDescription::lhsType},
-    Field{"rhs", &libraries::MatmulDescription::rhsType},
-    Field{"result", &libraries::MatmulDescription::resultType},
-    Field{"batch", &libraries::MatmulDescription::batch},
-    Field{"m", &libraries::MatmulDescription::m},
-    Field{"n", &libraries::MatmulDescription::n},
-    Field{"k", &libraries::MatmulDescription::k},
-    Field{"lhs_stride_m", &libraries::MatmulDescription::lhsStrideM},
-    Field{"lhs_stride_k", &libraries::MatmulDescription::lhsStrideK},
-    Field{"rhs_stride_k", &libraries::MatmulDescription::rhsStrideK},
-    Field{"rhs_stride_n", &libraries::MatmulDescription::rhsStrideN},
-    Field{"result_stride_m", &libraries::MatmulDescription::resultStrideM},
-    Field{"result_stride_n", &libraries::MatmulDescription::resultStrideN},
-    Field{"epilogue", &libraries::MatmulDescription::epilogue},
-    Field{"pieces", &libraries::MatmulDescription::pieces}};
+inline constexpr auto fieldsOf<libraries::MatmulDescription> = std::tuple_cat(
+    std::tuple{Field{"lhs", &libraries::MatmulDescription::lhsType},
+               Field{"rhs", &libraries::MatmulDescription::rhsType},
+               Field{"result", &libraries::MatmulDescription::resultType}},
+    TENON_FIELDS(libraries::MatmulDescription, batch, m, n, k, lhsStrideM,
+                 lhsStrideK, rhsStrideK, rhsStrideN, resultStrideM,
+                 resultStrideN, epilogue, pieces));
 
 } // namespace tenon
 

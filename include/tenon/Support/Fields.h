@@ -1,12 +1,15 @@
 //===- Fields.h - The fields of a struct, listed once --------------------===//
 //
 // A struct that exists in several forms (in memory, in text, in a file) lists
-// its fields here, by name and member; every form is a walk over that list, so
-// a new field is one more line.
+// its fields here; every form is a walk over that list, so a new field is one
+// more word. In text a field has the member's name, in lower case with words
+// separated by underscores; where the text calls it otherwise, the list is a
+// tuple of Field.
 //
-//   struct Place { int64_t offset = 0; Kind kind = Kind::state; };
-//   template <> inline constexpr auto fieldsOf<Place> = std::tuple{
-//       Field{"offset", &Place::offset}, Field{"kind", &Place::kind}};
+//   struct Place { int64_t lastOffset = 0; Kind kind = Kind::state; };
+//   template <>
+//   inline constexpr auto fieldsOf<Place> =
+//       TENON_FIELDS(Place, lastOffset, kind);
 //   template <> inline constexpr auto namesOf<Kind> =
 //       std::to_array<std::string_view>({"state", "batch"});
 //
@@ -29,6 +32,39 @@ struct Field {
   std::string_view name;
   Value Struct::*member;
 };
+
+/// Words of a member's name as text spells them: `last_offset` for lastOffset.
+template <size_t length>
+struct SpelledName {
+  std::array<char, 2 * length> letters{};
+  size_t count = 0;
+
+  constexpr SpelledName(const char (&member)[length]) {
+    for (char letter : std::string_view(member, length - 1)) {
+      bool isCapital = letter >= 'A' && letter <= 'Z';
+      if (isCapital)
+        letters[count++] = '_';
+      letters[count++] = isCapital ? char(letter - 'A' + 'a') : letter;
+    }
+  }
+};
+template <SpelledName spelled>
+inline constexpr std::string_view spelling{spelled.letters.data(),
+                                           spelled.count};
+
+// A tuple of Field for members of a struct, at most 27. The preprocessor takes
+// up one more member each time it reads the list again.
+#define TENON_FIELDS(Struct, ...)                                              \
+  std::tuple { TENON_READ_27(TENON_EACH_FIELD(Struct, __VA_ARGS__)) }
+#define TENON_EACH_FIELD(Struct, member, ...)                                  \
+  ::tenon::Field{::tenon::spelling<#member>, &Struct::member} __VA_OPT__(      \
+      , TENON_NEXT_FIELD TENON_PARENTHESES(Struct, __VA_ARGS__))
+#define TENON_NEXT_FIELD() TENON_EACH_FIELD
+#define TENON_PARENTHESES ()
+#define TENON_READ_27(...) TENON_READ_9(TENON_READ_9(TENON_READ_9(__VA_ARGS__)))
+#define TENON_READ_9(...) TENON_READ_3(TENON_READ_3(TENON_READ_3(__VA_ARGS__)))
+#define TENON_READ_3(...) TENON_READ(TENON_READ(TENON_READ(__VA_ARGS__)))
+#define TENON_READ(...) __VA_ARGS__
 
 /// A tuple of Field; specialised for every struct that has several forms.
 template <typename Struct>
