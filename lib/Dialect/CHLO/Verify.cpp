@@ -134,14 +134,13 @@ LogicalResult BroadcastCompareOp::verify() {
 }
 
 LogicalResult BroadcastSelectOp::verify() {
-  Operation *op = getOperation();
   Type onTrue = getOnTrue().getType();
-  if (failed(checkSameBaselineElementType(op, "on_true", onTrue, "on_false",
+  if (failed(checkSameBaselineElementType(*this, "on_true", onTrue, "on_false",
                                           getOnFalse().getType())) ||
-      failed(checkSameBaselineElementType(op, "on_true", onTrue, "result",
+      failed(checkSameBaselineElementType(*this, "on_true", onTrue, "result",
                                           getResult().getType())))
     return failure();
-  return checkBroadcast(op, {"pred", "on_true", "on_false"});
+  return checkBroadcast(*this, {"pred", "on_true", "on_false"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,8 +148,7 @@ LogicalResult BroadcastSelectOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ConstantLikeOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
+  if (failed(checkTensorTypes(*this)))
     return failure();
   Type element = elementTypeOf(getResult().getType());
   if (getValue().getType() != element)
@@ -161,8 +159,7 @@ LogicalResult ConstantLikeOp::verify() {
 }
 
 LogicalResult TopKOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
+  if (failed(checkTensorTypes(*this)))
     return failure();
   ArrayRef<int64_t> shape = shapeOf(getOperand());
   if (shape.empty())
@@ -175,11 +172,11 @@ LogicalResult TopKOp::verify() {
   SmallVector<int64_t> expected(shape.drop_back());
   expected.push_back(k);
   StringRef reason = "that of 'operand' with a last dimension of size 'k'";
-  if (failed(
-          checkShape(op, "values", shapeOf(getValues()), expected, reason)) ||
-      failed(
-          checkShape(op, "indices", shapeOf(getIndices()), expected, reason)) ||
-      failed(checkSameElementType(op, "operand", getOperand().getType(),
+  if (failed(checkShape(*this, "values", shapeOf(getValues()), expected,
+                        reason)) ||
+      failed(checkShape(*this, "indices", shapeOf(getIndices()), expected,
+                        reason)) ||
+      failed(checkSameElementType(*this, "operand", getOperand().getType(),
                                   "values", getValues().getType())))
     return failure();
   Type index = elementTypeOf(getIndices().getType());
@@ -296,8 +293,7 @@ static LogicalResult checkGroupSizes(Operation *op, const RaggedDot &dot) {
 }
 
 LogicalResult RaggedDotOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
+  if (failed(checkTensorTypes(*this)))
     return failure();
   RaggedDotDimensionNumbersAttr numbers = getRaggedDotDimensionNumbers();
   ArrayRef<int64_t> ragged = numbers.getLhsRaggedDimensions();
@@ -313,15 +309,15 @@ LogicalResult RaggedDotOp::verify() {
                 numbers.getRhsContractingDimensions(),
                 ragged[0],
                 numbers.getRhsGroupDimensions()};
-  if (failed(checkRaggedLists(op, dot)))
+  if (failed(checkRaggedLists(*this, dot)))
     return failure();
   bool isFree = !llvm::is_contained(dot.lhsBatching, dot.raggedDimension) &&
                 !llvm::is_contained(dot.lhsContracting, dot.raggedDimension);
-  if (failed(checkCount(op, "rhs_group_dimensions", dot.rhsGroup.size(),
+  if (failed(checkCount(*this, "rhs_group_dimensions", dot.rhsGroup.size(),
                         isFree ? 1 : 0,
                         isFree ? "the ragged dimension is free"
                                : "the ragged dimension is not free")) ||
-      failed(checkGroupSizes(op, dot)))
+      failed(checkGroupSizes(*this, dot)))
     return failure();
   int64_t groups = dot.groups.back();
   if (isFree && !agree(dot.rhs[dot.rhsGroup[0]], groups))
@@ -342,13 +338,13 @@ LogicalResult RaggedDotOp::verify() {
       remaining(dot.rhs, {dot.rhsBatching, dot.rhsContracting, dot.rhsGroup}));
   if (std::optional<ArrayAttr> precision = getPrecisionConfig();
       precision && !precision->empty() &&
-      failed(checkCount(op, "precision_config", precision->size(), 2,
+      failed(checkCount(*this, "precision_config", precision->size(), 2,
                         "one for each operand")))
     return failure();
-  if (failed(checkSameElementType(op, "lhs", getLhs().getType(), "rhs",
+  if (failed(checkSameElementType(*this, "lhs", getLhs().getType(), "rhs",
                                   getRhs().getType())))
     return failure();
-  return checkShape(op, "result", shapeOf(getResult()), expected,
+  return checkShape(*this, "result", shapeOf(getResult()), expected,
                     "groups if contracted, batching dimensions, then what "
                     "remains of 'lhs' and of 'rhs'");
 }
@@ -361,10 +357,9 @@ static Type sliceType(Type type, int64_t dimension) {
 }
 
 LogicalResult ScanOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)) ||
-      failed(checkCount(op, "carries", getCarries().size(), getInits().size(),
-                        "one for each of 'inits'")))
+  if (failed(checkTensorTypes(*this)) ||
+      failed(checkCount(*this, "carries", getCarries().size(),
+                        getInits().size(), "one for each of 'inits'")))
     return failure();
   int64_t dimension = getDimension();
   std::optional<int64_t> length;
@@ -375,7 +370,7 @@ LogicalResult ScanOp::verify() {
                           SmallVector<Type> &slices) -> LogicalResult {
     for (int64_t i = 0, e = values.size(); i < e; ++i) {
       ArrayRef<int64_t> shape = shapeOf(values[i]);
-      if (failed(checkDimension(op, "dimension", dimension, {name, i},
+      if (failed(checkDimension(*this, "dimension", dimension, {name, i},
                                 shape.size())))
         return failure();
       int64_t size = shape[dimension];
@@ -394,12 +389,12 @@ LogicalResult ScanOp::verify() {
       failed(checkScanned("outputs", getOutputs(), results)))
     return failure();
   for (int64_t i = 0, e = getInits().size(); i < e; ++i)
-    if (failed(checkSameType(op, {"inits", i}, getInits()[i].getType(),
+    if (failed(checkSameType(*this, {"inits", i}, getInits()[i].getType(),
                              {"carries", i}, getCarries()[i].getType())))
       return failure();
   llvm::append_range(arguments, getInits().getTypes());
   llvm::append_range(results, getCarries().getTypes());
-  if (failed(checkRegionArguments(op, "body", getBody(), arguments)))
+  if (failed(checkRegionArguments(*this, "body", getBody(), arguments)))
     return failure();
-  return checkRegionResults(op, "body", getBody(), results);
+  return checkRegionResults(*this, "body", getBody(), results);
 }

@@ -42,8 +42,6 @@ static LogicalResult checkFeatures(Operation *op, const NamedValue &vector,
 /// A dimension of `operand`, the same for all three operations.
 static LogicalResult checkFeatureIndex(Operation *op, Value operand,
                                        int64_t feature) {
-  if (failed(checkTensorTypes(op)))
-    return failure();
   return checkDimension(op, "feature_index", feature, "operand",
                         shapeOf(operand).size());
 }
@@ -90,9 +88,8 @@ LogicalResult BatchNormInferenceOp::verify() {
 }
 
 LogicalResult BatchNormGradOp::verify() {
-  Operation *op = getOperation();
   // batch_norm_grad_c1
-  if (failed(checkFeatureIndex(op, getOperand(), getFeatureIndex())))
+  if (failed(checkFeatureIndex(*this, getOperand(), getFeatureIndex())))
     return failure();
   NamedValue gradOutput{"grad_output", getGradOutput()};
   NamedValue gradOperand{"grad_operand", getGradOperand()};
@@ -102,21 +99,21 @@ LogicalResult BatchNormGradOp::verify() {
                           {"grad_scale", getGradScale()},
                           {"grad_offset", getGradOffset()}};
   // batch_norm_grad_c2
-  if (failed(checkElements(op, getOperand(), {gradOutput, gradOperand})) ||
-      failed(checkElements(op, getOperand(), vectors)))
+  if (failed(checkElements(*this, getOperand(), {gradOutput, gradOperand})) ||
+      failed(checkElements(*this, getOperand(), vectors)))
     return failure();
   // batch_norm_grad_c3
   for (const NamedValue &tensor : {gradOutput, gradOperand})
-    if (failed(checkSameShape(op, "operand", getOperand().getType(),
+    if (failed(checkSameShape(*this, "operand", getOperand().getType(),
                               tensor.name, tensor.value.getType())))
       return failure();
   // batch_norm_grad_c5
-  if (failed(checkFeatures(op, vectors[0], shapeOf(getOperand()),
+  if (failed(checkFeatures(*this, vectors[0], shapeOf(getOperand()),
                            getFeatureIndex())))
     return failure();
   // batch_norm_grad_c4
   for (const NamedValue &vector : ArrayRef(vectors).drop_front())
-    if (failed(checkSameShape(op, "scale", getScale().getType(), vector.name,
+    if (failed(checkSameShape(*this, "scale", getScale().getType(), vector.name,
                               vector.value.getType())))
       return failure();
   return success();

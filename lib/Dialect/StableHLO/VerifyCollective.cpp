@@ -143,14 +143,11 @@ static std::optional<GroupSize> groupSize(Op op) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AllReduceOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // all_reduce_c1, all_reduce_c2, all_reduce_c3, all_reduce_c4
   if (failed(checkReplicaGroups(*this)))
     return failure();
   int64_t count = getOperands().size();
-  if (failed(checkCount(op, "results", getNumResults(), count,
+  if (failed(checkCount(*this, "results", getNumResults(), count,
                         "one for each of 'operands'")))
     return failure();
   for (int64_t i = 0; i < count; ++i) {
@@ -158,15 +155,15 @@ LogicalResult AllReduceOp::verify() {
     Type result = getResult(i).getType();
     // all_reduce_c5
     SmallVector<Type> accumulators;
-    if (failed(checkReducer(op, "computation", getComputation(),
+    if (failed(checkReducer(*this, "computation", getComputation(),
                             elementTypeOf(operand), accumulators)))
       return failure();
     // all_reduce_c6
-    if (failed(checkSameShape(op, {"operands", i}, operand, {"results", i},
+    if (failed(checkSameShape(*this, {"operands", i}, operand, {"results", i},
                               result)))
       return failure();
     // all_reduce_c7
-    if (failed(checkAccumulated(op, {"results", i}, result, accumulators[0],
+    if (failed(checkAccumulated(*this, {"results", i}, result, accumulators[0],
                                 "computation")))
       return failure();
   }
@@ -174,13 +171,10 @@ LogicalResult AllReduceOp::verify() {
 }
 
 LogicalResult ReduceScatterOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   ArrayRef<int64_t> shape = shapeOf(getOperand());
   int64_t dimension = getScatterDimension();
   // reduce_scatter_c2
-  if (failed(checkDimension(op, "scatter_dimension", dimension, "operand",
+  if (failed(checkDimension(*this, "scatter_dimension", dimension, "operand",
                             shape.size())))
     return failure();
   // reduce_scatter_c3, reduce_scatter_c4, reduce_scatter_c5, reduce_scatter_c6
@@ -196,7 +190,7 @@ LogicalResult ReduceScatterOp::verify() {
                          << " devices of a group";
   // reduce_scatter_c7
   SmallVector<Type> accumulators;
-  if (failed(checkReducer(op, "computation", getComputation(),
+  if (failed(checkReducer(*this, "computation", getComputation(),
                           elementTypeOf(getOperand().getType()), accumulators)))
     return failure();
   // reduce_scatter_c8
@@ -206,13 +200,13 @@ LogicalResult ReduceScatterOp::verify() {
     expected[dimension] = size / group->size;
   else if (result.size() == shape.size())
     expected[dimension] = result[dimension];
-  if (failed(checkShape(op, "result", result, expected,
+  if (failed(checkShape(*this, "result", result, expected,
                         "that of 'operand' with 'scatter_dimension' divided "
                         "among a group")))
     return failure();
   // reduce_scatter_c9
-  return checkAccumulated(op, "result", getResult().getType(), accumulators[0],
-                          "computation");
+  return checkAccumulated(*this, "result", getResult().getType(),
+                          accumulators[0], "computation");
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,20 +214,18 @@ LogicalResult ReduceScatterOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AllGatherOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   int64_t dimension = getAllGatherDim();
   // all_gather_c1
   for (int64_t i = 0, e = getOperands().size(); i < e; ++i)
-    if (failed(checkDimension(op, "all_gather_dim", dimension, {"operands", i},
+    if (failed(checkDimension(*this, "all_gather_dim", dimension,
+                              {"operands", i},
                               shapeOf(getOperands()[i]).size())))
       return failure();
   // all_gather_c2, all_gather_c3, all_gather_c4, all_gather_c5
   if (failed(checkReplicaGroups(*this)))
     return failure();
   // all_gather_c6
-  if (failed(checkCount(op, "results", getNumResults(), getOperands().size(),
+  if (failed(checkCount(*this, "results", getNumResults(), getOperands().size(),
                         "one for each of 'operands'")))
     return failure();
   std::optional<GroupSize> group = groupSize(*this);
@@ -253,10 +245,10 @@ LogicalResult AllGatherOp::verify() {
                            << shape[dimension] << " times " << group->size
                            << " devices is more than 9223372036854775807";
     expected[dimension] = *joined;
-    if (failed(checkShape(op, {"results", i}, result, expected,
+    if (failed(checkShape(*this, {"results", i}, result, expected,
                           "that of 'operands' with 'all_gather_dim' times the "
                           "devices of a group")) ||
-        failed(checkSameElementType(op, {"operands", i},
+        failed(checkSameElementType(*this, {"operands", i},
                                     getOperands()[i].getType(), {"results", i},
                                     getResult(i).getType())))
       return failure();
@@ -265,26 +257,23 @@ LogicalResult AllGatherOp::verify() {
 }
 
 LogicalResult AllToAllOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   int64_t split = getSplitDimension(), concat = getConcatDimension();
   int64_t parts = getSplitCount();
   // all_to_all_c4
-  if (failed(checkAtLeast(op, "split_count", parts, 1)))
+  if (failed(checkAtLeast(*this, "split_count", parts, 1)))
     return failure();
   SmallVector<int64_t> ids;
   // all_to_all_c5
-  if (failed(readGroups(op, getReplicaGroups(), ids)))
+  if (failed(readGroups(*this, getReplicaGroups(), ids)))
     return failure();
   // all_to_all_c6
-  if (failed(checkDeviceCount(op, getReplicaGroups(), ids,
+  if (failed(checkDeviceCount(*this, getReplicaGroups(), ids,
                               isChannelled(getChannelHandleAttr())
                                   ? Devices::Partitions
                                   : Devices::Replicas)))
     return failure();
   // all_to_all_c7
-  if (failed(checkGroupMembers(op, ids)))
+  if (failed(checkGroupMembers(*this, ids)))
     return failure();
   // all_to_all_c8
   if (auto table = dyn_cast<DenseIntElementsAttr>(getReplicaGroups()))
@@ -292,18 +281,18 @@ LogicalResult AllToAllOp::verify() {
       return emitOpError() << "groups have " << table.getType().getDimSize(1)
                            << " devices, expected 'split_count' = " << parts;
   // all_to_all_c9
-  if (failed(checkCount(op, "results", getNumResults(), getOperands().size(),
+  if (failed(checkCount(*this, "results", getNumResults(), getOperands().size(),
                         "one for each of 'operands'")))
     return failure();
   for (int64_t i = 0, e = getOperands().size(); i < e; ++i) {
     ArrayRef<int64_t> shape = shapeOf(getOperands()[i]);
     // all_to_all_c1
-    if (failed(checkDimension(op, "split_dimension", split, {"operands", i},
+    if (failed(checkDimension(*this, "split_dimension", split, {"operands", i},
                               shape.size())))
       return failure();
     // all_to_all_c3
-    if (failed(checkDimension(op, "concat_dimension", concat, {"operands", i},
-                              shape.size())))
+    if (failed(checkDimension(*this, "concat_dimension", concat,
+                              {"operands", i}, shape.size())))
       return failure();
     // all_to_all_c2
     if (!ShapedType::isDynamic(shape[split]) && shape[split] % parts != 0)
@@ -325,9 +314,9 @@ LogicalResult AllToAllOp::verify() {
                << " is more than 9223372036854775807";
       expected[concat] = *joined;
     }
-    if (failed(checkShape(op, {"results", i}, shapeOf(getResult(i)), expected,
-                          "that of 'operands' split and joined")) ||
-        failed(checkSameElementType(op, {"operands", i},
+    if (failed(checkShape(*this, {"results", i}, shapeOf(getResult(i)),
+                          expected, "that of 'operands' split and joined")) ||
+        failed(checkSameElementType(*this, {"operands", i},
                                     getOperands()[i].getType(), {"results", i},
                                     getResult(i).getType())))
       return failure();
@@ -336,15 +325,12 @@ LogicalResult AllToAllOp::verify() {
 }
 
 LogicalResult CollectiveBroadcastOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   SmallVector<int64_t> ids;
   // collective_broadcast_c1
-  if (failed(readGroups(op, getReplicaGroups(), ids)))
+  if (failed(readGroups(*this, getReplicaGroups(), ids)))
     return failure();
   // collective_broadcast_c2
-  if (failed(checkAtLeast(op, "replica_groups", ids, 0)))
+  if (failed(checkAtLeast(*this, "replica_groups", ids, 0)))
     return failure();
   bool hasRoot = getHasDynamicRoot();
   int64_t count = int64_t(getOperands().size()) - hasRoot;
@@ -353,12 +339,12 @@ LogicalResult CollectiveBroadcastOp::verify() {
                          << counted(getOperands().size(), "operand", "operands")
                          << ", expected at least " << 1 + hasRoot;
   // collective_broadcast_c5
-  if (failed(checkCount(op, "results", getNumResults(), count,
+  if (failed(checkCount(*this, "results", getNumResults(), count,
                         "one for each tensor to send")))
     return failure();
   // collective_broadcast_c3
   for (int64_t i = 0; i < count; ++i)
-    if (failed(checkSameType(op, {"operands", i}, getOperands()[i].getType(),
+    if (failed(checkSameType(*this, {"operands", i}, getOperands()[i].getType(),
                              {"results", i}, getResult(i).getType())))
       return failure();
   // collective_broadcast_c4
@@ -384,9 +370,6 @@ LogicalResult CollectiveBroadcastOp::verify() {
 }
 
 LogicalResult CollectivePermuteOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // collective_permute_c1
   DenseIntElementsAttr pairs = getSourceTargetPairs();
   ArrayRef<int64_t> shape = pairs.getType().getShape();
@@ -401,16 +384,16 @@ LogicalResult CollectivePermuteOp::verify() {
   for (auto [i, id] : llvm::enumerate(pairs.getValues<int64_t>()))
     (i % 2 == 0 ? sources : targets).push_back(id);
   // collective_permute_c2
-  if (failed(checkUnique(op, "source_target_pairs[:, 0]", sources)))
+  if (failed(checkUnique(*this, "source_target_pairs[:, 0]", sources)))
     return failure();
   // collective_permute_c3
-  if (failed(checkUnique(op, "source_target_pairs[:, 1]", targets)))
+  if (failed(checkUnique(*this, "source_target_pairs[:, 1]", targets)))
     return failure();
   // collective_permute_c4
-  if (failed(checkAtLeast(op, "source_target_pairs[:, 0]", sources, 0)) ||
-      failed(checkAtLeast(op, "source_target_pairs[:, 1]", targets, 0)))
+  if (failed(checkAtLeast(*this, "source_target_pairs[:, 0]", sources, 0)) ||
+      failed(checkAtLeast(*this, "source_target_pairs[:, 1]", targets, 0)))
     return failure();
   // collective_permute_c5
-  return checkSameType(op, "operand", getOperand().getType(), "result",
+  return checkSameType(*this, "operand", getOperand().getType(), "result",
                        getResult().getType());
 }

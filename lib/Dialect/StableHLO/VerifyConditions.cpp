@@ -7,6 +7,7 @@
 
 #include "tenon/Dialect/StableHLO/VerifyConditions.h"
 
+#include "tenon/Dialect/StableHLO/Traits.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"

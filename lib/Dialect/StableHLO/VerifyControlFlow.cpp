@@ -29,27 +29,21 @@ static LogicalResult checkResultTypes(Operation *op, Subject source,
 }
 
 LogicalResult WhileOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   SmallVector<Type> types(getOperand().getTypes());
   // while_c1
   Type predicate = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
-  if (failed(checkRegionArguments(op, "cond", getCond(), types)) ||
-      failed(checkRegionResults(op, "cond", getCond(), {predicate})))
+  if (failed(checkRegionArguments(*this, "cond", getCond(), types)) ||
+      failed(checkRegionResults(*this, "cond", getCond(), {predicate})))
     return failure();
   // while_c2
-  if (failed(checkRegionArguments(op, "body", getBody(), types)) ||
-      failed(checkRegionResults(op, "body", getBody(), types)))
+  if (failed(checkRegionArguments(*this, "body", getBody(), types)) ||
+      failed(checkRegionResults(*this, "body", getBody(), types)))
     return failure();
   // while_c3
-  return checkResultTypes(op, "operand", types);
+  return checkResultTypes(*this, "operand", types);
 }
 
 LogicalResult CaseOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // case_c1
   if (getBranches().empty())
     return emitOpError("has no branches, expected at least one");
@@ -57,48 +51,42 @@ LogicalResult CaseOp::verify() {
   for (auto [i, branch] : llvm::enumerate(getBranches())) {
     Subject name("branches", i);
     // case_c2
-    if (failed(checkRegionArguments(op, name, branch, {})))
+    if (failed(checkRegionArguments(*this, name, branch, {})))
       return failure();
-    FailureOr<OperandRange> results = regionResults(op, name, branch);
+    FailureOr<OperandRange> results = regionResults(*this, name, branch);
     if (failed(results))
       return failure();
     // case_c3
     if (i == 0)
       expected.assign(results->getTypes().begin(), results->getTypes().end());
-    else if (failed(checkRegionResults(op, name, branch, expected)))
+    else if (failed(checkRegionResults(*this, name, branch, expected)))
       return failure();
   }
   // case_c4
-  return checkRegionResults(op, {"branches", 0}, getBranches().front(),
+  return checkRegionResults(*this, {"branches", 0}, getBranches().front(),
                             SmallVector<Type>(getResultTypes()));
 }
 
 LogicalResult IfOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // if_c1
-  if (failed(checkRegionArguments(op, "true_branch", getTrueBranch(), {})) ||
-      failed(checkRegionArguments(op, "false_branch", getFalseBranch(), {})))
+  if (failed(checkRegionArguments(*this, "true_branch", getTrueBranch(), {})) ||
+      failed(checkRegionArguments(*this, "false_branch", getFalseBranch(), {})))
     return failure();
   // if_c2
   FailureOr<OperandRange> results =
-      regionResults(op, "true_branch", getTrueBranch());
+      regionResults(*this, "true_branch", getTrueBranch());
   if (failed(results) ||
-      failed(checkRegionResults(op, "false_branch", getFalseBranch(),
+      failed(checkRegionResults(*this, "false_branch", getFalseBranch(),
                                 SmallVector<Type>(results->getTypes()))))
     return failure();
   // if_c3
-  return checkRegionResults(op, "true_branch", getTrueBranch(),
+  return checkRegionResults(*this, "true_branch", getTrueBranch(),
                             SmallVector<Type>(getResultTypes()));
 }
 
 LogicalResult OptimizationBarrierOp::verify() {
   // optimization_barrier_c1
-  Operation *op = getOperation();
-  return failed(checkTensorTypes(op))
-             ? failure()
-             : checkResultTypes(op, "operand", getOperand().getTypes());
+  return checkResultTypes(*this, "operand", getOperand().getTypes());
 }
 
 LogicalResult TupleOp::verify() {
@@ -126,9 +114,6 @@ static bool isNamespaced(StringRef name) {
 }
 
 LogicalResult CompositeOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // composite_c1
   if (!isNamespaced(getName()))
     return emitOpError() << "'name' is \"" << getName()
@@ -140,7 +125,6 @@ LogicalResult CompositeOp::verify() {
 }
 
 LogicalResult GetTupleElementOp::verify() {
-  Operation *op = getOperation();
   auto tuple = cast<TupleType>(getOperand().getType());
   // get_tuple_element_c1
   int64_t index = int32_t(getIndex());
@@ -150,7 +134,7 @@ LogicalResult GetTupleElementOp::verify() {
                          << tuple.size()
                          << ", the number of elements of 'operand'";
   // get_tuple_element_c2
-  return checkSameType(op, "operand", tuple.getType(index), "result",
+  return checkSameType(*this, "operand", tuple.getType(index), "result",
                        getResult().getType());
 }
 
@@ -223,9 +207,6 @@ static LogicalResult checkAlias(CustomCallOp op, int64_t i,
 }
 
 LogicalResult CustomCallOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   std::optional<ArrayAttr> operandLayouts = getOperandLayouts();
   std::optional<ArrayAttr> resultLayouts = getResultLayouts();
   if (operandLayouts.has_value() != resultLayouts.has_value())
@@ -240,9 +221,9 @@ LogicalResult CustomCallOp::verify() {
     if (results.size() == 1)
       if (auto tuple = dyn_cast<TupleType>(results[0]))
         results.assign(tuple.begin(), tuple.end());
-    if (failed(checkLayouts(op, "operand_layouts", *operandLayouts, "inputs",
+    if (failed(checkLayouts(*this, "operand_layouts", *operandLayouts, "inputs",
                             getInputs().getTypes())) ||
-        failed(checkLayouts(op, "result_layouts", *resultLayouts, "results",
+        failed(checkLayouts(*this, "result_layouts", *resultLayouts, "results",
                             results)))
       return failure();
   }

@@ -243,9 +243,6 @@ static LogicalResult checkElementTypes(ConvolutionOp op,
 }
 
 LogicalResult ConvolutionOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // convolution_c1
   int64_t rank = shapeOf(getLhs()).size();
   int64_t rhsRank = shapeOf(getRhs()).size();
@@ -261,7 +258,7 @@ LogicalResult ConvolutionOp::verify() {
   // convolution_c24
   std::optional<ArrayAttr> precision = getPrecisionConfig();
   if (precision && !precision->empty() &&
-      failed(checkCount(op, "precision_config", precision->size(), 2,
+      failed(checkCount(*this, "precision_config", precision->size(), 2,
                         "one for each operand")))
     return failure();
   if (failed(checkResult(*this, numbers, window)))

@@ -167,9 +167,6 @@ static LogicalResult checkAlgorithm(DotGeneralOp op) {
 }
 
 LogicalResult DotGeneralOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   DotDimensionNumbersAttr numbers = getDotDimensionNumbers();
   DotDimensions dims{shapeOf(getLhs()),
                      shapeOf(getRhs()),
@@ -177,24 +174,25 @@ LogicalResult DotGeneralOp::verify() {
                      numbers.getRhsBatchingDimensions(),
                      numbers.getLhsContractingDimensions(),
                      numbers.getRhsContractingDimensions()};
-  if (failed(checkLists(op, dims)))
+  if (failed(checkLists(*this, dims)))
     return failure();
   // dot_general_c9
-  if (failed(
-          checkPairs(op, "batching", dims, dims.lhsBatching, dims.rhsBatching)))
+  if (failed(checkPairs(*this, "batching", dims, dims.lhsBatching,
+                        dims.rhsBatching)))
     return failure();
   // dot_general_c10
-  if (failed(checkPairs(op, "contracting", dims, dims.lhsContracting,
+  if (failed(checkPairs(*this, "contracting", dims, dims.lhsContracting,
                         dims.rhsContracting)))
     return failure();
   // dot_general_c11
   std::optional<ArrayAttr> precision = getPrecisionConfig();
   if (precision && !precision->empty() &&
-      failed(checkCount(op, "precision_config", precision->size(), 2,
+      failed(checkCount(*this, "precision_config", precision->size(), 2,
                         "one for each operand")))
     return failure();
   // dot_general_c12
-  if (failed(checkShape(op, "result", shapeOf(getResult()), resultShape(dims),
+  if (failed(checkShape(*this, "result", shapeOf(getResult()),
+                        resultShape(dims),
                         "the batching dimensions, then the remaining "
                         "dimensions of 'lhs' and of 'rhs'")))
     return failure();

@@ -48,26 +48,23 @@ static LogicalResult checkPart(Operation *op) {
 
 LogicalResult AbsOp::verify() {
   // abs_c2
-  return failure(failed(checkTensorTypes(*this)) || failed(checkPart(*this)));
+  return checkPart(*this);
 }
 
 LogicalResult RealOp::verify() {
   // real_c2
-  return failure(failed(checkTensorTypes(*this)) || failed(checkPart(*this)));
+  return checkPart(*this);
 }
 
 LogicalResult ImagOp::verify() {
   // imag_c2
-  return failure(failed(checkTensorTypes(*this)) || failed(checkPart(*this)));
+  return checkPart(*this);
 }
 
 LogicalResult ComplexOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type lhs = getLhs().getType();
   // complex_c1
-  if (failed(checkSameType(op, "lhs", lhs, "rhs", getRhs().getType())))
+  if (failed(checkSameType(*this, "lhs", lhs, "rhs", getRhs().getType())))
     return failure();
   // complex_c3
   Type expected = ComplexType::get(elementTypeOf(lhs));
@@ -78,10 +75,10 @@ LogicalResult ComplexOp::verify() {
   return success();
 }
 
+// convert_c1 and is_finite_c1 are the trait CompatibleShapes; those operations
+// have no verifier of their own.
+
 LogicalResult AddOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // add_c2, add_c3 and add_c4 are the trait CompatibleTypes: types agree if all
   // are quantized, and in what they store and stand for.
   auto axisOf = [](Value value) -> std::optional<int32_t> {
@@ -116,14 +113,11 @@ LogicalResult AddOp::verify() {
 }
 
 LogicalResult ConstantOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // constant_c1
   Type value = getValue().getType(), output = getOutput().getType();
   if (auto quantized = dyn_cast<quant::QuantizedType>(elementTypeOf(output))) {
     // A quantized constant is written with its storage type.
-    if (failed(checkSameShape(op, "value", value, "output", output)))
+    if (failed(checkSameShape(*this, "value", value, "output", output)))
       return failure();
     if (bitsOf(elementTypeOf(value)) != bitsOf(quantized))
       return emitOpError() << "'value' has element type "
@@ -132,71 +126,54 @@ LogicalResult ConstantOp::verify() {
                            << ", which stores 'output'";
     return success();
   }
-  return checkSameType(op, "value", value, "output", output);
-}
-
-LogicalResult ConvertOp::verify() {
-  // convert_c1 is the trait CompatibleShapes.
-  return checkTensorTypes(*this);
-}
-
-LogicalResult IsFiniteOp::verify() {
-  // is_finite_c1 is the trait CompatibleShapes.
-  return checkTensorTypes(*this);
+  return checkSameType(*this, "value", value, "output", output);
 }
 
 LogicalResult SelectOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // select_c1
   Type onTrue = getOnTrue().getType();
   if (!shapeOf(getPred()).empty() &&
-      failed(
-          checkSameShape(op, "pred", getPred().getType(), "on_true", onTrue)))
+      failed(checkSameShape(*this, "pred", getPred().getType(), "on_true",
+                            onTrue)))
     return failure();
   // select_c2
-  if (failed(checkSameBaselineType(op, "on_true", onTrue, "on_false",
+  if (failed(checkSameBaselineType(*this, "on_true", onTrue, "on_false",
                                    getOnFalse().getType())))
     return failure();
-  return checkSameBaselineType(op, "on_true", onTrue, "result",
+  return checkSameBaselineType(*this, "on_true", onTrue, "result",
                                getResult().getType());
 }
 
 LogicalResult ClampOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type operand = getOperand().getType();
   Type min = getMin().getType(), max = getMax().getType();
   // clamp_c1
   if (!shapeOf(min).empty() &&
-      failed(checkSameShape(op, "min", min, "operand", operand)))
+      failed(checkSameShape(*this, "min", min, "operand", operand)))
     return failure();
   // clamp_c2
   if (!shapeOf(max).empty() &&
-      failed(checkSameShape(op, "max", max, "operand", operand)))
+      failed(checkSameShape(*this, "max", max, "operand", operand)))
     return failure();
   // clamp_c3
-  if (failed(
-          checkSameBaselineElementType(op, "min", min, "operand", operand)) ||
-      failed(checkSameBaselineElementType(op, "max", max, "operand", operand)))
+  if (failed(checkSameBaselineElementType(*this, "min", min, "operand",
+                                          operand)) ||
+      failed(
+          checkSameBaselineElementType(*this, "max", max, "operand", operand)))
     return failure();
   // clamp_c4
-  return checkSameBaselineType(op, "operand", operand, "result",
+  return checkSameBaselineType(*this, "operand", operand, "result",
                                getResult().getType());
 }
 
 LogicalResult ReducePrecisionOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // reduce_precision_c1 is the trait CompatibleTypes.
   // reduce_precision_c2
-  if (failed(checkAtLeast(op, "exponent_bits", int32_t(getExponentBits()), 1)))
+  if (failed(
+          checkAtLeast(*this, "exponent_bits", int32_t(getExponentBits()), 1)))
     return failure();
   // reduce_precision_c3
-  return checkAtLeast(op, "mantissa_bits", int32_t(getMantissaBits()), 0);
+  return checkAtLeast(*this, "mantissa_bits", int32_t(getMantissaBits()), 0);
 }
 
 /// The comparison types that values of an element type allow, for messages.
@@ -211,12 +188,9 @@ static StringRef allowedComparisons(Type element) {
 }
 
 LogicalResult CompareOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type lhs = getLhs().getType(), rhs = getRhs().getType();
   // compare_c1
-  if (failed(checkSameBaselineElementType(op, "lhs", lhs, "rhs", rhs)))
+  if (failed(checkSameBaselineElementType(*this, "lhs", lhs, "rhs", rhs)))
     return failure();
   // compare_c2 is the trait CompatibleShapes.
   // compare_c3
@@ -236,9 +210,6 @@ LogicalResult CompareOp::verify() {
 }
 
 LogicalResult BitcastConvertOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type operand = getOperand().getType(), result = getResult().getType();
   Type from = elementTypeOf(operand), to = elementTypeOf(result);
   // bitcast_convert_c2
@@ -248,7 +219,7 @@ LogicalResult BitcastConvertOp::verify() {
   // bitcast_convert_c1
   int64_t fromBits = bitsOf(from), toBits = bitsOf(to);
   if (fromBits == toBits)
-    return checkSameShape(op, "operand", operand, "result", result);
+    return checkSameShape(*this, "operand", operand, "result", result);
   // The side with the narrower elements has one dimension more, in which they
   // make up one element of the other side.
   bool narrows = toBits < fromBits;
@@ -261,7 +232,8 @@ LogicalResult BitcastConvertOp::verify() {
                             "the other";
   SmallVector<int64_t> expected(shapeOf(narrows ? operand : result));
   expected.push_back(wideBits / narrowBits);
-  return checkShape(op, narrow, shapeOf(narrows ? result : operand), expected,
+  return checkShape(*this, narrow, shapeOf(narrows ? result : operand),
+                    expected,
                     "the other side's shape and the number of narrow elements "
                     "in a wide one");
 }

@@ -204,9 +204,6 @@ static LogicalResult checkGatherIndexDims(GatherOp op,
 }
 
 LogicalResult GatherOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   GatherDimensionNumbersAttr numbers = getDimensionNumbers();
   ArrayRef<int64_t> shape = shapeOf(getOperand());
   ArrayRef<int64_t> indices = shapeOf(getStartIndices());
@@ -216,8 +213,8 @@ LogicalResult GatherOp::verify() {
     return failure();
   ArrayRef<int64_t> offsetDims = numbers.getOffsetDims();
   // gather_c4
-  if (failed(checkUnique(op, "offset_dims", offsetDims)) ||
-      failed(checkSorted(op, "offset_dims", offsetDims)))
+  if (failed(checkUnique(*this, "offset_dims", offsetDims)) ||
+      failed(checkSorted(*this, "offset_dims", offsetDims)))
     return failure();
   SmallVector<int64_t> batchSizes =
       without(indices, {numbers.getIndexVectorDim()});
@@ -226,17 +223,17 @@ LogicalResult GatherOp::verify() {
               numbers.getOperandBatchingDims());
   // gather_c5
   int64_t rank = batchSizes.size() + offsetSizes.size();
-  if (failed(checkDimensions(op, "offset_dims", offsetDims, "result", rank)))
+  if (failed(checkDimensions(*this, "offset_dims", offsetDims, "result", rank)))
     return failure();
   // gather_c22
-  if (failed(checkShape(op, "result", result,
+  if (failed(checkShape(*this, "result", result,
                         combine(rank, offsetDims, offsetSizes, batchSizes),
                         "slice sizes at 'offset_dims' and the dimensions of "
                         "'start_indices' at the others")))
     return failure();
   // gather_c23
-  return checkSameElementType(op, "operand", getOperand().getType(), "result",
-                              getResult().getType());
+  return checkSameElementType(*this, "operand", getOperand().getType(),
+                              "result", getResult().getType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -395,8 +392,7 @@ static LogicalResult checkScatterUpdates(ScatterOp op,
 }
 
 LogicalResult ScatterOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)) || failed(checkScatterTensors(*this)))
+  if (failed(checkScatterTensors(*this)))
     return failure();
   ScatterDimensionNumbersAttr numbers = getScatterDimensionNumbers();
   ArrayRef<int64_t> shape = shapeOf(getInputs()[0]);
@@ -409,17 +405,17 @@ LogicalResult ScatterOp::verify() {
   SmallVector<Type> elementTypes, accumulators;
   for (Value input : getInputs())
     elementTypes.push_back(elementTypeOf(input.getType()));
-  if (failed(checkReducer(op, "update_computation", getUpdateComputation(),
+  if (failed(checkReducer(*this, "update_computation", getUpdateComputation(),
                           elementTypes, accumulators)))
     return failure();
   for (int64_t i = 0, e = getNumResults(); i < e; ++i) {
     // scatter_c24
     Type result = getResult(i).getType();
-    if (failed(checkSameShape(op, {"inputs", i}, getInputs()[i].getType(),
+    if (failed(checkSameShape(*this, {"inputs", i}, getInputs()[i].getType(),
                               {"results", i}, result)))
       return failure();
     // scatter_c25
-    if (failed(checkAccumulated(op, {"results", i}, result, accumulators[i],
+    if (failed(checkAccumulated(*this, {"results", i}, result, accumulators[i],
                                 "update_computation")))
       return failure();
   }

@@ -31,36 +31,30 @@ static LogicalResult checkSquare(Operation *op, Subject name,
 }
 
 LogicalResult CholeskyOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // cholesky_c1 is the trait CompatibleTypes.
   ArrayRef<int64_t> shape = shapeOf(getA());
   // cholesky_c2
-  if (failed(checkMatrix(op, "a", shape)))
+  if (failed(checkMatrix(*this, "a", shape)))
     return failure();
   // cholesky_c3
-  return checkSquare(op, "a", shape);
+  return checkSquare(*this, "a", shape);
 }
 
 LogicalResult TriangularSolveOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // triangular_solve_c1
-  if (failed(checkSameBaselineElementType(op, "a", getA().getType(), "b",
+  if (failed(checkSameBaselineElementType(*this, "a", getA().getType(), "b",
                                           getB().getType())))
     return failure();
   // triangular_solve_c2
   ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB());
-  if (failed(checkMatrix(op, "a", a)))
+  if (failed(checkMatrix(*this, "a", a)))
     return failure();
   if (a.size() != b.size())
     return emitOpError() << "'b' has rank " << b.size()
                          << ", expected the rank " << a.size() << " of 'a'";
   // triangular_solve_c3
   size_t rank = a.size();
-  if (failed(checkSquare(op, "a", a)))
+  if (failed(checkSquare(*this, "a", a)))
     return failure();
   for (size_t i = 0; i + 2 < rank; ++i)
     if (!agree(a[i], b[i]))
@@ -73,7 +67,7 @@ LogicalResult TriangularSolveOp::verify() {
                          << b[solved] << ", expected " << a[rank - 1]
                          << ", the order of the matrix 'a'";
   // triangular_solve_c4
-  return checkSameBaselineType(op, "b", getB().getType(), "result",
+  return checkSameBaselineType(*this, "b", getB().getType(), "result",
                                getResult().getType());
 }
 
@@ -109,9 +103,6 @@ static LogicalResult checkFftElements(FftOp op) {
 }
 
 LogicalResult FftOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   ArrayRef<int64_t> lengths = getFftLength();
   ArrayRef<int64_t> operand = shapeOf(getOperand());
   int64_t count = lengths.size();
@@ -139,11 +130,12 @@ LogicalResult FftOp::verify() {
   if (isFromReal || isToReal) {
     // A real signal of n elements has n / 2 + 1 frequencies.
     if (real.size() != operand.size())
-      return checkShape(op, "result", result, operand, "the rank of 'operand'");
+      return checkShape(*this, "result", result, operand,
+                        "the rank of 'operand'");
     if (last != 0 && !ShapedType::isDynamic(last))
       expected.back() = last / 2 + 1;
   }
-  if (failed(checkShape(op, isToReal ? "operand" : "result",
+  if (failed(checkShape(*this, isToReal ? "operand" : "result",
                         isToReal ? operand : result, expected,
                         isFromReal || isToReal
                             ? "the real side's with n / 2 + 1 for the last n"
@@ -151,7 +143,7 @@ LogicalResult FftOp::verify() {
     return failure();
   // fft_c4
   if (isFromReal || isToReal)
-    return checkShape(op, isToReal ? "result" : "operand", real,
+    return checkShape(*this, isToReal ? "result" : "operand", real,
                       llvm::to_vector(llvm::concat<const int64_t>(
                           real.drop_back(count), lengths)),
                       "which ends in 'fft_length'");

@@ -8,7 +8,6 @@
 #include "tenon/Dialect/StableHLO/VerifyQuantized.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
-#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace tenon::stablehlo;

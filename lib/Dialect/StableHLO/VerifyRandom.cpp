@@ -14,11 +14,8 @@ using namespace mlir;
 using namespace tenon::stablehlo;
 
 LogicalResult RngBitGeneratorOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // rng_bit_generator_c1
-  if (failed(checkSameType(op, "initial_state", getInitialState().getType(),
+  if (failed(checkSameType(*this, "initial_state", getInitialState().getType(),
                            "output_state", getOutputState().getType())))
     return failure();
   // rng_bit_generator_i2
@@ -40,17 +37,14 @@ LogicalResult RngBitGeneratorOp::verify() {
 }
 
 LogicalResult RngOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type a = getA().getType(), result = getResult().getType();
   // rng_c1
-  if (failed(checkSameElementType(op, "a", a, "b", getB().getType())) ||
-      failed(checkSameElementType(op, "a", a, "result", result)))
+  if (failed(checkSameElementType(*this, "a", a, "b", getB().getType())) ||
+      failed(checkSameElementType(*this, "a", a, "result", result)))
     return failure();
   // rng_i1
-  if (failed(checkScalar(op, "a", a)) ||
-      failed(checkScalar(op, "b", getB().getType())))
+  if (failed(checkScalar(*this, "a", a)) ||
+      failed(checkScalar(*this, "b", getB().getType())))
     return failure();
   // rng_c2
   if (getRngDistribution() == RngDistribution::NORMAL &&
@@ -64,6 +58,6 @@ LogicalResult RngOp::verify() {
   SmallVector<int64_t> expected;
   for (const APInt &size : shape.getValues<APInt>())
     expected.push_back(size.getSExtValue());
-  return checkShape(op, "result", shapeOf(result), expected,
+  return checkShape(*this, "result", shapeOf(result), expected,
                     "which 'shape' holds");
 }

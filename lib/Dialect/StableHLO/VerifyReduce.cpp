@@ -13,26 +13,24 @@ using namespace mlir;
 using namespace tenon::stablehlo;
 
 LogicalResult ReduceOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // reduce_c1, reduce_c2, reduce_c3, reduce_i2
-  if (failed(checkReducedOperands(op, getInputs(), getInitValues())))
+  if (failed(checkReducedOperands(*this, getInputs(), getInitValues())))
     return failure();
   ArrayRef<int64_t> shape = shapeOf(getInputs()[0]);
   ArrayRef<int64_t> reduced = getDimensions();
   // reduce_c4
-  if (failed(checkDimensions(op, "dimensions", reduced, {"inputs", 0},
+  if (failed(checkDimensions(*this, "dimensions", reduced, {"inputs", 0},
                              shape.size())))
     return failure();
   // reduce_c5
-  if (failed(checkUnique(op, "dimensions", reduced)))
+  if (failed(checkUnique(*this, "dimensions", reduced)))
     return failure();
   // reduce_c6
   SmallVector<Type> elementTypes, accumulators;
   for (Value input : getInputs())
     elementTypes.push_back(elementTypeOf(input.getType()));
-  if (failed(checkReducer(op, "body", getBody(), elementTypes, accumulators)))
+  if (failed(
+          checkReducer(*this, "body", getBody(), elementTypes, accumulators)))
     return failure();
   SmallVector<int64_t> expected;
   for (auto [i, size] : llvm::enumerate(shape))
@@ -41,11 +39,11 @@ LogicalResult ReduceOp::verify() {
   for (int64_t i = 0, count = getInputs().size(); i < count; ++i) {
     Type result = getResult(i).getType();
     // reduce_c7
-    if (failed(checkShape(op, {"results", i}, shapeOf(result), expected,
+    if (failed(checkShape(*this, {"results", i}, shapeOf(result), expected,
                           "the shape of 'inputs' without 'dimensions'")))
       return failure();
     // reduce_c8
-    if (failed(checkAccumulated(op, {"results", i}, result, accumulators[i],
+    if (failed(checkAccumulated(*this, {"results", i}, result, accumulators[i],
                                 "body")))
       return failure();
   }
@@ -53,25 +51,22 @@ LogicalResult ReduceOp::verify() {
 }
 
 LogicalResult SortOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // sort_c1
   int64_t count = getInputs().size();
   if (count == 0)
     return emitOpError("has no inputs, expected at least one");
-  if (failed(checkCount(op, "results", getNumResults(), count,
+  if (failed(checkCount(*this, "results", getNumResults(), count,
                         "one for each of 'inputs'")))
     return failure();
   SmallVector<Type> arguments;
   for (int64_t i = 0; i < count; ++i) {
     Type input = getInputs()[i].getType();
     // sort_c3
-    if (failed(checkSameShape(op, {"inputs", 0}, getInputs()[0].getType(),
+    if (failed(checkSameShape(*this, {"inputs", 0}, getInputs()[0].getType(),
                               {"inputs", i}, input)))
       return failure();
     // sort_c2
-    if (failed(checkSameType(op, {"inputs", i}, input, {"results", i},
+    if (failed(checkSameType(*this, {"inputs", i}, input, {"results", i},
                              getResult(i).getType())))
       return failure();
     arguments.append(2, RankedTensorType::get({}, elementTypeOf(input)));
@@ -86,8 +81,8 @@ LogicalResult SortOp::verify() {
                          << rank << ")";
   // sort_c5
   Type predicate = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
-  if (failed(
-          checkRegionArguments(op, "comparator", getComparator(), arguments)))
+  if (failed(checkRegionArguments(*this, "comparator", getComparator(),
+                                  arguments)))
     return failure();
-  return checkRegionResults(op, "comparator", getComparator(), {predicate});
+  return checkRegionResults(*this, "comparator", getComparator(), {predicate});
 }

@@ -8,7 +8,6 @@
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/StableHLO/VerifyConditions.h"
-#include "tenon/Dialect/StableHLO/VerifyQuantized.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -48,26 +47,23 @@ static LogicalResult checkBroadcastQuantization(BroadcastInDimOp op) {
 }
 
 LogicalResult BroadcastInDimOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type operand = getOperand().getType(), result = getResult().getType();
   ArrayRef<int64_t> from = shapeOf(operand), to = shapeOf(result);
   ArrayRef<int64_t> dims = getBroadcastDimensions();
   // broadcast_in_dim_c1
-  if (failed(checkSameQuantizableElementType(op, "operand", operand, "result",
-                                             result)))
+  if (failed(checkSameQuantizableElementType(*this, "operand", operand,
+                                             "result", result)))
     return failure();
   // broadcast_in_dim_c2
-  if (failed(checkCount(op, "broadcast_dimensions", dims.size(), from.size(),
+  if (failed(checkCount(*this, "broadcast_dimensions", dims.size(), from.size(),
                         "one for each dimension of 'operand'")))
     return failure();
   // broadcast_in_dim_c3
-  if (failed(checkDimensions(op, "broadcast_dimensions", dims, "result",
+  if (failed(checkDimensions(*this, "broadcast_dimensions", dims, "result",
                              to.size())))
     return failure();
   // broadcast_in_dim_c4
-  if (failed(checkUnique(op, "broadcast_dimensions", dims)))
+  if (failed(checkUnique(*this, "broadcast_dimensions", dims)))
     return failure();
   // broadcast_in_dim_c5
   for (auto [i, size] : llvm::enumerate(from))
@@ -116,14 +112,11 @@ static LogicalResult checkReshapeQuantization(ReshapeOp op) {
 }
 
 LogicalResult ReshapeOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   auto operand = cast<ShapedType>(getOperand().getType());
   auto result = cast<ShapedType>(getResult().getType());
   // reshape_c1
-  if (failed(checkSameQuantizableElementType(op, "operand", operand, "result",
-                                             result)))
+  if (failed(checkSameQuantizableElementType(*this, "operand", operand,
+                                             "result", result)))
     return failure();
   // reshape_c2
   if (!operand.hasStaticShape() || !result.hasStaticShape())
@@ -139,28 +132,25 @@ LogicalResult ReshapeOp::verify() {
 }
 
 LogicalResult TransposeOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type operand = getOperand().getType(), result = getResult().getType();
   ArrayRef<int64_t> from = shapeOf(operand);
   ArrayRef<int64_t> permutation = getPermutation();
   // transpose_c1
-  if (failed(checkSameQuantizableElementType(op, "operand", operand, "result",
-                                             result)))
+  if (failed(checkSameQuantizableElementType(*this, "operand", operand,
+                                             "result", result)))
     return failure();
   // transpose_c2
-  if (failed(checkCount(op, "permutation", permutation.size(), from.size(),
+  if (failed(checkCount(*this, "permutation", permutation.size(), from.size(),
                         "one for each dimension of 'operand'")) ||
-      failed(checkDimensions(op, "permutation", permutation, "operand",
+      failed(checkDimensions(*this, "permutation", permutation, "operand",
                              from.size())) ||
-      failed(checkUnique(op, "permutation", permutation)))
+      failed(checkUnique(*this, "permutation", permutation)))
     return failure();
   // transpose_c3
   SmallVector<int64_t> expected;
   for (int64_t dimension : permutation)
     expected.push_back(from[dimension]);
-  if (failed(checkShape(op, "result", shapeOf(result), expected,
+  if (failed(checkShape(*this, "result", shapeOf(result), expected,
                         "the dimensions of 'operand' in the order of "
                         "'permutation'")))
     return failure();
@@ -182,34 +172,25 @@ LogicalResult TransposeOp::verify() {
 }
 
 LogicalResult ReverseOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // reverse_c1
-  if (failed(checkSameType(op, "operand", getOperand().getType(), "result",
+  if (failed(checkSameType(*this, "operand", getOperand().getType(), "result",
                            getResult().getType())))
     return failure();
   // reverse_c2
-  if (failed(checkUnique(op, "dimensions", getDimensions())))
+  if (failed(checkUnique(*this, "dimensions", getDimensions())))
     return failure();
   // reverse_c3
-  return checkDimensions(op, "dimensions", getDimensions(), "result",
+  return checkDimensions(*this, "dimensions", getDimensions(), "result",
                          shapeOf(getResult()).size());
 }
 
 LogicalResult IotaOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // iota_c1
-  return checkDimension(op, "iota_dimension", getIotaDimension(), "output",
+  return checkDimension(*this, "iota_dimension", getIotaDimension(), "output",
                         shapeOf(getOutput()).size());
 }
 
 LogicalResult ConcatenateOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // concatenate_c3
   if (getInputs().empty())
     return emitOpError("has no inputs, expected at least one");
@@ -217,14 +198,14 @@ LogicalResult ConcatenateOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(first);
   int64_t dimension = getDimension();
   // concatenate_c4
-  if (failed(checkDimension(op, "dimension", dimension, {"inputs", 0},
+  if (failed(checkDimension(*this, "dimension", dimension, {"inputs", 0},
                             shape.size())))
     return failure();
   SmallVector<int64_t> expected(shape);
   for (int64_t i = 1, e = getInputs().size(); i < e; ++i) {
     Type input = getInputs()[i].getType();
     // concatenate_c1
-    if (failed(checkSameElementType(op, {"inputs", 0}, first, {"inputs", i},
+    if (failed(checkSameElementType(*this, {"inputs", 0}, first, {"inputs", i},
                                     input)))
       return failure();
     // concatenate_c2
@@ -232,7 +213,7 @@ LogicalResult ConcatenateOp::verify() {
     SmallVector<int64_t> wanted(shape);
     if (sizes.size() == wanted.size())
       wanted[dimension] = sizes[dimension];
-    if (failed(checkShape(op, {"inputs", i}, sizes, wanted,
+    if (failed(checkShape(*this, {"inputs", i}, sizes, wanted,
                           "that of 'inputs' #0 except for 'dimension'")))
       return failure();
     std::optional<int64_t> sum =
@@ -247,11 +228,11 @@ LogicalResult ConcatenateOp::verify() {
     expected[dimension] = *sum;
   }
   // concatenate_c5
-  if (failed(checkSameElementType(op, {"inputs", 0}, first, "result",
+  if (failed(checkSameElementType(*this, {"inputs", 0}, first, "result",
                                   getResult().getType())))
     return failure();
   // concatenate_c6
-  return checkShape(op, "result", shapeOf(getResult()), expected,
+  return checkShape(*this, "result", shapeOf(getResult()), expected,
                     "the sum of the inputs' sizes in 'dimension'");
 }
 
@@ -268,18 +249,15 @@ static std::optional<int64_t> paddedSize(int64_t size, int64_t low,
 }
 
 LogicalResult PadOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type operand = getOperand().getType();
   // pad_c1
-  if (failed(checkSameElementType(op, "operand", operand, "padding_value",
+  if (failed(checkSameElementType(*this, "operand", operand, "padding_value",
                                   getPaddingValue().getType())) ||
-      failed(checkSameElementType(op, "operand", operand, "result",
+      failed(checkSameElementType(*this, "operand", operand, "result",
                                   getResult().getType())))
     return failure();
   // pad_i2
-  if (failed(checkScalar(op, "padding_value", getPaddingValue().getType())))
+  if (failed(checkScalar(*this, "padding_value", getPaddingValue().getType())))
     return failure();
   // pad_c2
   ArrayRef<int64_t> shape = shapeOf(operand);
@@ -287,15 +265,15 @@ LogicalResult PadOp::verify() {
   ArrayRef<int64_t> interior = getInteriorPadding();
   int64_t rank = shape.size();
   StringRef perDimension = "one for each dimension of 'operand'";
-  if (failed(
-          checkCount(op, "edge_padding_low", low.size(), rank, perDimension)) ||
-      failed(checkCount(op, "edge_padding_high", high.size(), rank,
+  if (failed(checkCount(*this, "edge_padding_low", low.size(), rank,
                         perDimension)) ||
-      failed(checkCount(op, "interior_padding", interior.size(), rank,
+      failed(checkCount(*this, "edge_padding_high", high.size(), rank,
+                        perDimension)) ||
+      failed(checkCount(*this, "interior_padding", interior.size(), rank,
                         perDimension)))
     return failure();
   // pad_c3
-  if (failed(checkAtLeast(op, "interior_padding", interior, 0)))
+  if (failed(checkAtLeast(*this, "interior_padding", interior, 0)))
     return failure();
   // pad_c4
   SmallVector<int64_t> expected;
@@ -315,6 +293,6 @@ LogicalResult PadOp::verify() {
                            << ", expected at least 0";
     expected.push_back(*size);
   }
-  return checkShape(op, "result", shapeOf(getResult()), expected,
+  return checkShape(*this, "result", shapeOf(getResult()), expected,
                     "the padded shape of 'operand'");
 }

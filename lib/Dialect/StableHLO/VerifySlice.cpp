@@ -12,11 +12,8 @@ using namespace mlir;
 using namespace tenon::stablehlo;
 
 LogicalResult SliceOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // slice_c1
-  if (failed(checkSameElementType(op, "operand", getOperand().getType(),
+  if (failed(checkSameElementType(*this, "operand", getOperand().getType(),
                                   "result", getResult().getType())))
     return failure();
   ArrayRef<int64_t> shape = shapeOf(getOperand());
@@ -25,11 +22,11 @@ LogicalResult SliceOp::verify() {
   int64_t rank = shape.size();
   StringRef perDimension = "one for each dimension of 'operand'";
   // slice_c2
-  if (failed(
-          checkCount(op, "start_indices", start.size(), rank, perDimension)) ||
-      failed(
-          checkCount(op, "limit_indices", limit.size(), rank, perDimension)) ||
-      failed(checkCount(op, "strides", strides.size(), rank, perDimension)))
+  if (failed(checkCount(*this, "start_indices", start.size(), rank,
+                        perDimension)) ||
+      failed(checkCount(*this, "limit_indices", limit.size(), rank,
+                        perDimension)) ||
+      failed(checkCount(*this, "strides", strides.size(), rank, perDimension)))
     return failure();
   // slice_c3
   for (int64_t i = 0; i < rank; ++i)
@@ -39,7 +36,7 @@ LogicalResult SliceOp::verify() {
                            << start[i] << " to " << limit[i]
                            << ", expected 0 <= start <= limit <= " << shape[i];
   // slice_c4
-  if (failed(checkAtLeast(op, "strides", strides, 1)))
+  if (failed(checkAtLeast(*this, "strides", strides, 1)))
     return failure();
   // slice_c5
   SmallVector<int64_t> expected;
@@ -47,7 +44,7 @@ LogicalResult SliceOp::verify() {
     int64_t length = limit[i] - start[i];
     expected.push_back(length / strides[i] + (length % strides[i] != 0));
   }
-  return checkShape(op, "result", shapeOf(getResult()), expected,
+  return checkShape(*this, "result", shapeOf(getResult()), expected,
                     "ceil((limit - start) / stride) in each dimension");
 }
 
@@ -80,44 +77,38 @@ static LogicalResult checkFits(Operation *op, Subject what,
 }
 
 LogicalResult DynamicSliceOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // dynamic_slice_c1
-  if (failed(checkSameElementType(op, "operand", getOperand().getType(),
+  if (failed(checkSameElementType(*this, "operand", getOperand().getType(),
                                   "result", getResult().getType())))
     return failure();
   // dynamic_slice_c2
   ArrayRef<int64_t> shape = shapeOf(getOperand());
   StringRef perDimension = "one for each dimension of 'operand'";
-  if (failed(checkCount(op, "start_indices", getStartIndices().size(),
+  if (failed(checkCount(*this, "start_indices", getStartIndices().size(),
                         shape.size(), perDimension)) ||
-      failed(checkCount(op, "slice_sizes", getSliceSizes().size(), shape.size(),
-                        perDimension)))
+      failed(checkCount(*this, "slice_sizes", getSliceSizes().size(),
+                        shape.size(), perDimension)))
     return failure();
   // dynamic_slice_c3
-  if (failed(checkStarts(op, getStartIndices())))
+  if (failed(checkStarts(*this, getStartIndices())))
     return failure();
   // dynamic_slice_c4
-  if (failed(checkAtLeast(op, "slice_sizes", getSliceSizes(), 0)) ||
-      failed(checkFits(op, "slice_sizes", getSliceSizes(), shape)))
+  if (failed(checkAtLeast(*this, "slice_sizes", getSliceSizes(), 0)) ||
+      failed(checkFits(*this, "slice_sizes", getSliceSizes(), shape)))
     return failure();
   // dynamic_slice_c5
-  return checkShape(op, "result", shapeOf(getResult()), getSliceSizes(),
+  return checkShape(*this, "result", shapeOf(getResult()), getSliceSizes(),
                     "which is 'slice_sizes'");
 }
 
 LogicalResult DynamicUpdateSliceOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type operand = getOperand().getType(), update = getUpdate().getType();
   // dynamic_update_slice_c1
-  if (failed(checkSameType(op, "operand", operand, "result",
+  if (failed(checkSameType(*this, "operand", operand, "result",
                            getResult().getType())))
     return failure();
   // dynamic_update_slice_c2
-  if (failed(checkSameElementType(op, "update", update, "operand", operand)))
+  if (failed(checkSameElementType(*this, "update", update, "operand", operand)))
     return failure();
   // dynamic_update_slice_c3
   ArrayRef<int64_t> shape = shapeOf(operand), updateShape = shapeOf(update);
@@ -126,12 +117,12 @@ LogicalResult DynamicUpdateSliceOp::verify() {
                          << ", expected the rank " << shape.size()
                          << " of 'operand'";
   // dynamic_update_slice_c4
-  if (failed(checkCount(op, "start_indices", getStartIndices().size(),
+  if (failed(checkCount(*this, "start_indices", getStartIndices().size(),
                         shape.size(), "one for each dimension of 'operand'")))
     return failure();
   // dynamic_update_slice_c5
-  if (failed(checkStarts(op, getStartIndices())))
+  if (failed(checkStarts(*this, getStartIndices())))
     return failure();
   // dynamic_update_slice_c6
-  return checkFits(op, "update", updateShape, shape);
+  return checkFits(*this, "update", updateShape, shape);
 }

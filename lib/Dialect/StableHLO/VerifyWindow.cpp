@@ -94,11 +94,8 @@ static LogicalResult windowShape(Operation *op,
 }
 
 LogicalResult ReduceWindowOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   // reduce_window_c1, reduce_window_c2, reduce_window_c3, reduce_window_i2
-  if (failed(checkReducedOperands(op, getInputs(), getInitValues())))
+  if (failed(checkReducedOperands(*this, getInputs(), getInitValues())))
     return failure();
   ArrayRef<int64_t> shape = shapeOf(getInputs()[0]);
   int64_t rank = shape.size();
@@ -106,32 +103,35 @@ LogicalResult ReduceWindowOp::verify() {
   StringRef perDimension = "one for each dimension of 'inputs'";
   ArrayRef<int64_t> window = getWindowDimensions();
   // reduce_window_c4, reduce_window_c5
-  if (failed(checkExtents(op, "window_dimensions", window, rank, perDimension)))
+  if (failed(
+          checkExtents(*this, "window_dimensions", window, rank, perDimension)))
     return failure();
   SmallVector<int64_t> strides = readEntries(getWindowStrides(), rank);
   // reduce_window_c6, reduce_window_c7
-  if (failed(checkExtents(op, "window_strides", strides, rank, perDimension)))
+  if (failed(
+          checkExtents(*this, "window_strides", strides, rank, perDimension)))
     return failure();
   SmallVector<int64_t> baseDilations = readEntries(getBaseDilations(), rank);
   // reduce_window_c8, reduce_window_c9
-  if (failed(checkExtents(op, "base_dilations", baseDilations, rank,
+  if (failed(checkExtents(*this, "base_dilations", baseDilations, rank,
                           perDimension)))
     return failure();
   SmallVector<int64_t> windowDilations =
       readEntries(getWindowDilations(), rank);
   // reduce_window_c10, reduce_window_c11
-  if (failed(checkExtents(op, "window_dilations", windowDilations, rank,
+  if (failed(checkExtents(*this, "window_dilations", windowDilations, rank,
                           perDimension)))
     return failure();
   // reduce_window_c12
   SmallVector<std::pair<int64_t, int64_t>> padding;
-  if (failed(readPadding(op, getPaddingAttr(), rank, padding)))
+  if (failed(readPadding(*this, getPaddingAttr(), rank, padding)))
     return failure();
   // reduce_window_c13
   SmallVector<Type> elementTypes, accumulators;
   for (Value input : getInputs())
     elementTypes.push_back(elementTypeOf(input.getType()));
-  if (failed(checkReducer(op, "body", getBody(), elementTypes, accumulators)))
+  if (failed(
+          checkReducer(*this, "body", getBody(), elementTypes, accumulators)))
     return failure();
 
   SmallVector<WindowDimension> dimensions;
@@ -140,20 +140,20 @@ LogicalResult ReduceWindowOp::verify() {
                           padding[i].second, baseDilations[i],
                           windowDilations[i]});
   SmallVector<int64_t> expected;
-  if (failed(windowShape(op, dimensions, expected)))
+  if (failed(windowShape(*this, dimensions, expected)))
     return failure();
   for (int64_t i = 0, count = getInputs().size(); i < count; ++i) {
     Type result = getResult(i).getType();
     // reduce_window_c14
-    if (failed(checkSameShape(op, {"results", 0}, getResult(0).getType(),
+    if (failed(checkSameShape(*this, {"results", 0}, getResult(0).getType(),
                               {"results", i}, result)))
       return failure();
     // reduce_window_c15
-    if (failed(checkShape(op, {"results", i}, shapeOf(result), expected,
+    if (failed(checkShape(*this, {"results", i}, shapeOf(result), expected,
                           "the number of windows in each dimension")))
       return failure();
     // reduce_window_c16
-    if (failed(checkAccumulated(op, {"results", i}, result, accumulators[i],
+    if (failed(checkAccumulated(*this, {"results", i}, result, accumulators[i],
                                 "body")))
       return failure();
   }
@@ -161,37 +161,36 @@ LogicalResult ReduceWindowOp::verify() {
 }
 
 LogicalResult SelectAndScatterOp::verify() {
-  Operation *op = getOperation();
-  if (failed(checkTensorTypes(op)))
-    return failure();
   Type operand = getOperand().getType();
   Type element = elementTypeOf(operand);
   ArrayRef<int64_t> shape = shapeOf(operand);
   int64_t rank = shape.size();
   // select_and_scatter_c1
-  if (failed(checkSameElementType(op, "operand", operand, "source",
+  if (failed(checkSameElementType(*this, "operand", operand, "source",
                                   getSource().getType())))
     return failure();
   // select_and_scatter_c3
-  if (failed(checkSameElementType(op, "operand", operand, "init_value",
+  if (failed(checkSameElementType(*this, "operand", operand, "init_value",
                                   getInitValue().getType())))
     return failure();
   // select_and_scatter_i3
-  if (failed(checkScalar(op, "init_value", getInitValue().getType())))
+  if (failed(checkScalar(*this, "init_value", getInitValue().getType())))
     return failure();
 
   StringRef perDimension = "one for each dimension of 'operand'";
   SmallVector<int64_t> window = readEntries(getWindowDimensions(), rank);
   // select_and_scatter_c4, select_and_scatter_c5
-  if (failed(checkExtents(op, "window_dimensions", window, rank, perDimension)))
+  if (failed(
+          checkExtents(*this, "window_dimensions", window, rank, perDimension)))
     return failure();
   SmallVector<int64_t> strides = readEntries(getWindowStrides(), rank);
   // select_and_scatter_c6, select_and_scatter_c7
-  if (failed(checkExtents(op, "window_strides", strides, rank, perDimension)))
+  if (failed(
+          checkExtents(*this, "window_strides", strides, rank, perDimension)))
     return failure();
   // select_and_scatter_c8
   SmallVector<std::pair<int64_t, int64_t>> padding;
-  if (failed(readPadding(op, getPaddingAttr(), rank, padding)))
+  if (failed(readPadding(*this, getPaddingAttr(), rank, padding)))
     return failure();
 
   SmallVector<WindowDimension> dimensions;
@@ -199,29 +198,29 @@ LogicalResult SelectAndScatterOp::verify() {
     dimensions.push_back(
         {shape[i], window[i], strides[i], padding[i].first, padding[i].second});
   SmallVector<int64_t> windows;
-  if (failed(windowShape(op, dimensions, windows)))
+  if (failed(windowShape(*this, dimensions, windows)))
     return failure();
   // select_and_scatter_c2
-  if (failed(checkShape(op, "source", shapeOf(getSource()), windows,
+  if (failed(checkShape(*this, "source", shapeOf(getSource()), windows,
                         "the number of windows in each dimension")))
     return failure();
 
   // select_and_scatter_c9
   Type scalar = RankedTensorType::get({}, element);
   Type predicate = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
-  if (failed(
-          checkRegionArguments(op, "select", getSelect(), {scalar, scalar})) ||
-      failed(checkRegionResults(op, "select", getSelect(), {predicate})))
+  if (failed(checkRegionArguments(*this, "select", getSelect(),
+                                  {scalar, scalar})) ||
+      failed(checkRegionResults(*this, "select", getSelect(), {predicate})))
     return failure();
   // select_and_scatter_c10
   SmallVector<Type> accumulators;
-  if (failed(
-          checkReducer(op, "scatter", getScatter(), {element}, accumulators)))
+  if (failed(checkReducer(*this, "scatter", getScatter(), {element},
+                          accumulators)))
     return failure();
   // select_and_scatter_c11
   Type result = getResult().getType();
-  if (failed(checkSameShape(op, "operand", operand, "result", result)))
+  if (failed(checkSameShape(*this, "operand", operand, "result", result)))
     return failure();
   // select_and_scatter_c12
-  return checkAccumulated(op, "result", result, accumulators[0], "scatter");
+  return checkAccumulated(*this, "result", result, accumulators[0], "scatter");
 }

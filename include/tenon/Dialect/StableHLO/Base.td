@@ -139,6 +139,8 @@ class StableHLO_Trait<string name> : NativeOpTrait<name> {
   let cppNamespace = "::tenon::stablehlo";
 }
 
+// Tensors have sizes that fit in 64 bits, and quantized ones their axis.
+def StableHLO_TensorTypes : StableHLO_Trait<"TensorTypes">;
 // Operands and results have one type, up to dynamic extents and encodings.
 def StableHLO_CompatibleTypes : StableHLO_Trait<"CompatibleTypes">;
 // As above without the element type.
@@ -175,6 +177,6 @@ def StableHLO_ReplicaGroups : Attr<
 //===----------------------------------------------------------------------===//
 
 class StableHLO_Op<string mnemonic, list<Trait> traits = []>
-    : Op<StableHLO_Dialect, mnemonic, traits>;
+    : Op<StableHLO_Dialect, mnemonic, !listconcat(traits, [StableHLO_TensorTypes])>;
 
 #endif // TENON_DIALECT_STABLEHLO_BASE_TD

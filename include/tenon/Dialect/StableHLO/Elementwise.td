@@ -81,7 +81,6 @@ def StableHLO_ConvertOp
     0 or 1 and a non-zero number is true.
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Type":$elementType)>];
-  let hasVerifier = 1;
 }
 
 def StableHLO_IsFiniteOp : StableHLO_Op<"is_finite", [Pure, StableHLO_CompatibleShapes, Elementwise]> {
@@ -91,7 +90,6 @@ def StableHLO_IsFiniteOp : StableHLO_Op<"is_finite", [Pure, StableHLO_Compatible
   let results = (outs StableHLO_BooleanTensor:$y);
   let builders = [OpBuilder<(ins "::mlir::Value":$x)>];
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def StableHLO_RealOp

@@ -16,6 +16,19 @@ namespace tenon::stablehlo {
 llvm::LogicalResult verifyCompatibleTypes(mlir::Operation *op);
 llvm::LogicalResult verifyCompatibleShapes(mlir::Operation *op);
 
+/// Every ranked tensor among the operands and results of `op` has a byte size
+/// that fits in 64 bits, and one quantized per axis has that axis, with a scale
+/// for each index.
+llvm::LogicalResult checkTensorTypes(mlir::Operation *op);
+
+/// checkTensorTypes() for an operation, before its own verifier.
+template <typename ConcreteOp>
+struct TensorTypes : mlir::OpTrait::TraitBase<ConcreteOp, TensorTypes> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return checkTensorTypes(op);
+  }
+};
+
 /// Operands and results have one type, up to dynamic extents and encodings.
 template <typename ConcreteOp>
 struct CompatibleTypes : mlir::OpTrait::TraitBase<ConcreteOp, CompatibleTypes> {

@@ -78,11 +78,6 @@ std::optional<int64_t> byteSizeOf(mlir::ShapedType type,
 /// range.
 std::optional<int64_t> elementCountOf(mlir::ShapedType type);
 
-/// Every ranked tensor among the operands and results of `op` has a byte size
-/// that fits in 64 bits, and one quantized per axis has that axis, with a scale
-/// for each index. Verifiers call this first.
-mlir::LogicalResult checkTensorTypes(mlir::Operation *op);
-
 /// The list `list` has `expected` entries; `reason` says what they are for
 /// ("one for each dimension of 'operand'").
 mlir::LogicalResult checkCount(mlir::Operation *op, Subject list, int64_t found,
