@@ -13,13 +13,6 @@
 using namespace tenon;
 using namespace tenon::driver;
 
-/// Writes a file so that `path` is the old or the whole new one.
-static bool writeFile(const std::string &path, std::span<const std::byte> bytes,
-                      std::string &error) {
-  auto file = format::AtomicFile::create(path, error);
-  return file && file->append(bytes, error) && file->commit(error);
-}
-
 static bool writeReport(const CompileOptions &options,
                         const CompileResult &result) {
   llvm::json::Array stages;
@@ -42,7 +35,8 @@ static bool writeReport(const CompileOptions &options,
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
   std::string error;
-  if (writeFile(options.reportFile, std::as_bytes(std::span(text)), error))
+  if (format::writeFile(options.reportFile, std::as_bytes(std::span(text)),
+                        error))
     return true;
   llvm::errs() << "error: " << error << "\n";
   return false;
@@ -64,7 +58,7 @@ ExitCode driver::compileToFile(const CompileOptions &options,
     return exitOk;
   }
   std::string error;
-  if (!writeFile(options.output, bytes, error)) {
+  if (!format::writeFile(options.output, bytes, error)) {
     llvm::errs() << "error: " << error << "\n";
     return exitUserError;
   }

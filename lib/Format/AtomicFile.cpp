@@ -6,6 +6,8 @@
 
 #include "tenon/Format/AtomicFile.h"
 
+#include "tenon/Support/Refuse.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -53,10 +55,9 @@ std::unique_ptr<AtomicFile> AtomicFile::create(const std::string &path,
   // instead of what it points to.
   struct stat old;
   bool exists = stat(path.c_str(), &old) == 0;
-  if (exists && !S_ISREG(old.st_mode)) {
-    error = "cannot write '" + path + "': it is not a regular file";
-    return nullptr;
-  }
+  if (exists && !S_ISREG(old.st_mode))
+    return refuse(error,
+                  "cannot write '" + path + "': it is not a regular file");
   std::string target = path;
   if (exists) {
     if (char *resolved = realpath(path.c_str(), nullptr)) {
@@ -76,10 +77,8 @@ std::unique_ptr<AtomicFile> AtomicFile::createAt(const std::string &path,
   // one: then the kernel takes the process's mask from it, and what the folder
   // says of new files.
   result->file = createBeside(path, old ? 0600 : 0666, result->temporary);
-  if (result->file < 0) {
-    error = "cannot write '" + path + "': " + reason();
-    return nullptr;
-  }
+  if (result->file < 0)
+    return refuse(error, "cannot write '" + path + "': " + reason());
   if (old)
     (void)fchmod(result->file, old->st_mode & 07777);
   return result;
@@ -99,12 +98,10 @@ bool AtomicFile::append(std::span<const std::byte> bytes, std::string &error) {
     ssize_t written = ::write(file, next, left);
     if (written < 0 && errno == EINTR)
       continue;
-    if (written <= 0) {
-      error = "cannot write '" + path +
-              "': " + (written < 0 ? reason() : "no progress") +
-              "; what was there before is untouched";
-      return false;
-    }
+    if (written <= 0)
+      return refuse(error, "cannot write '" + path + "': " +
+                               (written < 0 ? reason() : "no progress") +
+                               "; what was there before is untouched");
     next += written;
     left -= size_t(written);
   }
@@ -136,4 +133,11 @@ bool AtomicFile::commit(std::string &error) {
     close(folder);
   }
   return true;
+}
+
+bool tenon::format::writeFile(const std::string &path,
+                              std::span<const std::byte> bytes,
+                              std::string &error) {
+  auto file = AtomicFile::create(path, error);
+  return file && file->append(bytes, error) && file->commit(error);
 }

@@ -13,6 +13,8 @@
 
 #include "tenon/Format/Reader.h"
 
+#include "tenon/Support/Refuse.h"
+
 #include "Layout.h"
 #include "StoredFields.h"
 
@@ -166,19 +168,13 @@ std::unique_ptr<Reader> Reader::open(const std::string &path,
   std::unique_ptr<Reader> reader(new Reader);
   reader->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status;
-  if (reader->file < 0 || fstat(reader->file, &status) != 0) {
-    error = "cannot open '" + path + "': " + std::strerror(errno);
-    return nullptr;
-  }
-  if (!S_ISREG(status.st_mode)) {
-    error = "'" + path + "' is not a file";
-    return nullptr;
-  }
+  if (reader->file < 0 || fstat(reader->file, &status) != 0)
+    return refuse(error, "cannot open '" + path + "': " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode))
+    return refuse(error, "'" + path + "' is not a file");
   reader->fileBytes = uint64_t(status.st_size);
-  if (!reader->load(error)) {
-    error = "'" + path + "': " + error;
-    return nullptr;
-  }
+  if (!reader->load(error))
+    return refuse(error, "'" + path + "': " + error);
   return reader;
 }
 
@@ -195,10 +191,8 @@ std::unique_ptr<Reader> Reader::fromBytes(std::vector<std::byte> bytes,
 bool Reader::readAt(uint64_t offset, std::span<std::byte> into,
                     std::string &error) const {
   if (file < 0) {
-    if (offset > memory.size() || into.size() > memory.size() - offset) {
-      error = "the file ends early";
-      return false;
-    }
+    if (offset > memory.size() || into.size() > memory.size() - offset)
+      return refuse(error, "the file ends early");
     if (!into.empty())
       std::memcpy(into.data(), memory.data() + offset, into.size());
     return true;
@@ -207,12 +201,10 @@ bool Reader::readAt(uint64_t offset, std::span<std::byte> into,
     ssize_t got = pread(file, into.data(), into.size(), off_t(offset));
     if (got < 0 && errno == EINTR)
       continue;
-    if (got <= 0) {
-      error = got < 0
-                  ? std::string("cannot read the file: ") + std::strerror(errno)
-                  : "the file ends early";
-      return false;
-    }
+    if (got <= 0)
+      return refuse(error, got < 0 ? std::string("cannot read the file: ") +
+                                         std::strerror(errno)
+                                   : "the file ends early");
     into = into.subspan(size_t(got));
     offset += uint64_t(got);
   }
@@ -221,37 +213,31 @@ bool Reader::readAt(uint64_t offset, std::span<std::byte> into,
 
 bool Reader::load(std::string &error) {
   Header header;
-  if (fileBytes < sizeof(header)) {
-    error = "not a .tenon file: " + std::to_string(fileBytes) +
-            " bytes are less than its header";
-    return false;
-  }
+  if (fileBytes < sizeof(header))
+    return refuse(error, "not a .tenon file: " + std::to_string(fileBytes) +
+                             " bytes are less than its header");
   if (!readAt(0, std::as_writable_bytes(std::span(&header, 1)), error))
     return false;
-  if (std::memcmp(header.magic, magic, sizeof(magic)) != 0) {
-    error = "not a .tenon file: it does not start with TENON";
-    return false;
-  }
-  if (header.version != formatVersion) {
-    error = "the file has format version " + std::to_string(header.version) +
-            ", this program reads version " + std::to_string(formatVersion) +
-            "; compile the step again";
-    return false;
-  }
+  if (std::memcmp(header.magic, magic, sizeof(magic)) != 0)
+    return refuse(error, "not a .tenon file: it does not start with TENON");
+  if (header.version != formatVersion)
+    return refuse(
+        error, "the file has format version " + std::to_string(header.version) +
+                   ", this program reads version " +
+                   std::to_string(formatVersion) + "; compile the step again");
   if (header.indexBytes > maxIndexBytes ||
-      header.indexBytes > fileBytes - sizeof(header)) {
-    error = "the file is damaged: its index of " +
-            std::to_string(header.indexBytes) + " bytes does not fit in " +
-            std::to_string(fileBytes) + " bytes";
-    return false;
-  }
+      header.indexBytes > fileBytes - sizeof(header))
+    return refuse(error, "the file is damaged: its index of " +
+                             std::to_string(header.indexBytes) +
+                             " bytes does not fit in " +
+                             std::to_string(fileBytes) + " bytes");
   std::vector<std::byte> stored(header.indexBytes);
   if (!readAt(sizeof(header), stored, error))
     return false;
-  if (hashOf(stored) != Hash{header.hashLow, header.hashHigh}) {
-    error = "the file is damaged: its index does not have the hash it should";
-    return false;
-  }
+  if (hashOf(stored) != Hash{header.hashLow, header.hashHigh})
+    return refuse(
+        error,
+        "the file is damaged: its index does not have the hash it should");
   // A nesting level of the program takes two levels of tables. A table that is
   // stored once takes the offset that leads to it, and its own bytes.
   constexpr uint64_t leastPerTable =
@@ -271,10 +257,8 @@ bool Reader::load(std::string &error) {
   if (fault.empty())
     fault = whyMisplaced(contents.sections, sizeof(header) + stored.size(),
                          fileBytes);
-  if (!fault.empty()) {
-    error = "the file is damaged: " + fault;
-    return false;
-  }
+  if (!fault.empty())
+    return refuse(error, "the file is damaged: " + fault);
   return true;
 }
 
@@ -287,18 +271,16 @@ const Section *Reader::findSection(SectionKind kind) const {
 
 bool Reader::readSection(const Section &section, std::span<std::byte> into,
                          std::string &error) const {
-  if (into.size() != section.bytes) {
-    error = "section " + std::string(name(section.kind)) + " has " +
-            std::to_string(section.bytes) + " bytes, asked for " +
-            std::to_string(into.size());
-    return false;
-  }
+  if (into.size() != section.bytes)
+    return refuse(error, "section " + std::string(name(section.kind)) +
+                             " has " + std::to_string(section.bytes) +
+                             " bytes, asked for " +
+                             std::to_string(into.size()));
   if (!readAt(section.offset, into, error))
     return false;
-  if (hashOf(into) != Hash{section.hashLow, section.hashHigh}) {
-    error = "the file is damaged: section " + std::string(name(section.kind)) +
-            " does not have the hash it should";
-    return false;
-  }
+  if (hashOf(into) != Hash{section.hashLow, section.hashHigh})
+    return refuse(error, "the file is damaged: section " +
+                             std::string(name(section.kind)) +
+                             " does not have the hash it should");
   return true;
 }

@@ -14,6 +14,7 @@
 #include "tenon/Format/Index.h"
 #include "tenon/Support/CheckedArithmetic.h"
 #include "tenon/Support/JsonShape.h"
+#include "tenon/Support/Refuse.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -57,8 +58,7 @@ struct HeaderEntry {
 bool readTensor(HeaderEntry entry, uint64_t dataBytes, StoredTensor &tensor,
                 std::string &error) {
   auto fail = [&](const std::string &what) {
-    error = "tensor '" + entry.name + "' " + what;
-    return false;
+    return refuse(error, "tensor '" + entry.name + "' " + what);
   };
   if (!entry.type || !entry.shape || !entry.range || entry.range->size() != 2)
     return fail("lacks \"dtype\" (a string), \"shape\" (a list of sizes) or "
@@ -166,10 +166,7 @@ public:
   }
 
 private:
-  bool fail(const std::string &what) {
-    error = what;
-    return false;
-  }
+  bool fail(const std::string &what) { return refuse(error, what); }
   /// A value that is none of those that the format names. A tensor may say more
   /// about itself.
   bool other() {
@@ -219,52 +216,43 @@ SafetensorsReader::open(const std::string &path, std::string &error) {
   reader->path = path;
   reader->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status;
-  if (reader->file < 0 || fstat(reader->file, &status) != 0) {
-    error = "cannot open '" + path + "': " + std::strerror(errno);
-    return nullptr;
-  }
-  if (!S_ISREG(status.st_mode)) {
-    error = "'" + path + "' is not a file";
-    return nullptr;
-  }
+  if (reader->file < 0 || fstat(reader->file, &status) != 0)
+    return refuse(error, "cannot open '" + path + "': " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode))
+    return refuse(error, "'" + path + "' is not a file");
   reader->fileBytes = uint64_t(status.st_size);
-  if (!reader->load(error)) {
-    error = "'" + path + "' cannot be read as a safetensors file: " + error;
-    return nullptr;
-  }
+  if (!reader->load(error))
+    return refuse(
+        error, "'" + path + "' cannot be read as a safetensors file: " + error);
   return reader;
 }
 
 bool SafetensorsReader::load(std::string &error) {
   uint64_t headerBytes = 0;
   if (fileBytes < sizeof(headerBytes) ||
-      !readAt(file, 0, std::as_writable_bytes(std::span(&headerBytes, 1)))) {
-    error = "it has " + std::to_string(fileBytes) +
-            " bytes, expected 8 or more: the length of a header comes first";
-    return false;
-  }
+      !readAt(file, 0, std::as_writable_bytes(std::span(&headerBytes, 1))))
+    return refuse(
+        error,
+        "it has " + std::to_string(fileBytes) +
+            " bytes, expected 8 or more: the length of a header comes first");
   if (headerBytes > maxSafetensorsHeader ||
-      headerBytes > fileBytes - sizeof(headerBytes)) {
-    error = "its header of " + std::to_string(headerBytes) +
-            " bytes does not fit in " + std::to_string(fileBytes) + " bytes";
-    return false;
-  }
+      headerBytes > fileBytes - sizeof(headerBytes))
+    return refuse(error, "its header of " + std::to_string(headerBytes) +
+                             " bytes does not fit in " +
+                             std::to_string(fileBytes) + " bytes");
   std::string text(headerBytes, '\0');
   if (!readAt(file, sizeof(headerBytes),
-              std::as_writable_bytes(std::span(text)))) {
-    error = "it ends within its header";
-    return false;
-  }
+              std::as_writable_bytes(std::span(text))))
+    return refuse(error, "it ends within its header");
   dataStart = sizeof(headerBytes) + headerBytes;
   uint64_t dataBytes = fileBytes - dataStart;
   JsonShape shape(text, 3);
-  if (shape.isDeep || shape.isTwice) {
-    error = shape.isDeep ? "its header has more than 3 brackets open at "
-                           "once, expected {name: {\"shape\": [...]}}"
-                         : "its header has the name '" + shape.twice +
-                               "' twice, expected every name once";
-    return false;
-  }
+  if (shape.isDeep || shape.isTwice)
+    return refuse(error, shape.isDeep
+                             ? "its header has more than 3 brackets open at "
+                               "once, expected {name: {\"shape\": [...]}}"
+                             : "its header has the name '" + shape.twice +
+                                   "' twice, expected every name once");
   HeaderReader header(dataBytes, list, notes, error);
   if (!nlohmann::json::sax_parse(text, &header))
     return false;
@@ -275,20 +263,17 @@ bool SafetensorsReader::load(std::string &error) {
             });
   uint64_t end = 0;
   for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i].offset != end) {
-      error = "tensor '" + list[i].name + "' starts at byte " +
-              std::to_string(list[i].offset) + ", the one before it ends at " +
-              std::to_string(end);
-      return false;
-    }
+    if (list[i].offset != end)
+      return refuse(error, "tensor '" + list[i].name + "' starts at byte " +
+                               std::to_string(list[i].offset) +
+                               ", the one before it ends at " +
+                               std::to_string(end));
     end += list[i].bytes;
     byName[list[i].name] = i;
   }
-  if (end != dataBytes) {
-    error = "its tensors take " + std::to_string(end) + " of " +
-            std::to_string(dataBytes) + " bytes of data";
-    return false;
-  }
+  if (end != dataBytes)
+    return refuse(error, "its tensors take " + std::to_string(end) + " of " +
+                             std::to_string(dataBytes) + " bytes of data");
   return true;
 }
 
@@ -300,16 +285,15 @@ const StoredTensor *SafetensorsReader::find(std::string_view name) const {
 bool SafetensorsReader::read(const StoredTensor &tensor, uint64_t from,
                              std::span<std::byte> into,
                              std::string &error) const {
-  if (from > tensor.bytes || into.size() > tensor.bytes - from) {
-    error = "tensor '" + tensor.name + "' of '" + path + "' has " +
-            std::to_string(tensor.bytes) + " bytes, asked for " +
-            std::to_string(into.size()) + " from byte " + std::to_string(from);
-    return false;
-  }
-  if (!readAt(file, dataStart + tensor.offset + from, into)) {
-    error = "cannot read tensor '" + tensor.name + "' of '" + path + "'";
-    return false;
-  }
+  if (from > tensor.bytes || into.size() > tensor.bytes - from)
+    return refuse(error, "tensor '" + tensor.name + "' of '" + path + "' has " +
+                             std::to_string(tensor.bytes) +
+                             " bytes, asked for " +
+                             std::to_string(into.size()) + " from byte " +
+                             std::to_string(from));
+  if (!readAt(file, dataStart + tensor.offset + from, into))
+    return refuse(error,
+                  "cannot read tensor '" + tensor.name + "' of '" + path + "'");
   return true;
 }
 
@@ -335,11 +319,9 @@ bool tenon::format::writeSafetensors(
   std::set<std::string_view> names;
   for (size_t i : order) {
     const TensorBytes &tensor = tensors[i];
-    if (tensor.name == "__metadata__" || !names.insert(tensor.name).second) {
-      error = "cannot write '" + path + "': the name '" + tensor.name +
-              "' is reserved or there twice";
-      return false;
-    }
+    if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
+      return refuse(error, "cannot write '" + path + "': the name '" +
+                               tensor.name + "' is reserved or there twice");
     std::string shape;
     for (int64_t extent : tensor.shape)
       shape += (shape.empty() ? "" : ",") + std::to_string(extent);

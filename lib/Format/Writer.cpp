@@ -9,7 +9,6 @@
 
 #include "Layout.h"
 #include "StoredFields.h"
-#include "tenon/Format/AtomicFile.h"
 
 #include <cstring>
 
@@ -155,12 +154,4 @@ tenon::format::write(const Index &index,
       std::memcpy(bytes.data() + complete.sections[i].offset,
                   sections[i].bytes.data(), sections[i].bytes.size());
   return bytes;
-}
-
-bool tenon::format::writeFile(const std::string &path, const Index &index,
-                              std::span<const SectionBytes> sections,
-                              std::string &error) {
-  auto file = AtomicFile::create(path, error);
-  std::vector<std::byte> bytes = write(index, sections);
-  return file && file->append(bytes, error) && file->commit(error);
 }

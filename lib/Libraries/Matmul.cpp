@@ -11,6 +11,8 @@
 
 #include "PrimitiveCall.h"
 
+#include "tenon/Support/Refuse.h"
+
 #include <algorithm>
 
 using namespace tenon;
@@ -303,10 +305,8 @@ bool MatmulBuilder::build(const MatmulDescription &piece) {
   if (!description)
     return false;
   primitive = createPrimitive(description);
-  if (!primitive) {
-    error = "oneDNN failed to create a matrix multiplication";
-    return false;
-  }
+  if (!primitive)
+    return refuse(error, "oneDNN failed to create a matrix multiplication");
   builtFor = piece;
   return true;
 }
@@ -316,11 +316,11 @@ bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &piece,
                                std::optional<Operand> packedLhs) {
   if (!build(piece))
     return false;
-  if (spoilsInfinities(piece)) {
-    error = "oneDNN's code here multiplies the last of an odd number of bf16 "
-            "terms by 0 as well, which turns an infinity into a not-a-number";
-    return false;
-  }
+  if (spoilsInfinities(piece))
+    return refuse(
+        error,
+        "oneDNN's code here multiplies the last of an odd number of bf16 "
+        "terms by 0 as well, which turns an infinity into a not-a-number");
   if (call.code.empty())
     call.code = implementationOf(description);
   bool bias = piece.epilogue != Epilogue::none;
@@ -361,15 +361,13 @@ bool MatmulBuilder::appendPacked(Task &task, const MatmulDescription &piece,
     Attributes attributes = userScratchpad();
     if (oneDNN.dnnl_reorder_primitive_desc_create(
             copy.out(), &strided.lhs, engine.engine, &dense.lhs, engine.engine,
-            attributes.get()) != dnnl_success) {
-      error = "oneDNN cannot transpose the operand of a matrix multiplication";
-      return false;
-    }
+            attributes.get()) != dnnl_success)
+      return refuse(
+          error,
+          "oneDNN cannot transpose the operand of a matrix multiplication");
     auto copyPrimitive = createPrimitive(copy);
-    if (!copyPrimitive) {
-      error = "oneDNN failed to create a transposition";
-      return false;
-    }
+    if (!copyPrimitive)
+      return refuse(error, "oneDNN failed to create a transposition");
     int64_t lhsOffset = offsets.lhs + begin * piece.lhsStrideM;
     task.push_back(call.makeStep(
         copy, copyPrimitive,
@@ -452,10 +450,8 @@ tenon::libraries::createCall(const MatmulDescription &description,
   Canonical canonical = canonicalize(description);
   const MatmulDescription &whole = canonical.d;
   for (const BatchDimension &dimension : whole.batch)
-    if (!dimension.lhsStride && !dimension.rhsStride) {
-      error = "no operand varies along a batch dimension";
-      return nullptr;
-    }
+    if (!dimension.lhsStride && !dimension.rhsStride)
+      return refuse(error, "no operand varies along a batch dimension");
 
   std::vector<Cut> cuts{chooseCut(whole)};
   // Pieces that are dense need not be refused.

@@ -6,6 +6,8 @@
 
 #include "PrimitiveCall.h"
 
+#include "tenon/Support/Refuse.h"
+
 #include <new>
 
 using namespace tenon;
@@ -114,8 +116,7 @@ std::unique_ptr<BoundCall> PrimitiveCall::newBinding(std::string &error) const {
   auto bound = std::make_unique<BoundPrimitiveCall>(*this);
   if (bound->status == dnnl_success)
     return bound;
-  error = statusText(bound->status);
-  return nullptr;
+  return refuse(error, statusText(bound->status));
 }
 
 Step PrimitiveCall::makeStep(const PrimitiveDescription &description,

@@ -22,11 +22,10 @@ std::unique_ptr<Device> CpuDevice::create(const format::Index &index,
                                           const ExecutorOptions &options,
                                           Error &error) {
   for (const format::MemorySpace &space : index.memorySpaces)
-    if (space.name != "host") {
-      error = {Failure::machine, "the file keeps memory in space '" +
-                                     space.name + "', a CPU has only 'host'"};
-      return nullptr;
-    }
+    if (space.name != "host")
+      return refuse(error, Failure::machine,
+                    "the file keeps memory in space '" + space.name +
+                        "', a CPU has only 'host'");
   const format::DeviceClass &cpu = index.deviceClasses[0];
   std::string missing;
   for (const std::string &feature : cpu.features)
@@ -35,11 +34,10 @@ std::unique_ptr<Device> CpuDevice::create(const format::Index &index,
   if (missing.empty())
     return std::unique_ptr<Device>(
         new CpuDevice(options.threads, index.subnormals));
-  error = {Failure::machine,
-           "the file is compiled for " + cpu.architecture +
-               ", this processor lacks " + missing +
-               "; compile the step again with a --cpu it has"};
-  return nullptr;
+  return refuse(error, Failure::machine,
+                "the file is compiled for " + cpu.architecture +
+                    ", this processor lacks " + missing +
+                    "; compile the step again with a --cpu it has");
 }
 
 std::unique_ptr<DeviceMemory>
@@ -63,10 +61,8 @@ static std::unique_ptr<libraries::Call> makeCall(const format::Callee &callee,
                                                  Error &error) {
   std::string message;
   auto description = libraries::restore(callee, message);
-  if (!description) {
-    error = {Failure::file, "the file is damaged: " + message};
-    return nullptr;
-  }
+  if (!description)
+    return refuse(error, Failure::file, "the file is damaged: " + message);
   auto isa = target::isaOfLibraries(callee.isa);
   auto host = target::hostIsa();
   if (!isa || !host || *isa > *host) {
@@ -79,12 +75,11 @@ static std::unique_ptr<libraries::Call> makeCall(const format::Callee &callee,
     return nullptr;
   }
   auto call = libraries::Call::create(*description, *isa, message);
-  if (!call) {
-    error = {Failure::machine, "the file calls " + callee.library + " for " +
-                                   callee.description +
-                                   ", which cannot run here: " + message};
-    return nullptr;
-  }
+  if (!call)
+    return refuse(error, Failure::machine,
+                  "the file calls " + callee.library + " for " +
+                      callee.description +
+                      ", which cannot run here: " + message);
   if (uint64_t(call->workspaceBytes()) > callee.workspaceBytes) {
     error = {
         Failure::machine,
@@ -101,10 +96,8 @@ static std::unique_ptr<libraries::Call> makeCall(const format::Callee &callee,
 
 bool CpuDevice::loadCallees(const format::Reader &reader, Error &error) {
   std::string message;
-  if (!kernels.load(reader, message)) {
-    error = {Failure::file, message};
-    return false;
-  }
+  if (!kernels.load(reader, message))
+    return refuse(error, Failure::file, message);
   callees.described = reader.index().callees;
   callees.kernels = kernels.functions();
   for (const format::Callee &callee : callees.described) {

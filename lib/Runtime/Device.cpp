@@ -22,9 +22,9 @@ tenon::runtime::newDevice(const format::Index &index,
                           const ExecutorOptions &options, Error &error) {
   if (index.deviceClasses.size() == 1 && index.deviceClasses[0].name == "cpu")
     return CpuDevice::create(index, options, error);
-  error = {Failure::machine, "the file is not compiled for a CPU alone; this "
-                             "runtime has no other device"};
-  return nullptr;
+  return refuse(error, Failure::machine,
+                "the file is not compiled for a CPU alone; this "
+                "runtime has no other device");
 }
 
 static bool capture(const format::Block &block, Capture &into, Error &error);
@@ -55,8 +55,7 @@ static bool capture(const format::Instruction &instruction, Capture &into,
     return into.branch(instruction.operands[0], branches, error);
   }
   }
-  error = {Failure::file, "an instruction is of unknown kind"};
-  return false;
+  return refuse(error, Failure::file, "an instruction is of unknown kind");
 }
 
 static bool capture(const format::Block &block, Capture &into, Error &error) {

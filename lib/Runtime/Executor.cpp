@@ -175,20 +175,16 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
            : bytesText(available.bytes) + " are available " + available.limit) +
       "; compile the step again with a --memory-budget, or with a smaller "
       "batch";
-  if (planned > available.bytes) {
-    error = {Failure::memory, shortage};
-    return false;
-  }
+  if (planned > available.bytes)
+    return refuse(error, Failure::memory, shortage);
   for (const format::Segment &segment : index.segments) {
     std::string message;
     auto &memory = segments.emplace_back(device->allocate(
         index.memorySpaces[segment.space], segment, options.prefault, message));
-    if (!memory) {
-      error = {Failure::memory, shortage + " (" +
-                                    std::string(name(segment.kind)) + ": " +
-                                    message + ")"};
-      return false;
-    }
+    if (!memory)
+      return refuse(error, Failure::memory,
+                    shortage + " (" + std::string(name(segment.kind)) + ": " +
+                        message + ")");
     if (segment.kind != format::SegmentKind::constants || segment.bytes == 0)
       continue;
     const format::Section *section =
@@ -197,10 +193,8 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
       message = "the file has constants but no bytes for them";
     else
       readConstants(reader, *section, *memory, message);
-    if (!message.empty()) {
-      error = {Failure::file, message};
-      return false;
-    }
+    if (!message.empty())
+      return refuse(error, Failure::file, message);
     memory->makeReadOnly();
   }
   return true;
@@ -356,11 +350,10 @@ Executor::Implementation::findEntryPoint(std::string_view name,
 bool Executor::Implementation::run(size_t entryPoint, int64_t count,
                                    unsigned threads,
                                    OperationObserver *observer, Error &error) {
-  if (count < 0) {
-    error = {Failure::argument, "cannot run " + std::to_string(count) +
-                                    " steps, expected at least 0"};
-    return false;
-  }
+  if (count < 0)
+    return refuse(error, Failure::argument,
+                  "cannot run " + std::to_string(count) +
+                      " steps, expected at least 0");
   std::vector<size_t> missing;
   for (size_t tensor : takes[entryPoint])
     if (count > 0 && lacksValue(tensor))
@@ -383,8 +376,8 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
   for (size_t i = 0; i < tensors.size(); ++i)
     if (isState(i))
       tensors[i].hasValue = false;
-  error = {Failure::run, brokenStep + "; the state is only partly written"};
-  return false;
+  return refuse(error, Failure::run,
+                brokenStep + "; the state is only partly written");
 }
 
 bool Executor::Implementation::initializeHidden(bool onlyMissing,
@@ -427,8 +420,7 @@ bool Executor::Implementation::checkValues(const std::vector<size_t> &missing,
   message += "; load or write them first, or initialise the state with zeros";
   if (!brokenStep.empty())
     message += " (" + brokenStep + ")";
-  error = {Failure::value, std::move(message)};
-  return false;
+  return refuse(error, Failure::value, std::move(message));
 }
 
 void Executor::Implementation::markWritten(size_t tensor, bool isWhole) {
@@ -441,12 +433,10 @@ bool Executor::Implementation::checkMemory(size_t entryPoint, int64_t count,
                                            Error &error) {
   for (size_t i = 0; i < tensors.size(); ++i)
     if (uses[storageOf(i)].address !=
-        ownAddress(index.storages[storageOf(i)].place)) {
-      error = {Failure::argument, "cannot check memory while tensor '" +
-                                      index.tensors[i].name +
-                                      "' lives in the caller's"};
-      return false;
-    }
+        ownAddress(index.storages[storageOf(i)].place))
+      return refuse(error, Failure::argument,
+                    "cannot check memory while tensor '" +
+                        index.tensors[i].name + "' lives in the caller's");
   const CapturedStep &step = *steps[entryPoint];
   MemoryCheck check(step, index.segments, segments);
   bool done = true;
@@ -492,10 +482,8 @@ std::unique_ptr<Executor> Executor::load(const std::string &path,
                                          Error &error) {
   std::string message;
   auto reader = format::Reader::open(path, message);
-  if (!reader) {
-    error = {Failure::file, message};
-    return nullptr;
-  }
+  if (!reader)
+    return refuse(error, Failure::file, message);
   auto executor = loadFrom(*reader, options, error);
   if (!executor)
     error.message = "'" + path + "': " + error.message;
@@ -507,10 +495,8 @@ std::unique_ptr<Executor> Executor::loadBytes(std::vector<std::byte> bytes,
                                               Error &error) {
   std::string message;
   auto reader = format::Reader::fromBytes(std::move(bytes), message);
-  if (!reader) {
-    error = {Failure::file, message};
-    return nullptr;
-  }
+  if (!reader)
+    return refuse(error, Failure::file, message);
   return loadFrom(*reader, options, error);
 }
 
@@ -633,11 +619,10 @@ bool Executor::bind(size_t tensor, void *memory, Error &error) {
     fault = uses.whyNotBindable;
   if (reinterpret_cast<uintptr_t>(address) % 64 != 0)
     fault = "the memory is not at a multiple of 64";
-  if (!fault.empty()) {
-    error = {Failure::argument, "cannot bind tensor '" + description.name +
-                                    "': " + fault + "; copy it instead"};
-    return false;
-  }
+  if (!fault.empty())
+    return refuse(error, Failure::argument,
+                  "cannot bind tensor '" + description.name + "': " + fault +
+                      "; copy it instead");
   bool isMoved = address != uses.address;
   if (isMoved)
     implementation->point(storage, address);

@@ -7,6 +7,8 @@
 
 #include "KernelLibrary.h"
 
+#include "tenon/Support/Refuse.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -35,13 +37,10 @@ bool KernelLibrary::load(const format::Reader &reader, std::string &error) {
     return true;
   const format::Section *section =
       reader.findSection(format::SectionKind::cpuKernels);
-  if (!section || section->bytes == 0) {
-    error = "the file has kernels but no code for them";
-    return false;
-  }
+  if (!section || section->bytes == 0)
+    return refuse(error, "the file has kernels but no code for them");
   auto fail = [&](const std::string &what) {
-    error = "cannot load the kernels: " + what;
-    return false;
+    return refuse(error, "cannot load the kernels: " + what);
   };
   file = memfd_create("tenon-kernels", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0 || ftruncate(file, off_t(section->bytes)) != 0)

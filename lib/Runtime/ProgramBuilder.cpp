@@ -14,8 +14,8 @@ using namespace tenon;
 using namespace tenon::runtime;
 
 static bool fail(std::string message, Error &error) {
-  error = {Failure::file, "the file is damaged: " + std::move(message)};
-  return false;
+  return refuse(error, Failure::file,
+                "the file is damaged: " + std::move(message));
 }
 
 static bool hasQueue(uint32_t queue, Error &error) {
@@ -85,11 +85,9 @@ bool ProgramBuilder::bindCall(const format::Instruction &invoke,
   CallSite site;
   std::string message;
   site.bound = made.newBinding(message);
-  if (!site.bound) {
-    error = {Failure::memory,
-             "a library call cannot be made ready: " + message};
-    return false;
-  }
+  if (!site.bound)
+    return refuse(error, Failure::memory,
+                  "a library call cannot be made ready: " + message);
   site.serial = true;
   for (int64_t phase = 0; phase < made.phases(); ++phase) {
     site.tasks.push_back(made.tasks(phase));
@@ -213,7 +211,7 @@ std::unique_ptr<CapturedStep> ProgramBuilder::finish(Error &error) {
   std::string why = whyNoTeam(team);
   if (why.empty())
     return std::move(program);
-  error = {Failure::memory, "cannot start " + std::to_string(team) +
-                                " threads: " + why + "; ask for fewer"};
-  return nullptr;
+  return refuse(error, Failure::memory,
+                "cannot start " + std::to_string(team) + " threads: " + why +
+                    "; ask for fewer");
 }

@@ -6,6 +6,8 @@
 
 #include "SegmentMemory.h"
 
+#include "tenon/Support/Refuse.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -28,11 +30,9 @@ bool SegmentMemory::allocate(uint64_t bytes, uint64_t alignment,
   uint64_t total = rounded + alignment + page;
   void *address = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED) {
-    error = "cannot allocate " + std::to_string(bytes) +
-            " bytes: " + std::strerror(errno);
-    return false;
-  }
+  if (address == MAP_FAILED)
+    return refuse(error, "cannot allocate " + std::to_string(bytes) +
+                             " bytes: " + std::strerror(errno));
   mapping = address;
   mappingBytes = total;
   uint64_t start =
@@ -52,9 +52,8 @@ bool SegmentMemory::prefault(std::string &error) {
   if (madvise(begin, pages().size(), MADV_POPULATE_WRITE) == 0)
     return true;
   if (errno != EINVAL) { // else the kernel is older than 5.14
-    error = "cannot touch " + std::to_string(size) +
-            " bytes: " + std::strerror(errno);
-    return false;
+    return refuse(error, "cannot touch " + std::to_string(size) +
+                             " bytes: " + std::strerror(errno));
   }
 #endif
   for (uint64_t page = 0; page < size; page += pageBytes)

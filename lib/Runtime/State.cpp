@@ -110,10 +110,8 @@ bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
                   Error &error) {
   std::string message;
   auto file = format::SafetensorsReader::open(path, message);
-  if (!file) {
-    error = {Failure::file, message};
-    return false;
-  }
+  if (!file)
+    return refuse(error, Failure::file, message);
   std::vector<Match> matches;
   std::string faults;
   int64_t count = 0;

@@ -40,9 +40,7 @@ int CompiledModules::inspectMemory(const std::string &path,
   if (view.picture.empty())
     return exitOk;
   std::string text = memoryPicture(profile, "memory of " + index.name);
-  auto file = format::AtomicFile::create(view.picture, error);
-  if (!file || !file->append(std::as_bytes(std::span(text)), error) ||
-      !file->commit(error))
+  if (!format::writeFile(view.picture, std::as_bytes(std::span(text)), error))
     return fail(error);
   return exitOk;
 }

@@ -81,9 +81,7 @@ int tool::runCalibrate(Arguments arguments, Modules *) {
     std::fputs(text.c_str(), stdout);
     return exitOk;
   }
-  auto file = format::AtomicFile::create(output, error);
-  if (!file || !file->append(std::as_bytes(std::span(text)), error) ||
-      !file->commit(error))
+  if (!format::writeFile(output, std::as_bytes(std::span(text)), error))
     return fail(error);
   std::printf("\nwritten    %s\n", output.c_str());
   return exitOk;

@@ -43,6 +43,10 @@ private:
   int file = -1;
 };
 
+/// Writes a whole file: whoever opens `path` sees the old one or the new one.
+bool writeFile(const std::string &path, std::span<const std::byte> bytes,
+               std::string &error);
+
 } // namespace tenon::format
 
 #endif // TENON_FORMAT_ATOMICFILE_H

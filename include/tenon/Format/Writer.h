@@ -28,12 +28,6 @@ struct SectionBytes {
 std::vector<std::byte> write(const Index &index,
                              std::span<const SectionBytes> sections);
 
-/// Writes the file atomically: whoever opens `path` sees the old file or the
-/// whole new one, also after a kill or with a full disk. False with a message
-/// in `error` if that failed; the old file is then intact.
-bool writeFile(const std::string &path, const Index &index,
-               std::span<const SectionBytes> sections, std::string &error);
-
 } // namespace tenon::format
 
 #endif // TENON_FORMAT_WRITER_H

@@ -11,6 +11,7 @@
 #define TENON_RUNTIME_EXECUTOR_H
 
 #include "tenon/Format/Index.h"
+#include "tenon/Support/Refuse.h"
 
 #include <cstddef>
 #include <memory>
@@ -49,6 +50,13 @@ struct Error {
   Failure kind = Failure::file;
   std::string message;
 };
+
+using tenon::refuse;
+[[nodiscard]] inline Refusal refuse(Error &error, Failure kind,
+                                    std::string why) {
+  error.kind = kind;
+  return tenon::refuse(error.message, std::move(why));
+}
 
 /// Time spent in one instruction of a program.
 struct InstructionTime {

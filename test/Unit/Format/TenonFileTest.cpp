@@ -8,6 +8,7 @@
 #include "Layout.h"
 #include "TemporaryFolder.h"
 
+#include "tenon/Format/AtomicFile.h"
 #include "tenon/Format/IndexFields.h"
 #include "tenon/Format/Index_generated.h"
 #include "tenon/Format/Reader.h"
@@ -212,7 +213,7 @@ TEST(TenonFile, OnDisk) {
   std::string path = folder.file("step.tenon"), error;
   auto constants = pattern(100, 1);
   SectionBytes sections[] = {{SectionKind::constants, constants}};
-  ASSERT_TRUE(writeFile(path, fullIndex(), sections, error)) << error;
+  ASSERT_TRUE(writeFile(path, write(fullIndex(), sections), error)) << error;
   EXPECT_EQ(folder.entries(), 1u);
   auto reader = Reader::open(path, error);
   ASSERT_TRUE(reader) << error;

@@ -6,6 +6,7 @@
 
 #include "SampleProgram.h"
 
+#include "tenon/Format/AtomicFile.h"
 #include "tenon/Format/Writer.h"
 #include "tenon/Libraries/Stored.h"
 
@@ -275,8 +276,5 @@ std::vector<std::byte> tenon::test::sampleFile(const Index &index) {
 
 bool tenon::test::writeSampleFile(const std::string &path, const Index &index,
                                   std::string &error) {
-  auto constantBytes = sampleConstants(), kernelBytes = sampleKernels();
-  SectionBytes sections[] = {{SectionKind::constants, constantBytes},
-                             {SectionKind::cpuKernels, kernelBytes}};
-  return writeFile(path, index, sections, error);
+  return writeFile(path, sampleFile(index), error);
 }
