@@ -23,28 +23,12 @@ namespace tenon {
   return result;
 }
 
-/// a - b, or nothing when the difference leaves the 64-bit range.
-[[nodiscard]] inline std::optional<int64_t> subChecked(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_sub_overflow(a, b, &result))
-    return std::nullopt;
-  return result;
-}
-
 /// a * b, or nothing when the product leaves the 64-bit range.
 [[nodiscard]] inline std::optional<int64_t> mulChecked(int64_t a, int64_t b) {
   int64_t result;
   if (__builtin_mul_overflow(a, b, &result))
     return std::nullopt;
   return result;
-}
-
-/// The smallest multiple of `alignment` (positive) that is at least `value`
-/// (not negative), or nothing when it leaves the 64-bit range.
-[[nodiscard]] inline std::optional<int64_t> alignUpChecked(int64_t value,
-                                                           int64_t alignment) {
-  int64_t remainder = value % alignment;
-  return remainder == 0 ? value : addChecked(value, alignment - remainder);
 }
 
 } // namespace tenon

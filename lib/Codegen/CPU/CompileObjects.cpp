@@ -88,8 +88,7 @@ static LogicalResult optimize(ModuleOp module, llvm::Module &code,
 }
 
 static FailureOr<ObjectCode> generate(ModuleOp module,
-                                      const FeatureSet &features,
-                                      llvm::CodeGenFileType fileType) {
+                                      const FeatureSet &features) {
   std::unique_ptr<llvm::TargetMachine> machine =
       createTargetMachine(module, features);
   if (!machine || failed(lowerToLLVM(module, features)))
@@ -110,7 +109,8 @@ static FailureOr<ObjectCode> generate(ModuleOp module,
   ObjectCode result;
   llvm::raw_svector_ostream stream(result);
   llvm::legacy::PassManager codegen;
-  if (machine->addPassesToEmitFile(codegen, stream, nullptr, fileType))
+  if (machine->addPassesToEmitFile(codegen, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
     return module.emitError() << "the code generator cannot write this file";
   codegen.run(*code);
   return result;
@@ -119,17 +119,7 @@ static FailureOr<ObjectCode> generate(ModuleOp module,
 FailureOr<ObjectCode> compileToObject(ModuleOp module,
                                       const FeatureSet &features) {
   prepareContext(*module.getContext());
-  return generate(module, features, llvm::CodeGenFileType::ObjectFile);
-}
-
-FailureOr<std::string> compileToAssembly(ModuleOp module,
-                                         const FeatureSet &features) {
-  prepareContext(*module.getContext());
-  FailureOr<ObjectCode> text =
-      generate(module, features, llvm::CodeGenFileType::AssemblyFile);
-  if (failed(text))
-    return failure();
-  return std::string(text->begin(), text->end());
+  return generate(module, features);
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,8 +153,7 @@ public:
     auto module = parseSourceString<ModuleOp>(job.bytecode, config);
     job.bytecode.clear();
     if (module)
-      job.object =
-          generate(*module, features, llvm::CodeGenFileType::ObjectFile);
+      job.object = generate(*module, features);
   }
 
 private:

@@ -30,30 +30,4 @@ void markKernelFunction(func::FuncOp function, StringRef name) {
   }
 }
 
-KernelFunction createKernelFunction(OpBuilder &builder, ModuleOp module,
-                                    StringRef name,
-                                    ArrayRef<MemRefType> arguments) {
-  Location loc = module.getLoc();
-  SmallVector<Type> types(arguments.begin(), arguments.end());
-  types.append(2, builder.getIndexType());
-
-  builder.setInsertionPointToEnd(module.getBody());
-  auto function =
-      func::FuncOp::create(builder, loc, (name + ".body").str(),
-                           builder.getFunctionType(types, TypeRange()));
-  markKernelFunction(function, name);
-
-  Block *entry = function.addEntryBlock();
-  builder.setInsertionPointToEnd(entry);
-  auto end = func::ReturnOp::create(builder, loc);
-  builder.setInsertionPoint(end);
-
-  KernelFunction kernel{function};
-  auto values = entry->getArguments();
-  kernel.arguments.assign(values.begin(), values.end() - 2);
-  kernel.part = values[values.size() - 2];
-  kernel.parts = values[values.size() - 1];
-  return kernel;
-}
-
 } // namespace tenon::codegen

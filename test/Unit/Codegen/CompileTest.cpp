@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EmptyKernel.h"
 #include "LoadedKernels.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,7 +13,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tenon/Codegen/CPU/CompileObjects.h"
-#include "tenon/Codegen/CPU/KernelFunction.h"
 #include "tenon/Codegen/CPU/LinkSharedObject.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "llvm/TargetParser/X86TargetParser.h"

@@ -5,11 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "MathKernels.h"
+
+#include "EmptyKernel.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tenon/Codegen/CPU/CompileObjects.h"
-#include "tenon/Codegen/CPU/KernelFunction.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include <gtest/gtest.h>
 

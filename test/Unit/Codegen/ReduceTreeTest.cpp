@@ -7,10 +7,10 @@
 
 #include "tenon/Codegen/Loops/ReduceTree.h"
 
+#include "EmptyKernel.h"
 #include "EmittedKernel.h"
 
 #include "tenon/Codegen/CPU/CompileObjects.h"
-#include "tenon/Codegen/CPU/KernelFunction.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "tenon/Codegen/Loops/KernelSource.h"
 

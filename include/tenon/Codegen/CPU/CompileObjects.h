@@ -37,11 +37,6 @@ llvm::FailureOr<llvm::SmallVector<ObjectCode>>
 compileObjects(llvm::ArrayRef<mlir::ModuleOp> modules,
                const FeatureSet &features, unsigned threads);
 
-/// The assembly text of `module` instead of its object code, for tests and
-/// inspection.
-llvm::FailureOr<std::string> compileToAssembly(mlir::ModuleOp module,
-                                               const FeatureSet &features);
-
 } // namespace tenon::codegen
 
 #endif // TENON_CODEGEN_CPU_COMPILEOBJECTS_H

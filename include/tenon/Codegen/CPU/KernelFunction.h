@@ -27,25 +27,10 @@ inline constexpr llvm::StringLiteral kernelSymbolAttribute = "codegen.symbol";
 /// Every kernel argument starts at a multiple of this many bytes.
 inline constexpr int64_t kernelArgumentAlignment = 64;
 
-struct KernelFunction {
-  mlir::func::FuncOp function;
-  /// One memref per kernel argument.
-  llvm::SmallVector<mlir::Value> arguments;
-  /// Of type index; 0 <= part < parts.
-  mlir::Value part;
-  mlir::Value parts;
-};
-
-/// Appends to `module` the function whose C symbol will be `name`, ends its
-/// body with `return` and leaves `builder` in front of that. Arguments are
-/// static-shape memrefs in identity layout; a tensor of `i1` is a memref of
-/// `i8` (a vector of `i1` would be read as packed bits).
-KernelFunction createKernelFunction(mlir::OpBuilder &builder,
-                                    mlir::ModuleOp module, llvm::StringRef name,
-                                    llvm::ArrayRef<mlir::MemRefType> arguments);
-
-/// Gives an existing function of the shape above (memrefs, then two values of
-/// type index) the attributes of a kernel with C symbol `name`.
+/// Gives a function the attributes of a kernel with C symbol `name`. Its
+/// arguments are static-shape memrefs in identity layout, then `part` and
+/// `parts` of type index; a tensor of `i1` is a memref of `i8` (a vector of
+/// `i1` would be read as packed bits).
 void markKernelFunction(mlir::func::FuncOp function, llvm::StringRef name);
 
 } // namespace tenon::codegen
