@@ -12,8 +12,6 @@
 
 #include "Templates.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
 
 namespace tenon::codegen {
@@ -124,7 +122,6 @@ void Columns::emit(const IndexExpression &firstColumn, int64_t length) {
   vectors.emplace(k, length);
   Values sums = sumRows();
 
-  unsigned level = k.levels.current();
   vectors->forEach([&](int64_t vector) {
     size_t base = 0;
     for (const Combiner &combiner : combiners) {
@@ -132,12 +129,7 @@ void Columns::emit(const IndexExpression &firstColumn, int64_t length) {
       for (size_t i = 0; i < combiner.results.size(); ++i)
         held.push_back(sums[(base + i) * vectors->count() + vector]);
       base += held.size();
-      for (auto [result, value] :
-           llvm::zip(combiner.results, combiner.finish(k, held)))
-        k.points.provide(result,
-                         [value = value, level](ArrayRef<IndexExpression>) {
-                           return Element{value, level};
-                         });
+      combiner.provide(k, held);
     }
     Indices kept = keptAt(columnOf(vector));
     SmallVector<Element> elements;

@@ -200,18 +200,18 @@ Value Tile::operand(Value tensor, const Contraction::Map &map,
 
 Value Tile::multiplyAdd(Value a, Value b, Value sum) {
   if (isa<FloatType>(c.sumType))
-    return math::FmaOp::create(k.builder, k.loc, a, b, sum);
+    return k.create<math::FmaOp>(a, b, sum);
   if (c.sumType.isInteger(1))
-    return add(sum, arith::AndIOp::create(k.builder, k.loc, a, b));
-  return add(sum, arith::MulIOp::create(k.builder, k.loc, a, b));
+    return add(sum, k.create<arith::AndIOp>(a, b));
+  return add(sum, k.create<arith::MulIOp>(a, b));
 }
 
 Value Tile::add(Value a, Value b) {
   if (isa<FloatType>(c.sumType))
-    return arith::AddFOp::create(k.builder, k.loc, a, b);
+    return k.create<arith::AddFOp>(a, b);
   if (c.sumType.isInteger(1))
-    return arith::OrIOp::create(k.builder, k.loc, a, b);
-  return arith::AddIOp::create(k.builder, k.loc, a, b);
+    return k.create<arith::OrIOp>(a, b);
+  return k.create<arith::AddIOp>(a, b);
 }
 
 void Tile::store(const Indices &output, Value sum) {
@@ -266,10 +266,10 @@ void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
         Value b = operand(c.right, c.rightAt, output, sum);
         Value &held = next[row * columns + column];
         Value added = multiplyAdd(a, b, held);
-        held = k.points.mask
-                   ? Value(arith::SelectOp::create(k.builder, k.loc,
-                                                   k.points.mask, added, held))
-                   : added;
+        held =
+            k.points.mask
+                ? Value(k.create<arith::SelectOp>(k.points.mask, added, held))
+                : added;
       }
     return next;
   };

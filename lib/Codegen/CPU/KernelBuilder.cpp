@@ -57,8 +57,7 @@ KernelBuilder::KernelBuilder(const KernelSource &source, func::FuncOp function,
   if (!scratchParts)
     return;
   scratch = arguments[next];
-  parts =
-      arith::MinUIOp::create(builder, loc, parts, constantIndex(scratchParts));
+  parts = create<arith::MinUIOp>(parts, constantIndex(scratchParts));
 }
 
 /// Instructions of the usual cost are 1; a gather is as many loads as it has
@@ -101,8 +100,7 @@ Buffer KernelBuilder::scratchBuffer(Value offset, ArrayRef<int64_t> shape,
   Buffer buffer;
   auto type = MemRefType::get({std::max<int64_t>(elementCount(shape), 1)},
                               storageType(elementType));
-  buffer.memref =
-      memref::ViewOp::create(builder, loc, type, scratch, offset, ValueRange());
+  buffer.memref = create<memref::ViewOp>(type, scratch, offset, ValueRange());
   buffer.shape = llvm::to_vector(shape);
   buffer.elementType = elementType;
   buffer.isWritten = true;
@@ -111,24 +109,23 @@ Buffer KernelBuilder::scratchBuffer(Value offset, ArrayRef<int64_t> shape,
 
 std::pair<Value, Value> KernelBuilder::unitBounds(int64_t count) {
   Value total = constantIndex(count);
-  Value next = arith::AddIOp::create(builder, loc, part, constantIndex(1));
+  Value next = create<arith::AddIOp>(part, constantIndex(1));
   auto bound = [&](Value p) -> Value {
-    Value product = arith::MulIOp::create(builder, loc, total, p);
-    return arith::DivUIOp::create(builder, loc, product, parts);
+    Value product = create<arith::MulIOp>(total, p);
+    return create<arith::DivUIOp>(product, parts);
   };
   Value low = bound(part), high = bound(next);
   // A part beyond the largest number of parts has nothing to do.
   if (scratch)
-    high = arith::MinUIOp::create(builder, loc, high, total);
+    high = create<arith::MinUIOp>(high, total);
   return {low, high};
 }
 
 void KernelBuilder::forUnits(int64_t count, Body body) {
   if (count == 1) {
     // One unit belongs to the last part; a loop of one trip would only hide it.
-    Value last = arith::AddIOp::create(builder, loc, part, constantIndex(1));
-    Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                       last, parts);
+    Value last = create<arith::AddIOp>(part, constantIndex(1));
+    Value mine = create<arith::CmpIOp>(arith::CmpIPredicate::eq, last, parts);
     ifThen(mine, [&] { body(0); });
     return;
   }
@@ -146,8 +143,8 @@ void KernelBuilder::forBlock(
     return body(block * size, size);
   Value index = algebra.scalar(block);
   Value limit = constantIndex(whole);
-  Value isWhole = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                        index, limit);
+  Value isWhole =
+      create<arith::CmpIOp>(arith::CmpIPredicate::ult, index, limit);
   ifThen(isWhole, [&] {
     // A variable of its own range: the block is known to be a whole one.
     IndexExpression inside =
@@ -156,8 +153,7 @@ void KernelBuilder::forBlock(
             : algebra.uniform(index, {0, whole - 1}, levels.current());
     body(inside * size, size);
   });
-  Value isRest = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
-                                       index, limit);
+  Value isRest = create<arith::CmpIOp>(arith::CmpIPredicate::uge, index, limit);
   ifThen(isRest, [&] { body(whole * size, rest); });
 }
 
@@ -169,10 +165,8 @@ KernelBuilder::Values KernelBuilder::carryingTail(
   auto type = VectorType::get({algebra.lanes}, builder.getI1Type());
   Value outer = points.mask;
   assert(!outer && "a tail inside of a tail");
-  points.mask = levels.emitAt(0, [&](OpBuilder &b) -> Value {
-    return vector::ConstantMaskOp::create(b, loc, type,
-                                          ArrayRef<int64_t>{count});
-  });
+  points.mask = levels.createAt<vector::ConstantMaskOp>(
+      0, loc, type, ArrayRef<int64_t>{count});
   points.maskLevel = 0;
   IndexExpression index =
       algebra.laneVariable(constantIndex(first), {first, extent - 1},
@@ -205,13 +199,13 @@ void KernelBuilder::forLanes(int64_t extent, const IndexExpression &block,
   int64_t whole = extent - extent % algebra.lanes;
   Value low = algebra.scalar(block * length);
   Value high = algebra.scalar(block * length + length);
-  Value end = arith::MinUIOp::create(builder, loc, high, constantIndex(whole));
+  Value end = create<arith::MinUIOp>(high, constantIndex(whole));
   forLoop(low, end, algebra.lanes, {0, whole - 1}, algebra.lanes, true, body,
           double(length) / algebra.lanes);
   if (whole == extent)
     return;
-  Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
-                                       high, constantIndex(extent));
+  Value isLast = create<arith::CmpIOp>(arith::CmpIPredicate::uge, high,
+                                       constantIndex(extent));
   ifThen(isLast, [&] { tail(whole, extent, body); });
 }
 

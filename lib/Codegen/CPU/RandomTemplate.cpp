@@ -30,7 +30,6 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <array>
@@ -187,23 +186,12 @@ void Generator::store(const IndexExpression &position,
   if (guard.never)
     return;
   if (layout.width < 32)
-    number = arith::TruncIOp::create(
-        k.builder, k.loc,
+    number = k.create<arith::TruncIOp>(
         withLanesOf(k.builder.getIntegerType(layout.width), number.getType()),
         number);
-  Value outer = k.points.mask;
-  auto body = [&] {
-    if (guard.lanes)
-      k.points.mask = outer ? Value(arith::AndIOp::create(k.builder, k.loc,
-                                                          outer, guard.lanes))
-                            : guard.lanes;
+  k.where(guard, [&] {
     k.points.store(*bits, position, {number, k.levels.current()});
-    k.points.mask = outer;
-  };
-  if (guard.uniform)
-    k.ifThen(guard.uniform, body);
-  else
-    body();
+  });
 }
 
 void Generator::emitBlocks(const IndexExpression &block) {
@@ -217,20 +205,19 @@ void Generator::emitBlocks(const IndexExpression &block) {
     wideType = VectorType::get({k.algebra.lanes}, wideType);
     number = index.getType() == wideType
                  ? index
-                 : Value(arith::ExtUIOp::create(b, loc, wideType, index));
+                 : Value(k.create<arith::ExtUIOp>(wideType, index));
   } else {
-    number =
-        arith::IndexCastOp::create(b, loc, wideType, k.algebra.scalar(block));
+    number = k.create<arith::IndexCastOp>(wideType, k.algebra.scalar(block));
   }
   auto everywhere = [&](Value scalar) -> Value {
     if (!isVector)
       return scalar;
-    return vector::BroadcastOp::create(
-        b, loc, withLanesOf(scalar.getType(), wideType), scalar);
+    return k.create<vector::BroadcastOp>(
+        withLanesOf(scalar.getType(), wideType), scalar);
   };
   Words w{b, loc, withLanesOf(b.getI32Type(), wideType)};
   Value base = everywhere(word1), key = everywhere(word0);
-  Value counter = arith::AddIOp::create(b, loc, base, number);
+  Value counter = k.create<arith::AddIOp>(base, number);
   Value key0 = w.low(key), key1 = w.high(key);
 
   if (layout.isThreefry) {
@@ -251,10 +238,9 @@ void Generator::emitBlocks(const IndexExpression &block) {
   }
   // The 128-bit sum: a carry if the low half wrapped around.
   Value wrapped =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, counter, base);
-  Value carry = arith::ExtUIOp::create(b, loc, wideType, wrapped);
-  Value upper =
-      arith::AddIOp::create(b, loc, word2 ? everywhere(word2) : key, carry);
+      k.create<arith::CmpIOp>(arith::CmpIPredicate::ult, counter, base);
+  Value carry = k.create<arith::ExtUIOp>(wideType, wrapped);
+  Value upper = k.create<arith::AddIOp>(word2 ? everywhere(word2) : key, carry);
   std::array<Value, 4> x =
       philox(w, key0, key1,
              {w.low(counter), w.high(counter), w.low(upper), w.high(upper)});
@@ -284,18 +270,17 @@ void Generator::emit() {
                [&](const IndexExpression &block) { emitBlocks(block); });
   };
   auto storeState = [&] {
-    Value advance = arith::ConstantOp::create(
-        k.builder, k.loc, k.builder.getI64IntegerAttr(count));
-    Value next = arith::AddIOp::create(k.builder, k.loc, word1, advance);
+    Value advance =
+        k.create<arith::ConstantOp>(k.builder.getI64IntegerAttr(count));
+    Value next = k.create<arith::AddIOp>(word1, advance);
     k.points.store(*state, 0, {word0, 0});
     k.points.store(*state, 1, {next, 0});
     if (!word2)
       return;
-    Value wrapped = arith::CmpIOp::create(
-        k.builder, k.loc, arith::CmpIPredicate::ult, next, word1);
-    Value carry =
-        arith::ExtUIOp::create(k.builder, k.loc, word2.getType(), wrapped);
-    Value upper = arith::AddIOp::create(k.builder, k.loc, word2, carry);
+    Value wrapped =
+        k.create<arith::CmpIOp>(arith::CmpIPredicate::ult, next, word1);
+    Value carry = k.create<arith::ExtUIOp>(word2.getType(), wrapped);
+    Value upper = k.create<arith::AddIOp>(word2, carry);
     k.points.store(*state, 2, {upper, 0});
   };
   if (int i = k.source.indexOfResult(op.getOutputState()); i >= 0)

@@ -76,7 +76,6 @@ private:
                  ArrayRef<Combiner> combiners, size_t accumulator,
                  Values &accumulators);
   void reduceInOrder(const Combiner &combiner);
-  void provide(const Combiner &combiner, ArrayRef<Value> values);
   bool isKeptIn(const KeptValue &kept, unsigned pass) const;
   bool isFull(unsigned result) const {
     return k.source.kernel.isFull(k.resultValue(result));
@@ -137,9 +136,9 @@ void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
     Value &sum = accumulators[i * accumulatorCount() + accumulator];
     Value element = k.points.asVector(inputs[i]);
     Value combined = combiner.combine(k, {sum}, {element}).front();
-    sum = k.points.mask ? Value(arith::SelectOp::create(
-                              k.builder, k.loc, k.points.mask, combined, sum))
-                        : combined;
+    sum = k.points.mask
+              ? Value(k.create<arith::SelectOp>(k.points.mask, combined, sum))
+              : combined;
   }
 }
 
@@ -222,7 +221,7 @@ void Row::emitPass(unsigned pass) {
                     });
   for (auto [i, combiner] : llvm::enumerate(simple)) {
     ArrayRef<Value> own = ArrayRef(sums).slice(i * count, count);
-    provide(combiner, combiner.finish(k, {combiner.collapse(k, own)}));
+    combiner.provide(k, {combiner.collapse(k, own)});
   }
   for (const KeptValue &kept : plan.kept) {
     if (!isKeptIn(kept, pass))
@@ -256,15 +255,7 @@ void Row::reduceInOrder(const Combiner &combiner) {
                                  k, SmallVector<Value>(carried), elements);
                            });
   k.algebra.lanes = lanes;
-  provide(combiner, combiner.finish(k, sums));
-}
-
-void Row::provide(const Combiner &combiner, ArrayRef<Value> values) {
-  unsigned level = k.levels.current();
-  for (auto [result, value] : llvm::zip(combiner.results, values))
-    k.points.provide(result, [value = value, level](ArrayRef<IndexExpression>) {
-      return Element{value, level};
-    });
+  combiner.provide(k, sums);
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,10 +273,8 @@ void emit(KernelBuilder &k, unsigned) {
   ScratchRows rows(space, plan);
   llvm::DenseMap<Value, Buffer> scratch;
   for (auto [value, place] : rows.offsets) {
-    Value start = arith::MulIOp::create(k.builder, k.loc, k.part,
-                                        k.constantIndex(rows.bytes));
-    Value offset =
-        arith::AddIOp::create(k.builder, k.loc, start, k.constantIndex(place));
+    Value start = k.create<arith::MulIOp>(k.part, k.constantIndex(rows.bytes));
+    Value offset = k.create<arith::AddIOp>(start, k.constantIndex(place));
     scratch[value] =
         k.scratchBuffer(offset, space.allReduced(), elementOf(value));
   }

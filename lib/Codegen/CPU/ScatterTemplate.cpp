@@ -145,11 +145,9 @@ Indices Scatter::startOf(const Indices &scatterIndex) {
 
 Value Scatter::isMine(const IndexExpression &row) {
   Value index = k.algebra.scalar(row);
-  Value above = arith::CmpIOp::create(k.builder, k.loc,
-                                      arith::CmpIPredicate::sge, index, low);
-  Value below = arith::CmpIOp::create(k.builder, k.loc,
-                                      arith::CmpIPredicate::slt, index, high);
-  return arith::AndIOp::create(k.builder, k.loc, above, below);
+  Value above = k.create<arith::CmpIOp>(arith::CmpIPredicate::sge, index, low);
+  Value below = k.create<arith::CmpIOp>(arith::CmpIPredicate::slt, index, high);
+  return k.create<arith::AndIOp>(above, below);
 }
 
 /// Combines one update, or 16 neighbouring ones, into the results.
@@ -193,29 +191,13 @@ void Scatter::applyWindow(const Indices &scatterIndex, const Indices &start) {
       k.points.require(guard, index, extent);
     if (guard.never)
       return;
-    Value condition = guard.uniform;
     if (low && !windowShape.empty()) {
       Value mine = isMine(place[owned]);
-      condition =
-          condition
-              ? Value(arith::AndIOp::create(k.builder, k.loc, condition, mine))
-              : mine;
+      guard.uniform = guard.uniform
+                          ? Value(k.create<arith::AndIOp>(guard.uniform, mine))
+                          : mine;
     }
-    auto body = [&] {
-      Value outer = k.points.mask;
-      if (guard.lanes) {
-        k.points.mask = outer ? Value(arith::AndIOp::create(k.builder, k.loc,
-                                                            outer, guard.lanes))
-                              : guard.lanes;
-        k.points.maskLevel = k.levels.current();
-      }
-      apply(update, place);
-      k.points.mask = outer;
-    };
-    if (condition)
-      k.ifThen(condition, body);
-    else
-      body();
+    k.where(guard, [&] { apply(update, place); });
   };
   k.forSpace(windowShape, [&](const Indices &window) {
     if (!lanes)

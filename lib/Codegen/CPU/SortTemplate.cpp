@@ -91,14 +91,12 @@ private:
 /// Merges the sorted runs [start, start + width) and [start + width, start + 2
 /// width) of the results into scratch memory.
 void Sort::mergeRuns(Value start, Value width) {
-  OpBuilder &b = k.builder;
-  Location loc = k.loc;
   Value total = k.constantIndex(length), last = k.constantIndex(length - 1);
   auto add = [&](Value x, Value y) -> Value {
-    return arith::AddIOp::create(b, loc, x, y);
+    return k.create<arith::AddIOp>(x, y);
   };
   auto smaller = [&](Value x, Value y) -> Value {
-    return arith::MinUIOp::create(b, loc, x, y);
+    return k.create<arith::MinUIOp>(x, y);
   };
   Value middle = smaller(add(start, width), total);
   Value end = smaller(add(middle, width), total);
@@ -120,20 +118,19 @@ void Sort::mergeRuns(Value start, Value width) {
             k.points.applyRegion(op.getComparator(), arguments).front();
         // From the right only if it goes strictly before, so that equal
         // elements keep their order.
-        Value rightLeft = arith::CmpIOp::create(
-            b, loc, arith::CmpIPredicate::ult, right, end);
-        Value leftDone = arith::CmpIOp::create(
-            b, loc, arith::CmpIPredicate::uge, left, middle);
-        Value wanted = arith::OrIOp::create(b, loc, leftDone, before);
-        Value takeRight = arith::AndIOp::create(b, loc, rightLeft, wanted);
+        Value rightLeft =
+            k.create<arith::CmpIOp>(arith::CmpIPredicate::ult, right, end);
+        Value leftDone =
+            k.create<arith::CmpIOp>(arith::CmpIPredicate::uge, left, middle);
+        Value wanted = k.create<arith::OrIOp>(leftDone, before);
+        Value takeRight = k.create<arith::AndIOp>(rightLeft, wanted);
         for (auto [buffer, x, y] : llvm::zip(scratch, lefts, rights)) {
-          Value taken = arith::SelectOp::create(b, loc, takeRight, y, x);
+          Value taken = k.create<arith::SelectOp>(takeRight, y, x);
           k.points.store(buffer, place, {taken, k.levels.current()});
         }
         Value one = k.constantIndex(1);
-        return {
-            arith::SelectOp::create(b, loc, takeRight, left, add(left, one)),
-            arith::SelectOp::create(b, loc, takeRight, add(right, one), right)};
+        return {k.create<arith::SelectOp>(takeRight, left, add(left, one)),
+                k.create<arith::SelectOp>(takeRight, add(right, one), right)};
       });
 }
 
@@ -142,13 +139,11 @@ void Sort::emit() {
   int64_t perPart = 0;
   for (unsigned i = 0; i < op.getNumResults(); ++i)
     perPart += scratchSlices(k.source, op, i) * sliceBytes(op, i);
-  Value base =
-      arith::MulIOp::create(k.builder, k.loc, k.part, k.constantIndex(perPart));
+  Value base = k.create<arith::MulIOp>(k.part, k.constantIndex(perPart));
   int64_t offset = 0;
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     auto slice = [&] {
-      Value start = arith::AddIOp::create(k.builder, k.loc, base,
-                                          k.constantIndex(offset));
+      Value start = k.create<arith::AddIOp>(base, k.constantIndex(offset));
       offset += sliceBytes(op, i);
       return k.scratchBuffer(start, {length}, elementOf(op.getInputs()[i]));
     };
@@ -173,26 +168,25 @@ void Sort::emit() {
       ++passes;
     if (!passes)
       return;
-    k.forRange(
-        passes, {k.constantIndex(1)},
-        [&](const IndexExpression &, ValueRange carried) -> Values {
-          Value width = carried.front();
-          Value twice = arith::AddIOp::create(k.builder, k.loc, width, width);
-          Value pairs = arith::CeilDivUIOp::create(
-              k.builder, k.loc, k.constantIndex(length), twice);
-          k.forLoop(k.constantIndex(0), pairs, 1, {0, length}, 1, false,
-                    [&](const IndexExpression &pair) {
-                      Value start = arith::MulIOp::create(
-                          k.builder, k.loc, k.algebra.scalar(pair), twice);
-                      mergeRuns(start, width);
-                    });
-          k.forRange(length, [&](const IndexExpression &along) {
-            for (auto [from, to] : llvm::zip(scratch, sorted))
-              k.points.store(to, positionIn(to, along),
-                             k.points.load(from, along));
-          });
-          return {twice};
-        });
+    k.forRange(passes, {k.constantIndex(1)},
+               [&](const IndexExpression &, ValueRange carried) -> Values {
+                 Value width = carried.front();
+                 Value twice = k.create<arith::AddIOp>(width, width);
+                 Value pairs = k.create<arith::CeilDivUIOp>(
+                     k.constantIndex(length), twice);
+                 k.forLoop(k.constantIndex(0), pairs, 1, {0, length}, 1, false,
+                           [&](const IndexExpression &pair) {
+                             Value start = k.create<arith::MulIOp>(
+                                 k.algebra.scalar(pair), twice);
+                             mergeRuns(start, width);
+                           });
+                 k.forRange(length, [&](const IndexExpression &along) {
+                   for (auto [from, to] : llvm::zip(scratch, sorted))
+                     k.points.store(to, positionIn(to, along),
+                                    k.points.load(from, along));
+                 });
+                 return {twice};
+               });
   });
 }
 
@@ -243,8 +237,8 @@ void TopK::place(unsigned i, Buffer &buffer, bool &isAsked) {
     return;
   }
   // At most one result is not asked for.
-  Value start = arith::MulIOp::create(
-      k.builder, k.loc, k.part, k.constantIndex(unaskedBytes(k.source, op, i)));
+  Value start = k.create<arith::MulIOp>(
+      k.part, k.constantIndex(unaskedBytes(k.source, op, i)));
   buffer = k.scratchBuffer(start, {count}, elementOf(op->getResult(i)));
 }
 
@@ -256,21 +250,19 @@ Value TopK::isLarger(Value x, Value y) {
     Type integer = b.getIntegerType(width);
     auto key = [&](Value value) -> Value {
       // Below zero, larger magnitudes come first.
-      Value bits = arith::BitcastOp::create(b, k.loc, integer, value);
-      Value shift = arith::ConstantOp::create(
-          b, k.loc, b.getIntegerAttr(integer, width - 1));
-      Value sign = arith::ShRSIOp::create(b, k.loc, bits, shift);
-      Value magnitude = arith::ConstantOp::create(
-          b, k.loc, b.getIntegerAttr(integer, APInt::getSignedMaxValue(width)));
-      Value flip = arith::AndIOp::create(b, k.loc, sign, magnitude);
-      return arith::XOrIOp::create(b, k.loc, bits, flip);
+      Value bits = k.create<arith::BitcastOp>(integer, value);
+      Value shift =
+          k.create<arith::ConstantOp>(b.getIntegerAttr(integer, width - 1));
+      Value sign = k.create<arith::ShRSIOp>(bits, shift);
+      Value magnitude = k.create<arith::ConstantOp>(
+          b.getIntegerAttr(integer, APInt::getSignedMaxValue(width)));
+      Value flip = k.create<arith::AndIOp>(sign, magnitude);
+      return k.create<arith::XOrIOp>(bits, flip);
     };
-    return arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::sgt, key(x),
-                                 key(y));
+    return k.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, key(x), key(y));
   }
   bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
-  return arith::CmpIOp::create(
-      b, k.loc,
+  return k.create<arith::CmpIOp>(
       isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, x, y);
 }
 
@@ -280,14 +272,13 @@ Value TopK::isLarger(Value x, Value y) {
 void TopK::insert(const IndexExpression &row, const IndexExpression &column,
                   Value element) {
   OpBuilder &b = k.builder;
-  Location loc = k.loc;
   Value seen = k.algebra.scalar(column);
-  Value bound = arith::MinUIOp::create(
-      b, loc, arith::AddIOp::create(b, loc, seen, k.constantIndex(1)),
+  Value bound = k.create<arith::MinUIOp>(
+      k.create<arith::AddIOp>(seen, k.constantIndex(1)),
       k.constantIndex(count));
   Type indexType = valueType(elementOf(op.getIndices()));
-  Value number = arith::IndexCastOp::create(b, loc, indexType, seen);
-  Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  Value number = k.create<arith::IndexCastOp>(indexType, seen);
+  Value no = k.create<arith::ConstantOp>(b.getBoolAttr(false));
   k.forLoop(
       k.constantIndex(0), bound, 1, {0, count - 1}, 1, false,
       {element, number, no},
@@ -297,13 +288,13 @@ void TopK::insert(const IndexExpression &row, const IndexExpression &column,
         unsigned level = k.levels.current();
         Value held = k.points.load(values, inValues).value;
         Value heldNumber = k.points.load(indices, inIndices).value;
-        Value isFree = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                                             k.algebra.scalar(place), seen);
-        Value moves = arith::OrIOp::create(b, loc, carried[2],
-                                           isLarger(carried[0], held));
-        moves = arith::OrIOp::create(b, loc, moves, isFree);
+        Value isFree = k.create<arith::CmpIOp>(arith::CmpIPredicate::uge,
+                                               k.algebra.scalar(place), seen);
+        Value moves =
+            k.create<arith::OrIOp>(carried[2], isLarger(carried[0], held));
+        moves = k.create<arith::OrIOp>(moves, isFree);
         auto choose = [&](Value x, Value y) -> Value {
-          return arith::SelectOp::create(b, loc, moves, x, y);
+          return k.create<arith::SelectOp>(moves, x, y);
         };
         k.points.store(values, inValues, {choose(carried[0], held), level});
         k.points.store(indices, inIndices,
@@ -316,18 +307,16 @@ void TopK::insert(const IndexExpression &row, const IndexExpression &column,
 void TopK::emitRow(const IndexExpression &row) {
   if (count == 0)
     return;
-  OpBuilder &b = k.builder;
   IndexExpression last = (hasValues ? row * count : 0) + (count - 1);
   k.forRange(shape.back(), [&](const IndexExpression &column) {
     Indices at = k.algebra.delinearize(row, shape.drop_back());
     at.push_back(column);
     Value element = k.points.at(op.getOperand(), at).value;
     Value smallest = k.points.load(values, last).value;
-    Value room =
-        arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::ult,
-                              k.algebra.scalar(column), k.constantIndex(count));
-    Value wanted =
-        arith::OrIOp::create(b, k.loc, room, isLarger(element, smallest));
+    Value room = k.create<arith::CmpIOp>(arith::CmpIPredicate::ult,
+                                         k.algebra.scalar(column),
+                                         k.constantIndex(count));
+    Value wanted = k.create<arith::OrIOp>(room, isLarger(element, smallest));
     k.ifThen(wanted, [&] { insert(row, column, element); });
   });
 }

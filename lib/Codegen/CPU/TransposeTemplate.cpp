@@ -16,7 +16,6 @@
 
 #include "Templates.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -175,9 +174,8 @@ void Tiles::emitTile(const IndexExpression &row, int64_t rows,
         high.push_back(own ? lane + distance : tile + lane);
       }
       Value a = vectors[i], b = vectors[i + distance];
-      vectors[i] = vector::ShuffleOp::create(k.builder, k.loc, a, b, low);
-      vectors[i + distance] =
-          vector::ShuffleOp::create(k.builder, k.loc, a, b, high);
+      vectors[i] = k.create<vector::ShuffleOp>(a, b, low);
+      vectors[i + distance] = k.create<vector::ShuffleOp>(a, b, high);
     }
   withMask(columns, [&] {
     for (int64_t i = 0; i < rows; ++i)

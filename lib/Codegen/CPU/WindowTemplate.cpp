@@ -306,8 +306,7 @@ private:
   Value positionOf(const Indices &offset) {
     IndexExpression position = k.algebra.linearize(offset, sizes());
     Value index = k.algebra.scalar(position);
-    Value small = arith::IndexCastOp::create(k.builder, k.loc,
-                                             k.builder.getI32Type(), index);
+    Value small = k.create<arith::IndexCastOp>(k.builder.getI32Type(), index);
     return k.points.asVector({small, k.levels.current()});
   }
 
@@ -336,7 +335,7 @@ Value SelectAndScatter::pick(ArrayRef<IndexExpression> source) {
       numberOfType(b, loc, withLanesOf(b.getI32Type(), first.getType()), -1);
   // Carried: the best element, its position in the window, whether there is
   // one.
-  Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  Value none = k.create<arith::ConstantOp>(b.getBoolAttr(false));
   return forPlaces(
       k, sizes(), {first, nowhere, none},
       [&](const Indices &offset, ValueRange carried) -> Values {
@@ -352,30 +351,25 @@ Value SelectAndScatter::pick(ArrayRef<IndexExpression> source) {
         auto like = [&](Value flag) -> Value {
           return k.points.asVector({flag, k.levels.current()});
         };
-        Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-        Value had = arith::AndIOp::create(b, loc, like(carried[2]), keeps);
-        Value take = arith::XOrIOp::create(b, loc, had, like(yes));
+        Value yes = k.create<arith::ConstantOp>(b.getBoolAttr(true));
+        Value had = k.create<arith::AndIOp>(like(carried[2]), keeps);
+        Value take = k.create<arith::XOrIOp>(had, like(yes));
         Value exists = guard.uniform ? guard.uniform : yes;
-        take = arith::AndIOp::create(b, loc, take, like(exists));
-        Value any = arith::OrIOp::create(b, loc, carried[2], exists);
-        return {arith::SelectOp::create(b, loc, take, element, carried[0]),
-                arith::SelectOp::create(b, loc, take, position, carried[1]),
-                any};
+        take = k.create<arith::AndIOp>(take, like(exists));
+        Value any = k.create<arith::OrIOp>(carried[2], exists);
+        return {k.create<arith::SelectOp>(take, element, carried[0]),
+                k.create<arith::SelectOp>(take, position, carried[1]), any};
       })[1];
 }
 
 void SelectAndScatter::emitWindow(ArrayRef<IndexExpression> source,
                                   bool alone) {
-  OpBuilder &b = k.builder;
-  Location loc = k.loc;
   Value picked = pick(source);
   Element moved = k.points.at(op.getSource(), merge(source));
   auto update = [&](const Indices &offset, ValueRange) -> Values {
     PointEmitter::Guard guard;
     Indices place = placeIn(source, offset, guard);
-    if (guard.never)
-      return {};
-    auto body = [&] {
+    k.where(guard, [&] {
       IndexExpression position = k.algebra.linearize(place, shape);
       Value old =
           k.points.asVector(alone ? k.points.at(op.getInitValue(), {})
@@ -383,15 +377,11 @@ void SelectAndScatter::emitWindow(ArrayRef<IndexExpression> source,
       Value combined =
           k.points.applyRegion(op.getScatter(), {old, k.points.asVector(moved)})
               .front();
-      Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                         picked, positionOf(offset));
-      Value value = arith::SelectOp::create(b, loc, here, combined, old);
+      Value here = k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, picked,
+                                           positionOf(offset));
+      Value value = k.create<arith::SelectOp>(here, combined, old);
       k.points.store(k.results.front(), position, {value, k.levels.current()});
-    };
-    if (guard.uniform)
-      k.ifThen(guard.uniform, body);
-    else
-      body();
+    });
     return {};
   };
   forPlaces(k, sizes(), {}, update);

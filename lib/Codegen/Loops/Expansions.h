@@ -35,22 +35,10 @@ mlir::Value scaleNormal(const Lanes &lanes, mlir::Value p,
 /// log(x) for x positive, normal and finite.
 mlir::Value expandLogNormal(const Lanes &lanes, mlir::Value x);
 
-mlir::Value expandExp(const Lanes &lanes, mlir::Value x);
-mlir::Value expandExpm1(const Lanes &lanes, mlir::Value x);
-mlir::Value expandTanh(const Lanes &lanes, mlir::Value x);
-mlir::Value expandLogistic(const Lanes &lanes, mlir::Value x);
-mlir::Value expandLog(const Lanes &lanes, mlir::Value x);
-mlir::Value expandLog1p(const Lanes &lanes, mlir::Value x);
-mlir::Value expandErf(const Lanes &lanes, mlir::Value x);
-mlir::Value expandErfc(const Lanes &lanes, mlir::Value x);
-mlir::Value expandErfInv(const Lanes &lanes, mlir::Value x);
-mlir::Value expandSqrt(const Lanes &lanes, mlir::Value x);
-mlir::Value expandRsqrt(const Lanes &lanes, mlir::Value x);
-mlir::Value expandCbrt(const Lanes &lanes, mlir::Value x);
-mlir::Value expandSin(const Lanes &lanes, mlir::Value x);
-mlir::Value expandCos(const Lanes &lanes, mlir::Value x);
-mlir::Value expandTan(const Lanes &lanes, mlir::Value x);
-mlir::Value expandAtan(const Lanes &lanes, mlir::Value x);
+using Expansion = mlir::Value(const Lanes &lanes, mlir::Value x);
+Expansion expandExp, expandExpm1, expandTanh, expandLogistic, expandLog,
+    expandLog1p, expandErf, expandErfc, expandErfInv, expandSqrt, expandRsqrt,
+    expandCbrt, expandSin, expandCos, expandTan, expandAtan;
 mlir::Value expandPow(const Lanes &lanes, mlir::Value x, mlir::Value y);
 mlir::Value expandAtan2(const Lanes &lanes, mlir::Value y, mlir::Value x);
 

@@ -116,15 +116,11 @@ IndexExpression IndexAlgebra::clamped(const IndexExpression &expression,
   Value value = scalar(expression);
   if (known.low < limits.low) {
     Value low = constantIndex(limits.low);
-    value = levels.emitAt(place, [&](OpBuilder &b) -> Value {
-      return arith::MaxSIOp::create(b, loc, value, low);
-    });
+    value = levels.createAt<arith::MaxSIOp>(place, loc, value, low);
   }
   if (known.high > limits.high) {
     Value high = constantIndex(limits.high);
-    value = levels.emitAt(place, [&](OpBuilder &b) -> Value {
-      return arith::MinSIOp::create(b, loc, value, high);
-    });
+    value = levels.createAt<arith::MinSIOp>(place, loc, value, high);
   }
   IndexRange result{std::max(known.low, limits.low),
                     std::min(known.high, limits.high)};
@@ -369,9 +365,7 @@ Value IndexAlgebra::constantIndex(int64_t value) {
   auto found = scalars.find(key);
   if (found != scalars.end())
     return found->second.value;
-  Value made = levels.emitAt(0, [&](OpBuilder &b) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  });
+  Value made = levels.createAt<arith::ConstantIndexOp>(0, loc, value);
   scalars[key] = {made, 0};
   return made;
 }
@@ -430,9 +424,7 @@ Value IndexAlgebra::scalar(const IndexExpression &expression) {
       value = atomScalar(atom);
       if (coefficient != 1) {
         Value factor = constantIndex(coefficient), base = value;
-        value = levels.emitAt(place, [&](OpBuilder &b) -> Value {
-          return arith::MulIOp::create(b, loc, base, factor);
-        });
+        value = levels.createAt<arith::MulIOp>(place, loc, base, factor);
         scalars[term] = {value, place};
       }
     }
@@ -447,17 +439,13 @@ Value IndexAlgebra::scalar(const IndexExpression &expression) {
       continue;
     }
     Value left = sum;
-    sum = levels.emitAt(place, [&](OpBuilder &b) -> Value {
-      return arith::AddIOp::create(b, loc, left, value);
-    });
+    sum = levels.createAt<arith::AddIOp>(place, loc, left, value);
     scalars[partial] = {sum, place};
   }
   if (expression.constant) {
     Value offset = constantIndex(expression.constant), left = sum;
     unsigned place = level(expression);
-    sum = levels.emitAt(place, [&](OpBuilder &b) -> Value {
-      return arith::AddIOp::create(b, loc, left, offset);
-    });
+    sum = levels.createAt<arith::AddIOp>(place, loc, left, offset);
     scalars[expression] = {sum, place};
   }
   return sum;
@@ -488,10 +476,8 @@ Value IndexAlgebra::laneOffsets(int64_t step, Type elementType) {
   SmallVector<Attribute> offsets;
   for (int64_t lane = 0; lane < lanes; ++lane)
     offsets.push_back(builder.getIntegerAttr(elementType, lane * step));
-  return levels.emitAt(0, [&](OpBuilder &b) -> Value {
-    return arith::ConstantOp::create(b, loc,
-                                     DenseElementsAttr::get(type, offsets));
-  });
+  return levels.createAt<arith::ConstantOp>(
+      0, loc, DenseElementsAttr::get(type, offsets));
 }
 
 static Value castLanes(OpBuilder &b, Location loc, Value vector,

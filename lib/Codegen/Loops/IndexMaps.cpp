@@ -32,9 +32,7 @@ void PointEmitter::combine(Guard &guard, Value condition, unsigned level) {
     return;
   }
   Value left = held;
-  held = levels.emitAt(heldLevel, [&](OpBuilder &b) -> Value {
-    return arith::AndIOp::create(b, loc, left, condition);
-  });
+  held = levels.createAt<arith::AndIOp>(heldLevel, loc, left, condition);
 }
 
 void PointEmitter::require(Guard &guard, const IndexExpression &expression,
@@ -90,9 +88,7 @@ Element PointEmitter::choose(Value condition, unsigned level, Element a,
   Value x = vector ? asVector(a) : a.value;
   Value y = vector ? asVector(b) : b.value;
   level = std::max({level, a.level, b.level});
-  Value value = levels.emitAt(level, [&](OpBuilder &builder) -> Value {
-    return arith::SelectOp::create(builder, loc, condition, x, y);
-  });
+  Value value = levels.createAt<arith::SelectOp>(level, loc, condition, x, y);
   return {value, level};
 }
 
@@ -113,9 +109,8 @@ Element PointEmitter::guarded(Guard guard, Value operand, Indices indices,
   if (guard.lanes) {
     maskLevel = std::max(guard.lanesLevel, mask ? maskLevel : 0);
     if (mask)
-      mask = levels.emitAt(maskLevel, [&](OpBuilder &b) -> Value {
-        return arith::AndIOp::create(b, loc, outerMask, guard.lanes);
-      });
+      mask = levels.createAt<arith::AndIOp>(maskLevel, loc, outerMask,
+                                            guard.lanes);
     else
       mask = guard.lanes;
   }
@@ -224,9 +219,8 @@ Buffer PointEmitter::constantBuffer(ElementsAttr value) {
         /*constant=*/true, builder.getI64IntegerAttr(64));
   }
   Buffer buffer;
-  buffer.memref = levels.emitAt(0, [&](OpBuilder &b) -> Value {
-    return memref::GetGlobalOp::create(b, loc, memrefType, name);
-  });
+  buffer.memref =
+      levels.createAt<memref::GetGlobalOp>(0, loc, memrefType, name);
   buffer.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
   buffer.elementType = tensor.getElementType();
   constants[value] = buffer;
@@ -244,9 +238,8 @@ Element PointEmitter::constant(Operation *op, const Indices &indices) {
   Type type = valueType(value.getElementType());
   if (auto integer = dyn_cast<IntegerAttr>(element))
     element = IntegerAttr::get(type, integer.getValue());
-  Value made = levels.emitAt(0, [&](OpBuilder &b) -> Value {
-    return arith::ConstantOp::create(b, loc, cast<TypedAttr>(element));
-  });
+  Value made =
+      levels.createAt<arith::ConstantOp>(0, loc, cast<TypedAttr>(element));
   return {made, 0};
 }
 

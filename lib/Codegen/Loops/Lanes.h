@@ -11,11 +11,15 @@
 #define TENON_LIB_CODEGEN_LOOPS_LANES_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "tenon/Codegen/Loops/Instructions.h"
 
 namespace tenon::codegen {
+
+namespace arith = mlir::arith;
+namespace math = mlir::math;
 
 class Lanes {
 public:
@@ -43,65 +47,120 @@ public:
   const Instructions &target() const { return instructions; }
 
   // Constants in all lanes.
-  Value f32(float value) const;
-  Value f64(double value) const;
-  Value i32(int32_t value) const;
-  Value i64(int64_t value) const;
+  Value f32(float value) const {
+    return constant(builder.getF32FloatAttr(value));
+  }
+  Value f64(double value) const {
+    return constant(builder.getF64FloatAttr(value));
+  }
+  Value i32(int32_t value) const {
+    return constant(builder.getI32IntegerAttr(value));
+  }
+  Value i64(int64_t value) const {
+    return constant(builder.getI64IntegerAttr(value));
+  }
 
   // Floating point.
-  Value add(Value a, Value b) const;
-  Value sub(Value a, Value b) const;
-  Value mul(Value a, Value b) const;
-  Value div(Value a, Value b) const;
-  Value neg(Value a) const;
-  Value abs(Value a) const;
-  Value sqrt(Value a) const;
-  Value roundEven(Value a) const;
-  Value copySign(Value magnitude, Value sign) const;
+  Value add(Value a, Value b) const { return create<arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) const { return create<arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) const { return create<arith::MulFOp>(a, b); }
+  Value div(Value a, Value b) const { return create<arith::DivFOp>(a, b); }
+  Value neg(Value a) const { return create<arith::NegFOp>(a); }
+  Value abs(Value a) const { return create<math::AbsFOp>(a); }
+  Value sqrt(Value a) const { return create<math::SqrtOp>(a); }
+  Value roundEven(Value a) const { return create<math::RoundEvenOp>(a); }
+  Value copySign(Value magnitude, Value sign) const {
+    return create<math::CopySignOp>(magnitude, sign);
+  }
   /// a * b + c, rounded once.
-  Value fma(Value a, Value b, Value c) const;
+  Value fma(Value a, Value b, Value c) const {
+    return create<math::FmaOp>(a, b, c);
+  }
   /// coefficients[0] + coefficients[1] x + ..., by Horner's rule.
   Value polynomial(Value x, llvm::ArrayRef<float> coefficients) const;
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) const;
 
   // Comparisons, false on NaN, and what follows from them.
-  Value less(Value a, Value b) const;
-  Value lessOrEqual(Value a, Value b) const;
-  Value equal(Value a, Value b) const;
-  Value unordered(Value a, Value b) const;
-  Value select(Value condition, Value a, Value b) const;
-  Value both(Value a, Value b) const;
-  Value either(Value a, Value b) const;
-  Value negate(Value condition) const;
+  Value less(Value a, Value b) const {
+    return compare(arith::CmpFPredicate::OLT, a, b);
+  }
+  Value lessOrEqual(Value a, Value b) const {
+    return compare(arith::CmpFPredicate::OLE, a, b);
+  }
+  Value equal(Value a, Value b) const {
+    return compare(arith::CmpFPredicate::OEQ, a, b);
+  }
+  Value unordered(Value a, Value b) const {
+    return compare(arith::CmpFPredicate::UNO, a, b);
+  }
+  Value select(Value condition, Value a, Value b) const {
+    return create<arith::SelectOp>(condition, a, b);
+  }
+  Value both(Value a, Value b) const { return create<arith::AndIOp>(a, b); }
+  Value either(Value a, Value b) const { return create<arith::OrIOp>(a, b); }
+  Value negate(Value condition) const {
+    return create<arith::XOrIOp>(condition,
+                                 constant(builder.getBoolAttr(true)));
+  }
   /// x, but at most (at least) `limit`; NaN stays NaN.
-  Value atMost(Value x, Value limit) const;
-  Value atLeast(Value x, Value limit) const;
+  Value atMost(Value x, Value limit) const {
+    return select(less(limit, x), limit, x);
+  }
+  Value atLeast(Value x, Value limit) const {
+    return select(less(x, limit), limit, x);
+  }
 
   // Integers and bits.
   Value bits(Value x) const;
   Value fromBits(Value x) const;
-  Value iadd(Value a, Value b) const;
-  Value isub(Value a, Value b) const;
-  Value iand(Value a, Value b) const;
-  Value ixor(Value a, Value b) const;
+  Value iadd(Value a, Value b) const { return create<arith::AddIOp>(a, b); }
+  Value isub(Value a, Value b) const { return create<arith::SubIOp>(a, b); }
+  Value iand(Value a, Value b) const { return create<arith::AndIOp>(a, b); }
+  Value ixor(Value a, Value b) const { return create<arith::XOrIOp>(a, b); }
   Value shiftLeft(Value a, int64_t by) const;
   Value shiftRight(Value a, int64_t by) const; ///< keeps the sign
-  Value iequal(Value a, Value b) const;
-  Value iless(Value a, Value b) const; ///< signed
+  Value iequal(Value a, Value b) const {
+    return create<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
+  }
+  /// Signed.
+  Value iless(Value a, Value b) const {
+    return create<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
+  }
 
   // Conversions.
-  Value toDouble(Value x) const;   ///< f32 to f64
-  Value toSingle(Value x) const;   ///< f64 to f32
-  Value intToFloat(Value x) const; ///< i32 to f32, rounded
-  Value floatToInt(Value x) const; ///< f32 to i32; x must be in range
-  Value lowHalf(Value x) const;    ///< i64 to i32
+  /// From f32 to f64.
+  Value toDouble(Value x) const {
+    return create<arith::ExtFOp>(typeOf(builder.getF64Type()), x);
+  }
+  /// From f64 to f32.
+  Value toSingle(Value x) const {
+    return create<arith::TruncFOp>(typeOf(builder.getF32Type()), x);
+  }
+  /// From i32 to f32, rounded.
+  Value intToFloat(Value x) const {
+    return create<arith::SIToFPOp>(typeOf(builder.getF32Type()), x);
+  }
+  /// From f32 to i32; x must be in range.
+  Value floatToInt(Value x) const {
+    return create<arith::FPToSIOp>(typeOf(builder.getI32Type()), x);
+  }
+  /// From i64 to i32.
+  Value lowHalf(Value x) const {
+    return create<arith::TruncIOp>(typeOf(builder.getI32Type()), x);
+  }
 
   /// Whether `condition` holds in any lane, an i1.
   Value any(Value condition) const;
 
 private:
+  template <typename Op, typename... Arguments>
+  Value create(Arguments... arguments) const {
+    return Op::create(builder, loc, arguments...);
+  }
   Value constant(mlir::TypedAttr scalar) const;
-  Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) const;
+  Value compare(arith::CmpFPredicate predicate, Value a, Value b) const {
+    return create<arith::CmpFOp>(predicate, a, b);
+  }
   mlir::VectorType shape;
   const Instructions &instructions;
 };

@@ -126,4 +126,26 @@ void LoopNest::ifThen(Value condition, llvm::function_ref<void()> body) {
   leave(conditional);
 }
 
+void LoopNest::where(const PointEmitter::Guard &guard,
+                     llvm::function_ref<void()> body) {
+  auto masked = [&] {
+    Value outer = points.mask;
+    unsigned outerLevel = points.maskLevel;
+    if (guard.lanes) {
+      points.mask = outer ? Value(create<arith::AndIOp>(outer, guard.lanes))
+                          : guard.lanes;
+      points.maskLevel = levels.current();
+    }
+    body();
+    points.mask = outer;
+    points.maskLevel = outerLevel;
+  };
+  if (guard.never)
+    return;
+  if (guard.uniform)
+    ifThen(guard.uniform, masked);
+  else
+    masked();
+}
+
 } // namespace tenon::codegen

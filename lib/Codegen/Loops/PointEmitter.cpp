@@ -8,7 +8,6 @@
 #include "tenon/Codegen/Loops/PointEmitter.h"
 
 #include "tenon/Analysis/Shapes.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -118,12 +118,11 @@ static Value floatToInteger(const Point &p, Value x, IntegerType to) {
   Value above = p.compare(isUnsigned ? arith::CmpFPredicate::OGT
                                      : arith::CmpFPredicate::OGE,
                           x, low);
-  Value inside = arith::AndIOp::create(p.b, p.loc, below, above);
+  Value inside = p.create<arith::AndIOp>(below, above);
   // Outside of the range the conversion is undefined: convert 0 instead.
   Value safe = p.select(inside, x, zero);
-  Value value = isUnsigned
-                    ? Value(arith::FPToUIOp::create(p.b, p.loc, type, safe))
-                    : Value(arith::FPToSIOp::create(p.b, p.loc, type, safe));
+  Value value = isUnsigned ? p.create<arith::FPToUIOp>(type, safe)
+                           : p.create<arith::FPToSIOp>(type, safe);
   APInt largest =
       isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
   Value tooLarge = p.compare(arith::CmpFPredicate::OGE, x, high);
@@ -159,9 +158,8 @@ Value convert(const Point &p) {
   bool zeroExtends = from.isUnsignedInteger() || from.isInteger(1);
   if (isa<FloatType>(to)) {
     Type type = withLanesOf(computeType(to), x.getType());
-    Value value = zeroExtends
-                      ? Value(arith::UIToFPOp::create(p.b, p.loc, type, x))
-                      : Value(arith::SIToFPOp::create(p.b, p.loc, type, x));
+    Value value = zeroExtends ? p.create<arith::UIToFPOp>(type, x)
+                              : p.create<arith::SIToFPOp>(type, x);
     return convertFloat(p.b, p.loc, value, to);
   }
   unsigned fromWidth = from.getIntOrFloatBitWidth();
@@ -170,10 +168,10 @@ Value convert(const Point &p) {
   if (fromWidth == toWidth)
     return x;
   if (fromWidth > toWidth)
-    return arith::TruncIOp::create(p.b, p.loc, type, x);
+    return p.create<arith::TruncIOp>(type, x);
   if (zeroExtends)
-    return arith::ExtUIOp::create(p.b, p.loc, type, x);
-  return arith::ExtSIOp::create(p.b, p.loc, type, x);
+    return p.create<arith::ExtUIOp>(type, x);
+  return p.create<arith::ExtSIOp>(type, x);
 }
 
 Value bitcast(const Point &p) {
@@ -181,7 +179,7 @@ Value bitcast(const Point &p) {
   Type type = withLanesOf(valueType(p.resultType), x.getType());
   if (type == x.getType())
     return x;
-  return arith::BitcastOp::create(p.b, p.loc, type, x);
+  return p.create<arith::BitcastOp>(type, x);
 }
 
 /// Rounds the mantissa to nearest even in integer arithmetic, then sends what
@@ -200,45 +198,39 @@ Value reducePrecision(const Point &p) {
   auto bit = [&](unsigned position) {
     return APInt::getOneBitSet(width, position);
   };
-  Value bits = arith::BitcastOp::create(p.b, p.loc, integers, x);
+  Value bits = p.create<arith::BitcastOp>(integers, x);
   Value result = bits;
   unsigned kept = op.getMantissaBits();
   if (kept < mantissa) {
     unsigned dropped = mantissa - kept;
-    Value last = arith::ShRUIOp::create(p.b, p.loc, bits,
-                                        integer(APInt(width, dropped)));
-    Value odd =
-        arith::AndIOp::create(p.b, p.loc, last, integer(APInt(width, 1)));
+    Value last = p.create<arith::ShRUIOp>(bits, integer(APInt(width, dropped)));
+    Value odd = p.create<arith::AndIOp>(last, integer(APInt(width, 1)));
     Value half = integer(bit(dropped - 1) - 1);
-    Value bias = arith::AddIOp::create(p.b, p.loc, odd, half);
-    Value rounded = arith::AddIOp::create(p.b, p.loc, bits, bias);
-    result = arith::AndIOp::create(
-        p.b, p.loc, rounded,
-        integer(APInt::getHighBitsSet(width, width - dropped)));
+    Value bias = p.create<arith::AddIOp>(odd, half);
+    Value rounded = p.create<arith::AddIOp>(bits, bias);
+    result = p.create<arith::AndIOp>(
+        rounded, integer(APInt::getHighBitsSet(width, width - dropped)));
   }
   unsigned keptExponent = op.getExponentBits();
   APInt infinity = APInt::getBitsSet(width, mantissa, width - 1);
   if (keptExponent < exponent) {
     uint64_t bias = (uint64_t(1) << (exponent - 1)) - 1;
     uint64_t newBias = (uint64_t(1) << (keptExponent - 1)) - 1;
-    Value biased = arith::AndIOp::create(p.b, p.loc, result, integer(infinity));
-    Value sign =
-        arith::AndIOp::create(p.b, p.loc, result, integer(bit(width - 1)));
+    Value biased = p.create<arith::AndIOp>(result, integer(infinity));
+    Value sign = p.create<arith::AndIOp>(result, integer(bit(width - 1)));
     Value largest = integer(APInt(width, bias + newBias).shl(mantissa));
     Value smallest = integer(APInt(width, bias - newBias).shl(mantissa));
-    Value signedInfinity =
-        arith::OrIOp::create(p.b, p.loc, sign, integer(infinity));
+    Value signedInfinity = p.create<arith::OrIOp>(sign, integer(infinity));
     result = p.select(p.compare(arith::CmpIPredicate::ugt, biased, largest),
                       signedInfinity, result);
     result = p.select(p.compare(arith::CmpIPredicate::ule, biased, smallest),
                       sign, result);
   }
-  Value magnitude = arith::AndIOp::create(
-      p.b, p.loc, bits, integer(APInt::getSignedMaxValue(width)));
+  Value magnitude =
+      p.create<arith::AndIOp>(bits, integer(APInt::getSignedMaxValue(width)));
   Value isNaN =
       p.compare(arith::CmpIPredicate::ugt, magnitude, integer(infinity));
-  return arith::BitcastOp::create(p.b, p.loc, floats,
-                                  p.select(isNaN, bits, result));
+  return p.create<arith::BitcastOp>(floats, p.select(isNaN, bits, result));
 }
 
 /// The remainder of truncating division, exactly. Of f32 and narrower types in

@@ -13,7 +13,6 @@
 #include "tenon/Analysis/FloatArithmetic.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/TypeUtilities.h"
 
 namespace tenon::codegen {
 
@@ -56,6 +55,11 @@ struct Point {
   }
   mlir::Value math(MathFunction function) const {
     return emitMath(b, loc, function, operands, instructions);
+  }
+
+  template <typename Op, typename... Arguments>
+  mlir::Value create(const Arguments &...arguments) const {
+    return Op::create(b, loc, arguments...);
   }
 };
 

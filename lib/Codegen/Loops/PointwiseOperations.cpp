@@ -109,9 +109,9 @@ Value changeBits(const Point &p, Value x, Change change) {
   unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
   Type integers =
       withLanesOf(IntegerType::get(p.b.getContext(), width), x.getType());
-  Value bits = arith::BitcastOp::create(p.b, p.loc, integers, x);
-  return arith::BitcastOp::create(p.b, p.loc, x.getType(),
-                                  change(bits, APInt::getSignMask(width)));
+  Value bits = p.create<arith::BitcastOp>(integers, x);
+  return p.create<arith::BitcastOp>(x.getType(),
+                                    change(bits, APInt::getSignMask(width)));
 }
 
 bool isBf16(Value value) {
@@ -122,24 +122,22 @@ Value absolute(const Point &p) {
   Value x = p.operands[0];
   if (isBf16(x))
     return changeBits(p, x, [&](Value bits, const APInt &sign) {
-      return arith::AndIOp::create(p.b, p.loc, bits,
-                                   p.integer(bits.getType(), ~sign));
+      return p.create<arith::AndIOp>(bits, p.integer(bits.getType(), ~sign));
     });
   if (p.isFloat())
-    return math::AbsFOp::create(p.b, p.loc, x);
-  return math::AbsIOp::create(p.b, p.loc, x);
+    return p.create<math::AbsFOp>(x);
+  return p.create<math::AbsIOp>(x);
 }
 
 Value negate(const Point &p) {
   Value x = p.operands[0];
   if (isBf16(x))
     return changeBits(p, x, [&](Value bits, const APInt &sign) {
-      return arith::XOrIOp::create(p.b, p.loc, bits,
-                                   p.integer(bits.getType(), sign));
+      return p.create<arith::XOrIOp>(bits, p.integer(bits.getType(), sign));
     });
   if (p.isFloat())
-    return arith::NegFOp::create(p.b, p.loc, x);
-  return arith::SubIOp::create(p.b, p.loc, p.number(0), p.operands[0]);
+    return p.create<arith::NegFOp>(x);
+  return p.create<arith::SubIOp>(p.number(0), p.operands[0]);
 }
 
 Value complement(const Point &p) {
@@ -147,17 +145,17 @@ Value complement(const Point &p) {
   Value ones = p.integer(
       type,
       APInt::getAllOnes(getElementTypeOrSelf(type).getIntOrFloatBitWidth()));
-  return arith::XOrIOp::create(p.b, p.loc, p.operands[0], ones);
+  return p.create<arith::XOrIOp>(p.operands[0], ones);
 }
 
 Value sign(const Point &p) {
   Value x = p.operands[0], zero = p.number(0);
   if (p.isFloat()) {
-    Value one = math::CopySignOp::create(p.b, p.loc, p.number(1), x);
+    Value one = p.create<math::CopySignOp>(p.number(1), x);
     // Zeros and NaN are returned as they are; what counts as zero becomes one.
     Value keep = p.compare(arith::CmpFPredicate::UEQ, x, zero);
     if (p.flushes())
-      x = arith::AddFOp::create(p.b, p.loc, x, x);
+      x = p.create<arith::AddFOp>(x, x);
     return p.select(keep, x, one);
   }
   Value positive = p.select(p.compare(arith::CmpIPredicate::sgt, x, zero),
@@ -179,10 +177,10 @@ Division safeDivision(const Point &p) {
     Type type = x.getType();
     unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
     Value smallest = p.integer(type, APInt::getSignedMinValue(width));
-    Value overflow = arith::AndIOp::create(
-        p.b, p.loc, p.compare(arith::CmpIPredicate::eq, x, smallest),
+    Value overflow = p.create<arith::AndIOp>(
+        p.compare(arith::CmpIPredicate::eq, x, smallest),
         p.compare(arith::CmpIPredicate::eq, y, p.number(-1)));
-    unsafe = arith::OrIOp::create(p.b, p.loc, unsafe, overflow);
+    unsafe = p.create<arith::OrIOp>(unsafe, overflow);
   }
   return {byZero, p.select(unsafe, p.number(1), y)};
 }
@@ -190,12 +188,10 @@ Division safeDivision(const Point &p) {
 Value divide(const Point &p) {
   Value x = p.operands[0];
   if (p.isFloat())
-    return arith::DivFOp::create(p.b, p.loc, x, p.operands[1]);
+    return p.create<arith::DivFOp>(x, p.operands[1]);
   Division safe = safeDivision(p);
-  Value quotient =
-      p.isUnsigned()
-          ? Value(arith::DivUIOp::create(p.b, p.loc, x, safe.divisor))
-          : Value(arith::DivSIOp::create(p.b, p.loc, x, safe.divisor));
+  Value quotient = p.isUnsigned() ? p.create<arith::DivUIOp>(x, safe.divisor)
+                                  : p.create<arith::DivSIOp>(x, safe.divisor);
   return p.select(safe.byZero, p.number(-1), quotient);
 }
 
@@ -204,9 +200,8 @@ Value remainder(const Point &p) {
   if (p.isFloat())
     return floatRemainder(p);
   Division safe = safeDivision(p);
-  Value rest = p.isUnsigned()
-                   ? Value(arith::RemUIOp::create(p.b, p.loc, x, safe.divisor))
-                   : Value(arith::RemSIOp::create(p.b, p.loc, x, safe.divisor));
+  Value rest = p.isUnsigned() ? p.create<arith::RemUIOp>(x, safe.divisor)
+                              : p.create<arith::RemSIOp>(x, safe.divisor);
   return p.select(safe.byZero, x, rest);
 }
 
@@ -234,11 +229,11 @@ Value power(const Point &p) {
   unsigned width = getElementTypeOrSelf(base.getType()).getIntOrFloatBitWidth();
   for (unsigned bit = 0; bit < width; ++bit) {
     Value odd = p.compare(arith::CmpIPredicate::ne,
-                          arith::AndIOp::create(p.b, p.loc, bits, one), zero);
-    Value product = arith::MulIOp::create(p.b, p.loc, result, square);
+                          p.create<arith::AndIOp>(bits, one), zero);
+    Value product = p.create<arith::MulIOp>(result, square);
     result = p.select(odd, product, result);
-    square = arith::MulIOp::create(p.b, p.loc, square, square);
-    bits = arith::ShRUIOp::create(p.b, p.loc, bits, one);
+    square = p.create<arith::MulIOp>(square, square);
+    bits = p.create<arith::ShRUIOp>(bits, one);
   }
   if (p.isUnsigned())
     return result;
@@ -247,7 +242,7 @@ Value power(const Point &p) {
   Value isMinusOne = p.compare(arith::CmpIPredicate::eq, base, p.number(-1));
   // (-1)^n from the positive powers: the low bit of n decides.
   Value odd = p.compare(arith::CmpIPredicate::ne,
-                        arith::AndIOp::create(p.b, p.loc, exponent, one), zero);
+                        p.create<arith::AndIOp>(exponent, one), zero);
   Value alternating = p.select(odd, p.number(-1), one);
   Value isZero = p.compare(arith::CmpIPredicate::eq, base, zero);
   Value others = p.select(isZero, p.number(-1), zero);
@@ -259,15 +254,15 @@ Value power(const Point &p) {
 Value clamp(const Point &p) {
   Value low = p.operands[0], x = p.operands[1], high = p.operands[2];
   if (p.isFloat()) {
-    Value raised = arith::MaximumFOp::create(p.b, p.loc, x, low);
-    return arith::MinimumFOp::create(p.b, p.loc, raised, high);
+    Value raised = p.create<arith::MaximumFOp>(x, low);
+    return p.create<arith::MinimumFOp>(raised, high);
   }
   if (p.isUnsigned() || p.isBoolean()) {
-    Value raised = arith::MaxUIOp::create(p.b, p.loc, x, low);
-    return arith::MinUIOp::create(p.b, p.loc, raised, high);
+    Value raised = p.create<arith::MaxUIOp>(x, low);
+    return p.create<arith::MinUIOp>(raised, high);
   }
-  Value raised = arith::MaxSIOp::create(p.b, p.loc, x, low);
-  return arith::MinSIOp::create(p.b, p.loc, raised, high);
+  Value raised = p.create<arith::MaxSIOp>(x, low);
+  return p.create<arith::MinSIOp>(raised, high);
 }
 
 Value choose(const Point &p) {
@@ -275,7 +270,7 @@ Value choose(const Point &p) {
 }
 
 Value isFinite(const Point &p) {
-  Value magnitude = math::AbsFOp::create(p.b, p.loc, p.operands[0]);
+  Value magnitude = p.create<math::AbsFOp>(p.operands[0]);
   Value infinity = p.number(std::numeric_limits<double>::infinity());
   return p.compare(arith::CmpFPredicate::OLT, magnitude, infinity);
 }
@@ -283,19 +278,19 @@ Value isFinite(const Point &p) {
 Value roundAwayFromZero(const Point &p) {
   // The fraction of |x| is exact, so comparing it with a half is, too.
   Value x = p.operands[0];
-  Value magnitude = math::AbsFOp::create(p.b, p.loc, x);
-  Value down = math::FloorOp::create(p.b, p.loc, magnitude);
-  Value fraction = arith::SubFOp::create(p.b, p.loc, magnitude, down);
-  Value up = arith::AddFOp::create(p.b, p.loc, down, p.number(1));
+  Value magnitude = p.create<math::AbsFOp>(x);
+  Value down = p.create<math::FloorOp>(magnitude);
+  Value fraction = p.create<arith::SubFOp>(magnitude, down);
+  Value up = p.create<arith::AddFOp>(down, p.number(1));
   Value isUp = p.compare(arith::CmpFPredicate::OGE, fraction, p.number(0.5));
-  return math::CopySignOp::create(p.b, p.loc, p.select(isUp, up, down), x);
+  return p.create<math::CopySignOp>(p.select(isUp, up, down), x);
 }
 
 Value square(const Point &p) {
   Value x = p.operands[0];
   if (p.isFloat())
-    return arith::MulFOp::create(p.b, p.loc, x, x);
-  return arith::MulIOp::create(p.b, p.loc, x, x);
+    return p.create<arith::MulFOp>(x, x);
+  return p.create<arith::MulIOp>(x, x);
 }
 
 template <MathFunction which>
@@ -335,12 +330,12 @@ Value totalOrderKey(const Point &p, Value x) {
   Type type = x.getType();
   unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
   Type integers = withLanesOf(IntegerType::get(type.getContext(), width), type);
-  Value bits = arith::BitcastOp::create(p.b, p.loc, integers, x);
+  Value bits = p.create<arith::BitcastOp>(integers, x);
   Value shift = p.integer(integers, APInt(width, width - 1));
-  Value sign = arith::ShRSIOp::create(p.b, p.loc, bits, shift);
+  Value sign = p.create<arith::ShRSIOp>(bits, shift);
   Value magnitude = p.integer(integers, APInt::getSignedMaxValue(width));
-  Value flip = arith::AndIOp::create(p.b, p.loc, sign, magnitude);
-  return arith::XOrIOp::create(p.b, p.loc, bits, flip);
+  Value flip = p.create<arith::AndIOp>(sign, magnitude);
+  return p.create<arith::XOrIOp>(bits, flip);
 }
 
 /// Whether a choice between the operands follows. The code generator would make

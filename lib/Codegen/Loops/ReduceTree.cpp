@@ -112,14 +112,14 @@ Value collapse(LoopNest &k, ArrayRef<Value> accumulators,
     return sum;
   for (int64_t half = lanes / 2; half > 0; half /= 2) {
     auto part = [&](int64_t offset) -> Value {
-      return vector::ExtractStridedSliceOp::create(
-          k.builder, k.loc, sum, ArrayRef<int64_t>{offset},
-          ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+      return k.create<vector::ExtractStridedSliceOp>(
+          sum, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{half},
+          ArrayRef<int64_t>{1});
     };
     Value low = part(0), high = part(half);
     sum = join(low, high);
   }
-  return vector::ExtractOp::create(k.builder, k.loc, sum, 0);
+  return k.create<vector::ExtractOp>(sum, 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,9 +194,8 @@ SmallVector<Value> Combiner::start(LoopNest &k) const {
   SmallVector<Value> values;
   if (!startsAtInitialValue()) {
     Attribute neutral = neutralOf(operation, elementOf(inputs.front()));
-    values.push_back(k.levels.emitAt(0, [&](OpBuilder &b) -> Value {
-      return arith::ConstantOp::create(b, k.loc, cast<TypedAttr>(neutral));
-    }));
+    values.push_back(k.levels.createAt<arith::ConstantOp>(
+        0, k.loc, cast<TypedAttr>(neutral)));
     return values;
   }
   for (auto [i, initial] : llvm::enumerate(initialValues)) {
@@ -247,12 +246,20 @@ SmallVector<Value> Combiner::finish(LoopNest &k,
     if (isa<FloatType>(first.getType()))
       first = convertFloat(k.builder, k.loc, first, accumulatorType(0));
     if (auto type = dyn_cast<VectorType>(result.getType()))
-      first = vector::BroadcastOp::create(k.builder, k.loc, type, first);
+      first = k.create<vector::BroadcastOp>(type, first);
     result = join(k, first, result);
   }
   if (isa<FloatType>(element))
     result = convertFloat(k.builder, k.loc, result, element);
   return results;
+}
+
+void Combiner::provide(LoopNest &k, ArrayRef<Value> accumulators) const {
+  unsigned level = k.levels.current();
+  for (auto [result, value] : llvm::zip(results, finish(k, accumulators)))
+    k.points.provide(result, [value = value, level](ArrayRef<IndexExpression>) {
+      return Element{value, level};
+    });
 }
 
 } // namespace tenon::codegen

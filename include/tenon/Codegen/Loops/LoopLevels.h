@@ -51,6 +51,15 @@ public:
     return emit(builder);
   }
 
+  /// One operation in level `level`, for its value.
+  template <typename Op, typename... Arguments>
+  mlir::Value createAt(unsigned level, mlir::Location loc,
+                       const Arguments &...arguments) {
+    return emitAt(level, [&](mlir::OpBuilder &b) -> mlir::Value {
+      return Op::create(b, loc, arguments...);
+    });
+  }
+
 private:
   struct Level {
     mlir::Block *block;

@@ -60,7 +60,14 @@ public:
   /// Runs the body if `condition` holds; nothing is emitted in front of it
   /// that it needs.
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
+  /// Runs the body where `guard` holds: under a condition, a mask, or neither.
+  void where(const PointEmitter::Guard &guard, llvm::function_ref<void()> body);
 
+  /// Appends an operation where the loops stand.
+  template <typename Op, typename... Arguments>
+  Op create(Arguments &&...arguments) {
+    return Op::create(builder, loc, std::forward<Arguments>(arguments)...);
+  }
   mlir::Value constantIndex(int64_t value) { return algebra.scalar(value); }
 
   void enter(mlir::Block *block, double trips, bool barrier = false);

@@ -54,7 +54,6 @@ public:
 
   /// What an argument is, or a value that a template has stored.
   void bind(mlir::Value tensor, Buffer buffer) { buffers[tensor] = buffer; }
-  void unbind(mlir::Value tensor) { buffers.erase(tensor); }
   /// A value that a template has computed itself.
   void provide(mlir::Value tensor, Provider provider) {
     providers[tensor] = std::move(provider);

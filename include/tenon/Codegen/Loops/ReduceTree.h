@@ -76,6 +76,8 @@ public:
   /// rounding.
   llvm::SmallVector<mlir::Value>
   finish(LoopNest &k, llvm::ArrayRef<mlir::Value> accumulators) const;
+  /// Finishes the accumulators, and has these results from here on.
+  void provide(LoopNest &k, llvm::ArrayRef<mlir::Value> accumulators) const;
 
   /// Whether accumulators start at the initial value, a constant that is as
   /// good as a neutral element, or the operation is not simple.
