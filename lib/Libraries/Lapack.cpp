@@ -15,9 +15,7 @@
 #include "tenon/Support/CheckedArithmetic.h"
 
 #include <algorithm>
-#include <array>
 #include <complex>
-#include <cstring>
 
 using namespace tenon;
 using namespace tenon::libraries;
@@ -118,29 +116,19 @@ class Runner {
 public:
   using Real = typename Scalar<T>::Real;
 
-  Runner(const LapackDescription &d, std::byte *memory)
-      : d(d), workspace(memory), m(int(d.rows)), n(int(d.columns)),
-        k(std::min(m, n)) {
+  Runner(const LapackDescription &d, std::span<void *const> arguments,
+         std::byte *memory)
+      : d(d), arguments(arguments), workspace(memory), m(int(d.rows)),
+        n(int(d.columns)), k(std::min(m, n)) {
     dryRun = memory == nullptr;
   }
 
-  void run(std::span<void *const> arguments) {
-    switch (d.routine) {
-    case LapackRoutine::potrf:
-      return potrf(arguments);
-    case LapackRoutine::trsm:
-      return trsm(arguments);
-    case LapackRoutine::getrf:
-      return getrf(arguments);
-    case LapackRoutine::geqrf:
-      return geqrf(arguments);
-    case LapackRoutine::orgqr:
-      return orgqr(arguments);
-    case LapackRoutine::gesdd:
-      return gesdd(arguments);
-    case LapackRoutine::syevd:
-      return syevd(arguments);
-    }
+  void run() {
+    // In the order of the enumerators.
+    static constexpr void (Runner::*routines[])() = {
+        &Runner::potrf, &Runner::trsm,  &Runner::getrf, &Runner::geqrf,
+        &Runner::orgqr, &Runner::gesdd, &Runner::syevd};
+    (this->*routines[size_t(d.routine)])();
   }
   int64_t bytes() const { return workspace.bytes(); }
   /// The first negative `info` of a routine, 0 if there was none. Positive ones
@@ -152,81 +140,83 @@ private:
     if (refusal == 0 && info < 0)
       refusal = info;
   }
+  /// What argument `index` has for a matrix, so many elements for each.
   template <typename U>
-  static U *at(void *argument, int64_t matrix, int64_t elements) {
-    return static_cast<U *>(argument) + matrix * elements;
+  U *at(size_t index, int64_t matrix, int64_t elements) const {
+    return static_cast<U *>(arguments[index]) + matrix * elements;
   }
   /// The size of a work array from what a query wrote into its first element.
   static int sizeFrom(T queried) { return int(std::real(queried)) + 1; }
 
-  void potrf(std::span<void *const> arguments) {
-    T *a = workspace.take<T>(int64_t(n) * n);
+  /// Copies m x n operands to columns in `a`, calls `routine` for each, and
+  /// copies what that leaves there to an argument.
+  template <typename Routine>
+  void forMatrices(T *a, size_t result, Routine routine) {
     for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
-      toColumns(at<T>(arguments[0], i, m * n), a, n, n);
-      int &info = *at<int>(arguments[2], i, 1);
-      lapack::potrf(d.triangle, n, a, info);
-      check(info);
-      toRows(a, at<T>(arguments[1], i, m * n), n, n);
+      toColumns(at<T>(0, i, int64_t(m) * n), a, m, n);
+      routine(i);
+      toRows(a, at<T>(result, i, int64_t(m) * n), m, n);
     }
   }
 
-  void trsm(std::span<void *const> arguments) {
+  void potrf() {
+    T *a = workspace.take<T>(int64_t(n) * n);
+    forMatrices(a, 1, [&](int64_t i) {
+      int &info = *at<int>(2, i, 1);
+      lapack::potrf(d.triangle, n, a, info);
+      check(info);
+    });
+  }
+
+  void trsm() {
     int order = d.side == 'L' ? m : n;
     T *a = workspace.take<T>(int64_t(order) * order);
     T *b = workspace.take<T>(int64_t(m) * n);
     for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
-      toColumns(at<T>(arguments[0], i, int64_t(order) * order), a, order,
-                order);
-      toColumns(at<T>(arguments[1], i, int64_t(m) * n), b, m, n);
+      toColumns(at<T>(0, i, int64_t(order) * order), a, order, order);
+      toColumns(at<T>(1, i, int64_t(m) * n), b, m, n);
       lapack::trsm(d.side, d.triangle, d.transpose, d.diagonal, m, n, T(1), a,
                    b);
-      toRows(b, at<T>(arguments[2], i, int64_t(m) * n), m, n);
+      toRows(b, at<T>(2, i, int64_t(m) * n), m, n);
     }
   }
 
-  void getrf(std::span<void *const> arguments) {
+  void getrf() {
     T *a = workspace.take<T>(int64_t(m) * n);
-    for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
-      toColumns(at<T>(arguments[0], i, int64_t(m) * n), a, m, n);
-      int &info = *at<int>(arguments[3], i, 1);
-      lapack::getrf(m, n, a, at<int>(arguments[2], i, k), info);
+    forMatrices(a, 1, [&](int64_t i) {
+      int &info = *at<int>(3, i, 1);
+      lapack::getrf(m, n, a, at<int>(2, i, k), info);
       check(info);
-      toRows(a, at<T>(arguments[1], i, int64_t(m) * n), m, n);
-    }
+    });
   }
 
-  void geqrf(std::span<void *const> arguments) {
+  void geqrf() {
     int info = 0;
     T queried{}, none{};
     lapack::geqrf(m, n, &none, &none, &queried, -1, info);
     int length = sizeFrom(queried);
     T *a = workspace.take<T>(int64_t(m) * n);
     T *work = workspace.take<T>(length);
-    for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
-      toColumns(at<T>(arguments[0], i, int64_t(m) * n), a, m, n);
-      lapack::geqrf(m, n, a, at<T>(arguments[2], i, k), work, length, info);
+    forMatrices(a, 1, [&](int64_t i) {
+      lapack::geqrf(m, n, a, at<T>(2, i, k), work, length, info);
       check(info);
-      toRows(a, at<T>(arguments[1], i, int64_t(m) * n), m, n);
-    }
+    });
   }
 
-  void orgqr(std::span<void *const> arguments) {
+  void orgqr() {
     int info = 0, count = int(d.reflectors);
     T queried{}, none{};
     lapack::orgqr(m, n, count, &none, &none, &queried, -1, info);
     int length = sizeFrom(queried);
     T *a = workspace.take<T>(int64_t(m) * n);
     T *work = workspace.take<T>(length);
-    for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
-      toColumns(at<T>(arguments[0], i, int64_t(m) * n), a, m, n);
-      lapack::orgqr(m, n, count, a, at<T>(arguments[1], i, count), work, length,
-                    info);
+    forMatrices(a, 2, [&](int64_t i) {
+      lapack::orgqr(m, n, count, a, at<T>(1, i, count), work, length, info);
       check(info);
-      toRows(a, at<T>(arguments[2], i, int64_t(m) * n), m, n);
-    }
+    });
   }
 
-  void gesdd(std::span<void *const> arguments) {
+  void gesdd() {
     auto [columnsOfU, rowsOfV] = factorExtents(d);
     char mode = d.mode == 'n' ? 'N' : d.mode;
     int info = 0, unusedInteger = 0;
@@ -247,23 +237,21 @@ private:
             ? std::max<int64_t>(5 * int64_t(k) * k + 7 * k,
                                 2 * big * k + 2 * int64_t(k) * k + k)
             : 0);
-    for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
-      toColumns(at<T>(arguments[0], i, int64_t(m) * n), a, m, n);
+    forMatrices(a, 1, [&](int64_t i) {
       if (mode == 'N') {
         std::fill_n(u, m * columnsOfU, T());
         std::fill_n(v, rowsOfV * n, T());
       }
-      int &found = *at<int>(arguments[5], i, 1);
-      lapack::gesdd(mode, m, n, a, at<Real>(arguments[2], i, k), u, v,
-                    int(rowsOfV), work, length, reals, integers, found);
+      int &found = *at<int>(5, i, 1);
+      lapack::gesdd(mode, m, n, a, at<Real>(2, i, k), u, v, int(rowsOfV), work,
+                    length, reals, integers, found);
       check(found);
-      toRows(a, at<T>(arguments[1], i, int64_t(m) * n), m, n);
-      toRows(u, at<T>(arguments[3], i, m * columnsOfU), m, columnsOfU);
-      toRows(v, at<T>(arguments[4], i, rowsOfV * n), rowsOfV, n);
-    }
+      toRows(u, at<T>(3, i, m * columnsOfU), m, columnsOfU);
+      toRows(v, at<T>(4, i, rowsOfV * n), rowsOfV, n);
+    });
   }
 
-  void syevd(std::span<void *const> arguments) {
+  void syevd() {
     int info = 0, integerSize = 0;
     T queried{}, none{};
     Real realSize{}, unused{};
@@ -274,18 +262,16 @@ private:
     T *work = workspace.take<T>(length);
     Real *realWork = workspace.take<Real>(reals);
     int *integers = workspace.take<int>(integerSize);
-    for (int64_t i = 0; !dryRun && i < d.batch; ++i) {
-      toColumns(at<T>(arguments[0], i, int64_t(n) * n), a, n, n);
-      int &found = *at<int>(arguments[3], i, 1);
-      lapack::syevd(d.mode, d.triangle, n, a, at<Real>(arguments[2], i, n),
-                    work, length, realWork, reals, integers, integerSize,
-                    found);
+    forMatrices(a, 1, [&](int64_t i) {
+      int &found = *at<int>(3, i, 1);
+      lapack::syevd(d.mode, d.triangle, n, a, at<Real>(2, i, n), work, length,
+                    realWork, reals, integers, integerSize, found);
       check(found);
-      toRows(a, at<T>(arguments[1], i, int64_t(n) * n), n, n);
-    }
+    });
   }
 
   const LapackDescription &d;
+  std::span<void *const> arguments;
   Workspace workspace;
   int m, n, k;
   int refusal = 0;
@@ -302,8 +288,8 @@ struct Outcome {
 Outcome runCall(const LapackDescription &d, std::span<void *const> arguments,
                 std::byte *memory) {
   auto with = [&]<typename T>(T) {
-    Runner<T> runner(d, memory);
-    runner.run(arguments);
+    Runner<T> runner(d, arguments, memory);
+    runner.run();
     return Outcome{runner.bytes(), runner.status()};
   };
   switch (d.type) {
