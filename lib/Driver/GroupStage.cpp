@@ -7,6 +7,7 @@
 
 #include "Candidates.h"
 #include "ChooseCandidate.h"
+#include "OptionEntries.h"
 #include "RunStages.h"
 #include "StageEntries.h"
 
@@ -109,50 +110,16 @@ static ExitCode settleGrouping(Program &program, StageRun &run) {
 }
 
 Stage driver::groupStage() {
-  StageOption fuse{
-      .flag = "--fuse",
-      .isGiven = [](const CompileOptions &o) { return bool(o.fuse); },
-      .key = "fuse",
-      .expected = "a boolean",
-      .isRequired = true,
-      .read =
-          [](Attribute value, ResolvedOptions &options) {
-            auto fuse = dyn_cast<BoolAttr>(value);
-            options.fuse = fuse && fuse.getValue();
-            return bool(fuse);
-          },
-      .write = [](const ResolvedOptions &options, Builder &builder)
-          -> Attribute { return builder.getBoolAttr(options.fuse); },
-      .give =
-          [](const CompileOptions &given, ResolvedOptions &options) {
-            options.fuse = given.fuse.value_or(options.fuse);
-          },
-      .spell =
-          [](const ResolvedOptions &options) {
-            return std::string("--fuse=") + (options.fuse ? "true" : "false");
-          }};
-  StageOption libraries{
-      .flag = "--no-libraries",
-      .isGiven = [](const CompileOptions &o) { return o.noLibraries; },
-      .key = "libraries",
-      .expected = "false",
-      .read =
-          [](Attribute value, ResolvedOptions &options) {
-            options.noLibraries = true;
-            auto libraries = dyn_cast<BoolAttr>(value);
-            return libraries && !libraries.getValue();
-          },
-      .write = [](const ResolvedOptions &options,
-                  Builder &builder) -> Attribute {
-        return options.noLibraries ? builder.getBoolAttr(false) : nullptr;
-      },
-      .give =
-          [](const CompileOptions &given, ResolvedOptions &options) {
-            options.noLibraries |= given.noLibraries;
-          },
-      .spell = [](const ResolvedOptions &options) -> std::string {
-        return options.noLibraries ? "--no-libraries" : "library calls";
-      }};
+  auto merges = [](auto &o) -> auto & { return o.fuse; };
+  StageOption fuse = recordedAsOneOf<bool>(
+      givenOption("--fuse", &CompileOptions::fuse, merges), "fuse", "a boolean",
+      merges,
+      {{true, "true", "--fuse=true"}, {false, "false", "--fuse=false"}});
+  auto callsNone = [](auto &o) -> auto & { return o.noLibraries; };
+  StageOption libraries = recordedAsOneOf<bool>(
+      givenOption("--no-libraries", &CompileOptions::noLibraries, callsNone),
+      "libraries", "false", callsNone,
+      {{false, "", "library calls"}, {true, "false", "--no-libraries"}});
   return {.name = "group",
           .form = "grouped form",
           .summary = "put operations into kernels and library calls",

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChooseCandidate.h"
+#include "OptionEntries.h"
 #include "PlanReport.h"
 #include "RegroupCopies.h"
 #include "RunStages.h"
@@ -89,38 +90,31 @@ static ExitCode planStep(Program &program, StageRun &run) {
 }
 
 StageOption driver::memoryBudgetOption() {
-  return {
-      .flag = "--memory-budget",
-      .isGiven = [](const CompileOptions &o) { return bool(o.memoryBudget); },
-      .key = "memory_budget",
-      .expected = "bytes, an i64 of at least 0,",
-      .read =
-          [](Attribute value, ResolvedOptions &options) {
-            auto budget = dyn_cast<IntegerAttr>(value);
-            if (!budget || !budget.getType().isSignlessInteger(64) ||
-                budget.getInt() < 0)
-              return false;
-            options.memoryBudget = budget.getInt();
-            return true;
-          },
-      .write = [](const ResolvedOptions &options,
-                  Builder &builder) -> Attribute {
-        return options.memoryBudget
-                   ? builder.getI64IntegerAttr(*options.memoryBudget)
-                   : nullptr;
-      },
-      .give =
-          [](const CompileOptions &given, ResolvedOptions &options) {
-            if (given.memoryBudget)
-              options.memoryBudget = given.memoryBudget;
-          },
-      .spell =
-          [](const ResolvedOptions &options) {
-            return options.memoryBudget
-                       ? "--memory-budget=" +
-                             std::to_string(*options.memoryBudget)
-                       : "no budget";
-          }};
+  StageOption option =
+      givenOption("--memory-budget", &CompileOptions::memoryBudget,
+                  [](auto &o) -> auto & { return o.memoryBudget; });
+  option.key = "memory_budget";
+  option.expected = "bytes, an i64 of at least 0,";
+  option.read = [](Attribute value, ResolvedOptions &options) {
+    auto budget = dyn_cast<IntegerAttr>(value);
+    if (!budget || !budget.getType().isSignlessInteger(64) ||
+        budget.getInt() < 0)
+      return false;
+    options.memoryBudget = budget.getInt();
+    return true;
+  };
+  option.write = [](const ResolvedOptions &options,
+                    Builder &builder) -> Attribute {
+    return options.memoryBudget
+               ? builder.getI64IntegerAttr(*options.memoryBudget)
+               : nullptr;
+  };
+  option.spell = [](const ResolvedOptions &options) {
+    return options.memoryBudget
+               ? "--memory-budget=" + std::to_string(*options.memoryBudget)
+               : "no budget";
+  };
+  return option;
 }
 
 Stage driver::planStage() {

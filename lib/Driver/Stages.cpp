@@ -6,6 +6,7 @@
 
 #include "tenon/Driver/Stages.h"
 
+#include "OptionEntries.h"
 #include "RunStages.h"
 #include "StageEntries.h"
 #include "StageOptions.h"
@@ -14,7 +15,6 @@
 #include "tenon/Codegen/CPU/EmitKernels.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "tenon/Codegen/CPU/Passes.h"
-#include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/RegisterPasses.h"
 #include "tenon/Format/Writer.h"
@@ -63,82 +63,23 @@ static ExitCode readInput(Program &program, StageRun &run) {
   return code;
 }
 
-static bool isWord(Attribute value, StringRef word) {
-  auto text = dyn_cast<StringAttr>(value);
-  return text && text == word;
-}
-
-/// Takes a text into a string.
-static bool readString(Attribute value, std::string &into) {
-  auto text = dyn_cast<StringAttr>(value);
-  if (text)
-    into = text.str();
-  return bool(text);
-}
-
 static Stage readStage() {
-  StageOption target{
-      .key = "target",
-      .expected = "\"cpu\"",
-      .isRequired = true,
-      .read = [](Attribute value,
-                 ResolvedOptions &) { return isWord(value, "cpu"); },
-      .write = [](const ResolvedOptions &, Builder &builder) -> Attribute {
-        return builder.getStringAttr("cpu");
-      }};
-  StageOption features{
-      .flag = "--cpu",
-      .isGiven = [](const CompileOptions &o) { return !o.cpu.empty(); },
-      .key = "feature_set",
-      .expected = "a string",
-      .isRequired = true,
-      .read =
-          [](Attribute value, ResolvedOptions &options) {
-            return readString(value, options.featureSet);
-          },
-      .write = [](const ResolvedOptions &options, Builder &builder)
-          -> Attribute { return builder.getStringAttr(options.featureSet); }};
-  StageOption machine{
-      .flag = "--machine",
-      .isGiven = [](const CompileOptions &o) { return !o.machineFile.empty(); },
-      .key = "machine",
-      .expected = "a string",
-      .read =
-          [](Attribute value, ResolvedOptions &options) {
-            return readString(value, options.machineText);
-          },
-      .write = [](const ResolvedOptions &options,
-                  Builder &builder) -> Attribute {
-        return options.machineText.empty()
-                   ? nullptr
-                   : builder.getStringAttr(options.machineText);
-      }};
-  StageOption subnormals{
-      .flag = "--subnormals",
-      .isGiven = [](const CompileOptions &o) { return bool(o.subnormals); },
-      .key = "subnormals",
-      .expected = "\"keep\"",
-      .read =
-          [](Attribute value, ResolvedOptions &options) {
-            options.features.subnormals = Subnormals::keep;
-            return isWord(value, "keep");
-          },
-      .write = [](const ResolvedOptions &options,
-                  Builder &builder) -> Attribute {
-        return options.features.subnormals == Subnormals::flush
-                   ? nullptr
-                   : builder.getStringAttr("keep");
-      },
-      .give =
-          [](const CompileOptions &given, ResolvedOptions &options) {
-            if (given.subnormals)
-              options.features.subnormals = *given.subnormals;
-          },
-      .spell =
-          [](const ResolvedOptions &options) {
-            return "--subnormals=" +
-                   std::string(name(options.features.subnormals));
-          }};
+  // That a text is for this target is all that it says of it.
+  StageOption target = recordedAsOneOf<OutputTarget>(
+      {}, "target", "\"cpu\"", [](auto &o) -> auto & { return o.target; },
+      {{OutputTarget::cpu, "\"cpu\"", ""}});
+  StageOption features =
+      textOption("--cpu", &CompileOptions::cpu, "feature_set", true,
+                 [](auto &o) -> auto & { return o.featureSet; });
+  StageOption machine =
+      textOption("--machine", &CompileOptions::machineFile, "machine", false,
+                 [](auto &o) -> auto & { return o.machineText; });
+  auto settled = [](auto &o) -> auto & { return o.features.subnormals; };
+  StageOption subnormals = recordedAsOneOf<Subnormals>(
+      givenOption("--subnormals", &CompileOptions::subnormals, settled),
+      "subnormals", "\"keep\"", settled,
+      {{Subnormals::flush, "", "--subnormals=flush"},
+       {Subnormals::keep, "\"keep\"", "--subnormals=keep"}});
   return {.name = "read",
           .options = {target, features, machine, subnormals},
           .run = readInput};
@@ -217,32 +158,12 @@ static ExitCode simplifyStep(Program &program, StageRun &run) {
 }
 
 static Stage simplifyStage() {
-  StageOption recompute{
-      .flag = "--recompute",
-      .isGiven =
-          [](const CompileOptions &o) { return bool(o.replanRecomputation); },
-      .key = "recompute",
-      .expected = "\"replan\"",
-      .read =
-          [](Attribute value, ResolvedOptions &options) {
-            options.replanRecomputation = true;
-            return isWord(value, "replan");
-          },
-      .write = [](const ResolvedOptions &options,
-                  Builder &builder) -> Attribute {
-        return options.replanRecomputation ? builder.getStringAttr("replan")
-                                           : nullptr;
-      },
-      .give =
-          [](const CompileOptions &given, ResolvedOptions &options) {
-            if (given.replanRecomputation)
-              options.replanRecomputation = *given.replanRecomputation;
-          },
-      .spell =
-          [](const ResolvedOptions &options) {
-            return std::string("--recompute=") +
-                   (options.replanRecomputation ? "replan" : "keep");
-          }};
+  auto settled = [](auto &o) -> auto & { return o.replanRecomputation; };
+  StageOption recompute = recordedAsOneOf<bool>(
+      givenOption("--recompute", &CompileOptions::replanRecomputation, settled),
+      "recompute", "\"replan\"", settled,
+      {{false, "", "--recompute=keep"},
+       {true, "\"replan\"", "--recompute=replan"}});
   return {.name = "simplify",
           .form = "step form",
           .summary = "same bits, less work",

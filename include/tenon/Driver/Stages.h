@@ -43,6 +43,7 @@ enum class OutputTarget { cpu, stablehlo };
 
 /// What the command, the text of an earlier stage and defaults settle together.
 struct ResolvedOptions {
+  OutputTarget target = OutputTarget::cpu;
   std::string featureSet;       // what code is for, as files spell it
   codegen::FeatureSet features; // the same
   target::Target machine;       // what is planned for
