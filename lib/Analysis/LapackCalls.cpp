@@ -6,10 +6,6 @@
 
 #include "tenon/Analysis/LapackCalls.h"
 
-#include "tenon/Libraries/Stored.h"
-
-#include "llvm/ADT/StringExtras.h"
-
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::libraries;

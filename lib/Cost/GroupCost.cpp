@@ -12,10 +12,8 @@
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 #include <cmath>
 

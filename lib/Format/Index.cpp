@@ -11,7 +11,6 @@
 #include "tenon/Support/CheckedArithmetic.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <set>
 

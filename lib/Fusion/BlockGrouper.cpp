@@ -7,7 +7,6 @@
 #include "tenon/Fusion/BlockGrouper.h"
 
 #include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/GroupLegality.h"
 

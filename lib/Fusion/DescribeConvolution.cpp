@@ -20,8 +20,6 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Fusion/StridedView.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::fusion;

@@ -13,10 +13,8 @@
 
 #include "tenon/Fusion/Passes.h"
 
-#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/BlockGrouper.h"
 
 #include "mlir/IR/Builders.h"

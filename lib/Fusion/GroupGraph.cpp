@@ -9,8 +9,6 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Solver/DueOrder.h"
 
-#include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 

@@ -9,11 +9,6 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
-#include "mlir/IR/Matchers.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/StringMap.h"
-
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::fusion;

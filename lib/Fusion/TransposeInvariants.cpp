@@ -11,8 +11,6 @@
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
-#include "llvm/ADT/MapVector.h"
-
 namespace tenon::fusion {
 #define GEN_PASS_DEF_TRANSPOSEINVARIANTSPASS
 #include "tenon/Fusion/Passes.h.inc"

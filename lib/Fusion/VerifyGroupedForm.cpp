@@ -6,7 +6,6 @@
 
 #include "tenon/Fusion/Passes.h"
 
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Dialect/Step/Succession.h"
 #include "tenon/Fusion/GroupLegality.h"

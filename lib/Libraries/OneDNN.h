@@ -15,9 +15,7 @@
 #include <dnnl.h>
 
 #include <optional>
-#include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -17,7 +17,6 @@
 #include "mlir/IR/Matchers.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace mlir;
 using namespace tenon;

@@ -11,9 +11,7 @@
 #include "PlanRecord.h"
 #include "Views.h"
 
-#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/KernelDescription.h"
-#include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -21,7 +19,6 @@
 #include "tenon/Memory/BufferClasses.h"
 
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/StringExtras.h"
 
 namespace tenon::memory {
 #define GEN_PASS_DEF_LOWERTOEXECPASS

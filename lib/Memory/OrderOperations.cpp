@@ -11,8 +11,6 @@
 #include "ReplacedState.h"
 
 #include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Solver/DueOrder.h"
 
 #include "llvm/ADT/SetVector.h"

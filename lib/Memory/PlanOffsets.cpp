@@ -10,13 +10,10 @@
 
 #include "PackingProblem.h"
 
-#include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/BufferClasses.h"
 
 #include "mlir/IR/Remarks.h"
-#include "llvm/Support/FileSystem.h"
 
 namespace tenon::memory {
 #define GEN_PASS_DEF_PLANOFFSETSPASS

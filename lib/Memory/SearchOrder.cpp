@@ -16,7 +16,6 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Remarks.h"
-#include "llvm/Support/FileSystem.h"
 
 namespace tenon::memory {
 #define GEN_PASS_DEF_SEARCHORDERPASS

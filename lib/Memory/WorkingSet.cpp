@@ -10,13 +10,10 @@
 #include "Views.h"
 
 #include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/BufferClasses.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/EquivalenceClasses.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tenon;

@@ -9,7 +9,6 @@
 #include "tenon/Target/InstructionSets.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <sys/syscall.h>
 #include <unistd.h>

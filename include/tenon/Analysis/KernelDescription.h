@@ -26,8 +26,6 @@
 
 #include "tenon/Analysis/ReductionTree.h"
 
-#include "llvm/ADT/DenseMap.h"
-
 #include <optional>
 
 namespace tenon {

@@ -10,7 +10,6 @@
 #define TENON_ANALYSIS_OPERATIONCLASS_H
 
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/SmallVector.h"
 
 #include <optional>
 

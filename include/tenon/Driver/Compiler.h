@@ -13,9 +13,6 @@
 #include "tenon/Support/ExitCode.h"
 #include "tenon/Support/Subnormals.h"
 
-#include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 
 #include <optional>

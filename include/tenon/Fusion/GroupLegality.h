@@ -19,9 +19,6 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/Step/Step.h"
 
-#include "mlir/IR/Operation.h"
-#include "llvm/ADT/SmallVector.h"
-
 #include <optional>
 
 namespace tenon::fusion {

@@ -32,7 +32,6 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 namespace tenon::memory {

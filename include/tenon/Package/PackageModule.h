@@ -13,7 +13,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <string>
 #include <vector>
 
 namespace tenon::package {

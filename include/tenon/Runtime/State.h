@@ -16,7 +16,6 @@
 #include "tenon/Runtime/Executor.h"
 
 #include <string>
-#include <vector>
 
 namespace tenon::runtime {
 

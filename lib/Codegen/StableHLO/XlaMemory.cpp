@@ -7,7 +7,6 @@
 #include "tenon/Codegen/StableHLO/XlaMemory.h"
 
 #include "tenon/Analysis/ElementTypes.h"
-#include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/BuiltinOps.h"

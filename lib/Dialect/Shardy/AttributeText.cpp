@@ -8,8 +8,6 @@
 
 #include "tenon/Dialect/Shardy/Shardy.h"
 
-#include "mlir/IR/DialectImplementation.h"
-
 using namespace mlir;
 using namespace tenon::sdy;
 

@@ -9,7 +9,6 @@
 #ifndef TENON_DIALECT_STABLEHLO_SHAPESPELLING_H
 #define TENON_DIALECT_STABLEHLO_SHAPESPELLING_H
 
-#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
