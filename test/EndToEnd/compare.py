@@ -105,13 +105,9 @@ def needs_locations(info: dict) -> bool:
 
 
 def run_tenon(
-    build: Path, source: Path, info: dict, scratch: Path, steps: int, how: list[str], options: tuple[str, ...] = ()
+    build: Path, program: Path, info: dict, scratch: Path, steps: int, how: list[str]
 ) -> tuple[list[float], dict[str, np.ndarray]]:
-    """Runs some steps, compiled or with `--reference` in `how`; returns the losses and the last step's results."""
-    program = source
-    if "--reference" not in how:
-        program = scratch / f"{source.stem}.tenon"
-        tenon(build, "compile", str(source), "-o", str(program), *options)
+    """Runs some steps of a compiled file, or of a text with `--reference` in `how`; returns the losses and the last step's results."""
     save_file(start_values(info), str(scratch / "inputs.safetensors"))
     tenon(
         build, "run", str(program), "--inputs", str(scratch / "inputs.safetensors"), "--steps", str(steps),
@@ -178,15 +174,19 @@ def source_of(folder: Path, name: str, info: dict) -> Path:
 
 
 def compare(
-    build: Path, folder: Path, name: str, threads: int = 2, options: tuple[str, ...] = (), interpreted: bool = False
+    build: Path, folder: Path, name: str, threads: int = 2, program: Path | None = None, interpreted: bool = False
 ) -> Comparison:
-    """Runs Tenon, JAX and the float64 replay and compares them."""
+    """Runs Tenon, JAX and the float64 replay and compares them. A step is compiled first unless `program` is what was compiled."""
     info = json.loads((folder / f"{name}.json").read_text())
     result = Comparison(name)
     steps, how = (1, ["--reference"]) if interpreted else (STEPS, ["--threads", str(threads)])
     with tempfile.TemporaryDirectory() as scratch:
         source = source_of(folder, name, info)
-        result.losses, outputs = run_tenon(build, source, info, Path(scratch), steps, how, options)
+        if not interpreted and not program:
+            program = Path(scratch) / f"{name}.tenon"
+            tenon(build, "compile", str(source), "-o", str(program))
+        run = source if interpreted else program
+        result.losses, outputs = run_tenon(build, run, info, Path(scratch), steps, how)
     text = model_text(folder, name)
     truth, _ = replays.replayed(text, info, True, steps)
     jax_state, result.expected = replays.replayed(text, info, False, steps)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -67,6 +69,54 @@ def succeed(*arguments: object, cwd: Path | None = None) -> str:
     outcome = run(*arguments, cwd=cwd)
     assert outcome.code == 0, (arguments, outcome)
     return outcome.out
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What the compiler made of a text."""
+
+    outcome: Outcome
+    output: Path
+    stages: dict[str, dict]  # what the report says of each
+
+    @property
+    def plan(self) -> dict:
+        """What the report says of the plan."""
+        return self.stages["plan"]
+
+
+# Where what was compiled is kept for other tests; kept_for_others says so.
+compilations: Path
+
+
+def compiled(source: Path, *options: object, code: int = 0) -> Compiled:
+    """What the compiler makes of a text with these options, which must end with `code`: compiled once per run of the tests.
+
+    Not for tests of what compiling twice gives, nor for those of messages that name files.
+    """
+    key = hashlib.sha256(json.dumps([source.read_text(), *map(str, options)]).encode()).hexdigest()[:32]
+    folder = compilations / key
+    is_text = any(str(option).startswith(("--compile-to", "--target")) for option in options)
+    output, report, ended = (folder / name for name in ("out.mlir" if is_text else "out.tenon", "report.json", "outcome.json"))
+    with one_at_a_time(compilations / f"{key}.lock"):
+        if not ended.exists():
+            folder.mkdir(exist_ok=True)
+            outcome = run("compile", source, "-o", output, "--report", report, *options)
+            ended.write_text(json.dumps([outcome.code, outcome.out, outcome.errors]))
+    outcome = Outcome(*json.loads(ended.read_text()))
+    assert outcome.code == code, (source, options, outcome)
+    stages = json.loads(report.read_text())["stages"] if report.exists() else []
+    return Compiled(outcome, output, {stage["stage"]: stage for stage in stages})
+
+
+def smallest_budget(source: Path) -> int:
+    """The smallest budget of a step, as the refusal of a hopeless one names it."""
+    refusal = compiled(source, "--memory-budget=1KiB", code=3)
+    assert not refusal.output.exists()
+    assert "infeasible (proved)" in refusal.outcome.errors
+    found = re.search(r"smallest budget that was planned is (\d+) bytes", refusal.outcome.errors)
+    assert found, refusal
+    return int(found[1])
 
 
 @dataclass(frozen=True)
@@ -152,8 +202,10 @@ class Steps:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def kept_replays(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What XLA gives for a step is computed once per run of the tests."""
+def kept_for_others(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What XLA and the compiler make of a step is made once per run of the tests."""
+    global compilations
+    compilations = shared_folder(tmp_path_factory, "compilations")
     replays.folder = shared_folder(tmp_path_factory, "replays")
 
 
@@ -181,6 +233,13 @@ def models(steps: Steps) -> Steps:
     parts = [export_others(0), export_others(1), export_resnet]
     for part in parts if os.environ.get("PYTEST_XDIST_WORKER") != "gw1" else reversed(parts):
         part()
+    return steps
+
+
+@pytest.fixture(scope="session")
+def sharded(steps: Steps) -> Steps:
+    """The steps, those for eight devices among them."""
+    steps.export("15_chargpt_sharded", "16_shard_map_mlp")
     return steps
 
 

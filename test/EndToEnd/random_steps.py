@@ -593,27 +593,33 @@ class Runner:
 
     def under_budget(self, module: Module, share: float) -> Outcome:
         """`share` of the way from the smallest known budget to keeping everything; 0 is the smallest itself."""
+        return self.under_budgets(module, [share])[0]
+
+    def under_budgets(self, module: Module, shares: list[float]) -> list[Outcome]:
+        """The same for each of several shares; the files of the last one stay."""
         text, plain, within = (self.folder / name for name in ("step.mlir", "plain.tenon", "budget.tenon"))
         text.write_text(module.text())
         save_file({f"arg{i}": values for i, (_, values) in enumerate(module.arguments)}, self.folder / "inputs.safetensors")
         self.succeed("compile", text, "-o", plain)
         expected, everything = self.outputs(plain), self.segment_bytes(plain)
-        budget = everything
         # Not every budget has a plan; a refusal names the smallest one that has.
-        if share < 1:
+        least = everything
+        if min(shares) < 1:
             refusal = self.run("compile", text, "-o", within, "--memory-budget=1")
-            least = re.search(r"smallest budget that was planned is (\d+) bytes", refusal.stderr)
-            if refusal.returncode != 3 or not least:
+            named = re.search(r"smallest budget that was planned is (\d+) bytes", refusal.stderr)
+            if refusal.returncode != 3 or not named:
                 raise RuntimeError(f"expected a refusal with the smallest budget: {refusal.stderr[-2000:]}")
-            budget = int(int(least[1]) + share * (everything - int(least[1])))
-        self.succeed("compile", text, "-o", within, f"--memory-budget={budget}")
-        found = self.outputs(within)
-        claims = self.succeed("verify", within)
-        again = re.search(r"recomputation +(\d+) of", claims)
-        return Outcome(
-            budget, everything, self.segment_bytes(within), int(again[1]) if again else 0,
-            [name for name in expected if expected[name].tobytes() != found[name].tobytes()], claims,
-        )  # fmt: skip
+            least = int(named[1])
+        outcomes = []
+        for share in shares:
+            budget = int(least + share * (everything - least))
+            self.succeed("compile", text, "-o", within, f"--memory-budget={budget}")
+            found = self.outputs(within)
+            claims = self.succeed("verify", within)
+            again = re.search(r"recomputation +(\d+) of", claims)
+            differing = [name for name in expected if expected[name].tobytes() != found[name].tobytes()]
+            outcomes.append(Outcome(budget, everything, self.segment_bytes(within), int(again[1]) if again else 0, differing, claims))
+        return outcomes
 
 
 def share_of(first: int) -> float:

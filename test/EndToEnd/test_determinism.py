@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import Step, Steps, differing, succeed
+from conftest import Step, Steps, compiled, differing, succeed
 
 STAGES = ("import", "simplify", "group", "plan", "lower", "codegen")
 NAMES = ("01_mlp", "04_chargpt", "14_while_fori")
@@ -42,30 +42,27 @@ def test_same_bytes_in_other_folders(step: Step, tmp_path: Path) -> None:
 @pytest.mark.parametrize("stage", STAGES)
 def test_stopping_and_resuming(step: Step, stage: str, tmp_path: Path) -> None:
     """Compiling to a stage and on from its text gives the same file as compiling straight through."""
-    text = tmp_path / "stopped.mlir"
-    succeed("compile", step.text, f"--compile-to={stage}", "-o", text, "--verify-forms")
+    text = compiled(step.text, f"--compile-to={stage}", "--verify-forms").output
     succeed("compile", text, f"--compile-from={stage}", "-o", tmp_path / "resumed.tenon", "--verify-forms")
     assert not first_difference((tmp_path / "resumed.tenon").read_bytes(), step.compiled.read_bytes())
     if stage != STAGES[-1]:
         following = STAGES[STAGES.index(stage) + 1]
-        direct, resumed = tmp_path / "direct.mlir", tmp_path / "following.mlir"
-        succeed("compile", step.text, f"--compile-to={following}", "-o", direct)
+        direct, resumed = compiled(step.text, f"--compile-to={following}", "--verify-forms").output, tmp_path / "following.mlir"
         succeed("compile", text, f"--compile-from={stage}", f"--compile-to={following}", "-o", resumed)
         assert not first_difference(resumed.read_bytes(), direct.read_bytes())
 
 
 @pytest.mark.parametrize("options", [("--cpu=x86-64-v3",), ("--cpu=x86-64-v4", "--fuse=false")], ids=" ".join)
 def test_text_holds_the_options(step: Step, options: tuple[str, ...], tmp_path: Path) -> None:
-    """Whatever stage a text was written after, the rest needs no options: they stand in the text."""
+    """Only the first stage is told the options. Each of the others has them from the text before it, and writes them into its own."""
     expected = tmp_path / "expected.tenon"
     succeed("compile", step.text, "-o", expected, *options)
-    text = step.text
-    for before, stage in zip((None, *STAGES), STAGES, strict=False):
-        told = [f"--compile-from={before}"] if before else options
+    text, told = step.text, options
+    for stage in STAGES:
         succeed("compile", text, *told, f"--compile-to={stage}", "-o", tmp_path / f"{stage}.mlir")
-        text = tmp_path / f"{stage}.mlir"
-        succeed("compile", text, f"--compile-from={stage}", "-o", tmp_path / "resumed.tenon")
-        assert not first_difference((tmp_path / "resumed.tenon").read_bytes(), expected.read_bytes()), stage
+        text, told = tmp_path / f"{stage}.mlir", (f"--compile-from={stage}",)
+    succeed("compile", text, *told, "-o", tmp_path / "resumed.tenon")
+    assert not first_difference((tmp_path / "resumed.tenon").read_bytes(), expected.read_bytes())
 
 
 def test_same_bits_in_every_run(step: Step, tmp_path: Path) -> None:

@@ -6,23 +6,18 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from conftest import Steps, refused, run, succeed
+from conftest import Steps, compiled, refused, run, smallest_budget, succeed
 
 
-def budgeted(steps: Steps, scratch: Path) -> Path:
+def budgeted(steps: Steps) -> Path:
     """A step that has to compute some values again."""
-    program = scratch / "budget.tenon"
     located = steps["04_chargpt"].located
-    message = refused(3, "compile", located, "-o", program, "--memory-budget=1KiB")
-    least = re.search(r"planned is (\d+) bytes", message)
-    assert least, message
-    succeed("compile", located, "-o", program, f"--memory-budget={least[1]}")
-    return program
+    return compiled(located, f"--memory-budget={smallest_budget(located)}", "--verify-forms").output
 
 
-def test_peak(steps: Steps, tmp_path: Path) -> None:
+def test_peak(steps: Steps) -> None:
     """The table lists who is live at the peak, largest first, with sources; the bytes add up to the peak."""
-    program = budgeted(steps, tmp_path)
+    program = budgeted(steps)
     text = succeed("inspect", program, "--memory", "--rows=100000")
     assert re.search(r"temporaries: lower bound for this order \S+ \S+, gap \d+\.\d\d %", text)
     assert re.search(r"[1-9]\d* values in temporaries: [1-9]\d* written over another, [1-9]\d* computed again", text)
@@ -45,7 +40,7 @@ def test_peak(steps: Steps, tmp_path: Path) -> None:
 
 def test_picture(steps: Steps, tmp_path: Path) -> None:
     """The picture is well-formed, self-contained, and has a titled box inside its frame for every value."""
-    program = budgeted(steps, tmp_path)
+    program = budgeted(steps)
     picture = tmp_path / "memory.svg"
     succeed("inspect", program, f"--memory-picture={picture}")
     text = picture.read_text()

@@ -31,21 +31,20 @@ save_file({{"result%d" % i: jax.device_get(value) for i, value in enumerate(flat
 """
 
 
-def test_shard_map(tmp_path: Path) -> None:
+def test_shard_map(sharded: Steps, tmp_path: Path) -> None:
     """Two steps: what one gives, the next one takes."""
-    steps = Steps(tmp_path)
-    steps.export(NAME)
-    info = json.loads((tmp_path / f"{NAME}.json").read_text())
+    source = sharded.folder / f"{NAME}.mlir"
+    info = json.loads((sharded.folder / f"{NAME}.json").read_text())
     values = compare.start_values(info)
     inputs, found, expected = (tmp_path / f"{part}.safetensors" for part in ("inputs", "found", "expected"))
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
-    text = (tmp_path / f"{NAME}.mlir").read_text()
+    text = source.read_text()
     assert "sdy.manual_computation" in text and "mhlo.num_partitions = 8" in text
     for _ in range(2):
         save_file(values, inputs)
         peer = [sys.executable, "-c", PEER, str(HERE / "models"), str(inputs), str(expected)]
         subprocess.run(peer, check=True, env=environment, capture_output=True)
-        succeed("run", tmp_path / f"{NAME}.mlir", "--reference", "--inputs", inputs, "--outputs", found)
+        succeed("run", source, "--reference", "--inputs", inputs, "--outputs", found)
         ours, theirs = load_file(found), load_file(expected)
         assert ours.keys() == theirs.keys()
         for name, wanted in theirs.items():

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Step, Steps, differing, refused, succeed
+from conftest import Compiled, Step, Steps, compiled, differing, refused, smallest_budget, succeed
 
 NAMES = ("04_chargpt", "08_lstm", "10_vit_tiny", "12_chargpt_accum")
 
@@ -21,43 +21,29 @@ def step(request: pytest.FixtureRequest, steps: Steps) -> Step:
     return steps[request.param]
 
 
-def planned(step: Step, scratch: Path, budget: str | int) -> dict[str, int]:
-    """Compiles under a budget to budget.tenon and returns what the report says of the plan."""
-    report = scratch / "report.json"
-    succeed(
-        "compile", step.text, "-o", scratch / "budget.tenon", f"--memory-budget={budget}", "--report", report,
-        "--verify-forms",
-    )  # fmt: skip
-    return next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")
-
-
-def smallest(step: Step, scratch: Path) -> int:
-    """The smallest budget, as the refusal of a hopeless one names it."""
-    message = refused(3, "compile", step.text, "-o", scratch / "none.tenon", "--memory-budget=1KiB")
-    assert not (scratch / "none.tenon").exists()
-    assert "infeasible (proved)" in message
-    found = re.search(r"smallest budget that was planned is (\d+) bytes", message)
-    assert found, message
-    return int(found.group(1))
+def planned(step: Step, budget: str | int) -> Compiled:
+    """What is compiled under a budget."""
+    return compiled(step.located, f"--memory-budget={budget}", "--verify-forms")
 
 
 def test_budgets_are_kept_and_change_no_bit(step: Step, tmp_path: Path) -> None:
     """From the smallest budget to keeping everything: planned within it, proved bounds hold, the same bits."""
     expected = step.outputs(tmp_path)
-    everything = planned(step, tmp_path, "1TiB")["bytes"]
-    least = smallest(step, tmp_path)
+    everything = planned(step, "1TiB").plan["bytes"]
+    least = smallest_budget(step.located)
     assert least < everything
     times = []
     for share in (0.0, 0.2, 0.6):
         budget = int(least + share * (everything - least))
-        plan = planned(step, tmp_path, budget)
+        made = planned(step, budget)
+        plan = made.plan
         assert plan["bytes"] <= budget
         assert plan["temporaries_bound"] <= plan["temporaries"]
         assert plan["bound_nanoseconds"] <= plan["predicted_nanoseconds"]
         assert plan["predicted_nanoseconds_keeping_everything"] <= plan["bound_nanoseconds"]
         times.append(plan["predicted_nanoseconds"])
         for threads in (1, 2):
-            outputs = step.outputs(tmp_path, f"--threads={threads}", program=tmp_path / "budget.tenon")
+            outputs = step.outputs(tmp_path, f"--threads={threads}", program=made.output)
             assert not differing(outputs, expected), (share, threads)
     assert times == sorted(times, reverse=True)
 
@@ -65,36 +51,33 @@ def test_budgets_are_kept_and_change_no_bit(step: Step, tmp_path: Path) -> None:
 def test_copies_join_their_readers(steps: Steps, tmp_path: Path) -> None:
     """What runs again is one kernel with its only reader where that is quicker: no more bytes, the same bits, a file that verifies."""
     step = steps["11_moe"]
-    everything = planned(step, tmp_path, "1TiB")["bytes"]
-    least = smallest(step, tmp_path)
+    everything = planned(step, "1TiB").plan["bytes"]
+    least = smallest_budget(step.located)
     budget = least + (everything - least) // 10
-    plan = planned(step, tmp_path, budget)
-    assert plan["regrouped_copies"] > 0
-    assert plan["regrouped_nanoseconds_saved"] > 0
-    assert plan["bytes"] <= budget
-    assert "proved" in succeed("verify", tmp_path / "budget.tenon")
-    assert not differing(step.outputs(tmp_path, program=tmp_path / "budget.tenon"), step.outputs(tmp_path))
+    made = planned(step, budget)
+    assert made.plan["regrouped_copies"] > 0
+    assert made.plan["regrouped_nanoseconds_saved"] > 0
+    assert made.plan["bytes"] <= budget
+    assert "proved" in succeed("verify", made.output)
+    assert not differing(step.outputs(tmp_path, program=made.output), step.outputs(tmp_path))
 
 
 def test_a_plan_does_not_depend_on_threads(steps: Steps, tmp_path: Path) -> None:
     """Search and proof run side by side on two threads and in turn on one; the files are the same."""
     step = steps["04_chargpt"]
-    least, everything = smallest(step, tmp_path), planned(step, tmp_path, "1TiB")["bytes"]
+    least, everything = smallest_budget(step.located), planned(step, "1TiB").plan["bytes"]
     budget, files = (2 * least + everything) // 3, []
     for threads in (1, 2):
         path = tmp_path / f"{threads}.tenon"
-        succeed("compile", step.text, "-o", path, f"--memory-budget={budget}", f"--threads={threads}")
+        succeed("compile", step.located, "-o", path, f"--memory-budget={budget}", f"--threads={threads}")
         files.append(path.read_bytes())
     assert files[0] == files[1]
 
 
-def test_loops_are_grouped_further_where_a_budget_needs_it(steps: Steps, tmp_path: Path) -> None:
+def test_loops_are_grouped_further_where_a_budget_needs_it(steps: Steps) -> None:
     """With room for everything a step is grouped as it is; for the smallest plan in more ways."""
-    step, ways = steps["08_lstm"], []
-    for budget in ("1TiB", smallest(step, tmp_path)):
-        planned(step, tmp_path, budget)
-        stages = json.loads((tmp_path / "report.json").read_text())["stages"]
-        ways.append(next(s for s in stages if s["stage"] == "plan").get("candidates", []))
+    step = steps["08_lstm"]
+    ways = [planned(step, budget).plan.get("candidates", []) for budget in ("1TiB", smallest_budget(step.located))]
     assert not ways[0]
     # The first is what the others are predicted against.
     assert len(ways[1]) > 1 and ways[1][0] == {"loop_bytes_saved": 0, "loop_nanoseconds_more": 0}
@@ -105,24 +88,23 @@ def test_a_scan_over_layers_needs_what_the_layers_need(steps: Steps, tmp_path: P
     """Written as a loop that keeps all it computes, a step ends within 3 % of the memory of the unrolled one."""
     steps.export("05_gpt2_124m", "05_gpt2_124m_scan")
     unrolled, scanned = steps["05_gpt2_124m"], steps["05_gpt2_124m_scan"]
-    everything = [planned(step, tmp_path, "1TiB")["bytes"] for step in (unrolled, scanned)]
+    everything = [planned(step, "1TiB").plan["bytes"] for step in (unrolled, scanned)]
     assert everything[1] == pytest.approx(everything[0], rel=MOST_APART)
-    least = [smallest(step, tmp_path) for step in (unrolled, scanned)]
+    least = [smallest_budget(step.located) for step in (unrolled, scanned)]
     assert least[1] == pytest.approx(least[0], rel=MOST_APART)
     assert max(least) < min(everything)
     # Within one budget both have a plan, and the loops give the bits they give without one.
     budget = (max(least) + min(everything)) // 2
-    assert planned(unrolled, tmp_path, budget)["bytes"] <= budget
-    assert planned(scanned, tmp_path, budget)["bytes"] <= budget
-    outputs = scanned.outputs(tmp_path, program=tmp_path / "budget.tenon")
+    assert planned(unrolled, budget).plan["bytes"] <= budget
+    made = planned(scanned, budget)
+    assert made.plan["bytes"] <= budget
+    outputs = scanned.outputs(tmp_path, program=made.output)
     assert not differing(outputs, scanned.outputs(tmp_path))
 
 
-def text_planned(step: Step, scratch: Path, budget: int) -> dict[str, int]:
+def text_planned(step: Step, budget: int) -> dict[str, int]:
     """What the text behind the stage `plan` says of recomputation, and the bytes of the segments beside the temporaries."""
-    text = scratch / "planned.mlir"
-    succeed("compile", step.text, "-o", text, f"--memory-budget={budget}", "--compile-to=plan")
-    module = text.read_text()
+    module = compiled(step.located, f"--memory-budget={budget}", "--compile-to=plan").output.read_text()
     segments = re.search(r"step\.segment_bytes = \{([^}]*)\}", module)
     record = re.search(r"step\.recomputation = \{(.*?)problem = ", module, re.DOTALL)
     assert segments and record
@@ -132,40 +114,41 @@ def text_planned(step: Step, scratch: Path, budget: int) -> dict[str, int]:
     return figures
 
 
-def test_claims_are_against_the_quickest_plan(steps: Steps, tmp_path: Path) -> None:
+def test_claims_are_against_the_quickest_plan(steps: Steps) -> None:
     """Of a step that some groupings make quicker, no budget is said to save work; the file proves what was said."""
     step = steps["19_bilstm"]
-    everything, least = planned(step, tmp_path, "1TiB")["bytes"], smallest(step, tmp_path)
+    everything, least = planned(step, "1TiB").plan["bytes"], smallest_budget(step.located)
     for share in (0.0, 0.3, 0.6, 0.9):
-        budget = int(least + share * (everything - least))
-        out = succeed("compile", step.text, "-o", tmp_path / "x.tenon", f"--memory-budget={budget}")
+        made = planned(step, int(least + share * (everything - least)))
+        out = made.outcome.out
         more = re.search(r"recomputes (-?\d+\.\d) % more work than the quickest plan known without a budget", out)
         assert more and float(more[1]) >= 0, out
         claim = re.search(r"^proved +(at most .* could be saved with these kernels, first run in this order)", out, re.MULTILINE)
-        assert claim and claim[1] in succeed("verify", tmp_path / "x.tenon"), out
-    rows = [line.split() for line in succeed("plan", step.text, "--frontier=4").splitlines()[1:5]]
+        assert claim and claim[1] in succeed("verify", made.output), out
+    rows = [line.split() for line in succeed("plan", step.located, "--frontier=4").splitlines()[1:5]]
     assert min(float(row[6]) for row in rows) == 0.0
 
 
-def test_bounds_are_proved_for_all_that_a_budget_allows(steps: Steps, tmp_path: Path) -> None:
+def test_bounds_are_proved_for_all_that_a_budget_allows(steps: Steps) -> None:
     """Where the arena needs more than the live bytes, less is asked of the solver, but the bound is for the whole budget."""
     step = steps["19_bilstm"]
-    everything, least = planned(step, tmp_path, "1TiB")["bytes"], smallest(step, tmp_path)
+    everything, least = planned(step, "1TiB").plan["bytes"], smallest_budget(step.located)
     for share in (0.0, 0.15, 0.5):
         budget = int(least + share * (everything - least))
-        figures = text_planned(step, tmp_path, budget)
+        figures = text_planned(step, budget)
         allowed = budget - figures["others"]
         # Kernels that copies joined may keep a little more beside the temporaries, and the solver's count may be above the arena.
         assert allowed <= figures["budget"] <= max(allowed + allowed // 100, figures["peak"]), share
         assert figures["bound_nanoseconds"] <= figures["nanoseconds"]
 
 
-def test_a_budget_for_everything_recomputes_nothing(step: Step, tmp_path: Path) -> None:
+def test_a_budget_for_everything_recomputes_nothing(step: Step) -> None:
     """With room for all values the plan costs what the step costs."""
-    plan = planned(step, tmp_path, "1TiB")
+    made = planned(step, "1TiB")
+    plan = made.plan
     assert plan["bytes"] == plan["bytes_keeping_everything"]
     assert plan["predicted_nanoseconds"] == plan["predicted_nanoseconds_keeping_everything"]
-    assert f"bound {plan['bound_nanoseconds']} ns" in succeed("inspect", tmp_path / "budget.tenon")
+    assert f"bound {plan['bound_nanoseconds']} ns" in succeed("inspect", made.output)
 
 
 @pytest.mark.parametrize("name", ["04_chargpt", "08_lstm"])
@@ -173,12 +156,11 @@ def test_a_budget_for_everything_recomputes_nothing(step: Step, tmp_path: Path) 
 def test_stopping_and_resuming(steps: Steps, stage: str, name: str, tmp_path: Path) -> None:
     """The text between stages holds the budget and which grouping was chosen; another one is refused with the plan made."""
     step = steps[name]
-    budget = (smallest(step, tmp_path) + planned(step, tmp_path, "1TiB")["bytes"]) // 2
-    planned(step, tmp_path, budget)
+    budget = (smallest_budget(step.located) + planned(step, "1TiB").plan["bytes"]) // 2
     text = tmp_path / "stopped.mlir"
-    succeed("compile", step.text, f"--memory-budget={budget}", f"--compile-to={stage}", "-o", text)
+    succeed("compile", step.located, f"--memory-budget={budget}", f"--compile-to={stage}", "-o", text)
     succeed("compile", text, f"--compile-from={stage}", "-o", tmp_path / "resumed.tenon")
-    assert (tmp_path / "resumed.tenon").read_bytes() == (tmp_path / "budget.tenon").read_bytes()
+    assert (tmp_path / "resumed.tenon").read_bytes() == planned(step, budget).output.read_bytes()
     other = ("compile", text, f"--compile-from={stage}", "-o", tmp_path / "other.tenon", "--memory-budget=1TiB")
     if stage in ("plan", "lower"):
         assert f"--memory-budget={budget}" in refused(1, *other)
@@ -230,10 +212,10 @@ def test_sizes_that_are_none(steps: Steps, size: str, tmp_path: Path) -> None:
     assert "1.6GiB" in message
 
 
-def test_frontier(steps: Steps, tmp_path: Path) -> None:
+def test_frontier(steps: Steps) -> None:
     """More memory never costs time, and the last budget is what everything takes."""
     step = steps["04_chargpt"]
-    lines = succeed("plan", step.text, "--frontier=5").splitlines()[1:6]
+    lines = succeed("plan", step.located, "--frontier=5").splitlines()[1:6]
     rows = [line.split() for line in lines]
     budgets = [float(row[0]) for row in rows]
     times = [float(row[4]) for row in rows]
@@ -246,7 +228,7 @@ def test_frontier(steps: Steps, tmp_path: Path) -> None:
     # What is proved for a budget holds for every smaller one.
     assert bounds == sorted(bounds, reverse=True)
     assert sum("knee" in line for line in lines) == 1
-    everything = planned(step, tmp_path, "1TiB")
+    everything = planned(step, "1TiB").plan
     assert abs(times[-1] * 1e6 - everything["predicted_nanoseconds_keeping_everything"]) < 1e3
 
 

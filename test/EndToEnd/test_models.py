@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import compare
@@ -17,7 +16,7 @@ INTERPRETED = ["01_mlp", "02b_cnn_rbg", "07_llama_bf16", "08_lstm", "13_mlp_f16_
 @pytest.mark.parametrize("name", NAMES)
 def test_model(models: Steps, name: str) -> None:
     """The first loss is JAX's and five steps stay as close to the exact values as JAX's."""
-    judge(compare.compare(BUILD, models.folder, name), name)
+    judge(compare.compare(BUILD, models.folder, name, program=models[name].compiled), name)
 
 
 @pytest.mark.parametrize("name", INTERPRETED)
@@ -26,15 +25,11 @@ def test_interpreted(models: Steps, name: str) -> None:
     judge(compare.compare(BUILD, models.folder, name, interpreted=True), name)
 
 
-def test_sharded_interpreted(models: Steps, tmp_path: Path) -> None:
+def test_sharded_interpreted(sharded: Steps, tmp_path: Path) -> None:
     """A step with shardings has the same losses interpreted and compiled for one device."""
-    name = "15_chargpt_sharded"
-    models.export(name)
-    info = json.loads((models.folder / f"{name}.json").read_text())
-    source = models.folder / f"{name}.mlir"
-    compiled, interpreted = (
-        compare.run_tenon(BUILD, source, info, tmp_path, 1, how)[0] for how in (["--threads=2"], ["--reference"])
-    )
+    step = sharded["15_chargpt_sharded"]
+    compiled = compare.run_tenon(BUILD, step.compiled, step.info, tmp_path, 1, ["--threads=2"])[0]
+    interpreted = compare.run_tenon(BUILD, step.text, step.info, tmp_path, 1, ["--reference"])[0]
     np.testing.assert_allclose(compiled, interpreted, 1e-5)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from conftest import Step, Steps, refused, run, succeed
+from conftest import Step, Steps, compiled, refused, run, smallest_budget, succeed
 
 # What nothing may compute again: at most so much of a step's values.
 MOST_EXCLUDED = 0.05
@@ -18,11 +17,11 @@ LISTED = (
 )  # fmt: skip
 
 
-def refusal(step: Step, scratch: Path, budget: int) -> str:
+def refusal(step: Step, budget: str) -> str:
     """Why there is no plan within a budget; nothing is written."""
-    message = refused(3, "compile", step.located, "-o", scratch / "none.tenon", f"--memory-budget={budget}")
-    assert not (scratch / "none.tenon").exists()
-    return message
+    refused_step = compiled(step.located, f"--memory-budget={budget}", code=3)
+    assert not refused_step.output.exists()
+    return refused_step.outcome.errors
 
 
 def number(pattern: str, text: str) -> int:
@@ -33,21 +32,21 @@ def number(pattern: str, text: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["01_mlp", "04_chargpt", "08_lstm"])
-def test_three_answers(steps: Steps, name: str, tmp_path: Path) -> None:
+def test_three_answers(steps: Steps, name: str) -> None:
     """Infeasible with what cannot shrink; not found with the best bound; and the smallest budget, which is one."""
     step = steps[name]
-    hopeless = refusal(step, tmp_path, 1024)
+    hopeless = refusal(step, "1KiB")
     assert "infeasible (proved) with the kernels that were formed" in hopeless and "state" in hopeless
     assert re.search(r"that '[^']*\.py:\d+' needs at once \((reads|writes) \d", hopeless), hopeless
     bound = number(r"these take (\d+) bytes", hopeless)
-    least = number(SMALLEST, hopeless)
-    succeed("compile", step.located, "-o", tmp_path / "least.tenon", f"--memory-budget={least}")
-    assert "could be saved with these kernels, first run in this order" in succeed("verify", tmp_path / "least.tenon")
+    least = smallest_budget(step.located)
+    made = compiled(step.located, f"--memory-budget={least}", "--verify-forms")
+    assert "could be saved with these kernels, first run in this order" in succeed("verify", made.output)
     # Up to the bound it is proved; from there to the smallest budget it is not.
     assert bound < least
-    assert "infeasible (proved)" in refusal(step, tmp_path, bound - 1)
+    assert "infeasible (proved)" in refusal(step, str(bound - 1))
     for budget in (bound, least - least // 100):
-        between = refusal(step, tmp_path, budget)
+        between = refusal(step, str(budget))
         assert number(SMALLEST, between) == least
         if budget >= bound:
             assert "not found (not proved infeasible)" in between
@@ -55,21 +54,15 @@ def test_three_answers(steps: Steps, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_exclusions_are_few(models: Steps, name: str, tmp_path: Path) -> None:
+def test_exclusions_are_few(models: Steps, name: str) -> None:
     """Nearly every value may be computed again."""
-    report = tmp_path / "report.json"
-    step = models[name]
-    succeed("compile", step.text, "-o", tmp_path / "x.tenon", "--memory-budget=1TiB", "--report", report)
-    plan = next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")
+    plan = compiled(models[name].located, "--memory-budget=1TiB", "--verify-forms").plan
     assert plan["excluded_bytes"] <= MOST_EXCLUDED * plan["value_bytes"]
 
 
-def test_exclusions_are_listed(steps: Steps, tmp_path: Path) -> None:
+def test_exclusions_are_listed(steps: Steps) -> None:
     """A step made of loops says which of them run once, where, and why."""
-    report = tmp_path / "report.json"
-    located = steps["14_while_fori"].located
-    succeed("compile", located, "-o", tmp_path / "x.tenon", "--memory-budget=1TiB", "--report", report)
-    plan = next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")
+    plan = compiled(steps["14_while_fori"].located, "--memory-budget=1TiB", "--verify-forms").plan
     assert sum(entry["bytes"] for entry in plan["exclusions"]) == plan["excluded_bytes"] > 0
     assert all(entry["reason"] and entry["source"] for entry in plan["exclusions"])
     text = succeed("plan", steps["14_while_fori"].located, "--frontier=1")
@@ -87,21 +80,19 @@ def test_other_batch_sizes(steps: Steps, tmp_path: Path) -> None:
         texts[batch] = other.folder / "01_mlp.mlir"
     table = succeed("plan", texts[8], f"--also={texts[2]}")
     assert [line.split()[0] for line in table.splitlines()] == ["batch", "8", "2", "each"]
-    report = tmp_path / "report.json"
-    succeed("compile", texts[4], "-o", tmp_path / "x.tenon", "--memory-budget=1TiB", "--report", report)
-    needed = next(s for s in json.loads(report.read_text())["stages"] if s["stage"] == "plan")["bytes"]
+    needed = compiled(texts[4], "--memory-budget=1TiB").plan["bytes"]
     fits = succeed("plan", texts[8], f"--also={texts[2]}", f"--memory-budget={needed}")
     assert abs(number(r": (\d+) keeping everything", fits) - 4) <= 1, fits
     # What is forecast to fit with everything kept fits the more with something computed again; and the smallest budget
     # of the third batch is where the forecast of recomputing has it.
     assert number(r"(\d+) recomputing", fits) >= number(r": (\d+) keeping everything", fits)
-    least = number(SMALLEST, refused(3, "compile", texts[4], "-o", tmp_path / "x", "--memory-budget=1KiB"))
+    least = smallest_budget(texts[4])
     fits = succeed("plan", texts[8], f"--also={texts[2]}", f"--memory-budget={least}")
     assert abs(number(r"(\d+) recomputing", fits) - 4) <= 1, fits
-    compiled = ("compile", texts[8], f"--also={texts[2]}", "-o", tmp_path / "x.tenon")
-    assert "largest batch within 1.00 GiB" in succeed(*compiled, "--memory-budget=1GiB")
+    both = ("compile", texts[8], f"--also={texts[2]}", "-o", tmp_path / "x.tenon")
+    assert "largest batch within 1.00 GiB" in succeed(*both, "--memory-budget=1GiB")
     # Also when nothing fits, beside the refusal.
-    nothing = run(*compiled, "--memory-budget=1KiB")
+    nothing = run(*both, "--memory-budget=1KiB")
     assert nothing.code == 3 and "none keeping everything, none recomputing" in nothing.out
     assert "--also needs --memory-budget" in refused(2, "compile", texts[8], f"--also={texts[2]}", "-o", tmp_path / "x")
     assert "not one step" in refused(1, "plan", texts[8], f"--also={steps['04_chargpt'].text}")

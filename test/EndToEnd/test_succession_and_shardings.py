@@ -68,15 +68,6 @@ def test_wrong_succession_would_be_seen(unread: Step, tmp_path: Path) -> None:
     assert not np.allclose(wrong, unread.expected_losses(), 1e-5)
 
 
-@pytest.fixture(scope="module")
-def sharded(tmp_path_factory: pytest.TempPathFactory) -> Steps:
-    """The programs for eight devices, and at the same size the one for one device."""
-    result = Steps(tmp_path_factory.mktemp("sharded"))
-    result.export("15_chargpt_sharded", "16_shard_map_mlp", small=False)
-    result.export("04_chargpt", small=False)
-    return result
-
-
 def test_manual_computation_is_refused(sharded: Steps, tmp_path: Path) -> None:
     """A program that computes per device ends with exit code 4; the message names the operations and the mesh."""
     said = refused(4, "compile", sharded.folder / "16_shard_map_mlp.mlir", "-o", tmp_path / "x.tenon")
@@ -87,7 +78,9 @@ def test_manual_computation_is_refused(sharded: Steps, tmp_path: Path) -> None:
 
 def test_shardings_are_ignored_with_a_remark(sharded: Steps, tmp_path: Path) -> None:
     """A program with shardings only is compiled for one device, says so, and is the program for one device."""
-    one, many = sharded["04_chargpt"], sharded["15_chargpt_sharded"]
+    same_size = Steps(tmp_path)
+    same_size.export("04_chargpt", batch=4)
+    one, many = same_size["04_chargpt"], sharded["15_chargpt_sharded"]
     outcome = run("compile", many.text, "-o", tmp_path / "x.tenon", "--report", tmp_path / "report.json")
     assert outcome.code == 0
     assert "remark: shardings ignored: a program for 8 devices is compiled for one" in outcome.errors

@@ -26,9 +26,10 @@ STEPS = 5
 
 
 class XlaStep:
-    """A step as XLA's CPU client compiles it."""
+    """A step as XLA's CPU client compiles it. Without `optimized` LLVM optimises no code, which takes up to half of the
+    time: for steps of which only the memory is looked at."""
 
-    def __init__(self, text: str, devices: int = 1) -> None:
+    def __init__(self, text: str, devices: int = 1, optimized: bool = True) -> None:
         import numpy as np
         from jax._src import xla_bridge
         from jax._src.interpreters import mlir as jax_mlir
@@ -37,6 +38,8 @@ class XlaStep:
 
         client = xla_bridge.get_backend("cpu")
         options = xla_client.CompileOptions()
+        if not optimized:
+            options.executable_build_options.debug_options.xla_backend_optimization_level = 0
         if devices > 1:
             build = options.executable_build_options
             build.use_spmd_partitioning = True
@@ -119,18 +122,27 @@ def start_values(info: dict) -> list[Any]:
     return [exportlib.make(leaf["init"], leaf["shape"], jnp.dtype(leaf["dtype"])) for leaf in info["args"]]
 
 
-def run(step: XlaStep, info: dict, steps: int = STEPS) -> tuple[list[Any], list[float]]:
-    """The results after some steps and the losses on the way; donated leaves become the first results."""
+def run_and_keep(step: XlaStep, info: dict, kept: tuple[int, ...]) -> tuple[dict[int, list[Any]], list[float]]:
+    """The results after as many steps as `kept` says, by that number, and the losses of all steps; donated leaves become the
+    first results."""
     values = start_values(info)
     donated = sum(leaf["donated"] for leaf in info["args"])
     losses: list[float] = []
-    results: list[Any] = []
-    for _ in range(steps):
-        results = step.call([value for value, leaf in zip(values, info["args"], strict=True) if leaf["in_main"]])
+    results: dict[int, list[Any]] = {}
+    for number in range(1, max(kept) + 1):
+        found = step.call([value for value, leaf in zip(values, info["args"], strict=True) if leaf["in_main"]])
         if len(step.devices) == 1:
-            values[:donated] = results[:donated]
-        losses.append(float(results[donated].ravel()[0]))
+            values[:donated] = found[:donated]
+        losses.append(float(found[donated].ravel()[0]))
+        if number in kept:
+            results[number] = found
     return results, losses
+
+
+def run(step: XlaStep, info: dict, steps: int = STEPS) -> tuple[list[Any], list[float]]:
+    """The results after some steps and the losses on the way."""
+    results, losses = run_and_keep(step, info, (steps,))
+    return results[steps], losses
 
 
 def main() -> int:
