@@ -22,10 +22,6 @@ if(TENON_SANITIZE)
   add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize=null,object-size
                       -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1)
   add_link_options(-fsanitize=${TENON_SANITIZE})
-  if(TENON_SANITIZE MATCHES "address")
-    # Lets the programs of test/Fuzz see which code an input reaches.
-    add_compile_options(-fsanitize=fuzzer-no-link)
-  endif()
 endif()
 
 find_program(TENON_CCACHE ccache)
