@@ -4,7 +4,7 @@
 #   tenon_add_test(Name KIND gtest|lit|pytest|program COMMAND ...
 #                  [COST seconds] [PROCESSORS 2] [ALONE])
 #   tenon_add_unit_tests(TenonXTests [MLIR] SOURCES a.cpp ... [LINK TenonX ...]
-#                        [THREADED pattern])
+#                        [THREADED pattern] [COST seconds] [PROCESSORS 2])
 #
 # KIND says how test/run.py counts; a program is one test that passes with exit
 # code 0. COST starts long suites first, PROCESSORS 2 is for what keeps two
@@ -43,7 +43,7 @@ function(tenon_add_unit_test_program name)
 endfunction()
 
 function(tenon_add_unit_tests name)
-  cmake_parse_arguments(ARG "MLIR" "THREADED" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "THREADED;COST;PROCESSORS" "SOURCES;LINK" ${ARGN})
   set(mlir)
   if(ARG_MLIR)
     set(mlir MLIR)
@@ -51,12 +51,8 @@ function(tenon_add_unit_tests name)
   tenon_add_unit_test_program(${name} ${mlir} SOURCES ${ARG_SOURCES}
                               LINK ${ARG_LINK} GTest::gtest_main)
   set(command COMMAND ${name})
-  set(processors)
-  if(ARG_THREADED)
-    set(processors PROCESSORS 2)
-    if(TENON_SANITIZE STREQUAL "thread")
-      list(APPEND command --gtest_filter=${ARG_THREADED})
-    endif()
+  if(ARG_THREADED AND TENON_SANITIZE STREQUAL "thread")
+    list(APPEND command --gtest_filter=${ARG_THREADED})
   endif()
-  tenon_add_test(${name} KIND gtest ${processors} ${command})
+  tenon_add_test(${name} KIND gtest COST ${ARG_COST} PROCESSORS ${ARG_PROCESSORS} ${command})
 endfunction()

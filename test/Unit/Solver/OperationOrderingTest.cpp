@@ -11,6 +11,7 @@
 #include "OperationOrdering/OrderingExact.h"
 #include "OrderingBruteForce.h"
 #include "OrderingGraphs.h"
+#include "Rounds.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@
 
 using namespace tenon::solver;
 using namespace tenon::benchmark;
+using tenon::solver::test::roundStride;
 
 static OrderingProblem randomProblem(uint64_t seed) {
   Random random(seed);
@@ -133,7 +135,7 @@ TEST(OperationOrdering, AFrontierProvesMoreThanAnOperation) {
 
 /// No set of operations proves more than the best order needs.
 TEST(OperationOrdering, EveryFrontierIsSound) {
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed = 0; seed < 1000; seed += roundStride) {
     OrderingProblem problem = anyOrdering(7, seed % 2 == 1, seed);
     OrderingSolution greedy = solveOrdering(problem);
     greedy.bound = smallestPeak(problem) + 1;
@@ -149,9 +151,9 @@ TEST(OperationOrdering, EveryFrontierIsSound) {
 }
 
 TEST(OperationOrdering, AgainstAllOrders) {
-  int64_t optimal = 0;
-  constexpr int64_t problems = 2000;
-  for (uint64_t seed = 0; seed < problems; ++seed) {
+  int64_t optimal = 0, problems = 0;
+  for (uint64_t seed = 0; seed < 2000; seed += roundStride) {
+    ++problems;
     OrderingProblem problem = randomProblem(seed);
     OrderingSolution solution = solveOrdering(problem);
     ASSERT_EQ(checkOrdering(problem, solution), std::nullopt) << seed;
@@ -284,7 +286,7 @@ static void searchAgainstEverySet(const OrderingProblem &problem,
 }
 
 TEST(OperationOrdering, SearchAloneAgainstEverySet) {
-  for (uint64_t seed = 0; seed < 3000; ++seed) {
+  for (uint64_t seed = 0; seed < 3000; seed += roundStride) {
     SCOPED_TRACE(seed);
     auto size = static_cast<int32_t>(4 + seed % 8);
     searchAgainstEverySet(seed % 3 == 0 ? anyOrdering(size, seed % 2 == 1, seed)
@@ -293,7 +295,7 @@ TEST(OperationOrdering, SearchAloneAgainstEverySet) {
 }
 
 TEST(OperationOrdering, SearchAloneWhereNotAllThatCouldWaitDo) {
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed = 0; seed < 1000; seed += roundStride) {
     SCOPED_TRACE(seed);
     searchAgainstEverySet(anyStep(static_cast<int32_t>(6 + seed % 6), seed),
                           {0, 1 + seed % 3, seed % 3});
