@@ -1,8 +1,9 @@
 # Sets up everything Tenon needs on Debian 12 and builds it; sourced by
 # tools/quickstart and tools/check. What is there already is skipped.
 #
-# Defines: root, venv (a Python environment with the pinned packages) and
-# build_tenon PRESET, after which build/PRESET/bin holds the tools.
+# Defines: root, venv (a Python environment with the pinned packages, installed
+# in the background: `wait "$python_packages"` before it is used) and build_tenon
+# PRESET, after which build/PRESET/bin holds the tools.
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 venv="$root/.venv"
@@ -57,7 +58,8 @@ install_python_packages() {
   say "Python packages: installing python/requirements.txt into .venv"
   # Debian's interpreter, whatever else is first on the path.
   [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv"
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check \
+  # Python compiles what is imported when it is imported, which is little of it.
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-compile \
     -r python/requirements.txt
   cp python/requirements.txt "$stamp"
 }
@@ -71,9 +73,14 @@ build_tenon() {
     cat "$root/build/$preset.configure.log"
     exit 1
   }
-  NINJA_STATUS='[%f/%t %es] ' cmake --build "$root/build/$preset" -- "$@"
+  # ccache takes the headers from what the compiler writes, instead of running the
+  # preprocessor before it, which is a fifth of compiling for the first time.
+  CCACHE_DEPEND=1 NINJA_STATUS='[%f/%t %es] ' \
+    cmake --build "$root/build/$preset" -- "$@"
 }
 
 mkdir -p "$root/build"
 install_apt_packages
-install_python_packages
+# Downloading leaves the processors to the build.
+install_python_packages &
+python_packages=$!
