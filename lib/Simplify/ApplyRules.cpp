@@ -47,6 +47,7 @@ private:
     populateShapeRules(set);
     populateIndexingRules(set);
     populateReductionRules(set);
+    populateContractionRules(set);
     populateControlRules(set);
     rules = std::move(set);
     return success();

@@ -32,6 +32,8 @@ void populateShapeRules(mlir::RewritePatternSet &patterns);
 void populateIndexingRules(mlir::RewritePatternSet &patterns);
 /// Reductions of nothing and of one element (ReductionRules.cpp).
 void populateReductionRules(mlir::RewritePatternSet &patterns);
+/// Dots that add nothing up (ContractionRules.cpp).
+void populateContractionRules(mlir::RewritePatternSet &patterns);
 /// Branches that are known, barriers nobody reads (ControlRules.cpp).
 void populateControlRules(mlir::RewritePatternSet &patterns);
 
