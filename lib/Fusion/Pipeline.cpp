@@ -14,21 +14,30 @@
 using namespace mlir;
 using namespace tenon;
 
-void fusion::buildLoopPipeline(OpPassManager &passes,
-                               const FusionOptions &options) {
-  if (!options.merge)
-    return;
-  OpPassManager &functions = passes.nest<func::FuncOp>();
-  RecomputeAcrossLoopsPassOptions across;
-  SegmentLoopsPassOptions segments;
-  for (const LoopChoice &choice : options.loopChoices) {
+/// What is stacked between loops, and what moves into them.
+static void addLoopChoices(OpPassManager &functions,
+                           const fusion::FusionOptions &options) {
+  fusion::RecomputeAcrossLoopsPassOptions across;
+  fusion::SegmentLoopsPassOptions segments;
+  for (const fusion::LoopChoice &choice : options.loopChoices) {
     across.levels.push_back(choice.level);
     segments.depths.push_back(choice.segmentDepth);
   }
-  functions.addPass(createRecomputeAcrossLoopsPass(across));
-  functions.addPass(createUpdateInLoopsPass());
+  functions.addPass(fusion::createRecomputeAcrossLoopsPass(across));
+  functions.addPass(fusion::createUpdateInLoopsPass());
   if (llvm::any_of(segments.depths, [](int64_t depth) { return depth > 0; }))
-    functions.addPass(createSegmentLoopsPass(segments));
+    functions.addPass(fusion::createSegmentLoopsPass(segments));
+}
+
+void fusion::buildLoopPipeline(OpPassManager &passes,
+                               const FusionOptions &options) {
+  OpPassManager &functions = passes.nest<func::FuncOp>();
+  // In which order the sums over rounds are added up does not depend on what
+  // else is done to their loops, so it is decided first.
+  functions.addPass(createChooseBlocksPass());
+  if (options.merge)
+    addLoopChoices(functions, options);
+  functions.addPass(createBlockLoopsPass());
 }
 
 std::string fusion::whyLibrariesNotAskable(ModuleOp module, target::Isa isa) {

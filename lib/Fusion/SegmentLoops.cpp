@@ -33,6 +33,7 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LoopPair.h"
 #include "tenon/Fusion/RebuildLoop.h"
+#include "tenon/Fusion/RoundSums.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -116,6 +117,8 @@ private:
   llvm::SetVector<unsigned> carried;
   int64_t ofRound = 0, ofCarried = 0; // bytes
   int64_t length = 0;                 // of a segment
+  /// Segments hold whole blocks of rounds that are added up at once.
+  int64_t block = 1;
   bool nests = false;
   /// The stacks of carried values.
   SmallVector<Value> kept;
@@ -126,7 +129,8 @@ private:
 Segmentation::Segmentation(LoopPair pair)
     : forward(pair.forward), backward(pair.backward), index(pair.index),
       upwards(pair.backward.directionOf(pair.index) ==
-              CountedLoop::Direction::upwards) {
+              CountedLoop::Direction::upwards),
+      block(fusion::roundsOfBlock(pair.backward)) {
   for (LoopPair::Residual &residual : pair.residuals) {
     Value result = forward.loop()->getResult(residual.stack.position);
     size_t users = llvm::range_size(result.getUsers());
@@ -171,11 +175,13 @@ Cut Segmentation::cut(int64_t trips, int64_t depth) const {
     return {/*rounds=*/0, /*depth=*/0, trips * ofRound};
   const Cut shallower = cut(trips, depth - 1);
   Cut best = shallower, bestDivisor = shallower;
-  for (int64_t rounds = 2; rounds <= trips / 2; ++rounds) {
+  for (int64_t rounds = block == 1 ? 2 : block; rounds <= trips / 2;
+       rounds += block) {
     const int64_t segments = llvm::divideCeil(trips, rounds);
     const bool divides = trips % rounds == 0;
     // With as many segments, the shorter ones are better.
-    if (!divides && int64_t(llvm::divideCeil(trips, rounds - 1)) == segments)
+    if (!divides &&
+        int64_t(llvm::divideCeil(trips, rounds - block)) == segments)
       continue;
     Cut candidate = {rounds, depth,
                      (segments + 1) * ofCarried + cut(rounds, depth - 1).bytes};

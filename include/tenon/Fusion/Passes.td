@@ -9,6 +9,147 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ChooseBlocksPass : Pass<"fusion-choose-blocks", "::mlir::func::FuncOp"> {
+  let summary = "decide how many rounds of a loop are added up with one product";
+  let description = [{
+    A backward loop over time adds one small product per round to each weight's
+    gradient. This pass finds such sums and marks each with the number of rounds
+    that one product is to be made of, before other passes change the loop:
+    the largest divisor of the rounds, of two blocks at least, with which a
+    product has at most 256 terms to a sum and what is kept for it takes
+    at most twice what the sums take. `fusion-block-loops` makes the products.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8x4x16xf32>, %d: tensor<8x4x16xf32>) -> tensor<16x16xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %eight = stablehlo.constant dense<8> : tensor<i32>
+      %start = stablehlo.constant dense<0.0> : tensor<16x16xf32>
+      %0:2 = stablehlo.while(%i = %zero, %sum = %start) : tensor<i32>, tensor<16x16xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %eight, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 4, 16] : (tensor<8x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x16xf32>
+        %di = stablehlo.dynamic_slice %d, %i, %zero, %zero, sizes = [1, 4, 16] : (tensor<8x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x16xf32>
+        %xr = stablehlo.reshape %xi : (tensor<1x4x16xf32>) -> tensor<4x16xf32>
+        %dr = stablehlo.reshape %di : (tensor<1x4x16xf32>) -> tensor<4x16xf32>
+        %p = stablehlo.dot_general %xr, %dr, contracting_dims = [0] x [0] : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<16x16xf32>
+        %s = stablehlo.add %sum, %p : tensor<16x16xf32>
+        %n = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %n, %s : tensor<i32>, tensor<16x16xf32>
+      }
+      return %0#1 : tensor<16x16xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8x4x16xf32>, %arg1: tensor<8x4x16xf32>) -> tensor<16x16xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %c_0 = stablehlo.constant dense<1> : tensor<i32>
+      %c_1 = stablehlo.constant dense<8> : tensor<i32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<16x16xf32>
+      %0:2 = stablehlo.while(%iterArg = %c, %iterArg_2 = %cst) : tensor<i32>, tensor<16x16xf32>
+      cond {
+        %1 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %1 = stablehlo.dynamic_slice %arg0, %iterArg, %c, %c, sizes = [1, 4, 16] : (tensor<8x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x16xf32>
+        %2 = stablehlo.dynamic_slice %arg1, %iterArg, %c, %c, sizes = [1, 4, 16] : (tensor<8x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x16xf32>
+        %3 = stablehlo.reshape %1 : (tensor<1x4x16xf32>) -> tensor<4x16xf32>
+        %4 = stablehlo.reshape %2 : (tensor<1x4x16xf32>) -> tensor<4x16xf32>
+        %5 = stablehlo.dot_general %3, %4, contracting_dims = [0] x [0] {step.block_rounds = 4 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<16x16xf32>
+        %6 = stablehlo.add %iterArg_2, %5 : tensor<16x16xf32>
+        %7 = stablehlo.add %iterArg, %c_0 : tensor<i32>
+        stablehlo.return %7, %6 : tensor<i32>, tensor<16x16xf32>
+      }
+      return %0#1 : tensor<16x16xf32>
+    }
+    ```
+  }];
+}
+
+def BlockLoopsPass : Pass<"fusion-block-loops", "::mlir::func::FuncOp"> {
+  let summary = "add up several rounds of a loop with one product";
+  let description = [{
+    Runs the rounds of a loop in blocks, an inner loop each, where sums are
+    marked by `fusion-choose-blocks`. The rounds of a block keep what is multiplied, and one
+    product whose contraction runs over the rounds, too, is added to the sum
+    behind them. What is kept is carried by the loop over blocks and takes the memory
+    of one block.
+
+    ```mlir
+    // before
+    func.func @main(%arg0: tensor<8x4x16xf32>, %arg1: tensor<8x4x16xf32>) -> tensor<16x16xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %c_0 = stablehlo.constant dense<1> : tensor<i32>
+      %c_1 = stablehlo.constant dense<8> : tensor<i32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<16x16xf32>
+      %0:2 = stablehlo.while(%iterArg = %c, %iterArg_2 = %cst) : tensor<i32>, tensor<16x16xf32>
+      cond {
+        %1 = stablehlo.compare LT, %iterArg, %c_1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %1 = stablehlo.dynamic_slice %arg0, %iterArg, %c, %c, sizes = [1, 4, 16] : (tensor<8x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x16xf32>
+        %2 = stablehlo.dynamic_slice %arg1, %iterArg, %c, %c, sizes = [1, 4, 16] : (tensor<8x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x16xf32>
+        %3 = stablehlo.reshape %1 : (tensor<1x4x16xf32>) -> tensor<4x16xf32>
+        %4 = stablehlo.reshape %2 : (tensor<1x4x16xf32>) -> tensor<4x16xf32>
+        %5 = stablehlo.dot_general %3, %4, contracting_dims = [0] x [0] {step.block_rounds = 4 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<16x16xf32>
+        %6 = stablehlo.add %iterArg_2, %5 : tensor<16x16xf32>
+        %7 = stablehlo.add %iterArg, %c_0 : tensor<i32>
+        stablehlo.return %7, %6 : tensor<i32>, tensor<16x16xf32>
+      }
+      return %0#1 : tensor<16x16xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8x4x16xf32>, %arg1: tensor<8x4x16xf32>) -> tensor<16x16xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %cst = stablehlo.constant dense<0.000000e+00> : tensor<16x16xf32>
+      %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<4x4x16xf32>
+      %cst_1 = stablehlo.constant dense<0.000000e+00> : tensor<4x4x16xf32>
+      %c_2 = stablehlo.constant dense<0> : tensor<i32>
+      %0:4 = stablehlo.while(%iterArg = %c_2, %iterArg_3 = %cst, %iterArg_4 = %cst_0, %iterArg_5 = %cst_1) : tensor<i32>, tensor<16x16xf32>, tensor<4x4x16xf32>, tensor<4x4x16xf32>
+      cond {
+        %c_6 = stablehlo.constant dense<2> : tensor<i32>
+        %1 = stablehlo.compare LT, %iterArg, %c_6, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %c_6 = stablehlo.constant dense<4> : tensor<i32>
+        %1 = stablehlo.multiply %iterArg, %c_6 : tensor<i32>
+        %c_7 = stablehlo.constant dense<0> : tensor<i32>
+        %2:3 = stablehlo.while(%iterArg_9 = %c_7, %iterArg_10 = %iterArg_4, %iterArg_11 = %iterArg_5) : tensor<i32>, tensor<4x4x16xf32>, tensor<4x4x16xf32>
+        cond {
+          %c_12 = stablehlo.constant dense<4> : tensor<i32>
+          %6 = stablehlo.compare LT, %iterArg_9, %c_12, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %6 : tensor<i1>
+        } do {
+          %6 = stablehlo.add %1, %iterArg_9 : tensor<i32>
+          %7 = stablehlo.dynamic_slice %arg0, %6, %c, %c, sizes = [1, 4, 16] : (tensor<8x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x16xf32>
+          %8 = stablehlo.dynamic_slice %arg1, %6, %c, %c, sizes = [1, 4, 16] : (tensor<8x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x16xf32>
+          %9 = stablehlo.reshape %7 : (tensor<1x4x16xf32>) -> tensor<4x16xf32>
+          %10 = stablehlo.reshape %8 : (tensor<1x4x16xf32>) -> tensor<4x16xf32>
+          %11 = stablehlo.reshape %9 : (tensor<4x16xf32>) -> tensor<1x4x16xf32>
+          %c_12 = stablehlo.constant dense<0> : tensor<i32>
+          %12 = stablehlo.dynamic_update_slice %iterArg_10, %11, %iterArg_9, %c_12, %c_12 : (tensor<4x4x16xf32>, tensor<1x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<4x4x16xf32>
+          %13 = stablehlo.reshape %10 : (tensor<4x16xf32>) -> tensor<1x4x16xf32>
+          %c_13 = stablehlo.constant dense<0> : tensor<i32>
+          %14 = stablehlo.dynamic_update_slice %iterArg_11, %13, %iterArg_9, %c_13, %c_13 : (tensor<4x4x16xf32>, tensor<1x4x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<4x4x16xf32>
+          %c_14 = stablehlo.constant dense<1> : tensor<i32>
+          %15 = stablehlo.add %iterArg_9, %c_14 : tensor<i32>
+          stablehlo.return %15, %12, %14 : tensor<i32>, tensor<4x4x16xf32>, tensor<4x4x16xf32>
+        }
+        %3 = stablehlo.dot_general %2#1, %2#2, contracting_dims = [0, 1] x [0, 1] : (tensor<4x4x16xf32>, tensor<4x4x16xf32>) -> tensor<16x16xf32>
+        %4 = stablehlo.add %iterArg_3, %3 : tensor<16x16xf32>
+        %c_8 = stablehlo.constant dense<1> : tensor<i32>
+        %5 = stablehlo.add %iterArg, %c_8 : tensor<i32>
+        stablehlo.return %5, %4, %2#1, %2#2 : tensor<i32>, tensor<16x16xf32>, tensor<4x4x16xf32>, tensor<4x4x16xf32>
+      }
+      return %0#1 : tensor<16x16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::func::FuncOp"> {
   let summary = "stack fewer values between a forward and a backward loop";
   let description = [{

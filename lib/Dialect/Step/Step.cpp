@@ -164,6 +164,7 @@ constexpr AttributeShape operationShapes[] = {
     {nodeValuesAttrName, isNumberList, "an array<i64>"},
     {nodeBytesAttrName, isNumberList, "an array<i64>"},
     {loopPairAttrName, isCount, "an i64 of at least 0"},
+    {blockRoundsAttrName, isCount, "an i64 of at least 0"},
     {loopSavingsAttrName, isNumberList, "an array<i64>"},
     {segmentSavingsAttrName, isNumberList, "an array<i64>"},
     {segmentsCanNestAttrName, isUnit, "no value"},

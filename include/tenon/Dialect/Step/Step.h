@@ -85,6 +85,9 @@ inline constexpr llvm::StringLiteral joinedNodesAttrName = "step.joined_nodes";
 /// On loops, i64: the pair of a forward and a backward loop that they belong
 /// to, in the order of the program.
 inline constexpr llvm::StringLiteral loopPairAttrName = "step.loop_pair";
+/// On sums of a round while loops are changed, i64: so many rounds are added up
+/// at once.
+inline constexpr llvm::StringLiteral blockRoundsAttrName = "step.block_rounds";
 /// On @main: bytes that each pair of loops stacks less than it was written to.
 inline constexpr llvm::StringLiteral loopSavingsAttrName = "step.loop_savings";
 /// On @main: bytes that each pair of loops cut into segments stacks less.

@@ -1,0 +1,236 @@
+//===- BlockLoops.cpp - Add up several rounds with one product ------------===//
+//
+// A loop in which sums over rounds are marked (ChooseBlocks) becomes one over
+// blocks of s rounds. Its inner loop runs the rounds of a block and keeps, in
+// place of the products, what they multiply; behind it each sum gets one
+// product of all the block's rounds.
+//
+//     for i < T {                          for j < T/s {
+//       d = ...                              for i < s {
+//       sum += x[i]^T d                        d[i] = ...          ds = d
+//     }                                      }
+//                                            sum += xs^T ds        contracting
+//                                          }                       rounds, too
+//
+// The terms of a sum stay in the order of the rounds. What a block keeps is
+// carried by the loop over blocks, so that it lies in one place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "tenon/Dialect/StableHLO/BuildLoop.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Fusion/RoundSums.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tenon::fusion {
+#define GEN_PASS_DEF_BLOCKLOOPSPASS
+#include "tenon/Fusion/Passes.h.inc"
+} // namespace tenon::fusion
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+using namespace tenon::stablehlo;
+
+namespace {
+
+/// Dimensions behind one that is put in front.
+SmallVector<int64_t> behindOne(ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(dims, [](int64_t dim) { return dim + 1; });
+}
+
+/// The same dimensions, and the one in front of them.
+SmallVector<int64_t> withFirst(ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> all = {0};
+  llvm::append_range(all, behindOne(dims));
+  return all;
+}
+
+class Blocks {
+public:
+  Blocks(CountedLoop loop, int64_t rounds);
+  void build();
+  size_t sumCount() const { return sums.size(); }
+
+private:
+  SmallVector<Value> runRound(ImplicitLocOpBuilder &builder, Value first,
+                              Value round, ValueRange values);
+  SmallVector<Value> runBlock(ImplicitLocOpBuilder &builder, Value block,
+                              ValueRange values);
+
+  CountedLoop loop;
+  int64_t length; // of a block
+  SmallVector<RoundSum> sums;
+  /// The products and all that is behind them.
+  llvm::DenseSet<Operation *> leaving;
+  /// Positions of carried values besides the counter: those of every round and
+  /// those of every block.
+  SmallVector<unsigned> ofRounds, ofBlocks;
+  /// What the rounds of a block are kept of.
+  llvm::SmallSetVector<Value, 8> kept;
+};
+
+Blocks::Blocks(CountedLoop loop, int64_t rounds) : loop(loop), length(rounds) {
+  for (Operation &op : loop.body())
+    if (op.hasAttr(step::blockRoundsAttrName))
+      if (std::optional<RoundSum> sum = RoundSum::of(loop, &op)) {
+        leaving.insert(&op);
+        leaving.insert_range(sum->behind);
+        kept.insert_range(sum->operands());
+        llvm::append_range(ofBlocks, sum->positions);
+        sums.push_back(*std::move(sum));
+      }
+  unsigned counter = cast<BlockArgument>(loop.counter()).getArgNumber();
+  for (unsigned i = 0; i < loop.loop()->getNumOperands(); ++i)
+    if (i != counter && !llvm::is_contained(ofBlocks, i))
+      ofRounds.push_back(i);
+}
+
+/// A round of the block that begins with round `first`, on values of every
+/// round and what is kept.
+SmallVector<Value> Blocks::runRound(ImplicitLocOpBuilder &builder, Value first,
+                                    Value round, ValueRange values) {
+  IRMapping mapping;
+  Value number = AddOp::create(builder, first, round);
+  if (number.getType() != loop.counter().getType())
+    number = ConvertOp::create(builder, loop.counter().getType(), number);
+  mapping.map(loop.counter(), number);
+  for (auto [position, value] : llvm::zip_first(ofRounds, values))
+    mapping.map(loop.body().getArgument(position), value);
+  for (Operation &op : loop.body().without_terminator())
+    if (!leaving.contains(&op))
+      builder.clone(op, mapping);
+  SmallVector<Value> next;
+  for (unsigned position : ofRounds)
+    next.push_back(mapping.lookupOrDefault(
+        loop.body().getTerminator()->getOperand(position)));
+  for (auto [value, stack] :
+       llvm::zip_equal(kept, values.drop_front(ofRounds.size())))
+    next.push_back(updateAt(builder, stack, /*dimension=*/0, round,
+                            mapping.lookupOrDefault(value)));
+  return next;
+}
+
+/// The rounds of a block and its products, on values of every round, of every
+/// block, and what was kept of the block before.
+SmallVector<Value> Blocks::runBlock(ImplicitLocOpBuilder &builder, Value block,
+                                    ValueRange values) {
+  Value first =
+      MultiplyOp::create(builder, block, scalarConstant(builder, length));
+  SmallVector<Value> starts(values.take_front(ofRounds.size()));
+  llvm::append_range(starts, values.take_back(kept.size()));
+  SmallVector<Value> ran = buildCountedLoop(
+      builder, length, starts, [&](Value round, ValueRange inner) {
+        return runRound(builder, first, round, inner);
+      });
+  ArrayRef<Value> stacks = ArrayRef(ran).take_back(kept.size());
+  auto stackOf = [&](Value value) {
+    return stacks[size_t(llvm::find(kept, value) - kept.begin())];
+  };
+  IRMapping mapping;
+  for (auto [position, value] :
+       llvm::zip_first(ofBlocks, values.drop_front(ofRounds.size())))
+    mapping.map(loop.body().getArgument(position), value);
+  for (const RoundSum &sum : sums) {
+    Operation *product = builder.clone(*sum.product, mapping);
+    product->removeAttr(step::blockRoundsAttrName);
+    if (auto dot = dyn_cast<DotGeneralOp>(product)) {
+      auto dims = dot.getDotDimensionNumbers();
+      dot.setDotDimensionNumbersAttr(DotDimensionNumbersAttr::get(
+          builder.getContext(), behindOne(dims.getLhsBatchingDimensions()),
+          behindOne(dims.getRhsBatchingDimensions()),
+          withFirst(dims.getLhsContractingDimensions()),
+          withFirst(dims.getRhsContractingDimensions())));
+    } else {
+      auto reduce = cast<ReduceOp>(product);
+      reduce.setDimensions(withFirst(reduce.getDimensions()));
+    }
+    for (auto [number, operand] : llvm::enumerate(sum.operands()))
+      product->setOperand(number, stackOf(operand));
+    for (Operation *op : sum.behind)
+      builder.clone(*op, mapping);
+  }
+  SmallVector<Value> next =
+      SmallVector<Value>(ArrayRef(ran).take_front(ofRounds.size()));
+  for (unsigned position : ofBlocks)
+    next.push_back(
+        mapping.lookup(loop.body().getTerminator()->getOperand(position)));
+  llvm::append_range(next, stacks);
+  return next;
+}
+
+/// Replaces the loop by one over blocks.
+void Blocks::build() {
+  WhileOp before = loop.loop();
+  ImplicitLocOpBuilder builder(before.getLoc(), before);
+  SmallVector<Value> starts;
+  for (unsigned position : llvm::concat<unsigned>(ofRounds, ofBlocks))
+    starts.push_back(before->getOperand(position));
+  for (Value value : kept) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape = {length};
+    llvm::append_range(shape, type.getShape());
+    starts.push_back(zeros(builder, type.clone(shape)));
+  }
+  SmallVector<Value> values =
+      buildCountedLoop(builder, loop.trips() / length, starts,
+                       [&](Value block, ValueRange carried) {
+                         return runBlock(builder, block, carried);
+                       });
+  values.back().getDefiningOp()->setDiscardableAttrs(
+      before->getDiscardableAttrDictionary());
+  SmallVector<Value> results(before->getNumResults());
+  for (auto [position, value] :
+       llvm::zip_first(llvm::concat<unsigned>(ofRounds, ofBlocks), values))
+    results[position] = value;
+  Value trips = scalarConstant(builder, loop.trips());
+  Type counterType = loop.counter().getType();
+  if (trips.getType() != counterType)
+    trips = ConvertOp::create(builder, counterType, trips);
+  results[cast<BlockArgument>(loop.counter()).getArgNumber()] = trips;
+  before->replaceAllUsesWith(results);
+  before->erase();
+}
+
+struct BlockLoops : public fusion::impl::BlockLoopsPassBase<BlockLoops> {
+  using BlockLoopsPassBase::BlockLoopsPassBase;
+
+  void runOnOperation() override {
+    // Inner loops first, since what an outer loop holds is copied.
+    SmallVector<WhileOp> loops;
+    getOperation().walk([&](WhileOp loop) { loops.push_back(loop); });
+    bool changed = false;
+    for (WhileOp loop : loops) {
+      std::optional<CountedLoop> counted = CountedLoop::recognize(loop);
+      int64_t rounds = counted ? roundsOfBlock(*counted) : 1;
+      if (rounds == 1 || counted->trips() % rounds != 0)
+        continue;
+      Location location = loop.getLoc();
+      Blocks blocks(*counted, rounds);
+      if (!blocks.sumCount())
+        continue;
+      blocks.build();
+      changed = true;
+      remark::passed(location, remark::RemarkOpts::name("Blocked").category(
+                                   "fusion-block-loops"))
+          << remark::metric("Sums", int64_t(blocks.sumCount()))
+          << remark::metric("Rounds", rounds);
+    }
+    getOperation().walk(
+        [](Operation *op) { op->removeAttr(step::blockRoundsAttrName); });
+    if (!changed)
+      return;
+    // Indices and movements that only the products needed.
+    IRRewriter rewriter(&getContext());
+    (void)runRegionDCE(rewriter, getOperation()->getRegions());
+  }
+};
+
+} // namespace

@@ -1,0 +1,116 @@
+//===- RoundSums.cpp - Products that the rounds of a loop add up ----------===//
+//
+// See RoundSums.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/RoundSums.h"
+
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::fusion;
+using namespace tenon::stablehlo;
+
+/// Whether sums of this type may be added up in another order: the terms are
+/// not rounded to fewer digits than they are added with.
+static bool isOfSums(Value value) {
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return element.isF32() || element.isF64();
+}
+
+/// A dot of two values that differ from round to round, as import writes it.
+static bool isProduct(Operation *op, Block &body) {
+  auto dot = dyn_cast<DotGeneralOp>(op);
+  return dot && !dot.getAlgorithm() && dot.getLhs().getParentBlock() == &body &&
+         dot.getRhs().getParentBlock() == &body;
+}
+
+/// A sum of numbers of the round that starts at zero.
+static bool isReduction(Operation *op, Block &body) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (!reduce || reduce.getInputs().size() != 1 ||
+      !matchPattern(reduce.getInitValues()[0], m_AnyZeroFloat()) ||
+      reduce.getInputs()[0].getParentBlock() != &body)
+    return false;
+  Block &combine = reduce.getBody().front();
+  auto sum = combine.getTerminator()->getOperand(0).getDefiningOp<AddOp>();
+  return sum && llvm::hasSingleElement(combine.without_terminator()) &&
+         llvm::equal(sum->getOperands(), combine.getArguments());
+}
+
+std::optional<RoundSum> RoundSum::of(const CountedLoop &loop, Operation *op) {
+  Block &body = loop.body();
+  if (op->getBlock() != &body ||
+      (!isProduct(op, body) && !isReduction(op, body)))
+    return std::nullopt;
+  Operation *next = body.getTerminator();
+  Block &condition = loop.loop().getCond().front();
+  RoundSum sum{op, {}, {}};
+  llvm::SetVector<Operation *> behind;
+  SmallVector<Value> work = {op->getResult(0)};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!isOfSums(value))
+      return std::nullopt;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (user->getBlock() != &body)
+        return std::nullopt;
+      if (isa<TransposeOp, SliceOp, ReshapeOp>(user)) {
+        if (behind.insert(user))
+          work.push_back(user->getResult(0));
+        continue;
+      }
+      if (!isa<AddOp>(user) || !user->hasOneUse())
+        return std::nullopt;
+      auto carried =
+          dyn_cast<BlockArgument>(user->getOperand(1 - use.getOperandNumber()));
+      OpOperand &after = *user->getUses().begin();
+      if (!carried || carried.getOwner() != &body || !carried.hasOneUse() ||
+          after.getOwner() != next ||
+          after.getOperandNumber() != carried.getArgNumber() ||
+          !condition.getArgument(carried.getArgNumber()).use_empty())
+        return std::nullopt;
+      behind.insert(user);
+      sum.positions.push_back(carried.getArgNumber());
+    }
+  }
+  if (sum.positions.empty())
+    return std::nullopt;
+  sum.behind = behind.takeVector();
+  llvm::sort(sum.behind, [](Operation *first, Operation *second) {
+    return first->isBeforeInBlock(second);
+  });
+  return sum;
+}
+
+int64_t RoundSum::terms() const {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(product->getOperand(0).getType()).getShape();
+  auto dot = dyn_cast<DotGeneralOp>(product);
+  ArrayRef<int64_t> dims =
+      dot ? dot.getDotDimensionNumbers().getLhsContractingDimensions()
+          : cast<ReduceOp>(product).getDimensions();
+  int64_t terms = 1;
+  for (int64_t dim : dims)
+    terms *= shape[dim];
+  return terms;
+}
+
+SmallVector<Value> RoundSum::operands() const {
+  if (auto reduce = dyn_cast<ReduceOp>(product))
+    return llvm::to_vector(ValueRange(reduce.getInputs()));
+  return llvm::to_vector(ValueRange(product->getOperands()));
+}
+
+int64_t fusion::roundsOfBlock(const CountedLoop &loop) {
+  for (Operation &op : loop.body())
+    if (auto rounds = op.getAttrOfType<IntegerAttr>(step::blockRoundsAttrName))
+      return rounds.getInt();
+  return 1;
+}

@@ -1,0 +1,43 @@
+"""Recurrent layers: weight gradients of several rounds are one product, in the same order whatever else is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import compare
+import pytest
+from conftest import BUILD, Step, Steps, differing, run, succeed
+from test_memory_budget import smallest
+from test_models import judge
+
+NAMES = ("08_lstm", "21_gru")
+
+
+@pytest.fixture(params=NAMES)
+def step(request: pytest.FixtureRequest, steps: Steps) -> Step:
+    """Two layers, unrolled over time by a scan."""
+    return steps[request.param]
+
+
+def test_blocks(step: Step, tmp_path: Path) -> None:
+    """Both backward loops run in blocks, whose sums are one product each."""
+    outcome = run("compile", step.text, "-o", tmp_path / "step.tenon", "--remarks=fusion-block-loops")
+    assert outcome.code == 0, outcome
+    assert (outcome.out + outcome.errors).count("[fusion-block-loops]") == 2, outcome
+
+
+@pytest.mark.parametrize("interpreted", [False, True], ids=["compiled", "interpreted"])
+def test_as_close_as_jax(step: Step, steps: Steps, interpreted: bool) -> None:
+    """The state after some steps is as close to the exact one as JAX's."""
+    judge(compare.compare(BUILD, steps.folder, step.name, interpreted=interpreted), step.name)
+
+
+def test_same_bits(step: Step, tmp_path: Path) -> None:
+    """Neither merging operations nor a budget that recomputes over loops changes the order of a sum."""
+    expected = step.outputs(tmp_path, "--threads=2")
+    assert not differing(expected, step.outputs(tmp_path, "--threads=1"))
+    other = tmp_path / "other.tenon"
+    budget = smallest(step, tmp_path)
+    for options in (["--fuse=false"], [f"--memory-budget={budget}"], [f"--memory-budget={int(budget * 1.15)}"]):
+        succeed("compile", step.text, "-o", other, *options)
+        assert not differing(expected, step.outputs(tmp_path, program=other)), options
