@@ -84,8 +84,6 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   }
   functions.addPass(
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));
-  if (options.merge)
-    functions.addPass(createReadSlicesPass(options.machine));
   if (options.merge && options.callLibraries)
     functions.addPass(createFuseEpiloguesPass({cpu}, options.machine));
 }
