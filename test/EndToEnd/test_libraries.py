@@ -90,8 +90,9 @@ def test_other_machines_write_the_same_file(only_avx2: dict[str, str], text: str
     assert (tmp_path / "here.tenon").read_bytes() == (tmp_path / "there.tenon").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "07_llama_bf16"])
-def test_a_step_without_libraries_agrees(name: str, steps: Steps, tmp_path: Path) -> None:
+# A sum in another order may round to the next bf16, 2^-8 of it away, so the loss of a bf16 step moves by more than one of f32.
+@pytest.mark.parametrize(("name", "tolerance"), [("01_mlp", 1e-4), ("02_cnn", 1e-4), ("07_llama_bf16", 1e-3)])
+def test_a_step_without_libraries_agrees(name: str, tolerance: float, steps: Steps, tmp_path: Path) -> None:
     """The step has no library call left, and comes to the same loss."""
     step = steps[name]
     assert calls(step.compiled) > 0
@@ -99,7 +100,7 @@ def test_a_step_without_libraries_agrees(name: str, steps: Steps, tmp_path: Path
     assert calls(tmp_path / "kernels.tenon") == 0
     expected, found = step.outputs(tmp_path), step.outputs(tmp_path, program=tmp_path / "kernels.tenon")
     loss = f"result{len(expected) - 1}"
-    assert float(found[loss]) == pytest.approx(float(expected[loss]), rel=1e-4)
+    assert float(found[loss]) == pytest.approx(float(expected[loss]), rel=tolerance)
 
 
 def test_the_text_between_stages_says_it(tmp_path: Path) -> None:

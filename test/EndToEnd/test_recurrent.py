@@ -6,8 +6,7 @@ from pathlib import Path
 
 import compare
 import pytest
-from conftest import BUILD, Step, Steps, differing, run, succeed
-from test_memory_budget import smallest
+from conftest import BUILD, Step, Steps, differing, run, smallest_budget, succeed
 from test_models import judge
 
 NAMES = ("08_lstm", "21_gru")
@@ -37,7 +36,7 @@ def test_same_bits(step: Step, tmp_path: Path) -> None:
     expected = step.outputs(tmp_path, "--threads=2")
     assert not differing(expected, step.outputs(tmp_path, "--threads=1"))
     other = tmp_path / "other.tenon"
-    budget = smallest(step, tmp_path)
+    budget = smallest_budget(step.text)
     for options in (["--fuse=false"], [f"--memory-budget={budget}"], [f"--memory-budget={int(budget * 1.15)}"]):
         succeed("compile", step.text, "-o", other, *options)
         assert not differing(expected, step.outputs(tmp_path, program=other)), options

@@ -17,7 +17,7 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                                driver::CompileOptions &options,
                                std::string_view budgetHelp) {
   parser.text("cpu", options.cpu, "SET",
-              target::featureSetNames() + ", or host: as here or in --machine");
+              target::featureSetNames() + ", or host: this one");
   parser.flag("no-libraries", options.noLibraries,
               "call no libraries: products and convolutions are kernels, which "
               "are slower");

@@ -19,9 +19,13 @@ using namespace tenon::codegen;
 std::vector<FeatureSet> runnableFeatureSets() {
   std::vector<FeatureSet> sets;
   auto host = tenon::target::hostIsa();
-  for (const tenon::target::IsaInfo &info : tenon::target::instructionSets())
-    if (host && info.isa <= *host)
+  std::string_view before;
+  for (const tenon::target::IsaInfo &info : tenon::target::instructionSets()) {
+    // Some sets differ only in what libraries do.
+    if (host && info.isa <= *host && info.llvmFeatures != before)
       sets.push_back(FeatureSet{info.isa, tenon::Subnormals::keep});
+    before = info.llvmFeatures;
+  }
   return sets;
 }
 

@@ -145,10 +145,10 @@ TEST(FormatChoice, TheCheckerAcceptsNoFalseBound) {
     std::mt19937 random(seed);
     auto mutated = [&](int64_t number) -> int64_t {
       switch (random() % 6) {
-      case 0:
-        return number + 1;
+      case 0: // wraps around at the ends
+        return int64_t(uint64_t(number) + 1);
       case 1:
-        return number - 1;
+        return int64_t(uint64_t(number) - 1);
       case 2:
         return INT64_MAX;
       case 3:
