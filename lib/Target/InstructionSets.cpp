@@ -49,13 +49,6 @@ bool mayUseTiles() {
     name, Isa::firstIn, [] { return bool(__builtin_cpu_supports(builtin)); }   \
   }
 
-#define TENON_TILE_FEATURE(name, builtin)                                      \
-  Feature {                                                                    \
-    name, Isa::amxBf16,                                                        \
-        [] { return __builtin_cpu_supports(builtin) && mayUseTiles(); }        \
-  }
-
-// oneDNN asks for the tiles of bytes as well.
 const Feature features[] = {
     TENON_FEATURE("avx2", avx2, "avx2"),
     TENON_FEATURE("fma", avx2, "fma"),
@@ -71,12 +64,12 @@ const Feature features[] = {
     TENON_FEATURE("avx512dq", avx512, "avx512dq"),
     TENON_FEATURE("avx512vl", avx512, "avx512vl"),
     TENON_FEATURE("avx512_bf16", avx512Bf16, "avx512bf16"),
-    TENON_TILE_FEATURE("amx_tile", "amx-tile"),
-    TENON_TILE_FEATURE("amx_int8", "amx-int8"),
-    TENON_TILE_FEATURE("amx_bf16", "amx-bf16"),
+    TENON_FEATURE("amx_tile", amxBf16, "amx-tile"),
+    // oneDNN asks for the tiles of bytes as well.
+    TENON_FEATURE("amx_int8", amxBf16, "amx-int8"),
+    TENON_FEATURE("amx_bf16", amxBf16, "amx-bf16"),
 };
 
-#undef TENON_TILE_FEATURE
 #undef TENON_FEATURE
 
 std::optional<Isa> find(std::string_view spelling,
@@ -122,7 +115,8 @@ std::vector<std::string> target::featuresOf(Isa isa) {
 bool target::hostHas(std::string_view feature) {
   __builtin_cpu_init();
   const auto *found = std::ranges::find(features, feature, &Feature::name);
-  return found != std::end(features) && found->isPresent();
+  return found != std::end(features) && found->isPresent() &&
+         (found->firstIn < Isa::amxBf16 || mayUseTiles());
 }
 
 std::optional<Isa> target::hostIsa() {

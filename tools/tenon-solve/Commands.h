@@ -63,14 +63,32 @@ int checkOrderingFiles(const CheckRequest &request);      ///< ordering-problem
 int checkRecomputeFiles(const CheckRequest &request);     ///< recompute-problem
 int checkFormatFiles(const CheckRequest &request);        ///< formats-problem
 
+/// Says on stderr what is wrong with a file; returns exitError.
+int complain(const std::string &path, const std::string &message);
+
 /// Prints what a checker says of a solution: `wrong`, its first false claim, or
 /// that it is valid, with what `summary` says of it. Returns the exit code.
 int printVerdict(const CheckRequest &request,
                  const std::optional<std::string> &wrong,
                  const std::string &summary);
 
-/// Says on stderr what is wrong with a file; returns exitError.
-int complain(const std::string &path, const std::string &message);
+/// Reads a problem and its solution, has `check` judge them and prints the
+/// verdict; `summarize` says of a valid solution what it claims.
+template <typename Problem, typename Solution, typename Summarize>
+int checkFiles(
+    const CheckRequest &request,
+    std::optional<std::string> (*parseProblem)(std::string_view, Problem &),
+    std::optional<std::string> (*parseSolution)(std::string_view, Solution &),
+    std::optional<std::string> (*check)(const Problem &, const Solution &),
+    Summarize summarize) {
+  Problem problem;
+  Solution solution;
+  if (auto error = parseProblem(request.problemText, problem))
+    return complain(request.problemPath, *error);
+  if (auto error = parseSolution(request.solutionText, solution))
+    return complain(request.solutionPath, *error);
+  return printVerdict(request, check(problem, solution), summarize(solution));
+}
 
 /// Says on stderr what is wrong with the command line; returns exitUsage.
 int misuse(const std::string &message);

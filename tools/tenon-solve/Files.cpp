@@ -1,7 +1,8 @@
 //===- Files.cpp - read and write whole files -----------------------------===//
 //
-// What every subcommand of tenon-solve needs: text in, text out, with the
-// reason on stderr when it fails or when what it was given is wrong.
+// What every subcommand of tenon-solve needs: which files it was given, text
+// in, text out, with the reason on stderr when it fails or when what it was
+// given is wrong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +22,28 @@ int complain(const std::string &path, const std::string &message) {
 int misuse(const std::string &message) {
   std::fprintf(stderr, "error: %s\n", message.c_str());
   return exitUsage;
+}
+
+std::optional<SolveRequest> parseSolveRequest(Arguments arguments) {
+  SolveRequest request;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view argument = arguments[i];
+    if (argument == "--json") {
+      request.json = true;
+    } else if (argument == "-o" && i + 1 < arguments.size()) {
+      request.solutionPath = arguments[++i];
+    } else if (argument.starts_with("-") || !request.problemPath.empty()) {
+      misuse("cannot use argument '" + std::string(argument) + "'");
+      return std::nullopt;
+    } else {
+      request.problemPath = argument;
+    }
+  }
+  if (request.problemPath.empty() || request.solutionPath.empty()) {
+    misuse("expected a problem and -o with a path for the solution");
+    return std::nullopt;
+  }
+  return request;
 }
 
 static void complainOfSystem(const char *action, const std::string &path) {

@@ -46,15 +46,11 @@ int runFormats(Arguments arguments) {
 }
 
 int checkFormatFiles(const CheckRequest &request) {
-  FormatProblem problem;
-  FormatSolution solution;
-  if (auto error = parseFormatProblem(request.problemText, problem))
-    return complain(request.problemPath, *error);
-  if (auto error = parseFormatSolution(request.solutionText, solution))
-    return complain(request.solutionPath, *error);
-  return printVerdict(request, checkFormats(problem, solution),
-                      "cost " + std::to_string(solution.cost) + ", bound " +
-                          std::to_string(solution.bound));
+  return checkFiles(request, parseFormatProblem, parseFormatSolution,
+                    checkFormats, [](const FormatSolution &solution) {
+                      return "cost " + std::to_string(solution.cost) +
+                             ", bound " + std::to_string(solution.bound);
+                    });
 }
 
 } // namespace tenon::solve

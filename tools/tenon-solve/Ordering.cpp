@@ -55,15 +55,11 @@ int runOrdering(Arguments arguments) {
 }
 
 int checkOrderingFiles(const CheckRequest &request) {
-  OrderingProblem problem;
-  OrderingSolution solution;
-  if (auto error = parseOrderingProblem(request.problemText, problem))
-    return complain(request.problemPath, *error);
-  if (auto error = parseOrderingSolution(request.solutionText, solution))
-    return complain(request.solutionPath, *error);
-  return printVerdict(request, checkOrdering(problem, solution),
-                      "peak " + std::to_string(solution.peak) + ", bound " +
-                          std::to_string(solution.bound));
+  return checkFiles(request, parseOrderingProblem, parseOrderingSolution,
+                    checkOrdering, [](const OrderingSolution &solution) {
+                      return "peak " + std::to_string(solution.peak) +
+                             ", bound " + std::to_string(solution.bound);
+                    });
 }
 
 } // namespace tenon::solve

@@ -183,14 +183,10 @@ int runRecompute(Arguments arguments) {
 }
 
 int checkRecomputeFiles(const CheckRequest &request) {
-  RecomputeProblem problem;
-  RecomputeSolution solution;
-  if (auto error = parseRecomputeProblem(request.problemText, problem))
-    return complain(request.problemPath, *error);
-  if (auto error = parseRecomputeSolution(request.solutionText, solution))
-    return complain(request.solutionPath, *error);
-  return printVerdict(request, checkRecompute(problem, solution),
-                      nameOf(solution.status));
+  return checkFiles(request, parseRecomputeProblem, parseRecomputeSolution,
+                    checkRecompute, [](const RecomputeSolution &solution) {
+                      return nameOf(solution.status);
+                    });
 }
 
 } // namespace tenon::solve

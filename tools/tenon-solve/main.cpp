@@ -52,29 +52,6 @@ static void printUsage(std::FILE *stream) {
                        "false claim, 2 a wrong command line, 3 no plan.\n");
 }
 
-std::optional<SolveRequest>
-tenon::solve::parseSolveRequest(Arguments arguments) {
-  SolveRequest request;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    std::string_view argument = arguments[i];
-    if (argument == "--json") {
-      request.json = true;
-    } else if (argument == "-o" && i + 1 < arguments.size()) {
-      request.solutionPath = arguments[++i];
-    } else if (argument.starts_with("-") || !request.problemPath.empty()) {
-      misuse("cannot use argument '" + std::string(argument) + "'");
-      return std::nullopt;
-    } else {
-      request.problemPath = argument;
-    }
-  }
-  if (request.problemPath.empty() || request.solutionPath.empty()) {
-    misuse("expected a problem and -o with a path for the solution");
-    return std::nullopt;
-  }
-  return request;
-}
-
 int main(int argc, char **argv) {
   std::vector<std::string_view> arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
