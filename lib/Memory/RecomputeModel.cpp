@@ -250,8 +250,18 @@ RecomputeModel::overwritten(Operation *op) const {
         values.push_back({storage, bytes});
       break;
     }
-  llvm::append_range(values, overwritable(dyn_cast<step::GroupOp>(op),
-                                          op->getResults(), values));
+  llvm::append_range(values, overwritable(op, op->getResults(), values));
+  return values;
+}
+
+/// What the rounds of a loop or the branches of a conditional read.
+llvm::DenseSet<Value> RecomputeModel::readWithin(Operation *op) const {
+  llvm::DenseSet<Value> values;
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        values.insert(storageOf(operand));
+    });
   return values;
 }
 
@@ -267,14 +277,22 @@ static bool isReadBehind(Value value, Operation *op) {
   });
 }
 
-/// What else of its operands the group could write these results over if
-/// nothing read them afterwards: a plan may drop them there.
+/// What else of its operands a group could write these results over, or a loop
+/// carry on in their places, if nothing read them afterwards: a plan may drop
+/// them there.
 SmallVector<std::pair<Value, int64_t>>
-RecomputeModel::overwritable(step::GroupOp group, ValueRange results,
+RecomputeModel::overwritable(Operation *op, ValueRange results,
                              ArrayRef<ValueBytes> written) const {
   SmallVector<ValueBytes> values;
-  if (!group)
+  auto group = dyn_cast_or_null<step::GroupOp>(op);
+  if (!group && !isa_and_nonnull<stablehlo::WhileOp>(op))
     return values;
+  const auto captured = group ? llvm::DenseSet<Value>() : readWithin(op);
+  auto mayTake = [&](unsigned operand, unsigned result) {
+    return group ? mayOverwrite(group, operand, result)
+                 : operand == result &&
+                       !captured.contains(storageOf(op->getOperand(operand)));
+  };
   auto isTaken = [&](Value storage) {
     auto is = [&](const ValueBytes &entry) { return entry.first == storage; };
     return llvm::any_of(written, is) || llvm::any_of(values, is);
@@ -282,23 +300,22 @@ RecomputeModel::overwritable(step::GroupOp group, ValueRange results,
   for (Value result : results) {
     const int64_t bytes = bytesOf(result);
     const BufferClasses::Id place = buffers->classOf(result);
-    if (bytes == 0 || llvm::any_of(group.getInputs(), [&](Value input) {
-          return buffers->classOf(input) == place;
+    if (bytes == 0 || llvm::any_of(op->getOperands(), [&](Value operand) {
+          return buffers->classOf(operand) == place;
         }))
       continue;
-    for (auto [index, input] : llvm::enumerate(group.getInputs())) {
-      Value storage = storageOf(input);
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      Value storage = storageOf(operand);
       Operation *writer = storage.getDefiningOp();
       auto entry = writer ? nodeOf.find(writer) : nodeOf.end();
       // One buffer read as two operands cannot be overwritten through one.
-      bool isReadOnce = llvm::count_if(group.getInputs(), [&](Value other) {
+      bool isReadOnce = llvm::count_if(op->getOperands(), [&](Value other) {
                           return storageOf(other) == storage;
                         }) == 1;
-      if (entry == nodeOf.end() || entry->second == nodeOf.lookup(group) ||
+      if (entry == nodeOf.end() || entry->second == nodeOf.lookup(op) ||
           bytesOf(storage) != bytes || !isReadOnce || isTaken(storage) ||
-          !mayOverwrite(group, index,
-                        cast<OpResult>(result).getResultNumber()) ||
-          !isReadBehind(storage, group))
+          !mayTake(index, cast<OpResult>(result).getResultNumber()) ||
+          !isReadBehind(storage, op))
         continue;
       values.push_back({storage, bytes});
       break;
@@ -315,12 +332,7 @@ RecomputeModel::startsOf(Operation *op) const {
   SmallVector<ValueBytes> starts;
   if (!isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
     return starts;
-  llvm::DenseSet<Value> captured;
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        captured.insert(storageOf(operand));
-    });
+  const llvm::DenseSet<Value> captured = readWithin(op);
   SmallVector<ValueBytes> written = overwritten(op);
   for (Value operand : op->getOperands()) {
     Value storage = storageOf(operand);

@@ -170,3 +170,51 @@ module {
     return %d : tensor<16xf32>
   }
 }
+
+// -----
+
+// A loop that starts with what somebody reads later carries a copy; where that
+// reader computes the value again, the loop goes on in its place.
+
+// CHECK: peak = 2176 : i64, {{.*}}\0Aworkspace 1 -960{{.*}}\0Aoverwrite 0 1 1024
+module {
+  func.func @main(%x: tensor<16x16xf32> {step.role = #step.role<batch>}) -> tensor<16xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %a = step.group row(%x) attributes {step.nanoseconds = 10 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%0: tensor<16x16xf32>):
+      %1 = stablehlo.tanh %0 : tensor<16x16xf32>
+      step.yield %1 : tensor<16x16xf32>
+    }
+    %r:2 = stablehlo.while(%i = %zero, %v = %a) : tensor<i32>, tensor<16x16xf32>
+    cond {
+      %more = step.group elementwise(%i, %three) attributes {step.nanoseconds = 1 : i64} : (tensor<i32>, tensor<i32>) -> tensor<i1> {
+      ^bb0(%0: tensor<i32>, %1: tensor<i32>):
+        %2 = stablehlo.compare LT, %0, %1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        step.yield %2 : tensor<i1>
+      }
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = step.group elementwise(%v) attributes {step.nanoseconds = 1 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      ^bb0(%0: tensor<16x16xf32>):
+        %1 = stablehlo.sine %0 : tensor<16x16xf32>
+        step.yield %1 : tensor<16x16xf32>
+      }
+      %n = step.group elementwise(%i, %one) attributes {step.nanoseconds = 1 : i64} : (tensor<i32>, tensor<i32>) -> tensor<i32> {
+      ^bb0(%0: tensor<i32>, %1: tensor<i32>):
+        %2 = stablehlo.add %0, %1 : tensor<i32>
+        step.yield %2 : tensor<i32>
+      }
+      stablehlo.return %n, %next : tensor<i32>, tensor<16x16xf32>
+    }
+    %d = step.group row(%r#1, %a) attributes {step.nanoseconds = 9 : i64} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16xf32> {
+    ^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>):
+      %2 = stablehlo.add %0, %1 : tensor<16x16xf32>
+      %3 = stablehlo.constant dense<0.0> : tensor<f32>
+      %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+      step.yield %4 : tensor<16xf32>
+    }
+    return %d : tensor<16xf32>
+  }
+}

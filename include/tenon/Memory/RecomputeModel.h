@@ -113,9 +113,10 @@ private:
   /// What the value takes among the temporaries.
   int64_t bytesOf(mlir::Value value) const;
   using ValueBytes = std::pair<mlir::Value, int64_t>;
+  llvm::DenseSet<mlir::Value> readWithin(mlir::Operation *op) const;
   llvm::SmallVector<ValueBytes> overwritten(mlir::Operation *op) const;
   llvm::SmallVector<ValueBytes>
-  overwritable(step::GroupOp group, mlir::ValueRange results,
+  overwritable(mlir::Operation *op, mlir::ValueRange results,
                llvm::ArrayRef<ValueBytes> written) const;
   llvm::SmallVector<ValueBytes> startsOf(mlir::Operation *op) const;
   llvm::SmallVector<ValueBytes>
