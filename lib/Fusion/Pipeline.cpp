@@ -84,6 +84,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   }
   functions.addPass(
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));
+  if (options.merge)
+    functions.addPass(createReadSlicesPass(options.machine));
   if (options.merge && options.callLibraries)
     functions.addPass(createFuseEpiloguesPass({cpu}, options.machine));
 }

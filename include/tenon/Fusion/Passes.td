@@ -653,6 +653,89 @@ def FormGroupsPass : Pass<"fusion-form-groups", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::step::StepDialect"];
 }
 
+def ReadSlicesPass : Pass<"fusion-read-slices", "::mlir::func::FuncOp"> {
+  let summary = "read slices of stacks where they are used";
+  let description = [{
+    Where all that reads a slice of a captured stack in a loop is
+    element-wise, each of these kernels reads the stack at the index of the
+    round, and no kernel copies the slice.
+
+    ```mlir
+    // before
+    func.func @main(%stack: tensor<3x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<8xf32>
+      cond {
+        %more = step.group elementwise(%i) : (tensor<i32>) -> tensor<i1> {
+        ^bb0(%a: tensor<i32>):
+          %b = stablehlo.constant dense<3> : tensor<i32>
+          %c = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          step.yield %c : tensor<i1>
+        }
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %s = step.group elementwise(%stack, %i) : (tensor<3x8xf32>, tensor<i32>) -> tensor<1x8xf32> {
+        ^bb0(%a: tensor<3x8xf32>, %b: tensor<i32>):
+          %c = stablehlo.constant dense<0> : tensor<i32>
+          %d = stablehlo.dynamic_slice %a, %b, %c, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+          step.yield %d : tensor<1x8xf32>
+        }
+        %r = stablehlo.reshape %s : (tensor<1x8xf32>) -> tensor<8xf32>
+        %m = step.group elementwise(%v, %r) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+        ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+          %c = stablehlo.multiply %a, %b : tensor<8xf32>
+          step.yield %c : tensor<8xf32>
+        }
+        %n = step.group elementwise(%i) : (tensor<i32>) -> tensor<i32> {
+        ^bb0(%a: tensor<i32>):
+          %b = stablehlo.constant dense<1> : tensor<i32>
+          %c = stablehlo.add %a, %b : tensor<i32>
+          step.yield %c : tensor<i32>
+        }
+        stablehlo.return %n, %m : tensor<i32>, tensor<8xf32>
+      }
+      return %0#1 : tensor<8xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<3x8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %c_0 = stablehlo.constant dense<1> : tensor<i32>
+      %c_1 = stablehlo.constant dense<3> : tensor<i32>
+      %0:2 = stablehlo.while(%iterArg = %c, %iterArg_2 = %arg1) : tensor<i32>, tensor<8xf32>
+      cond {
+        %1 = step.group  elementwise(%iterArg) : (tensor<i32>) -> tensor<i1> {
+        ^bb0(%arg2: tensor<i32>):
+          %c_3 = stablehlo.constant dense<3> : tensor<i32>
+          %2 = stablehlo.compare LT, %arg2, %c_3, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          step.yield %2 : tensor<i1>
+        }
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %1 = step.group  elementwise(%iterArg_2, %arg0, %iterArg) : (tensor<8xf32>, tensor<3x8xf32>, tensor<i32>) -> tensor<8xf32> {
+        ^bb0(%arg2: tensor<8xf32>, %arg3: tensor<3x8xf32>, %arg4: tensor<i32>):
+          %c_3 = stablehlo.constant dense<0> : tensor<i32>
+          %3 = stablehlo.dynamic_slice %arg3, %arg4, %c_3, sizes = [1, 8] : (tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+          %4 = stablehlo.reshape %3 : (tensor<1x8xf32>) -> tensor<8xf32>
+          %5 = stablehlo.multiply %arg2, %4 : tensor<8xf32>
+          step.yield %5 : tensor<8xf32>
+        }
+        %2 = step.group  elementwise(%iterArg) : (tensor<i32>) -> tensor<i32> {
+        ^bb0(%arg2: tensor<i32>):
+          %c_3 = stablehlo.constant dense<1> : tensor<i32>
+          %3 = stablehlo.add %arg2, %c_3 : tensor<i32>
+          step.yield %3 : tensor<i32>
+        }
+        stablehlo.return %2, %1 : tensor<i32>, tensor<8xf32>
+      }
+      return %0#1 : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect", "::tenon::step::StepDialect"];
+}
+
 def RegroupCopiesPass : Pass<"fusion-regroup-copies", "::mlir::func::FuncOp"> {
   let summary = "merge what is computed again with its only reader";
   let description = [{
