@@ -192,15 +192,30 @@ RowPasses KernelDescription::passes() const {
       else
         plan.times[op] = std::popcount(passes);
     }
-    for (Value operand : op->getOperands())
-      if (auto known = levels.find(operand.getDefiningOp());
-          known != levels.end())
+    for (Value operand : op->getOperands()) {
+      auto known = levels.find(operand.getDefiningOp());
+      if (known != levels.end())
         needed[known->first] |= passes;
+      else if (passes)
+        plan.lastRead[operand] = std::max<unsigned>(
+            plan.lastRead.lookup(operand), std::bit_width(passes) - 1);
+    }
   }
   std::reverse(plan.kept.begin(), plan.kept.end());
   std::reverse(lastPass.begin(), lastPass.end());
   placeKept(*this, lastPass, plan.kept);
   return plan;
+}
+
+bool KernelDescription::mayReplace(Value read, unsigned result) const {
+  if (kernelClass() != KernelClass::row || !isFull(written[result]))
+    return false;
+  RowPasses plan = passes();
+  unsigned firstWrite = level(written[result]);
+  for (const KeptValue &kept : plan.kept)
+    if (kept.result == int(result))
+      firstWrite = std::min(firstWrite, kept.pass);
+  return plan.lastRead.lookup(read) <= firstWrite;
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,6 +11,7 @@
 #include "Views.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -30,17 +31,17 @@ bool memory::isCopy(step::GroupOp group) {
 namespace {
 
 /// Whether every reader of `value` in a group's body reads it at the index it
-/// computes itself, down to the yields.
-bool readOnlyWhereWritten(Value value) {
+/// computes itself, down to the yields or, of rows, to the reductions.
+bool readOnlyWhereWritten(Value value, bool inRows = false) {
   for (Operation *user : value.getUsers()) {
-    if (isa<step::YieldOp>(user))
+    if (isa<step::YieldOp>(user) || (inRows && isa<stablehlo::ReduceOp>(user)))
       continue;
     if (classify(user) != OperationClass::pointwise)
       return false;
     if (cast<RankedTensorType>(user->getResult(0).getType()).getShape() !=
         cast<RankedTensorType>(value.getType()).getShape())
       return false;
-    if (!readOnlyWhereWritten(user->getResult(0)))
+    if (!readOnlyWhereWritten(user->getResult(0), inRows))
       return false;
   }
   return true;
@@ -64,6 +65,11 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
     return from.getShape() == to.getShape() &&
            from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
            readOnlyWhereWritten(argument);
+  if (group.getKind() == step::GroupKind::row)
+    return from.getShape() == to.getShape() &&
+           from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
+           readOnlyWhereWritten(argument, /*inRows=*/true) &&
+           KernelDescription(body).mayReplace(argument, result);
   if (group.getKind() != step::GroupKind::generic)
     return false;
   // Updates of a part of their first operand.

@@ -132,12 +132,12 @@ module {
 // than apart. What is scaled is dropped and computed again from the sum alone,
 // since %a and %b are gone.
 
-// PARTS: func.func @main{{.*}}base_nanoseconds = 64 : i64, {{.*}}nanoseconds = 66 : i64{{.*}}problem = {{.*}}node 2 -1 0\0A{{.*}}status = "solved"
-// PARTS: %[[G:.*]]:2 = step.group row({{.*}}) attributes {step.nanoseconds = 4 : i64, step.node = 2 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 3, 4>}
+// PARTS: func.func @main{{.*}}base_nanoseconds = 64 : i64, {{.*}}nanoseconds = 66 : i64{{.*}}problem = {{.*}}node 1 -1 0\0A{{.*}}status = "solved"
+// PARTS: %[[G:.*]]:2 = step.group row({{.*}}) attributes {step.nanoseconds = 4 : i64, step.node = 1 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 2, 3>}
 // PARTS: %[[C:.*]]:2 = step.group row(%[[G]]#1)
 // PARTS: %[[D:.*]] = step.group row(%[[C]]#0, %[[C]]#1, %[[G]]#0)
 // PARTS-NEXT: ^bb0
-// PARTS: %[[AGAIN:.*]] = step.group row(%[[G]]#0) attributes {step.nanoseconds = 2 : i64, step.node = 4 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 4>, step.recomputed, step.scratch_bytes = 64 : i64}
+// PARTS: %[[AGAIN:.*]] = step.group row(%[[G]]#0) attributes {step.nanoseconds = 2 : i64, step.node = 3 : i64, {{(step.node_bytes = array<i64: [0-9, ]+>, )?}}step.node_values = array<i64: 3>, step.recomputed, step.scratch_bytes = 64 : i64}
 // PARTS-NEXT: ^bb0(%[[SUM:.*]]: tensor<16x16xf32>
 // PARTS-NOT: stablehlo.add %
 // PARTS: step.yield

@@ -55,6 +55,8 @@ struct RowPasses {
   llvm::SmallVector<KeptValue> kept;
   /// In how many passes an operation is computed; one if it is not here.
   llvm::SmallDenseMap<mlir::Operation *, unsigned, 8> times;
+  /// The last pass that reads a value which the kernel does not compute.
+  llvm::SmallDenseMap<mlir::Value, unsigned, 8> lastRead;
 };
 
 /// How a kernel reads a value that it does not compute.
@@ -105,6 +107,10 @@ public:
   bool isFull(mlir::Value value) const;
   bool isKept(mlir::Value value) const;
   RowPasses passes() const;
+  /// Whether a kernel over rows may write the result over a value of the space
+  /// that it reads at the index it computes: no later pass than the first that
+  /// writes there reads it.
+  bool mayReplace(mlir::Value read, unsigned result) const;
 
   KernelClass kernelClass() const;
   /// The operation whose results (all or some of them) are the kernel's, if

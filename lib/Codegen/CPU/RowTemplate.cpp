@@ -1,9 +1,9 @@
 //===- RowTemplate.cpp - Rows with reductions along them ------------------===//
 //
 // Emits the passes of Analysis/KernelDescription.h, in the order of combination
-// of Analysis/ReductionTree.h. Units of work are rows. A result that overwrites
-// an operand is written in the last pass, when everybody has read it; others in
-// the first pass that can.
+// of Analysis/ReductionTree.h. Units of work are rows. A result is written in
+// the first pass that can, also over an operand: no later pass reads that one
+// (KernelDescription::mayReplace).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,6 @@ struct ScratchRows {
   SmallVector<std::pair<Value, int64_t>> offsets;
   int64_t bytes = 0;
 
-  /// Scratch memory is asked for before anybody knows what will be overwritten,
-  /// so it must not depend on that.
   ScratchRows(const ReductionSpace &space, const RowPasses &plan) {
     for (const KeptValue &kept : plan.kept) {
       if (kept.result >= 0)
@@ -76,15 +74,12 @@ private:
                  ArrayRef<Combiner> combiners, size_t accumulator,
                  Values &accumulators);
   void reduceInOrder(const Combiner &combiner);
-  bool isKeptIn(const KeptValue &kept, unsigned pass) const;
   bool isFull(unsigned result) const {
     return k.source.kernel.isFull(k.resultValue(result));
   }
   /// The pass in which a full result is written.
   unsigned passOf(unsigned result) const {
-    return k.source.inPlace[result] >= 0
-               ? plan.reductions.size()
-               : k.source.kernel.level(k.resultValue(result));
+    return k.source.kernel.level(k.resultValue(result));
   }
 
   size_t accumulatorCount() const {
@@ -98,12 +93,6 @@ private:
   Indices row;
 };
 
-/// A result that overwrites an operand cannot hold something else meanwhile.
-bool Row::isKeptIn(const KeptValue &kept, unsigned pass) const {
-  return kept.pass == pass &&
-         (kept.result < 0 || k.source.inPlace[kept.result] < 0);
-}
-
 /// All that happens at 16 points. Everything is read before anything is stored.
 void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
                     ArrayRef<Combiner> combiners, size_t accumulator,
@@ -115,13 +104,13 @@ void Row::emitChunk(unsigned pass, ArrayRef<IndexExpression> reduced,
   for (unsigned i = 0; i < k.results.size(); ++i)
     outputs.push_back(isWritten(i) ? at(k.resultValue(i), reduced) : Element());
   for (const KeptValue &kept : plan.kept)
-    keeps.push_back(isKeptIn(kept, pass) ? at(kept.value, reduced) : Element());
+    keeps.push_back(kept.pass == pass ? at(kept.value, reduced) : Element());
 
   for (unsigned i = 0; i < k.results.size(); ++i)
     if (isWritten(i))
       k.storeResult(i, indicesIn(k.resultValue(i), reduced), outputs[i]);
   for (auto [kept, element] : llvm::zip(plan.kept, keeps)) {
-    if (!isKeptIn(kept, pass))
+    if (kept.pass != pass)
       continue;
     if (kept.result >= 0) {
       Indices indices = withUnitDimensions(k.results[kept.result].shape,
@@ -203,7 +192,7 @@ void Row::emitPass(unsigned pass) {
         reduceInOrder(combiner);
     }
   bool hasOther = llvm::any_of(
-      plan.kept, [&](const KeptValue &kept) { return isKeptIn(kept, pass); });
+      plan.kept, [&](const KeptValue &kept) { return kept.pass == pass; });
   for (unsigned i = 0; i < k.results.size(); ++i)
     hasOther |= isFull(i) && passOf(i) == pass;
   if (simple.empty() && !hasOther)
@@ -224,7 +213,7 @@ void Row::emitPass(unsigned pass) {
     combiner.provide(k, {combiner.collapse(k, own)});
   }
   for (const KeptValue &kept : plan.kept) {
-    if (!isKeptIn(kept, pass))
+    if (kept.pass != pass)
       continue;
     if (kept.result >= 0) {
       Buffer buffer = k.results[kept.result];

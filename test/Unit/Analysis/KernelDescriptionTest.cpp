@@ -66,6 +66,35 @@ TEST_F(KernelDescriptions, SoftmaxHasThreePassesAndKeepsTheExponential) {
   EXPECT_FALSE(passes.times.contains(difference));
 }
 
+TEST_F(KernelDescriptions, AResultMayReplaceWhatNoLaterPassReads) {
+  KernelDescription softmax = describe(R"(
+    %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
+    %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
+    %d = stablehlo.subtract %x, %b : tensor<8x32xf32>
+    %e = stablehlo.exponential %d : tensor<8x32xf32>
+    %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
+    %c = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
+    %q = stablehlo.divide %e, %c : tensor<8x32xf32>
+    return %q : tensor<8x32xf32>)",
+                                       "tensor<8x32xf32>");
+  // The exponential, which the result's place keeps, is the last to read %x.
+  Value x = softmax.reductions().front()->getOperand(0);
+  EXPECT_EQ(softmax.passes().lastRead.lookup(x), 1u);
+  EXPECT_TRUE(softmax.mayReplace(x, 0));
+
+  // The first pass writes %t, the second one reads %x for %y.
+  KernelDescription both = describe(R"(
+    %t = stablehlo.negate %x : tensor<8x32xf32>
+    %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
+    %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
+    %y = stablehlo.subtract %x, %b : tensor<8x32xf32>
+    return %t, %y : tensor<8x32xf32>, tensor<8x32xf32>)",
+                                    "(tensor<8x32xf32>, tensor<8x32xf32>)");
+  x = both.reductions().front()->getOperand(0);
+  EXPECT_FALSE(both.mayReplace(x, 0));
+  EXPECT_TRUE(both.mayReplace(x, 1));
+}
+
 TEST_F(KernelDescriptions, WhatIsCheapIsComputedInEachPass) {
   KernelDescription kernel = describe(R"(
     %a = stablehlo.multiply %x, %x : tensor<8x32xf32>
