@@ -270,6 +270,71 @@ struct ScatterAtConstant : OpRewritePattern<ScatterOp> {
   }
 };
 
+/// One element per row, added to zeros: the gradient of picking an element. As
+/// a comparison of positions it joins the kernel that makes the rest of the
+/// row. Indices outside of the row match no position, as a scatter drops them.
+struct ScatterOnePerRow : OpRewritePattern<ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+    if (op.getInputs().size() != 1 || !isSplat(op.getInputs()[0], 0) ||
+        numbers.getScatterDimsToOperandDims().size() != 1)
+      return failure();
+    Value indices = op.getScatterIndices(), update = op.getUpdates()[0];
+    RankedTensorType type = tensorTypeOf(op.getInputs()[0]);
+    const int64_t axis = numbers.getScatterDimsToOperandDims()[0];
+    // The rows: in the order of the indices, further dimensions of extent 1.
+    ArrayRef<int64_t> batching = numbers.getInputBatchingDims();
+    SmallVector<int64_t> kept, extents;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      if (dim == axis)
+        continue;
+      if (!llvm::is_contained(batching, dim) && type.getDimSize(dim) != 1)
+        return failure();
+      kept.push_back(dim);
+      extents.push_back(type.getDimSize(dim));
+    }
+    Block &body = op.getUpdateComputation().front();
+    auto sum = body.getTerminator()->getOperand(0).getDefiningOp<AddOp>();
+    if (!sum || !llvm::equal(sum->getOperands(), body.getArguments()) ||
+        !llvm::is_contained(numbers.getInsertedWindowDims(), axis) ||
+        !llvm::is_sorted(batching) ||
+        !llvm::is_sorted(numbers.getScatterIndicesBatchingDims()) ||
+        tensorTypeOf(update).getNumElements() !=
+            ShapedType::getNumElements(extents))
+      return failure();
+    auto indexType = cast<IntegerType>(tensorTypeOf(indices).getElementType());
+    const unsigned bits = indexType.getWidth() - !indexType.isUnsigned();
+    if (bits < 63 && type.getDimSize(axis) > int64_t(1) << bits)
+      return failure();
+
+    Location location = op.getLoc();
+    auto perRow = [&](Value value) {
+      return ReshapeOp::create(rewriter, location,
+                               tensorTypeOf(value).clone(extents), value);
+    };
+    auto spread = [&](Value value) {
+      return BroadcastInDimOp::create(
+          rewriter, location, type.clone(tensorTypeOf(value).getElementType()),
+          value, kept);
+    };
+    Value rowUpdate = perRow(update);
+    // A sum of zero and -0 is +0.
+    Value zeros = makeSplat(rewriter, location, tensorTypeOf(rowUpdate),
+                            splatOf(op.getInputs()[0]));
+    rowUpdate = AddOp::create(rewriter, location, zeros, rowUpdate);
+    Value position =
+        IotaOp::create(rewriter, location, type.clone(indexType), axis);
+    Value isThere =
+        CompareOp::create(rewriter, location, position, spread(perRow(indices)),
+                          ComparisonDirection::EQ);
+    rewriter.replaceOpWithNewOp<SelectOp>(op, isThere, spread(rowUpdate),
+                                          op.getInputs()[0]);
+    return success();
+  }
+};
+
 /// Rows 0, 1, 2, ... of a table: its first rows.
 struct GatherOfCount : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -313,8 +378,8 @@ struct GatherOfCount : OpRewritePattern<GatherOp> {
 void populateIndexingRules(RewritePatternSet &patterns) {
   patterns.add<DecidedCompare, IdleClamp, DecidedExtreme<MaximumOp, true>,
                DecidedExtreme<MinimumOp, false>, SliceAtConstant, UpdateOfWhole,
-               GatherAtConstant, ScatterAtConstant, GatherOfCount>(
-      patterns.getContext());
+               GatherAtConstant, ScatterAtConstant, ScatterOnePerRow,
+               GatherOfCount>(patterns.getContext());
 }
 
 } // namespace tenon::simplify

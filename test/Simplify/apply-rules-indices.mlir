@@ -138,3 +138,70 @@ func.func @positions(%x: tensor<64x16xf32>) -> tensor<32x16xf32> {
   %2 = "stablehlo.gather"(%x, %1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>}> : (tensor<64x16xf32>, tensor<32x1xi32>) -> tensor<32x16xf32>
   return %2 : tensor<32x16xf32>
 }
+
+// -----
+
+// The gradient of picking an element per row is a comparison of positions. The
+// sum of 0 and -0 is 0, and an index outside of the row matches nothing.
+
+// CHECK-LABEL: func.func @one_per_row
+// CHECK-DAG: %[[ZEROS:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<4x3x50xf32>
+// CHECK-DAG: %[[ROW_ZEROS:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<4x3xf32>
+// CHECK: %[[U:.*]] = stablehlo.reshape %arg1 : (tensor<4x3x1xf32>) -> tensor<4x3xf32>
+// CHECK: %[[SUM:.*]] = stablehlo.add %[[U]], %[[ROW_ZEROS]]
+// CHECK: %[[AT:.*]] = stablehlo.iota dim = 2 : tensor<4x3x50xi32>
+// CHECK: %[[I:.*]] = stablehlo.reshape %arg0 : (tensor<4x3x1x1xi32>) -> tensor<4x3xi32>
+// CHECK: %[[PLACE:.*]] = stablehlo.broadcast_in_dim %[[I]], dims = [0, 1]
+// CHECK: %[[IS:.*]] = stablehlo.compare EQ, %[[AT]], %[[PLACE]]
+// CHECK: %[[SPREAD:.*]] = stablehlo.broadcast_in_dim %[[SUM]], dims = [0, 1]
+// CHECK: stablehlo.select %[[IS]], %[[SPREAD]], %[[ZEROS]]
+func.func @one_per_row(%i: tensor<4x3x1x1xi32>, %u: tensor<4x3x1xf32>) -> tensor<4x3x50xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<4x3x50xf32>
+  %0 = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [2], input_batching_dims = [0, 1], scatter_indices_batching_dims = [0, 1], scatter_dims_to_operand_dims = [2], index_vector_dim = 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4x3x50xf32>, tensor<4x3x1x1xi32>, tensor<4x3x1xf32>) -> tensor<4x3x50xf32>
+  return %0 : tensor<4x3x50xf32>
+}
+
+// A dimension of extent 1 may be part of the window.
+
+// CHECK-LABEL: func.func @single_sequence
+// CHECK-NOT: stablehlo.scatter
+// CHECK: stablehlo.select
+func.func @single_sequence(%i: tensor<8x1x1xi32>, %u: tensor<1x8x1xf32>) -> tensor<1x8x50xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<1x8x50xf32>
+  %0 = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [2], input_batching_dims = [1], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [2], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<1x8x50xf32>, tensor<8x1x1xi32>, tensor<1x8x1xf32>) -> tensor<1x8x50xf32>
+  return %0 : tensor<1x8x50xf32>
+}
+
+// Two elements per row may meet; another start than zero adds to each; eight
+// bits do not count the row's positions.
+
+// CHECK-LABEL: func.func @several_per_row
+// CHECK-COUNT-3: stablehlo.scatter
+func.func @several_per_row(%i: tensor<4x2x1xi32>, %u: tensor<4x2xf32>, %x: tensor<4x50xf32>, %j: tensor<4x1x1xi32>, %v: tensor<4x1xf32>, %k: tensor<4x1x1xi8>) -> (tensor<4x50xf32>, tensor<4x50xf32>, tensor<4x200xf32>) {
+  %zeros = stablehlo.constant dense<0.0> : tensor<4x50xf32>
+  %0 = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4x50xf32>, tensor<4x2x1xi32>, tensor<4x2xf32>) -> tensor<4x50xf32>
+  %2 = "stablehlo.scatter"(%x, %j, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<4x50xf32>, tensor<4x1x1xi32>, tensor<4x1xf32>) -> tensor<4x50xf32>
+  %wide = stablehlo.constant dense<0.0> : tensor<4x200xf32>
+  %4 = "stablehlo.scatter"(%wide, %k, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %5 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %5 : tensor<f32>
+  }) : (tensor<4x200xf32>, tensor<4x1x1xi8>, tensor<4x1xf32>) -> tensor<4x200xf32>
+  return %0, %2, %4 : tensor<4x50xf32>, tensor<4x50xf32>, tensor<4x200xf32>
+}
