@@ -51,14 +51,19 @@ ExitCode driver::resolveTarget(
     cpu = target::describe(given->isa).featureSet;
   else if (cpu.empty())
     cpu = "host";
-  auto isa = cpu == "host" ? target::hostIsa() : target::isaOfFeatureSet(cpu);
-  if (!isa && cpu == "host")
-    return fail(exitUserError, "this processor lacks AVX2 and FMA; pass --cpu "
-                               "to compile for another one");
-  if (!isa)
+  const target::ProcessorFamily *family = nullptr;
+  std::optional<target::Isa> isa;
+  if (cpu == "host") {
+    if (isa = target::hostIsa(); !isa)
+      return fail(exitUserError, "this processor lacks AVX2 and FMA; pass "
+                                 "--cpu to compile for another one");
+    family = &target::familyOf(target::hostModel(), *isa);
+  } else if (family = target::familyNamed(cpu); family) {
+    isa = family->isa;
+  } else {
     return fail(exitBadUsage, "unknown feature set '" + Twine(cpu) +
-                                  "', expected host, " +
-                                  target::featureSetNames());
+                                  "', expected host, " + target::familyNames());
+  }
   // VDPBF16PS and VCVTNEPS2BF16 flush, whatever the processor is told (Intel's
   // Software Developer's Manual).
   for (; resolved.features.subnormals == Subnormals::keep &&
@@ -82,7 +87,16 @@ ExitCode driver::resolveTarget(
                     " does not run on the machine of '" + options.machineFile +
                     "', which has " +
                     target::describe(described->isa).featureSet.data());
-  resolved.machine =
-      described ? std::move(*described) : target::builtInTarget(*isa);
+  if (described) {
+    resolved.machine = std::move(*described);
+    return exitOk;
+  }
+  // What follows from the feature set need not be recorded beside it.
+  resolved.machine = target::builtInTarget(*isa);
+  if (auto built = target::builtInTarget(*family, *isa);
+      built.compute != resolved.machine.compute) {
+    resolved.machine = built;
+    resolved.machineText = target::toJson(built);
+  }
   return exitOk;
 }

@@ -19,14 +19,14 @@ using namespace tenon::target;
 namespace {
 
 constexpr IsaInfo sets[] = {
-    {Isa::avx2, "x86-64-v3", "avx2", "x86-64-v3", "", 256, false, 32, 32},
+    {Isa::avx2, "x86-64-v3", "avx2", "x86-64-v3", "", 256, false},
     {Isa::avx512, "x86-64-v4", "avx512", "x86-64-v4", "-prefer-256-bit", 512,
-     false, 64, 64},
+     false},
     {Isa::avx512Bf16, "x86-64-v4+avx512bf16", "avx512_bf16", "x86-64-v4",
-     "-prefer-256-bit,+avx512bf16", 512, true, 64, 128},
+     "-prefer-256-bit,+avx512bf16", 512, true},
     // Libraries use the tiles, generated code has no need of them.
     {Isa::amxBf16, "x86-64-v4+amxbf16", "amx_bf16", "x86-64-v4",
-     "-prefer-256-bit,+avx512bf16", 512, true, 64, 1024},
+     "-prefer-256-bit,+avx512bf16", 512, true},
 };
 
 struct Feature {

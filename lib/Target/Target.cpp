@@ -37,18 +37,32 @@ const Rate &Target::computeRate(ElementType type) const {
   }
 }
 
+bool Target::multipliesNatively(ElementType type, Isa code) const {
+  if (type != ElementType::bf16 || !describe(code).hasBf16)
+    return false;
+  // The rate is that of the best instructions. Processors that have tiles take
+  // longer for bf16 without them than for f32.
+  return (code == isa || isa < Isa::amxBf16) &&
+         compute.bf16.allCores >= compute.f32.allCores;
+}
+
 Target target::builtInTarget(Isa isa) {
+  return builtInTarget(familyOf(isa), isa);
+}
+
+Target target::builtInTarget(const ProcessorFamily &family, Isa isa) {
   constexpr int64_t cores = 2, kib = 1024, mib = 1024 * kib;
   constexpr double hertz = 3e9;
-  const IsaInfo &info = describe(isa);
   auto everyCore = [](double rate) { return Rate{rate, rate * cores}; };
   Target target;
-  target.name = "built-in " + std::string(info.featureSet);
+  target.name = "built-in " + std::string(family.name);
   target.isa = isa;
   target.cores = cores;
   target.caches = {32 * kib, mib, 32 * mib};
-  target.compute.f32 = everyCore(info.f32FlopsPerCycle * hertz);
-  target.compute.bf16 = everyCore(info.bf16FlopsPerCycle * hertz);
+  target.compute.f32 = everyCore(family.f32 * hertz);
+  target.compute.bf16 = describe(isa).hasBf16
+                            ? everyCore(family.bf16(isa) * hertz)
+                            : target.compute.f32;
   target.compute.f16 = target.compute.f32;
   // One core nearly saturates a copy and not a read.
   target.memory.copy = {36e9, 40e9};

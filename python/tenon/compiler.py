@@ -28,7 +28,7 @@ def compile_file(
 ) -> str:
     """Compiles an exported module to a `.tenon` file and returns the compiler's remarks.
 
-    cpu: `host`, `x86-64-v3`, `x86-64-v4`, `x86-64-v4+avx512bf16` or `x86-64-v4+amxbf16`.
+    cpu: `host`, `x86-64-v3`, `x86-64-v4`, `x86-64-v4+avx512bf16`, `x86-64-v4+amxbf16` or a processor family.
     machine: a machine description; roles: a JSON file that says what each argument is, or its content.
     report: where to write what each stage did and took, as JSON.
     memory_budget: what the step may take in all, in bytes or as text such as `1.6GiB`; what does not fit is computed

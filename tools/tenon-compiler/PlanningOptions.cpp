@@ -9,7 +9,6 @@
 #include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Support/Bytes.h"
-#include "tenon/Target/InstructionSets.h"
 
 using namespace tenon;
 
@@ -17,7 +16,8 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                                driver::CompileOptions &options,
                                std::string_view budgetHelp) {
   parser.text("cpu", options.cpu, "SET",
-              target::featureSetNames() + ", or host: this one");
+              "host: this one; a feature set (x86-64-v4) or a family (zen4) "
+              "of docs/Forms.md");
   parser.flag("no-libraries", options.noLibraries,
               "call no libraries: products and convolutions are kernels, which "
               "are slower");

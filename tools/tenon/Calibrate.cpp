@@ -39,6 +39,13 @@ void printTable(const target::Target &target) {
   line("multiply-add f32", target.compute.f32, "GFLOP/s");
   line("multiply-add bf16", target.compute.bf16, "GFLOP/s");
   line("multiply-add f16", target.compute.f16, "GFLOP/s (computed in f32)");
+  std::printf("%-24s%12.2f%12.2f  times f32's rate, so they %s\n",
+              "products of bf16",
+              target.compute.bf16.oneCore / target.compute.f32.oneCore,
+              target.compute.bf16.allCores / target.compute.f32.allCores,
+              target.multipliesNatively(ElementType::bf16, target.isa)
+                  ? "run as such"
+                  : "are widened to f32");
   line("copy, memory", target.memory.copy, "GB/s, read and written");
   line("read, memory", target.memory.read, "GB/s");
   line("copy, last-level cache", target.memory.cachedCopy,

@@ -3,10 +3,11 @@
 // The one table of the instruction sets that kernels are compiled and library
 // calls are planned for, and of the processor features they are made of. Code
 // is for a stated instruction set, never for the machine that compiles, so
-// everything that depends on one asks here: the code generator, the built-in
-// machines, the measurements, the libraries, and the runtime before it runs a
-// file. A new instruction set is a line in InstructionSets.cpp, and one for
-// each feature that it adds.
+// everything that depends on one asks here: the code generator, the
+// measurements, the libraries, and the runtime before it runs a file. How fast
+// a processor runs them is in ProcessorFamilies.h. A new instruction set is a
+// line in InstructionSets.cpp and in ProcessorFamilies.cpp, and one for each
+// feature that it adds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +38,6 @@ struct IsaInfo {
   /// Whether it converts and multiplies bf16, by instructions that flush
   /// subnormal numbers whatever the processor is told.
   bool hasBf16;
-  /// Multiply-add FLOPs per cycle of a core: of two registers per cycle, or of
-  /// two tiles in 16.
-  double f32FlopsPerCycle, bf16FlopsPerCycle;
 };
 
 /// All of them, in the order of Isa.

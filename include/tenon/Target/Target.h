@@ -12,7 +12,7 @@
 #define TENON_TARGET_TARGET_H
 
 #include "tenon/Support/ElementType.h"
-#include "tenon/Target/InstructionSets.h"
+#include "tenon/Target/ProcessorFamilies.h"
 
 #include <cstdint>
 #include <optional>
@@ -46,9 +46,9 @@ struct Caches {
   bool operator==(const Caches &) const = default;
 };
 
-/// FLOP/s of multiply-add, an addition and a multiplication counting one each.
-/// A type without an instruction of its own has the rate of f32, in which it is
-/// computed.
+/// FLOP/s of multiply-add, an addition and a multiplication counting one each,
+/// by the instructions for each type. A type without an instruction of its own
+/// has the rate of f32, in which it is computed.
 struct ComputeRates {
   Rate f32, bf16, f16;
 
@@ -98,7 +98,12 @@ struct Target {
   /// device has no memory of its own.
   double hostLink = 0;
 
-  /// FLOP/s of multiply-add on operands of `type`; f32's for every other type.
+  /// Whether products of two operands of `type` run by the instructions for it
+  /// where code is for `code`, which may be less than the machine has. Where
+  /// those are slower than f32's, or missing, operands are widened.
+  bool multipliesNatively(ElementType type, Isa code) const;
+
+  /// FLOP/s of multiply-add in `type`; f32's for every other type.
   const Rate &computeRate(ElementType type) const;
 
   bool operator==(const Target &) const = default;
@@ -107,6 +112,10 @@ struct Target {
 /// What is assumed of a machine nobody measured: two cores at ordinary rates,
 /// the same on every machine, with the least instruction set if none is given.
 Target builtInTarget(Isa isa = Isa{});
+
+/// The same of a machine with processors of `family`, as far as they have
+/// `isa`.
+Target builtInTarget(const ProcessorFamily &family, Isa isa);
 
 /// The file's text, ending in a newline; the same for equal targets.
 std::string toJson(const Target &target);

@@ -152,3 +152,19 @@ TEST(Target, Bf16HasTheRateOfItsInstructions) {
   EXPECT_EQ(wide.computeRate(ElementType::f16).oneCore,
             wide.computeRate(ElementType::f32).oneCore);
 }
+
+TEST(Target, ProductsRunNativelyWhereThatIsNoSlower) {
+  Target target = builtInTarget(Isa::avx512Bf16);
+  EXPECT_TRUE(target.multipliesNatively(ElementType::bf16, Isa::avx512Bf16));
+  EXPECT_FALSE(target.multipliesNatively(ElementType::bf16, Isa::avx512));
+  EXPECT_FALSE(target.multipliesNatively(ElementType::f16, Isa::avx512Bf16));
+  EXPECT_FALSE(target.multipliesNatively(ElementType::f32, Isa::avx512Bf16));
+  target.compute.bf16.allCores = target.compute.f32.allCores;
+  EXPECT_TRUE(target.multipliesNatively(ElementType::bf16, Isa::avx512Bf16));
+  target.compute.bf16.allCores *= 0.9;
+  EXPECT_FALSE(target.multipliesNatively(ElementType::bf16, Isa::avx512Bf16));
+  // The rate of tiles says nothing of code without them.
+  target = builtInTarget(Isa::amxBf16);
+  EXPECT_TRUE(target.multipliesNatively(ElementType::bf16, Isa::amxBf16));
+  EXPECT_FALSE(target.multipliesNatively(ElementType::bf16, Isa::avx512Bf16));
+}
