@@ -254,8 +254,8 @@ CheckResult random::checkModule(const std::string &path,
   compile.noLibraries = options.noLibraries;
   compile.verifyForms = true;
   compile.threads = options.threads;
-  compile.subnormals =
-      target::describe(*isa).hasBf16 ? Subnormals::flush : Subnormals::keep;
+  compile.subnormals = options.subnormals.value_or(
+      target::describe(*isa).hasBf16 ? Subnormals::flush : Subnormals::keep);
   driver::CompileResult compiled = driver::compile(compile);
   if (compiled.code != exitOk)
     return fail("compilation ends with exit code " + Twine(compiled.code));

@@ -9,7 +9,10 @@
 #ifndef TENON_TEST_RANDOM_CHECK_H
 #define TENON_TEST_RANDOM_CHECK_H
 
+#include "tenon/Support/Subnormals.h"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,8 @@ struct CheckOptions {
   std::string cpu; // as for tenon compile; empty for the host
   bool fuse = true;
   bool noLibraries = false;
+  /// Nothing to keep them where no instruction for bf16 flushes.
+  std::optional<Subnormals> subnormals;
   unsigned threads = 1;
 };
 

@@ -2,6 +2,7 @@
 //
 //   TenonRandom generate FIRST COUNT           prints a module
 //   TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]
+//                     [--subnormals=keep|flush]
 //   TenonRandom run FIRST LAST [--keep=FOLDER] [--results=FILE]
 //
 // `run` checks programs FIRST to LAST - 1 in modules of 200, each in a process
@@ -40,6 +41,7 @@ int usage() {
       << "usage:\n"
          "  TenonRandom generate FIRST COUNT\n"
          "  TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]\n"
+         "                    [--subnormals=keep|flush]\n"
          "  TenonRandom run FIRST LAST [--keep=FOLDER] "
          "[--results=FILE]\n";
   return 2;
@@ -198,6 +200,9 @@ int main(int argc, char **argv) {
     StringRef word = argv[i];
     if (word.consume_front("--cpu="))
       options.cpu = word.str();
+    else if (word.consume_front("--subnormals="))
+      options.subnormals =
+          word == "keep" ? tenon::Subnormals::keep : tenon::Subnormals::flush;
     else if (word.consume_front("--keep="))
       folder = word.str();
     else if (word.consume_front("--results="))
