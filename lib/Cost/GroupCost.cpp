@@ -39,14 +39,14 @@ int64_t partsOf(step::GroupOp group, const KernelWork &work,
   return pieces ? std::max<int64_t>(1, pieces.getInt()) : target.cores;
 }
 
-/// The type that the contraction of a library group multiplies in.
+/// The type that a group multiplies in: what the description of a library's
+/// call says, while kernels widen what they read.
 ElementType multipliedType(step::GroupOp group) {
-  for (Operation &op : group.bodyOperations())
-    if (contractionFlops(&op) > 0)
-      return elementTypeOf(cast<RankedTensorType>(op.getOperand(0).getType())
-                               .getElementType())
-          .value_or(ElementType::f32);
-  return ElementType::f32;
+  auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  auto compute = library ? library.getAs<StringAttr>("compute") : StringAttr();
+  auto type = compute ? fromName<ElementType>(compute.getValue())
+                      : std::optional<ElementType>();
+  return type.value_or(ElementType::f32);
 }
 
 } // namespace

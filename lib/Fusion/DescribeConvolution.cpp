@@ -81,13 +81,13 @@ fusion::describeConvolution(Operation *op, std::string &whyNot) {
     whyNot = "batch groups";
     return std::nullopt;
   }
-  auto type = elementTypeOf(resultType.getElementType());
   auto lhsElement =
       cast<RankedTensorType>(convolution.getLhs().getType()).getElementType();
   auto rhsElement =
       cast<RankedTensorType>(convolution.getRhs().getType()).getElementType();
-  if (!type || lhsElement != resultType.getElementType() ||
-      rhsElement != resultType.getElementType()) {
+  auto type = elementTypeOf(lhsElement);
+  auto resultElement = elementTypeOf(resultType.getElementType());
+  if (!type || !resultElement || lhsElement != rhsElement) {
     whyNot = "operands of different element types";
     return std::nullopt;
   }
@@ -153,6 +153,7 @@ fusion::describeConvolution(Operation *op, std::string &whyNot) {
   ConvolutionDescription description;
   description.kind = kind;
   description.type = *type;
+  description.resultType = *resultElement;
   description.groups = groups;
   switch (kind) {
   case ConvolutionKind::forward:

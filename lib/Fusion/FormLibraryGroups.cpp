@@ -14,6 +14,7 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LibraryCandidates.h"
 #include "tenon/Libraries/Library.h"
+#include "tenon/Target/Target.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -32,6 +33,9 @@ namespace {
 struct FormLibraryGroups
     : public fusion::impl::FormLibraryGroupsPassBase<FormLibraryGroups> {
   using FormLibraryGroupsPassBase::FormLibraryGroupsPassBase;
+  FormLibraryGroups(FormLibraryGroupsPassOptions options,
+                    const target::Target &machine)
+      : FormLibraryGroupsPassBase(std::move(options)), machine(machine) {}
 
   void runOnOperation() override {
     auto isa = isaOfOption(getOperation(), cpu);
@@ -59,17 +63,49 @@ private:
     return LibraryCandidate{*description, {op}, op->getOperands()};
   }
 
-  /// The candidate if the library runs it, its pieces chosen.
+  /// In which types the call may multiply, the best one first.
+  template <typename Description>
+  SmallVector<ElementType> computeTypes(const Description &description,
+                                        target::Isa isa) {
+    ElementType operands;
+    if constexpr (std::is_same_v<Description, libraries::MatmulDescription>)
+      operands = description.lhsType == description.rhsType
+                     ? description.lhsType
+                     : ElementType::f32;
+    else
+      operands = description.type;
+    if (machine.value_or(target::builtInTarget(isa))
+            .multipliesNatively(operands, isa))
+      return {operands, ElementType::f32};
+    return {ElementType::f32};
+  }
+
+  /// The candidate if the library runs it, its pieces and the type that it
+  /// multiplies in chosen.
   std::optional<LibraryCandidate>
   accept(std::optional<LibraryCandidate> candidate, target::Isa isa,
          std::string &whyNot) {
     if (!candidate)
       return std::nullopt;
     int64_t pieces = libraries::preferredPieces(candidate->description);
-    std::visit([&](auto &description) { description.pieces = pieces; },
-               candidate->description);
-    whyNot = libraries::whyNotSupported(candidate->description, isa);
-    if (!whyNot.empty())
+    bool runs = std::visit(
+        [&]<typename Description>(Description &description) {
+          description.pieces = pieces;
+          if constexpr (std::is_same_v<Description,
+                                       libraries::LapackDescription>) {
+            whyNot = libraries::whyNotSupported(description, isa);
+            return whyNot.empty();
+          } else {
+            return llvm::any_of(
+                computeTypes(description, isa), [&](ElementType type) {
+                  description.computeType = type;
+                  whyNot = libraries::whyNotSupported(description, isa);
+                  return whyNot.empty();
+                });
+          }
+        },
+        candidate->description);
+    if (!runs)
       return std::nullopt;
     return candidate;
   }
@@ -124,6 +160,15 @@ private:
                                      .category("fusion-form-library-groups"))
         << "library call formed";
   }
+
+  /// Nothing for the built-in one of the instruction set.
+  std::optional<target::Target> machine;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+fusion::createFormLibraryGroupsPass(FormLibraryGroupsPassOptions options,
+                                    const target::Target &machine) {
+  return std::make_unique<FormLibraryGroups>(std::move(options), machine);
+}

@@ -148,8 +148,10 @@ LogicalResult fusion::verifyLibraryGroup(step::GroupOp group) {
     return group.emitOpError("no library call computes this group: ") << whyNot;
   auto needed = exec::toAttribute(group.getContext(), candidate->description);
   auto compare = [&](StringRef key) -> LogicalResult {
-    // How the work is cut is for the description alone to say.
-    if (written.get(key) == needed.get(key) || key == "pieces")
+    // How the work is cut, and in which type it is multiplied, is for the
+    // description alone to say.
+    if (written.get(key) == needed.get(key) || key == "pieces" ||
+        key == "compute")
       return success();
     return group.emitOpError("has '")
            << exec::libraryAttrName << "' with " << key << " = "

@@ -77,10 +77,9 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   functions.addPass(createSplitReductionsPass());
   std::string cpu(target::describe(options.isa).featureSet);
   if (options.callLibraries) {
-    functions.addPass(createWidenDotsPass({cpu}));
     functions.addPass(createTransposeInvariantsPass());
     functions.addPass(createAlignContractionsPass());
-    functions.addPass(createFormLibraryGroupsPass({cpu}));
+    functions.addPass(createFormLibraryGroupsPass({cpu}, options.machine));
   }
   functions.addPass(
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));

@@ -14,9 +14,13 @@
 //                            phase 0: pieces of the output channels
 //
 // Negative padding crops the input. A mirrored kernel is copied backwards.
+// Where operands are narrower than the type that is multiplied in, the copies
+// into the primitive's layout widen them, some images at a time; a result that
+// is narrower is rounded by the copy out of it.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvertedCopy.h"
 #include "PrimitiveCall.h"
 #include "StridedCopy.h"
 
@@ -66,6 +70,12 @@ struct View {
                                         dnnl_format_tag_any);
     return memory;
   }
+  /// The same places, were they of another type.
+  View as(ElementType other) const {
+    View result = *this;
+    result.type = other;
+    return result;
+  }
   int64_t lastElement() const {
     int64_t last = 0;
     for (size_t i = 0; i < extents.size(); ++i)
@@ -88,6 +98,23 @@ struct Place {
 
 Place placeOf(const View &view) {
   return {view.memory(), view.argument, view.offset * byteWidth(view.type)};
+}
+
+/// Strides of a dense array whose dimensions lie in the order of `strides`.
+std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents,
+                                  const int64_t *strides) {
+  std::vector<size_t> order(extents.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(strides[a], b) < std::pair(strides[b], a);
+  });
+  std::vector<int64_t> dense(extents.size());
+  int64_t stride = 1;
+  for (size_t i : order) {
+    dense[i] = stride;
+    stride *= extents[i];
+  }
+  return dense;
 }
 
 /// The window's parameters in the library's terms.
@@ -135,6 +162,9 @@ private:
   }
   bool appendReorder(Task &task, const Place &from, const Place &to,
                      Shared *scratch = nullptr);
+  /// A reorder, with our own conversion where the library has no fast one.
+  bool appendConversion(Task &task, const Place &from, const Place &to,
+                        Shared *scratch);
   bool appendCopies(Phase &phase, const Place &from, const Place &to,
                     bool toWeights);
   /// The operand in the layout the library wants: in place if it is in it,
@@ -147,6 +177,9 @@ private:
   /// How many products make one element of an output or a data gradient.
   int64_t termsPerElement() const;
   int64_t imagesPerSum() const;
+  bool isWidened() const { return d.type != d.computeType; }
+  /// Terms of 16 bits have lost more digits than any order of adding them.
+  bool hasAllDigits() const { return d.type == ElementType::f32; }
   int64_t imagesPerPass(int64_t length, const PrimitiveDescription &whole,
                         const Place &source, const Place &target) const;
   bool fail(const char *what) {
@@ -177,7 +210,7 @@ void ConvolutionBuilder::makeViews() {
   kernel.argument = isForward || isData ? 1 : 2;
   output.argument = isForward ? 2 : isData ? 0 : 1;
   for (View *view : {&input, &kernel, &output})
-    view->type = d.type;
+    view->type = view->argument == 2 ? d.resultType : d.type;
   input.isData = output.isData = true;
   input.extents = {d.batch, d.inputChannels};
   input.strides = {d.inputStrideBatch, d.inputStrideChannel};
@@ -229,9 +262,20 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
                                                   const View &outputs,
                                                   const View &weights,
                                                   bool packed) {
-  dnnl_memory_desc_t in = packed ? inputs.anyMemory() : inputs.memory();
-  dnnl_memory_desc_t out = packed ? outputs.anyMemory() : outputs.memory();
-  dnnl_memory_desc_t kernels = weights.anyMemory();
+  // Native instructions sum up in f32 and write that or round it; what is
+  // computed in f32 is converted apart.
+  auto computed = [&](const View &view) {
+    bool isF32 = d.computeType == ElementType::f32 ||
+                 (view.argument == 2 && view.type == ElementType::f32);
+    View result = view.as(isF32 ? ElementType::f32 : d.computeType);
+    if (result.type != view.type)
+      result.strides = denseStrides(view.extents, view.strides.data());
+    return result;
+  };
+  const View source = computed(inputs), target = computed(outputs);
+  dnnl_memory_desc_t in = packed ? source.anyMemory() : source.memory();
+  dnnl_memory_desc_t out = packed ? target.anyMemory() : target.memory();
+  dnnl_memory_desc_t kernels = computed(weights).anyMemory();
   auto forward = [&](const dnnl_memory_desc_t &in,
                      const dnnl_memory_desc_t &out,
                      const dnnl_memory_desc_t &kernels,
@@ -254,10 +298,9 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
   }
   // Gradients want to see a forward convolution; any of this shape will do.
   PrimitiveDescription hint;
-  View sameType = weights; // sums of a weight gradient may be wider
-  sameType.type = d.type;
-  forward(inputs.anyMemory(), outputs.anyMemory(), sameType.anyMemory(),
-          attributes, hint.out());
+  forward(inputs.as(d.computeType).anyMemory(),
+          outputs.as(d.computeType).anyMemory(),
+          weights.as(d.computeType).anyMemory(), attributes, hint.out());
   dnnl_convolution_desc_t operation;
   dnnl_status_t status =
       d.kind == ConvolutionKind::dataGradient
@@ -274,6 +317,12 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
         result.out(), &operation, attributes.get(), engine.engine, hint.get());
   return result;
 }
+
+/// How many bytes of copies stay in a core's cache.
+static constexpr int64_t cachedBytes = 1 << 20;
+
+/// Of an element that was widened.
+static constexpr int64_t widenedWidth = sizeof(float);
 
 /// From how many terms on it matters how they are added. The AVX-512 kernels
 /// that read channels last add all of them in one register, one after the
@@ -302,8 +351,9 @@ PrimitiveDescription ConvolutionBuilder::describeBest(const View &inputs,
   bool largeWindow = std::any_of(d.spatial.begin(), d.spatial.end(),
                                  [](const Spatial &s) { return s.kernel > 1; });
   int64_t channels = std::min(d.inputChannels, d.outputChannels) / d.groups;
-  bool preferPacked = largeWindow && channels >= 16 &&
-                      (isa == Isa::avx2 || termsPerElement() >= longSum);
+  bool preferPacked =
+      largeWindow && channels >= 16 &&
+      (isa == Isa::avx2 || (hasAllDigits() && termsPerElement() >= longSum));
   for (bool packed : {preferPacked, !preferPacked}) {
     PrimitiveDescription result = describe(inputs, outputs, weights, packed);
     if (result && !isReferenceCode(result)) {
@@ -332,6 +382,64 @@ bool ConvolutionBuilder::appendReorder(Task &task, const Place &from,
       description, primitive,
       {from.named(DNNL_ARG_FROM), to.named(DNNL_ARG_TO)}, scratch));
   return true;
+}
+
+/// A strided array as the library describes it.
+static ConvertedCopy copyBetween(const dnnl_memory_desc_t &from,
+                                 const dnnl_memory_desc_t &to) {
+  auto list = [&](const int64_t *values) {
+    return std::vector<int64_t>(values, values + from.ndims);
+  };
+  return ConvertedCopy(list(from.dims), *elementType(from.data_type),
+                       list(from.format_desc.blocking.strides),
+                       *elementType(to.data_type),
+                       list(to.format_desc.blocking.strides));
+}
+
+static bool isStrided(const dnnl_memory_desc_t &memory) {
+  return memory.format_kind == dnnl_blocked &&
+         memory.format_desc.blocking.inner_nblks == 0;
+}
+
+static int64_t bytesBefore(const dnnl_memory_desc_t &memory) {
+  return memory.offset0 * byteWidth(*elementType(memory.data_type));
+}
+
+bool ConvolutionBuilder::appendConversion(Task &task, const Place &from,
+                                          const Place &to, Shared *scratch) {
+  auto typeOf = [](const Place &place) { return place.memory.data_type; };
+  if (typeOf(from) == typeOf(to))
+    return appendReorder(task, from, to, scratch);
+  // The library's conversions of bf16 are vectors with AVX-512 only.
+  bool isBf16 = typeOf(from) == dnnl_bf16 || typeOf(to) == dnnl_bf16;
+  if (isBf16 && isa >= Isa::avx512)
+    return appendReorder(task, from, to, scratch);
+  if (isStrided(from.memory) && isStrided(to.memory)) {
+    Step step;
+    step.operands = {
+        {0, {}, from.argument, from.offset + bytesBefore(from.memory)},
+        {0, {}, to.argument, to.offset + bytesBefore(to.memory)}};
+    step.function = [copy = copyBetween(from.memory, to.memory)](
+                        std::span<void *const> pointers) {
+      copy.run(pointers[0], pointers[1]);
+    };
+    task.push_back(std::move(step));
+    return true;
+  }
+  // Blocks of channels: first the type, then the layout, or the other way
+  // round, with the strided one's order in between.
+  bool widens = typeOf(to) == dnnl_f32;
+  const Place &plain = widens ? from : to;
+  std::vector<int64_t> extents(plain.memory.dims,
+                               plain.memory.dims + plain.memory.ndims);
+  dnnl_memory_desc_t between = stridedMemory(
+      extents, denseStrides(extents, plain.memory.format_desc.blocking.strides),
+      dnnl_f32, false);
+  Place middle = reserve(between);
+  return widens ? appendConversion(task, from, middle, scratch) &&
+                      appendReorder(task, middle, to, scratch)
+                : appendReorder(task, from, middle, scratch) &&
+                      appendConversion(task, middle, to, scratch);
 }
 
 /// Copies weights from or to their packed form, in tasks by output channels
@@ -363,7 +471,7 @@ bool ConvolutionBuilder::appendCopies(Phase &phase, const Place &from,
                            offsets.data()) != dnnl_success)
         return fail("oneDNN cannot cut the weights of a convolution");
     }
-    if (!appendReorder(phase.emplace_back(), fromPart, toPart))
+    if (!appendConversion(phase.emplace_back(), fromPart, toPart, nullptr))
       return false;
   }
   return true;
@@ -377,7 +485,7 @@ ConvolutionBuilder::packed(Task &task, const View &view,
   if (oneDNN.dnnl_memory_desc_equal(&plain.memory, &wanted))
     return plain;
   Place place = reserve(wanted, copy);
-  if (!appendReorder(task, plain, place, scratch))
+  if (!appendConversion(task, plain, place, scratch))
     return std::nullopt;
   return place;
 }
@@ -385,18 +493,10 @@ ConvolutionBuilder::packed(Task &task, const View &view,
 /// The kernel's extents, dense in the workspace in the order of its strides.
 View ConvolutionBuilder::kernelDense() const {
   View dense = kernel;
-  std::vector<size_t> order(kernel.extents.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::pair(kernel.strides[a], b) < std::pair(kernel.strides[b], a);
-  });
-  int64_t stride = 1;
-  for (size_t i : order) {
-    dense.strides[i] = stride;
-    stride *= dense.extents[i];
-  }
+  dense.strides = denseStrides(kernel.extents, kernel.strides.data());
   dense.argument = call->workspaceArgument();
-  dense.offset = call->reserve(stride * byteWidth(d.type)) / byteWidth(d.type);
+  int64_t width = byteWidth(kernel.type);
+  dense.offset = call->reserve(kernel.elements() * width) / width;
   return dense;
 }
 
@@ -440,9 +540,8 @@ int64_t ConvolutionBuilder::imagesPerPass(int64_t length,
     if (!oneDNN.dnnl_memory_desc_equal(&place->memory, &wanted))
       bytes += int64_t(oneDNN.dnnl_memory_desc_get_size(&wanted));
   }
-  constexpr int64_t cached = 1 << 20;
   int64_t passes =
-      std::clamp<int64_t>((bytes + cached - 1) / cached, 1, length);
+      std::clamp<int64_t>((bytes + cachedBytes - 1) / cachedBytes, 1, length);
   return (length + passes - 1) / passes;
 }
 
@@ -517,7 +616,7 @@ bool ConvolutionBuilder::buildDataCall() {
            weights[weightsIndex].named(DNNL_ARG_WEIGHTS),
            out.named(isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC)},
           &scratch));
-      if (!inPlace && !appendReorder(task, out, result, &scratch))
+      if (!inPlace && !appendConversion(task, out, result, &scratch))
         return false;
     }
   }
@@ -532,12 +631,12 @@ bool ConvolutionBuilder::buildDataCall() {
     // What was cropped away has no influence, so its gradient is zero.
     Step zero;
     zero.operands = {{0, {}, wholeInput.argument, 0}};
-    zero.function = [fill =
-                         StridedCopy(wholeInput.extents, byteWidth(d.type),
-                                     wholeInput.strides, wholeInput.strides)](
-                        std::span<void *const> pointers) {
-      fill.run(nullptr, pointers[0]);
-    };
+    zero.function =
+        [fill = StridedCopy(wholeInput.extents, byteWidth(d.resultType),
+                            wholeInput.strides, wholeInput.strides)](
+            std::span<void *const> pointers) {
+          fill.run(nullptr, pointers[0]);
+        };
     before.push_back(std::move(zero));
   }
   Phase packing;
@@ -583,9 +682,18 @@ int64_t ConvolutionBuilder::imagesPerSum() const {
   int64_t positions = 1;
   for (const Spatial &s : d.spatial)
     positions *= s.output;
-  if (unitStrides && d.inputChannels >= 16 && d.outputChannels >= 16)
-    return d.batch;
-  return std::max<int64_t>(longSum / positions, 1);
+  int64_t images = d.batch;
+  // Widened copies should stay in a core's cache, but adding up the weights
+  // once more costs as much as copying as many bytes.
+  if (isWidened())
+    images = std::max<int64_t>(
+        std::max<int64_t>(cachedBytes, 4 * kernel.elements() * widenedWidth) /
+            ((input.elements() + output.elements()) / d.batch * widenedWidth),
+        1);
+  if (!hasAllDigits() ||
+      (unitStrides && d.inputChannels >= 16 && d.outputChannels >= 16))
+    return images;
+  return std::min(images, std::max<int64_t>(longSum / positions, 1));
 }
 
 bool ConvolutionBuilder::buildWeightGradientByBatch() {
@@ -708,7 +816,8 @@ bool ConvolutionBuilder::buildWeightGradientByChannels() {
         call->makeStep(description, primitive,
                        {in->named(DNNL_ARG_SRC), out->named(DNNL_ARG_DIFF_DST),
                         made.named(DNNL_ARG_DIFF_WEIGHTS)}));
-    if (!appendReorder(task, made, placeOf(result.part(0, begin, length))))
+    if (!appendConversion(task, made, placeOf(result.part(0, begin, length)),
+                          nullptr))
       return false;
   }
   call->work.push_back(std::move(pieces));
@@ -718,10 +827,9 @@ bool ConvolutionBuilder::buildWeightGradientByChannels() {
 }
 
 std::unique_ptr<PrimitiveCall> ConvolutionBuilder::build() {
-  if (!dataType(d.type)) {
-    fail("oneDNN has no convolution of this element type on processors");
+  error = typesNotSupported(d.type, d.computeType, d.resultType, isa);
+  if (!error.empty())
     return nullptr;
-  }
   makeViews();
   for (const Spatial &s : d.spatial)
     if (s.input < 1) {
@@ -732,7 +840,7 @@ std::unique_ptr<PrimitiveCall> ConvolutionBuilder::build() {
   std::vector<int64_t> bytes(3);
   for (const View *view : {&wholeInput, &kernel, &output})
     bytes[size_t(view->argument)] =
-        (view->lastElement() + 1) * byteWidth(d.type);
+        (view->lastElement() + 1) * byteWidth(view->type);
   call = std::make_unique<PrimitiveCall>(engine, std::move(bytes));
   bool done;
   if (d.kind != ConvolutionKind::weightGradient)

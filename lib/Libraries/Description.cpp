@@ -45,13 +45,25 @@ std::string times(std::initializer_list<int64_t> values) {
   return text;
 }
 
+/// `bf16`, `bf16 in f32` or `bf16 to f32`: of operands, and how they are
+/// multiplied and what becomes of them if that is another type.
+std::string words(ElementType operands, ElementType compute,
+                  ElementType result) {
+  std::string text(name(operands));
+  if (compute != operands)
+    text += " in " + std::string(name(compute));
+  if (result != operands)
+    text += " to " + std::string(name(result));
+  return text;
+}
+
 std::string words(const libraries::MatmulDescription &matmul) {
   std::string batch;
   for (const auto &dimension : matmul.batch)
     batch += (batch.empty() ? "" : "x") + std::to_string(dimension.size);
   return "matrix multiplication " + (batch.empty() ? "" : batch + " of ") +
          times({matmul.m, matmul.n, matmul.k}) + " " +
-         std::string(name(matmul.lhsType));
+         words(matmul.lhsType, matmul.computeType, matmul.resultType);
 }
 
 std::string words(const libraries::ConvolutionDescription &convolution) {
@@ -66,7 +78,9 @@ std::string words(const libraries::ConvolutionDescription &convolution) {
   return std::string(kinds[size_t(convolution.kind)]) + " " + input + "x" +
          std::to_string(convolution.inputChannels) + " to " +
          std::to_string(convolution.outputChannels) + " channels, window " +
-         window + " " + std::string(name(convolution.type));
+         window + " " +
+         words(convolution.type, convolution.computeType,
+               convolution.resultType);
 }
 
 std::string words(const libraries::LapackDescription &lapack) {
@@ -77,8 +91,23 @@ std::string words(const libraries::LapackDescription &lapack) {
 
 } // namespace
 
+/// Empty if operands of these types may be multiplied in type `compute`.
+static std::string computeFault(ElementType compute, ElementType lhs,
+                                ElementType rhs) {
+  if (compute == ElementType::f32 ||
+      (compute == ElementType::bf16 && lhs == compute && rhs == compute))
+    return "";
+  return "operands of " + std::string(name(lhs)) + " and " +
+         std::string(name(rhs)) + " are multiplied in " +
+         std::string(name(compute)) +
+         ", expected f32, or bf16 for two operands of bf16";
+}
+
 std::string tenon::libraries::whyInvalid(const MatmulDescription &description) {
   const MatmulDescription &d = description;
+  if (std::string fault = computeFault(d.computeType, d.lhsType, d.rhsType);
+      !fault.empty())
+    return fault;
   for (auto [what, value] :
        {std::pair("m", d.m), {"n", d.n}, {"k", d.k}, {"pieces", d.pieces}})
     if (!isExtent(value))
@@ -124,6 +153,9 @@ std::string tenon::libraries::whyInvalid(const MatmulDescription &description) {
 std::string
 tenon::libraries::whyInvalid(const ConvolutionDescription &description) {
   const ConvolutionDescription &d = description;
+  if (std::string fault = computeFault(d.computeType, d.type, d.type);
+      !fault.empty())
+    return fault;
   if (d.kind > ConvolutionKind::weightGradient)
     return "unknown kind of convolution " + std::to_string(int(d.kind));
   for (auto [what, value] : {std::pair("batch", d.batch),

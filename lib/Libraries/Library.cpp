@@ -14,10 +14,6 @@ using namespace tenon::libraries;
 
 Library::~Library() = default;
 
-bool Library::multiplies(ElementType, ElementType, Isa) const { return false; }
-
-bool Library::convolves(ElementType, ElementType, Isa) const { return false; }
-
 std::string Library::whyNotSupported(const Description &description,
                                      Isa isa) const {
   std::string error = whyInvalid(description);

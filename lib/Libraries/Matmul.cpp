@@ -7,8 +7,13 @@
 // code wants at least one unit stride per operand and a row-major result; what
 // it would run with its reference code counts as not supported.
 //
+// Where operands are narrower than the type that is multiplied in, a piece is
+// computed in blocks: those of the operands are widened into buffers that stay
+// in a core's cache, multiplied there, and the block of the result is rounded.
+//
 //===----------------------------------------------------------------------===//
 
+#include "ConvertedCopy.h"
 #include "PrimitiveCall.h"
 
 #include "tenon/Support/Refuse.h"
@@ -129,6 +134,12 @@ bool prefersColumns(const MatmulDescription &d) {
 }
 
 /// Cuts the batch if it is large enough, else rows or columns.
+bool isWidened(const MatmulDescription &d) {
+  return d.computeType == ElementType::f32 &&
+         (d.lhsType != ElementType::f32 || d.rhsType != ElementType::f32 ||
+          d.resultType != ElementType::f32);
+}
+
 Cut chooseCut(const MatmulDescription &d) {
   if (d.pieces == 1)
     return makeCut(Cut::rows, d.m, d.m, 1);
@@ -145,7 +156,8 @@ Cut chooseCut(const MatmulDescription &d) {
   // The largest piece decides how long the call takes.
   double rowShare = double(rows.run) / double(d.m);
   double columnShare = double(columns.run) / double(d.n);
-  if (prefersColumns(d))
+  // What every piece reads as a whole, every piece widens.
+  if (isWidened(d) ? d.n > d.m : prefersColumns(d))
     return columnShare <= rowShare * 1.1 ? columns : rows;
   return rowShare <= columnShare * 1.1 ? rows : columns;
 }
@@ -238,15 +250,12 @@ PrimitiveDescription describe(const MatmulDescription &d,
   return description;
 }
 
-std::string typesNotSupported(const MatmulDescription &d) {
-  for (ElementType type : {d.lhsType, d.rhsType, d.resultType})
-    if (!dataType(type))
-      return "oneDNN has no matrix multiplication of " +
-             std::string(name(type)) + " on processors";
-  if (d.lhsType != d.rhsType)
-    return "oneDNN has no matrix multiplication of " +
-           std::string(name(d.lhsType)) + " and " +
-           std::string(name(d.rhsType));
+std::string operandsNotSupported(const MatmulDescription &d, Isa isa) {
+  for (ElementType type : {d.lhsType, d.rhsType})
+    if (std::string whyNot =
+            typesNotSupported(type, d.computeType, d.resultType, isa);
+        !whyNot.empty())
+      return whyNot;
   if (d.epilogue != Epilogue::none && d.resultType != ElementType::f32)
     return "an epilogue on " + std::string(name(d.resultType)) +
            " would not be rounded as the separate operations";
@@ -260,82 +269,219 @@ struct Offsets {
 
 /// Whether instructions that add two products at a time have one left over.
 bool hasOddPairs(const MatmulDescription &d) {
-  return d.lhsType == ElementType::bf16 && d.k % 2 != 0;
+  return d.computeType == ElementType::bf16 && d.k % 2 != 0;
+}
+
+/// Where the tensors of one primitive are.
+struct Places {
+  struct Place {
+    int64_t argument = 0;
+    int64_t offset = 0; // bytes
+  };
+  Place lhs, rhs, bias, result;
+};
+
+/// One of the three tensors of a product, in the fields of its description.
+struct Side {
+  ElementType MatmulDescription::*type;
+  int64_t BatchDimension::*batchStride;
+  int64_t MatmulDescription::*rows, MatmulDescription::*columns;
+  int64_t MatmulDescription::*rowStride, MatmulDescription::*columnStride;
+
+  /// Whether it is stored in another type than it is multiplied in.
+  bool isConverted(const MatmulDescription &d) const {
+    return d.*type != d.computeType;
+  }
+  /// Of one product, and of all of them; an operand need not vary.
+  int64_t elements(const MatmulDescription &d) const {
+    int64_t count = d.*rows * d.*columns;
+    for (const BatchDimension &dimension : d.batch)
+      if (dimension.*batchStride)
+        count *= dimension.size;
+    return count;
+  }
+};
+
+constexpr Side lhsSide = {
+    &MatmulDescription::lhsType,    &BatchDimension::lhsStride,
+    &MatmulDescription::m,          &MatmulDescription::k,
+    &MatmulDescription::lhsStrideM, &MatmulDescription::lhsStrideK};
+constexpr Side rhsSide = {
+    &MatmulDescription::rhsType,    &BatchDimension::rhsStride,
+    &MatmulDescription::k,          &MatmulDescription::n,
+    &MatmulDescription::rhsStrideK, &MatmulDescription::rhsStrideN};
+constexpr Side resultSide = {&MatmulDescription::resultType,
+                             &BatchDimension::resultStride,
+                             &MatmulDescription::m,
+                             &MatmulDescription::n,
+                             &MatmulDescription::resultStrideM,
+                             &MatmulDescription::resultStrideN};
+
+/// Gives `side` the type that is multiplied in and makes it dense, by columns
+/// if it lies so.
+void makeDense(MatmulDescription &d, const Side &side, bool byColumns) {
+  d.*side.type = d.computeType;
+  d.*side.rowStride = byColumns ? 1 : d.*side.columns;
+  d.*side.columnStride = byColumns ? d.*side.rows : 1;
+  int64_t stride = d.*side.rows * d.*side.columns;
+  for (size_t i = d.batch.size(); i-- > 0;)
+    if (int64_t &batchStride = d.batch[i].*side.batchStride) {
+      batchStride = stride;
+      stride *= d.batch[i].size;
+    }
+}
+
+/// Copies `side` between two descriptions of one product.
+ConvertedCopy copyOfSide(const MatmulDescription &from,
+                         const MatmulDescription &to, const Side &side) {
+  std::vector<int64_t> extents{from.*side.rows, from.*side.columns};
+  std::vector<int64_t> fromStrides{from.*side.rowStride,
+                                   from.*side.columnStride};
+  std::vector<int64_t> toStrides{to.*side.rowStride, to.*side.columnStride};
+  for (size_t i = 0; i < from.batch.size(); ++i)
+    if (from.batch[i].*side.batchStride) {
+      extents.push_back(from.batch[i].size);
+      fromStrides.push_back(from.batch[i].*side.batchStride);
+      toStrides.push_back(to.batch[i].*side.batchStride);
+    }
+  return ConvertedCopy(extents, from.*side.type, fromStrides, to.*side.type,
+                       toStrides);
+}
+
+/// `d` with the extents of the largest block whose converted copies stay in a
+/// core's cache.
+MatmulDescription largestBlock(const MatmulDescription &d) {
+  constexpr int64_t cachedElements = 1 << 18, smallestSide = 64;
+  MatmulDescription block = d;
+  for (BatchDimension &dimension : block.batch)
+    dimension.size = 1;
+  auto copied = [&] {
+    int64_t elements = 0;
+    for (const Side *side : {&lhsSide, &rhsSide, &resultSide})
+      if (side->isConverted(d))
+        elements += side->elements(block);
+    return elements;
+  };
+  while (copied() > cachedElements &&
+         std::max(block.m, block.n) > smallestSide) {
+    int64_t &longer = block.m > block.n ? block.m : block.n;
+    longer = roundUp((longer + 1) / 2, rowGranularity);
+  }
+  for (size_t i = d.batch.size(); i-- > 0;) {
+    block.batch[i].size =
+        std::clamp<int64_t>(cachedElements / copied(), 1, d.batch[i].size);
+    if (block.batch[i].size < d.batch[i].size)
+      break;
+  }
+  return block;
 }
 
 /// Builds the pieces of one call.
 class MatmulBuilder {
 public:
-  MatmulBuilder(PrimitiveCall &call, const Engine &engine, bool swapped,
-                std::string &error)
-      : call(call), engine(engine), swapped(swapped), error(error) {}
+  MatmulBuilder(PrimitiveCall &call, const Engine &engine, Isa isa,
+                bool swapped, std::string &error)
+      : call(call), engine(engine), isa(isa), swapped(swapped), error(error) {}
 
-  /// Appends what computes `piece`; all pieces but the last have one shape.
+  /// Appends what computes `piece`.
   bool append(Task &task, const MatmulDescription &piece, Offsets offsets);
 
 private:
-  bool build(const MatmulDescription &piece);
-  /// Whether the code built takes terms in pairs and fills up an odd number of
-  /// them with the last lhs factor times 0.
-  bool spoilsInfinities(const MatmulDescription &piece) const {
-    return hasOddPairs(piece) &&
-           implementationOf(description).starts_with("gemm");
-  }
-  bool appendStep(Task &task, const MatmulDescription &piece, Offsets offsets,
-                  std::optional<Operand> packedLhs);
+  /// A primitive for one shape.
+  struct Built {
+    MatmulDescription shape;
+    Memories memories;
+    PrimitiveDescription description;
+    std::shared_ptr<Primitive> primitive;
+
+    std::string code() const { return implementationOf(description); }
+    /// Whether it takes terms in pairs and fills up an odd number of them with
+    /// the last lhs factor times 0.
+    bool spoilsInfinities() const {
+      return hasOddPairs(shape) && code().starts_with("gemm");
+    }
+  };
+  /// Buffers of a task that computes in blocks, and what is in them.
+  struct Buffers {
+    Shared lhs, rhs, result, scratch;
+    std::optional<MatmulDescription> last;
+    Offsets lastOffsets;
+  };
+
+  const Built *build(const MatmulDescription &shape);
+  bool shouldPack(const Built &built) const;
+  Places placesOf(const MatmulDescription &piece, const Offsets &offsets) const;
+  bool appendStep(Task &task, const MatmulDescription &shape,
+                  const Places &places, Shared *scratch = nullptr);
   bool appendPacked(Task &task, const MatmulDescription &piece,
                     Offsets offsets);
+  bool appendWidened(Task &task, const MatmulDescription &piece,
+                     Offsets offsets);
+  bool appendBlock(Task &task, MatmulDescription stored, const Offsets &offsets,
+                   Buffers &buffers);
 
   PrimitiveCall &call;
   const Engine &engine;
+  Isa isa;
   bool swapped;
   std::string &error;
-  // Of the shape built last.
-  std::optional<MatmulDescription> builtFor;
-  Memories memories;
-  PrimitiveDescription description;
-  std::shared_ptr<Primitive> primitive;
+  std::vector<std::unique_ptr<Built>> built; // a few shapes
 };
 
-bool MatmulBuilder::build(const MatmulDescription &piece) {
-  if (builtFor == piece)
-    return true;
-  memories = memoriesOf(piece);
-  description = describe(piece, memories, engine, error);
-  if (!description)
-    return false;
-  primitive = createPrimitive(description);
-  if (!primitive)
-    return refuse(error, "oneDNN failed to create a matrix multiplication");
-  builtFor = piece;
-  return true;
+const MatmulBuilder::Built *
+MatmulBuilder::build(const MatmulDescription &shape) {
+  for (const auto &one : built)
+    if (one->shape == shape)
+      return one.get();
+  auto one = std::make_unique<Built>();
+  one->shape = shape;
+  one->memories = memoriesOf(shape);
+  one->description = describe(shape, one->memories, engine, error);
+  if (!one->description)
+    return nullptr;
+  one->primitive = createPrimitive(one->description);
+  if (!one->primitive) {
+    error = "oneDNN failed to create a matrix multiplication";
+    return nullptr;
+  }
+  built.push_back(std::move(one));
+  return built.back().get();
 }
 
-bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &piece,
-                               Offsets offsets,
-                               std::optional<Operand> packedLhs) {
-  if (!build(piece))
+Places MatmulBuilder::placesOf(const MatmulDescription &piece,
+                               const Offsets &offsets) const {
+  bool bias = piece.epilogue != Epilogue::none;
+  int64_t resultWidth = byteWidth(piece.resultType);
+  return {{swapped ? 1 : 0, offsets.lhs * byteWidth(piece.lhsType)},
+          {swapped ? 0 : 1, offsets.rhs * byteWidth(piece.rhsType)},
+          {2, offsets.bias * resultWidth},
+          {bias ? 3 : 2, offsets.result * resultWidth}};
+}
+
+bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &shape,
+                               const Places &places, Shared *scratch) {
+  const Built *one = build(shape);
+  if (!one)
     return false;
-  if (spoilsInfinities(piece))
+  if (one->spoilsInfinities())
     return refuse(
         error,
         "oneDNN's code here multiplies the last of an odd number of bf16 "
         "terms by 0 as well, which turns an infinity into a not-a-number");
   if (call.code.empty())
-    call.code = implementationOf(description);
-  bool bias = piece.epilogue != Epilogue::none;
-  Operand lhs{DNNL_ARG_SRC, memories.lhs, swapped ? 1 : 0,
-              offsets.lhs * byteWidth(piece.lhsType)};
-  std::vector<Operand> operands{packedLhs.value_or(lhs),
-                                {DNNL_ARG_WEIGHTS, memories.rhs,
-                                 swapped ? 0 : 1,
-                                 offsets.rhs * byteWidth(piece.rhsType)},
-                                {DNNL_ARG_DST, memories.result, bias ? 3 : 2,
-                                 offsets.result * byteWidth(piece.resultType)}};
-  if (bias)
-    operands.push_back({DNNL_ARG_BIAS, memories.bias, 2,
-                        offsets.bias * byteWidth(piece.resultType)});
-  task.push_back(call.makeStep(description, primitive, std::move(operands)));
+    call.code = one->code();
+  auto operand = [](int name, const dnnl_memory_desc_t &memory,
+                    const Places::Place &place) {
+    return Operand{name, memory, place.argument, place.offset};
+  };
+  std::vector<Operand> operands{
+      operand(DNNL_ARG_SRC, one->memories.lhs, places.lhs),
+      operand(DNNL_ARG_WEIGHTS, one->memories.rhs, places.rhs),
+      operand(DNNL_ARG_DST, one->memories.result, places.result)};
+  if (shape.epilogue != Epilogue::none)
+    operands.push_back(operand(DNNL_ARG_BIAS, one->memories.bias, places.bias));
+  task.push_back(call.makeStep(one->description, one->primitive,
+                               std::move(operands), scratch));
   return true;
 }
 
@@ -368,44 +514,157 @@ bool MatmulBuilder::appendPacked(Task &task, const MatmulDescription &piece,
     auto copyPrimitive = createPrimitive(copy);
     if (!copyPrimitive)
       return refuse(error, "oneDNN failed to create a transposition");
-    int64_t lhsOffset = offsets.lhs + begin * piece.lhsStrideM;
+    Offsets partOffsets = offsets;
+    partOffsets.lhs += begin * piece.lhsStrideM;
+    partOffsets.result += begin * piece.resultStrideM;
+    Places places = placesOf(piece, partOffsets);
     task.push_back(call.makeStep(
         copy, copyPrimitive,
-        {{DNNL_ARG_FROM, strided.lhs, swapped ? 1 : 0,
-          lhsOffset * byteWidth(piece.lhsType)},
+        {{DNNL_ARG_FROM, strided.lhs, places.lhs.argument, places.lhs.offset},
          {DNNL_ARG_TO, dense.lhs, call.workspaceArgument(), buffer}}));
-    Offsets partOffsets = offsets;
-    partOffsets.result += begin * piece.resultStrideM;
-    if (!appendStep(
-            task, part, partOffsets,
-            Operand{DNNL_ARG_SRC, dense.lhs, call.workspaceArgument(), buffer}))
+    places.lhs = {call.workspaceArgument(), buffer};
+    if (!appendStep(task, part, places))
       return false;
   }
   return true;
 }
 
+/// Appends a block of a piece whose tensors are `stored` in other types than
+/// they are multiplied in.
+bool MatmulBuilder::appendBlock(Task &task, MatmulDescription stored,
+                                const Offsets &offsets, Buffers &buffers) {
+  std::erase_if(stored.batch,
+                [](const BatchDimension &b) { return b.size == 1; });
+  MatmulDescription computed = stored;
+  Places places = placesOf(stored, offsets);
+  auto reserve = [&](const Side &side, Shared &buffer) -> Places::Place {
+    int64_t bytes = side.elements(computed) * byteWidth(computed.computeType);
+    return {call.workspaceArgument(), call.reserve(bytes, &buffer)};
+  };
+  auto copy = [&](const Side &side, const MatmulDescription &from,
+                  const Places::Place &source, const MatmulDescription &to,
+                  const Places::Place &target) {
+    Step step;
+    step.operands = {{0, {}, source.argument, source.offset},
+                     {0, {}, target.argument, target.offset}};
+    step.function = [converted = copyOfSide(from, to, side)](
+                        std::span<void *const> pointers) {
+      converted.run(pointers[0], pointers[1]);
+    };
+    task.push_back(std::move(step));
+  };
+  auto widen = [&](const Side &side, Places::Place &place, Shared &buffer,
+                   int64_t offset, int64_t lastOffset) {
+    if (!side.isConverted(stored))
+      return;
+    makeDense(computed, side,
+              stored.*side.rowStride < stored.*side.columnStride);
+    Places::Place source = place;
+    place = reserve(side, buffer);
+    const auto &last = buffers.last;
+    bool isThere = last && last->batch == stored.batch &&
+                   (*last).*side.rows == stored.*side.rows &&
+                   (*last).*side.columns == stored.*side.columns &&
+                   lastOffset == offset;
+    if (!isThere)
+      copy(side, stored, source, computed, place);
+  };
+  widen(lhsSide, places.lhs, buffers.lhs, offsets.lhs, buffers.lastOffsets.lhs);
+  widen(rhsSide, places.rhs, buffers.rhs, offsets.rhs, buffers.lastOffsets.rhs);
+  Places::Place result = places.result;
+  bool isRounded = resultSide.isConverted(stored);
+  if (isRounded) {
+    makeDense(computed, resultSide, /*byColumns=*/false);
+    places.result = reserve(resultSide, buffers.result);
+  }
+  if (!appendStep(task, computed, places, &buffers.scratch))
+    return false;
+  if (isRounded)
+    copy(resultSide, computed, places.result, stored, result);
+  buffers.last = stored;
+  buffers.lastOffsets = offsets;
+  return true;
+}
+
+/// Block by block. Of the operands the longer one is widened once, the other
+/// one again for each of its blocks if it has several itself.
+bool MatmulBuilder::appendWidened(Task &task, const MatmulDescription &piece,
+                                  Offsets offsets) {
+  const MatmulDescription largest = largestBlock(piece);
+  Buffers buffers;
+  auto appendRowsAndColumns = [&](MatmulDescription block, Offsets first) {
+    bool rowsOutside = piece.m >= piece.n;
+    int64_t outer = rowsOutside ? piece.m : piece.n;
+    int64_t inner = rowsOutside ? piece.n : piece.m;
+    int64_t outerRun = rowsOutside ? largest.m : largest.n;
+    int64_t innerRun = rowsOutside ? largest.n : largest.m;
+    for (int64_t i = 0; i < outer; i += outerRun)
+      for (int64_t j = 0; j < inner; j += innerRun) {
+        int64_t row = rowsOutside ? i : j, column = rowsOutside ? j : i;
+        block.m = std::min(largest.m, piece.m - row);
+        block.n = std::min(largest.n, piece.n - column);
+        Offsets at = first;
+        at.lhs += row * piece.lhsStrideM;
+        at.rhs += column * piece.rhsStrideN;
+        at.bias += column;
+        at.result += row * piece.resultStrideM + column * piece.resultStrideN;
+        if (!appendBlock(task, block, at, buffers))
+          return false;
+      }
+    return true;
+  };
+  auto appendBatch = [&](auto &self, size_t level, MatmulDescription block,
+                         Offsets first) -> bool {
+    if (level == piece.batch.size())
+      return appendRowsAndColumns(block, first);
+    const BatchDimension &dimension = piece.batch[level];
+    int64_t run = largest.batch[level].size;
+    for (int64_t begin = 0; begin < dimension.size; begin += run) {
+      block.batch[level].size = std::min(run, dimension.size - begin);
+      Offsets at = first;
+      at.lhs += begin * dimension.lhsStride;
+      at.rhs += begin * dimension.rhsStride;
+      at.result += begin * dimension.resultStride;
+      if (!self(self, level + 1, block, at))
+        return false;
+    }
+    return true;
+  };
+  return appendBatch(appendBatch, 0, piece, offsets);
+}
+
+/// Whether rows of a column-major lhs are copied before they are multiplied.
+bool MatmulBuilder::shouldPack(const Built &one) const {
+  const MatmulDescription &piece = one.shape;
+  if (piece.computeType != ElementType::bf16 || !piece.batch.empty() ||
+      piece.lhsStrideK == 1 || piece.k == 1 || piece.m == 1 ||
+      !one.code().starts_with("gemm"))
+    return false;
+  // Only the code for dense rows uses tiles well: it is twice as fast.
+  return isa == Isa::amxBf16 || scratchpadBytes(one.description) > (1 << 20) ||
+         one.spoilsInfinities();
+}
+
 bool MatmulBuilder::append(Task &task, const MatmulDescription &piece,
                            Offsets offsets) {
-  if (!build(piece))
+  if (isWidened(piece))
+    return appendWidened(task, piece, offsets);
+  const Built *one = build(piece);
+  if (!one)
     return false;
-  bool packs =
-      piece.lhsType == ElementType::bf16 && piece.batch.empty() &&
-      piece.lhsStrideK != 1 && piece.k > 1 && piece.m > 1 &&
-      implementationOf(description).starts_with("gemm") &&
-      (scratchpadBytes(description) > (1 << 20) || spoilsInfinities(piece));
-  return packs ? appendPacked(task, piece, offsets)
-               : appendStep(task, piece, offsets, std::nullopt);
+  return shouldPack(*one) ? appendPacked(task, piece, offsets)
+                          : appendStep(task, piece, placesOf(piece, offsets));
 }
 
 /// The call in pieces; null and the reason if the library has none of them.
 std::unique_ptr<PrimitiveCall> cutCall(const MatmulDescription &description,
                                        const Canonical &canonical,
                                        const Cut &cut, const Engine &engine,
-                                       std::string &error) {
+                                       Isa isa, std::string &error) {
   auto call =
       std::make_unique<PrimitiveCall>(engine, argumentBytes(description));
   const MatmulDescription &whole = canonical.d;
-  MatmulBuilder builder(*call, engine, canonical.swapped, error);
+  MatmulBuilder builder(*call, engine, isa, canonical.swapped, error);
   Phase &phase = call->work.emplace_back();
   for (int64_t begin = 0; begin < cut.extent; begin += cut.run) {
     int64_t length = std::min(cut.run, cut.extent - begin);
@@ -444,7 +703,7 @@ std::unique_ptr<PrimitiveCall>
 tenon::libraries::createCall(const MatmulDescription &description,
                              const Engine &engine, Isa isa,
                              std::string &error) {
-  error = typesNotSupported(description);
+  error = operandsNotSupported(description, isa);
   if (!error.empty())
     return nullptr;
   Canonical canonical = canonicalize(description);
@@ -460,7 +719,7 @@ tenon::libraries::createCall(const MatmulDescription &description,
     cuts.push_back(makeCut(Cut::rows, whole.m, whole.m, 1));
   }
   for (const Cut &cut : cuts)
-    if (auto call = cutCall(description, canonical, cut, engine, error)) {
+    if (auto call = cutCall(description, canonical, cut, engine, isa, error)) {
       error.clear();
       return call;
     }

@@ -101,9 +101,39 @@ std::optional<dnnl_data_type_t> tenon::libraries::dataType(ElementType type) {
     return dnnl_f32;
   case ElementType::bf16:
     return dnnl_bf16;
+  case ElementType::f16:
+    return dnnl_f16;
   default:
     return std::nullopt;
   }
+}
+
+std::optional<ElementType>
+tenon::libraries::elementType(dnnl_data_type_t type) {
+  for (ElementType known :
+       {ElementType::f32, ElementType::bf16, ElementType::f16})
+    if (dataType(known) == type)
+      return known;
+  return std::nullopt;
+}
+
+std::string tenon::libraries::typesNotSupported(ElementType operands,
+                                                ElementType compute,
+                                                ElementType result, Isa isa) {
+  for (ElementType type : {operands, result})
+    if (!dataType(type))
+      return "oneDNN has no products of " + std::string(name(type)) +
+             " on processors";
+  if (compute == ElementType::f32)
+    return "";
+  if (compute != ElementType::bf16 || operands != ElementType::bf16 ||
+      result == ElementType::f16)
+    return "oneDNN does not multiply " + std::string(name(operands)) + " as " +
+           std::string(name(compute)) + " to " + std::string(name(result));
+  if (!target::describe(isa).hasBf16)
+    return std::string(target::describe(isa).featureSet) +
+           " has no instructions that multiply bf16";
+  return "";
 }
 
 dnnl_memory_desc_t tenon::libraries::stridedMemory(std::vector<int64_t> extents,
@@ -149,7 +179,8 @@ tenon::libraries::implementationOf(const PrimitiveDescription &description) {
 bool tenon::libraries::isReferenceCode(
     const PrimitiveDescription &description) {
   std::string name = implementationOf(description);
-  return name.starts_with("ref") || name.starts_with("simple");
+  return name.starts_with("ref") || name.starts_with("simple") ||
+         name.starts_with("gemm:ref");
 }
 
 const dnnl_memory_desc_t &
@@ -197,16 +228,6 @@ public:
     std::string error;
     engineFor(isa, error);
     return error;
-  }
-  bool multiplies(ElementType operands, ElementType result,
-                  Isa isa) const override {
-    if (operands == ElementType::bf16)
-      return target::describe(isa).hasBf16 &&
-             (result == ElementType::bf16 || result == ElementType::f32);
-    return convolves(operands, result, isa);
-  }
-  bool convolves(ElementType operands, ElementType result, Isa) const override {
-    return operands == ElementType::f32 && result == ElementType::f32;
   }
   int64_t preferredPieces(const Description &description) const override {
     if (const auto *matmul = std::get_if<MatmulDescription>(&description))

@@ -115,8 +115,14 @@ private:
   int before;
 };
 
-/// oneDNN's name of an element type, if it has one.
+/// oneDNN's name of an element type, if it has one, and the other way round.
 std::optional<dnnl_data_type_t> dataType(ElementType type);
+std::optional<ElementType> elementType(dnnl_data_type_t type);
+
+/// Empty if products of `operands`, multiplied in `compute` and rounded to
+/// `result`, can be made with the instructions of `isa`, otherwise why not.
+std::string typesNotSupported(ElementType operands, ElementType compute,
+                              ElementType result, Isa isa);
 
 /// A description of memory by extents and element strides. Extents of 1 are
 /// given the stride a dense tensor would have, which lets the library see

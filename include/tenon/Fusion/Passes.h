@@ -33,6 +33,11 @@ std::unique_ptr<mlir::Pass> createReadSlicesPass(const target::Target &machine);
 
 /// As above.
 std::unique_ptr<mlir::Pass>
+createFormLibraryGroupsPass(FormLibraryGroupsPassOptions options,
+                            const target::Target &machine);
+
+/// As above.
+std::unique_ptr<mlir::Pass>
 createFuseEpiloguesPass(FuseEpiloguesPassOptions options,
                         const target::Target &machine);
 

@@ -467,37 +467,6 @@ def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
-def WidenDotsPass : Pass<"fusion-widen-dots", "::mlir::func::FuncOp"> {
-  let summary = "compute dots and convolutions of unsupported types in f32";
-  let description = [{
-    A dot or convolution whose 16-bit or mixed operand types the library does not
-    run is computed on f32 operands and rounded once at the end. The bits are
-    those of the original, which accumulates in f32 as well: widening is exact.
-
-    ```mlir
-    // options: cpu=x86-64-v3
-    // before
-    func.func @main(%x: tensor<2x8xf16>, %w: tensor<8x4xf16>) -> tensor<2x4xf16> {
-      %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xf16>, tensor<8x4xf16>) -> tensor<2x4xf16>
-      return %d : tensor<2x4xf16>
-    }
-    // after
-    func.func @main(%x: tensor<2x8xf16>, %w: tensor<8x4xf16>) -> tensor<2x4xf16> {
-      %a = stablehlo.convert %x : (tensor<2x8xf16>) -> tensor<2x8xf32>
-      %b = stablehlo.convert %w : (tensor<8x4xf16>) -> tensor<8x4xf32>
-      %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
-      %d = stablehlo.convert %c : (tensor<2x4xf32>) -> tensor<2x4xf16>
-      return %d : tensor<2x4xf16>
-    }
-    ```
-  }];
-  let options = [
-    Option<"cpu", "cpu", "std::string", "\"\"",
-           "the feature set, as in a file; there is no default">,
-  ];
-  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
-}
-
 def TransposeInvariantsPass : Pass<"fusion-transpose-invariants", "::mlir::func::FuncOp"> {
   let summary = "turn weights that a loop reads transposed once in front of it";
   let description = [{
@@ -575,8 +544,10 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
   let description = [{
     A `dot_general` or `convolution` becomes a `library` group with its
     description, together with the transposes of its operands, which the library
-    reads through strides. What the library does not run stays for the generic
-    template; a remark says why.
+    reads through strides. Products of bf16 are multiplied as such where the
+    machine's instructions for it are no slower than those for f32 and the
+    library has code for the shape; otherwise the call widens its operands. What
+    the library does not run stays for the generic template; a remark says why.
 
     ```mlir
     // options: cpu=x86-64-v3
@@ -590,7 +561,7 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
     func.func @main(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<2x4xf32> {
       // One group, the transpose is a stride.
       %d = step.group library(%x, %w) attributes {exec.library = {
-          batch = [], call = "matmul", epilogue = "none", k = 8 : i64,
+          batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64,
           lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64,
           result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64,
           rhs = "f32", rhs_stride_k = 1 : i64, rhs_stride_n = 8 : i64
@@ -789,7 +760,7 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
     // before
     func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<64x16xf32> {
       %d = step.group library(%x, %w) attributes {exec.library = {
-          batch = [], call = "matmul", epilogue = "none", k = 32 : i64,
+          batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 32 : i64,
           lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64, pieces = 1 : i64,
           result = "f32", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
           rhs = "f32", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64
@@ -809,7 +780,7 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
     // after
     func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<64x16xf32> {
       %s = step.group library(%x, %w, %b) attributes {exec.library = {
-          batch = [], call = "matmul", epilogue = "bias", k = 32 : i64,
+          batch = [], call = "matmul", compute = "f32", epilogue = "bias", k = 32 : i64,
           lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64, pieces = 1 : i64,
           result = "f32", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
           rhs = "f32", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64

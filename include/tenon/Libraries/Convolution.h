@@ -40,7 +40,9 @@ struct ConvolutionDescription {
   };
 
   ConvolutionKind kind = ConvolutionKind::forward;
-  ElementType type = ElementType::f32; // of all three tensors
+  ElementType type = ElementType::f32; // of both operands
+  ElementType resultType = ElementType::f32;
+  ElementType computeType = ElementType::f32; // see MatmulDescription
   int64_t batch = 1;
   int64_t groups = 1;
   int64_t inputChannels = 1, outputChannels = 1; // over all groups
@@ -77,11 +79,16 @@ inline constexpr auto fieldsOf<libraries::ConvolutionDescription::Spatial> =
 
 template <>
 inline constexpr auto fieldsOf<libraries::ConvolutionDescription> =
-    TENON_FIELDS(libraries::ConvolutionDescription, kind, type, batch, groups,
-                 inputChannels, outputChannels, spatial, inputStrideBatch,
-                 inputStrideChannel, outputStrideBatch, outputStrideChannel,
-                 kernelStrideGroup, kernelStrideInput, kernelStrideOutput,
-                 mirroredKernel, pieces);
+    std::tuple_cat(
+        TENON_FIELDS(libraries::ConvolutionDescription, kind, type),
+        std::tuple{
+            Field{"result", &libraries::ConvolutionDescription::resultType},
+            Field{"compute", &libraries::ConvolutionDescription::computeType}},
+        TENON_FIELDS(libraries::ConvolutionDescription, batch, groups,
+                     inputChannels, outputChannels, spatial, inputStrideBatch,
+                     inputStrideChannel, outputStrideBatch, outputStrideChannel,
+                     kernelStrideGroup, kernelStrideInput, kernelStrideOutput,
+                     mirroredKernel, pieces));
 
 } // namespace tenon
 

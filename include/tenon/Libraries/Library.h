@@ -33,13 +33,6 @@ public:
   /// why not.
   virtual std::string whyNotAskable(Isa) const { return ""; }
 
-  /// Whether it multiplies matrices, or convolves arrays, of `operands` to
-  /// `result` without a conversion before or behind.
-  virtual bool multiplies(ElementType operands, ElementType result,
-                          Isa isa) const;
-  virtual bool convolves(ElementType operands, ElementType result,
-                         Isa isa) const;
-
   /// Into how many pieces it pays to cut the call: a function of the
   /// description alone (its own `pieces` is not looked at), never of the
   /// machine.

@@ -6,9 +6,9 @@
 //
 //   result[b, i, j] = epilogue(sum over k of lhs[b, i, k] * rhs[b, k, j])
 //
-// Sums are accumulated in f32. Any operand may be read through strides, so a
-// transposed operand, a head inside [batch, time, head, feature] or a
-// transposed result costs no copy.
+// Sums are accumulated in f32 and rounded once to the result's type. Any
+// operand may be read through strides, so a transposed operand, a head inside
+// [batch, time, head, feature] or a transposed result costs no copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +45,10 @@ struct MatmulDescription {
   ElementType lhsType = ElementType::f32;
   ElementType rhsType = ElementType::f32;
   ElementType resultType = ElementType::f32;
+  /// In which type it multiplies: bf16 by the instructions for it, or f32, to
+  /// which narrower operands are widened block by block. Part of the plan,
+  /// because it depends on the processor which of them is faster.
+  ElementType computeType = ElementType::f32;
   std::vector<BatchDimension> batch; // outermost first, at most 4
   int64_t m = 1, n = 1, k = 1;
   int64_t lhsStrideM = 0, lhsStrideK = 0;       // elements
@@ -76,7 +80,8 @@ template <>
 inline constexpr auto fieldsOf<libraries::MatmulDescription> = std::tuple_cat(
     std::tuple{Field{"lhs", &libraries::MatmulDescription::lhsType},
                Field{"rhs", &libraries::MatmulDescription::rhsType},
-               Field{"result", &libraries::MatmulDescription::resultType}},
+               Field{"result", &libraries::MatmulDescription::resultType},
+               Field{"compute", &libraries::MatmulDescription::computeType}},
     TENON_FIELDS(libraries::MatmulDescription, batch, m, n, k, lhsStrideM,
                  lhsStrideK, rhsStrideK, rhsStrideN, resultStrideM,
                  resultStrideN, epilogue, pieces));

@@ -205,7 +205,7 @@ std::vector<std::byte> compute(const ConvolutionDescription &d,
   if (!check)
     return bytes;
 
-  size_t elements = size_t(result.bytes() / byteWidth(d.type));
+  size_t elements = size_t(result.bytes() / byteWidth(d.resultType));
   std::vector<double> sum(elements), size(elements);
   std::vector<double> lhs = memories[0].elements(d.type);
   std::vector<double> rhs = memories[1].elements(d.type);
@@ -219,15 +219,16 @@ std::vector<std::byte> compute(const ConvolutionDescription &d,
     size[size_t(r)] += std::fabs(product);
   });
   auto isElement = elementsOf(d);
-  double worst = 0, unit = d.type == ElementType::f32 ? 0x1p-22 : 0x1p-8;
+  double worst = 0, unit = tenon::test::unitOf(d.resultType);
   double squares = 0, errorSquares = 0;
-  size_t width = size_t(byteWidth(d.type));
+  size_t width = size_t(byteWidth(d.resultType));
   for (size_t i = 0; i < elements; ++i) {
     if (i < isElement.size() && isElement[i]) {
       squares += sum[i] * sum[i];
-      errorSquares += std::pow(result.get(int64_t(i), d.type) - sum[i], 2);
-      double deviation = std::fabs(result.get(int64_t(i), d.type) - sum[i]) /
-                         (unit * (size[i] + 1e-3));
+      double computed = result.get(int64_t(i), d.resultType);
+      errorSquares += std::pow(computed - sum[i], 2);
+      double deviation =
+          std::fabs(computed - sum[i]) / (unit * (size[i] + 1e-3));
       worst = std::max(worst, std::isnan(deviation) ? INFINITY : deviation);
     } else {
       for (size_t b = 0; b < width; ++b)
@@ -358,22 +359,67 @@ TEST(Convolution, LongSumsKeepTheirDigits) {
   EXPECT_LE(errorOf(strided, ConvolutionKind::weightGradient), 8e-7);
 }
 
-TEST(Convolution, BrainFloat) {
-  if (testIsa() < Isa::avx512)
-    GTEST_SKIP() << "oneDNN has no bf16 on this instruction set";
+/// All ways to multiply operands of `type`.
+std::vector<ElementType> computeTypesOf(ElementType type) {
+  if (type == ElementType::bf16 && target::describe(testIsa()).hasBf16)
+    return {ElementType::f32, ElementType::bf16};
+  return {ElementType::f32};
+}
+
+/// Operands of 16 bits and results of 16 and 32, multiplied in every type.
+void checkNarrow(ConvolutionDescription d) {
+  for (ElementType type : {ElementType::bf16, ElementType::f16})
+    for (ElementType compute : computeTypesOf(type))
+      for (ElementType result : {type, ElementType::f32}) {
+        SCOPED_TRACE(std::string(name(type)) + " in " +
+                     std::string(name(compute)) + " to " +
+                     std::string(name(result)));
+        d.type = type;
+        d.computeType = compute;
+        d.resultType = result;
+        checkKinds(d);
+      }
+}
+
+TEST(Convolution, NarrowTypes) {
   auto d =
       convolution(4, 32, 48, {window(8, 3, 1, 1, 1), window(8, 3, 2, 1, 1)});
-  d.type = ElementType::bf16;
-  checkKinds(channelsLast(d));
-  checkKinds(channelsFirst(d));
+  checkNarrow(channelsLast(d));
+  checkNarrow(channelsFirst(d));
+}
+
+TEST(Convolution, NarrowTypesOfFewAndOddChannels) {
+  checkNarrow(channelsLast(
+      convolution(3, 3, 16, {window(9, 3, 1, 1, 1), window(8, 3, 1, 1, 1)})));
+  checkNarrow(channelsLast(
+      convolution(2, 1, 7, {window(10, 5, 1, 2, 2), window(8, 5, 1, 2, 2)})));
+  checkNarrow(channelsFirst(
+      convolution(2, 21, 35, {window(6, 3, 2, 1, 1), window(5, 2, 1, 0, 1)})));
+}
+
+TEST(Convolution, NarrowTypesCroppedMirroredAndApart) {
+  auto d = channelsLast(convolution(
+      2, 16, 16, {window(10, 3, 1, -1, 1), window(9, 3, 1, 1, -2)}));
+  d.mirroredKernel = true;
+  d.inputStrideBatch += 100;
+  checkNarrow(d);
+}
+
+TEST(Convolution, NarrowTypesWithMoreWeightsThanData) {
+  checkNarrow(channelsLast(
+      convolution(2, 96, 128, {window(4, 3, 1, 1, 1), window(4, 3, 1, 1, 1)})));
 }
 
 TEST(Convolution, SaysWhatIsNotSupported) {
   auto d = channelsLast(convolution(2, 4, 4, {window(6, 3, 1, 1, 1)}));
-  d.type = ElementType::f16;
+  d.type = ElementType::f64;
   EXPECT_NE(whyNotSupported(d, testIsa()), "");
   EXPECT_EQ(workspaceBytes(d, testIsa()), -1);
-  d.type = ElementType::f32;
+  d.type = ElementType::f16;
+  d.computeType = ElementType::bf16;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("f16 are multiplied in bf16"),
+            std::string::npos);
+  d.type = d.computeType = ElementType::f32;
   EXPECT_EQ(whyNotSupported(d, testIsa()), "");
   d.spatial[0].output = 5;
   EXPECT_NE(whyNotSupported(d, testIsa()).find("its window gives 6"),

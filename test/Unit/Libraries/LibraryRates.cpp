@@ -13,6 +13,7 @@
 #include "tenon/Libraries/Call.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -112,7 +113,7 @@ ConvolutionDescription convolution(ConvolutionKind kind, int64_t batch,
                                    ElementType type) {
   ConvolutionDescription d;
   d.kind = kind;
-  d.type = type;
+  d.type = d.resultType = type;
   d.batch = batch;
   d.inputChannels = in;
   d.outputChannels = out;
@@ -144,18 +145,21 @@ int main(int argc, char **argv) {
   auto isa = argc > 2 ? tenon::target::isaOfLibraries(argv[1]) : std::nullopt;
   if (!isa) {
     std::fprintf(stderr,
-                 "usage: %s ISA THREADS [PIECES...] [bf16] [only=TEXT]\n",
+                 "usage: %s ISA THREADS [PIECES...] [bf16 [widened]] "
+                 "[only=TEXT]\n",
                  argv[0]);
     return 2;
   }
   unsigned threads = std::clamp(std::atoi(argv[2]), 1, 64);
   std::vector<int64_t> pieces;
-  ElementType type = ElementType::f32;
+  ElementType type = ElementType::f32, compute = ElementType::f32;
   std::string only;
   for (int i = 3; i < argc; ++i) {
     std::string text = argv[i];
     if (text == "bf16")
-      type = ElementType::bf16;
+      type = compute = ElementType::bf16;
+    else if (text == "widened")
+      compute = ElementType::f32;
     else if (text.starts_with("only="))
       only = text.substr(5);
     else
@@ -212,6 +216,33 @@ int main(int argc, char **argv) {
   addMatmul("llama head", 512, 8192, 512);
   addMatmul("llama head dx", 512, 512, 8192, false, true);
   addMatmul("llama head dw", 512, 8192, 512, true);
+  // Sides that fill no blocks, vectors, and batches as in attention, in every
+  // order of the operands.
+  for (bool lhsT : {false, true})
+    for (bool rhsT : {false, true}) {
+      std::string order = std::string(lhsT ? "T" : "N") + (rhsT ? "T" : "N");
+      for (auto [m, n, k] : {std::array<int64_t, 3>{257, 129, 63},
+                             {63, 257, 129},
+                             {33, 1000, 47},
+                             {300, 300, 301},
+                             {1024, 10, 513},
+                             {1, 1024, 1024},
+                             {1024, 1, 1024},
+                             {1024, 1024, 1},
+                             {8, 4096, 512}})
+        addMatmul(("odd " + order).c_str(), m, n, k, lhsT, rhsT);
+      for (auto [m, n, k] : {std::array<int64_t, 3>{64, 64, 32},
+                             {64, 32, 64},
+                             {65, 65, 64},
+                             {65, 64, 65}}) {
+        MatmulDescription d = matmul(m, n, k, lhsT, rhsT, type);
+        d.batch = {{96, m * k, k * n, m * n}};
+        cases.push_back({"matmul 96 of " + std::to_string(m) + "x" +
+                             std::to_string(n) + "x" + std::to_string(k) +
+                             " batch " + order,
+                         d, 96 * 2.0 * double(m) * double(n) * double(k)});
+      }
+    }
   static constexpr int64_t shapes[][6] = {
       {32, 3, 32, 64, 3, 1},    {32, 64, 32, 64, 3, 1},
       {32, 64, 32, 128, 3, 2},  {32, 64, 32, 128, 1, 2},
@@ -237,7 +268,13 @@ int main(int argc, char **argv) {
       continue;
     std::printf("%-44s", test.name.c_str());
     for (int64_t count : pieces) {
-      std::visit([&](auto &d) { d.pieces = count; }, test.description);
+      std::visit(
+          [&]<typename Struct>(Struct &d) {
+            d.pieces = count;
+            if constexpr (!std::is_same_v<Struct, LapackDescription>)
+              d.computeType = compute;
+          },
+          test.description);
       measure(test.name, test.description, test.flops, *isa, threads);
     }
     std::printf("\n");

@@ -70,27 +70,10 @@ TEST(Library, CanBeAskedOnlyAboutWhatTheProcessIsLimitedTo) {
   }
 }
 
-TEST(Library, SaysWhichTypesItTakesAsTheyAre) {
-  const Library &library = oneDNNLibrary();
-  for (const target::IsaInfo &info : target::instructionSets()) {
-    using enum ElementType;
-    EXPECT_TRUE(library.multiplies(f32, f32, info.isa));
-    EXPECT_FALSE(library.multiplies(f16, f16, info.isa));
-    EXPECT_FALSE(library.multiplies(f32, bf16, info.isa));
-    for (ElementType result : {f32, bf16})
-      EXPECT_EQ(library.multiplies(bf16, result, info.isa),
-                info.isa >= Isa::avx512Bf16);
-    EXPECT_TRUE(library.convolves(f32, f32, info.isa));
-    EXPECT_FALSE(library.convolves(bf16, bf16, info.isa));
-    EXPECT_FALSE(lapackLibrary().multiplies(f32, f32, info.isa));
-  }
-}
-
 TEST(Library, AnotherOneNeedsNoMoreThanItsCalls) {
   EvenRows library;
   EXPECT_EQ(library.whyNotAskable(Isa::avx512), "");
   EXPECT_EQ(library.preferredPieces(product(2)), 1);
-  EXPECT_FALSE(library.convolves(ElementType::f32, ElementType::f32, Isa{}));
   EXPECT_EQ(library.whyNotSupported(product(2), Isa::avx512Bf16), "");
   EXPECT_EQ(library.whyNotSupported(product(3), Isa::avx512Bf16),
             "the number of rows is odd");

@@ -139,7 +139,7 @@ std::vector<std::byte> compute(const MatmulDescription &d, unsigned threads,
         }
         int64_t place = o + i * d.resultStrideM + j * d.resultStrideN;
         written[size_t(place)] = true;
-        double unit = d.resultType == ElementType::f32 ? 0x1p-22 : 0x1p-8;
+        double unit = tenon::test::unitOf(d.resultType);
         double deviation = std::fabs(result.get(place, d.resultType) - sum) /
                            (unit * (size + 1e-3));
         worst = std::max(worst, std::isnan(deviation) ? INFINITY : deviation);
@@ -170,17 +170,30 @@ void check(MatmulDescription d) {
   EXPECT_EQ(one, compute(d, 3, false));
 }
 
-bool hasBf16() { return testIsa() >= Isa::avx512; }
+/// All ways to multiply operands of `type`.
+std::vector<ElementType> computeTypesOf(ElementType type) {
+  if (type == ElementType::bf16 && target::describe(testIsa()).hasBf16)
+    return {ElementType::f32, ElementType::bf16};
+  return {ElementType::f32};
+}
 
-/// Without AVX512-BF16, oneDNN may have only code for `d` that takes terms in
-/// pairs; then the library is not asked.
-bool isDeclined(const MatmulDescription &d) {
-  std::string error;
-  if (testIsa() >= Isa::avx512Bf16 || d.lhsType != ElementType::bf16 ||
-      d.k % 2 == 0 || Call::create(d, testIsa(), error))
-    return false;
-  EXPECT_NE(error.find("odd number"), std::string::npos) << error;
-  return true;
+/// Checks `d` with operands of 16 bits and results of 16 and 32, multiplied in
+/// every type. Native code may be missing for an odd number of terms.
+void checkNarrow(MatmulDescription d) {
+  for (ElementType type : {ElementType::bf16, ElementType::f16})
+    for (ElementType compute : computeTypesOf(type))
+      for (ElementType result : {type, ElementType::f32}) {
+        d.lhsType = d.rhsType = type;
+        d.computeType = compute;
+        d.resultType = result;
+        SCOPED_TRACE(describe(d));
+        std::string error;
+        if (compute == ElementType::bf16 && d.k % 2 &&
+            !Call::create(d, testIsa(), error))
+          EXPECT_NE(error.find("odd number"), std::string::npos) << error;
+        else
+          check(d);
+      }
 }
 
 } // namespace
@@ -290,29 +303,53 @@ TEST(Matmul, BiasHasTheBitsOfASeparateAddition) {
       }
 }
 
-TEST(Matmul, BrainFloat) {
-  if (!hasBf16())
-    GTEST_SKIP() << "oneDNN has no bf16 on this instruction set";
+TEST(Matmul, NarrowTypes) {
   for (auto [m, n, k] : {std::array<int64_t, 3>{64, 64, 64},
                          {33, 130, 47},
                          {1, 40, 300},
+                         {40, 1, 301},
                          {20, 3, 515}})
-    for (int form = 0; form < 4; ++form)
-      for (ElementType result : {ElementType::bf16, ElementType::f32}) {
-        auto d =
-            transposed(plain(m, n, k, ElementType::bf16), form & 1, form & 2);
-        d.resultType = result;
-        d.pieces = 2;
-        if (!isDeclined(d))
-          check(d);
-      }
+    for (int form = 0; form < 8; ++form) {
+      auto d = transposed(plain(m, n, k), form & 1, form & 2, form & 4);
+      d.pieces = 2;
+      checkNarrow(d);
+    }
+}
+
+// More than the blocks that are widened at a time, in rows, columns, batches
+// and with operands that do not vary.
+TEST(Matmul, NarrowTypesInBlocks) {
+  auto d = plain(700, 130, 513);
+  d.pieces = 2;
+  checkNarrow(d);
+  checkNarrow(transposed(plain(100, 900, 600), true, true));
+  d = plain(65, 64, 65);
+  d.lhsStrideM = 3 * 65;
+  d.resultStrideM = 3 * 64;
+  d.batch = {{30, 65 * 3 * 65, 0, 65 * 3 * 64}, {3, 65, 65 * 64, 64}};
+  for (int64_t pieces : {1, 2}) {
+    d.pieces = pieces;
+    checkNarrow(d);
+  }
+}
+
+TEST(Matmul, BiasOfAWidenedProduct) {
+  for (ElementType type : {ElementType::bf16, ElementType::f16})
+    for (ElementType compute : computeTypesOf(type)) {
+      auto d = plain(100, 900, 600);
+      d.lhsType = d.rhsType = type;
+      d.computeType = compute;
+      d.epilogue = Epilogue::bias;
+      d.pieces = 2;
+      check(d);
+    }
 }
 
 // With an odd number of terms, an infinite last factor gives infinities, or the
 // library is not asked. Code that takes terms in pairs makes them NaN.
 TEST(Matmul, BrainFloatInfinityLast) {
-  if (!hasBf16())
-    GTEST_SKIP() << "oneDNN has no bf16 on this instruction set";
+  if (!target::describe(testIsa()).hasBf16)
+    GTEST_SKIP() << "there are no instructions for bf16";
   unsigned computed = 0;
   for (int64_t k : {1, 15, 257})
     for (int form = 0; form < 4; ++form)
@@ -320,6 +357,7 @@ TEST(Matmul, BrainFloatInfinityLast) {
         auto d = transposed(plain(64, 128, k, ElementType::bf16), form & 1,
                             form & 2);
         d.resultType = ElementType::f32;
+        d.computeType = ElementType::bf16;
         d.pieces = pieces;
         std::string error;
         auto call = Call::create(d, testIsa(), error);
@@ -346,15 +384,15 @@ TEST(Matmul, BrainFloatInfinityLast) {
               << call->implementation() << " at " << i << ", k " << k
               << ", form " << form << ", pieces " << pieces;
       }
-  if (testIsa() >= Isa::avx512Bf16)
-    EXPECT_GT(computed, 16u);
+  EXPECT_GT(computed, 16u);
 }
 
 // Operands that are copied in parts before they are used.
 TEST(Matmul, BrainFloatOfManyTransposedRows) {
-  if (!hasBf16())
-    GTEST_SKIP() << "oneDNN has no bf16 on this instruction set";
+  if (!target::describe(testIsa()).hasBf16)
+    GTEST_SKIP() << "there are no instructions for bf16";
   auto d = transposed(plain(1300, 600, 1500, ElementType::bf16), true, false);
+  d.computeType = ElementType::bf16;
   d.pieces = 2;
   check(d);
 }
@@ -370,13 +408,17 @@ TEST(Matmul, WideResultsOfFewRows) {
 
 TEST(Matmul, SaysWhatIsNotSupported) {
   auto d = plain(8, 8, 8);
-  d.lhsType = d.rhsType = d.resultType = ElementType::f16;
-  EXPECT_NE(whyNotSupported(d, testIsa()).find("f16"), std::string::npos);
+  d.lhsType = d.rhsType = d.resultType = ElementType::f64;
+  EXPECT_NE(whyNotSupported(d, testIsa()).find("f64"), std::string::npos);
   EXPECT_EQ(workspaceBytes(d, testIsa()), -1);
   d = plain(8, 8, 8);
-  d.rhsType = ElementType::bf16;
+  d.rhsType = d.computeType = ElementType::bf16;
   EXPECT_NE(whyNotSupported(d, testIsa()).find("f32 and bf16"),
             std::string::npos);
+  d.lhsType = ElementType::bf16;
+  EXPECT_EQ(whyNotSupported(d, testIsa()).find("no instructions") ==
+                std::string::npos,
+            target::describe(testIsa()).hasBf16);
   d = plain(8, 8, 8);
   d.lhsStrideM = 32;
   d.lhsStrideK = 2;

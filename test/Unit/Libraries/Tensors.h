@@ -41,6 +41,7 @@ public:
   std::byte *data() { return block.data() + start; }
   float *floats() { return reinterpret_cast<float *>(data()); }
   uint16_t *halves() { return reinterpret_cast<uint16_t *>(data()); }
+  _Float16 *f16() { return reinterpret_cast<_Float16 *>(data()); }
   int64_t bytes() const { return size; }
   bool intact() const {
     auto isPattern = [](std::byte byte) { return byte == pattern; };
@@ -49,8 +50,9 @@ public:
            std::all_of(begin + ptrdiff_t(size), block.end(), isPattern);
   }
   double get(int64_t element, ElementType type) {
-    return type == ElementType::f32 ? floats()[element]
-                                    : bf16ToFloat(halves()[element]);
+    return type == ElementType::f32   ? floats()[element]
+           : type == ElementType::f16 ? float(f16()[element])
+                                      : bf16ToFloat(halves()[element]);
   }
   /// All elements, for loops that read each of them many times.
   std::vector<double> elements(ElementType type) {
@@ -62,6 +64,8 @@ public:
   void set(int64_t element, ElementType type, float value) {
     if (type == ElementType::f32)
       floats()[element] = value;
+    else if (type == ElementType::f16)
+      f16()[element] = _Float16(value);
     else
       halves()[element] = floatToBf16(value);
   }
@@ -73,6 +77,14 @@ private:
   size_t start = 0;
   int64_t size;
 };
+
+/// How far a sum of that type may be from the exact one, relative to the sum of
+/// its terms' magnitudes: f32 accumulates, a 16-bit result is rounded once.
+inline double unitOf(ElementType type) {
+  return type == ElementType::f32   ? 0x1p-22
+         : type == ElementType::f16 ? 0x1p-11
+                                    : 0x1p-8;
+}
 
 /// A small deterministic generator of values between -1 and 1 that every type
 /// here holds exactly.
