@@ -51,29 +51,61 @@ ElementType multipliedType(step::GroupOp group) {
 
 } // namespace
 
-Cost cost::costOf(step::GroupOp group, const target::Target &target) {
-  Block &body = group.getBody().front();
-  KernelDescription kernel(body);
-  KernelWork work = workOf(kernel, [&](Value value) -> Value {
-    auto argument = dyn_cast<BlockArgument>(value);
-    return argument && argument.getOwner() == &body
-               ? group.getInputs()[argument.getArgNumber()]
-               : value;
-  });
+double Roofline::seconds(double movedBytes,
+                         const target::Target &target) const {
+  double memory =
+      movedBytes / bandwidthOf(movedBytes, target).of(cores, target.cores);
+  return std::max(compute, memory) + start;
+}
+
+static Value operandOf(step::GroupOp group, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == &group.getBody().front()
+             ? group.getInputs()[argument.getArgNumber()]
+             : value;
+}
+
+static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
+                           const KernelWork &work, const target::Target &target,
+                           std::optional<ElementType> multiplied) {
   const int64_t parts = partsOf(group, work, target);
   const int64_t cores = std::min(parts, target.cores);
-  const target::Rate &multiplyAdd = target.computeRate(multipliedType(group));
+  const target::Rate &multiplyAdd =
+      target.computeRate(multiplied ? *multiplied : multipliedType(group));
   bool isFallback =
       group.getKind() != step::GroupKind::library && kernel.isFallback();
-  double compute = work.flops / (multiplyAdd.of(cores, target.cores) *
-                                 (isFallback ? 1 : libraryEfficiency)) +
-                   arithmeticSeconds(work.operations, cores, target);
+  Roofline roofline;
+  roofline.compute = work.flops / (multiplyAdd.of(cores, target.cores) *
+                                   (isFallback ? 1 : libraryEfficiency)) +
+                     arithmeticSeconds(work.operations, cores, target);
   if (isFallback)
-    compute *= fallbackSlowdown;
-  double memory =
-      work.bytes / bandwidthOf(work.bytes, target).of(cores, target.cores);
+    roofline.compute *= fallbackSlowdown;
+  roofline.start = startSeconds(parts, target);
+  roofline.bytes = work.bytes;
+  roofline.cores = cores;
+  return roofline;
+}
+
+Roofline cost::rooflineOf(step::GroupOp group, const target::Target &target,
+                          std::optional<ElementType> multiplied) {
+  KernelDescription kernel(group.getBody().front());
+  auto sameAs = [&](Value value) { return operandOf(group, value); };
+  Roofline roofline =
+      ::rooflineOf(group, kernel, workOf(kernel, sameAs), target, multiplied);
+  KernelBytes bytes = bytesOf(kernel, sameAs);
+  for (Value operand : group.getInputs())
+    roofline.operandBytes.push_back(bytes.operands.lookup(operand));
+  roofline.resultBytes = std::move(bytes.results);
+  return roofline;
+}
+
+Cost cost::costOf(step::GroupOp group, const target::Target &target) {
+  KernelDescription kernel(group.getBody().front());
+  KernelWork work =
+      workOf(kernel, [&](Value value) { return operandOf(group, value); });
+  Roofline roofline = ::rooflineOf(group, kernel, work, target, std::nullopt);
   return {work.flops, work.operations, work.bytes,
-          std::max(compute, memory) + startSeconds(parts, target)};
+          roofline.seconds(work.bytes, target)};
 }
 
 void cost::annotateTimes(Region &region, const target::Target &target) {

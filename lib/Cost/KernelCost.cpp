@@ -13,8 +13,6 @@
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
-#include "llvm/ADT/MapVector.h"
-
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::cost;
@@ -34,28 +32,34 @@ double elementsOf(Type type) {
   return tensor ? double(tensor.getNumElements()) : 0;
 }
 
-/// Of a table that is only gathered from, or a tensor of which a slice is read
-/// or replaced in place, only the touched elements move.
-double bytesOf(const KernelDescription &kernel,
-               llvm::function_ref<Value(Value)> sameAs) {
-  llvm::SmallMapVector<Value, double, 16> reads;
+} // namespace
+
+KernelBytes cost::bytesOf(const KernelDescription &kernel,
+                          llvm::function_ref<Value(Value)> sameAs) {
+  KernelBytes bytes;
   for (const KernelRead &read : kernel.reads())
-    reads[sameAs(read.value)] += double(
+    bytes.operands[sameAs(read.value)] += double(
         read.isWhole || isa_and_nonnull<stablehlo::ScatterOp>(read.update)
             ? storedBytes(read.value.getType())
             : read.pickedBytes);
-  double bytes = 0;
-  for (auto &[operand, touched] : reads)
-    bytes += std::min(double(storedBytes(operand.getType())), touched);
+  for (auto &[operand, touched] : bytes.operands)
+    touched = std::min(double(storedBytes(operand.getType())), touched);
   for (Value result : kernel.results()) {
     auto update = result.getDefiningOp<stablehlo::DynamicUpdateSliceOp>();
-    bytes += double(
-        storedBytes((update ? update->getOperand(1) : result).getType()));
+    bytes.results.push_back(double(
+        storedBytes((update ? update->getOperand(1) : result).getType())));
   }
   return bytes;
 }
 
-} // namespace
+double KernelBytes::total() const {
+  double total = 0;
+  for (auto &[operand, touched] : operands)
+    total += touched;
+  for (double written : results)
+    total += written;
+  return total;
+}
 
 double cost::elementOperations(Operation *op) {
   switch (classify(op)) {
@@ -99,7 +103,7 @@ KernelWork cost::workOf(const KernelDescription &kernel,
     work.operations +=
         elementOperations(op) * std::max(1u, passes.times.lookup(op));
   }
-  work.bytes = bytesOf(kernel, sameAs);
+  work.bytes = bytesOf(kernel, sameAs).total();
   work.elements = kernel.touchedElements();
   return work;
 }

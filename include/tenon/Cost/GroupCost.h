@@ -35,6 +35,24 @@ struct Cost {
 /// One run of `group` on all cores of `target`.
 Cost costOf(step::GroupOp group, const target::Target &target);
 
+/// What the seconds of a group are made of.
+struct Roofline {
+  double compute = 0; // seconds
+  double start = 0;   // seconds
+  double bytes = 0;   // as in Cost
+  int64_t cores = 1;  // that it runs on
+  /// Bytes of each operand of the group that it reads, and of each result.
+  llvm::SmallVector<double> operandBytes, resultBytes;
+
+  /// The seconds with this many bytes in place of its own.
+  double seconds(double movedBytes, const target::Target &target) const;
+};
+
+/// As costOf(); products are multiplied in `multiplied`, if that is given, in
+/// place of the type that they have.
+Roofline rooflineOf(step::GroupOp group, const target::Target &target,
+                    std::optional<ElementType> multiplied = std::nullopt);
+
 /// Leaves the predicted time of each group on it as step::nanosecondsAttrName.
 void annotateTimes(mlir::Region &region, const target::Target &target);
 

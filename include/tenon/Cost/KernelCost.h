@@ -18,6 +18,7 @@
 #include "tenon/Target/Target.h"
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <limits>
@@ -37,7 +38,19 @@ struct KernelWork {
   int64_t parts(const target::Target &target) const;
 };
 
+/// The bytes that a kernel reads of each value, and writes of each result. Of a
+/// table that is only gathered from, or a tensor of which a slice is read or
+/// replaced in place, only the touched elements move.
+struct KernelBytes {
+  llvm::SmallMapVector<mlir::Value, double, 16> operands;
+  llvm::SmallVector<double> results;
+
+  double total() const;
+};
+
 /// Values that `sameAs` maps to one are one operand.
+KernelBytes bytesOf(const KernelDescription &kernel,
+                    llvm::function_ref<mlir::Value(mlir::Value)> sameAs);
 KernelWork workOf(
     const KernelDescription &kernel,
     llvm::function_ref<mlir::Value(mlir::Value)> sameAs =
