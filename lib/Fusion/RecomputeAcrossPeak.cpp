@@ -182,6 +182,11 @@ void PeakCut::copyFor(GroupGraph::Id group, RecomputedOperations &recomputed) {
 }
 
 std::pair<double, double> PeakCut::predict() const {
+  // What is kept over the peak has left the caches when it is read again, if
+  // all of it does not fit.
+  double kept = 0;
+  for (Value value : crossing)
+    kept += double(storedBytes(value.getType()));
   double before = 0, after = 0;
   for (auto [position, group] : llvm::enumerate(order)) {
     ArrayRef<Operation *> members = graph.members(group);
@@ -217,7 +222,7 @@ std::pair<double, double> PeakCut::predict() const {
     cost::KernelWork old = cost::workOf({members, results});
     cost::KernelWork work = cost::workOf({operations, left});
     const target::Rate &bandwidth =
-        cost::bandwidthOf(std::max(old.bytes, work.bytes), machine);
+        cost::bandwidthOf(std::max({old.bytes, work.bytes, kept}), machine);
     before += cost::secondsOf(old, bandwidth, machine);
     after += cost::secondsOf(work, bandwidth, machine);
   }
