@@ -65,13 +65,19 @@ function(tenon_add_tool name)
 endfunction()
 
 # Runs mlir-tblgen on include/tenon/<td> for each pair (generator options, output
-# name). Outputs land beside <td> under the build folder's include/tenon and are
-# built by the custom target <target>; call once per target.
+# name); LLVM before them runs llvm-tblgen instead. Outputs land beside <td> under
+# the build folder's include/tenon and are built by the custom target <target>; call
+# once per target.
 function(tenon_tablegen target td)
   set(source ${CMAKE_SOURCE_DIR}/include/tenon/${td})
   get_filename_component(folder ${td} DIRECTORY)
   set(outputs)
   set(rest ${ARGN})
+  set(generator ${MLIR_TABLEGEN_EXE})
+  if("${ARGV2}" STREQUAL LLVM)
+    list(POP_FRONT rest)
+    set(generator ${LLVM_TOOLS_BINARY_DIR}/llvm-tblgen)
+  endif()
   while(rest)
     list(POP_FRONT rest options output)
     separate_arguments(options UNIX_COMMAND "${options}")
@@ -79,7 +85,7 @@ function(tenon_tablegen target td)
     add_custom_command(
       OUTPUT ${out}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/include/tenon/${folder}
-      COMMAND ${MLIR_TABLEGEN_EXE} ${options} -I ${CMAKE_SOURCE_DIR}/include
+      COMMAND ${generator} ${options} -I ${CMAKE_SOURCE_DIR}/include
               -I ${LLVM_INSTALL_PREFIX}/include ${source} -o ${out} --write-if-changed -d ${out}.d
       DEPENDS ${source}
       DEPFILE ${out}.d

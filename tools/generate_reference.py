@@ -21,6 +21,7 @@ LLVM = Path("/usr/lib/llvm-22")
 STAGES = {
     "Import": "Import/Passes.td",
     "Simplify": "Simplify/Passes.td",
+    "Precision": "Precision/Passes.td",
     "Fusion": "Fusion/Passes.td",
     "Memory": "Memory/Passes.td",
     "Codegen/CPU": "Codegen/CPU/Passes.td",

@@ -11,6 +11,11 @@
 
 namespace tenon::driver {
 
+/// Takes the policy file that the options name.
+ExitCode readPrecisionPolicy(const CompileOptions &options,
+                             ResolvedOptions &resolved);
+
+Stage precisionStage();
 Stage groupStage();
 Stage planStage();
 /// From an exporter's module to StableHLO for XLA.

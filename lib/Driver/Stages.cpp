@@ -60,7 +60,7 @@ static ExitCode readInput(Program &program, StageRun &run) {
   ExitCode code =
       resolveOptions(options, run.walk, *program.module, run.resolved);
   run.result.featureSet = run.resolved.featureSet;
-  return code;
+  return code == exitOk ? readPrecisionPolicy(options, run.resolved) : code;
 }
 
 static Stage readStage() {
@@ -257,11 +257,15 @@ static ExitCode writePackage(Program &program, StageRun &run) {
 //===----------------------------------------------------------------------===//
 
 const Walk &driver::walkTo(OutputTarget target) {
-  static const Walk toFile = {
-      readStage(),     importStage(),
-      simplifyStage(), groupStage(),
-      planStage(),     lowerStage(),
-      codegenStage(),  {.name = "package", .run = writePackage}};
+  static const Walk toFile = {readStage(),
+                              importStage(),
+                              simplifyStage(),
+                              precisionStage(),
+                              groupStage(),
+                              planStage(),
+                              lowerStage(),
+                              codegenStage(),
+                              {.name = "package", .run = writePackage}};
   static const Walk toXla = walkToXla();
   return target == OutputTarget::cpu ? toFile : toXla;
 }

@@ -39,5 +39,18 @@ void tool::takePlanningOptions(ArgumentParser &parser,
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
                 "keep what jax.checkpoint in the program computes again "
                 "(default), or replan");
+  parser.custom("precision", "f32|bf16",
+                "store values and multiply in this format where that is "
+                "quicker and trains alike (default: f32)",
+                [&options](std::string_view text) -> std::string {
+                  if (text != "f32" && text != "bf16")
+                    return "expected f32 or bf16";
+                  options.precision = text == "bf16" ? driver::Precision::bf16
+                                                     : driver::Precision::f32;
+                  return "";
+                });
+  parser.text("precision-policy", options.precisionPolicyFile, "FILE",
+              "JSON that says what is kept in f32 or may be bf16 (see "
+              "docs/GettingStarted.md)");
   takeSubnormals(parser, options.subnormals, "");
 }

@@ -34,7 +34,8 @@ OperationClass classify(mlir::Operation *op);
 bool isPointOperation(mlir::Operation *op);
 
 /// Whether recomputing the operation in each reader costs no more than a load:
-/// splat constants, broadcasts, iota, slices along outer dimensions.
+/// splat constants, broadcasts, iota, slices along outer dimensions, widening
+/// what the compiler stored in 16 bits.
 bool isFreeToClone(mlir::Operation *op);
 
 /// Whether computing one element takes a division or a transcendental function.

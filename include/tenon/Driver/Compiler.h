@@ -43,6 +43,9 @@ struct CompileOptions {
   /// What is done with subnormal numbers; nothing for what the text between
   /// stages says, else flush.
   std::optional<Subnormals> subnormals;
+  /// Nothing for what the text between stages says, else f32.
+  std::optional<Precision> precision;
+  std::string precisionPolicyFile; // JSON; empty for none
   std::string dumpProblems; // folder for solver instances; empty for none
   std::string from, to;     // stages to resume after, stop after; or empty
   /// Whose remarks are printed and reported, a regular expression over the

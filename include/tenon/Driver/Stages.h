@@ -41,6 +41,9 @@ using Walk = std::vector<Stage>;
 /// StableHLO text for XLA.
 enum class OutputTarget { cpu, stablehlo };
 
+/// The format that values may be stored in, and products multiply, beside f32.
+enum class Precision { f32, bf16 };
+
 /// What the command, the text of an earlier stage and defaults settle together.
 struct ResolvedOptions {
   OutputTarget target = OutputTarget::cpu;
@@ -52,6 +55,8 @@ struct ResolvedOptions {
   bool noLibraries = false;
   std::optional<int64_t> memoryBudget; // in bytes
   bool replanRecomputation = false;
+  Precision precision = Precision::f32;
+  std::string precisionPolicy; // JSON; empty for none
 };
 
 /// What a stage leaves for the next one.

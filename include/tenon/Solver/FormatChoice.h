@@ -39,9 +39,6 @@
 // Of several cheapest choices the solution is the one in which every variable
 // has the lowest level that it has in any of them, so the one of fewest bytes.
 //
-// Only `tenon-solve formats` reaches this solver today; the stage that lowers
-// precision will.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_SOLVER_FORMATCHOICE_H

@@ -7,6 +7,7 @@
 #include "tenon/Dialect/Step/Step.h"
 
 #include "tenon/Dialect/Step/AttributeShape.h"
+#include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Succession.h"
 
 #include "mlir/IR/Builders.h"
@@ -180,6 +181,7 @@ constexpr AttributeShape operationShapes[] = {
     {temporariesBoundAttrName, isCount, "bytes, an i64 of at least 0"},
     {flopsAttrName, isFlops, "an f64 of at least 0"},
     {idiomAttrName, isText, "a string"},
+    {castAttrName, isUnit, "no value"},
     {recomputationAttrName, isRecomputation,
      "a dictionary of i64 and strings, and 'exclusions', an array of {bytes, "
      "reason, source}"},

@@ -97,8 +97,8 @@ TEST_F(ToyStage, RunsInItsPlace) {
   for (const StageReport &report : result.stages)
     names.push_back(report.name);
   EXPECT_EQ(names, (std::vector<std::string>{"read", "import", "simplify",
-                                             "toy", "group", "plan", "lower",
-                                             "codegen", "package"}));
+                                             "toy", "precision", "group", "plan",
+                                             "lower", "codegen", "package"}));
   EXPECT_EQ(result.stages[3].details.getInteger("marks"), 1);
   EXPECT_FALSE(result.stages[4].details.getInteger("marks"));
 }
@@ -138,7 +138,7 @@ TEST_F(ToyStage, IsKnownByName) {
   ASSERT_TRUE(findForm(walk, "toy"));
   EXPECT_EQ(findForm(walk, "package"), nullptr); // leaves no form
   EXPECT_EQ(formNames(walk),
-            "import, simplify, toy, group, plan, lower, codegen");
+            "import, simplify, toy, precision, group, plan, lower, codegen");
   EXPECT_EQ(findForm(walkTo(OutputTarget::cpu), "toy"), nullptr);
   options.to = "game";
   EXPECT_EQ(compile(options, walk).code, exitBadUsage);

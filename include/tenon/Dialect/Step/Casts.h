@@ -1,0 +1,25 @@
+//===- Casts.h - Conversions that the compiler placed ---------------------===//
+//
+// Lowering precision stores values in 16 bits. Its conversions are
+// `stablehlo.convert` with the attribute `step.cast`; a conversion that the
+// user wrote has none, and is a rounding with meaning.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_STEP_CASTS_H
+#define TENON_DIALECT_STEP_CASTS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace tenon::step {
+
+/// On a conversion between f32 and a 16-bit float: the compiler's own. A unit.
+inline constexpr llvm::StringLiteral castAttrName = "step.cast";
+
+inline bool isCompilerCast(mlir::Operation *op) {
+  return op->hasAttr(castAttrName);
+}
+
+} // namespace tenon::step
+
+#endif // TENON_DIALECT_STEP_CASTS_H

@@ -1,0 +1,37 @@
+//===- FormatReport.h - What was decided about formats --------------------===//
+//
+// A line per value that lies in memory: its format, and why it has that.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_PRECISION_FORMATREPORT_H
+#define TENON_PRECISION_FORMATREPORT_H
+
+#include "tenon/Solver/FormatChoice.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon::precision {
+
+struct FormatReport {
+  struct Line {
+    std::string what; // the operation or the argument, and its place
+    bool isProduct = false;
+    bool isNarrow = false;
+    int64_t bytes = 0; // as stored; of a product 0
+    std::string why;   // the rule, the policy or the choice
+  };
+  std::vector<Line> lines;
+  int64_t narrowValues = 0, wideValues = 0;
+  int64_t narrowProducts = 0, wideProducts = 0;
+  /// Seconds of the step as it is, and as it was chosen, by the model.
+  double wideSeconds = 0, chosenSeconds = 0;
+  solver::FormatProblem problem;
+  solver::FormatSolution solution;
+};
+
+} // namespace tenon::precision
+
+#endif // TENON_PRECISION_FORMATREPORT_H

@@ -1,0 +1,59 @@
+//===- Outlook.h - The kernels that a step will have ----------------------===//
+//
+// What a format costs depends on which values cross kernels, and Fusion says
+// that: a copy of the step is grouped as it is, and its groups are read off
+// here. Operations carry numbers into the copy, by which its values are led
+// back to those of the step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_PRECISION_OUTLOOK_H
+#define TENON_PRECISION_OUTLOOK_H
+
+#include "tenon/Cost/GroupCost.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+
+namespace tenon::precision {
+
+/// A value that a kernel reads or writes.
+struct Traffic {
+  /// The result of a numbered operation, or, if `operation` is -1, an argument.
+  int64_t operation = -1;
+  unsigned index = 0;
+  double bytes = 0; // in one run
+};
+
+struct PlannedKernel {
+  double runs = 1; // in a step
+  step::GroupKind kind = step::GroupKind::elementwise;
+  /// Whether it reads and writes 16 bits where values are stored so: generated
+  /// code does, but for operations with code of their own that compute.
+  bool takesAnyFormat = true;
+  cost::Roofline roofline; // as it is
+  /// What it would be with 16-bit operands, where it multiplies.
+  cost::Roofline narrow;
+  std::vector<Traffic> reads, writes;
+  /// The number of the product that it computes, or -1.
+  int64_t product = -1;
+};
+
+/// Numbers the operations of a step; removeNumbers() takes the numbers away.
+void numberOperations(mlir::func::FuncOp step);
+void removeNumbers(mlir::func::FuncOp step);
+/// The operation's number; -1 for one that came later.
+int64_t numberOf(mlir::Operation *op);
+
+/// The kernels of a step in grouped form whose operations were numbered.
+std::vector<PlannedKernel> kernelsOf(mlir::func::FuncOp grouped,
+                                     const target::Target &machine);
+
+/// Makes each operation of a step a group of its own, which is what is known
+/// where nobody grouped it.
+void groupOneByOne(mlir::func::FuncOp step);
+
+} // namespace tenon::precision
+
+#endif // TENON_PRECISION_OUTLOOK_H

@@ -1,0 +1,33 @@
+//===- Passes.h - Passes of the precision stage ---------------------------===//
+//
+// Declarations of the passes that give the values of a step number formats, and
+// their registration. Passes.td says what each of them does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_PRECISION_PASSES_H
+#define TENON_PRECISION_PASSES_H
+
+#include "tenon/Precision/FormatReport.h"
+#include "tenon/Precision/Outlook.h"
+
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace tenon::precision {
+
+#define GEN_PASS_DECL
+#include "tenon/Precision/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "tenon/Precision/Passes.h.inc"
+
+/// The pass for a step whose kernels are known, on a machine; `report` is
+/// filled in.
+std::unique_ptr<mlir::Pass> createChooseFormatsPass(
+    ChooseFormatsPassOptions options, const target::Target &machine,
+    std::vector<PlannedKernel> kernels, FormatReport &report);
+
+} // namespace tenon::precision
+
+#endif // TENON_PRECISION_PASSES_H

@@ -1,0 +1,143 @@
+//===- PrecisionStage.cpp - The stage `precision` -------------------------===//
+//
+// Values get number formats. Which values lie in memory says Fusion: a copy of
+// the step is grouped as it is. Whether operations are merged is not asked for
+// that, so that formats do not depend on it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OptionEntries.h"
+#include "RunStages.h"
+#include "StageEntries.h"
+
+#include "tenon/Fusion/Passes.h"
+#include "tenon/Import/Passes.h"
+#include "tenon/Precision/FormatPolicy.h"
+#include "tenon/Precision/Passes.h"
+#include "tenon/Support/Bytes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+ExitCode driver::readPrecisionPolicy(const CompileOptions &options,
+                                     ResolvedOptions &resolved) {
+  if (options.precisionPolicyFile.empty())
+    return exitOk;
+  auto file = llvm::MemoryBuffer::getFile(options.precisionPolicyFile);
+  if (!file)
+    return fail(exitUserError, "cannot read '" + options.precisionPolicyFile +
+                                   "': " + file.getError().message());
+  std::string error;
+  StringRef text = (*file)->getBuffer();
+  if (!precision::FormatPolicy::parse(
+          text, "'" + options.precisionPolicyFile + "'", error))
+    return fail(exitUserError, error);
+  // Printed anew: keys in order, blanks gone.
+  resolved.precisionPolicy =
+      llvm::formatv("{0}", *llvm::json::parse(text)).str();
+  if (resolved.precision == Precision::f32)
+    return fail(exitBadUsage, "--precision-policy says what --precision=bf16 "
+                              "lowers; pass that, too");
+  return exitOk;
+}
+
+/// The kernels of the step as it is.
+static ExitCode lookAhead(ModuleOp step, const StageRun &run,
+                          std::vector<precision::PlannedKernel> &kernels) {
+  auto main = step.lookupSymbol<func::FuncOp>("main");
+  precision::numberOperations(main);
+  OwningOpRef<ModuleOp> copy = step.clone();
+  ScopedDiagnosticHandler quiet(run.context);
+  fusion::FusionOptions grouping;
+  grouping.callLibraries = !run.resolved.noLibraries;
+  grouping.isa = run.resolved.features.isa;
+  grouping.machine = run.resolved.machine;
+  if (ExitCode code = run.runPasses(*copy,
+                                    [&](OpPassManager &passes) {
+                                      fusion::buildFusionPipeline(passes,
+                                                                  grouping);
+                                    });
+      code != exitOk)
+    return code;
+  kernels = precision::kernelsOf(copy->lookupSymbol<func::FuncOp>("main"),
+                                 run.resolved.machine);
+  return exitOk;
+}
+
+static void reportFormats(const precision::FormatReport &report,
+                          StageRun &run) {
+  run.details["policy"] = run.resolved.precisionPolicy;
+  run.details["narrow_values"] = report.narrowValues;
+  run.details["wide_values"] = report.wideValues;
+  run.details["narrow_products"] = report.narrowProducts;
+  run.details["wide_products"] = report.wideProducts;
+  run.details["predicted_seconds"] = report.chosenSeconds;
+  run.details["predicted_seconds_f32"] = report.wideSeconds;
+  llvm::json::Array lines;
+  for (const precision::FormatReport::Line &line : report.lines)
+    lines.push_back(
+        llvm::json::Object{{"what", line.what},
+                           {"kind", line.isProduct ? "product" : "value"},
+                           {"format", line.isNarrow ? "bf16" : "f32"},
+                           {"bytes", line.bytes},
+                           {"why", line.why}});
+  run.details["formats"] = std::move(lines);
+}
+
+static ExitCode lowerPrecision(Program &program, StageRun &run) {
+  auto main = program.module->lookupSymbol<func::FuncOp>("main");
+  if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
+    return exitOk;
+  if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
+    return code;
+  std::vector<precision::PlannedKernel> kernels;
+  if (ExitCode code = lookAhead(*program.module, run, kernels); code != exitOk)
+    return code;
+  precision::FormatReport report;
+  // The policy is the user's.
+  run.blame = exitUserError;
+  ExitCode code = run.runPasses(*program.module, [&](OpPassManager &passes) {
+    precision::ChooseFormatsPassOptions options;
+    options.cpu = target::describe(run.resolved.features.isa).featureSet;
+    options.policy = run.resolved.precisionPolicy;
+    passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
+        options, run.resolved.machine, std::move(kernels), report));
+  });
+  if (code == exitOk)
+    reportFormats(report, run);
+  return code;
+}
+
+Stage driver::precisionStage() {
+  auto settled = [](auto &o) -> auto & { return o.precision; };
+  StageOption format = recordedAsOneOf<Precision>(
+      givenOption("--precision", &CompileOptions::precision, settled),
+      "precision", "\"bf16\"", settled,
+      {{Precision::f32, "", "--precision=f32"},
+       {Precision::bf16, "\"bf16\"", "--precision=bf16"}});
+  StageOption file{.flag = "--precision-policy",
+                   .isGiven = [](const CompileOptions &o) {
+                     return !o.precisionPolicyFile.empty();
+                   }};
+  StageOption policy =
+      textOption({}, &CompileOptions::precisionPolicyFile, "precision_policy",
+                 false, [](auto &o) -> auto & { return o.precisionPolicy; });
+  return {.name = "precision",
+          .form = "step form",
+          .summary = "choose number formats",
+          .options = {format, file, policy},
+          .run = lowerPrecision,
+          .checkForm =
+              [](Program &program, StageRun &run) {
+                return run.runPasses(
+                    *program.module, [](OpPassManager &passes) {
+                      passes.addPass(importer::createVerifyStepFormPass());
+                    });
+              },
+          .registerPasses = precision::registerPrecisionPasses};
+}

@@ -1,0 +1,148 @@
+//===- ChooseFormats.cpp - Store values in bf16 ---------------------------===//
+//
+// Puts together what values may be narrow (FormatClasses), what that costs
+// (FormatModel), the cheapest choice (Solver/FormatChoice) and its proof, and
+// writes it into the step (ApplyFormats).
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Precision/Passes.h"
+
+#include "ApplyFormats.h"
+#include "FormatModel.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace tenon::precision {
+#define GEN_PASS_DEF_CHOOSEFORMATSPASS
+#include "tenon/Precision/Passes.h.inc"
+} // namespace tenon::precision
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::precision;
+
+namespace {
+
+struct ChooseFormats
+    : public precision::impl::ChooseFormatsPassBase<ChooseFormats> {
+  using ChooseFormatsPassBase::ChooseFormatsPassBase;
+  ChooseFormats(ChooseFormatsPassOptions options, const target::Target &machine,
+                std::vector<PlannedKernel> kernels, FormatReport &report)
+      : ChooseFormatsPassBase(std::move(options)), machine(machine),
+        kernels(std::move(kernels)), filled(&report) {}
+
+  void runOnOperation() override {
+    func::FuncOp step = getOperation();
+    auto isa = target::isaOfFeatureSet(cpu);
+    std::string error;
+    auto said = FormatPolicy::parse(policy, "the policy", error);
+    if (!isa)
+      error = "unknown feature set '" + cpu + "', expected " +
+              target::featureSetNames();
+    if (!error.empty()) {
+      step.emitError() << error;
+      return signalPassFailure();
+    }
+    FormatClasses classes(step, *said);
+    if (std::string pattern = said->unmatched(); !pattern.empty()) {
+      step.emitError() << pattern
+                       << " of the precision policy matches nothing in this "
+                          "step; correct or remove it";
+      return signalPassFailure();
+    }
+    if (!filled)
+      kernels = kernelsAsTheyAre(step, *isa);
+    FormatModel model =
+        modelFormats(step, classes, kernels,
+                     filled ? machine : target::builtInTarget(*isa), *isa);
+    removeNumbers(step);
+    FormatReport own;
+    FormatReport &report = filled ? *filled : own;
+    report.problem = std::move(model.problem);
+    report.solution = solver::solveFormats(report.problem);
+    if (!report.solution.valid) {
+      step.emitError() << "no formats were found: " << report.solution.message;
+      return signalPassFailure();
+    }
+    if (auto wrong = solver::checkFormats(report.problem, report.solution)) {
+      step.emitError() << "the choice of formats is not proved: " << *wrong;
+      return signalPassFailure();
+    }
+    report.wideSeconds = model.wideSeconds;
+    report.chosenSeconds = model.seconds(report.solution);
+    ChosenFormats chosen = choose(classes, model, report);
+    applyFormats(classes, chosen);
+  }
+
+private:
+  /// Without a grouped copy, every operation counts as a kernel of its own.
+  std::vector<PlannedKernel> kernelsAsTheyAre(func::FuncOp step,
+                                              target::Isa isa) {
+    numberOperations(step);
+    OwningOpRef<func::FuncOp> copy = step.clone();
+    groupOneByOne(*copy);
+    return kernelsOf(*copy, target::builtInTarget(isa));
+  }
+
+  ChosenFormats choose(const FormatClasses &classes, const FormatModel &model,
+                       FormatReport &report) {
+    ChosenFormats chosen;
+    auto isNarrow = [&](int variable) {
+      return variable >= 0 && report.solution.levels[variable] == 0;
+    };
+    for (auto [index, each] : llvm::enumerate(classes.classes())) {
+      int variable = model.variableOfClass[index];
+      chosen.isNarrowClass.push_back(isNarrow(variable));
+      explain(each.members.front(), each.bytes, /*isProduct=*/false,
+              isNarrow(variable), variable >= 0, model.whyFixedClass[index],
+              report);
+    }
+    for (auto [index, product] : llvm::enumerate(classes.products())) {
+      int variable = model.variableOfProduct[index];
+      chosen.isNarrowProduct.push_back(isNarrow(variable));
+      explain(product.op->getResult(0), 0, /*isProduct=*/true,
+              isNarrow(variable), variable >= 0, model.whyFixedProduct[index],
+              report);
+    }
+    return chosen;
+  }
+
+  static void explain(Value value, int64_t bytes, bool isProduct, bool isNarrow,
+                      bool isChosen, StringRef whyFixed, FormatReport &report) {
+    FormatReport::Line line;
+    Operation *op = value.getDefiningOp();
+    line.what = op ? op->getName().getStringRef().str() : "argument";
+    llvm::raw_string_ostream(line.what) << " " << value.getLoc();
+    line.isProduct = isProduct;
+    line.isNarrow = isNarrow;
+    line.bytes = isNarrow ? bytes / 2 : bytes;
+    line.why = !isChosen  ? whyFixed.str()
+               : isNarrow ? "the cheapest choice"
+                          : "16 bits would take longer";
+    (isProduct  ? isNarrow ? report.narrowProducts : report.wideProducts
+     : isNarrow ? report.narrowValues
+                : report.wideValues)++;
+    auto options = remark::RemarkOpts::name(isNarrow ? "Narrow" : "Wide")
+                       .category("precision-choose-formats");
+    remark::analysis(value.getLoc(), options) << remark::add(
+        "{0} {1}: {2}", isProduct ? "multiplies" : "is stored as",
+        isNarrow ? "bf16" : "f32", line.why);
+    report.lines.push_back(std::move(line));
+  }
+
+  target::Target machine = target::builtInTarget();
+  std::vector<PlannedKernel> kernels;
+  FormatReport *filled = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> precision::createChooseFormatsPass(
+    ChooseFormatsPassOptions options, const target::Target &machine,
+    std::vector<PlannedKernel> kernels, FormatReport &report) {
+  return std::make_unique<ChooseFormats>(std::move(options), machine,
+                                         std::move(kernels), report);
+}

@@ -1,0 +1,312 @@
+//===- FormatModel.cpp - What the formats of a step cost ------------------===//
+//
+// See FormatModel.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FormatModel.h"
+
+#include "tenon/Cost/KernelCost.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::precision;
+
+namespace {
+
+constexpr int32_t narrowLevel = 0, wideLevel = 1;
+
+class Modeller {
+public:
+  Modeller(func::FuncOp step, const FormatClasses &classes,
+           ArrayRef<PlannedKernel> kernels, const target::Target &machine,
+           target::Isa isa)
+      : step(step), classes(classes), kernels(kernels), machine(machine),
+        features(isa), stored(classes.classes().size()) {
+    forEachOperation(step.getBody(),
+                     [&](Operation *op) { operations[numberOf(op)] = op; });
+    for (auto [index, product] : llvm::enumerate(classes.products()))
+      productOf[product.op] = int(index);
+  }
+
+  FormatModel run() {
+    findStored();
+    makeVariables();
+    for (const PlannedKernel &kernel : kernels)
+      addKernel(kernel);
+    addCopies();
+    return std::move(model);
+  }
+
+private:
+  /// What is known of a class from the kernels.
+  struct Stored {
+    bool isStored = false;
+    bool isReadElsewhere = false; // by what is no product that may be narrow
+    bool canMakerCast = false;
+    double bytes = 0, runs = 0;  // of the largest write
+    int maker = -1;              // the product that writes it
+    double wide = 0, narrow = 0; // seconds at the levels
+  };
+
+  int classOf(const Traffic &traffic) const {
+    Value value = valueOf(traffic);
+    return value ? classes.classOf(value) : -1;
+  }
+  Value valueOf(const Traffic &traffic) const {
+    func::FuncOp main = step;
+    if (traffic.operation < 0)
+      return main.getArgument(traffic.index);
+    Operation *op = operations.lookup(traffic.operation);
+    return op ? Value(op->getResult(traffic.index)) : Value();
+  }
+  /// The variable of the product that the kernel computes; -1 for none.
+  int productOfKernel(const PlannedKernel &kernel) const {
+    Operation *op =
+        kernel.product < 0 ? nullptr : operations.lookup(kernel.product);
+    auto found = op ? productOf.find(op) : productOf.end();
+    return found == productOf.end() ? -1 : found->second;
+  }
+  bool mayBeNarrow(int index) const {
+    return index >= 0 && model.variableOfClass[index] >= 0;
+  }
+
+  void findStored() {
+    for (const PlannedKernel &kernel : kernels) {
+      for (const Traffic &write : kernel.writes) {
+        int index = classOf(write);
+        if (index < 0)
+          continue;
+        Stored &value = stored[index];
+        value.isStored = true;
+        value.canMakerCast |= kernel.takesAnyFormat;
+        if (kernel.kind == step::GroupKind::library)
+          value.maker = productOfKernel(kernel);
+        value.bytes = std::max(value.bytes, write.bytes);
+        value.runs = std::max(value.runs, kernel.runs);
+      }
+      bool isProduct = kernel.kind == step::GroupKind::library &&
+                       productOfKernel(kernel) >= 0;
+      for (const Traffic &read : kernel.reads)
+        if (int index = classOf(read); index >= 0) {
+          stored[index].isReadElsewhere |= !isProduct;
+          if (read.operation < 0)
+            stored[index].bytes = std::max(stored[index].bytes, read.bytes);
+        }
+    }
+    // What a loop carries lies in memory between its rounds.
+    forEachOperation(step.getBody(), [&](Operation *op) {
+      if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+        for (Value result : op->getResults())
+          if (int index = classes.classOf(result); index >= 0)
+            stored[index].isStored = true;
+    });
+  }
+
+  int addVariable(int32_t least, int64_t bytesNarrow, int64_t bytesWide) {
+    solver::FormatProblem::Variable variable;
+    variable.least = least;
+    if (least == narrowLevel)
+      variable.levels.push_back({0, bytesNarrow});
+    variable.levels.push_back({0, bytesWide});
+    model.problem.variables.push_back(std::move(variable));
+    return int(model.problem.variables.size()) - 1;
+  }
+
+  std::string whyNotNative(const Product &product) const {
+    if (!product.whyWide.empty())
+      return product.whyWide;
+    return machine.multipliesNatively(ElementType::bf16, features)
+               ? ""
+               : "16-bit products are not quicker here";
+  }
+
+  void makeVariables() {
+    size_t count = classes.classes().size();
+    model.variableOfClass.assign(count, -1);
+    model.whyFixedClass.resize(count);
+    for (auto [index, each] : llvm::enumerate(classes.classes())) {
+      std::string &why = model.whyFixedClass[index];
+      why = each.whyWide;
+      if (why.empty() && !stored[index].isStored)
+        why = "it does not leave its kernel";
+      if (why.empty())
+        model.variableOfClass[index] =
+            addVariable(narrowLevel, each.bytes / 2, each.bytes);
+    }
+    llvm::DenseSet<int> inLibrary;
+    for (const PlannedKernel &kernel : kernels)
+      if (kernel.kind == step::GroupKind::library)
+        inLibrary.insert(productOfKernel(kernel));
+    model.variableOfProduct.assign(classes.products().size(), -1);
+    model.whyFixedProduct.resize(classes.products().size());
+    for (auto [index, product] : llvm::enumerate(classes.products())) {
+      std::string &why = model.whyFixedProduct[index];
+      why = whyNotNative(product);
+      if (why.empty() && !inLibrary.contains(int(index)))
+        why = "no library computes it";
+      if (why.empty())
+        model.variableOfProduct[index] = addVariable(narrowLevel, 0, 0);
+    }
+  }
+
+  double copySeconds(double bytes) const {
+    return bytes / cost::bandwidthOf(bytes, machine).allCores;
+  }
+  /// A kernel that reads a value in one format and writes it in the other.
+  double castSeconds(double wideBytes) const {
+    return cost::startSeconds(2, machine) + copySeconds(1.5 * wideBytes);
+  }
+
+  void addSeconds(int variable, int32_t level, double seconds) {
+    auto &levels = model.problem.variables[variable];
+    levels.levels[level - levels.least].cost += picoseconds(seconds);
+  }
+  static int64_t picoseconds(double seconds) {
+    return std::llround(std::max(0.0, seconds) * 1e12);
+  }
+
+  void addKernel(const PlannedKernel &kernel) {
+    const cost::Roofline &asItIs = kernel.roofline;
+    double whole = asItIs.seconds(asItIs.bytes, machine);
+    model.wideSeconds += kernel.runs * whole;
+    int product = productOfKernel(kernel);
+    int variable = product >= 0 ? model.variableOfProduct[product] : -1;
+    if (kernel.kind == step::GroupKind::library && variable >= 0)
+      return addProduct(kernel, variable);
+    if (!kernel.takesAnyFormat)
+      return addGeneric(kernel, whole);
+    double saved = 0;
+    auto each = [&](auto act) {
+      for (const auto *traffic : {&kernel.reads, &kernel.writes})
+        for (const Traffic &moved : *traffic)
+          if (int index = classOf(moved); mayBeNarrow(index))
+            act(model.variableOfClass[index], moved.bytes / 2);
+    };
+    each([&](int, double bytes) { saved += bytes; });
+    double least = asItIs.seconds(asItIs.bytes - saved, machine);
+    model.fixedSeconds += kernel.runs * least;
+    if (saved > 0)
+      each([&](int of, double bytes) {
+        addSeconds(of, wideLevel,
+                   kernel.runs * (whole - least) * bytes / saved);
+      });
+  }
+
+  /// A kernel that reads and writes f32, whatever values are stored as.
+  void addGeneric(const PlannedKernel &kernel, double whole) {
+    model.fixedSeconds += kernel.runs * whole;
+    for (const auto *traffic : {&kernel.reads, &kernel.writes})
+      for (const Traffic &moved : *traffic)
+        if (int index = classOf(moved); mayBeNarrow(index))
+          addSeconds(model.variableOfClass[index], narrowLevel,
+                     kernel.runs * castSeconds(moved.bytes));
+  }
+
+  void addProduct(const PlannedKernel &kernel, int product) {
+    Operation *op = operations.lookup(kernel.product);
+    auto isMultiplied = [&](const Traffic &read) {
+      int index = classOf(read);
+      return index >= 0 && llvm::any_of(op->getOperands(), [&](Value operand) {
+               return classes.classOf(operand) == index;
+             });
+    };
+    double operands = 0, result = 0;
+    for (const Traffic &read : kernel.reads)
+      if (isMultiplied(read))
+        operands += read.bytes;
+    int written = -1;
+    for (const Traffic &write : kernel.writes)
+      if (int index = classOf(write); mayBeNarrow(index)) {
+        written = index;
+        result = write.bytes;
+      }
+    auto seconds = [&](bool isNarrow, bool isResultNarrow) {
+      const cost::Roofline &roofline =
+          isNarrow ? kernel.narrow : kernel.roofline;
+      return kernel.runs *
+             roofline.seconds(kernel.roofline.bytes -
+                                  (isNarrow ? operands / 2 : 0) -
+                                  (isResultNarrow ? result / 2 : 0),
+                              machine);
+    };
+    addSeconds(product, narrowLevel, seconds(true, true));
+    addSeconds(product, wideLevel, seconds(false, true));
+    if (written >= 0) {
+      int variable = model.variableOfClass[written];
+      addSeconds(variable, wideLevel,
+                 seconds(true, false) - seconds(true, true));
+      // The library writes what it multiplies, or f32.
+      addBorder(product, variable, kernel.runs * castSeconds(result));
+    }
+    for (const Traffic &read : kernel.reads) {
+      if (!isMultiplied(read))
+        continue;
+      int index = classOf(read);
+      addBorder(copyOf(index), product, std::nullopt, /*isForbidden=*/true);
+      if (mayBeNarrow(index))
+        addBorder(product, model.variableOfClass[index],
+                  kernel.runs * castSeconds(read.bytes));
+    }
+  }
+
+  /// Paid where the first is wide and the second narrow.
+  void addBorder(int wideOne, int narrowOne, std::optional<double> seconds,
+                 bool isForbidden = false) {
+    solver::FormatProblem::Border border;
+    border.wide = wideOne;
+    border.from = wideLevel;
+    border.narrow = narrowOne;
+    border.below = wideLevel;
+    if (!isForbidden)
+      border.cost = picoseconds(*seconds);
+    model.problem.borders.push_back(border);
+  }
+
+  /// The variable that says whether products find a 16-bit copy of a class.
+  int copyOf(int index) {
+    auto [entry, isNew] = copies.try_emplace(index, -1);
+    if (isNew)
+      entry->second = addVariable(narrowLevel, 0, 0);
+    return entry->second;
+  }
+
+  void addCopies() {
+    for (auto [index, variable] : copies) {
+      const Stored &value = stored[index];
+      double bytes = value.bytes > 0 ? value.bytes
+                                     : double(classes.classes()[index].bytes);
+      double runs = std::max(1.0, value.runs);
+      double making =
+          value.canMakerCast ? copySeconds(bytes / 2) : castSeconds(bytes);
+      if (mayBeNarrow(index))
+        addBorder(model.variableOfClass[index], variable, runs * making);
+      else
+        addSeconds(variable, narrowLevel, runs * making);
+    }
+  }
+
+  func::FuncOp step;
+  const FormatClasses &classes;
+  ArrayRef<PlannedKernel> kernels;
+  const target::Target &machine;
+  target::Isa features;
+  std::vector<Stored> stored;
+  llvm::DenseMap<int64_t, Operation *> operations;
+  llvm::DenseMap<Operation *, int> productOf;
+  llvm::MapVector<int, int> copies;
+  FormatModel model;
+};
+
+} // namespace
+
+FormatModel precision::modelFormats(func::FuncOp step,
+                                    const FormatClasses &classes,
+                                    ArrayRef<PlannedKernel> kernels,
+                                    const target::Target &machine,
+                                    target::Isa isa) {
+  return Modeller(step, classes, kernels, machine, isa).run();
+}

@@ -1,0 +1,52 @@
+//===- FormatModel.h - What the formats of a step cost --------------------===//
+//
+// The choice of formats as a problem for Solver/FormatChoice. Level 0 is 16
+// bits, level 1 is f32, costs are picoseconds. Variables are
+//
+//   a class of values   stored narrow or wide
+//   a product           multiplying 16-bit operands or f32
+//   a copy of a class   level 0: a 16-bit copy is there for products, whatever
+//                       the class itself is stored as
+//
+// A kernel takes as long as its arithmetic or its bytes, whichever is longer,
+// and that is no sum. So each byte of a kernel is charged what it costs on
+// average between the kernel with all its values wide and with all of them
+// narrow that may be: exact at both ends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_PRECISION_FORMATMODEL_H
+#define TENON_LIB_PRECISION_FORMATMODEL_H
+
+#include "FormatClasses.h"
+
+#include "tenon/Precision/Outlook.h"
+#include "tenon/Solver/FormatChoice.h"
+
+namespace tenon::precision {
+
+struct FormatModel {
+  solver::FormatProblem problem;
+  /// Seconds that no format changes.
+  double fixedSeconds = 0;
+  /// Seconds of the step as it is.
+  double wideSeconds = 0;
+  /// Per class and per product; -1 for what stays as it is.
+  std::vector<int> variableOfClass, variableOfProduct;
+  /// Why a class that may be narrow has no variable, or why a product has none.
+  std::vector<std::string> whyFixedClass, whyFixedProduct;
+
+  /// Seconds of the step with these levels.
+  double seconds(const solver::FormatSolution &solution) const {
+    return fixedSeconds + double(solution.cost) * 1e-12;
+  }
+};
+
+/// `step` carries the numbers that `kernels` speak of.
+FormatModel modelFormats(mlir::func::FuncOp step, const FormatClasses &classes,
+                         llvm::ArrayRef<PlannedKernel> kernels,
+                         const target::Target &machine, target::Isa isa);
+
+} // namespace tenon::precision
+
+#endif // TENON_LIB_PRECISION_FORMATMODEL_H

@@ -1,0 +1,188 @@
+//===- Outlook.cpp - The kernels that a step will have --------------------===//
+//
+// See Outlook.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Precision/Outlook.h"
+
+#include "FormatClasses.h"
+
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Analysis/OperationCount.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Precision/PrecisionRules.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::precision;
+
+/// A number that an operation carries into copies of the step, an i64.
+static constexpr llvm::StringLiteral numberAttrName = "precision_number";
+
+void precision::numberOperations(func::FuncOp step) {
+  int64_t number = 0;
+  Builder builder(step.getContext());
+  forEachOperation(step.getBody(), [&](Operation *op) {
+    op->setAttr(numberAttrName, builder.getI64IntegerAttr(number++));
+  });
+}
+
+void precision::removeNumbers(func::FuncOp step) {
+  step.walk([](Operation *op) { op->removeAttr(numberAttrName); });
+}
+
+int64_t precision::numberOf(Operation *op) {
+  auto number = op->getAttrOfType<IntegerAttr>(numberAttrName);
+  return number ? number.getInt() : -1;
+}
+
+namespace {
+
+class Reader {
+public:
+  Reader(const target::Target &machine, std::vector<PlannedKernel> &kernels)
+      : machine(machine), kernels(kernels) {}
+
+  void read(Region &region, double runs) {
+    for (Operation &op : region.getOps()) {
+      if (auto group = dyn_cast<step::GroupOp>(op)) {
+        addKernel(group, runs);
+      } else if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(
+                     op)) {
+        double inside = runs;
+        if (isa<stablehlo::WhileOp>(op))
+          inside *= double(tripCount(&op).value_or(1));
+        for (Region &inner : op.getRegions())
+          read(inner, inside);
+      }
+    }
+  }
+
+private:
+  void addKernel(step::GroupOp group, double runs) {
+    PlannedKernel kernel;
+    kernel.runs = runs;
+    kernel.kind = group.getKind();
+    kernel.roofline = cost::rooflineOf(group, machine);
+    kernel.takesAnyFormat =
+        kernel.kind != step::GroupKind::library &&
+        llvm::all_of(group.bodyOperations(), [](Operation &op) {
+          return classify(&op) != OperationClass::generic ||
+                 ruleOf(&op).Operands == moves;
+        });
+    for (Operation &op : group.bodyOperations())
+      if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))
+        kernel.product = numberOf(&op);
+    kernel.narrow = kernel.roofline;
+    if (kernel.product >= 0)
+      kernel.narrow = cost::rooflineOf(group, machine, ElementType::bf16);
+    llvm::SmallDenseSet<Value> seen;
+    for (auto [operand, bytes] :
+         llvm::zip_equal(group.getInputs(), kernel.roofline.operandBytes))
+      if (seen.insert(operand).second)
+        add(operand, bytes, kernel.reads);
+    ValueRange yielded = group.getBody().front().getTerminator()->getOperands();
+    for (auto [result, bytes] :
+         llvm::zip_equal(yielded, kernel.roofline.resultBytes))
+      add(result, bytes, kernel.writes);
+    kernels.push_back(std::move(kernel));
+  }
+
+  static void add(Value value, double bytes, std::vector<Traffic> &traffic) {
+    if (auto found = origin(value)) {
+      found->bytes = bytes;
+      traffic.push_back(*found);
+    }
+  }
+
+  /// What was numbered, behind groups, views and loops.
+  static std::optional<Traffic> origin(Value value) {
+    llvm::SmallDenseSet<Value> passed;
+    while (passed.insert(value).second) {
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        Operation *owner = argument.getOwner()->getParentOp();
+        if (isa<func::FuncOp>(owner))
+          return Traffic{-1, argument.getArgNumber(), 0};
+        if (auto loop = dyn_cast<stablehlo::WhileOp>(owner)) {
+          value = yieldedBy(loop, argument.getArgNumber());
+          continue;
+        }
+        return std::nullopt;
+      }
+      auto result = cast<OpResult>(value);
+      Operation *op = result.getOwner();
+      if (auto group = dyn_cast<step::GroupOp>(op)) {
+        value = group.getBody().front().getTerminator()->getOperand(
+            result.getResultNumber());
+      } else if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
+        value = yieldedBy(loop, result.getResultNumber());
+      } else if (isa<stablehlo::OptimizationBarrierOp>(op)) {
+        value = op->getOperand(result.getResultNumber());
+      } else if (int64_t number = numberOf(op); number >= 0) {
+        return Traffic{number, result.getResultNumber(), 0};
+      } else if (isa<stablehlo::ReshapeOp, stablehlo::TransposeOp>(op)) {
+        value = op->getOperand(0);
+      } else {
+        return std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+
+  static Value yieldedBy(stablehlo::WhileOp loop, unsigned index) {
+    return loop.getBody().front().getTerminator()->getOperand(index);
+  }
+
+  const target::Target &machine;
+  std::vector<PlannedKernel> &kernels;
+};
+
+} // namespace
+
+std::vector<PlannedKernel> precision::kernelsOf(func::FuncOp grouped,
+                                                const target::Target &machine) {
+  std::vector<PlannedKernel> kernels;
+  Reader(machine, kernels).read(grouped.getBody(), 1);
+  return kernels;
+}
+
+void precision::groupOneByOne(func::FuncOp step) {
+  SmallVector<Operation *> operations;
+  forEachOperation(step.getBody(), [&](Operation *op) {
+    OperationClass which = classify(op);
+    if (which != OperationClass::view && which != OperationClass::ungrouped &&
+        !op->hasTrait<OpTrait::IsTerminator>())
+      operations.push_back(op);
+  });
+  for (Operation *op : operations) {
+    using step::GroupKind;
+    auto reduced = reducedDimensions(op);
+    GroupKind kind =
+        isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op)
+            ? GroupKind::library
+        : reduced ? (reduced->trailing ? GroupKind::row : GroupKind::column)
+        : classify(op) == OperationClass::generic ? GroupKind::generic
+                                                  : GroupKind::elementwise;
+    llvm::SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+    visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
+      inputs.insert(operand->get());
+    });
+    OpBuilder builder(op);
+    auto group =
+        step::GroupOp::create(builder, op->getLoc(), op->getResultTypes(),
+                              inputs.getArrayRef(), kind);
+    op->replaceAllUsesWith(group.getOutputs());
+    Block *body = builder.createBlock(&group.getBody());
+    IRMapping mapping;
+    for (Value input : inputs)
+      mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+    Operation *copy = builder.clone(*op, mapping);
+    step::YieldOp::create(builder, op->getLoc(), copy->getResults());
+    op->erase();
+  }
+}

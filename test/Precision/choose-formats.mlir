@@ -1,0 +1,100 @@
+// RUN: tenon-opt %s --precision-choose-formats="cpu=x86-64-v4+amxbf16" --split-input-file | FileCheck %s
+
+// A value that crosses kernels is rounded where it is made, a parameter is cast
+// for its product, and a result keeps its type: the product adds up in f32 and
+// is not rounded.
+
+// CHECK-LABEL: func.func @main
+// CHECK-DAG: %[[W:.*]] = stablehlo.convert %arg1 {step.cast} : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+// CHECK-DAG: %[[T:.*]] = stablehlo.tanh
+// CHECK: %[[N:.*]] = stablehlo.convert %[[T]] {step.cast}
+// CHECK: stablehlo.dot_general %[[N]], %[[W]], {{.*}} -> tensor<512x512xf32>
+func.func @main(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = stablehlo.tanh %x : tensor<512x512xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %1 : tensor<512x512xf32>
+}
+
+// -----
+
+// What is moved keeps its format; a product that is stored narrow rounds once,
+// and whoever computes with it widens it.
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[D:.*]] = stablehlo.dot_general {{.*}} -> tensor<512x512xbf16>
+// CHECK: %[[M:.*]] = stablehlo.transpose %[[D]], {{.*}} -> tensor<512x512xbf16>
+// CHECK: %[[WIDE:.*]] = stablehlo.convert %[[M]] {step.cast} : (tensor<512x512xbf16>) -> tensor<512x512xf32>
+// CHECK: stablehlo.reduce(%[[WIDE]]
+func.func @main(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+  return %2 : tensor<512xf32>
+}
+
+// -----
+
+// Sums of tensors, what is compared with another number than zero, and small
+// values stay f32.
+
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: bf16
+// CHECK: return
+func.func @main(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>, %s: tensor<8xf32>) -> (tensor<512x512xi1>, tensor<8xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<512x512xf32>
+  %0 = stablehlo.add %x, %y : tensor<512x512xf32>
+  %1 = stablehlo.tanh %0 : tensor<512x512xf32>
+  %2 = stablehlo.compare GT, %1, %one : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xi1>
+  %3 = stablehlo.tanh %s : tensor<8xf32>
+  %4 = stablehlo.exponential %3 : tensor<8xf32>
+  return %2, %4 : tensor<512x512xi1>, tensor<8xf32>
+}
+
+// -----
+
+// What the program computes a second time behind a barrier has the format of
+// the first, though only the first is read by a product.
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[A:.*]] = stablehlo.tanh
+// CHECK: stablehlo.convert %[[A]] {step.cast} : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+// CHECK: %[[B:.*]] = stablehlo.tanh
+// CHECK: stablehlo.convert %[[B]] {step.cast} : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+func.func @main(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.tanh %x : tensor<512x512xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %2 = stablehlo.optimization_barrier %x : tensor<512x512xf32>
+  %3 = stablehlo.tanh %2 : tensor<512x512xf32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<f32>
+  return %1, %4 : tensor<512x512xf32>, tensor<f32>
+}
+
+// -----
+
+// What a loop carries is narrow in all its places.
+
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.while{{.*}}
+// CHECK: stablehlo.dynamic_update_slice {{.*}}tensor<8x256x256xbf16>
+func.func @main(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %stack = stablehlo.constant dense<0.0> : tensor<8x256x256xf32>
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %c1 = stablehlo.constant dense<1> : tensor<i32>
+  %c8 = stablehlo.constant dense<8> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %c0, %s = %stack) : tensor<i32>, tensor<8x256x256xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+    %2 = stablehlo.reshape %1 : (tensor<256x256xf32>) -> tensor<1x256x256xf32>
+    %3 = stablehlo.dynamic_update_slice %s, %2, %i, %c0, %c0 : (tensor<8x256x256xf32>, tensor<1x256x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<8x256x256xf32>
+    %4 = stablehlo.add %i, %c1 : tensor<i32>
+    stablehlo.return %4, %3 : tensor<i32>, tensor<8x256x256xf32>
+  }
+  %5 = stablehlo.reduce(%0#1 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<8x256x256xf32>, tensor<f32>) -> tensor<f32>
+  return %5 : tensor<f32>
+}
