@@ -11,7 +11,9 @@
 #include "RunStages.h"
 #include "StageEntries.h"
 
+#include "tenon/Analysis/OperationClass.h"
 #include "tenon/Cost/GroupCost.h"
+#include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/Passes.h"
 
@@ -63,11 +65,37 @@ static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
   });
 }
 
+/// Kernels that do nothing but cast, in words.
+static llvm::json::Array castKernels(func::FuncOp main) {
+  llvm::json::Array kernels;
+  main.walk([&](step::GroupOp group) {
+    bool casts = false;
+    for (Operation &op : group.bodyOperations()) {
+      OperationClass which = classify(&op);
+      if (step::isCompilerCast(&op))
+        casts = true;
+      else if (which != OperationClass::indexMap &&
+               which != OperationClass::view)
+        return;
+    }
+    if (!casts)
+      return;
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << group.getInputs().front().getType() << " to "
+        << group.getOutputs().front().getType() << " at " << group.getLoc();
+    kernels.push_back(std::move(text));
+  });
+  return kernels;
+}
+
 /// Reports what the groups should take on the machine planned for.
 static void predictCost(ModuleOp module, StageRun &run) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isDeclaration())
     return;
+  if (run.resolved.precision != Precision::f32)
+    run.details["cast_kernels"] = castKernels(main);
   cost::StepCost step = cost::predictStep(main.getBody(), run.resolved.machine);
   run.details["machine"] = run.resolved.machine.name;
   run.details["predicted_seconds"] = step.total.seconds;

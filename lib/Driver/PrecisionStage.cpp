@@ -10,11 +10,11 @@
 #include "RunStages.h"
 #include "StageEntries.h"
 
+#include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
 #include "tenon/Precision/FormatPolicy.h"
 #include "tenon/Precision/Passes.h"
-#include "tenon/Support/Bytes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -55,6 +55,8 @@ static ExitCode lookAhead(ModuleOp step, const StageRun &run,
   ScopedDiagnosticHandler quiet(run.context);
   fusion::FusionOptions grouping;
   grouping.callLibraries = !run.resolved.noLibraries;
+  // The library adds a bias to f32 alone.
+  grouping.fuseEpilogues = false;
   grouping.isa = run.resolved.features.isa;
   grouping.machine = run.resolved.machine;
   if (ExitCode code = run.runPasses(*copy,
@@ -98,6 +100,8 @@ static ExitCode lowerPrecision(Program &program, StageRun &run) {
   std::vector<precision::PlannedKernel> kernels;
   if (ExitCode code = lookAhead(*program.module, run, kernels); code != exitOk)
     return code;
+  // Where the program adds up in 16 bits itself, nothing can be said of sums.
+  const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
   precision::FormatReport report;
   // The policy is the user's.
   run.blame = exitUserError;
@@ -107,7 +111,12 @@ static ExitCode lowerPrecision(Program &program, StageRun &run) {
     options.policy = run.resolved.precisionPolicy;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
         options, run.resolved.machine, std::move(kernels), report));
+    if (!addsUpNarrow)
+      passes.addPass(precision::createVerifyAccumulatorsPass());
   });
+  if (addsUpNarrow)
+    (*program.module)
+        ->setAttr(step::narrowSumsAttrName, UnitAttr::get(run.context));
   if (code == exitOk)
     reportFormats(report, run);
   return code;
@@ -140,4 +149,50 @@ Stage driver::precisionStage() {
                     });
               },
           .registerPasses = precision::registerPrecisionPasses};
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+ExitCode driver::printFormats(const CompileOptions &options,
+                              llvm::raw_ostream &out) {
+  Compilation compilation(options);
+  if (ExitCode code = compilation.runTo("group"); code != exitOk)
+    return code;
+  const llvm::json::Object *formats = nullptr, *groups = nullptr;
+  for (const StageReport &stage : compilation.result.stages) {
+    if (stage.name == "precision")
+      formats = &stage.details;
+    if (stage.name == "group")
+      groups = &stage.details;
+  }
+  auto policy = formats ? formats->getString("policy") : std::nullopt;
+  if (!formats || !policy || !groups)
+    return fail(exitInternal, "the stage precision says nothing");
+  out << llvm::formatv(
+      "policy: {0}\n\n{1,6} {2,12} {3,-8}  what\n{4,-28}  why\n",
+      policy->empty() ? StringRef("bf16") : *policy, "format", "bytes", "kind",
+      "");
+  for (const llvm::json::Value &value : *formats->getArray("formats")) {
+    const llvm::json::Object &line = *value.getAsObject();
+    out << llvm::formatv("{0,6} {1,12} {2,-8}  {3}\n{4,-28}  {5}\n",
+                         *line.getString("format"), *line.getInteger("bytes"),
+                         *line.getString("kind"), *line.getString("what"), "",
+                         *line.getString("why"));
+  }
+  const llvm::json::Array *casts = groups->getArray("cast_kernels");
+  out << llvm::formatv("\n{0} kernels only cast\n", casts ? casts->size() : 0);
+  if (casts)
+    for (const llvm::json::Value &cast : *casts)
+      out << "  " << *cast.getAsString() << "\n";
+  auto microseconds = [](std::optional<double> seconds) {
+    return seconds.value_or(0) * 1e6;
+  };
+  out << llvm::formatv(
+      "\npredicted  {0:f1} us, in f32 {1:f1} us; of the groups {2:f1} us\n",
+      microseconds(formats->getNumber("predicted_seconds")),
+      microseconds(formats->getNumber("predicted_seconds_f32")),
+      microseconds(groups->getNumber("predicted_seconds")));
+  return exitOk;
 }

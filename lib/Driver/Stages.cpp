@@ -15,6 +15,7 @@
 #include "tenon/Codegen/CPU/EmitKernels.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "tenon/Codegen/CPU/Passes.h"
+#include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/RegisterPasses.h"
 #include "tenon/Format/Writer.h"
@@ -23,6 +24,7 @@
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Memory/Passes.h"
 #include "tenon/Package/ObjectForm.h"
+#include "tenon/Precision/Passes.h"
 #include "tenon/Simplify/Passes.h"
 #include "tenon/Simplify/Pipeline.h"
 
@@ -186,6 +188,9 @@ static ExitCode checkExecForm(Program &program, StageRun &run) {
 static ExitCode lowerStep(Program &program, StageRun &run) {
   return run.runPasses(*program.module, [&](OpPassManager &passes) {
     memory::buildLowerPipeline(passes, run.resolved.machine.launches);
+    if (run.resolved.precision != Precision::f32 &&
+        !program.module->getOperation()->hasAttr(step::narrowSumsAttrName))
+      passes.addPass(precision::createVerifyAccumulatorsPass());
   });
 }
 

@@ -85,7 +85,7 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));
   if (options.merge)
     functions.addPass(createReadSlicesPass(options.machine));
-  if (options.merge && options.callLibraries)
+  if (options.merge && options.callLibraries && options.fuseEpilogues)
     functions.addPass(createFuseEpiloguesPass({cpu}, options.machine));
 }
 

@@ -24,6 +24,8 @@ def compile_file(
     fuse: bool = True,
     libraries: bool = True,
     subnormals: str = "flush",
+    precision: str = "f32",
+    precision_policy: str | os.PathLike[str] | None = None,
     compile_threads: int = 0,
 ) -> str:
     """Compiles an exported module to a `.tenon` file and returns the compiler's remarks.
@@ -36,12 +38,16 @@ def compile_file(
     own checkpoints recompute, or `replan` it together with the rest. fuse: merge operations into kernels.
     libraries: call oneDNN and LAPACK; without them products and convolutions are kernels, which are slower.
     subnormals: `flush` takes numbers too small for all their digits as zero, as XLA does; `keep` computes with them.
+    precision: `bf16` stores values and multiplies in 16 bits where that is quicker and trains alike; state stays f32.
+    precision_policy: a JSON file that says what is kept in f32 or may be bf16.
     """
     command = [native.tool(), "compile", source, "-o", output, f"--cpu={cpu}", f"--fuse={str(fuse).lower()}"]
     if not libraries:
         command.append("--no-libraries")
     if subnormals != "flush":
         command.append(f"--subnormals={subnormals}")
+    if precision != "f32":
+        command.append(f"--precision={precision}")
     with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:
         if isinstance(roles, dict):
             path = Path(scratch) / "roles.json"
@@ -51,7 +57,12 @@ def compile_file(
             command.append(f"--memory-budget={memory_budget}")
         if recompute != "keep":
             command.append(f"--recompute={recompute}")
-        for name, value in (("machine", machine), ("roles", roles), ("report", report)):
+        for name, value in (
+            ("machine", machine),
+            ("roles", roles),
+            ("report", report),
+            ("precision-policy", precision_policy),
+        ):
             if value is not None:
                 command.append(f"--{name}={os.fspath(value)}")
         if compile_threads:

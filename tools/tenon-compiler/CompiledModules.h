@@ -25,6 +25,8 @@ public:
   int runReference(const ReferenceRun &run) override;
   int inspect(const std::string &path, const ModuleOptions &module,
               bool json) override;
+  int inspectPrecision(const std::string &path, const ModuleOptions &module,
+                       const PrecisionView &view) override;
   int inspectMemory(const std::string &path, const MemoryView &view) override;
 
 private:

@@ -1,4 +1,4 @@
-//===- InspectModule.cpp - The arguments of a module ----------------------===//
+//===- InspectModule.cpp - The arguments and formats of a module ----------===//
 //
 // See CompiledModules.h.
 //
@@ -46,4 +46,17 @@ int CompiledModules::inspect(const std::string &path,
   else
     importer::printArgumentTable(rows, llvm::outs());
   return exitOk;
+}
+
+int CompiledModules::inspectPrecision(const std::string &path,
+                                      const ModuleOptions &module,
+                                      const PrecisionView &view) {
+  driver::CompileOptions options;
+  options.input = path;
+  options.rolesFile = module.rolesFile;
+  options.function = module.function;
+  options.cpu = view.cpu;
+  options.precision = driver::Precision::bf16;
+  options.precisionPolicyFile = view.policyFile;
+  return driver::printFormats(options, llvm::outs());
 }

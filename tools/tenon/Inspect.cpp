@@ -113,6 +113,15 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
               "for a module: the function that is the step (default: main)");
   parser.flag("json", json, "for a module: print the table as JSON");
   parser.flag("kernels", kernels, "for a .tenon file: list its kernels");
+  PrecisionView formats;
+  parser.flag("precision", formats.table,
+              "for a module: list the formats that --precision=bf16 chooses, "
+              "and why");
+  parser.text("precision-policy", formats.policyFile, "FILE",
+              "with --precision: JSON that says what is kept in f32 or may be "
+              "bf16");
+  parser.text("cpu", formats.cpu, "SET",
+              "with --precision: what is compiled for (default: host)");
   MemoryView view;
   parser.flag("memory", view.table,
               "for a .tenon file: list what is in memory at the peak, and why");
@@ -125,15 +134,22 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
   if (auto code = parser.parse(arguments, files))
     return *code;
   bool isFile = files.front().ends_with(".tenon"), showsMemory = view.any();
-  if (isFile && !showsMemory)
+  if (isFile && !showsMemory && !formats.table)
     return inspectFile(files.front(), kernels);
   if (!isFile && showsMemory) {
     std::fprintf(stderr, "error: --memory and --memory-picture show the plan "
                          "in a .tenon file; compile the module first\n");
     return exitBadUsage;
   }
+  if (isFile && formats.table) {
+    std::fprintf(stderr, "error: --precision shows what is chosen for a "
+                         "module; a .tenon file holds no formats\n");
+    return exitBadUsage;
+  }
   if (!modules)
     return callCompiler("inspect", arguments);
+  if (formats.table)
+    return modules->inspectPrecision(files.front(), module, formats);
   if (isFile)
     return modules->inspectMemory(files.front(), view);
   return modules->inspect(files.front(), module, json);

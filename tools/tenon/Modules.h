@@ -42,6 +42,12 @@ struct MemoryView {
   bool any() const { return table || !picture.empty(); }
 };
 
+/// How to show what formats a module's values get.
+struct PrecisionView {
+  bool table = false;
+  std::string cpu, policyFile; // empty for the host, and for none
+};
+
 /// Every function prints what is wrong.
 class Modules {
 public:
@@ -59,6 +65,9 @@ public:
   virtual int runReference(const ReferenceRun &run) = 0;
   virtual int inspect(const std::string &path, const ModuleOptions &module,
                       bool json) = 0;
+  virtual int inspectPrecision(const std::string &path,
+                               const ModuleOptions &module,
+                               const PrecisionView &view) = 0;
   virtual int inspectMemory(const std::string &path,
                             const MemoryView &view) = 0;
 };

@@ -110,6 +110,9 @@ ExitCode planOffload(const CompileOptions &options, int64_t count,
 ExitCode planBatches(const CompileOptions &options, const std::string &other,
                      llvm::raw_ostream &out);
 
+/// Prints what format each value and product of options.input has, and why.
+ExitCode printFormats(const CompileOptions &options, llvm::raw_ostream &out);
+
 /// compile(), then writes the output and the report; returns the exit code.
 ExitCode compileToFile(const CompileOptions &options,
                        llvm::raw_ostream &progress);

@@ -22,6 +22,10 @@ namespace tenon::precision {
 #define GEN_PASS_REGISTRATION
 #include "tenon/Precision/Passes.h.inc"
 
+/// An operation below `root` that adds up floats in 16 bits; null if there is
+/// none.
+mlir::Operation *narrowSum(mlir::Operation *root);
+
 /// The pass for a step whose kernels are known, on a machine; `report` is
 /// filled in.
 std::unique_ptr<mlir::Pass> createChooseFormatsPass(

@@ -49,4 +49,33 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
   ];
 }
 
+def VerifyAccumulatorsPass : Pass<"precision-verify-accumulators", "::mlir::ModuleOp"> {
+  let summary = "check that every sum is held in f32 or wider";
+  let description = [{
+    Fails at an operation that adds up floats in 16 bits: a scatter of 16-bit
+    elements, which rounds after each update, a reduction of partial sums that
+    were rounded to 16 bits, and a loop that carries a 16-bit sum. Products and
+    reductions add up in f32 whatever their types are (docs/Forms.md), and a
+    library that is described has to do so, too. The form may be any; the driver
+    runs this on the device program of a step whose precision it lowered.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<64x128xf32>) -> tensor<128xbf16> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x128xf32>, tensor<f32>) -> tensor<128xf32>
+      %1 = stablehlo.convert %0 {step.cast} : (tensor<128xf32>) -> tensor<128xbf16>
+      return %1 : tensor<128xbf16>
+    }
+    // after
+    func.func @main(%x: tensor<64x128xf32>) -> tensor<128xbf16> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x128xf32>, tensor<f32>) -> tensor<128xf32>
+      %1 = stablehlo.convert %0 {step.cast} : (tensor<128xf32>) -> tensor<128xbf16>
+      return %1 : tensor<128xbf16>
+    }
+    ```
+  }];
+}
+
 #endif // TENON_PRECISION_PASSES_TD

@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "tenon/Dialect/Step/StepDialect.cpp.inc"
@@ -149,6 +150,15 @@ bool isFlops(Attribute attribute) {
   return flops && flops.getType().isF64() && flops.getValueAsDouble() >= 0;
 }
 
+bool castsBetweenF32AndBf16(Operation *op) {
+  if (op->getName().getStringRef() != "stablehlo.convert" ||
+      op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return false;
+  Type from = getElementTypeOrSelf(op->getOperand(0)),
+       to = getElementTypeOrSelf(op->getResult(0));
+  return (from.isF32() && to.isBF16()) || (from.isBF16() && to.isF32());
+}
+
 constexpr AttributeShape operationShapes[] = {
     {placesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
     {argumentPlacesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
@@ -182,6 +192,7 @@ constexpr AttributeShape operationShapes[] = {
     {flopsAttrName, isFlops, "an f64 of at least 0"},
     {idiomAttrName, isText, "a string"},
     {castAttrName, isUnit, "no value"},
+    {narrowSumsAttrName, isUnit, "no value"},
     {recomputationAttrName, isRecomputation,
      "a dictionary of i64 and strings, and 'exclusions', an array of {bytes, "
      "reason, source}"},
@@ -228,6 +239,11 @@ LogicalResult checkSeenType(Operation *op, const Twine &where, Type stored,
 
 LogicalResult StepDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
+  if (attribute.getName() == castAttrName && !castsBetweenF32AndBf16(op))
+    return op->emitError() << "'" << castAttrName
+                           << "' stands on a conversion from f32 to bf16 or "
+                              "back, found '"
+                           << op->getName() << "'";
   return checkShape(op, attribute, operationShapes);
 }
 

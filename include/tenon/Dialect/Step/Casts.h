@@ -16,6 +16,10 @@ namespace tenon::step {
 /// On a conversion between f32 and a 16-bit float: the compiler's own. A unit.
 inline constexpr llvm::StringLiteral castAttrName = "step.cast";
 
+/// On a module whose program adds up in 16 bits as it came, so that nothing is
+/// claimed of its sums. A unit.
+inline constexpr llvm::StringLiteral narrowSumsAttrName = "step.narrow_sums";
+
 inline bool isCompilerCast(mlir::Operation *op) {
   return op->hasAttr(castAttrName);
 }

@@ -1,0 +1,68 @@
+// RUN: tenon-opt %s --precision-verify-accumulators --split-input-file --verify-diagnostics
+
+// A sum in f32 that is rounded once, and one of 16-bit numbers that adds up in
+// f32 by definition.
+func.func @rounded_once(%x: tensor<64x128xf32>, %y: tensor<64x128xbf16>) -> (tensor<128xbf16>, tensor<128xbf16>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %narrow = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x128xf32>, tensor<f32>) -> tensor<128xf32>
+  %1 = stablehlo.convert %0 {step.cast} : (tensor<128xf32>) -> tensor<128xbf16>
+  %2 = stablehlo.reduce(%y init: %narrow) applies stablehlo.add across dimensions = [0] : (tensor<64x128xbf16>, tensor<bf16>) -> tensor<128xbf16>
+  return %1, %2 : tensor<128xbf16>, tensor<128xbf16>
+}
+
+// -----
+
+func.func @split_sum(%x: tensor<8x64x128xf32>) -> tensor<128xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64x128xf32>, tensor<f32>) -> tensor<8x128xf32>
+  %1 = stablehlo.convert %0 {step.cast} : (tensor<8x128xf32>) -> tensor<8x128xbf16>
+  %2 = stablehlo.convert %1 {step.cast} : (tensor<8x128xbf16>) -> tensor<8x128xf32>
+  // expected-error @below {{'stablehlo.reduce' adds up in 16 bits, expected a sum in f32 or wider that is rounded once}}
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x128xf32>, tensor<f32>) -> tensor<128xf32>
+  return %3 : tensor<128xf32>
+}
+
+// -----
+
+func.func @scatter(%x: tensor<16x8xbf16>, %i: tensor<4x1xi32>, %u: tensor<4x8xbf16>) -> tensor<16x8xbf16> {
+  // expected-error @below {{'stablehlo.scatter' adds up in 16 bits}}
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %1 = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %1 : tensor<bf16>
+  }) : (tensor<16x8xbf16>, tensor<4x1xi32>, tensor<4x8xbf16>) -> tensor<16x8xbf16>
+  return %0 : tensor<16x8xbf16>
+}
+
+// -----
+
+func.func @rounds(%x: tensor<128xf32>) -> tensor<128xbf16> {
+  %zero = stablehlo.constant dense<0.0> : tensor<128xbf16>
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %c1 = stablehlo.constant dense<1> : tensor<i32>
+  %c8 = stablehlo.constant dense<8> : tensor<i32>
+  // expected-error @below {{'stablehlo.while' adds up in 16 bits}}
+  %0:2 = stablehlo.while(%i = %c0, %s = %zero) : tensor<i32>, tensor<128xbf16>
+  cond {
+    %1 = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.convert %s {step.cast} : (tensor<128xbf16>) -> tensor<128xf32>
+    %2 = stablehlo.add %1, %x : tensor<128xf32>
+    %3 = stablehlo.convert %2 {step.cast} : (tensor<128xf32>) -> tensor<128xbf16>
+    %4 = stablehlo.add %i, %c1 : tensor<i32>
+    stablehlo.return %4, %3 : tensor<i32>, tensor<128xbf16>
+  }
+  return %0#1 : tensor<128xbf16>
+}
+
+// -----
+
+// The mark of the compiler's casts stands on nothing else.
+
+func.func @no_cast(%x: tensor<128xf32>) -> tensor<128xf32> {
+  // expected-error @below {{'step.cast' stands on a conversion from f32 to bf16 or back, found 'stablehlo.tanh'}}
+  %0 = stablehlo.tanh %x {step.cast} : tensor<128xf32>
+  return %0 : tensor<128xf32>
+}
