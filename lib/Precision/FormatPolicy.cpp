@@ -44,18 +44,19 @@ std::optional<FormatPolicy> FormatPolicy::parse(StringRef text, StringRef file,
       if (!word || (*word != "f32" && *word != "bf16"))
         return refuse("'" + StringRef(name) + "' in '" + StringRef(key) +
                       "' leads to neither \"f32\" nor \"bf16\"");
-      auto pattern = llvm::GlobPattern::create(StringRef(name));
+      auto text = std::make_shared<const std::string>(StringRef(name).str());
+      auto pattern = llvm::GlobPattern::create(*text);
       if (!pattern)
         return refuse("'" + StringRef(name) + "' is no pattern: " +
                       llvm::toString(pattern.takeError()));
-      policy.entries.push_back({Subject(subject - subjectNames.begin()),
-                                StringRef(name).str(), std::move(*pattern),
+      policy.entries.push_back({Subject(subject - subjectNames.begin()), text,
+                                std::move(*pattern),
                                 *word == "f32" ? Wish::f32 : Wish::bf16});
     }
   }
   // A JSON object has no order.
   llvm::sort(policy.entries, [](const Entry &a, const Entry &b) {
-    return std::tie(a.subject, a.text) < std::tie(b.subject, b.text);
+    return std::tie(a.subject, *a.text) < std::tie(b.subject, *b.text);
   });
   return policy;
 }
@@ -97,7 +98,7 @@ Wish FormatPolicy::of(Operation *op) {
 std::string FormatPolicy::unmatched() const {
   for (const Entry &entry : entries)
     if (!entry.hasMatched)
-      return ("'" + entry.text + "' in '" + subjectNames[entry.subject] + "'")
+      return ("'" + *entry.text + "' in '" + subjectNames[entry.subject] + "'")
           .str();
   return "";
 }

@@ -22,6 +22,7 @@
 #include "llvm/Support/GlobPattern.h"
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,7 +56,7 @@ private:
       "arguments", "results", "operations", "locations"};
   struct Entry {
     Subject subject;
-    std::string text;
+    std::shared_ptr<const std::string> text; // which the pattern refers to
     llvm::GlobPattern pattern;
     Wish wish;
     bool hasMatched = false;

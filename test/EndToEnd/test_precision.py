@@ -1,0 +1,148 @@
+"""Steps whose precision was lowered: they train like the f32 ones, and what is compiled is what the lowered text says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Steps, compiled, refused, succeed
+from safetensors.numpy import load_file
+
+NAMES = ["01_mlp", "04_chargpt", "08_lstm"]
+PROCESSOR = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")).split()
+HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
+
+
+def run(program: Path, inputs: Path, scratch: Path, *options: object, steps: int = 1) -> tuple[list[float], dict[str, np.ndarray]]:
+    """The losses of some steps, and the results of the last one."""
+    metrics, outputs = scratch / "metrics.csv", scratch / "outputs.safetensors"
+    succeed("run", program, "--inputs", inputs, "--steps", steps, "--metrics", metrics, "--outputs", outputs, *options)
+    return [float(line.split(",")[-1]) for line in metrics.read_text().splitlines()[1:]], load_file(outputs)
+
+
+def deviation(values: dict[str, np.ndarray], expected: dict[str, np.ndarray], of: list[str]) -> float:
+    """The largest relative deviation of a tensor, as the root of its mean square."""
+
+    def rms(x: np.ndarray) -> float:
+        return float(np.sqrt(np.mean(np.square(x.astype(np.float64)))))
+
+    return max(rms(values[name] - expected[name]) / max(rms(expected[name]), 1e-30) for name in of)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trains_like_f32(steps: Steps, name: str, tmp_path: Path) -> None:
+    """The losses of ten steps are those of f32 up to the digits of bf16, and the program is another one."""
+    step = steps[name]
+    lowered = compiled(step.text, "--precision=bf16")
+    chosen = lowered.stages["precision"]
+    assert chosen["narrow_values"] + chosen["narrow_products"] > 0
+    assert not HAS_BF16 or chosen["narrow_products"] > 0
+    wide, expected = run(step.compiled, step.inputs, tmp_path, steps=10)
+    narrow, values = run(lowered.output, step.inputs, tmp_path, steps=10)
+    np.testing.assert_allclose(narrow, wide, rtol=0, atol=2**-9 * wide[0])
+    assert {name: (x.dtype, x.shape) for name, x in values.items()} == {name: (x.dtype, x.shape) for name, x in expected.items()}
+    assert any((values[name] != expected[name]).any() for name in values)
+
+
+@pytest.mark.parametrize("name", ["01_mlp", "08_lstm"])
+def test_compiled_as_interpreted(steps: Steps, name: str, tmp_path: Path) -> None:
+    """One step of the compiled program is the interpreted lowered text's, to more digits than bf16 has."""
+    step = steps[name]
+    text = compiled(step.text, "--precision=bf16", "--compile-to=precision")
+    program = compiled(step.text, "--precision=bf16").output
+    _, expected = run(text.output, step.inputs, tmp_path, "--reference")
+    _, values = run(program, step.inputs, tmp_path)
+    floats = [name for name, x in expected.items() if x.dtype == np.float32]
+    assert deviation(values, expected, floats) < 2**-10
+
+
+def test_text_between_stages(steps: Steps, tmp_path: Path) -> None:
+    """A text says what was lowered, and leads to the bytes of a compilation in one go."""
+    step = steps["01_mlp"]
+    policy = tmp_path / "policy.json"
+    policy.write_text('{"arguments": {"params.l1.kernel": "f32"}, "operations": {"stablehlo.reduce": "f32"}}')
+    options = ("--precision=bf16", f"--precision-policy={policy}")
+    for stage in ("import", "simplify", "precision", "group"):
+        text, program = tmp_path / f"{stage}.mlir", tmp_path / f"{stage}.tenon"
+        succeed("compile", step.text, *options, f"--compile-to={stage}", "-o", text)
+        succeed("compile", text, f"--compile-from={stage}", "-o", program)
+    whole = tmp_path / "whole.tenon"
+    succeed("compile", step.text, *options, "--threads=1", "-o", whole)
+    assert all((tmp_path / f"{stage}.tenon").read_bytes() == whole.read_bytes() for stage in ("import", "simplify", "precision", "group"))
+    assert "precision_policy" in (tmp_path / "group.mlir").read_text()
+    text = tmp_path / "precision.mlir"
+    assert "--precision=f32 contradicts" in refused(1, "compile", text, "--compile-from=precision", "--precision=f32", "-o", whole)
+    said = refused(2, "compile", text, "--compile-from=precision", f"--precision-policy={policy}", "-o", whole)
+    assert "--precision-policy is read by the stage precision" in said
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "message"),
+    [
+        ('{"arguments": {"params.l9.*": "f32"}}', 1, "'params.l9.*' in 'arguments' of the precision policy matches nothing"),
+        ('{"layers": {}}', 1, "unknown key 'layers', expected arguments, results, operations or locations"),
+        ('{"results": {"x": "f16"}}', 1, "'x' in 'results' leads to neither \"f32\" nor \"bf16\""),
+        ("{", 1, "policy.json"),
+    ],
+)
+def test_wrong_policy(steps: Steps, policy: str, code: int, message: str, tmp_path: Path) -> None:
+    """What a policy says in vain is an error."""
+    path = tmp_path / "policy.json"
+    path.write_text(policy)
+    said = refused(code, "compile", steps["01_mlp"].text, "--precision=bf16", f"--precision-policy={path}", "-o", tmp_path / "x.tenon")
+    assert message in said
+
+
+def test_policy(steps: Steps, tmp_path: Path) -> None:
+    """A policy keeps what it names in f32, and permits what the rules do not."""
+    step = steps["01_mlp"]
+    path = tmp_path / "policy.json"
+
+    def formats(policy: dict) -> dict:
+        path.write_text(json.dumps(policy))
+        report = tmp_path / "report.json"
+        succeed("compile", step.text, "--precision=bf16", f"--precision-policy={path}", "--report", report, "-o", tmp_path / "x.tenon")
+        return next(stage for stage in json.loads(report.read_text())["stages"] if stage["stage"] == "precision")
+
+    none = formats({"operations": {"stablehlo.*": "f32"}})
+    assert none["narrow_values"] == none["narrow_products"] == 0
+    assert json.loads(none["policy"]) == {"operations": {"stablehlo.*": "f32"}}
+    kept = formats({"locations": {"*": "f32"}})
+    assert kept["narrow_values"] == kept["narrow_products"] == 0
+    every, few = formats({}), formats({"arguments": {"params.*": "f32"}})
+    assert few["narrow_products"] < every["narrow_products"] or not HAS_BF16
+    said = refused(2, "compile", step.text, f"--precision-policy={path}", "-o", tmp_path / "x.tenon")
+    assert "--precision=bf16" in said
+
+
+@pytest.mark.parametrize("name", ["01_mlp", "08_lstm"])
+def test_budget(steps: Steps, name: str, tmp_path: Path) -> None:
+    """Under a budget and with nothing fused every bit is the same, on one thread and on two; the plans are verified."""
+    step = steps[name]
+    program = compiled(step.text, "--precision=bf16").output
+    succeed("verify", program)
+    _, expected = run(program, step.inputs, tmp_path, steps=4)
+    unbounded = sum(segment["bytes"] for segment in segments(program))
+    budget = compiled(step.text, "--precision=bf16", f"--memory-budget={unbounded}")
+    succeed("verify", budget.output)
+    for other in (budget.output, compiled(step.text, "--precision=bf16", "--fuse=false").output):
+        _, values = run(other, step.inputs, tmp_path, "--threads=1", steps=4)
+        assert all(np.array_equal(values[name], expected[name], equal_nan=True) for name in expected)
+
+
+def segments(program: Path) -> list[dict]:
+    """The segments of a file as `tenon inspect` lists them."""
+    lines = succeed("inspect", program).splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("segment"))
+    rows = [line.split() for line in lines[begin + 1 :]]
+    return [{"name": row[0], "bytes": int(row[1])} for row in rows if len(row) == 2 and row[1].isdigit()]
+
+
+def test_inspect(steps: Steps) -> None:
+    """`tenon inspect --precision` lists every value and product with its format and the reason."""
+    said = succeed("inspect", "--precision", steps["01_mlp"].text)
+    assert "policy: bf16" in said and "an argument has the type that users see" in said
+    assert "kernels only cast" in said and "predicted" in said
+    assert ("bf16            0 product" in said) == HAS_BF16
