@@ -40,8 +40,8 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                 "keep what jax.checkpoint in the program computes again "
                 "(default), or replan");
   parser.custom("precision", "f32|bf16",
-                "store values and multiply in this format where that is "
-                "quicker and trains alike (default: f32)",
+                "the format to store values and multiply in where that is "
+                "quicker (default: f32)",
                 [&options](std::string_view text) -> std::string {
                   if (text != "f32" && text != "bf16")
                     return "expected f32 or bf16";
@@ -50,7 +50,7 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                   return "";
                 });
   parser.text("precision-policy", options.precisionPolicyFile, "FILE",
-              "JSON that says what is kept in f32 or may be bf16 (see "
+              "JSON that says what stays f32 or may be bf16 (see "
               "docs/GettingStarted.md)");
   takeSubnormals(parser, options.subnormals, "");
 }

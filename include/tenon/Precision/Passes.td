@@ -60,19 +60,14 @@ def VerifyAccumulatorsPass : Pass<"precision-verify-accumulators", "::mlir::Modu
     runs this on the device program of a step whose precision it lowered.
 
     ```mlir
-    // before
-    func.func @main(%x: tensor<64x128xf32>) -> tensor<128xbf16> {
+    // refused: 'stablehlo.reduce' adds up in 16 bits
+    func.func @main(%x: tensor<8x64x128xf32>) -> tensor<128xf32> {
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
-      %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x128xf32>, tensor<f32>) -> tensor<128xf32>
-      %1 = stablehlo.convert %0 {step.cast} : (tensor<128xf32>) -> tensor<128xbf16>
-      return %1 : tensor<128xbf16>
-    }
-    // after
-    func.func @main(%x: tensor<64x128xf32>) -> tensor<128xbf16> {
-      %zero = stablehlo.constant dense<0.0> : tensor<f32>
-      %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x128xf32>, tensor<f32>) -> tensor<128xf32>
-      %1 = stablehlo.convert %0 {step.cast} : (tensor<128xf32>) -> tensor<128xbf16>
-      return %1 : tensor<128xbf16>
+      %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64x128xf32>, tensor<f32>) -> tensor<8x128xf32>
+      %1 = stablehlo.convert %0 {step.cast} : (tensor<8x128xf32>) -> tensor<8x128xbf16>
+      %2 = stablehlo.convert %1 {step.cast} : (tensor<8x128xbf16>) -> tensor<8x128xf32>
+      %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x128xf32>, tensor<f32>) -> tensor<128xf32>
+      return %3 : tensor<128xf32>
     }
     ```
   }];
