@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Steps, compiled, refused, succeed
-from safetensors.numpy import load_file
+import random_steps
+from conftest import BUILD, Steps, compiled, refused, succeed
+from safetensors.numpy import load_file, save_file
 
 NAMES = ["01_mlp", "04_chargpt", "08_lstm"]
 PROCESSOR = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")).split()
@@ -56,6 +57,34 @@ def test_compiled_as_interpreted(steps: Steps, name: str, tmp_path: Path) -> Non
     _, values = run(program, step.inputs, tmp_path)
     floats = [name for name, x in expected.items() if x.dtype == np.float32]
     assert deviation(values, expected, floats) < 2**-10
+
+
+# What a random program's values, which are too small to be worth it, are stored as if the policy asks for it.
+PERMITTED = ("dot_general", "tanh", "exponential", "multiply", "divide", "select", "maximum", "transpose", "subtract")
+
+
+@pytest.mark.parametrize("first", [0, 40])
+def test_random_programs(first: int, tmp_path: Path) -> None:
+    """A pack of random programs with all that may be narrow narrow: one step of it is the interpreted lowered text's."""
+    module = random_steps.pack(list(range(first, first + 10)))
+    step, lowered, program, inputs, policy = (
+        tmp_path / name for name in ("step.mlir", "lowered.mlir", "step.tenon", "in.safetensors", "policy.json")
+    )
+    step.write_text(module.text())
+    save_file({f"arg{i}": values for i, (_, values) in enumerate(module.arguments)}, inputs)
+    runner = random_steps.Runner(BUILD, tmp_path)
+    runner.succeed("compile", step, "--compile-to=simplify", "-o", lowered)
+    simplified = lowered.read_text()
+    policy.write_text(json.dumps({"operations": {f"stablehlo.{op}": "bf16" for op in PERMITTED if f"= stablehlo.{op} " in simplified}}))
+    options = ("--precision=bf16", f"--precision-policy={policy}")
+    runner.succeed("compile", step, *options, "--compile-to=precision", "-o", lowered)
+    runner.succeed("compile", step, *options, "-o", program)
+    runner.succeed("verify", program)
+    assert lowered.read_text().count("step.cast") > 100
+    _, expected = run(lowered, inputs, tmp_path, "--reference")
+    _, values = run(program, inputs, tmp_path)
+    assert all(np.array_equal(values[name], x) for name, x in expected.items() if x.dtype != np.float32)
+    assert deviation(values, expected, [name for name, x in expected.items() if x.dtype == np.float32]) < 2**-8
 
 
 def test_text_between_stages(steps: Steps, tmp_path: Path) -> None:
