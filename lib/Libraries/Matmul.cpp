@@ -133,13 +133,14 @@ bool prefersColumns(const MatmulDescription &d) {
   return wide && (d.resultType == ElementType::f32 || d.m * d.n <= smallSums);
 }
 
-/// Cuts the batch if it is large enough, else rows or columns.
+/// Whether a tensor is stored in a narrower type than is multiplied in.
 bool isWidened(const MatmulDescription &d) {
   return d.computeType == ElementType::f32 &&
          (d.lhsType != ElementType::f32 || d.rhsType != ElementType::f32 ||
           d.resultType != ElementType::f32);
 }
 
+/// Cuts the batch if it is large enough, else rows or columns.
 Cut chooseCut(const MatmulDescription &d) {
   if (d.pieces == 1)
     return makeCut(Cut::rows, d.m, d.m, 1);

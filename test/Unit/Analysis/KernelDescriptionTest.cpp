@@ -38,8 +38,7 @@ protected:
   OwningOpRef<ModuleOp> module;
 };
 
-TEST_F(KernelDescriptions, SoftmaxHasThreePassesAndKeepsTheExponential) {
-  KernelDescription kernel = describe(R"(
+constexpr char softmax[] = R"(
     %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
     %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
     %d = stablehlo.subtract %x, %b : tensor<8x32xf32>
@@ -47,8 +46,10 @@ TEST_F(KernelDescriptions, SoftmaxHasThreePassesAndKeepsTheExponential) {
     %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
     %c = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
     %q = stablehlo.divide %e, %c : tensor<8x32xf32>
-    return %q : tensor<8x32xf32>)",
-                                      "tensor<8x32xf32>");
+    return %q : tensor<8x32xf32>)";
+
+TEST_F(KernelDescriptions, SoftmaxHasThreePassesAndKeepsTheExponential) {
+  KernelDescription kernel = describe(softmax, "tensor<8x32xf32>");
   EXPECT_EQ(kernel.kernelClass(), KernelClass::row);
   EXPECT_EQ(kernel.units(), 8);
   EXPECT_FALSE(kernel.isFallback());
@@ -67,20 +68,11 @@ TEST_F(KernelDescriptions, SoftmaxHasThreePassesAndKeepsTheExponential) {
 }
 
 TEST_F(KernelDescriptions, AResultMayReplaceWhatNoLaterPassReads) {
-  KernelDescription softmax = describe(R"(
-    %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
-    %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
-    %d = stablehlo.subtract %x, %b : tensor<8x32xf32>
-    %e = stablehlo.exponential %d : tensor<8x32xf32>
-    %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
-    %c = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
-    %q = stablehlo.divide %e, %c : tensor<8x32xf32>
-    return %q : tensor<8x32xf32>)",
-                                       "tensor<8x32xf32>");
+  KernelDescription kernel = describe(softmax, "tensor<8x32xf32>");
   // The exponential, which the result's place keeps, is the last to read %x.
-  Value x = softmax.reductions().front()->getOperand(0);
-  EXPECT_EQ(softmax.passes().lastRead.lookup(x), 1u);
-  EXPECT_TRUE(softmax.mayReplace(x, 0));
+  Value x = kernel.reductions().front()->getOperand(0);
+  EXPECT_EQ(kernel.passes().lastRead.lookup(x), 1u);
+  EXPECT_TRUE(kernel.mayReplace(x, 0));
 
   // The first pass writes %t, the second one reads %x for %y.
   KernelDescription both = describe(R"(
