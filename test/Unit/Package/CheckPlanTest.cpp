@@ -881,7 +881,7 @@ TEST(CheckPlan, RefusesFalseJoins) {
         changed.joinedNodes.front() += by;
       });
   }
-  EXPECT_GE(joins, 2u);
+  EXPECT_GE(joins, 1u);
 }
 
 /// What is computed in parts is another node than its kernel, reads what is
