@@ -38,7 +38,7 @@ bool BudgetSearch::formMixture(int64_t budget, int64_t nanoseconds) {
 /// Whether a plan leaves so much of the budget unused that one with more bytes
 /// may be cheaper.
 static bool leavesRoom(const PlanFigures &plan, int64_t budget) {
-  constexpr int64_t unusedShare = 50; // of the budget
+  constexpr int64_t unusedShare = 100; // of the budget
   return plan.nanoseconds > plan.boundNanoseconds &&
          budget - plan.bytes > budget / unusedShare;
 }
