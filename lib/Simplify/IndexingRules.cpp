@@ -278,7 +278,7 @@ struct ScatterOnePerRow : OpRewritePattern<ScatterOp> {
   LogicalResult matchAndRewrite(ScatterOp op,
                                 PatternRewriter &rewriter) const override {
     ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
-    if (op.getInputs().size() != 1 || !isSplat(op.getInputs()[0], 0) ||
+    if (!addsUp(op) || !isSplat(op.getInputs()[0], 0) ||
         numbers.getScatterDimsToOperandDims().size() != 1)
       return failure();
     Value indices = op.getScatterIndices(), update = op.getUpdates()[0];
@@ -295,10 +295,7 @@ struct ScatterOnePerRow : OpRewritePattern<ScatterOp> {
       kept.push_back(dim);
       extents.push_back(type.getDimSize(dim));
     }
-    Block &body = op.getUpdateComputation().front();
-    auto sum = body.getTerminator()->getOperand(0).getDefiningOp<AddOp>();
-    if (!sum || !llvm::equal(sum->getOperands(), body.getArguments()) ||
-        !llvm::is_contained(numbers.getInsertedWindowDims(), axis) ||
+    if (!llvm::is_contained(numbers.getInsertedWindowDims(), axis) ||
         !llvm::is_sorted(batching) ||
         !llvm::is_sorted(numbers.getScatterIndicesBatchingDims()) ||
         tensorTypeOf(update).getNumElements() !=

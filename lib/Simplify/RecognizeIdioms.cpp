@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Rules.h"
+
 #include "tenon/Simplify/Passes.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -19,6 +21,7 @@ namespace tenon::simplify {
 
 using namespace mlir;
 using namespace tenon::stablehlo;
+using tenon::simplify::addsUp;
 
 namespace {
 
@@ -55,13 +58,6 @@ SmallVector<int64_t> windowSizes(ScatterOp op) {
                : update.getDimSize(numbers.getUpdateWindowDims()[window++]));
   }
   return sizes;
-}
-
-bool addsUp(ScatterOp op) {
-  Block &body = op.getUpdateComputation().front();
-  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<AddOp>();
-  return op.getInputs().size() == 1 && sum &&
-         llvm::equal(sum->getOperands(), body.getArguments());
 }
 
 class RecognizeIdioms

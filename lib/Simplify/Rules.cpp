@@ -58,6 +58,13 @@ Value makeSplat(PatternRewriter &rewriter, Location location,
       cast<ElementsAttr>(DenseElementsAttr::get(type, element)));
 }
 
+bool addsUp(ScatterOp op) {
+  Block &body = op.getUpdateComputation().front();
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<AddOp>();
+  return op.getInputs().size() == 1 && sum &&
+         llvm::equal(sum->getOperands(), body.getArguments());
+}
+
 /// A sum of floats that starts at +0 stays +0 or becomes something else,
 /// because +0 + -0 is +0.
 static bool isSumFromZero(ReduceOp op, unsigned result) {

@@ -8,6 +8,7 @@
 #ifndef TENON_LIB_SIMPLIFY_RULES_H
 #define TENON_LIB_SIMPLIFY_RULES_H
 
+#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Support/Subnormals.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -53,6 +54,9 @@ bool isNegativeZeroSplat(mlir::Value value);
 /// A splat constant of `type`.
 mlir::Value makeSplat(mlir::PatternRewriter &rewriter, mlir::Location location,
                       mlir::RankedTensorType type, mlir::Attribute element);
+
+/// Whether a scatter into one tensor adds its updates to what is there.
+bool addsUp(stablehlo::ScatterOp op);
 
 /// Whether no element of a float tensor can be -0: sums that start at +0,
 /// squares, exponentials, magnitudes, and what only moves them. A sum that is
