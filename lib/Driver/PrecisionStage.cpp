@@ -12,7 +12,6 @@
 
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Fusion/Passes.h"
-#include "tenon/Import/Passes.h"
 #include "tenon/Precision/FormatPolicy.h"
 #include "tenon/Precision/Passes.h"
 
@@ -141,13 +140,7 @@ Stage driver::precisionStage() {
           .summary = "choose number formats",
           .options = {format, file, policy},
           .run = lowerPrecision,
-          .checkForm =
-              [](Program &program, StageRun &run) {
-                return run.runPasses(
-                    *program.module, [](OpPassManager &passes) {
-                      passes.addPass(importer::createVerifyStepFormPass());
-                    });
-              },
+          .checkForm = checkStepForm,
           .registerPasses = precision::registerPrecisionPasses};
 }
 

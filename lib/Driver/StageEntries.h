@@ -15,6 +15,9 @@ namespace tenon::driver {
 ExitCode readPrecisionPolicy(const CompileOptions &options,
                              ResolvedOptions &resolved);
 
+/// Checks that the program is in step form, as several stages leave it.
+ExitCode checkStepForm(Program &program, StageRun &run);
+
 Stage precisionStage();
 Stage groupStage();
 Stage planStage();

@@ -91,7 +91,7 @@ static Stage readStage() {
 // import, simplify
 //===----------------------------------------------------------------------===//
 
-static ExitCode checkStepForm(Program &program, StageRun &run) {
+ExitCode driver::checkStepForm(Program &program, StageRun &run) {
   return run.runPasses(*program.module, [](OpPassManager &passes) {
     passes.addPass(importer::createVerifyStepFormPass());
   });
