@@ -59,18 +59,16 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
   BlockArgument argument = body.getArgument(operand);
   if (isCopy(group))
     return true;
+  const step::GroupKind kind = group.getKind();
+  const bool inRows = kind == step::GroupKind::row;
   // A column kernel reads what it updates per column only after its reduction.
-  if (group.getKind() == step::GroupKind::elementwise ||
-      group.getKind() == step::GroupKind::column)
+  if (inRows || kind == step::GroupKind::elementwise ||
+      kind == step::GroupKind::column)
     return from.getShape() == to.getShape() &&
            from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
-           readOnlyWhereWritten(argument);
-  if (group.getKind() == step::GroupKind::row)
-    return from.getShape() == to.getShape() &&
-           from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
-           readOnlyWhereWritten(argument, /*inRows=*/true) &&
-           KernelDescription(body).mayReplace(argument, result);
-  if (group.getKind() != step::GroupKind::generic)
+           readOnlyWhereWritten(argument, inRows) &&
+           (!inRows || KernelDescription(body).mayReplace(argument, result));
+  if (kind != step::GroupKind::generic)
     return false;
   // Updates of a part of their first operand.
   Value value = body.getTerminator()->getOperand(result);

@@ -370,10 +370,6 @@ RecomputeModel::lastReadBy(Operation *op, ArrayRef<Operation *> chain) const {
   return values;
 }
 
-int64_t RecomputeModel::startBytesOf(Operation *op) const {
-  return sumOf(startsOf(op));
-}
-
 /// Time and bytes of computing a part; its values are not among them. The first
 /// time its group does that, so that only what is overwritten counts.
 solver::RecomputeProblem::Node RecomputeModel::partEntry(int32_t node) const {
@@ -530,16 +526,17 @@ void RecomputeModel::addValues() {
         }
       }
       const int64_t inside = isGroup ? 0 : innerBytes(op, *buffers, here);
-      const int64_t starts = isGroup ? 0 : startBytesOf(op);
+      const SmallVector<ValueBytes> begins = startsOf(op);
+      const int64_t starts = sumOf(begins);
       int64_t there = live;
       if (isa<stablehlo::WhileOp>(op)) {
         there += hasRows ? 0 : std::max<int64_t>(0, inside - starts);
-        for (auto [value, bytes] : startsOf(op))
+        for (auto [value, bytes] : begins)
           writes.push_back({value, node, std::min(bytes, inside)});
       } else if (!isGroup) {
         // A branch writes its results behind all else.
         there = std::max<int64_t>(0, live + inside - starts);
-        for (auto [value, bytes] : startsOf(op))
+        for (auto [value, bytes] : begins)
           writes.push_back(
               {value, node, std::min(bytes, live + inside - there)});
       } else if (scratch) {
@@ -693,7 +690,7 @@ void RecomputeModel::addLoops() {
       continue;
     auto &loop = model.loops.emplace_back();
     loop.node = int32_t(node);
-    const int64_t starts = startBytesOf(operations.front());
+    const int64_t starts = sumOf(startsOf(operations.front()));
     auto peak = [&](int64_t inside) {
       return std::max<int64_t>(0, inside - starts);
     };

@@ -122,7 +122,6 @@ private:
   llvm::SmallVector<ValueBytes>
   lastReadBy(mlir::Operation *op,
              llvm::ArrayRef<mlir::Operation *> chain) const;
-  int64_t startBytesOf(mlir::Operation *op) const;
   llvm::SmallVector<ValueBytes> overwrittenByPart(int32_t node) const;
   llvm::SmallVector<ValueBytes> overwrittenBefore(int32_t node) const;
   bool readsValue(int32_t node, mlir::Value value) const;
