@@ -26,6 +26,9 @@ from safetensors.numpy import load_file, save_file
 
 BUILD = Path(os.environ.get("TENON_BUILD", compare.ROOT / "build/dev")).resolve()
 
+# Features of this processor, by Linux' names.
+PROCESSOR = frozenset(next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")).split())
+
 # No run of the tool on these inputs comes near it; a hang is a failure, not a wait.
 SECONDS = 120
 

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, SECONDS, Steps, refused, succeed
+from conftest import BUILD, PROCESSOR, SECONDS, Steps, refused, succeed
 
 # dnnl_cpu_isa_avx2, of oneDNN's C interface.
 ONLY_AVX2 = "int dnnl_get_effective_cpu_isa(void) { return 0x7; }\n"
@@ -68,7 +68,7 @@ def test_a_library_that_cannot_be_asked_is_refused(only_avx2: dict[str, str], tm
 
 def test_a_text_goes_on_only_where_the_library_can_be_asked(only_avx2: dict[str, str], tmp_path: Path) -> None:
     """Planning asks how much workspace a call needs, so it is refused as well."""
-    if "avx512vl" not in Path("/proc/cpuinfo").read_text():
+    if "avx512vl" not in PROCESSOR:
         pytest.skip("this processor's library cannot be asked about AVX-512")
     (tmp_path / "product.mlir").write_text(PRODUCT)
     grouped = tmp_path / "grouped.mlir"

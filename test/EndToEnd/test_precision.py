@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import random_steps
-from conftest import BUILD, Steps, compiled, refused, succeed
+from conftest import BUILD, PROCESSOR, Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
 
 NAMES = ["01_mlp", "04_chargpt", "08_lstm"]
-PROCESSOR = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")).split()
 HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
 
 

@@ -12,14 +12,11 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import refused, succeed
+from conftest import PROCESSOR, refused, succeed
 from safetensors.numpy import load_file, save_file
 
 TYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 CARRIERS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
-
-
-PROCESSOR = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")).split()
 
 
 def feature_sets(mode: str) -> list[str]:

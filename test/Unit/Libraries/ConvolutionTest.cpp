@@ -14,6 +14,7 @@
 
 using namespace tenon;
 using namespace tenon::libraries;
+using tenon::test::computeTypesOf;
 using tenon::test::GuardedMemory;
 using tenon::test::testIsa;
 
@@ -357,13 +358,6 @@ TEST(Convolution, LongSumsKeepTheirDigits) {
   EXPECT_LE(errorOf(many, ConvolutionKind::dataGradient), 3e-7);
   EXPECT_LE(errorOf(few, ConvolutionKind::weightGradient), 8e-7);
   EXPECT_LE(errorOf(strided, ConvolutionKind::weightGradient), 8e-7);
-}
-
-/// All ways to multiply operands of `type`.
-std::vector<ElementType> computeTypesOf(ElementType type) {
-  if (type == ElementType::bf16 && target::describe(testIsa()).hasBf16)
-    return {ElementType::f32, ElementType::bf16};
-  return {ElementType::f32};
 }
 
 /// Operands of 16 bits and results of 16 and 32, multiplied in every type.

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <gtest/gtest.h>
 
+using namespace tenon;
 using namespace tenon::libraries;
 
 /// The exit code that CTest is told to take for a skipped test.
@@ -18,6 +19,12 @@ static constexpr int nothingTested = 77;
 static Isa isaOfProcess = Isa::avx2;
 
 Isa tenon::test::testIsa() { return isaOfProcess; }
+
+std::vector<ElementType> tenon::test::computeTypesOf(ElementType type) {
+  if (type == ElementType::bf16 && target::describe(testIsa()).hasBf16)
+    return {ElementType::f32, ElementType::bf16};
+  return {ElementType::f32};
+}
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -13,6 +13,7 @@
 
 using namespace tenon;
 using namespace tenon::libraries;
+using tenon::test::computeTypesOf;
 using tenon::test::GuardedMemory;
 using tenon::test::testIsa;
 
@@ -168,13 +169,6 @@ void check(MatmulDescription d) {
   auto one = compute(d, 1, true);
   EXPECT_EQ(one, compute(d, 2, false));
   EXPECT_EQ(one, compute(d, 3, false));
-}
-
-/// All ways to multiply operands of `type`.
-std::vector<ElementType> computeTypesOf(ElementType type) {
-  if (type == ElementType::bf16 && target::describe(testIsa()).hasBf16)
-    return {ElementType::f32, ElementType::bf16};
-  return {ElementType::f32};
 }
 
 /// Checks `d` with operands of 16 bits and results of 16 and 32, multiplied in

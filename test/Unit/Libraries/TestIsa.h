@@ -10,9 +10,14 @@
 
 #include "tenon/Libraries/Library.h"
 
+#include <vector>
+
 namespace tenon::test {
 
 libraries::Isa testIsa();
+
+/// All ways to multiply operands of `type` there.
+std::vector<ElementType> computeTypesOf(ElementType type);
 
 } // namespace tenon::test
 
