@@ -84,6 +84,8 @@ bool tenon::isFloatArithmetic(Operation *op) {
       "chlo.square",
       "chlo.tan",
       "chlo.zeta",
+      "step.attention",
+      "step.attention_gradient",
   };
   if (table.contains(op->getName().getStringRef()))
     return true;

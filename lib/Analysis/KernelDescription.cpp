@@ -10,6 +10,7 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Analysis/Windows.h"
+#include "tenon/Dialect/Step/Attention.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -307,6 +308,8 @@ bool KernelDescription::isFallback() const {
     return !areFast(windowsOf(window));
   if (auto window = dyn_cast_or_null<stablehlo::SelectAndScatterOp>(op))
     return !areFast(windowsOf(window));
+  if (isa_and_nonnull<step::AttentionOp, step::AttentionGradientOp>(op))
+    return false;
   // In place, rows of one element are copied one by one.
   if (auto update = dyn_cast_or_null<stablehlo::DynamicUpdateSliceOp>(op)) {
     ArrayRef<int64_t> shape = shapeOf(update.getUpdate());

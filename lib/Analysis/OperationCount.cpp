@@ -9,6 +9,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/IR/Matchers.h"
@@ -173,7 +174,7 @@ double tenon::contractionFlops(Operation *op) {
     return flopsOfDot(dot);
   if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
     return flopsOfConvolution(convolution);
-  return 0;
+  return step::attentionFlops(op);
 }
 
 double tenon::operandAndResultBytes(Operation *op) {

@@ -12,6 +12,7 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Attention.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -76,6 +77,9 @@ double cost::elementOperations(Operation *op) {
   case OperationClass::generic:
     break;
   }
+  // Beside its products, attention takes the exponential of each score.
+  if (int64_t pairs = step::attentionPairs(op))
+    return double(pairs) * expensiveOperation;
   if (contractionFlops(op) > 0)
     return 0;
   // In place, as bytesOf() counts it.
@@ -98,6 +102,8 @@ KernelWork cost::workOf(const KernelDescription &kernel,
     if (kernel.space()->reducesLast())
       passes = kernel.passes();
   }
+  if (int64_t units = step::attentionUnits(kernel.root()))
+    work.units = units;
   for (Operation *op : kernel.operations()) {
     work.flops += contractionFlops(op);
     work.operations +=

@@ -26,8 +26,9 @@ using tenon::step::RoleAttr;
 namespace {
 
 /// Operations of step form that are not stablehlo.
-const llvm::StringLiteral keptOperations[] = {"chlo.top_k", "chlo.erf",
-                                              "chlo.erfc", "chlo.erf_inv"};
+const llvm::StringLiteral keptOperations[] = {
+    "chlo.top_k",   "chlo.erf",       "chlo.erfc",
+    "chlo.erf_inv", "step.attention", "step.attention_gradient"};
 
 class VerifyStepForm
     : public tenon::importer::impl::VerifyStepFormPassBase<VerifyStepForm> {

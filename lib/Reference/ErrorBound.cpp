@@ -11,7 +11,11 @@
 
 #include "tenon/Reference/ErrorBound.h"
 
+#include "AttentionBound.h"
+#include "FloatUnits.h"
+
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Reference/Interpreter.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -69,29 +73,6 @@ FloatType partOfResult(Operation *op) {
     if (FloatType part = partOf(getElementTypeOrSelf(type)))
       return part;
   return nullptr;
-}
-
-/// Digits after the first, and the exponent of the smallest normal number.
-struct Format {
-  int digits, smallest;
-};
-
-Format formatOf(FloatType type) {
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  return {int(llvm::APFloat::semanticsPrecision(semantics)) - 1,
-          llvm::APFloat::semanticsMinExponent(semantics)};
-}
-
-/// The distance of the numbers of a type around `value`.
-long double unitAt(long double value, FloatType type) {
-  Format format = formatOf(type);
-  int exponent = value == 0 ? format.smallest
-                            : std::max(std::ilogb(value), format.smallest);
-  return std::ldexp(1.0L, exponent - format.digits);
-}
-
-long double largestOf(FloatType type) {
-  return llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
 }
 
 //===----------------------------------------------------------------------===//
@@ -506,6 +487,8 @@ Exactness reference::exactnessOf(Operation *op) {
           return Exactness::unjudged;
   if (!part)
     return Exactness::equal;
+  if (isa<step::AttentionOp, step::AttentionGradientOp>(op))
+    return Exactness::bounded;
   if (functionBounds().contains(op->getName().getStringRef()))
     return unitsOf(op) > 0 ? Exactness::bounded : Exactness::unjudged;
   if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op) ||
@@ -517,6 +500,8 @@ Exactness reference::exactnessOf(Operation *op) {
 
 FailureOr<std::vector<Enclosure>>
 reference::enclose(Operation *op, ArrayRef<Tensor> operands) {
+  if (isa<step::AttentionOp, step::AttentionGradientOp>(op))
+    return encloseAttention(op, operands);
   if (functionBounds().contains(op->getName().getStringRef()))
     return encloseFunction(op, operands);
   return combinationIn(op) == Combination::product

@@ -23,6 +23,7 @@ struct Evaluator {
   Evaluate evaluate;
 };
 
+llvm::ArrayRef<Evaluator> attentionEvaluators();
 llvm::ArrayRef<Evaluator> elementwiseEvaluators();
 llvm::ArrayRef<Evaluator> functionEvaluators();
 llvm::ArrayRef<Evaluator> shapeEvaluators();

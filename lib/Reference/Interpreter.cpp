@@ -29,7 +29,7 @@ Evaluate reference::evaluatorFor(StringRef operation) {
           indexingEvaluators(), reductionEvaluators(), contractionEvaluators(),
           controlEvaluators(), collectiveEvaluators(), callEvaluators(),
           linearAlgebraEvaluators(), randomEvaluators(), quantizedEvaluators(),
-          channelEvaluators(), shardingEvaluators()})
+          channelEvaluators(), shardingEvaluators(), attentionEvaluators()})
       for (const Evaluator &entry : part)
         all[entry.operation] = entry.evaluate;
     return all;

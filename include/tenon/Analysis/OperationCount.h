@@ -21,10 +21,11 @@
 
 namespace tenon {
 
-/// FLOPs of one run of a stablehlo.dot_general or stablehlo.convolution; 0 for
-/// every other operation. A convolution is charged for products with padding,
-/// as is usual, but not for those with the holes of a dilated input, so that
-/// the gradients of a strided convolution cost what the convolution does.
+/// FLOPs of one run of a stablehlo.dot_general, a stablehlo.convolution, or the
+/// products of an attention operation; 0 for every other operation. A
+/// convolution is charged for products with padding, as is usual, but not for
+/// those with the holes of a dilated input, so that the gradients of a strided
+/// convolution cost what the convolution does.
 double contractionFlops(mlir::Operation *op);
 
 /// Bytes of the operands and results as they lie in memory.

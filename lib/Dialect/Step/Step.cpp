@@ -6,6 +6,7 @@
 
 #include "tenon/Dialect/Step/Step.h"
 
+#include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/AttributeShape.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Succession.h"
@@ -36,6 +37,10 @@ void StepDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tenon/Dialect/Step/StepOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tenon/Dialect/Step/AttentionOps.cpp.inc"
       >();
 }
 

@@ -138,4 +138,34 @@ TEST_F(ErrorBound, Products) {
   EXPECT_TRUE(allows(at({1e30, 1e30, 1e-40}), INFINITY));
 }
 
+TEST_F(ErrorBound, Attention) {
+  mlir::Operation *op = last(
+      "%q: tensor<1x1xf32>, %k: tensor<2x1xf32>, %v: tensor<2x1xf32>",
+      "%o, %m, %s = step.attention %q [q, d], %k [k, d], %v [k, v] -> [q, v] "
+      "{scale = 1.0 : f32} : (tensor<1x1xf32>, tensor<2x1xf32>, "
+      "tensor<2x1xf32>) -> (tensor<1x1xf32>, tensor<1xf32>, tensor<1xf32>)");
+  ASSERT_TRUE(op);
+  EXPECT_EQ(exactnessOf(op), Exactness::bounded);
+  auto at = [&](double score) {
+    std::vector<Tensor> operands;
+    std::vector<double> values[] = {{score}, {1, 1}, {1, 3}};
+    for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+      operands.push_back(tensor(operand.getType(), values[index]));
+    return enclose(op, operands);
+  };
+  auto small = *at(1), large = *at(10000);
+  // Both keys weigh the same: (1 + 3) / 2, within a few roundings each of the
+  // score, the exponential, the sum and the products.
+  EXPECT_TRUE(allows(small[0], 2));
+  EXPECT_TRUE(allows(small[0], 2 + 30 * 0x1p-24));
+  EXPECT_FALSE(allows(small[0], 2 + 200 * 0x1p-24));
+  EXPECT_TRUE(allows(small[1], 1));
+  EXPECT_FALSE(allows(small[1], 1 + 0x1p-20));
+  EXPECT_TRUE(allows(small[2], 2));
+  EXPECT_FALSE(allows(small[2], 2 + 0x1p-16));
+  // A score of 10,000 is uncertain by some 10,000 units, its weight too.
+  EXPECT_TRUE(allows(large[0], 2 + 10000 * 0x1p-24));
+  EXPECT_FALSE(allows(large[0], 2.1));
+}
+
 } // namespace
