@@ -19,6 +19,7 @@
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/RegisterPasses.h"
 #include "tenon/Format/Writer.h"
+#include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
@@ -152,7 +153,20 @@ static ExitCode simplifyStep(Program &program, StageRun &run) {
     simplify::SimplifyOptions simplifying;
     simplifying.dropBarriers = run.resolved.replanRecomputation;
     simplifying.subnormals = run.resolved.features.subnormals;
+    simplifying.raiseAttention = false;
     simplify::buildSimplifyPipeline(passes, simplifying);
+    // The weights of attention are computed again in the backward loop of a
+    // scan, where they belong to its gradient.
+    OpPassManager &functions = passes.nest<func::FuncOp>();
+    fusion::RecomputeAcrossLoopsPassOptions across;
+    across.attention = true;
+    functions.addPass(fusion::createRecomputeAcrossLoopsPass(across));
+    functions.addPass(simplify::createTrimLoopsPass());
+    simplify::ApplyRulesPassOptions rules;
+    rules.subnormals = name(run.resolved.features.subnormals);
+    functions.addPass(simplify::createApplyRulesPass(rules));
+    functions.addPass(simplify::createMergeDuplicatesPass());
+    functions.addPass(simplify::createRaiseAttentionPass());
   });
   if (code == exitOk)
     countWork(*program.module, run.details);
@@ -168,7 +182,7 @@ static Stage simplifyStage() {
        {true, "\"replan\"", "--recompute=replan"}});
   return {.name = "simplify",
           .form = "step form",
-          .summary = "same bits, less work",
+          .summary = "same meaning, less work",
           .options = {recompute},
           .run = simplifyStep,
           .checkForm = checkStepForm,

@@ -41,7 +41,10 @@ static ExitCode readForXla(Program &program, StageRun &run) {
   if (!program.module)
     return exitUserError;
   run.details["operations"] = countOperationsRead(*program.module);
-  return exitOk;
+  // A text between stages may hold attention, which XLA does not know.
+  return run.runPasses(*program.module, [](OpPassManager &passes) {
+    passes.addPass(simplify::createExpandAttentionPass());
+  });
 }
 
 /// Segments of loops take a second run of their forward rounds, so that they

@@ -81,6 +81,7 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
     functions.addPass(createAlignContractionsPass());
     functions.addPass(createFormLibraryGroupsPass({cpu}, options.machine));
   }
+  functions.addPass(createFormAttentionGroupsPass());
   functions.addPass(
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));
   if (options.merge)

@@ -21,6 +21,7 @@
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/AttentionPattern.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
@@ -54,8 +55,10 @@ public:
       : forward(pair.forward), index(pair.index),
         residuals(std::move(pair.residuals)) {}
 
-  /// The bytes saved; 0, and nothing changed, if they are few.
-  int64_t run(int64_t level);
+  /// The bytes saved; 0, and nothing changed, if they are few. With
+  /// `attentionOnly` nothing but scores and weights of attention is computed
+  /// again, and that costs nothing.
+  int64_t run(int64_t level, bool attentionOnly);
 
 private:
   bool isInRound(Value value) const {
@@ -169,8 +172,18 @@ std::optional<int64_t> priceAtLevel(Operation *op, int64_t level) {
   return price;
 }
 
-int64_t StackChoice::run(int64_t level) {
+int64_t StackChoice::run(int64_t level, bool attentionOnly) {
   WhileOp loop = forward.loop();
+  llvm::DenseSet<Operation *> scores;
+  if (attentionOnly)
+    scores = attentionScores(forward.body());
+  if (attentionOnly && scores.empty())
+    return 0;
+  auto priceOf = [&](Operation *op) -> std::optional<int64_t> {
+    if (attentionOnly)
+      return scores.contains(op) ? std::optional<int64_t>(0) : std::nullopt;
+    return level ? priceAtLevel(op, level) : fusion::recomputePrice(op);
+  };
   SmallVector<Value> wanted;
   for (const LoopPair::Residual &residual : residuals)
     wanted.push_back(residual.stack.update());
@@ -178,11 +191,7 @@ int64_t StackChoice::run(int64_t level) {
       fusion::chooseRecomputation(
           wanted, {[&](Value value) { return isInRound(value); },
                    [&](Value value) { return isThereAnyway(value); },
-                   [&](Value value) { return bytesOf(value); },
-                   [&](Operation *op) {
-                     return level ? priceAtLevel(op, level)
-                                  : fusion::recomputePrice(op);
-                   }});
+                   [&](Value value) { return bytesOf(value); }, priceOf});
   if (!choice)
     return 0;
   copied = std::move(choice->copied);
@@ -248,9 +257,11 @@ struct RecomputeAcrossLoops
       if (std::optional<LoopPair> pair = LoopPair::find(loop)) {
         auto number = int64_t(savings.size());
         for (WhileOp one : {loop, pair->backward.loop()})
-          one->setAttr(step::loopPairAttrName,
-                       Builder(&getContext()).getI64IntegerAttr(number));
-        int64_t saved = StackChoice(*std::move(pair)).run(levelOf(number));
+          if (!attention)
+            one->setAttr(step::loopPairAttrName,
+                         Builder(&getContext()).getI64IntegerAttr(number));
+        int64_t saved =
+            StackChoice(*std::move(pair)).run(levelOf(number), attention);
         savings.push_back(saved);
         if (saved)
           remark::passed(location, remark::RemarkOpts::name("Saved").category(
@@ -258,7 +269,7 @@ struct RecomputeAcrossLoops
               << remark::metric("Bytes", saved);
       }
     }
-    if (!savings.empty())
+    if (!savings.empty() && !attention)
       getOperation()->setAttr(
           step::loopSavingsAttrName,
           Builder(&getContext()).getDenseI64ArrayAttr(savings));

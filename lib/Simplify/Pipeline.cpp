@@ -32,6 +32,8 @@ void buildSimplifyPipeline(OpPassManager &manager,
     functions.addPass(createHoistInvariantsPass());
   functions.addPass(createApplyRulesPass(rules));
   functions.addPass(createMergeDuplicatesPass());
+  if (options.raiseAttention)
+    functions.addPass(createRaiseAttentionPass());
   functions.addPass(createRecognizeIdiomsPass());
 }
 

@@ -235,6 +235,8 @@ def RecomputeAcrossLoopsPass : Pass<"fusion-recompute-across-loops", "::mlir::fu
     ```
   }];
   let options = [
+    Option<"attention", "attention", "bool", "false",
+           "compute nothing again but scores and weights of attention, whatever it takes">,
     ListOption<"levels", "levels", "int64_t",
                "of each pair in the order of the program, the last one for all "
                "further pairs: 0 for what costs next to nothing; each level more "
@@ -580,6 +582,43 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
            "the feature set, as in a file; there is no default">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
+}
+
+def FormAttentionGroupsPass : Pass<"fusion-form-attention-groups", "::mlir::func::FuncOp"> {
+  let summary = "make a group of each attention operation and what it reads";
+  let description = [{
+    A `step.attention` or `step.attention_gradient` becomes a `generic` group,
+    together with the slices, transposes, reshapes and broadcasts of its operands:
+    its kernel copies them element by element anyway.
+
+    ```mlir
+    // before
+    func.func @main(%all: tensor<8x3x4xf32>) -> tensor<8x4xf32> {
+      %q = stablehlo.slice %all [0:8, 0:1, 0:4] : (tensor<8x3x4xf32>) -> tensor<8x1x4xf32>
+      %k = stablehlo.slice %all [0:8, 1:2, 0:4] : (tensor<8x3x4xf32>) -> tensor<8x1x4xf32>
+      %v = stablehlo.slice %all [0:8, 2:3, 0:4] : (tensor<8x3x4xf32>) -> tensor<8x1x4xf32>
+      %o, %max, %sum = step.attention %q[q, 0, d], %k[k, 0, d], %v[k, 0, v] -> [q, v, 0] {scale = 5.000000e-01 : f32}
+          : (tensor<8x1x4xf32>, tensor<8x1x4xf32>, tensor<8x1x4xf32>) -> (tensor<8x4x1xf32>, tensor<1x8xf32>, tensor<1x8xf32>)
+      %r = stablehlo.reshape %o : (tensor<8x4x1xf32>) -> tensor<8x4xf32>
+      return %r : tensor<8x4xf32>
+    }
+    // after
+    func.func @main(%all: tensor<8x3x4xf32>) -> tensor<8x4xf32> {
+      %g = step.group generic(%all) : (tensor<8x3x4xf32>) -> tensor<8x4x1xf32> {
+      ^bb0(%a: tensor<8x3x4xf32>):
+        %q = stablehlo.slice %a [0:8, 0:1, 0:4] : (tensor<8x3x4xf32>) -> tensor<8x1x4xf32>
+        %k = stablehlo.slice %a [0:8, 1:2, 0:4] : (tensor<8x3x4xf32>) -> tensor<8x1x4xf32>
+        %v = stablehlo.slice %a [0:8, 2:3, 0:4] : (tensor<8x3x4xf32>) -> tensor<8x1x4xf32>
+        %o, %max, %sum = step.attention %q[q, 0, d], %k[k, 0, d], %v[k, 0, v] -> [q, v, 0] {scale = 5.000000e-01 : f32}
+            : (tensor<8x1x4xf32>, tensor<8x1x4xf32>, tensor<8x1x4xf32>) -> (tensor<8x4x1xf32>, tensor<1x8xf32>, tensor<1x8xf32>)
+        step.yield %o : tensor<8x4x1xf32>
+      }
+      %r = stablehlo.reshape %g : (tensor<8x4x1xf32>) -> tensor<8x4xf32>
+      return %r : tensor<8x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect"];
 }
 
 def FormGroupsPass : Pass<"fusion-form-groups", "::mlir::func::FuncOp"> {

@@ -219,4 +219,78 @@ def RecognizeIdiomsPass : Pass<"simplify-recognize-idioms"> {
   }];
 }
 
+def RaiseAttentionPass : Pass<"simplify-raise-attention"> {
+  let summary = "attention, written as many operations, becomes one";
+  let description = [{
+    Finds the softmax of products of queries and keys, with scale, bias and mask,
+    whose weights are multiplied by values, and its gradient as automatic
+    differentiation writes it, and puts `step.attention` and
+    `step.attention_gradient` in their place. Whether it does follows from the
+    program alone; what is close to attention gets a remark that says why it
+    stays.
+
+    ```mlir
+    // before
+    func.func @main(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf32>) -> tensor<2x8x4xf32> {
+      %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %half = stablehlo.constant dense<0.5> : tensor<2x8x8xf32>
+      %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x8xf32>
+      %1 = stablehlo.multiply %0, %half : tensor<2x8x8xf32>
+      %2 = stablehlo.reduce(%1 init: %least) applies stablehlo.maximum across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+      %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+      %4 = stablehlo.subtract %1, %3 : tensor<2x8x8xf32>
+      %5 = stablehlo.exponential %4 : tensor<2x8x8xf32>
+      %6 = stablehlo.reduce(%5 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+      %7 = stablehlo.broadcast_in_dim %6, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+      %8 = stablehlo.divide %5, %7 : tensor<2x8x8xf32>
+      %9 = stablehlo.dot_general %8, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+      return %9 : tensor<2x8x4xf32>
+    }
+    // after
+    func.func @main(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf32>) -> tensor<2x8x4xf32> {
+      %o, %max, %sum = step.attention %q[0, q, d], %k[0, k, d], %v[0, k, v] -> [0, q, v] {scale = 5.000000e-01 : f32}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+      return %o : tensor<2x8x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect", "::tenon::stablehlo::StableHLODialect"];
+}
+
+def ExpandAttentionPass : Pass<"simplify-expand-attention"> {
+  let summary = "attention becomes many operations again";
+  let description = [{
+    Writes `step.attention` and `step.attention_gradient` as plain operations on
+    whole tensors, for the output that XLA compiles.
+
+    ```mlir
+    // before
+    func.func @main(%q: tensor<8x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %o, %max, %sum = step.attention %q[q, d], %k[k, d], %v[k, v] -> [q, v] {scale = 1.000000e+00 : f32}
+          : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>, tensor<8xf32>)
+      return %o : tensor<8x4xf32>
+    }
+    // after
+    func.func @main(%q: tensor<8x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+      %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+      %1 = stablehlo.reduce(%0 init: %least) applies stablehlo.maximum across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+      %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
+      %3 = stablehlo.subtract %0, %2 : tensor<8x8xf32>
+      %4 = stablehlo.exponential %3 : tensor<8x8xf32>
+      %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+      %6 = stablehlo.broadcast_in_dim %5, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
+      %7 = stablehlo.divide %4, %6 : tensor<8x8xf32>
+      %8 = stablehlo.dot_general %7, %v, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      %9 = stablehlo.log %5 : tensor<8xf32>
+      %10 = stablehlo.add %1, %9 : tensor<8xf32>
+      return %8 : tensor<8x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 #endif // TENON_SIMPLIFY_PASSES_TD

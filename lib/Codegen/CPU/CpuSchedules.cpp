@@ -17,7 +17,7 @@ namespace tenon::codegen {
 extern const Template updateTemplate, transposeTemplate, elementwiseTemplate,
     rowTemplate, columnTemplate, contractionTemplate, scatterTemplate,
     reduceWindowTemplate, selectAndScatterTemplate, sortTemplate, topKTemplate,
-    randomTemplate;
+    randomTemplate, attentionTemplate, attentionGradientTemplate;
 
 LogicalResult checkPointOperations(const KernelSource &source) {
   for (Operation &op : source.operations())
@@ -115,7 +115,8 @@ CpuSchedules::CpuSchedules(const FeatureSet &features)
        {&updateTemplate, &transposeTemplate, &elementwiseTemplate, &rowTemplate,
         &columnTemplate, &contractionTemplate, &scatterTemplate,
         &reduceWindowTemplate, &selectAndScatterTemplate, &sortTemplate,
-        &topKTemplate, &randomTemplate}) {
+        &topKTemplate, &randomTemplate, &attentionTemplate,
+        &attentionGradientTemplate}) {
     owned.push_back(std::make_unique<CpuSchedule>(*chosen, instructions));
     all.push_back(owned.back().get());
   }

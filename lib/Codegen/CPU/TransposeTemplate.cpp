@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PackedProduct.h"
 #include "Templates.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -163,20 +164,7 @@ void Tiles::emitTile(const IndexExpression &row, int64_t rows,
   // Rows past the end are never stored; any vector does.
   while (int64_t(vectors.size()) < tile)
     vectors.push_back(vectors.front());
-  for (int64_t distance = 1; distance < tile; distance *= 2)
-    for (int64_t i = 0; i < tile; ++i) {
-      if (i & distance)
-        continue;
-      SmallVector<int64_t> low, high;
-      for (int64_t lane = 0; lane < tile; ++lane) {
-        bool own = (lane & distance) == 0;
-        low.push_back(own ? lane : tile + lane - distance);
-        high.push_back(own ? lane + distance : tile + lane);
-      }
-      Value a = vectors[i], b = vectors[i + distance];
-      vectors[i] = k.create<vector::ShuffleOp>(a, b, low);
-      vectors[i + distance] = k.create<vector::ShuffleOp>(a, b, high);
-    }
+  transposeVectors(k, vectors);
   withMask(columns, [&] {
     for (int64_t i = 0; i < rows; ++i)
       k.points.store(to, position(to, row + i, laneColumn),

@@ -1,0 +1,99 @@
+//===- FormAttentionGroups.cpp - Attention with what it reads -------------===//
+//
+// Makes a `generic` group of every attention operation, together with the
+// slices, transposes and reshapes in front of its operands: its kernel copies
+// operands element by element anyway, and needs no copy of them in memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Fusion/Passes.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Attention.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tenon::fusion {
+#define GEN_PASS_DEF_FORMATTENTIONGROUPSPASS
+#include "tenon/Fusion/Passes.h.inc"
+} // namespace tenon::fusion
+
+using namespace mlir;
+using namespace tenon;
+
+namespace {
+
+/// What only says which element is read.
+bool onlyMovesElements(Operation *op) {
+  DenseElementsAttr value;
+  return isa<stablehlo::ReshapeOp, stablehlo::TransposeOp, stablehlo::SliceOp,
+             stablehlo::BroadcastInDimOp>(op) ||
+         (matchPattern(op, m_Constant(&value)) && value.isSplat());
+}
+
+struct FormAttentionGroups
+    : public fusion::impl::FormAttentionGroupsPassBase<FormAttentionGroups> {
+  void runOnOperation() override {
+    SmallVector<Operation *> found;
+    getOperation().walk([&](Operation *op) {
+      if (isa<step::AttentionOp, step::AttentionGradientOp>(op) &&
+          !op->getParentOfType<step::GroupOp>())
+        found.push_back(op);
+    });
+    for (Operation *op : found)
+      formGroup(op);
+  }
+
+private:
+  void formGroup(Operation *op) {
+    // Those in front of a loop run once.
+    llvm::SetVector<Operation *> moving;
+    SmallVector<Value> look(op->getOperands());
+    llvm::SetVector<Value> inputs;
+    while (!look.empty()) {
+      Value value = look.pop_back_val();
+      Operation *writer = value.getDefiningOp();
+      if (writer && writer->getBlock() == op->getBlock() &&
+          onlyMovesElements(writer)) {
+        if (moving.insert(writer))
+          llvm::append_range(look, writer->getOperands());
+        continue;
+      }
+      inputs.insert(value);
+    }
+    SmallVector<Operation *> members(moving.begin(), moving.end());
+    llvm::sort(members, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+
+    // Results that nobody reads are none of the group's.
+    SmallVector<Value> results;
+    llvm::copy_if(op->getResults(), std::back_inserter(results),
+                  [](Value result) { return !result.use_empty(); });
+    OpBuilder builder(op);
+    auto group = step::GroupOp::create(
+        builder, op->getLoc(), TypeRange(ValueRange(results)),
+        inputs.getArrayRef(), step::GroupKind::generic);
+    Block *body = builder.createBlock(&group.getBody());
+    IRMapping mapping;
+    for (Value input : inputs)
+      mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+    for (Operation *member : members)
+      builder.clone(*member, mapping);
+    builder.clone(*op, mapping);
+    SmallVector<Value> yielded;
+    for (Value result : results)
+      yielded.push_back(mapping.lookup(result));
+    step::YieldOp::create(builder, op->getLoc(), yielded);
+    for (auto [from, to] : llvm::zip_equal(results, group.getOutputs()))
+      from.replaceAllUsesWith(to);
+    op->erase();
+    for (Operation *member : llvm::reverse(members))
+      if (member->use_empty())
+        member->erase();
+  }
+};
+
+} // namespace

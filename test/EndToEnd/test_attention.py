@@ -1,0 +1,314 @@
+"""Attention: what JAX exports is raised, and the operation agrees with f64 for every layout, mask and length, to the bit on all targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import conftest
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import succeed
+from safetensors.numpy import load_file, save_file
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Extents of one attention operation in the layout that its kernels like least: queries and keys apart, heads in between."""
+
+    queries: int
+    keys: int
+    features: int
+    values: int
+    batch: int = 1
+    heads: int = 2
+    group: int = 1
+    causal: bool = False
+    bias: bool = False
+    mask: bool = False
+    factor: bool = False
+    scale: float = 0.17
+    fill: float = -1e9
+
+    def tensors(self, seed: int = 0) -> dict[str, np.ndarray]:
+        """Query, key, value, the output's gradient, and what else there is, by name."""
+        random = np.random.default_rng(seed)
+
+        def normal(*shape: int) -> np.ndarray:
+            return random.standard_normal(shape).astype(np.float32)
+
+        found = {
+            "query": normal(self.batch, self.queries, self.heads, self.group, self.features),
+            "key": normal(self.batch, self.keys, self.heads, self.features),
+            "value": normal(self.batch, self.keys, self.heads, self.values),
+            "gradient": normal(self.batch, self.queries, self.heads, self.group, self.values),
+        }
+        if self.bias:
+            found["bias"] = normal(self.heads, self.queries, self.keys)
+        if self.mask:
+            found["mask"] = random.random((self.batch, self.keys)) > 0.3
+        if self.factor:
+            found["factor"] = np.where(random.random((self.batch, self.heads, self.queries, self.keys)) > 0.1, 1 / 0.9, 0).astype(
+                np.float32
+            )
+        return found
+
+    def text(self) -> str:
+        """A module with attention and its gradient."""
+
+        def kind(*shape: int, element: str = "f32") -> str:
+            return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+
+        query = kind(self.batch, self.queries, self.heads, self.group, self.features)
+        output = kind(self.batch, self.queries, self.heads, self.group, self.values)
+        key = kind(self.batch, self.keys, self.heads, self.features)
+        value = kind(self.batch, self.keys, self.heads, self.values)
+        total = kind(self.batch, self.heads, self.group, self.queries)
+        arguments = [("query", query), ("key", key), ("value", value), ("gradient", output)]
+        beside = ""
+        for name, dims, type_ in [
+            ("bias", "[1, q, k]", kind(self.heads, self.queries, self.keys)),
+            ("mask", "[0, k]", kind(self.batch, self.keys, element="i1")),
+            ("factor", "[0, 1, q, k]", kind(self.batch, self.heads, self.queries, self.keys)),
+        ]:
+            if getattr(self, name):
+                arguments.append((name, type_))
+                beside += f" {name} %{name} {dims}"
+        taken = ", ".join([query, key, value, *(type_ for _, type_ in arguments[4:])])
+        fill = "0xFF800000" if self.fill == -np.inf else f"{self.fill:e}"
+        flags = ("causal, " if self.causal else "") + (f"fill = {fill} : f32, " if self.mask else "")
+        dims = "%query [0, q, 1, 2, d], %key [0, k, 1, d], %value [0, k, 1, v]" + beside
+        given = ", ".join(f"%{name}: {type_}" for name, type_ in arguments)
+        return f"""func.func @main({given}) -> ({output}, {total}, {total}, {query}, {key}, {value}) {{
+  %o, %m, %s = step.attention {dims} -> [0, q, 1, 2, v] {{{flags}scale = {self.scale:e} : f32}} : ({taken}) -> ({output}, {total}, {total})
+  %dq, %dk, %dv = step.attention_gradient {dims} of %m, %s, %gradient [0, q, 1, 2, v]
+    -> [0, q, 1, 2, d], [0, k, 1, d], [0, k, 1, v] {{{flags}scale = {self.scale:e} : f32}}
+    : ({taken}, {total}, {total}, {output}) -> ({query}, {key}, {value})
+  return %o, %m, %s, %dq, %dk, %dv : {output}, {total}, {total}, {query}, {key}, {value}
+}}
+"""
+
+    def exact(self, given: dict[str, np.ndarray]) -> list[np.ndarray]:
+        """The results in f64."""
+        wide = {name: x.astype(np.float64) if x.dtype != bool else x for name, x in given.items()}
+        query, key, value, slope = (wide[name] for name in ("query", "key", "value", "gradient"))
+        scores = self.scale * np.einsum("bqhgd,bkhd->bhgqk", query, key)
+        if self.bias:
+            scores = scores + wide["bias"][None, :, None]
+        if self.mask:
+            scores = np.where(wide["mask"][:, None, None, None], scores, self.fill)
+        if self.causal:
+            scores = np.where(np.tril(np.ones((self.queries, self.keys), bool)), scores, -np.inf)
+        largest = scores.max(-1, keepdims=True)
+        weights = np.exp(scores - largest)
+        total = weights.sum(-1, keepdims=True)
+        weights /= total
+        factor = wide["factor"][:, :, None] if self.factor else 1.0
+        output = np.einsum("bhgqk,bkhv->bqhgv", weights * factor, value)
+        along = np.einsum("bqhgv,bkhv->bhgqk", slope, value) * factor
+        slopes = weights * (along - (weights * along).sum(-1, keepdims=True))
+        if self.mask:
+            slopes = np.where(wide["mask"][:, None, None, None], slopes, 0)
+        return [
+            output,
+            largest[..., 0],
+            total[..., 0],
+            self.scale * np.einsum("bhgqk,bkhd->bqhgd", slopes, key),
+            self.scale * np.einsum("bhgqk,bqhgd->bkhd", slopes, query),
+            np.einsum("bhgqk,bqhgv->bkhv", weights * factor, slope),
+        ]
+
+
+def run(folder: Path, problem: Problem, given: dict[str, np.ndarray], *options: str, compiling: tuple[str, ...] = ()) -> list[np.ndarray]:
+    """The results of a compiled module, or of an interpreted one with `--reference`."""
+    source, inputs, outputs = folder / "attention.mlir", folder / "inputs.safetensors", folder / "outputs.safetensors"
+    source.write_text(problem.text())
+    save_file({f"arg{i}": x for i, x in enumerate(given.values())}, inputs)
+    program = source
+    if "--reference" not in options:
+        program = folder / "attention.tenon"
+        succeed("compile", source, "-o", program, *compiling)
+    succeed("run", program, f"--inputs={inputs}", f"--outputs={outputs}", *options)
+    results = load_file(outputs)
+    return [results[f"result{i}"] for i in range(6)]
+
+
+def close(found: list[np.ndarray], exact: list[np.ndarray], units: float = 32) -> None:
+    """Holds results against exact ones, in units in the last place of each result's largest element."""
+    for index, (x, y) in enumerate(zip(found, exact, strict=True)):
+        assert np.max(np.abs(x - y)) <= units * 2.0**-24 * np.max(np.abs(y)), index
+
+
+PROBLEMS = {
+    "one tile": Problem(8, 16, 16, 16),
+    "tails in every dimension": Problem(37, 21, 20, 12, bias=True, mask=True, factor=True),
+    "one query more than a block": Problem(65, 65, 64, 64, batch=2, heads=3),
+    "causal": Problem(64, 64, 32, 32, causal=True),
+    "causal with shared keys": Problem(40, 40, 16, 48, batch=2, group=3, causal=True),
+    "causal with a tail": Problem(83, 83, 24, 16, heads=1, causal=True, bias=True),
+    "more keys than queries": Problem(9, 100, 16, 16, heads=1, causal=True),
+    "several blocks of keys": Problem(19, 1100, 16, 24, heads=1, mask=True, factor=True),
+    "causal over several blocks": Problem(530, 530, 8, 16, heads=1, causal=True),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_results_are_exact_to_rounding(tmp_path: Path, name: str) -> None:
+    problem = PROBLEMS[name]
+    given = problem.tensors()
+    exact = problem.exact(given)
+    found = run(tmp_path, problem, given, "--check-memory")
+    close(found, exact)
+    if problem.queries * problem.keys < 10000:
+        close(run(tmp_path, problem, given, "--reference"), exact)
+
+
+@pytest.mark.parametrize("name", ["tails in every dimension", "one query more than a block", "causal with shared keys"])
+def test_bits_depend_on_nothing_else(tmp_path: Path, name: str) -> None:
+    problem = PROBLEMS[name]
+    given = problem.tensors()
+    first = run(tmp_path, problem, given, "--threads=1")
+    for other in (
+        run(tmp_path, problem, given, "--threads=2"),
+        run(tmp_path, problem, given, compiling=("--cpu=x86-64-v3",)),
+        run(tmp_path, problem, given, compiling=("--cpu=x86-64-v3", "--no-libraries", "--fuse=false")),
+    ):
+        for a, b in zip(first, other, strict=True):
+            assert np.array_equal(a.view(np.uint32), b.view(np.uint32))
+
+
+def test_edges(tmp_path: Path) -> None:
+    """Rows masked everywhere weigh keys alike, or are NaN; ties share; large scores neither overflow nor vanish."""
+    problem = Problem(16, 24, 16, 16, heads=1, mask=True, scale=1.0)
+    given = problem.tensors()
+    given["mask"][:] = False
+    output = run(tmp_path, problem, given)[0]
+    alike = np.broadcast_to(given["value"].astype(np.float64).mean(1)[:, None, :, None], output.shape)
+    assert np.allclose(output, alike, rtol=1e-5, atol=1e-6)
+
+    nothing = Problem(16, 24, 16, 16, heads=1, mask=True, fill=-np.inf)
+    assert np.isnan(run(tmp_path, nothing, given)[0]).all()
+
+    plain = Problem(16, 24, 16, 16, heads=1, scale=1.0)
+    tied = plain.tensors()
+    tied["key"][:] = tied["key"][:, :1]
+    close(run(tmp_path, plain, tied)[:3], plain.exact(tied)[:3])
+
+    large = plain.tensors()
+    large["query"] *= 50
+    large["key"] *= 50
+    exact = plain.exact(large)
+    assert np.max(np.abs(exact[1])) > 1e4
+    found = run(tmp_path, plain, large)
+    # Scores of ten thousand carry their own rounding into the exponential.
+    assert np.max(np.abs(found[0] - exact[0])) < 0.02
+    assert all(np.isfinite(x).all() for x in found)
+
+
+def softmax(scores: jax.Array) -> jax.Array:
+    return jax.nn.softmax(scores, axis=-1)
+
+
+def exported(attention: Callable[..., jax.Array], shared: int) -> str:
+    """A step whose loss goes through attention, with its gradients."""
+
+    def step(query: jax.Array, key: jax.Array, value: jax.Array) -> tuple[jax.Array, ...]:
+        def loss(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+            return jnp.sum(jnp.sin(attention(query, key, value)))
+
+        return jax.grad(loss, argnums=(0, 1, 2))(query, key, value)
+
+    keys = np.zeros((2, 24, 4 // shared, 16), np.float32)
+    return jax.jit(step).lower(np.zeros((2, 24, 4, 16), np.float32), keys, keys).as_text()
+
+
+def heads_last(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+    scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / 4.0
+    return jnp.einsum("bhqk,bkhd->bqhd", softmax(jnp.where(jnp.tril(jnp.ones((24, 24), bool)), scores, -1e30)), value)
+
+
+def heads_first(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+    query, key, value = (jnp.moveaxis(x, 2, 1) for x in (query, key, value))
+    return jnp.moveaxis(softmax(query @ jnp.swapaxes(key, -1, -2) * 0.25) @ value, 1, 2)
+
+
+def library(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+    return jax.nn.dot_product_attention(query, key, value, is_causal=True)
+
+
+def biased(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+    positions = jnp.arange(24, dtype=jnp.float32)
+    return jax.nn.dot_product_attention(query, key, value, bias=-jnp.abs(positions[:, None] - positions)[None, None])
+
+
+WAYS = {
+    "heads last": (heads_last, 1),
+    "heads first": (heads_first, 1),
+    "jax.nn": (library, 1),
+    "shared keys": (library, 2),
+    "bias": (biased, 1),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_exports_are_raised(tmp_path: Path, way: str) -> None:
+    attention, shared = WAYS[way]
+    source, simplified = tmp_path / "step.mlir", tmp_path / "simplified.mlir"
+    source.write_text(exported(attention, shared))
+    succeed("compile", source, "--compile-to=simplify", "-o", simplified)
+    text = simplified.read_text()
+    assert "step.attention_gradient" in text
+    assert "stablehlo.exponential" not in text
+
+    # The compiled step against JAX.
+    random = np.random.default_rng(1)
+    given = [random.standard_normal((2, 24, heads, 16)).astype(np.float32) for heads in (4, 4 // shared, 4 // shared)]
+    save_file({f"arg{i}": x for i, x in enumerate(given)}, tmp_path / "inputs.safetensors")
+    succeed("run", source, f"--inputs={tmp_path / 'inputs.safetensors'}", f"--outputs={tmp_path / 'outputs.safetensors'}")
+    results = load_file(tmp_path / "outputs.safetensors")
+    expected = jax.grad(lambda *x: jnp.sum(jnp.sin(attention(*x))), argnums=(0, 1, 2))(*given)
+    for index, exact in enumerate(expected):
+        assert np.allclose(results[f"result{index}"], exact, rtol=1e-4, atol=2e-6 * np.max(np.abs(exact))), index
+
+
+def test_near_misses_are_named(tmp_path: Path) -> None:
+    def capped(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+        scores = jnp.tanh(jnp.einsum("bqhd,bkhd->bhqk", query, key))
+        return jnp.einsum("bhqk,bkhd->bqhd", softmax(scores), value)
+
+    source, simplified = tmp_path / "step.mlir", tmp_path / "simplified.mlir"
+    source.write_text(exported(capped, 1))
+    outcome = conftest.run("compile", source, "--compile-to=simplify", "--remarks=simplify-raise-attention", "-o", simplified)
+    assert "its scores come from stablehlo.tanh" in outcome.out + outcome.errors
+    assert "step.attention" not in simplified.read_text()
+
+
+def in_16_bits(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+    """Rounds weights, the gradients of weights and of scores, and all results to bf16."""
+    query, key, value = (x.astype(jnp.bfloat16) for x in (query, key, value))
+    return jax.nn.dot_product_attention(query, key, value, is_causal=True, scale=0.3).astype(jnp.float32)
+
+
+def test_roundings_are_those_of_the_program(tmp_path: Path) -> None:
+    """A step that is not raised rounds at the same places, so that what is left is one unit of bf16 where f32 sums lie near a tie."""
+    source, simplified = tmp_path / "step.mlir", tmp_path / "simplified.mlir"
+    source.write_text(exported(in_16_bits, 2))
+    succeed("compile", source, "--compile-to=simplify", "-o", simplified)
+    text = simplified.read_text()
+    assert "rounds_slopes, rounds_weight_gradients, rounds_weights" in text
+    assert "stablehlo.exponential" not in text
+
+    random = np.random.default_rng(2)
+    given = [random.standard_normal((2, 24, heads, 16)).astype(np.float32) for heads in (4, 2, 2)]
+    save_file({f"arg{i}": x for i, x in enumerate(given)}, tmp_path / "inputs.safetensors")
+    results = []
+    for options in ([], ["--reference"]):
+        succeed("run", source, f"--inputs={tmp_path / 'inputs.safetensors'}", f"--outputs={tmp_path / 'outputs.safetensors'}", *options)
+        results.append(load_file(tmp_path / "outputs.safetensors"))
+    for name in ("result0", "result1", "result2"):
+        compiled, interpreted = (result[name] for result in results)
+        assert np.mean(compiled == interpreted) > 0.9, name
+        assert np.max(np.abs(compiled - interpreted)) <= 2.0**-7 * np.max(np.abs(interpreted)), name
