@@ -8,7 +8,8 @@
 
 using namespace tenon::random;
 
-const std::vector<Emitter> &tenon::random::emitters() {
+const std::vector<Emitter> &tenon::random::emitters(Subject subject) {
+  static const std::vector<Emitter> attention = attentionEmitters();
   static const std::vector<Emitter> all = [] {
     std::vector<Emitter> all;
     for (const std::vector<Emitter> &part :
@@ -17,7 +18,7 @@ const std::vector<Emitter> &tenon::random::emitters() {
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
-  return all;
+  return subject == Subject::attention ? attention : all;
 }
 
 bool tenon::random::isReal(const Element &element) {

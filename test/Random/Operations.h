@@ -18,6 +18,7 @@ std::vector<Emitter> reductionEmitters();
 std::vector<Emitter> contractionEmitters();
 std::vector<Emitter> indexingEmitters();
 std::vector<Emitter> controlEmitters();
+std::vector<Emitter> attentionEmitters(); // of programs of their own
 
 /// A value of any type of at most `most` elements.
 Value anyValue(Program &program, int64_t minRank = 0, int64_t most = 1000);

@@ -282,13 +282,15 @@ std::vector<Value> Program::results() {
   return returned;
 }
 
-std::string tenon::random::randomModule(uint64_t first, uint64_t count) {
+std::string tenon::random::randomModule(uint64_t first, uint64_t count,
+                                        Subject subject) {
   std::string body, names, types;
   for (uint64_t number = first; number < first + count; ++number) {
     Program program(number, "p" + std::to_string(number));
-    int64_t operations = program.random.between(1, 7);
+    int64_t operations =
+        program.random.between(1, subject == Subject::attention ? 2 : 7);
     for (int64_t i = 0; i < operations; ++i)
-      program.random.oneOf(emitters())(program);
+      program.random.oneOf(emitters(subject))(program);
     body += program.text();
     for (const Value &value : program.results()) {
       names += (names.empty() ? "" : ", ") + value.name;

@@ -115,10 +115,12 @@ private:
 
 /// Adds an operation to a program; nothing happens if it does not fit.
 using Emitter = void (*)(Program &);
-const std::vector<Emitter> &emitters();
+/// What programs are made of: operations of StableHLO and CHLO, or attention.
+enum class Subject { operations, attention };
+const std::vector<Emitter> &emitters(Subject subject);
 
 /// A module with the programs `first` to `first + count - 1`, all in @main.
-std::string randomModule(uint64_t first, uint64_t count);
+std::string randomModule(uint64_t first, uint64_t count, Subject subject);
 
 } // namespace tenon::random
 

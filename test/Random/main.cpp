@@ -1,10 +1,11 @@
 //===- main.cpp - Random programs, interpreted and compiled --------------===//
 //
-//   TenonRandom generate FIRST COUNT           prints a module
+//   TenonRandom generate FIRST COUNT [--attention]    prints a module
 //   TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]
 //                     [--subnormals=keep|flush]
-//   TenonRandom run FIRST LAST [--keep=FOLDER] [--results=FILE]
+//   TenonRandom run FIRST LAST [--attention] [--keep=FOLDER] [--results=FILE]
 //
+// With --attention, programs are made of attention and its gradient alone.
 // `run` checks programs FIRST to LAST - 1 in modules of 200, each in a process
 // of its own, with the feature set and grouping that the module's number says.
 // Programs that fail are checked alone, reduced with tenon-reduce, and kept.
@@ -39,10 +40,10 @@ constexpr unsigned secondsPerModule = 600;
 int usage() {
   llvm::errs()
       << "usage:\n"
-         "  TenonRandom generate FIRST COUNT\n"
+         "  TenonRandom generate FIRST COUNT [--attention]\n"
          "  TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]\n"
          "                    [--subnormals=keep|flush]\n"
-         "  TenonRandom run FIRST LAST [--keep=FOLDER] "
+         "  TenonRandom run FIRST LAST [--attention] [--keep=FOLDER] "
          "[--results=FILE]\n";
   return 2;
 }
@@ -63,8 +64,9 @@ int check(const std::string &file, const CheckOptions &options) {
 
 class Runner {
 public:
-  Runner(std::string self, std::string folder, std::string results)
-      : self(std::move(self)), folder(std::move(folder)),
+  Runner(Subject subject, std::string self, std::string folder,
+         std::string results)
+      : subject(subject), self(std::move(self)), folder(std::move(folder)),
         results(std::move(results)) {}
 
   int run(uint64_t first, uint64_t last) {
@@ -155,7 +157,7 @@ private:
       llvm::errs() << "error: cannot write '" << file << "'\n";
       exit(1);
     }
-    out << randomModule(first, count);
+    out << randomModule(first, count, subject);
     out.close();
     std::vector<std::string> command = commandFor(file, module);
     std::vector<StringRef> arguments(command.begin(), command.end());
@@ -186,6 +188,7 @@ private:
     llvm::outs() << "\n";
   }
 
+  Subject subject;
   std::string self, folder, results;
 };
 
@@ -196,6 +199,7 @@ int main(int argc, char **argv) {
   std::vector<std::string> words;
   CheckOptions options;
   std::string folder = ".", results;
+  Subject subject = Subject::operations;
   for (int i = 1; i < argc; ++i) {
     StringRef word = argv[i];
     if (word.consume_front("--cpu="))
@@ -209,6 +213,8 @@ int main(int argc, char **argv) {
       results = word.str();
     else if (word == "--fuse=false")
       options.fuse = false;
+    else if (word == "--attention")
+      subject = Subject::attention;
     else if (word == "--no-libraries")
       options.noLibraries = true;
     else if (word.starts_with("--"))
@@ -223,11 +229,11 @@ int main(int argc, char **argv) {
       StringRef(words[2]).getAsInteger(10, second))
     return usage();
   if (words[0] == "generate") {
-    llvm::outs() << randomModule(first, second);
+    llvm::outs() << randomModule(first, second, subject);
     return 0;
   }
   if (words[0] != "run" || llvm::sys::fs::create_directories(folder))
     return usage();
   std::string self = llvm::sys::fs::getMainExecutable(argv[0], (void *)usage);
-  return Runner(self, folder, results).run(first, second);
+  return Runner(subject, self, folder, results).run(first, second);
 }
