@@ -302,6 +302,7 @@ private:
   bool followGradientOfWeights(Value value);
   bool followSlopes(Value value);
   bool takeRoundings();
+  std::nullopt_t declineUnmultiplied();
   bool isClosed();
   void rename();
 
@@ -425,23 +426,37 @@ bool Search::findSoftmax() {
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// Whether a product is reached through what scores are made of.
-bool comesFromProduct(Value value, int depth = 0) {
+/// The product that is reached through what scores are made of.
+hlo::DotGeneralOp productBehind(Value value, int depth = 0) {
   Operation *op = value.getDefiningOp();
   if (!op || depth > 8)
-    return false;
-  if (isa<hlo::DotGeneralOp>(op))
-    return true;
+    return nullptr;
+  if (auto dot = dyn_cast<hlo::DotGeneralOp>(op))
+    return dot;
   if (isa<hlo::TransposeOp, hlo::ConvertOp, hlo::ReshapeOp>(op))
-    return comesFromProduct(op->getOperand(0), depth + 1);
+    return productBehind(op->getOperand(0), depth + 1);
   if (auto scaled = scaling(op))
-    return comesFromProduct(scaled->first, depth + 1);
-  if (isa<hlo::AddOp>(op))
-    return comesFromProduct(op->getOperand(0), depth + 1) ||
-           comesFromProduct(op->getOperand(1), depth + 1);
+    return productBehind(scaled->first, depth + 1);
+  if (isa<hlo::AddOp>(op)) {
+    hlo::DotGeneralOp left = productBehind(op->getOperand(0), depth + 1);
+    return left ? left : productBehind(op->getOperand(1), depth + 1);
+  }
   if (auto select = dyn_cast<hlo::SelectOp>(op))
-    return comesFromProduct(select.getOnTrue(), depth + 1);
-  return false;
+    return productBehind(select.getOnTrue(), depth + 1);
+  return nullptr;
+}
+
+bool comesFromProduct(Value value) { return bool(productBehind(value)); }
+
+/// Whether a product is reached through what changes elements alone.
+bool reachesProduct(Value value, int depth = 0) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isa<hlo::DotGeneralOp>(user) ||
+           (depth < 4 &&
+            isa<hlo::MultiplyOp, hlo::DivideOp, hlo::SelectOp, hlo::ConvertOp,
+                hlo::TransposeOp, hlo::ReshapeOp>(user) &&
+            reachesProduct(user->getResult(0), depth + 1));
+  });
 }
 
 bool Search::findScores() {
@@ -885,6 +900,21 @@ bool Search::findGradient() {
 // The whole
 //===----------------------------------------------------------------------===//
 
+/// A softmax whose weights are not multiplied is none of attention. Where they
+/// are, but are changed first, scores of a batch tell it from a loss.
+std::nullopt_t Search::declineUnmultiplied() {
+  hlo::DotGeneralOp product = productBehind(scores);
+  if (!product || Product(product).batching(/*left=*/true).empty())
+    return std::nullopt;
+  for (Operation *user : multiplied.value.getUsers())
+    if (isa<hlo::MultiplyOp, hlo::DivideOp, hlo::SelectOp>(user) &&
+        reachesProduct(user->getResult(0)))
+      return decline("its weights are changed by " +
+                     user->getName().getStringRef() +
+                     " before they are multiplied");
+  return std::nullopt;
+}
+
 /// The operations round to the types of what is multiplied.
 bool Search::takeRoundings() {
   for (const LabelledTensor *tensor :
@@ -953,9 +983,10 @@ std::optional<AttentionPattern> Search::run() {
                 (last && llvm::any_of(last->getOperands(), [](Value operand) {
                    return comesFromProduct(operand);
                  }));
-  // A softmax whose weights are not multiplied is none of attention.
-  if (!isNear || !findWeightedSum() || (!found.output && !found.outputGradient))
+  if (!isNear || !findWeightedSum())
     return std::nullopt;
+  if (!found.output && !found.outputGradient)
+    return declineUnmultiplied();
   if (!isProduct)
     return decline("its scores come from " + last->getName().getStringRef());
   if (!elementOf(exponential.getResult()).isF32())

@@ -119,3 +119,84 @@ func.func @read(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf
   %8 = stablehlo.dot_general %7, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
   return %8, %7 : tensor<2x8x4xf32>, tensor<2x8x8xf32>
 }
+
+// -----
+
+// Dropout on the weights.
+// CHECK-LABEL: func.func @dropout
+// CHECK-NOT: step.attention
+// REMARK: remark: [Missed] Attention {{.*}}Reason="its weights are changed by stablehlo.multiply before they are multiplied", Remark="attention stays many operations"
+func.func @dropout(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf32>, %keep: tensor<2x8x8xf32>) -> tensor<2x8x4xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x8xf32>
+  %1 = stablehlo.reduce(%0 init: %least) applies stablehlo.maximum across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2x8x8xf32>
+  %4 = stablehlo.exponential %3 : tensor<2x8x8xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<2x8x8xf32>
+  %8 = stablehlo.multiply %7, %keep : tensor<2x8x8xf32>
+  %9 = stablehlo.dot_general %8, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  return %9 : tensor<2x8x4xf32>
+}
+
+// -----
+
+// Scores that are rounded to bf16, and a softmax in it.
+// CHECK-LABEL: func.func @narrow
+// CHECK-NOT: step.attention
+// REMARK: remark: [Missed] Attention {{.*}}Reason="its scores are rounded to bf16", Remark="attention stays many operations"
+func.func @narrow(%q: tensor<2x8x4xbf16>, %k: tensor<2x8x4xbf16>, %v: tensor<2x8x4xf32>) -> tensor<2x8x4xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x8x4xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x8xbf16>
+  %0 = stablehlo.convert %r : (tensor<2x8x8xbf16>) -> tensor<2x8x8xf32>
+  %1 = stablehlo.reduce(%0 init: %least) applies stablehlo.maximum across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2x8x8xf32>
+  %4 = stablehlo.exponential %3 : tensor<2x8x8xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<2x8x8xf32>
+  %8 = stablehlo.dot_general %7, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  return %8 : tensor<2x8x4xf32>
+}
+
+// -----
+
+// Slopes that are rounded before they are scaled, which the operation does in
+// the other order.
+// CHECK-LABEL: func.func @rounded
+// CHECK-NOT: step.attention
+// REMARK: remark: [Missed] Attention {{.*}}Reason="the gradient of its scores is rounded before it is scaled", Remark="attention stays many operations"
+func.func @rounded(%q: tensor<2x8x4xbf16>, %k: tensor<2x8x4xbf16>, %v: tensor<2x8x4xf32>, %g: tensor<2x8x4xf32>)
+    -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %third = stablehlo.constant dense<0.3> : tensor<2x8x8xf32>
+  %narrow = stablehlo.constant dense<0.3> : tensor<2x8x8xbf16>
+  %r = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x8x4xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x8xf32>
+  %0 = stablehlo.multiply %r, %third : tensor<2x8x8xf32>
+  %1 = stablehlo.reduce(%0 init: %least) applies stablehlo.maximum across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2x8x8xf32>
+  %4 = stablehlo.exponential %3 : tensor<2x8x8xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<2x8x8xf32>
+  %8 = stablehlo.dot_general %7, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  %9 = stablehlo.dot_general %g, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x8xf32>
+  %10 = stablehlo.dot_general %7, %g, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  %11 = stablehlo.multiply %7, %9 : tensor<2x8x8xf32>
+  %12 = stablehlo.reduce(%11 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %13 = stablehlo.broadcast_in_dim %12, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %14 = stablehlo.subtract %9, %13 : tensor<2x8x8xf32>
+  %15 = stablehlo.multiply %7, %14 : tensor<2x8x8xf32>
+  %16 = stablehlo.convert %15 : (tensor<2x8x8xf32>) -> tensor<2x8x8xbf16>
+  %17 = stablehlo.multiply %16, %narrow : tensor<2x8x8xbf16>
+  %18 = stablehlo.dot_general %17, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x4xf32>
+  %19 = stablehlo.dot_general %17, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x8x8xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x4xf32>
+  return %8, %18, %19, %10 : tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>
+}
