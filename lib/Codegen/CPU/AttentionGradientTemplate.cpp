@@ -98,12 +98,11 @@ public:
 private:
   void setBatch(const Indices &own, const Indices &shared);
   void emitBlock(const IndexExpression &first, int64_t count);
-  void emitWeights(const IndexExpression &first, const IndexExpression &row,
-                   int64_t rows);
-  void emitWeightGradients(const IndexExpression &first,
-                           const IndexExpression &row, int64_t rows);
-  void emitSlopes(const IndexExpression &first, const IndexExpression &row,
-                  int64_t rows);
+  void emitProducts(const PackedMatrix &left, const PackedMatrix &right,
+                    const PackedMatrix &to, int64_t terms,
+                    const IndexExpression &first, const IndexExpression &row,
+                    int64_t rows);
+  void emitSlopes(const IndexExpression &first, const IndexExpression &row);
   void emitQueryGradient(const IndexExpression &first,
                          const IndexExpression &row, int64_t rows);
   void addToKeys(const PackedMatrix &coefficients, const PackedMatrix &rows,
@@ -173,9 +172,14 @@ void Gradient::emitBlock(const IndexExpression &first, int64_t count) {
            problem.valueFeatures, outputs);
   forStripes(k, count, !problem.causal,
              [&](const IndexExpression &row, int64_t rows) {
-               emitWeights(first, row, rows);
-               emitWeightGradients(first, row, rows);
-               emitSlopes(first, row, rows);
+               emitProducts(queries, keyColumns, weights, problem.features,
+                            first, row, rows);
+               emitProducts(outputs, valueColumns, slopes,
+                            problem.valueFeatures, first, row, rows);
+               // There is no tile to hold, and exponentials are long.
+               k.forRange(rows, [&](const IndexExpression &next) {
+                 emitSlopes(first, row + next);
+               });
                emitQueryGradient(first, row, rows);
              });
   addToKeys(weights, outputs, valueSums, op.getValueGradient(),
@@ -184,108 +188,86 @@ void Gradient::emitBlock(const IndexExpression &first, int64_t count) {
             op.getKeyGradientDims(), problem.features, first, count);
 }
 
-void Gradient::emitWeights(const IndexExpression &first,
-                           const IndexExpression &row, int64_t rows) {
-  SummedRange range{k.constantIndex(0),
-                    k.constantIndex(problem.features),
-                    {0, problem.features - 1}};
-  Values maxima, reciprocals;
-  for (int64_t i = 0; i < rows; ++i) {
-    Indices at = batch;
-    at.push_back(first + row + i);
-    maxima.push_back(k.points.asVector(k.points.at(op.getMaximum(), at)));
-    Value sum = k.points.asVector(k.points.at(op.getSum(), at));
-    reciprocals.push_back(k.create<arith::DivFOp>(access.constant(1), sum));
-  }
-  forColumns(
-      k, problem.keys, vectorsPerTile(k.processor), columnsOf(first + row),
-      [&](const IndexExpression &column, int64_t vectors) {
-        Values products =
-            addProduct(k, queries, keyColumns, row, rows, column, vectors,
-                       range, Values(rows * vectors, access.constant(0)));
-        for (int64_t i = 0; i < rows; ++i)
-          for (int64_t vector = 0; vector < vectors; ++vector) {
-            IndexExpression key = column + vector * vectorLanes;
-            Value scores =
-                score(products[i * vectors + vector], first + row + i, key);
-            access.store(weights, row + i, key,
-                         multiply(weight(scores, maxima[i]), reciprocals[i]));
-          }
-      });
+/// to(row, key) = sum over s of left(row, s) right(s, key) for a stripe.
+void Gradient::emitProducts(const PackedMatrix &left, const PackedMatrix &right,
+                            const PackedMatrix &to, int64_t terms,
+                            const IndexExpression &first,
+                            const IndexExpression &row, int64_t rows) {
+  SummedRange range{k.constantIndex(0), k.constantIndex(terms), {0, terms - 1}};
+  forColumns(k, problem.keys, vectorsPerTile(k.processor),
+             columnsOf(first + row),
+             [&](const IndexExpression &column, int64_t vectors) {
+               Values products =
+                   addProduct(k, left, right, row, rows, column, vectors, range,
+                              Values(rows * vectors, access.constant(0)));
+               for (int64_t i = 0; i < rows; ++i)
+                 for (int64_t vector = 0; vector < vectors; ++vector)
+                   access.store(to, row + i, column + vector * vectorLanes,
+                                products[i * vectors + vector]);
+             });
 }
 
-/// The gradients of the weights, where the slopes will be.
-void Gradient::emitWeightGradients(const IndexExpression &first,
-                                   const IndexExpression &row, int64_t rows) {
-  SummedRange range{k.constantIndex(0),
-                    k.constantIndex(problem.valueFeatures),
-                    {0, problem.valueFeatures - 1}};
-  forColumns(
-      k, problem.keys, vectorsPerTile(k.processor), columnsOf(first + row),
-      [&](const IndexExpression &column, int64_t vectors) {
-        Values products =
-            addProduct(k, outputs, valueColumns, row, rows, column, vectors,
-                       range, Values(rows * vectors, access.constant(0)));
-        for (int64_t i = 0; i < rows; ++i)
-          for (int64_t vector = 0; vector < vectors; ++vector) {
-            IndexExpression key = column + vector * vectorLanes;
-            Value gradient =
-                rounded(products[i * vectors + vector],
-                        problem.roundsWeightGradients, problem.value);
-            if (problem.factor)
-              gradient =
-                  multiply(gradient, beside(problem.factor, problem.factorDims,
-                                            first + row + i, key));
-            access.store(slopes, row + i, key, gradient);
-          }
-      });
-}
-
-/// Replaces the gradients of the weights by slopes, and weights by what the
-/// output's gradient is multiplied by.
+/// From products of queries and keys, and of gradients and values, to slopes
+/// and to the weights that the output's gradient is multiplied by.
 void Gradient::emitSlopes(const IndexExpression &first,
-                          const IndexExpression &row, int64_t rows) {
+                          const IndexExpression &row) {
+  IndexExpression query = first + row;
+  Indices at = batch;
+  at.push_back(query);
+  Value maximum = k.points.asVector(k.points.at(op.getMaximum(), at));
+  Value sum = k.points.asVector(k.points.at(op.getSum(), at));
+  Value reciprocal = k.create<arith::DivFOp>(access.constant(1), sum);
+  forColumns(
+      k, problem.keys, 1, columnsOf(query),
+      [&](const IndexExpression &key, int64_t) {
+        Value scores = score(access.vector(weights, row, key), query, key);
+        access.store(weights, row, key,
+                     multiply(weight(scores, maximum), reciprocal));
+        if (!problem.factor && !problem.roundsWeightGradients)
+          return;
+        Value gradient = rounded(access.vector(slopes, row, key),
+                                 problem.roundsWeightGradients, problem.value);
+        if (problem.factor)
+          gradient = multiply(
+              gradient, beside(problem.factor, problem.factorDims, query, key));
+        access.store(slopes, row, key, gradient);
+      });
+
   // Behind the last key, weights are 0.
   int64_t columns = packedStride(problem.keys);
   Value end = k.constantIndex(columns);
   if (problem.causal)
-    end = k.create<arith::MinUIOp>(end, columnsOf(first + row));
+    end = k.create<arith::MinUIOp>(end, columnsOf(query));
   auto add = [&](Value a, Value b) -> Value {
     return k.create<arith::AddFOp>(a, b);
   };
-  Values means = k.forLoop(
+  Values mean = k.forLoop(
       k.constantIndex(0), end, vectorLanes, {0, columns - 1}, vectorLanes,
-      /*isLane=*/true, Values(rows, access.constant(0)),
+      /*isLane=*/true, {access.constant(0)},
       [&](const IndexExpression &key, ValueRange carried) {
-        Values next;
-        for (int64_t i = 0; i < rows; ++i)
-          next.push_back(
-              add(carried[i], multiply(access.vector(weights, row + i, key),
-                                       access.vector(slopes, row + i, key))));
-        return next;
+        return Values{
+            add(carried.front(), multiply(access.vector(weights, row, key),
+                                          access.vector(slopes, row, key)))};
       });
-  for (Value &mean : means)
-    mean = access.broadcast(collapse(k, {mean}, add));
+  Value center = access.broadcast(collapse(k, mean, add));
+
   forColumns(
-      k, problem.keys, 1, columnsOf(first + row),
+      k, problem.keys, 1, columnsOf(query),
       [&](const IndexExpression &key, int64_t) {
-        for (int64_t i = 0; i < rows; ++i) {
-          IndexExpression query = first + row + i;
-          Value weight = access.vector(weights, row + i, key);
-          Value difference = k.create<arith::SubFOp>(
-              access.vector(slopes, row + i, key), means[i]);
-          Value slope = multiply(weight, difference);
-          if (problem.scale != 1)
-            slope = multiply(slope, access.constant(problem.scale));
-          if (problem.mask)
-            slope = k.create<arith::SelectOp>(
-                beside(problem.mask, problem.maskDims, query, key), slope,
-                access.constant(0));
-          access.store(slopes, row + i, key,
-                       rounded(slope, problem.roundsSlopes, problem.key));
-          if (problem.factor || problem.roundsWeights)
-            access.store(weights, row + i, key, multiplied(weight, query, key));
-        }
+        Value weight = access.vector(weights, row, key);
+        Value slope = multiply(
+            weight,
+            k.create<arith::SubFOp>(access.vector(slopes, row, key), center));
+        if (problem.scale != 1)
+          slope = multiply(slope, access.constant(problem.scale));
+        if (problem.mask)
+          slope = k.create<arith::SelectOp>(
+              beside(problem.mask, problem.maskDims, query, key), slope,
+              access.constant(0));
+        access.store(slopes, row, key,
+                     rounded(slope, problem.roundsSlopes, problem.key));
+        if (problem.factor || problem.roundsWeights)
+          access.store(weights, row, key, multiplied(weight, query, key));
       });
 }
 

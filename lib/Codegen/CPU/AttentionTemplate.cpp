@@ -45,7 +45,7 @@ struct ForwardScratch : ScratchLayout {
     queries = add(mostStripeRows * packedStride(p.features));
     weights = add(mostStripeRows * packedStride(block));
     output = add(mostStripeRows * packedStride(p.valueFeatures));
-    statistics = add(2 * vectorLanes);
+    statistics = add(3 * vectorLanes);
   }
 };
 
@@ -60,7 +60,7 @@ public:
         weights(
             matrix(scratch.weights, mostStripeRows, problem.keysPerBlock())),
         output(matrix(scratch.output, mostStripeRows, problem.valueFeatures)),
-        statistics(matrix(scratch.statistics, 2, vectorLanes)) {}
+        statistics(matrix(scratch.statistics, 3, vectorLanes)) {}
 
   void emitUnit(const IndexExpression &unit);
 
@@ -70,14 +70,14 @@ private:
   void emitStripe(const IndexExpression &first, int64_t rows);
   void emitBlock(const IndexExpression &first, int64_t rows,
                  const IndexExpression &firstKey, int64_t count);
+  void emitWeights(const IndexExpression &first, const IndexExpression &row,
+                   const IndexExpression &firstKey, int64_t count, Value end);
   void addValues(const IndexExpression &first, int64_t rows,
                  const IndexExpression &firstKey, Value endOfKeys,
                  int64_t count, Value correction, Value reciprocal);
   void finish(const IndexExpression &first, int64_t rows, Value sum,
               Value maximum);
 
-  /// One number per row of a stripe in the lanes of a vector.
-  Value gathered(ArrayRef<Value> numbers);
   Value lane(Value vector, int64_t row) {
     return k.create<vector::ExtractOp>(vector, row);
   }
@@ -89,13 +89,6 @@ private:
   step::AttentionOp op;
   PackedMatrix keys, values, queries, weights, output, statistics;
 };
-
-Value Forward::gathered(ArrayRef<Value> numbers) {
-  Value vector = access.constant(0);
-  for (auto [row, number] : llvm::enumerate(numbers))
-    vector = k.create<vector::InsertOp>(number, vector, int64_t(row));
-  return vector;
-}
 
 void Forward::emitUnit(const IndexExpression &unit) {
   batch = k.algebra.delinearize(unit, problem.batch);
@@ -175,113 +168,99 @@ void Forward::emitBlock(const IndexExpression &first, int64_t rows,
                    k, queries, keys, 0, rows, firstKey + column, vectors,
                    features, Values(rows * vectors, access.constant(0)));
                for (int64_t row = 0; row < rows; ++row)
-                 for (int64_t vector = 0; vector < vectors; ++vector) {
-                   IndexExpression at = column + vector * vectorLanes;
-                   access.store(weights, row, at,
-                                score(products[row * vectors + vector],
-                                      first + row, firstKey + at));
-                 }
+                 for (int64_t vector = 0; vector < vectors; ++vector)
+                   access.store(weights, row, column + vector * vectorLanes,
+                                products[row * vectors + vector]);
              });
+  // A loop over rows: there is no tile to hold, and exponentials are long.
+  k.forRange(rows, [&](const IndexExpression &row) {
+    emitWeights(first, row, firstKey, count, end);
+  });
+  if (!isOneBlock())
+    return addValues(first, rows, firstKey, endOfKeys, count,
+                     access.vector(statistics, 2, 0), nullptr);
+  Value maximum = access.vector(statistics, 0, 0);
+  Value sum = access.vector(statistics, 1, 0);
+  Value reciprocal;
+  if (!problem.roundsWeights)
+    reciprocal = k.create<arith::DivFOp>(access.constant(1), sum);
+  addValues(first, rows, firstKey, endOfKeys, count, nullptr, reciprocal);
+  finish(first, rows, sum, maximum);
+}
 
-  // The scores that a short last vector lacks are -infinity.
+/// The weights of a row from its products with a block of keys, and its maximum
+/// and sum so far.
+void Forward::emitWeights(const IndexExpression &first,
+                          const IndexExpression &row,
+                          const IndexExpression &firstKey, int64_t count,
+                          Value end) {
+  IndexExpression query = first + row;
+  // What a short last vector lacks becomes -infinity.
+  forColumns(k, count, 1, end, [&](const IndexExpression &column, int64_t) {
+    access.store(
+        weights, row, column,
+        score(access.vector(weights, row, column), query, firstKey + column));
+  });
   int64_t columns = llvm::alignTo(count, vectorLanes);
-  Value endOfColumns = end ? end : k.constantIndex(columns);
-  auto forVectors =
-      [&](ValueRange carried,
-          llvm::function_ref<Values(const IndexExpression &, ValueRange)>
-              body) {
-        return k.forLoop(k.constantIndex(0), endOfColumns, vectorLanes,
-                         {0, columns - 1}, vectorLanes, /*isLane=*/true,
-                         carried, body);
+  auto alongRow =
+      [&](float start,
+          llvm::function_ref<Value(const IndexExpression &, Value)> body) {
+        Values result =
+            k.forLoop(k.constantIndex(0), end ? end : k.constantIndex(columns),
+                      vectorLanes, {0, columns - 1}, vectorLanes,
+                      /*isLane=*/true, {access.constant(start)},
+                      [&](const IndexExpression &column, ValueRange carried) {
+                        return Values{body(column, carried.front())};
+                      });
+        return result.front();
       };
-  Value none = access.constant(-std::numeric_limits<float>::infinity());
-  Values maxima =
-      forVectors(Values(rows, none),
-                 [&](const IndexExpression &column, ValueRange carried) {
-                   Values next;
-                   for (int64_t row = 0; row < rows; ++row)
-                     next.push_back(larger(access.vector(weights, row, column),
-                                           carried[row]));
-                   return next;
-                 });
-  auto join = [&](Value a, Value b) { return larger(a, b); };
-  for (Value &maximum : maxima)
-    maximum = collapse(k, {maximum}, join);
-  Value maximum = gathered(maxima), old;
+  constexpr float nothing = -std::numeric_limits<float>::infinity();
+  Value maximum =
+      alongRow(nothing, [&](const IndexExpression &column, Value carried) {
+        return larger(access.vector(weights, row, column), carried);
+      });
+  maximum = access.broadcast(
+      collapse(k, {maximum}, [&](Value a, Value b) { return larger(a, b); }));
+  Value old;
   if (!isOneBlock()) {
-    old = access.vector(statistics, 0, 0);
+    old = access.broadcast(access.scalar(statistics, 0, row));
     maximum = larger(maximum, old);
   }
   // Where there is nothing but -infinity, all weights are 0.
-  Value isNothing =
-      k.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum, none);
+  Value isNothing = k.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
+                                            access.constant(nothing));
   Value reference =
       k.create<arith::SelectOp>(isNothing, access.constant(0), maximum);
-  Values references;
-  for (int64_t row = 0; row < rows; ++row)
-    references.push_back(access.broadcast(lane(reference, row)));
-
-  auto emitWeights = [&](const IndexExpression &column, ValueRange carried) {
-    Values next;
-    for (int64_t row = 0; row < rows; ++row) {
-      Value numbers =
-          weight(access.vector(weights, row, column), references[row]);
-      next.push_back(k.create<arith::AddFOp>(carried[row], numbers));
-      // What is rounded is divided by the sum first.
-      if (!problem.roundsWeights)
-        numbers = multiplied(numbers, first + row, firstKey + column);
-      access.store(weights, row, column, numbers);
-    }
-    return next;
-  };
-  // The factors of a short last vector are read under a mask.
-  auto forWeights =
-      [&](ValueRange carried,
-          llvm::function_ref<Values(const IndexExpression &, ValueRange)>
-              body) {
-        int64_t whole = count - count % vectorLanes;
-        if (!problem.factor || whole == count)
-          return forVectors(carried, body);
-        Values values(carried);
-        if (whole)
-          values = k.forLoop(
-              k.constantIndex(0),
-              k.create<arith::MinUIOp>(endOfColumns, k.constantIndex(whole)),
-              vectorLanes, {0, whole - 1}, vectorLanes,
-              /*isLane=*/true, values, body);
-        return k.carryingTail(whole, count, [&](const IndexExpression &column) {
-          return body(column, values);
-        });
-      };
-  Values sums = forWeights(Values(rows, access.constant(0)), emitWeights);
   auto add = [&](Value a, Value b) -> Value {
     return k.create<arith::AddFOp>(a, b);
   };
-  for (Value &sum : sums)
-    sum = collapse(k, {sum}, add);
-  Value sum = gathered(sums);
-  if (isOneBlock()) {
-    Value reciprocal = k.create<arith::DivFOp>(access.constant(1), sum);
-    if (problem.roundsWeights) {
-      forWeights({}, [&](const IndexExpression &column, ValueRange) {
-        for (int64_t row = 0; row < rows; ++row) {
-          Value numbers = multiply(access.vector(weights, row, column),
-                                   access.broadcast(lane(reciprocal, row)));
-          access.store(weights, row, column,
-                       multiplied(numbers, first + row, firstKey + column));
-        }
-        return Values();
-      });
-      reciprocal = nullptr;
-    }
-    addValues(first, rows, firstKey, endOfKeys, count, nullptr, reciprocal);
-    return finish(first, rows, sum, maximum);
+  Value sum = alongRow(0, [&](const IndexExpression &column, Value carried) {
+    Value numbers = weight(access.vector(weights, row, column), reference);
+    access.store(weights, row, column, numbers);
+    return add(carried, numbers);
+  });
+  sum = access.broadcast(collapse(k, {sum}, add));
+  if (problem.factor || problem.roundsWeights) {
+    // What is rounded is divided by the sum first.
+    Value reciprocal;
+    if (problem.roundsWeights)
+      reciprocal = k.create<arith::DivFOp>(access.constant(1), sum);
+    forColumns(k, count, 1, end, [&](const IndexExpression &column, int64_t) {
+      Value numbers = access.vector(weights, row, column);
+      if (reciprocal)
+        numbers = multiply(numbers, reciprocal);
+      access.store(weights, row, column,
+                   multiplied(numbers, query, firstKey + column));
+    });
   }
-  Value correction = weight(old, reference);
-  Value before = access.vector(statistics, 1, 0);
-  access.store(statistics, 0, 0, maximum);
-  access.store(statistics, 1, 0, add(multiply(before, correction), sum));
-  addValues(first, rows, firstKey, endOfKeys, count, correction, nullptr);
+  if (!isOneBlock()) {
+    Value correction = weight(old, reference);
+    Value before = access.broadcast(access.scalar(statistics, 1, row));
+    sum = add(multiply(before, correction), sum);
+    access.store(statistics, 2, row, lane(correction, 0));
+  }
+  access.store(statistics, 0, row, lane(maximum, 0));
+  access.store(statistics, 1, row, lane(sum, 0));
 }
 
 /// The weights times the values: to the output, times `reciprocal` if there is
