@@ -40,32 +40,23 @@ int64_t queriesPerBlock(int64_t queries) {
   return std::min(best, queries);
 }
 
-/// Whether each sum for a key or value is complete after one block.
-bool isOneBlock(const AttentionProblem &p) {
-  bool isShared = false;
-  for (auto [number, extent] : llvm::enumerate(p.batch))
-    isShared |= p.isShared(number) && extent > 1;
-  return !isShared && queriesPerBlock(p.queries) == p.queries;
-}
-
+/// Where a part keeps its copies.
 struct GradientScratch : ScratchLayout {
-  int64_t keyColumns, keys, valueColumns, queries, outputs, weights, slopes,
-      keySums, valueSums;
+  int64_t keys, keyColumns, valueColumns, queries, outputs, weights, slopes,
+      queryGradient, keySums, valueSums;
 
   explicit GradientScratch(const AttentionProblem &p) {
     int64_t block = queriesPerBlock(p.queries);
-    int64_t stride = packedStride(p.keys);
-    keyColumns = add(p.features * stride);
-    keys = add(AttentionKernel::isReadDirectly(p.key, p.keyDims)
-                   ? 0
-                   : p.keys * packedStride(p.features));
-    valueColumns = add(p.valueFeatures * stride);
-    queries = add(block * packedStride(p.features));
-    outputs = add(block * packedStride(p.valueFeatures));
-    weights = add(block * stride);
-    slopes = add(block * stride);
-    keySums = add(isOneBlock(p) ? 0 : p.keys * packedStride(p.features));
-    valueSums = add(isOneBlock(p) ? 0 : p.keys * packedStride(p.valueFeatures));
+    keys = add(p.keys, p.features);
+    keyColumns = add(p.features, p.keys);
+    valueColumns = add(p.valueFeatures, p.keys);
+    queries = add(block, p.features);
+    outputs = add(block, p.valueFeatures);
+    weights = add(block, p.keys);
+    slopes = add(block, p.keys);
+    queryGradient = add(stripeRows, p.features);
+    keySums = add(p.keys, p.features);
+    valueSums = add(p.keys, p.valueFeatures);
   }
 };
 
@@ -74,14 +65,15 @@ public:
   Gradient(KernelBuilder &k, step::AttentionGradientOp op,
            const AttentionProblem &p, const GradientScratch &scratch)
       : AttentionKernel(k, p, scratch.bytes), op(op),
-        block(queriesPerBlock(p.queries)),
-        keyColumns(matrix(scratch.keyColumns, p.features, p.keys)),
+        blockSize(queriesPerBlock(p.queries)),
         keys(matrix(scratch.keys, p.keys, p.features)),
+        keyColumns(matrix(scratch.keyColumns, p.features, p.keys)),
         valueColumns(matrix(scratch.valueColumns, p.valueFeatures, p.keys)),
-        queries(matrix(scratch.queries, block, p.features)),
-        outputs(matrix(scratch.outputs, block, p.valueFeatures)),
-        weights(matrix(scratch.weights, block, p.keys)),
-        slopes(matrix(scratch.slopes, block, p.keys)),
+        queries(matrix(scratch.queries, blockSize, p.features)),
+        outputs(matrix(scratch.outputs, blockSize, p.valueFeatures)),
+        weights(matrix(scratch.weights, blockSize, p.keys)),
+        slopes(matrix(scratch.slopes, blockSize, p.keys)),
+        queryGradient(matrix(scratch.queryGradient, stripeRows, p.features)),
         keySums(matrix(scratch.keySums, p.keys, p.features)),
         valueSums(matrix(scratch.valueSums, p.keys, p.valueFeatures)) {}
 
@@ -97,25 +89,20 @@ public:
 
 private:
   void setBatch(const Indices &own, const Indices &shared);
-  void emitBlock(const IndexExpression &first, int64_t count);
-  void emitProducts(const PackedMatrix &left, const PackedMatrix &right,
-                    const PackedMatrix &to, int64_t terms,
-                    const IndexExpression &first, const IndexExpression &row,
-                    int64_t rows);
-  void emitSlopes(const IndexExpression &first, const IndexExpression &row);
-  void emitQueryGradient(const IndexExpression &first,
-                         const IndexExpression &row, int64_t rows);
+  void emitBlock(const Stretch &block, Value isFirst);
+  void emitStripe(const Stretch &block, const Stretch &stripe);
+  void emitSlopes(const IndexExpression &query, const IndexExpression &row,
+                  const Stretch &keys);
   void addToKeys(const PackedMatrix &coefficients, const PackedMatrix &rows,
-                 const PackedMatrix &sums, Value result, ArrayRef<int64_t> dims,
-                 int64_t features, const IndexExpression &first, int64_t count);
-  void clear(const PackedMatrix &sums);
+                 const PackedMatrix &sums, int64_t features,
+                 const Stretch &block, Value isFirst);
   void storeSums(Value result, ArrayRef<int64_t> dims, const PackedMatrix &sums,
                  int64_t features);
 
   step::AttentionGradientOp op;
-  int64_t block;
-  PackedMatrix keyColumns, keys, valueColumns, queries, outputs, weights,
-      slopes, keySums, valueSums;
+  int64_t blockSize;
+  PackedMatrix keys, keyColumns, valueColumns, queries, outputs, weights,
+      slopes, queryGradient, keySums, valueSums;
 };
 
 void Gradient::setBatch(const Indices &own, const Indices &shared) {
@@ -129,35 +116,26 @@ void Gradient::setBatch(const Indices &own, const Indices &shared) {
                                      : shared[nextShared++]);
 }
 
-void Gradient::clear(const PackedMatrix &sums) {
-  k.forRange(problem.keys, [&](const IndexExpression &row) {
-    for (int64_t column = 0; column < sums.rowStride; column += vectorLanes)
-      access.store(sums, row, column, access.constant(0));
-  });
-}
-
 void Gradient::emitUnit(const IndexExpression &unit) {
   Indices own = k.algebra.delinearize(unit, extents(/*shared=*/false));
   setBatch(own, {});
-  packTransposed(problem.key, problem.keyDims, problem.features, keyColumns);
-  packTransposed(problem.value, problem.valueDims, problem.valueFeatures,
-                 valueColumns);
-  if (!isReadDirectly(problem.key, problem.keyDims))
-    packRows(problem.key, problem.keyDims, 0, problem.keys, problem.features,
-             keys);
-  if (!isOneBlock(problem)) {
-    clear(keySums);
-    clear(valueSums);
-  }
+  packKeys(problem.key, problem.keyDims, problem.features, keys, keyColumns);
+  // There are no sums yet.
+  packKeys(problem.value, problem.valueDims, problem.valueFeatures, valueSums,
+           valueColumns);
   k.forSpace(extents(/*shared=*/true), [&](const Indices &shared) {
     setBatch(own, shared);
-    forBlocks(k, problem.queries, block,
-              [&](const IndexExpression &first, int64_t count) {
-                emitBlock(first, count);
-              });
+    forStretches(0, k.constantIndex(problem.queries), problem.queries,
+                 blockSize, [&](const Stretch &block) {
+                   IndexExpression before = block.first;
+                   for (const IndexExpression &index : shared)
+                     before = before + index;
+                   Value isFirst = k.create<arith::CmpIOp>(
+                       arith::CmpIPredicate::eq, k.algebra.scalar(before),
+                       k.constantIndex(0));
+                   emitBlock(block, isFirst);
+                 });
   });
-  if (isOneBlock(problem))
-    return;
   setBatch(own, {});
   storeSums(op.getKeyGradient(), op.getKeyGradientDims(), keySums,
             problem.features);
@@ -165,176 +143,121 @@ void Gradient::emitUnit(const IndexExpression &unit) {
             problem.valueFeatures);
 }
 
-void Gradient::emitBlock(const IndexExpression &first, int64_t count) {
-  packRows(problem.query, problem.queryDims, first, count, problem.features,
-           queries);
-  packRows(op.getOutputGradient(), op.getOutputGradientDims(), first, count,
-           problem.valueFeatures, outputs);
-  forStripes(k, count, !problem.causal,
-             [&](const IndexExpression &row, int64_t rows) {
-               emitProducts(queries, keyColumns, weights, problem.features,
-                            first, row, rows);
-               emitProducts(outputs, valueColumns, slopes,
-                            problem.valueFeatures, first, row, rows);
-               // There is no tile to hold, and exponentials are long.
-               k.forRange(rows, [&](const IndexExpression &next) {
-                 emitSlopes(first, row + next);
-               });
-               emitQueryGradient(first, row, rows);
-             });
-  addToKeys(weights, outputs, valueSums, op.getValueGradient(),
-            op.getValueGradientDims(), problem.valueFeatures, first, count);
-  addToKeys(slopes, queries, keySums, op.getKeyGradient(),
-            op.getKeyGradientDims(), problem.features, first, count);
+void Gradient::emitBlock(const Stretch &block, Value isFirst) {
+  packRows(problem.query, problem.queryDims, block, problem.queries,
+           problem.features, queries);
+  packRows(op.getOutputGradient(), op.getOutputGradientDims(), block,
+           problem.queries, problem.valueFeatures, outputs);
+  forStretches(block.first, block.end, problem.queries, stripeRows,
+               [&](const Stretch &stripe) { emitStripe(block, stripe); });
+  if (k.source.indexOfResult(op.getValueGradient()) >= 0)
+    addToKeys(weights, outputs, valueSums, problem.valueFeatures, block,
+              isFirst);
+  if (k.source.indexOfResult(op.getKeyGradient()) >= 0)
+    addToKeys(slopes, queries, keySums, problem.features, block, isFirst);
 }
 
-/// to(row, key) = sum over s of left(row, s) right(s, key) for a stripe.
-void Gradient::emitProducts(const PackedMatrix &left, const PackedMatrix &right,
-                            const PackedMatrix &to, int64_t terms,
-                            const IndexExpression &first,
-                            const IndexExpression &row, int64_t rows) {
-  SummedRange range{k.constantIndex(0), k.constantIndex(terms), {0, terms - 1}};
-  forColumns(k, problem.keys, vectorsPerTile(k.processor),
-             columnsOf(first + row),
-             [&](const IndexExpression &column, int64_t vectors) {
-               Values products =
-                   addProduct(k, left, right, row, rows, column, vectors, range,
-                              Values(rows * vectors, access.constant(0)));
-               for (int64_t i = 0; i < rows; ++i)
-                 for (int64_t vector = 0; vector < vectors; ++vector)
-                   access.store(to, row + i, column + vector * vectorLanes,
-                                products[i * vectors + vector]);
-             });
+void Gradient::emitStripe(const Stretch &block, const Stretch &stripe) {
+  Value isTrue = k.create<arith::ConstantOp>(k.builder.getBoolAttr(true));
+  Value end = endOfKeys(stripe.first);
+  Value features = k.constantIndex(problem.features);
+  IndexExpression row = stripe.first - block.first;
+  addProduct(k, {queries, row, 0}, /*isTransposed=*/false, {keyColumns, 0, 0},
+             {weights, row, 0}, {stripe.count, end, features}, isTrue);
+  addProduct(k, {outputs, row, 0}, /*isTransposed=*/false, {valueColumns, 0, 0},
+             {slopes, row, 0},
+             {stripe.count, end, k.constantIndex(problem.valueFeatures)},
+             isTrue);
+  forEach(stripe, problem.queries, [&](const IndexExpression &query) {
+    emitSlopes(query, query - block.first, {0, end, end});
+  });
+  if (k.source.indexOfResult(op.getQueryGradient()) < 0)
+    return;
+  addProduct(k, {slopes, row, 0}, /*isTransposed=*/false, {keys, 0, 0},
+             {queryGradient, 0, 0}, {stripe.count, features, end}, isTrue);
+  forEach(stripe, problem.queries, [&](const IndexExpression &query) {
+    k.forLanes(problem.features, [&](const IndexExpression &feature) {
+      storeResult(op.getQueryGradient(),
+                  indices(op.getQueryGradientDims(), query, 0, feature),
+                  access.vector(queryGradient, query - stripe.first, feature));
+    });
+  });
 }
 
 /// From products of queries and keys, and of gradients and values, to slopes
 /// and to the weights that the output's gradient is multiplied by.
-void Gradient::emitSlopes(const IndexExpression &first,
-                          const IndexExpression &row) {
-  IndexExpression query = first + row;
+void Gradient::emitSlopes(const IndexExpression &query,
+                          const IndexExpression &row, const Stretch &keys) {
   Indices at = batch;
   at.push_back(query);
   Value maximum = k.points.asVector(k.points.at(op.getMaximum(), at));
   Value sum = k.points.asVector(k.points.at(op.getSum(), at));
   Value reciprocal = k.create<arith::DivFOp>(access.constant(1), sum);
-  forColumns(
-      k, problem.keys, 1, columnsOf(query),
-      [&](const IndexExpression &key, int64_t) {
+  auto add = [&](Value a, Value b) -> Value {
+    return k.create<arith::AddFOp>(a, b);
+  };
+  Values mean = forKeys(
+      keys, {access.constant(0)},
+      [&](const IndexExpression &key, ValueRange carried) {
         Value scores = score(access.vector(weights, row, key), query, key);
-        access.store(weights, row, key,
-                     multiply(weight(scores, maximum), reciprocal));
-        if (!problem.factor && !problem.roundsWeightGradients)
-          return;
+        Value numbers = multiply(weight(scores, maximum), reciprocal);
+        access.store(weights, row, key, numbers);
         Value gradient = rounded(access.vector(slopes, row, key),
                                  problem.roundsWeightGradients, problem.value);
         if (problem.factor)
           gradient = multiply(
               gradient, beside(problem.factor, problem.factorDims, query, key));
-        access.store(slopes, row, key, gradient);
-      });
-
-  // Behind the last key, weights are 0.
-  int64_t columns = packedStride(problem.keys);
-  Value end = k.constantIndex(columns);
-  if (problem.causal)
-    end = k.create<arith::MinUIOp>(end, columnsOf(query));
-  auto add = [&](Value a, Value b) -> Value {
-    return k.create<arith::AddFOp>(a, b);
-  };
-  Values mean = k.forLoop(
-      k.constantIndex(0), end, vectorLanes, {0, columns - 1}, vectorLanes,
-      /*isLane=*/true, {access.constant(0)},
-      [&](const IndexExpression &key, ValueRange carried) {
-        return Values{
-            add(carried.front(), multiply(access.vector(weights, row, key),
-                                          access.vector(slopes, row, key)))};
+        if (k.points.mask)
+          gradient = k.create<arith::SelectOp>(k.points.mask, gradient,
+                                               access.constant(0));
+        if (problem.factor || problem.roundsWeightGradients || k.points.mask)
+          access.store(slopes, row, key, gradient);
+        return Values{add(carried.front(), multiply(numbers, gradient))};
       });
   Value center = access.broadcast(collapse(k, mean, add));
 
-  forColumns(
-      k, problem.keys, 1, columnsOf(query),
-      [&](const IndexExpression &key, int64_t) {
-        Value weight = access.vector(weights, row, key);
-        Value slope = multiply(
-            weight,
-            k.create<arith::SubFOp>(access.vector(slopes, row, key), center));
-        if (problem.scale != 1)
-          slope = multiply(slope, access.constant(problem.scale));
-        if (problem.mask)
-          slope = k.create<arith::SelectOp>(
-              beside(problem.mask, problem.maskDims, query, key), slope,
-              access.constant(0));
-        access.store(slopes, row, key,
-                     rounded(slope, problem.roundsSlopes, problem.key));
-        if (problem.factor || problem.roundsWeights)
-          access.store(weights, row, key, multiplied(weight, query, key));
-      });
+  forKeys(keys, [&](const IndexExpression &key) {
+    Value weight = access.vector(weights, row, key);
+    Value slope = multiply(
+        weight,
+        k.create<arith::SubFOp>(access.vector(slopes, row, key), center));
+    if (problem.scale != 1)
+      slope = multiply(slope, access.constant(problem.scale));
+    if (problem.mask)
+      slope = k.create<arith::SelectOp>(
+          beside(problem.mask, problem.maskDims, query, key), slope,
+          access.constant(0));
+    access.store(slopes, row, key,
+                 rounded(slope, problem.roundsSlopes, problem.key));
+    if (problem.factor || problem.roundsWeights)
+      access.store(weights, row, key, multiplied(weight, query, key));
+  });
 }
 
-void Gradient::emitQueryGradient(const IndexExpression &first,
-                                 const IndexExpression &row, int64_t rows) {
-  SummedRange range = keysOf(first + row);
-  auto rowsOfKeys = [&](const IndexExpression &key,
-                        const IndexExpression &feature) {
-    return this->row(problem.key, problem.keyDims, keys, key, feature);
-  };
-  forColumns(
-      k, problem.features, vectorsPerTile(k.processor), nullptr,
-      [&](const IndexExpression &column, int64_t vectors) {
-        Values sums =
-            addProduct(k, slopes, rowsOfKeys, row, rows, column, vectors, range,
-                       Values(rows * vectors, access.constant(0)));
-        for (int64_t i = 0; i < rows; ++i)
-          for (int64_t vector = 0; vector < vectors; ++vector) {
-            storeResult(op.getQueryGradient(),
-                        indices(op.getQueryGradientDims(), first + row + i, 0,
-                                column + vector * vectorLanes),
-                        sums[i * vectors + vector]);
-          }
-      });
-}
-
-/// sums(key, feature), or the result itself if there is one block, += sum over
-/// the block's queries of coefficients(query, key) * rows(query, feature).
+/// sums(key, feature) += sum over the block's queries of coefficients(query,
+/// key) * rows(query, feature).
 void Gradient::addToKeys(const PackedMatrix &coefficients,
                          const PackedMatrix &rows, const PackedMatrix &sums,
-                         Value result, ArrayRef<int64_t> dims, int64_t features,
-                         const IndexExpression &first, int64_t count) {
-  bool isComplete = isOneBlock(problem);
-  constexpr int64_t group = step::attentionKeyGroup;
-  forStripes(
-      k, problem.keys, !problem.causal,
-      [&](const IndexExpression &key, int64_t keysOfTile) {
-        SummedRange range{
-            k.constantIndex(0), k.constantIndex(count), {0, count - 1}};
-        if (problem.causal) {
-          // Queries in front of the keys' group leave them out.
-          IndexExpression from = k.algebra.floorDiv(key, group) * group - first;
-          range.low = k.algebra.scalar(k.algebra.clamped(from, {0, count}));
-        }
-        forColumns(
-            k, features, vectorsPerTile(k.processor), nullptr,
-            [&](const IndexExpression &column, int64_t vectors) {
-              Values held;
-              for (int64_t i = 0; i < keysOfTile; ++i)
-                for (int64_t vector = 0; vector < vectors; ++vector)
-                  held.push_back(
-                      isComplete
-                          ? access.constant(0)
-                          : access.vector(sums, key + i,
-                                          column + vector * vectorLanes));
-              held = addProduct(k, coefficients.transposed(), rows, key,
-                                keysOfTile, column, vectors, range, held);
-              for (int64_t i = 0; i < keysOfTile; ++i)
-                for (int64_t vector = 0; vector < vectors; ++vector) {
-                  IndexExpression at = column + vector * vectorLanes;
-                  Value number = held[i * vectors + vector];
-                  if (isComplete)
-                    storeResult(result, indices(dims, 0, key + i, at), number);
-                  else
-                    access.store(sums, key + i, at, number);
-                }
-            });
+                         int64_t features, const Stretch &block,
+                         Value isFirst) {
+  auto addFrom = [&](const IndexExpression &row, Value terms,
+                     const Stretch &keys) {
+    addProduct(k, {coefficients, row, keys.first}, /*isTransposed=*/true,
+               {rows, row, 0}, {sums, keys.first, 0},
+               {keys.count, k.constantIndex(features), terms}, isFirst);
+  };
+  if (!problem.causal)
+    return addFrom(0, block.count, all(problem.keys));
+  // Queries in front of the keys' group leave them out.
+  forStretches(
+      0, k.constantIndex(problem.keys), problem.keys, step::attentionKeyGroup,
+      [&](const Stretch &group) {
+        IndexExpression row =
+            k.algebra.clamped(group.first - block.first, {0, blockSize});
+        Value from =
+            k.create<arith::MinUIOp>(k.algebra.scalar(row), block.count);
+        addFrom(k.algebra.uniform(from, {0, blockSize}, k.levels.current()),
+                k.create<arith::SubIOp>(block.count, from), group);
       });
 }
 

@@ -20,6 +20,7 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
+using Values = KernelBuilder::Values;
 using step::AttentionProblem;
 
 PackedMatrix AttentionKernel::matrix(int64_t place, int64_t rows,
@@ -27,9 +28,13 @@ PackedMatrix AttentionKernel::matrix(int64_t place, int64_t rows,
   Value start = k.create<arith::MulIOp>(k.part, k.constantIndex(bytesPerPart));
   Value offset = k.create<arith::AddIOp>(start, k.constantIndex(place));
   int64_t stride = packedStride(columns);
-  Buffer buffer =
-      k.scratchBuffer(offset, {rows * stride}, k.builder.getF32Type());
-  return {buffer.memref, stride, 1};
+  Buffer buffer = k.scratchBuffer(offset, {packedRows(rows) * stride},
+                                  k.builder.getF32Type());
+  return {buffer.memref, stride};
+}
+
+Stretch AttentionKernel::all(int64_t extent) {
+  return {0, k.constantIndex(extent), k.constantIndex(extent)};
 }
 
 Indices AttentionKernel::indices(ArrayRef<int64_t> dims,
@@ -52,63 +57,82 @@ Value AttentionKernel::wide(Value tensor, ArrayRef<IndexExpression> at) {
   return convertFloat(k.builder, k.loc, value, k.builder.getF32Type());
 }
 
+void AttentionKernel::forStretches(
+    const IndexExpression &low, Value high, int64_t extent, int64_t size,
+    llvm::function_ref<void(const Stretch &)> body) {
+  if (extent <= size)
+    return body({low, high, high});
+  k.forLoop(k.algebra.scalar(low), high, size, {0, extent - 1}, vectorLanes,
+            /*isLane=*/false, [&](const IndexExpression &first) {
+              Value start = k.algebra.scalar(first);
+              Value end = k.create<arith::MinUIOp>(
+                  k.create<arith::AddIOp>(start, k.constantIndex(size)), high);
+              body({first, end, k.create<arith::SubIOp>(end, start)});
+            });
+}
+
+void AttentionKernel::forEach(const Stretch &stretch, int64_t extent,
+                              KernelBuilder::Body body) {
+  k.forLoop(k.algebra.scalar(stretch.first), stretch.end, 1, {0, extent - 1}, 1,
+            /*isLane=*/false, body);
+}
+
+Values AttentionKernel::forKeys(const Stretch &keys, ValueRange carried,
+                                KernelBuilder::CarryingBody body) {
+  return k.forLoop(k.algebra.scalar(keys.first), keys.end, vectorLanes,
+                   {0, problem.keys - 1}, vectorLanes, /*isLane=*/true, carried,
+                   [&](const IndexExpression &key, ValueRange values) {
+                     if (problem.keys % vectorLanes == 0)
+                       return body(key, values);
+                     Value left = k.create<arith::SubIOp>(
+                         k.constantIndex(problem.keys), k.algebra.scalar(key));
+                     k.points.mask = k.create<arith::CmpIOp>(
+                         arith::CmpIPredicate::slt, lanes(),
+                         access.broadcast(narrow(left)));
+                     k.points.maskLevel = k.levels.current();
+                     Values results = body(key, values);
+                     k.points.mask = nullptr;
+                     return results;
+                   });
+}
+
+void AttentionKernel::forKeys(const Stretch &keys, KernelBuilder::Body body) {
+  forKeys(keys, {}, [&](const IndexExpression &key, ValueRange) {
+    body(key);
+    return Values();
+  });
+}
+
 void AttentionKernel::packRows(Value tensor, ArrayRef<int64_t> dims,
-                               const IndexExpression &first, int64_t rows,
+                               const Stretch &rows, int64_t extent,
                                int64_t features, const PackedMatrix &to) {
-  k.forRange(rows, [&](const IndexExpression &row) {
+  forEach(rows, extent, [&](const IndexExpression &row) {
     k.forLanes(features, [&](const IndexExpression &feature) {
       // A row is one of queries or of keys, never both.
-      Value value =
-          wide(tensor, indices(dims, first + row, first + row, feature));
+      Value value = wide(tensor, indices(dims, row, row, feature));
       if (k.points.mask)
         value =
             k.create<arith::SelectOp>(k.points.mask, value, access.constant(0));
-      access.store(to, row, feature, value);
+      access.store(to, row - rows.first, feature, value);
     });
   });
 }
 
-void AttentionKernel::packTransposed(Value tensor, ArrayRef<int64_t> dims,
-                                     int64_t features, const PackedMatrix &to) {
-  forBlocks(k, problem.keys, vectorLanes,
-            [&](const IndexExpression &first, int64_t count) {
-              auto pack = [&](const IndexExpression &feature, int64_t rows) {
-                SmallVector<Value> vectors;
-                for (int64_t key = 0; key < count; ++key)
-                  vectors.push_back(
-                      wide(tensor, indices(dims, 0, first + key, feature)));
-                vectors.resize(vectorLanes, access.constant(0));
-                transposeVectors(k, vectors);
-                // Rows are the lanes of `feature`; the expression stands for
-                // the first.
-                for (int64_t row = 0; row < rows; ++row)
-                  access.store(to, feature + row, first, vectors[row]);
-              };
-              int64_t whole = features - features % vectorLanes;
-              if (whole)
-                k.forLoop(k.constantIndex(0), k.constantIndex(whole),
-                          vectorLanes, {0, whole - 1}, vectorLanes,
-                          /*isLane=*/true, [&](const IndexExpression &feature) {
-                            pack(feature, vectorLanes);
-                          });
-              if (whole != features)
-                k.tail(whole, features, [&](const IndexExpression &feature) {
-                  pack(feature, features - whole);
+void AttentionKernel::packKeys(Value tensor, ArrayRef<int64_t> dims,
+                               int64_t features, const PackedMatrix &rows,
+                               const PackedMatrix &columns) {
+  packRows(tensor, dims, all(problem.keys), problem.keys, features, rows);
+  int64_t missing = packedRows(problem.keys) - problem.keys;
+  if (missing)
+    k.forRange(missing, [&](const IndexExpression &row) {
+      k.forLoop(k.constantIndex(0), k.constantIndex(rows.stride), vectorLanes,
+                {0, rows.stride - 1}, vectorLanes, /*isLane=*/true,
+                [&](const IndexExpression &column) {
+                  access.store(rows, row + problem.keys, column,
+                               access.constant(0));
                 });
-            });
-}
-
-bool AttentionKernel::isReadDirectly(Value tensor, ArrayRef<int64_t> dims) {
-  return elementOf(tensor).isF32() && dims.back() != step::keyPositions &&
-         dims.back() < 0;
-}
-
-Value AttentionKernel::row(Value tensor, ArrayRef<int64_t> dims,
-                           const PackedMatrix &copy, const IndexExpression &key,
-                           const IndexExpression &feature) {
-  return isReadDirectly(tensor, dims)
-             ? wide(tensor, indices(dims, key, key, feature))
-             : access.vector(copy, key, feature);
+    });
+  transposePacked(k, rows, problem.keys, features, columns);
 }
 
 Value AttentionKernel::beside(Value tensor, ArrayRef<int64_t> dims,
@@ -119,6 +143,18 @@ Value AttentionKernel::beside(Value tensor, ArrayRef<int64_t> dims,
   if (!isa<FloatType>(elementOf(tensor)) || elementOf(tensor).isF32())
     return value;
   return convertFloat(k.builder, k.loc, value, k.builder.getF32Type());
+}
+
+Value AttentionKernel::lanes() {
+  auto type = VectorType::get({vectorLanes}, k.builder.getI32Type());
+  SmallVector<int32_t> numbers(vectorLanes);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return k.levels.createAt<arith::ConstantOp>(
+      0, k.loc, DenseElementsAttr::get(type, ArrayRef(numbers)));
+}
+
+Value AttentionKernel::narrow(Value index) {
+  return k.create<arith::IndexCastOp>(k.builder.getI32Type(), index);
 }
 
 Value AttentionKernel::score(Value product, const IndexExpression &query,
@@ -136,18 +172,11 @@ Value AttentionKernel::score(Value product, const IndexExpression &query,
   Value nothing = access.constant(-std::numeric_limits<float>::infinity());
   if (problem.causal) {
     // Lanes up to query - key.
-    Type i32 = k.builder.getI32Type();
-    auto type = VectorType::get({vectorLanes}, i32);
-    SmallVector<int32_t> numbers(vectorLanes);
-    std::iota(numbers.begin(), numbers.end(), 0);
-    Value lanes = k.levels.createAt<arith::ConstantOp>(
-        0, k.loc, DenseElementsAttr::get(type, ArrayRef(numbers)));
     Value distance =
         k.create<arith::SubIOp>(k.algebra.scalar(query), k.algebra.scalar(key));
-    Value narrow = k.create<arith::IndexCastOp>(i32, distance);
-    Value last = access.broadcast(narrow);
+    Value last = access.broadcast(narrow(distance));
     Value isIncluded =
-        k.create<arith::CmpIOp>(arith::CmpIPredicate::sle, lanes, last);
+        k.create<arith::CmpIOp>(arith::CmpIPredicate::sle, lanes(), last);
     score = k.create<arith::SelectOp>(isIncluded, score, nothing);
   }
   if (k.points.mask)
@@ -191,20 +220,14 @@ void AttentionKernel::storeResult(Value result, ArrayRef<IndexExpression> at,
   k.storeResult(index, at, {number, k.levels.current()});
 }
 
-SummedRange AttentionKernel::keysOf(const IndexExpression &query) {
+Value AttentionKernel::endOfKeys(const IndexExpression &query) {
   Value all = k.constantIndex(problem.keys);
-  IndexRange range{0, problem.keys - 1};
-  Value zero = k.constantIndex(0);
   if (!problem.causal)
-    return {zero, all, range};
-  return {zero, k.create<arith::MinUIOp>(columnsOf(query), all), range};
-}
-
-Value AttentionKernel::columnsOf(const IndexExpression &query) {
-  if (!problem.causal)
-    return nullptr;
+    return all;
   constexpr int64_t group = step::attentionKeyGroup;
-  return k.algebra.scalar(k.algebra.floorDiv(query, group) * group + group);
+  Value end =
+      k.algebra.scalar(k.algebra.floorDiv(query, group) * group + group);
+  return k.create<arith::MinUIOp>(end, all);
 }
 
 } // namespace tenon::codegen

@@ -17,14 +17,23 @@ namespace tenon::codegen {
 /// Scratch memory of a part, handed out piece by piece.
 class ScratchLayout {
 public:
-  /// The place of that many f32, in bytes.
-  int64_t add(int64_t elements) {
+  /// The place of a packed matrix, in bytes.
+  int64_t add(int64_t rows, int64_t columns) {
     int64_t place = bytes;
-    bytes += llvm::alignTo(elements * int64_t(sizeof(float)), 64);
+    bytes += packedRows(rows) * packedStride(columns) * int64_t(sizeof(float));
     return place;
   }
   int64_t bytes = 0;
 };
+
+/// Neighbouring queries or keys: from `first` to before `end`.
+struct Stretch {
+  IndexExpression first;
+  mlir::Value end, count;
+};
+
+/// Rows that are treated alike: a group of those that `causal` tells apart.
+inline constexpr int64_t stripeRows = step::attentionKeyGroup;
 
 class AttentionKernel {
 public:
@@ -43,6 +52,8 @@ public:
 
   /// The matrix at a place of ScratchLayout.
   PackedMatrix matrix(int64_t place, int64_t rows, int64_t columns);
+  /// All of `extent`.
+  Stretch all(int64_t extent);
 
   /// The index of a tensor with these dimensions.
   Indices indices(llvm::ArrayRef<int64_t> dims, const IndexExpression &query,
@@ -52,23 +63,30 @@ public:
   /// The element as a vector of f32.
   mlir::Value wide(mlir::Value tensor, llvm::ArrayRef<IndexExpression> at);
 
-  /// Copies `rows` rows from `first` of a tensor of queries or keys; columns
-  /// that there are not are zero.
-  void packRows(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
-                const IndexExpression &first, int64_t rows, int64_t features,
-                const PackedMatrix &to);
-  /// Copies all keys or values, features as rows; columns that there are not
-  /// are zero.
-  void packTransposed(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
-                      int64_t features, const PackedMatrix &to);
+  /// Runs the body for stretches of `size`, a multiple of 16, that the indices
+  /// from `low` to before `high` are cut into; `extent` is the end of all.
+  void forStretches(const IndexExpression &low, mlir::Value high,
+                    int64_t extent, int64_t size,
+                    llvm::function_ref<void(const Stretch &)> body);
+  /// Runs the body for every index of a stretch.
+  void forEach(const Stretch &stretch, int64_t extent,
+               KernelBuilder::Body body);
+  /// Runs the body for the keys of a stretch, 16 at a time, carrying values. If
+  /// the last vector may be short, what there is not is masked.
+  Values forKeys(const Stretch &keys, mlir::ValueRange carried,
+                 KernelBuilder::CarryingBody body);
+  void forKeys(const Stretch &keys, KernelBuilder::Body body);
 
-  /// Whether rows of a tensor lie in memory as products read them, so that a
-  /// copy would gain nothing.
-  static bool isReadDirectly(mlir::Value tensor, llvm::ArrayRef<int64_t> dims);
-  /// 16 features of a key or value: from the tensor, or from its copy.
-  mlir::Value row(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
-                  const PackedMatrix &copy, const IndexExpression &key,
-                  const IndexExpression &feature);
+  /// Copies a stretch of the rows of a tensor of queries or keys, the first of
+  /// them to row 0; columns that there are not are zero.
+  void packRows(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
+                const Stretch &rows, int64_t extent, int64_t features,
+                const PackedMatrix &to);
+  /// Copies all keys or values to `rows`, and those, features as rows, to
+  /// `columns`; what there is not is zero.
+  void packKeys(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
+                int64_t features, const PackedMatrix &rows,
+                const PackedMatrix &columns);
 
   /// A vector of scores of a query from the products with neighbouring keys:
   /// with scale, bias, mask and what `causal` leaves out, which is -infinity,
@@ -92,13 +110,15 @@ public:
   void storeResult(mlir::Value result, llvm::ArrayRef<IndexExpression> at,
                    mlir::Value number);
 
-  /// The keys that a stripe of queries from `query` takes part with: all, or
-  /// what `causal` leaves up to the end of a group.
-  SummedRange keysOf(const IndexExpression &query);
-  /// The end of the columns that such a stripe needs, null for all.
-  mlir::Value columnsOf(const IndexExpression &query);
+  /// The end of the keys that a stripe of queries from `query` takes part with:
+  /// all, or what `causal` leaves up to the end of a group.
+  mlir::Value endOfKeys(const IndexExpression &query);
 
 private:
+  /// The numbers of the lanes, and an index, as i32.
+  mlir::Value lanes();
+  mlir::Value narrow(mlir::Value index);
+
   int64_t bytesPerPart;
 };
 

@@ -13,6 +13,7 @@
 #include "tenon/Codegen/CPU/LinkSharedObject.h"
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Step/Attention.h"
 
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -54,6 +55,11 @@ static std::string symbolOf(size_t kernel) {
   return "kernel_" + std::to_string(kernel);
 }
 
+static bool isAttention(func::FuncOp kernel) {
+  Operation *root = KernelDescription(kernel.front()).root();
+  return isa_and_nonnull<step::AttentionOp, step::AttentionGradientOp>(root);
+}
+
 /// A module has costs of its own, as much as a kernel or two; but there should
 /// be several for each thread. Follows from the kernels alone, so that the
 /// bytes do.
@@ -84,12 +90,19 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
   }
   result.distinct = distinct.size();
 
+  // Kernels that share functions go to one module, which then has them once.
+  SmallVector<size_t> order;
+  for (bool wanted : {true, false})
+    for (auto [index, kernel] : llvm::enumerate(distinct))
+      if (isAttention(kernel) == wanted)
+        order.push_back(index);
   size_t perModule = kernelsPerModule(distinct.size());
   SmallVector<OwningOpRef<ModuleOp>> owned;
   SmallVector<ModuleOp> modules;
   bool ok = true;
-  for (auto [index, kernel] : llvm::enumerate(distinct)) {
-    if (index % perModule == 0) {
+  for (auto [place, index] : llvm::enumerate(order)) {
+    func::FuncOp kernel = distinct[index];
+    if (place % perModule == 0) {
       owned.push_back(ModuleOp::create(kernel.getLoc()));
       modules.push_back(*owned.back());
     }

@@ -7,8 +7,10 @@
 #include "PackedProduct.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -24,8 +26,7 @@ using Values = KernelBuilder::Values;
 Value PackedAccess::position(const PackedMatrix &matrix,
                              const IndexExpression &row,
                              const IndexExpression &column) const {
-  return k.algebra.scalar(row * matrix.rowStride +
-                          column * matrix.columnStride);
+  return k.algebra.scalar(row * matrix.stride + column);
 }
 
 Value PackedAccess::scalar(const PackedMatrix &matrix,
@@ -64,142 +65,323 @@ Value PackedAccess::constant(float number) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Functions of pointers and 64-bit integers
 //===----------------------------------------------------------------------===//
 
-/// One tile that the registers hold.
-static Values addTile(KernelBuilder &k, const PackedMatrix &left,
-                      RightSide right, const IndexExpression &row, int64_t rows,
-                      const IndexExpression &column, int64_t vectors,
-                      const SummedRange &sum, ValueRange sums) {
-  PackedAccess access(k);
-  return k.forLoop(
-      sum.low, sum.high, 1, sum.range, 1, /*isLane=*/false, sums,
-      [&](const IndexExpression &s, ValueRange carried) {
-        Values next(carried.begin(), carried.end());
-        Values columns;
+namespace {
+
+/// The body of such a function.
+class RoutineBuilder {
+public:
+  RoutineBuilder(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  template <typename Op, typename... Arguments>
+  Op create(Arguments &&...arguments) {
+    return Op::create(b, loc, std::forward<Arguments>(arguments)...);
+  }
+  Value constant(int64_t value) {
+    return create<arith::ConstantOp>(b.getI64IntegerAttr(value));
+  }
+  Value add(Value x, Value y) { return create<arith::AddIOp>(x, y); }
+  Value multiply(Value x, Value y) { return create<arith::MulIOp>(x, y); }
+
+  VectorType vectorType() {
+    return VectorType::get({vectorLanes}, b.getF32Type());
+  }
+  /// The address of the f32 that many behind `pointer`.
+  Value behind(Value pointer, Value elements) {
+    return create<LLVM::GEPOp>(pointer.getType(), b.getF32Type(), pointer,
+                               ArrayRef<LLVM::GEPArg>{elements});
+  }
+  Value behind(Value pointer, int64_t elements) {
+    return elements ? behind(pointer, constant(elements)) : pointer;
+  }
+  Value load(Value pointer, Type type) {
+    return create<LLVM::LoadOp>(type, pointer, /*alignment=*/4);
+  }
+  void store(Value value, Value pointer) {
+    create<LLVM::StoreOp>(value, pointer, /*alignment=*/4);
+  }
+
+  using Body = llvm::function_ref<Values(Value, ValueRange)>;
+  ValueRange forLoop(Value low, Value high, Value step, ValueRange carried,
+                     Body body) {
+    auto loop = create<scf::ForOp>(low, high, step, carried);
+    OpBuilder::InsertionGuard guard(b);
+    if (carried.empty())
+      b.setInsertionPoint(loop.getBody()->getTerminator());
+    else
+      b.setInsertionPointToEnd(loop.getBody());
+    Values results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+    if (!carried.empty())
+      create<scf::YieldOp>(results);
+    return loop.getResults();
+  }
+  void forLoop(Value low, Value high, int64_t step,
+               llvm::function_ref<void(Value)> body) {
+    forLoop(low, high, constant(step), {}, [&](Value variable, ValueRange) {
+      body(variable);
+      return Values();
+    });
+  }
+
+  OpBuilder &b;
+  Location loc;
+};
+
+/// The code of a product for one processor.
+class ProductRoutine : RoutineBuilder {
+public:
+  ProductRoutine(OpBuilder &b, Location loc, ValueRange arguments)
+      : RoutineBuilder(b, loc), left(arguments[0]), leftRow(arguments[1]),
+        leftTerm(arguments[2]), right(arguments[3]), rightRow(arguments[4]),
+        to(arguments[5]), toRow(arguments[6]), rows(arguments[7]),
+        columns(arguments[8]), terms(arguments[9]), isFresh(arguments[10]) {}
+
+  void emit(bool hasAvx512);
+
+private:
+  void emitColumns(Value low, Value high, int64_t vectors, int64_t rowsOfTile);
+  void emitTile(Value row, int64_t count, Value column, int64_t vectors);
+  Values start(ArrayRef<Value> addresses);
+
+  /// Pointers, distances between neighbours in elements, and extents.
+  Value left, leftRow, leftTerm, right, rightRow, to, toRow, rows, columns,
+      terms, isFresh;
+  /// Rows in front of this one are taken in whole tiles.
+  Value rowsInTiles;
+};
+
+} // namespace
+
+/// A tile is 8 rows of 2 vectors with 32 registers, 4 rows of 1 otherwise. Up
+/// to two rows that are left take a small tile, more of them a whole one.
+void ProductRoutine::emit(bool hasAvx512) {
+  constexpr int64_t rowsOfSmallTile = 2;
+  int64_t rowsOfTile = hasAvx512 ? 8 : 4;
+  Value rest = create<arith::AndIOp>(rows, constant(rowsOfTile - 1));
+  Value isSmall = create<arith::CmpIOp>(arith::CmpIPredicate::ule, rest,
+                                        constant(rowsOfSmallTile));
+  Value whole = create<arith::SubIOp>(rows, rest);
+  rowsInTiles = create<arith::SelectOp>(isSmall, whole, rows);
+  Value low = constant(0);
+  if (hasAvx512) {
+    // Of an odd number of vectors the last one is alone.
+    Value padded = add(columns, constant(vectorLanes - 1));
+    Value high = create<arith::AndIOp>(padded, constant(-2 * vectorLanes));
+    emitColumns(low, high, 2, rowsOfTile);
+    low = high;
+  }
+  emitColumns(low, columns, 1, rowsOfTile);
+}
+
+void ProductRoutine::emitColumns(Value low, Value high, int64_t vectors,
+                                 int64_t rowsOfTile) {
+  constexpr int64_t rowsOfSmallTile = 2;
+  forLoop(low, high, vectors * vectorLanes, [&](Value column) {
+    forLoop(constant(0), rowsInTiles, rowsOfTile,
+            [&](Value row) { emitTile(row, rowsOfTile, column, vectors); });
+    forLoop(rowsInTiles, rows, rowsOfSmallTile, [&](Value row) {
+      emitTile(row, rowsOfSmallTile, column, vectors);
+    });
+  });
+}
+
+/// Zeros, or what is there.
+Values ProductRoutine::start(ArrayRef<Value> addresses) {
+  SmallVector<Type> types(addresses.size(), vectorType());
+  auto choice = create<scf::IfOp>(types, isFresh, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(choice.thenBlock());
+  Value zero = create<arith::ConstantOp>(b.getZeroAttr(vectorType()));
+  create<scf::YieldOp>(Values(addresses.size(), zero));
+  b.setInsertionPointToEnd(choice.elseBlock());
+  Values present;
+  for (Value address : addresses)
+    present.push_back(load(address, vectorType()));
+  create<scf::YieldOp>(present);
+  return Values(choice.getResults());
+}
+
+void ProductRoutine::emitTile(Value row, int64_t count, Value column,
+                              int64_t vectors) {
+  Values factors, addresses;
+  Value factor = behind(left, multiply(row, leftRow));
+  Value address = behind(behind(to, multiply(row, toRow)), column);
+  for (int64_t i = 0; i < count; ++i) {
+    factors.push_back(factor);
+    factor = behind(factor, leftRow);
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      addresses.push_back(behind(address, vector * vectorLanes));
+    address = behind(address, toRow);
+  }
+  Values carried = start(addresses);
+  carried.push_back(behind(right, column));
+  ValueRange sums = forLoop(
+      constant(0), multiply(terms, leftTerm), leftTerm, carried,
+      [&](Value offset, ValueRange held) {
+        Values next(held);
+        Value &rightOfTerm = next.back();
+        Values numbers;
         for (int64_t vector = 0; vector < vectors; ++vector)
-          columns.push_back(right(s, column + vector * vectorLanes));
-        for (int64_t i = 0; i < rows; ++i) {
-          Value factor = access.broadcast(access.scalar(left, row + i, s));
+          numbers.push_back(
+              load(behind(rightOfTerm, vector * vectorLanes), vectorType()));
+        for (int64_t i = 0; i < count; ++i) {
+          Value number = create<vector::BroadcastOp>(
+              vectorType(), load(behind(factors[i], offset), b.getF32Type()));
           for (int64_t vector = 0; vector < vectors; ++vector) {
-            Value &held = next[i * vectors + vector];
-            held = k.create<math::FmaOp>(factor, columns[vector], held);
+            Value &sum = next[i * vectors + vector];
+            sum = create<math::FmaOp>(number, numbers[vector], sum);
           }
         }
+        rightOfTerm = behind(rightOfTerm, rightRow);
         return next;
       });
+  for (auto [place, sum] : llvm::zip(addresses, sums))
+    store(sum, place);
 }
 
-Values addProduct(KernelBuilder &k, const PackedMatrix &left,
-                  const PackedMatrix &right, const IndexExpression &firstRow,
-                  int64_t rows, const IndexExpression &firstColumn,
-                  int64_t vectors, const SummedRange &sum, Values sums) {
-  PackedAccess access(k);
-  return addProduct(
-      k, left,
-      [&](const IndexExpression &row, const IndexExpression &column) {
-        return access.vector(right, row, column);
-      },
-      firstRow, rows, firstColumn, vectors, sum, sums);
+/// A function of the kernel's module; `emit` fills it if it is not there yet.
+static func::FuncOp
+routine(KernelBuilder &k, StringRef name, ArrayRef<Type> arguments,
+        llvm::function_ref<void(OpBuilder &, ValueRange)> emit) {
+  auto module = k.function->getParentOfType<ModuleOp>();
+  if (auto known = module.lookupSymbol<func::FuncOp>(name))
+    return known;
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  auto function =
+      func::FuncOp::create(b, k.loc, name, b.getFunctionType(arguments, {}));
+  function.setPrivate();
+  b.setInsertionPointToEnd(function.addEntryBlock());
+  emit(b, function.getArguments());
+  func::ReturnOp::create(b, k.loc);
+  return function;
 }
 
-Values addProduct(KernelBuilder &k, const PackedMatrix &left, RightSide right,
-                  const IndexExpression &firstRow, int64_t rows,
-                  const IndexExpression &firstColumn, int64_t vectors,
-                  const SummedRange &sum, Values sums) {
-  int64_t most = k.processor.hasAvx512 ? mostStripeRows : stripeRows / 2;
-  Values result;
-  for (int64_t row = 0; row < rows; row += most) {
-    int64_t count = std::min(most, rows - row);
-    llvm::append_range(
-        result,
-        addTile(k, left, right, firstRow + row, count, firstColumn, vectors,
-                sum, ArrayRef(sums).slice(row * vectors, count * vectors)));
-  }
-  return result;
+static Value integer(KernelBuilder &k, Value index) {
+  return k.create<arith::IndexCastOp>(k.builder.getI64Type(), index);
 }
 
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
-
-void forBlocks(
-    KernelBuilder &k, int64_t count, int64_t size,
-    llvm::function_ref<void(const IndexExpression &, int64_t)> body) {
-  int64_t whole = count - count % size;
-  if (whole == size)
-    body(0, size);
-  else if (whole)
-    k.forLoop(k.constantIndex(0), k.constantIndex(whole), size,
-              {0, whole - size}, size, /*isLane=*/false,
-              [&](const IndexExpression &first) { body(first, size); });
-  if (whole != count)
-    body(whole, count - whole);
+static Value address(KernelBuilder &k, const PackedPlace &place) {
+  Value start =
+      k.create<memref::ExtractAlignedPointerAsIndexOp>(place.matrix.memref);
+  Value offset =
+      k.algebra.scalar((place.row * place.matrix.stride + place.column) *
+                       int64_t(sizeof(float)));
+  Value sum = k.create<arith::AddIOp>(start, offset);
+  return k.create<LLVM::IntToPtrOp>(
+      LLVM::LLVMPointerType::get(k.builder.getContext()), integer(k, sum));
 }
 
-void forStripes(
-    KernelBuilder &k, int64_t count, bool alike,
-    llvm::function_ref<void(const IndexExpression &, int64_t)> body) {
-  int64_t rest = count % stripeRows;
-  bool isJoined = alike && rest > 0 && count > stripeRows &&
-                  stripeRows + rest <= mostStripeRows;
-  if (!isJoined)
-    return forBlocks(k, count, stripeRows, body);
-  int64_t last = stripeRows + rest;
-  if (count > last)
-    forBlocks(k, count - last, stripeRows, body);
-  body(count - last, last);
-}
-
-void forColumns(
-    KernelBuilder &k, int64_t columns, int64_t most, Value end,
-    llvm::function_ref<void(const IndexExpression &, int64_t)> body) {
-  int64_t step = most * vectorLanes;
-  int64_t inTiles = columns - columns % step;
-  if (inTiles) {
-    Value high = k.constantIndex(inTiles);
-    if (end)
-      high = k.create<arith::MinUIOp>(high, end);
-    k.forLoop(k.constantIndex(0), high, step,
-              {0, inTiles - step + vectorLanes - 1}, step, /*isLane=*/true,
-              [&](const IndexExpression &first) { body(first, most); });
-  }
-  auto alone = [&](int64_t first, llvm::function_ref<void()> emit) {
-    if (!end)
-      return emit();
-    Value isNeeded = k.create<arith::CmpIOp>(arith::CmpIPredicate::ult,
-                                             k.constantIndex(first), end);
-    k.ifThen(isNeeded, emit);
+void addProduct(KernelBuilder &k, const PackedPlace &left, bool isTransposed,
+                const PackedPlace &right, const PackedPlace &to,
+                const ProductExtents &extents, Value isFresh) {
+  k.builder.getContext()->loadDialect<LLVM::LLVMDialect>();
+  Type pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
+  Type i64 = k.builder.getI64Type(), i1 = k.builder.getI1Type();
+  func::FuncOp callee = routine(
+      k, "packed_product",
+      {pointer, i64, i64, pointer, i64, pointer, i64, i64, i64, i64, i1},
+      [&](OpBuilder &b, ValueRange arguments) {
+        ProductRoutine(b, k.loc, arguments).emit(k.processor.hasAvx512);
+      });
+  auto constant = [&](int64_t value) {
+    return integer(k, k.constantIndex(value));
   };
-  for (; inTiles + vectorLanes <= columns; inTiles += vectorLanes)
-    alone(inTiles, [&] {
-      body(k.algebra.laneVariable(
-               k.constantIndex(inTiles), {inTiles, inTiles + vectorLanes - 1},
-               k.levels.current(), inTiles ? inTiles : vectorLanes),
-           1);
-    });
-  if (inTiles != columns)
-    alone(inTiles, [&] {
-      k.tail(inTiles, columns,
-             [&](const IndexExpression &first) { body(first, 1); });
-    });
+  int64_t along = left.matrix.stride;
+  Values arguments = {address(k, left),
+                      constant(isTransposed ? 1 : along),
+                      constant(isTransposed ? along : 1),
+                      address(k, right),
+                      constant(right.matrix.stride),
+                      address(k, to),
+                      constant(to.matrix.stride),
+                      integer(k, extents.rows),
+                      integer(k, extents.columns),
+                      integer(k, extents.terms),
+                      isFresh};
+  k.create<func::CallOp>(callee, arguments);
 }
 
-void transposeVectors(KernelBuilder &k, MutableArrayRef<Value> vectors) {
-  for (int64_t distance = 1; distance < vectorLanes; distance *= 2)
-    for (int64_t i = 0; i < vectorLanes; ++i) {
+//===----------------------------------------------------------------------===//
+// Transposition
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class TransposeRoutine : RoutineBuilder {
+public:
+  using RoutineBuilder::RoutineBuilder;
+
+  /// Larger tiles would take fewer shuffles, but many times the code.
+  static constexpr int64_t tile = 4;
+
+  /// Pointers, row strides, and extents in elements.
+  void emit(ValueRange arguments) {
+    Value from = arguments[0], fromRow = arguments[1], to = arguments[2],
+          toRow = arguments[3], rows = arguments[4], columns = arguments[5];
+    forLoop(constant(0), rows, tile, [&](Value row) {
+      forLoop(constant(0), columns, tile, [&](Value column) {
+        emitTile(behind(behind(from, multiply(row, fromRow)), column), fromRow,
+                 behind(behind(to, multiply(column, toRow)), row), toRow);
+      });
+    });
+  }
+
+private:
+  void emitTile(Value from, Value fromRow, Value to, Value toRow) {
+    auto type = VectorType::get({tile}, b.getF32Type());
+    Values vectors;
+    for (int64_t i = 0; i < tile; ++i) {
+      vectors.push_back(load(from, type));
+      from = behind(from, fromRow);
+    }
+    transposeVectors(b, loc, vectors);
+    for (Value vector : vectors) {
+      store(vector, to);
+      to = behind(to, toRow);
+    }
+  }
+};
+
+} // namespace
+
+void transposePacked(KernelBuilder &k, const PackedMatrix &from, int64_t rows,
+                     int64_t columns, const PackedMatrix &to) {
+  k.builder.getContext()->loadDialect<LLVM::LLVMDialect>();
+  Type pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
+  Type i64 = k.builder.getI64Type();
+  func::FuncOp callee =
+      routine(k, "packed_transpose", {pointer, i64, pointer, i64, i64, i64},
+              [&](OpBuilder &b, ValueRange arguments) {
+                TransposeRoutine(b, k.loc).emit(arguments);
+              });
+  auto constant = [&](int64_t value) {
+    return integer(k, k.constantIndex(value));
+  };
+  Values arguments = {address(k, {from, 0, 0}), constant(from.stride),
+                      address(k, {to, 0, 0}),   constant(to.stride),
+                      constant(rows),           constant(columns)};
+  k.create<func::CallOp>(callee, arguments);
+}
+
+void transposeVectors(OpBuilder &builder, Location loc,
+                      MutableArrayRef<Value> vectors) {
+  int64_t lanes = vectors.size();
+  for (int64_t distance = 1; distance < lanes; distance *= 2)
+    for (int64_t i = 0; i < lanes; ++i) {
       if (i & distance)
         continue;
       SmallVector<int64_t> low, high;
-      for (int64_t lane = 0; lane < vectorLanes; ++lane) {
+      for (int64_t lane = 0; lane < lanes; ++lane) {
         bool own = (lane & distance) == 0;
-        low.push_back(own ? lane : vectorLanes + lane - distance);
-        high.push_back(own ? lane + distance : vectorLanes + lane);
+        low.push_back(own ? lane : lanes + lane - distance);
+        high.push_back(own ? lane + distance : lanes + lane);
       }
       Value a = vectors[i], b = vectors[i + distance];
-      vectors[i] = k.create<vector::ShuffleOp>(a, b, low);
-      vectors[i + distance] = k.create<vector::ShuffleOp>(a, b, high);
+      vectors[i] = vector::ShuffleOp::create(builder, loc, a, b, low);
+      vectors[i + distance] =
+          vector::ShuffleOp::create(builder, loc, a, b, high);
     }
 }
 

@@ -1,10 +1,14 @@
 //===- PackedProduct.h - Products of matrices that a kernel keeps ---------===//
 //
 // A kernel of several products copies what they read into its scratch memory
-// once, as f32, rows at multiples of 16 elements. Tiles of their products are
-// then held in registers, without masks: 8 rows times 2 vectors with 32
-// registers, 4 rows times 1 otherwise. An element of a product is one chain of
-// multiply-adds over ascending indices, however it is tiled.
+// once, as f32, rows at multiples of 16 elements. The products and the copies
+// that are transposed are functions with strides and extents as arguments, of
+// which a module of kernels has one each: what is large about them, a tile that
+// is held in registers, is compiled once. An element of a product is one chain
+// of multiply-adds over ascending indices, however it is tiled.
+//
+// Nothing is masked: matrices have room for rows and columns up to the next
+// multiple of 16, where products leave numbers that nobody reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,25 +19,29 @@
 
 namespace tenon::codegen {
 
-/// f32 in scratch memory: element (row, column) lies at row * rowStride +
-/// column * columnStride.
+/// f32 in scratch memory: element (row, column) lies at row * stride + column.
 struct PackedMatrix {
   mlir::Value memref;
-  int64_t rowStride = 0, columnStride = 1;
-
-  PackedMatrix transposed() const { return {memref, columnStride, rowStride}; }
+  int64_t stride = 0;
 };
 
-/// The row stride of a packed matrix of that many columns.
+/// The elements of a matrix from one of them on.
+struct PackedPlace {
+  PackedMatrix matrix;
+  IndexExpression row, column;
+};
+
+/// The row stride of a packed matrix of that many columns. Rows whose distance
+/// is a multiple of 4096 bytes would share a few lines of the first cache.
 inline int64_t packedStride(int64_t columns) {
-  return llvm::alignTo(columns, vectorLanes);
+  int64_t stride = llvm::alignTo(columns, vectorLanes);
+  return stride % 1024 == 0 ? stride + vectorLanes : stride;
 }
 
-/// The rows that tiles are made of; stripes of a result have as many, and the
-/// last one up to two more, which would leave most of a tile of their own
-/// empty.
-inline constexpr int64_t stripeRows = 8;
-inline constexpr int64_t mostStripeRows = stripeRows + 2;
+/// The room that a packed matrix of that many rows has.
+inline int64_t packedRows(int64_t rows) {
+  return llvm::alignTo(rows, vectorLanes);
+}
 
 /// Reads and writes of packed matrices, at the place where the builder stands.
 class PackedAccess {
@@ -43,7 +51,7 @@ public:
   /// The f32 at (row, column).
   mlir::Value scalar(const PackedMatrix &matrix, const IndexExpression &row,
                      const IndexExpression &column) const;
-  /// 16 of them from (row, column), with columnStride 1.
+  /// 16 of them from (row, column).
   mlir::Value vector(const PackedMatrix &matrix, const IndexExpression &row,
                      const IndexExpression &column) const;
   void store(const PackedMatrix &matrix, const IndexExpression &row,
@@ -59,61 +67,26 @@ private:
   KernelBuilder &k;
 };
 
-/// The indices a product sums over: from `low` to before `high`, all of them
-/// within `range`.
-struct SummedRange {
-  mlir::Value low, high;
-  IndexRange range;
+/// The extents of a product, of type index.
+struct ProductExtents {
+  mlir::Value rows, columns, terms;
 };
 
-/// 16 neighbouring f32 of a row of the right side.
-using RightSide = llvm::function_ref<mlir::Value(
-    const IndexExpression &row, const IndexExpression &column)>;
+/// to(row, column) = sum over s of left(row, s) * right(s, column), added to
+/// what is there unless `isFresh` (an i1). With `isTransposed`, the left factor
+/// lies as left(s, row).
+void addProduct(KernelBuilder &k, const PackedPlace &left, bool isTransposed,
+                const PackedPlace &right, const PackedPlace &to,
+                const ProductExtents &extents, mlir::Value isFresh);
 
-/// sums[row * vectors + vector] += sum over s of left(firstRow + row, s) *
-/// right(s, firstColumn + 16 vector + lane). `sums` are rows * vectors vectors,
-/// rows at most mostStripeRows.
-KernelBuilder::Values addProduct(KernelBuilder &k, const PackedMatrix &left,
-                                 RightSide right,
-                                 const IndexExpression &firstRow, int64_t rows,
-                                 const IndexExpression &firstColumn,
-                                 int64_t vectors, const SummedRange &sum,
-                                 KernelBuilder::Values sums);
-KernelBuilder::Values addProduct(KernelBuilder &k, const PackedMatrix &left,
-                                 const PackedMatrix &right,
-                                 const IndexExpression &firstRow, int64_t rows,
-                                 const IndexExpression &firstColumn,
-                                 int64_t vectors, const SummedRange &sum,
-                                 KernelBuilder::Values sums);
+/// to(column, row) = from(row, column), for so many rows and columns and what
+/// there is room for behind them.
+void transposePacked(KernelBuilder &k, const PackedMatrix &from, int64_t rows,
+                     int64_t columns, const PackedMatrix &to);
 
-/// Runs the body for blocks of `size` that `count` items are cut into: a loop
-/// over the whole ones, then what is left.
-void forBlocks(
-    KernelBuilder &k, int64_t count, int64_t size,
-    llvm::function_ref<void(const IndexExpression &first, int64_t length)>
-        body);
-
-/// Runs the body for stripes of `count` rows. With `alike`, all rows of a
-/// stripe are treated alike, so that one may have more than stripeRows.
-void forStripes(
-    KernelBuilder &k, int64_t count, bool alike,
-    llvm::function_ref<void(const IndexExpression &first, int64_t rows)> body);
-
-/// Runs the body for neighbouring columns in tiles of up to `most` vectors,
-/// those of them only that start before `end` if it is given. The last vector,
-/// if it is short, is alone in its tile and masked (PointEmitter::mask).
-void forColumns(
-    KernelBuilder &k, int64_t columns, int64_t most, mlir::Value end,
-    llvm::function_ref<void(const IndexExpression &first, int64_t vectors)>
-        body);
-
-/// The vectors of a tile on a processor with that many registers.
-inline int64_t vectorsPerTile(const CpuInstructions &processor) {
-  return processor.hasAvx512 ? 2 : 1;
-}
-
-/// 16 vectors of 16 as the rows of a matrix to those of its columns.
-void transposeVectors(KernelBuilder &k,
+/// n vectors of n lanes, a power of 2, as the rows of a matrix to those of its
+/// columns.
+void transposeVectors(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::MutableArrayRef<mlir::Value> vectors);
 
 } // namespace tenon::codegen

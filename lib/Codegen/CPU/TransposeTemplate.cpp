@@ -164,7 +164,7 @@ void Tiles::emitTile(const IndexExpression &row, int64_t rows,
   // Rows past the end are never stored; any vector does.
   while (int64_t(vectors.size()) < tile)
     vectors.push_back(vectors.front());
-  transposeVectors(k, vectors);
+  transposeVectors(k.builder, k.loc, vectors);
   withMask(columns, [&] {
     for (int64_t i = 0; i < rows; ++i)
       k.points.store(to, position(to, row + i, laneColumn),
