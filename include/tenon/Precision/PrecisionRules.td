@@ -89,6 +89,10 @@ def : Rule<"stablehlo.compare", compares, wide>;
 def : Rule<"stablehlo.convolution", multiplies, stored>;
 def : Rule<"stablehlo.dot_general", multiplies, stored>;
 
+// Attention computes in f32; its statistics are sums.
+def : Rule<"step.attention", computes, wide>;
+def : Rule<"step.attention_gradient", computes, wide>;
+
 // Sums, and maxima beside them: added up in f32.
 def : Rule<"stablehlo.reduce", computes, wide>;
 def : Rule<"stablehlo.reduce_window", computes, wide>;
