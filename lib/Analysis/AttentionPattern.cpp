@@ -296,7 +296,6 @@ private:
   bool takeProduct(hlo::DotGeneralOp dot, ArrayRef<int64_t> labels);
   bool takeMask(LabelledTensor mask);
   bool findWeightedSum();
-  bool takeUser(Operation *user, LabelledTensor weights);
   bool findGradient();
   bool findSlopes(Value &gradientOfWeights, Value &slopes);
   bool followGradientOfWeights(Value value);
@@ -312,6 +311,7 @@ private:
   /// reader through nothing but reshapes.
   hlo::ReduceOp sumAlongKeys(Value value) const;
   bool reducesKeys(hlo::ReduceOp reduce) const;
+  bool sumsKeys(hlo::ReduceOp reduce) const;
   bool isCausal(LabelledTensor mask) const;
   std::optional<int64_t> countsAlong(LabelledTensor tensor) const;
 
@@ -342,6 +342,12 @@ bool Search::reducesKeys(hlo::ReduceOp reduce) const {
          reduce.getDimensions() == ArrayRef<int64_t>{keyDim};
 }
 
+bool Search::sumsKeys(hlo::ReduceOp reduce) const {
+  return reducesKeys(reduce) &&
+         isa_and_nonnull<hlo::AddOp>(commutativeOperation(reduce.getBody())) &&
+         repeats(reduce.getInitValues().front(), 0);
+}
+
 bool Search::repeatsRow(Value value, Value row) const {
   auto broadcast = value.getDefiningOp<hlo::BroadcastInDimOp>();
   if (!broadcast)
@@ -364,9 +370,7 @@ bool Search::repeatsRow(Value value, Value row) const {
 hlo::ReduceOp Search::sumAlongKeys(Value value) const {
   for (Operation *user : value.getUsers())
     if (auto reduce = dyn_cast<hlo::ReduceOp>(user))
-      if (reducesKeys(reduce) &&
-          isa_and_nonnull<hlo::AddOp>(commutativeOperation(reduce.getBody())) &&
-          repeats(reduce.getInitValues().front(), 0))
+      if (sumsKeys(reduce))
         return reduce;
   return nullptr;
 }
@@ -393,7 +397,10 @@ bool Search::findSoftmax() {
       !isa_and_nonnull<hlo::MaximumOp>(commutativeOperation(maximum.getBody())))
     return false;
   keyDim = maximum.getDimensions().front();
-  if (!repeatsRow(difference.getRhs(), maximum.getResult(0)))
+  // Of no other number than the scores.
+  std::optional<double> least = repeatedNumber(maximum.getInitValues().front());
+  if (!least || *least > std::numeric_limits<float>::lowest() ||
+      !repeatsRow(difference.getRhs(), maximum.getResult(0)))
     return false;
   include(maximum.getResult(0));
   include(repeated.getResult());
@@ -695,7 +702,7 @@ bool Search::findSlopes(Value &gradientOfWeights, Value &slopes) {
         continue;
       Value total = beforeReshapes(negated.getOperand());
       auto reduce = total.getDefiningOp<hlo::ReduceOp>();
-      if (!reduce || !reducesKeys(reduce))
+      if (!reduce || !sumsKeys(reduce))
         continue;
       // dP * repeat(1 / (L * L)) * E
       auto outer = reduce.getInputs().front().getDefiningOp<hlo::MultiplyOp>();
@@ -739,7 +746,7 @@ bool Search::findSlopes(Value &gradientOfWeights, Value &slopes) {
     Value row = rowOf(difference.getRhs());
     auto reduce = row ? row.getDefiningOp<hlo::ReduceOp>() : nullptr;
     auto product =
-        reduce && reducesKeys(reduce)
+        reduce && sumsKeys(reduce)
             ? reduce.getInputs().front().getDefiningOp<hlo::MultiplyOp>()
             : nullptr;
     if (!product || otherOperand(product, weights) != difference.getLhs())

@@ -200,3 +200,22 @@ func.func @rounded(%q: tensor<2x8x4xbf16>, %k: tensor<2x8x4xbf16>, %v: tensor<2x
   %19 = stablehlo.dot_general %17, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x8x8xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x4xf32>
   return %8, %18, %19, %10 : tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>
 }
+
+// -----
+
+// The largest of the scores and zero is not their maximum.
+// CHECK-LABEL: func.func @largest_above_zero
+// CHECK-NOT: step.attention
+func.func @largest_above_zero(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf32>) -> tensor<2x8x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x8xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.maximum across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2x8x8xf32>
+  %4 = stablehlo.exponential %3 : tensor<2x8x8xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<2x8x8xf32>
+  %8 = stablehlo.dot_general %7, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  return %8 : tensor<2x8x4xf32>
+}
