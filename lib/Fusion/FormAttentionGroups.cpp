@@ -1,13 +1,15 @@
 //===- FormAttentionGroups.cpp - Attention with what it reads -------------===//
 //
 // Makes a `generic` group of every attention operation, together with the
-// slices, transposes and reshapes in front of its operands: its kernel copies
-// operands element by element anyway, and needs no copy of them in memory.
+// slices, transposes, reshapes and widenings in front of its operands: its
+// kernel copies operands element by element to f32 anyway, and needs no copy of
+// them in memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
 
@@ -25,9 +27,13 @@ using namespace tenon;
 
 namespace {
 
-/// What only says which element is read.
-bool onlyMovesElements(Operation *op) {
+/// What only says which element is read, and what widens 16 bits to the f32
+/// that the kernel computes in.
+bool isPartOfReading(Operation *op) {
   DenseElementsAttr value;
+  if (auto convert = dyn_cast<stablehlo::ConvertOp>(op))
+    return elementOf(convert.getResult()).isF32() &&
+           isa<BFloat16Type, Float16Type>(elementOf(convert.getOperand()));
   return isa<stablehlo::ReshapeOp, stablehlo::TransposeOp, stablehlo::SliceOp,
              stablehlo::BroadcastInDimOp>(op) ||
          (matchPattern(op, m_Constant(&value)) && value.isSplat());
@@ -56,7 +62,7 @@ private:
       Value value = look.pop_back_val();
       Operation *writer = value.getDefiningOp();
       if (writer && writer->getBlock() == op->getBlock() &&
-          onlyMovesElements(writer)) {
+          isPartOfReading(writer)) {
         if (moving.insert(writer))
           llvm::append_range(look, writer->getOperands());
         continue;

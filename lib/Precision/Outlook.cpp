@@ -11,6 +11,7 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Precision/PrecisionRules.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -72,8 +73,10 @@ private:
     kernel.takesAnyFormat =
         kernel.kind != step::GroupKind::library &&
         llvm::all_of(group.bodyOperations(), [](Operation &op) {
+          // Attention widens its operands as it copies them.
           return classify(&op) != OperationClass::generic ||
-                 ruleOf(&op).Operands == moves;
+                 ruleOf(&op).Operands == moves ||
+                 isa<step::AttentionOp, step::AttentionGradientOp>(op);
         });
     for (Operation &op : group.bodyOperations())
       if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))

@@ -98,3 +98,27 @@ func.func @main(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>) -> tensor<f32>
   %5 = stablehlo.reduce(%0#1 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<8x256x256xf32>, tensor<f32>) -> tensor<f32>
   return %5 : tensor<f32>
 }
+
+// -----
+
+// Attention reads 16 bits and computes in f32; its statistics stay f32.
+
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.convert %{{.*}} {step.cast} : (tensor<16x128x64xbf16>) -> tensor<16x128x64xf32>
+// CHECK: %output, %[[MAXIMUM:.*]], %[[SUM:.*]] = step.attention
+// CHECK: %[[G:.*]] = stablehlo.convert %{{.*}} {step.cast} : (tensor<16x64x128xbf16>) -> tensor<16x64x128xf32>
+// CHECK: step.attention_gradient {{.*}} of %[[MAXIMUM]], %[[SUM]], %[[G]]
+func.func @main(%x: tensor<16x128x64xf32>, %y: tensor<16x128x64xf32>, %z: tensor<16x128x64xf32>, %w: tensor<16x64x128xf32>)
+    -> (tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>) {
+  %q = stablehlo.tanh %x : tensor<16x128x64xf32>
+  %k = stablehlo.tanh %y : tensor<16x128x64xf32>
+  %v = stablehlo.tanh %z : tensor<16x128x64xf32>
+  %g = stablehlo.tanh %w : tensor<16x64x128xf32>
+  %o, %max, %sum = step.attention %q [0, q, d], %k [0, k, d], %v [0, k, v] -> [0, q, v] {scale = 1.250000e-01 : f32}
+    : (tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>) -> (tensor<16x128x64xf32>, tensor<16x128xf32>, tensor<16x128xf32>)
+  %dq, %dk, %dv = step.attention_gradient %q [0, q, d], %k [0, k, d], %v [0, k, v] of %max, %sum, %g [0, v, q]
+    -> [0, q, d], [0, k, d], [0, k, v] {scale = 1.250000e-01 : f32}
+    : (tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128xf32>, tensor<16x128xf32>, tensor<16x64x128xf32>)
+      -> (tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>)
+  return %o, %dq, %dk, %dv : tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>
+}

@@ -588,8 +588,9 @@ def FormAttentionGroupsPass : Pass<"fusion-form-attention-groups", "::mlir::func
   let summary = "make a group of each attention operation and what it reads";
   let description = [{
     A `step.attention` or `step.attention_gradient` becomes a `generic` group,
-    together with the slices, transposes, reshapes and broadcasts of its operands:
-    its kernel copies them element by element anyway.
+    together with the slices, transposes, reshapes and broadcasts of its operands,
+    and what widens them from 16 bits: its kernel copies them element by element
+    to f32 anyway.
 
     ```mlir
     // before

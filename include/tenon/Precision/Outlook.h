@@ -30,7 +30,8 @@ struct PlannedKernel {
   double runs = 1; // in a step
   step::GroupKind kind = step::GroupKind::elementwise;
   /// Whether it reads and writes 16 bits where values are stored so: generated
-  /// code does, but for operations with code of their own that compute.
+  /// code does, but for operations other than attention with code of their own
+  /// that compute.
   bool takesAnyFormat = true;
   cost::Roofline roofline; // as it is
   /// What it would be with 16-bit operands, where it multiplies.
