@@ -284,8 +284,6 @@ def ExpandAttentionPass : Pass<"simplify-expand-attention"> {
       %6 = stablehlo.broadcast_in_dim %5, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
       %7 = stablehlo.divide %4, %6 : tensor<8x8xf32>
       %8 = stablehlo.dot_general %7, %v, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
-      %9 = stablehlo.log %5 : tensor<8xf32>
-      %10 = stablehlo.add %1, %9 : tensor<8xf32>
       return %8 : tensor<8x4xf32>
     }
     ```
