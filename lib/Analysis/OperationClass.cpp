@@ -10,6 +10,7 @@
 #include "tenon/Analysis/ReductionTree.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/Casts.h"
 
 #include "mlir/IR/Matchers.h"
@@ -175,12 +176,21 @@ bool tenon::isPointOperation(Operation *op) {
          (isa<stablehlo::ReduceOp>(op) && !reducesSomething(op));
 }
 
+bool tenon::widensStored(Operation *op) {
+  return isa<stablehlo::ConvertOp>(op) && step::isCompilerCast(op) &&
+         getElementTypeOrSelf(op->getResult(0)).isF32();
+}
+
+bool tenon::canWidenOperands(Operation *op) {
+  return isa<stablehlo::ReduceWindowOp, stablehlo::SelectAndScatterOp,
+             step::AttentionOp, step::AttentionGradientOp>(op);
+}
+
 bool tenon::isFreeToClone(Operation *op) {
   if (isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp>(op))
     return true;
-  // Widening what is stored in 16 bits.
-  if (isa<stablehlo::ConvertOp>(op) && step::isCompilerCast(op))
-    return getElementTypeOrSelf(op->getResult(0)).isF32();
+  if (widensStored(op))
+    return true;
   if (auto slice = dyn_cast<stablehlo::SliceOp>(op))
     return llvm::all_of(slice.getStrides(), [](int64_t s) { return s == 1; });
   DenseElementsAttr value;

@@ -6,7 +6,10 @@
 
 #include "tenon/Analysis/Windows.h"
 
+#include "tenon/Analysis/ReductionTree.h"
 #include "tenon/Analysis/Shapes.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -46,6 +49,26 @@ SmallVector<Window> tenon::windowsOf(stablehlo::SelectAndScatterOp op) {
     for (auto [window, size] : llvm::zip(windows, *sizes))
       window.size = size;
   return windows;
+}
+
+bool tenon::picksElements(stablehlo::ReduceWindowOp op) {
+  return op.getInputs().size() == 1 &&
+         isa_and_nonnull<stablehlo::MaximumOp, stablehlo::MinimumOp>(
+             commutativeOperation(op.getBody()));
+}
+
+bool tenon::placesElements(stablehlo::SelectAndScatterOp op) {
+  Block &select = op.getSelect().front();
+  auto compare = dyn_cast_or_null<stablehlo::CompareOp>(
+      select.getTerminator()->getOperand(0).getDefiningOp());
+  return compare && isa<BlockArgument>(compare.getLhs()) &&
+         isa<BlockArgument>(compare.getRhs()) &&
+         isa_and_nonnull<stablehlo::AddOp>(
+             commutativeOperation(op.getScatter())) &&
+         matchPattern(op.getInitValue(), m_AnyZeroFloat()) &&
+         llvm::all_of(windowsOf(op), [](const Window &window) {
+           return window.size <= window.stride;
+         });
 }
 
 SmallVector<int64_t> tenon::sizesOf(ArrayRef<Window> windows) {

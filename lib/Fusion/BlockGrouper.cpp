@@ -61,7 +61,8 @@ bool fusion::absorbs(Operation *user, Operation *read) {
   case OperationClass::reduction:
     return true;
   case OperationClass::generic:
-    return isScalarConstant(read);
+    return isScalarConstant(read) ||
+           (widensStored(read) && canWidenOperands(user));
   case OperationClass::view:
   case OperationClass::ungrouped:
     return false;

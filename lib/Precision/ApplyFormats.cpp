@@ -7,6 +7,7 @@
 #include "ApplyFormats.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Precision/PrecisionRules.h"
@@ -161,6 +162,7 @@ private:
     if (retyped.contains(value)) {
       value.setType(narrowType(value));
       handles[value] = value;
+      retypeElements(value.getDefiningOp());
       return;
     }
     builder.setInsertionPointAfter(value.getDefiningOp());
@@ -168,6 +170,21 @@ private:
   }
 
   Value widened(Value narrow, Operation *reader) {
+  /// Makes the regions of what moves elements work on elements of 16 bits.
+  static void retypeElements(Operation *op) {
+    if (!op || !stablehlo::hasElementRegions(op))
+      return;
+    auto retype = [](Value value) {
+      if (isF32Tensor(value))
+        value.setType(narrowType(value));
+    };
+    op->walk([&](Block *block) {
+      llvm::for_each(block->getArguments(), retype);
+      for (Operation &inner : *block)
+        llvm::for_each(inner.getResults(), retype);
+    });
+  }
+
     builder.setInsertionPoint(reader);
     return cast(narrow, builder.getF32Type());
   }

@@ -362,8 +362,9 @@ Value FormatClasses::movedTo(OpOperand &operand) {
   if (auto spread = dyn_cast<stablehlo::BroadcastInDimOp>(op))
     if (!isConstant(operand.get()) && isSpread(spread))
       return Value();
-  if (ruleOf(op).Operands != moves || op->getNumResults() != 1 ||
-      op->getNumRegions() != 0)
+  bool hasBlocks =
+      op->getNumRegions() != 0 && !stablehlo::hasElementRegions(op);
+  if (ruleOf(op).Operands != moves || op->getNumResults() != 1 || hasBlocks)
     return Value();
   return op->getResult(0);
 }

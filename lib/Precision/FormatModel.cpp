@@ -82,7 +82,8 @@ private:
           continue;
         Stored &value = stored[index];
         value.isStored = true;
-        value.canMakerCast |= kernel.takesAnyFormat;
+        value.canMakerCast |=
+            kernel.takesAnyFormat && kernel.kind != step::GroupKind::generic;
         if (kernel.kind == step::GroupKind::library)
           value.maker = productOfKernel(kernel);
         value.bytes = std::max(value.bytes, write.bytes);

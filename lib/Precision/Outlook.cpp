@@ -11,7 +11,6 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Precision/PrecisionRules.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -73,10 +72,8 @@ private:
     kernel.takesAnyFormat =
         kernel.kind != step::GroupKind::library &&
         llvm::all_of(group.bodyOperations(), [](Operation &op) {
-          // Attention widens its operands as it copies them.
           return classify(&op) != OperationClass::generic ||
-                 ruleOf(&op).Operands == moves ||
-                 isa<step::AttentionOp, step::AttentionGradientOp>(op);
+                 ruleOf(&op).Operands == moves || canWidenOperands(&op);
         });
     for (Operation &op : group.bodyOperations())
       if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))

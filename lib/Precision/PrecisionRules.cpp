@@ -6,6 +6,8 @@
 
 #include "tenon/Precision/PrecisionRules.h"
 
+#include "tenon/Analysis/Windows.h"
+
 #include "llvm/ADT/StringMap.h"
 
 namespace tenon::precision {
@@ -23,6 +25,13 @@ const PrecisionRule &tenon::precision::ruleOf(mlir::Operation *op) {
     return byName;
   }();
   static constexpr PrecisionRule none{"", keeps, wide};
+  static constexpr PrecisionRule movement{"", moves, stored};
+  if (auto pool = mlir::dyn_cast<tenon::stablehlo::ReduceWindowOp>(op))
+    if (picksElements(pool))
+      return movement;
+  if (auto pool = mlir::dyn_cast<tenon::stablehlo::SelectAndScatterOp>(op))
+    if (placesElements(pool))
+      return movement;
   const PrecisionRule *rule = rules.lookup(op->getName().getStringRef());
   return rule ? *rule : none;
 }

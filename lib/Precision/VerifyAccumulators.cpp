@@ -6,6 +6,7 @@
 
 #include "tenon/Precision/Passes.h"
 
+#include "tenon/Analysis/Windows.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -78,7 +79,9 @@ bool carriesNarrowSum(stablehlo::WhileOp loop) {
 }
 
 bool isNarrowSum(Operation *op) {
-  if (isa<stablehlo::ScatterOp, stablehlo::SelectAndScatterOp>(op))
+  if (auto pool = dyn_cast<stablehlo::SelectAndScatterOp>(op))
+    return isNarrowFloat(pool.getResult()) && adds(op) && !placesElements(pool);
+  if (isa<stablehlo::ScatterOp>(op))
     return llvm::any_of(op->getResults(), isNarrowFloat) && adds(op);
   if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
     return addsRoundedSums(reduce);

@@ -86,6 +86,60 @@ def test_random_programs(first: int, tmp_path: Path) -> None:
     assert deviation(values, expected, [name for name, x in expected.items() if x.dtype == np.float32]) < 2**-8
 
 
+POOL = """func.func public @main(%x: IMAGES loc("x"), %y: PARTS loc("y")) -> (SUMS, SUMS) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.tanh %x : IMAGES
+  %1 = "stablehlo.reduce_window"(%0, %least) <{SIZES}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (IMAGES, tensor<f32>) -> PARTS
+  %2 = stablehlo.multiply %1, %y : PARTS
+  %3 = "stablehlo.select_and_scatter"(%0, %2, %zero) <{SIZES}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (IMAGES, PARTS, tensor<f32>) -> IMAGES
+  %4 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (PARTS, tensor<f32>) -> SUMS
+  %5 = stablehlo.multiply %3, %0 : IMAGES
+  %6 = stablehlo.reduce(%5 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (IMAGES, tensor<f32>) -> SUMS
+  return %4, %6 : SUMS, SUMS
+}
+"""
+APART = "window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>"
+PADDING = "padding = dense<[[0, 0], [0, 1], [0, 1], [0, 0]]> : tensor<4x2xi64>"
+OVERLAPPING = f"window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>, {PADDING}"
+WORDS = {"IMAGES": "tensor<4x32x32x64xf32>", "PARTS": "tensor<4x16x16x64xf32>", "SUMS": "tensor<64xf32>"}
+
+
+@pytest.mark.parametrize(("windows", "share"), [(APART, 0.6), (OVERLAPPING, 0.8)])
+def test_pools(windows: str, share: float, tmp_path: Path) -> None:
+    """The largest of a window and its gradient are stored narrow, with the interpreted text's bits up to the order of sums."""
+    step, lowered, program, inputs = (tmp_path / name for name in ("step.mlir", "lowered.mlir", "step.tenon", "in.safetensors"))
+    text = POOL.replace("SIZES", windows)
+    for word, meant in WORDS.items():
+        text = text.replace(word, meant)
+    step.write_text(text)
+    # Of tanh many are nearly 1, so that windows often hold their largest element twice once it is rounded.
+    random = np.random.default_rng(3)
+    save_file({name: random.normal(scale=4, size=(4, size, size, 64)).astype(np.float32) for name, size in (("x", 32), ("y", 16))}, inputs)
+    succeed("compile", step, "--precision=bf16", "--compile-to=precision", "-o", lowered)
+    succeed("compile", step, "--precision=bf16", "-o", program)
+    _, expected = run(lowered, inputs, tmp_path, "--reference")
+    _, values = run(program, inputs, tmp_path)
+    assert deviation(values, expected, list(expected)) < 2**-18
+    temporaries = [
+        next(segment["bytes"] for segment in segments(made) if segment["name"] == "temporaries")
+        for made in (program, compiled(step).output)
+    ]
+    assert temporaries[0] <= share * temporaries[1]
+
+
 def test_text_between_stages(steps: Steps, tmp_path: Path) -> None:
     """A text says what was lowered, and leads to the bytes of a compilation in one go."""
     step = steps["01_mlp"]

@@ -96,3 +96,28 @@ func.func @main(%x: tensor<4x6xf32>) -> tensor<24xf32> {
   %2 = stablehlo.negate %1 : tensor<24xf32>
   return %2 : tensor<24xf32>
 }
+
+// -----
+
+// Where a maximum was is looked for among values that its kernel widens itself.
+
+// CHECK-LABEL: func.func @main
+// CHECK: step.group generic(%arg1, %arg0) : (tensor<2x7x4xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x4xf32>
+// CHECK-COUNT-2: stablehlo.convert
+// CHECK: stablehlo.select_and_scatter
+// CHECK-NOT: step.group
+func.func @main(%x: tensor<2x8x4xbf16>, %y: tensor<2x7x4xbf16>) -> tensor<2x8x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.convert %x {step.cast} : (tensor<2x8x4xbf16>) -> tensor<2x8x4xf32>
+  %1 = stablehlo.convert %y {step.cast} : (tensor<2x7x4xbf16>) -> tensor<2x7x4xf32>
+  %2 = "stablehlo.select_and_scatter"(%0, %1, %zero) <{window_dimensions = array<i64: 1, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x8x4xf32>, tensor<2x7x4xf32>, tensor<f32>) -> tensor<2x8x4xf32>
+  return %2 : tensor<2x8x4xf32>
+}

@@ -122,3 +122,66 @@ func.func @main(%x: tensor<16x128x64xf32>, %y: tensor<16x128x64xf32>, %z: tensor
       -> (tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>)
   return %o, %dq, %dk, %dv : tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>, tensor<16x128x64xf32>
 }
+
+// -----
+
+// The largest of a window, and what is put where it was, only move elements:
+// all of it is stored narrow, and what is compared was rounded once.
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[X:.*]] = stablehlo.convert %{{.*}} {step.cast} : (tensor<2x64x64x32xf32>) -> tensor<2x64x64x32xbf16>
+// CHECK: "stablehlo.reduce_window"(%[[X]], %{{.*}})
+// CHECK: stablehlo.maximum {{.*}} : tensor<bf16>
+// CHECK: (tensor<2x64x64x32xbf16>, tensor<bf16>) -> tensor<2x32x32x32xbf16>
+// CHECK: %[[D:.*]] = stablehlo.convert %{{.*}} {step.cast} : (tensor<2x32x32x32xf32>) -> tensor<2x32x32x32xbf16>
+// CHECK: "stablehlo.select_and_scatter"(%[[X]], %[[D]], %{{.*}})
+// CHECK: stablehlo.compare GE, {{.*}} : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+// CHECK: (tensor<2x64x64x32xbf16>, tensor<2x32x32x32xbf16>, tensor<bf16>) -> tensor<2x64x64x32xbf16>
+func.func @main(%x: tensor<2x64x64x32xf32>) -> (tensor<f32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.tanh %x : tensor<2x64x64x32xf32>
+  %1 = "stablehlo.reduce_window"(%0, %least) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x64x64x32xf32>, tensor<f32>) -> tensor<2x32x32x32xf32>
+  %2 = stablehlo.exponential %1 : tensor<2x32x32x32xf32>
+  %3 = "stablehlo.select_and_scatter"(%0, %2, %zero) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x64x64x32xf32>, tensor<2x32x32x32xf32>, tensor<f32>) -> tensor<2x64x64x32xf32>
+  %4 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3] : (tensor<2x32x32x32xf32>, tensor<f32>) -> tensor<f32>
+  %5 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3] : (tensor<2x64x64x32xf32>, tensor<f32>) -> tensor<f32>
+  return %4, %5 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Where windows share elements their sources are added up: in f32, of narrow
+// values that are widened.
+
+// CHECK-LABEL: func.func @main
+// CHECK: "stablehlo.select_and_scatter"
+// CHECK: (tensor<2x64x64x32xf32>, tensor<2x63x63x32xf32>, tensor<f32>) -> tensor<2x64x64x32xf32>
+func.func @main(%x: tensor<2x64x64x32xf32>, %y: tensor<2x63x63x32xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.tanh %x : tensor<2x64x64x32xf32>
+  %1 = stablehlo.exponential %y : tensor<2x63x63x32xf32>
+  %2 = "stablehlo.select_and_scatter"(%0, %1, %zero) <{window_dimensions = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x64x64x32xf32>, tensor<2x63x63x32xf32>, tensor<f32>) -> tensor<2x64x64x32xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3] : (tensor<2x64x64x32xf32>, tensor<f32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}

@@ -37,6 +37,41 @@ func.func @scatter(%x: tensor<16x8xbf16>, %i: tensor<4x1xi32>, %u: tensor<4x8xbf
 
 // -----
 
+// Windows that share no element place one source each; others add up.
+
+func.func @windows_apart(%x: tensor<2x8x4xbf16>, %y: tensor<2x4x4xbf16>) -> tensor<2x8x4xbf16> {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = "stablehlo.select_and_scatter"(%x, %y, %zero) <{window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %1 = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %1 : tensor<bf16>
+  }) : (tensor<2x8x4xbf16>, tensor<2x4x4xbf16>, tensor<bf16>) -> tensor<2x8x4xbf16>
+  return %0 : tensor<2x8x4xbf16>
+}
+
+// -----
+
+func.func @windows_overlap(%x: tensor<2x8x4xbf16>, %y: tensor<2x7x4xbf16>) -> tensor<2x8x4xbf16> {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  // expected-error @below {{'stablehlo.select_and_scatter' adds up in 16 bits}}
+  %0 = "stablehlo.select_and_scatter"(%x, %y, %zero) <{window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 1, 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %1 = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %1 : tensor<bf16>
+  }) : (tensor<2x8x4xbf16>, tensor<2x7x4xbf16>, tensor<bf16>) -> tensor<2x8x4xbf16>
+  return %0 : tensor<2x8x4xbf16>
+}
+
+// -----
+
 func.func @rounds(%x: tensor<128xf32>) -> tensor<128xbf16> {
   %zero = stablehlo.constant dense<0.0> : tensor<128xbf16>
   %c0 = stablehlo.constant dense<0> : tensor<i32>

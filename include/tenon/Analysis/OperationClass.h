@@ -38,6 +38,13 @@ bool isPointOperation(mlir::Operation *op);
 /// what the compiler stored in 16 bits.
 bool isFreeToClone(mlir::Operation *op);
 
+/// Whether it widens what the compiler stored in 16 bits.
+bool widensStored(mlir::Operation *op);
+
+/// Whether the kernel of a generic operation can widen what it reads: windows
+/// and attention.
+bool canWidenOperands(mlir::Operation *op);
+
 /// Whether computing one element takes a division or a transcendental function.
 bool isExpensive(mlir::Operation *op);
 

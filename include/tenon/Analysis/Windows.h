@@ -28,6 +28,14 @@ struct Window {
 llvm::SmallVector<Window> windowsOf(stablehlo::ReduceWindowOp op);
 llvm::SmallVector<Window> windowsOf(stablehlo::SelectAndScatterOp op);
 
+/// Whether every result is an element of its window, or the initial value: the
+/// largest or the smallest.
+bool picksElements(stablehlo::ReduceWindowOp op);
+/// Whether every result is an element of the source, or zero: no two windows
+/// share an element, and what is picked by comparing two elements gets the
+/// source added to zero.
+bool placesElements(stablehlo::SelectAndScatterOp op);
+
 llvm::SmallVector<int64_t> sizesOf(llvm::ArrayRef<Window> windows);
 
 /// Windows of up to this many places are written out place by place.

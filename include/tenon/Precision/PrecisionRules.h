@@ -21,7 +21,8 @@ struct PrecisionRule {
   ResultRule Result;
 };
 
-/// The operation's line. What has none keeps its formats.
+/// The operation's line. What has none keeps its formats. The largest of each
+/// window, and what goes where it was, only move elements.
 const PrecisionRule &ruleOf(mlir::Operation *op);
 
 } // namespace tenon::precision

@@ -93,7 +93,8 @@ def : Rule<"stablehlo.dot_general", multiplies, stored>;
 def : Rule<"step.attention", computes, wide>;
 def : Rule<"step.attention_gradient", computes, wide>;
 
-// Sums, and maxima beside them: added up in f32.
+// Sums, and maxima beside them: added up in f32. The two of windows move
+// elements where they add none up (Analysis/Windows.h).
 def : Rule<"stablehlo.reduce", computes, wide>;
 def : Rule<"stablehlo.reduce_window", computes, wide>;
 def : Rule<"stablehlo.scatter", computes, wide>;
