@@ -54,8 +54,6 @@ static ExitCode lookAhead(ModuleOp step, const StageRun &run,
   ScopedDiagnosticHandler quiet(run.context);
   fusion::FusionOptions grouping;
   grouping.callLibraries = !run.resolved.noLibraries;
-  // The library adds a bias to f32 alone.
-  grouping.fuseEpilogues = false;
   grouping.isa = run.resolved.features.isa;
   grouping.machine = run.resolved.machine;
   if (ExitCode code = run.runPasses(*copy,

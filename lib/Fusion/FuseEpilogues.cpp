@@ -32,18 +32,15 @@ using libraries::MatmulDescription;
 namespace {
 
 /// The sum of a group that only adds a value per innermost index to another
-/// value, with the group's operands for what it reads.
+/// value, and rounds it at most, with the group's operands for what it reads.
 std::optional<BiasAddition> biasAddition(step::GroupOp group) {
   if (group.getKind() != step::GroupKind::elementwise ||
       group.getInputs().size() != 2 || group.getNumResults() != 1)
     return std::nullopt;
-  SmallVector<Operation *> operations;
-  for (Operation &op : group.bodyOperations())
-    operations.push_back(&op);
-  auto add = operations.size() == 2 ? dyn_cast<stablehlo::AddOp>(operations[1])
-                                    : nullptr;
-  auto found = add ? fusion::biasAddition(add) : std::nullopt;
-  if (!found)
+  auto found = fusion::biasAddition(
+      group.getBody().front().getTerminator()->getOperand(0));
+  if (!found ||
+      llvm::range_size(group.bodyOperations()) != (found->rounding ? 3 : 2))
     return std::nullopt;
   for (Value *value : {&found->product, &found->bias}) {
     auto argument = dyn_cast<BlockArgument>(*value);
@@ -100,10 +97,8 @@ private:
         description ? std::get_if<MatmulDescription>(&*description) : nullptr;
     if (!matmul || matmul->epilogue != libraries::Epilogue::none)
       return;
-    if (!addsPerColumn(*matmul, parts))
-      return decline(addition, "the bias is not one value per column of the "
-                               "product as it lies in memory");
-    matmul->epilogue = libraries::Epilogue::bias;
+    if (!addEpilogue(*matmul, parts, wrong))
+      return decline(addition, wrong);
     wrong = libraries::whyNotSupported(*matmul, isa);
     if (!wrong.empty())
       return decline(addition, wrong);
@@ -167,8 +162,10 @@ private:
     mapping.map(productFirst ? parts.add.getLhs() : parts.add.getRhs(),
                 product);
     builder.clone(*parts.broadcast, mapping);
-    Operation *sum = builder.clone(*parts.add, mapping);
-    step::YieldOp::create(builder, addition.getLoc(), sum->getResults());
+    Operation *last = builder.clone(*parts.add, mapping);
+    if (parts.rounding)
+      last = builder.clone(*parts.rounding, mapping);
+    step::YieldOp::create(builder, addition.getLoc(), last->getResults());
     return fused;
   }
 

@@ -8,6 +8,7 @@
 
 #include "tenon/Fusion/LibraryGroup.h"
 
+#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/LapackCalls.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -16,9 +17,20 @@ using namespace tenon;
 using namespace tenon::fusion;
 using libraries::MatmulDescription;
 
-std::optional<BiasAddition> fusion::biasAddition(stablehlo::AddOp add) {
+std::optional<BiasAddition> fusion::biasAddition(Value result) {
   BiasAddition found;
-  found.add = add;
+  if (auto convert = result.getDefiningOp<stablehlo::ConvertOp>()) {
+    Type from = getElementTypeOrSelf(convert.getOperand());
+    Type to = getElementTypeOrSelf(result);
+    if (!from.isF32() || !(to.isBF16() || to.isF16()))
+      return std::nullopt;
+    found.rounding = convert;
+    result = convert.getOperand();
+  }
+  found.add = result.getDefiningOp<stablehlo::AddOp>();
+  if (!found.add)
+    return std::nullopt;
+  stablehlo::AddOp add = found.add;
   for (auto [sum, other] : {std::pair(add.getLhs(), add.getRhs()),
                             std::pair(add.getRhs(), add.getLhs())})
     if (auto broadcast = sum.getDefiningOp<stablehlo::BroadcastInDimOp>();
@@ -45,14 +57,33 @@ std::optional<BiasAddition> fusion::biasAddition(stablehlo::AddOp add) {
   return found;
 }
 
-bool fusion::addsPerColumn(const MatmulDescription &matmul,
-                           const BiasAddition &addition) {
+/// Column j is what lies at offsets j, n + j, 2 n + j, ... of the result.
+static bool addsPerColumn(const MatmulDescription &matmul,
+                          const BiasAddition &addition) {
   int64_t columns = addition.columns;
   return matmul.n == columns && matmul.resultStrideN == 1 &&
          (matmul.m == 1 || matmul.resultStrideM % columns == 0) &&
          llvm::all_of(matmul.batch, [&](const auto &dimension) {
            return dimension.resultStride % columns == 0;
          });
+}
+
+bool fusion::addEpilogue(MatmulDescription &matmul,
+                         const BiasAddition &addition, std::string &whyNot) {
+  if (matmul.resultType != ElementType::f32) {
+    whyNot = "the product is rounded before the bias is added";
+    return false;
+  }
+  if (!addsPerColumn(matmul, addition)) {
+    whyNot = "the bias is not one value per column of the product as it lies "
+             "in memory";
+    return false;
+  }
+  if (stablehlo::ConvertOp rounding = addition.rounding)
+    matmul.resultType =
+        *elementTypeOf(getElementTypeOrSelf(rounding.getType()));
+  matmul.epilogue = libraries::Epilogue::bias;
+  return true;
 }
 
 namespace {
@@ -91,17 +122,16 @@ std::optional<LibraryCandidate> describeCall(Operation *op,
 bool takeEpilogue(LibraryCandidate &candidate, Value yielded,
                   std::string &whyNot) {
   Value product = candidate.operations.back()->getResult(0);
-  auto add = yielded.getDefiningOp<stablehlo::AddOp>();
-  auto addition = add ? fusion::biasAddition(add) : std::nullopt;
+  auto addition = fusion::biasAddition(yielded);
   Value sum = addition ? addition->product : Value();
   if (auto reshape = sum ? sum.getDefiningOp<stablehlo::ReshapeOp>() : nullptr)
     sum = reshape.getOperand();
   auto *matmul = std::get_if<MatmulDescription>(&candidate.description);
-  if (!matmul || sum != product || !addsPerColumn(*matmul, *addition)) {
+  std::string why;
+  if (!matmul || sum != product || !addEpilogue(*matmul, *addition, why)) {
     whyNot = "it does not end with the product, or with a bias added to it";
     return false;
   }
-  matmul->epilogue = libraries::Epilogue::bias;
   candidate.operands.push_back(addition->bias);
   return true;
 }

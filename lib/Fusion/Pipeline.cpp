@@ -86,7 +86,7 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));
   if (options.merge)
     functions.addPass(createReadSlicesPass(options.machine));
-  if (options.merge && options.callLibraries && options.fuseEpilogues)
+  if (options.merge && options.callLibraries)
     functions.addPass(createFuseEpiloguesPass({cpu}, options.machine));
 }
 

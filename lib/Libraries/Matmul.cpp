@@ -170,6 +170,9 @@ int64_t span(std::initializer_list<std::pair<int64_t, int64_t>> dimensions) {
   return last;
 }
 
+/// It is added before the sum is rounded.
+constexpr ElementType biasType = ElementType::f32;
+
 /// The bytes each argument of the call spans, in the call's order.
 std::vector<int64_t> argumentBytes(const MatmulDescription &d) {
   int64_t lhs = span({{d.m, d.lhsStrideM}, {d.k, d.lhsStrideK}});
@@ -183,7 +186,7 @@ std::vector<int64_t> argumentBytes(const MatmulDescription &d) {
   std::vector<int64_t> bytes{(lhs + 1) * byteWidth(d.lhsType),
                              (rhs + 1) * byteWidth(d.rhsType)};
   if (d.epilogue != Epilogue::none)
-    bytes.push_back(d.n * byteWidth(d.resultType));
+    bytes.push_back(d.n * byteWidth(biasType));
   bytes.push_back((result + 1) * byteWidth(d.resultType));
   return bytes;
 }
@@ -216,11 +219,10 @@ Memories memoriesOf(const MatmulDescription &d) {
   append(resultStrides, d.resultStrideM, d.resultStrideN);
   append(bias, 1, d.n);
   append(biasStrides, d.n, 1);
-  auto resultType = *dataType(d.resultType);
   return {stridedMemory(lhs, lhsStrides, *dataType(d.lhsType), true),
           stridedMemory(rhs, rhsStrides, *dataType(d.rhsType), true),
-          stridedMemory(bias, biasStrides, resultType, true),
-          stridedMemory(result, resultStrides, resultType, true)};
+          stridedMemory(bias, biasStrides, *dataType(biasType), true),
+          stridedMemory(result, resultStrides, *dataType(d.resultType), true)};
 }
 
 PrimitiveDescription describe(const MatmulDescription &d,
@@ -257,9 +259,6 @@ std::string operandsNotSupported(const MatmulDescription &d, Isa isa) {
             typesNotSupported(type, d.computeType, d.resultType, isa);
         !whyNot.empty())
       return whyNot;
-  if (d.epilogue != Epilogue::none && d.resultType != ElementType::f32)
-    return "an epilogue on " + std::string(name(d.resultType)) +
-           " would not be rounded as the separate operations";
   return "";
 }
 
@@ -452,11 +451,10 @@ MatmulBuilder::build(const MatmulDescription &shape) {
 Places MatmulBuilder::placesOf(const MatmulDescription &piece,
                                const Offsets &offsets) const {
   bool bias = piece.epilogue != Epilogue::none;
-  int64_t resultWidth = byteWidth(piece.resultType);
   return {{swapped ? 1 : 0, offsets.lhs * byteWidth(piece.lhsType)},
           {swapped ? 0 : 1, offsets.rhs * byteWidth(piece.rhsType)},
-          {2, offsets.bias * resultWidth},
-          {bias ? 3 : 2, offsets.result * resultWidth}};
+          {2, offsets.bias * byteWidth(biasType)},
+          {bias ? 3 : 2, offsets.result * byteWidth(piece.resultType)}};
 }
 
 bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &shape,

@@ -243,8 +243,10 @@ public:
     const auto *matmul = std::get_if<MatmulDescription>(&description);
     if (!call || !matmul || matmul->epilogue == Epilogue::none)
       return error;
+    // What the product would be apart from it: not rounded yet.
     MatmulDescription plain = *matmul;
     plain.epilogue = Epilogue::none;
+    plain.resultType = ElementType::f32;
     auto without = Call::create(plain, isa, error);
     if (!without || without->implementation() != call->implementation())
       return "with the epilogue oneDNN runs other code (" +

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,40 @@ def test_pools(windows: str, share: float, tmp_path: Path) -> None:
         for made in (program, compiled(step).output)
     ]
     assert temporaries[0] <= share * temporaries[1]
+
+
+LAYERS = """func.func public @main(%x: IN loc("x"), %w: W loc("w"), %b: B loc("b"), %v: W loc("v")) -> IN {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (IN, W) -> IN
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (B) -> IN
+  %2 = stablehlo.add %0, %1 : IN
+  %3 = stablehlo.dot_general %2, %v, contracting_dims = [1] x [0] : (IN, W) -> IN
+  return %3 : IN
+}
+"""
+SHAPES = {"IN": (768, 512), "W": (512, 512), "B": (512,)}
+
+
+@pytest.mark.skipif(not HAS_BF16, reason="this processor multiplies no 16-bit numbers")
+def test_bias_in_the_call(tmp_path: Path) -> None:
+    """The library adds a bias and rounds the sum once; the bits are those of the kernels apart."""
+    step, inputs = tmp_path / "step.mlir", tmp_path / "in.safetensors"
+    text = LAYERS
+    for word, shape in SHAPES.items():
+        text = re.sub(rf"\b{word}\b", f"tensor<{'x'.join(map(str, shape))}xf32>", text)
+    step.write_text(text)
+    random = np.random.default_rng(5)
+    shapes = {"x": SHAPES["IN"], "w": SHAPES["W"], "b": SHAPES["B"], "v": SHAPES["W"]}
+    save_file({name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}, inputs)
+    calls = [
+        line
+        for line in compiled(step, "--precision=bf16", "--compile-to=group").output.read_text().splitlines()
+        if re.search(r"step\.group +library", line)
+    ]
+    assert [('epilogue = "bias"' in call, 'result = "bf16"' in call) for call in calls] == [(True, True), (False, False)]
+    program, apart = (compiled(step, "--precision=bf16", *options).output for options in ((), ("--fuse=false",)))
+    results = [run(made, inputs, tmp_path, *options)[1] for made, options in ((program, ()), (program, ("--threads=1",)), (apart, ()))]
+    for name, values in results[0].items():
+        assert all(np.array_equal(other[name], values) for other in results[1:])
 
 
 def test_text_between_stages(steps: Steps, tmp_path: Path) -> None:

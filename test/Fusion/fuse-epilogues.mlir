@@ -63,3 +63,37 @@ func.func @both(%x: tensor<64x32xf32>, %w: tensor<32x24xf32>, %b: tensor<24xf32>
   %s = stablehlo.add %d, %c : tensor<64x24xf32>
   return %s, %d : tensor<64x24xf32>, tensor<64x24xf32>
 }
+
+// -----
+
+// A sum that is rounded afterwards: the library adds in f32, too, and rounds.
+
+// REMARK: the library adds the bias: predicted to take
+// CHECK-LABEL: func.func @rounded
+// CHECK: step.group library(%arg0, %arg1, %arg2) attributes {{.*}}epilogue = "bias"{{.*}}result = "bf16"{{.*}} : (tensor<64x32xbf16>, tensor<32x24xbf16>, tensor<24xf32>) -> tensor<64x24xbf16>
+// CHECK: stablehlo.dot_general {{.*}} -> tensor<64x24xf32>
+// CHECK: stablehlo.add {{.*}} : tensor<64x24xf32>
+// CHECK: stablehlo.convert
+// CHECK-NOT: step.group
+func.func @rounded(%x: tensor<64x32xbf16>, %w: tensor<32x24xbf16>, %b: tensor<24xf32>) -> tensor<64x24xbf16> {
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xbf16>, tensor<32x24xbf16>) -> tensor<64x24xf32>
+  %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<24xf32>) -> tensor<64x24xf32>
+  %s = stablehlo.add %d, %c : tensor<64x24xf32>
+  %r = stablehlo.convert %s {step.cast} : (tensor<64x24xf32>) -> tensor<64x24xbf16>
+  return %r : tensor<64x24xbf16>
+}
+
+// -----
+
+// A product that is rounded before the sum stays a call of its own.
+
+// REMARK: the product is rounded before the bias is added
+// CHECK-LABEL: func.func @rounded_before
+// CHECK: epilogue = "none"
+// CHECK: step.group elementwise
+func.func @rounded_before(%x: tensor<64x32xbf16>, %w: tensor<32x24xbf16>, %b: tensor<24xbf16>) -> tensor<64x24xbf16> {
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xbf16>, tensor<32x24xbf16>) -> tensor<64x24xbf16>
+  %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<24xbf16>) -> tensor<64x24xbf16>
+  %s = stablehlo.add %d, %c : tensor<64x24xbf16>
+  return %s : tensor<64x24xbf16>
+}

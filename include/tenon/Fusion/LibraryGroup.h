@@ -16,21 +16,25 @@
 
 namespace tenon::fusion {
 
-/// A sum that adds to a value a broadcast one of its last dimensions.
+/// A sum that adds to a value a broadcast one of its last dimensions, and may
+/// be rounded to 16 bits.
 struct BiasAddition {
   stablehlo::AddOp add;
+  stablehlo::ConvertOp rounding; // null for none
   stablehlo::BroadcastInDimOp broadcast;
   mlir::Value product, bias;
   int64_t columns = 1; // values of the bias
 };
 
-std::optional<BiasAddition> biasAddition(stablehlo::AddOp add);
+/// The one that ends with `result`.
+std::optional<BiasAddition> biasAddition(mlir::Value result);
 
-/// Whether the bias has one value per column of the product as it lies in
-/// memory: column j is what lies at offsets j, n + j, 2 n + j, ... of the
-/// result.
-bool addsPerColumn(const libraries::MatmulDescription &matmul,
-                   const BiasAddition &addition);
+/// Makes the addition part of the call. False, with the reason, if the product
+/// is rounded before, or if the bias has not one value per column of the
+/// product as it lies in memory: column j is what lies at offsets j, n + j, 2 n
+/// + j, ... of the result.
+bool addEpilogue(libraries::MatmulDescription &matmul,
+                 const BiasAddition &addition, std::string &whyNot);
 
 /// Fails, with an error at the group, if its description is missing or is not
 /// that of its operations. Into how many pieces the work is cut may be

@@ -62,8 +62,6 @@ struct FusionOptions {
   bool merge = true;
   /// Whether libraries are called, and what their calls are planned for.
   bool callLibraries = true;
-  /// Whether calls end with an epilogue where the library offers one.
-  bool fuseEpilogues = true;
   target::Isa isa{};
   /// Whose predicted times decide what is merged.
   target::Target machine = target::builtInTarget();

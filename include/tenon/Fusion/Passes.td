@@ -792,8 +792,9 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
   let description = [{
     A group that does nothing but add a bias to a matrix multiplication becomes
     the call's epilogue, if the library offers one with the bits of the separate
-    addition and that is predicted to take less time. An addition that is part
-    of a larger group stays there: the group reads the product anyway.
+    addition and that is predicted to take less time. The group may round the
+    sum to 16 bits, then the call does so. An addition that is part of a larger
+    group stays there: the group reads the product anyway.
 
     ```mlir
     // options: cpu=x86-64-v3

@@ -6,8 +6,8 @@
 //
 //   result[b, i, j] = epilogue(sum over k of lhs[b, i, k] * rhs[b, k, j])
 //
-// Sums are accumulated in f32 and rounded once to the result's type. Any
-// operand may be read through strides, so a transposed operand, a head inside
+// Sums are accumulated in f32, in which the epilogue works, too, and rounded
+// once to the result's type. Any operand may be read through strides, so a transposed operand, a head inside
 // [batch, time, head, feature] or a transposed result costs no copy.
 //
 //===----------------------------------------------------------------------===//
@@ -25,11 +25,11 @@ namespace tenon::libraries {
 
 using tenon::name;
 
-/// Work done on a result element before it is written, with the bits of the
-/// separate f32 operations.
+/// Work done on the f32 sum of a result element before it is rounded and
+/// written, with the bits of the separate f32 operations.
 enum class Epilogue : uint8_t {
   none = 0,
-  bias = 1, // + bias[j]
+  bias = 1, // + bias[j], an f32
 };
 
 struct MatmulDescription {
