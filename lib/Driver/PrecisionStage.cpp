@@ -1,8 +1,9 @@
 //===- PrecisionStage.cpp - The stage `precision` -------------------------===//
 //
 // Values get number formats. Which values lie in memory says Fusion: a copy of
-// the step is grouped as it is. Whether operations are merged is not asked for
-// that, so that formats do not depend on it.
+// the step is grouped, as it came and with the formats chosen. Whether
+// operations are merged is not asked for that, so that formats do not depend on
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,7 @@
 #include "RunStages.h"
 #include "StageEntries.h"
 
+#include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Precision/FormatPolicy.h"
@@ -45,12 +47,36 @@ ExitCode driver::readPrecisionPolicy(const CompileOptions &options,
   return exitOk;
 }
 
-/// The kernels of the step as it is.
-static ExitCode lookAhead(ModuleOp step, const StageRun &run,
-                          std::vector<precision::PlannedKernel> &kernels) {
-  auto main = step.lookupSymbol<func::FuncOp>("main");
-  precision::numberOperations(main);
-  OwningOpRef<ModuleOp> copy = step.clone();
+namespace {
+
+/// The kernels that a step will have.
+struct Outlook {
+  std::vector<precision::PlannedKernel> kernels;
+  double seconds = 0;
+};
+
+/// Chooses the formats of one step.
+class FormatSearch {
+public:
+  FormatSearch(ModuleOp step, StageRun &run) : step(step), run(run) {}
+
+  ExitCode choose(precision::FormatReport &report);
+
+private:
+  /// The kernels of `module`, which is left as it is.
+  ExitCode lookAhead(ModuleOp module, Outlook &outlook);
+  /// Gives `module` the formats that are cheapest with these kernels.
+  ExitCode lower(ModuleOp module, const Outlook &outlook,
+                 precision::FormatReport &report);
+
+  ModuleOp step;
+  StageRun &run;
+};
+
+} // namespace
+
+ExitCode FormatSearch::lookAhead(ModuleOp module, Outlook &outlook) {
+  OwningOpRef<ModuleOp> copy = module.clone();
   ScopedDiagnosticHandler quiet(run.context);
   fusion::FusionOptions grouping;
   grouping.callLibraries = !run.resolved.noLibraries;
@@ -63,9 +89,75 @@ static ExitCode lookAhead(ModuleOp step, const StageRun &run,
                                     });
       code != exitOk)
     return code;
-  kernels = precision::kernelsOf(copy->lookupSymbol<func::FuncOp>("main"),
-                                 run.resolved.machine);
+  auto main = copy->lookupSymbol<func::FuncOp>("main");
+  outlook.kernels = precision::kernelsOf(main, run.resolved.machine);
+  outlook.seconds =
+      cost::predictStep(main.getBody(), run.resolved.machine).total.seconds;
   return exitOk;
+}
+
+ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
+                             precision::FormatReport &report) {
+  return run.runPasses(module, [&](OpPassManager &passes) {
+    precision::ChooseFormatsPassOptions options;
+    options.cpu = target::describe(run.resolved.features.isa).featureSet;
+    options.policy = run.resolved.precisionPolicy;
+    passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
+        options, run.resolved.machine, outlook.kernels, report));
+  });
+}
+
+/// Whether two reports on one step say the same.
+static bool haveSameFormats(const precision::FormatReport &a,
+                            const precision::FormatReport &b) {
+  return llvm::equal(a.lines, b.lines, [](const auto &x, const auto &y) {
+    return x.isNarrow == y.isNarrow;
+  });
+}
+
+ExitCode FormatSearch::choose(precision::FormatReport &report) {
+  // Narrow values change what is worth joining, so a choice is made anew with
+  // the kernels that it leads to, until it confirms itself. Where it does not,
+  // the quickest one is taken; of nearly equal ones the last, since the kernels
+  // that it was chosen with are nearest to its own.
+  constexpr int mostRounds = 3;
+  constexpr double nearlyEqual = 1.01;
+  Outlook current;
+  if (ExitCode code = lookAhead(step, current); code != exitOk)
+    return code;
+  struct Choice {
+    precision::FormatReport report;
+    double seconds;
+  };
+  std::vector<Choice> choices;
+  Outlook best;
+  double leastSeconds = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < mostRounds; ++round) {
+    OwningOpRef<ModuleOp> lowered = step.clone();
+    precision::FormatReport found;
+    if (ExitCode code = lower(*lowered, current, found); code != exitOk)
+      return code;
+    auto known = llvm::find_if(choices, [&](const Choice &choice) {
+      return haveSameFormats(choice.report, found);
+    });
+    if (known != choices.end()) {
+      const bool confirmsItself = known + 1 == choices.end();
+      if (confirmsItself || known->seconds <= nearlyEqual * leastSeconds)
+        best = std::move(current);
+      break;
+    }
+    Outlook next;
+    if (ExitCode code = lookAhead(*lowered, next); code != exitOk)
+      return code;
+    if (next.seconds <= nearlyEqual * leastSeconds)
+      best = std::move(current);
+    leastSeconds = std::min(leastSeconds, next.seconds);
+    choices.push_back({std::move(found), next.seconds});
+    current = std::move(next);
+  }
+  ExitCode code = lower(step, best, report);
+  report.wideSeconds = choices.front().report.wideSeconds;
+  return code;
 }
 
 static void reportFormats(const precision::FormatReport &report,
@@ -94,28 +186,25 @@ static ExitCode lowerPrecision(Program &program, StageRun &run) {
     return exitOk;
   if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
     return code;
-  std::vector<precision::PlannedKernel> kernels;
-  if (ExitCode code = lookAhead(*program.module, run, kernels); code != exitOk)
-    return code;
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
   precision::FormatReport report;
+  precision::numberOperations(main);
   // The policy is the user's.
   run.blame = exitUserError;
-  ExitCode code = run.runPasses(*program.module, [&](OpPassManager &passes) {
-    precision::ChooseFormatsPassOptions options;
-    options.cpu = target::describe(run.resolved.features.isa).featureSet;
-    options.policy = run.resolved.precisionPolicy;
-    passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
-        options, run.resolved.machine, std::move(kernels), report));
-    if (!addsUpNarrow)
+  ExitCode code = FormatSearch(*program.module, run).choose(report);
+  precision::removeNumbers(main);
+  if (code == exitOk && !addsUpNarrow)
+    code = run.runPasses(*program.module, [](OpPassManager &passes) {
       passes.addPass(precision::createVerifyAccumulatorsPass());
-  });
+    });
   if (addsUpNarrow)
     (*program.module)
         ->setAttr(step::narrowSumsAttrName, UnitAttr::get(run.context));
-  if (code == exitOk)
+  if (code == exitOk) {
+    precision::explainFormats(report);
     reportFormats(report, run);
+  }
   return code;
 }
 

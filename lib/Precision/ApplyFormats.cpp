@@ -10,6 +10,7 @@
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Precision/Outlook.h"
 #include "tenon/Precision/PrecisionRules.h"
 
 #include "mlir/IR/Matchers.h"
@@ -161,15 +162,14 @@ private:
   void store(Value value) {
     if (retyped.contains(value)) {
       value.setType(narrowType(value));
-      handles[value] = value;
       retypeElements(value.getDefiningOp());
+      handles[value] = value;
       return;
     }
     builder.setInsertionPointAfter(value.getDefiningOp());
     handles[value] = cast(value, builder.getBF16Type());
   }
 
-  Value widened(Value narrow, Operation *reader) {
   /// Makes the regions of what moves elements work on elements of 16 bits.
   static void retypeElements(Operation *op) {
     if (!op || !stablehlo::hasElementRegions(op))
@@ -185,8 +185,11 @@ private:
     });
   }
 
+  Value widened(Value narrow, Operation *reader) {
     builder.setInsertionPoint(reader);
-    return cast(narrow, builder.getF32Type());
+    Value made = cast(narrow, builder.getF32Type());
+    markCopy(made.getDefiningOp());
+    return made;
   }
 
   /// A 16-bit copy of a wide value, made once where the value is, behind what
@@ -215,6 +218,7 @@ private:
       else
         builder.setInsertionPointToStart(value.getParentBlock());
       made = cast(value, builder.getBF16Type());
+      markCopy(made.getDefiningOp());
     }
     return copies[value] = made;
   }

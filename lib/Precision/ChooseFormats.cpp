@@ -58,7 +58,6 @@ struct ChooseFormats
     FormatModel model =
         modelFormats(step, classes, kernels,
                      filled ? machine : target::builtInTarget(*isa), *isa);
-    removeNumbers(step);
     FormatReport own;
     FormatReport &report = filled ? *filled : own;
     report.problem = std::move(model.problem);
@@ -75,6 +74,10 @@ struct ChooseFormats
     report.chosenSeconds = model.seconds(report.solution);
     ChosenFormats chosen = choose(classes, model, report);
     applyFormats(classes, chosen);
+    if (filled)
+      return;
+    removeNumbers(step);
+    explainFormats(report);
   }
 
 private:
@@ -112,7 +115,7 @@ private:
 
   static void explain(Value value, int64_t bytes, bool isProduct, bool isNarrow,
                       bool isChosen, StringRef whyFixed, FormatReport &report) {
-    FormatReport::Line line;
+    FormatReport::Line line{"", value.getLoc()};
     Operation *op = value.getDefiningOp();
     line.what = op ? op->getName().getStringRef().str() : "argument";
     llvm::raw_string_ostream(line.what) << " " << value.getLoc();
@@ -125,11 +128,6 @@ private:
     (isProduct  ? isNarrow ? report.narrowProducts : report.wideProducts
      : isNarrow ? report.narrowValues
                 : report.wideValues)++;
-    auto options = remark::RemarkOpts::name(isNarrow ? "Narrow" : "Wide")
-                       .category("precision-choose-formats");
-    remark::analysis(value.getLoc(), options) << remark::add(
-        "{0} {1}: {2}", isProduct ? "multiplies" : "is stored as",
-        isNarrow ? "bf16" : "f32", line.why);
     report.lines.push_back(std::move(line));
   }
 
@@ -139,6 +137,16 @@ private:
 };
 
 } // namespace
+
+void precision::explainFormats(const FormatReport &report) {
+  for (const FormatReport::Line &line : report.lines) {
+    auto options = remark::RemarkOpts::name(line.isNarrow ? "Narrow" : "Wide")
+                       .category("precision-choose-formats");
+    remark::analysis(line.where, options) << remark::add(
+        "{0} {1}: {2}", line.isProduct ? "multiplies" : "is stored as",
+        line.isNarrow ? "bf16" : "f32", line.why);
+  }
+}
 
 std::unique_ptr<Pass> precision::createChooseFormatsPass(
     ChooseFormatsPassOptions options, const target::Target &machine,

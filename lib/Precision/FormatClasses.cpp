@@ -78,15 +78,14 @@ public:
         [&](Value operand) {
           return llvm::hash_value(firstOf(operand).getAsOpaquePointer());
         },
-        OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::IgnoreLocations);
+        OperationEquivalence::ignoreHashValue, flags);
     for (Operation *other : known[hash])
       if (OperationEquivalence::isEquivalentTo(
               other, op,
               [&](Value a, Value b) {
                 return success(firstOf(a) == firstOf(b));
               },
-              nullptr, OperationEquivalence::IgnoreLocations)) {
+              nullptr, flags)) {
         for (auto [before, result] :
              llvm::zip_equal(other->getResults(), op->getResults()))
           first[result] = before;
@@ -100,6 +99,11 @@ public:
   }
 
 private:
+  /// Attributes that change nothing, such as numbers, do not count.
+  static constexpr auto flags = OperationEquivalence::Flags(
+      unsigned(OperationEquivalence::IgnoreLocations) |
+      unsigned(OperationEquivalence::IgnoreDiscardableAttrs));
+
   llvm::DenseMap<Value, Value> first;
   llvm::DenseMap<size_t, SmallVector<Operation *, 1>> known;
 };

@@ -22,12 +22,14 @@ constexpr int32_t narrowLevel = 0, wideLevel = 1;
 class Modeller {
 public:
   Modeller(func::FuncOp step, const FormatClasses &classes,
-           ArrayRef<PlannedKernel> kernels, const target::Target &machine,
+           ArrayRef<PlannedKernel> planned, const target::Target &machine,
            target::Isa isa)
-      : step(step), classes(classes), kernels(kernels), machine(machine),
-        features(isa), stored(classes.classes().size()) {
+      : step(step), classes(classes), machine(machine), features(isa),
+        stored(classes.classes().size()) {
     forEachOperation(step.getBody(),
                      [&](Operation *op) { operations[numberOf(op)] = op; });
+    for (const PlannedKernel &kernel : planned)
+      kernels.push_back(inF32(kernel));
     for (auto [index, product] : llvm::enumerate(classes.products()))
       productOf[product.op] = int(index);
   }
@@ -51,6 +53,26 @@ private:
     int maker = -1;              // the product that writes it
     double wide = 0, narrow = 0; // seconds at the levels
   };
+
+  /// The kernel with all values of classes in f32.
+  PlannedKernel inF32(PlannedKernel kernel) const {
+    for (auto *traffic : {&kernel.reads, &kernel.writes})
+      for (Traffic &moved : *traffic)
+        if (moved.isNarrow && classOf(moved) >= 0) {
+          kernel.roofline.bytes += moved.bytes;
+          moved.bytes *= 2;
+          moved.isNarrow = false;
+        }
+    // Beside values a copy is what products ask for.
+    if (!onlyCopies(kernel))
+      for (const Traffic &made : kernel.copies)
+        kernel.roofline.bytes -= made.bytes;
+    return kernel;
+  }
+
+  static bool onlyCopies(const PlannedKernel &kernel) {
+    return kernel.copies.size() == kernel.roofline.resultBytes.size();
+  }
 
   int classOf(const Traffic &traffic) const {
     Value value = valueOf(traffic);
@@ -171,10 +193,13 @@ private:
   }
 
   void addKernel(const PlannedKernel &kernel) {
-    const cost::Roofline &asItIs = kernel.roofline;
-    double whole = asItIs.seconds(asItIs.bytes, machine);
-    model.wideSeconds += kernel.runs * whole;
     int product = productOfKernel(kernel);
+    const cost::Roofline &asItIs = product >= 0 ? kernel.wide : kernel.roofline;
+    const double bytes = kernel.roofline.bytes;
+    double whole = asItIs.seconds(bytes, machine);
+    if (addCopiesOf(kernel))
+      return;
+    model.wideSeconds += kernel.runs * whole;
     int variable = product >= 0 ? model.variableOfProduct[product] : -1;
     if (kernel.kind == step::GroupKind::library && variable >= 0)
       return addProduct(kernel, variable);
@@ -188,13 +213,27 @@ private:
             act(model.variableOfClass[index], moved.bytes / 2);
     };
     each([&](int, double bytes) { saved += bytes; });
-    double least = asItIs.seconds(asItIs.bytes - saved, machine);
+    double least = asItIs.seconds(bytes - saved, machine);
     model.fixedSeconds += kernel.runs * least;
     if (saved > 0)
       each([&](int of, double bytes) {
         addSeconds(of, wideLevel,
                    kernel.runs * (whole - least) * bytes / saved);
       });
+  }
+
+  /// Notes what copies the kernel makes, and what they take. Whether that is
+  /// all it does: then it is there for the sake of formats alone.
+  bool addCopiesOf(const PlannedKernel &kernel) {
+    const bool isAll = onlyCopies(kernel);
+    for (const Traffic &made : kernel.copies)
+      if (int index = classOf(made); index >= 0 && made.isNarrow)
+        copiesMade[index] +=
+            kernel.runs *
+            (isAll ? kernel.roofline.seconds(kernel.roofline.bytes, machine) /
+                         double(kernel.copies.size())
+                   : copySeconds(made.bytes));
+    return isAll;
   }
 
   /// A kernel that reads and writes f32, whatever values are stored as.
@@ -226,8 +265,7 @@ private:
         result = write.bytes;
       }
     auto seconds = [&](bool isNarrow, bool isResultNarrow) {
-      const cost::Roofline &roofline =
-          isNarrow ? kernel.narrow : kernel.roofline;
+      const cost::Roofline &roofline = isNarrow ? kernel.narrow : kernel.wide;
       return kernel.runs *
              roofline.seconds(kernel.roofline.bytes -
                                   (isNarrow ? operands / 2 : 0) -
@@ -281,24 +319,27 @@ private:
       double bytes = value.bytes > 0 ? value.bytes
                                      : double(classes.classes()[index].bytes);
       double runs = std::max(1.0, value.runs);
-      double making =
-          value.canMakerCast ? copySeconds(bytes / 2) : castSeconds(bytes);
+      double making = runs * (value.canMakerCast ? copySeconds(bytes / 2)
+                                                 : castSeconds(bytes));
+      if (auto known = copiesMade.find(index); known != copiesMade.end())
+        making = known->second;
       if (mayBeNarrow(index))
-        addBorder(model.variableOfClass[index], variable, runs * making);
+        addBorder(model.variableOfClass[index], variable, making);
       else
-        addSeconds(variable, narrowLevel, runs * making);
+        addSeconds(variable, narrowLevel, making);
     }
   }
 
   func::FuncOp step;
   const FormatClasses &classes;
-  ArrayRef<PlannedKernel> kernels;
+  std::vector<PlannedKernel> kernels;
   const target::Target &machine;
   target::Isa features;
   std::vector<Stored> stored;
   llvm::DenseMap<int64_t, Operation *> operations;
   llvm::DenseMap<Operation *, int> productOf;
   llvm::MapVector<int, int> copies;
+  llvm::DenseMap<int, double> copiesMade; // seconds in a step
   FormatModel model;
 };
 

@@ -11,6 +11,7 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Precision/PrecisionRules.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -24,6 +25,9 @@ using namespace tenon::precision;
 /// A number that an operation carries into copies of the step, an i64.
 static constexpr llvm::StringLiteral numberAttrName = "precision_number";
 
+/// On a conversion whose result is a second form of a value, a unit.
+static constexpr llvm::StringLiteral copyAttrName = "precision_copy";
+
 void precision::numberOperations(func::FuncOp step) {
   int64_t number = 0;
   Builder builder(step.getContext());
@@ -33,7 +37,14 @@ void precision::numberOperations(func::FuncOp step) {
 }
 
 void precision::removeNumbers(func::FuncOp step) {
-  step.walk([](Operation *op) { op->removeAttr(numberAttrName); });
+  step.walk([](Operation *op) {
+    op->removeAttr(numberAttrName);
+    op->removeAttr(copyAttrName);
+  });
+}
+
+void precision::markCopy(Operation *conversion) {
+  conversion->setAttr(copyAttrName, UnitAttr::get(conversion->getContext()));
 }
 
 int64_t precision::numberOf(Operation *op) {
@@ -78,30 +89,36 @@ private:
     for (Operation &op : group.bodyOperations())
       if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))
         kernel.product = numberOf(&op);
-    kernel.narrow = kernel.roofline;
-    if (kernel.product >= 0)
+    if (kernel.product >= 0) {
+      kernel.wide = cost::rooflineOf(group, machine, ElementType::f32);
       kernel.narrow = cost::rooflineOf(group, machine, ElementType::bf16);
+    }
     llvm::SmallDenseSet<Value> seen;
     for (auto [operand, bytes] :
          llvm::zip_equal(group.getInputs(), kernel.roofline.operandBytes))
       if (seen.insert(operand).second)
-        add(operand, bytes, kernel.reads);
+        if (auto read = origin(operand))
+          kernel.reads.push_back(measured(*read, operand, bytes));
     ValueRange yielded = group.getBody().front().getTerminator()->getOperands();
     for (auto [result, bytes] :
-         llvm::zip_equal(yielded, kernel.roofline.resultBytes))
-      add(result, bytes, kernel.writes);
+         llvm::zip_equal(yielded, kernel.roofline.resultBytes)) {
+      bool isCopy = false;
+      if (auto written = origin(result, &isCopy))
+        (isCopy ? kernel.copies : kernel.writes)
+            .push_back(measured(*written, result, bytes));
+    }
     kernels.push_back(std::move(kernel));
   }
 
-  static void add(Value value, double bytes, std::vector<Traffic> &traffic) {
-    if (auto found = origin(value)) {
-      found->bytes = bytes;
-      traffic.push_back(*found);
-    }
+  static Traffic measured(Traffic traffic, Value value, double bytes) {
+    traffic.bytes = bytes;
+    traffic.isNarrow = getElementTypeOrSelf(value).isBF16();
+    return traffic;
   }
 
-  /// What was numbered, behind groups, views and loops.
-  static std::optional<Traffic> origin(Value value) {
+  /// What was numbered, behind groups, views, loops and conversions; `isCopy`
+  /// is set if a conversion made a second form of it.
+  static std::optional<Traffic> origin(Value value, bool *isCopy = nullptr) {
     llvm::SmallDenseSet<Value> passed;
     while (passed.insert(value).second) {
       if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -123,6 +140,10 @@ private:
         value = yieldedBy(loop, result.getResultNumber());
       } else if (isa<stablehlo::OptimizationBarrierOp>(op)) {
         value = op->getOperand(result.getResultNumber());
+      } else if (step::isCompilerCast(op)) {
+        if (isCopy)
+          *isCopy |= op->hasAttr(copyAttrName);
+        value = op->getOperand(0);
       } else if (int64_t number = numberOf(op); number >= 0) {
         return Traffic{number, result.getResultNumber(), 0};
       } else if (isa<stablehlo::ReshapeOp, stablehlo::TransposeOp>(op)) {

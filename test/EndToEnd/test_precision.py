@@ -257,6 +257,13 @@ def segments(program: Path) -> list[dict]:
     return [{"name": row[0], "bytes": int(row[1])} for row in rows if len(row) == 2 and row[1].isdigit()]
 
 
+@pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "08_lstm", "10_vit_tiny"])
+def test_predicted_as_grouped(steps: Steps, name: str) -> None:
+    """The seconds for which formats were chosen are those of the kernels that the step has."""
+    stages = compiled(steps[name].text, "--precision=bf16").stages
+    assert stages["precision"]["predicted_seconds"] == pytest.approx(stages["group"]["predicted_seconds"], rel=0.05)
+
+
 def test_inspect(steps: Steps) -> None:
     """`tenon inspect --precision` lists every value and product with its format and the reason."""
     said = succeed("inspect", "--precision", steps["01_mlp"].text)

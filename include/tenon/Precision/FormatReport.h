@@ -9,6 +9,8 @@
 
 #include "tenon/Solver/FormatChoice.h"
 
+#include "mlir/IR/Location.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +20,7 @@ namespace tenon::precision {
 struct FormatReport {
   struct Line {
     std::string what; // the operation or the argument, and its place
+    mlir::Location where;
     bool isProduct = false;
     bool isNarrow = false;
     int64_t bytes = 0; // as stored; of a product 0

@@ -1,9 +1,10 @@
 //===- Outlook.h - The kernels that a step will have ----------------------===//
 //
 // What a format costs depends on which values cross kernels, and Fusion says
-// that: a copy of the step is grouped as it is, and its groups are read off
-// here. Operations carry numbers into the copy, by which its values are led
-// back to those of the step.
+// that: a copy of the step is grouped, and its groups are read off here. The
+// copy may have been given formats: what it stores in 16 bits is still known by
+// the value of the step that it is. Operations carry numbers into the copy, by
+// which its values are led back to those of the step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,8 @@ struct Traffic {
   /// The result of a numbered operation, or, if `operation` is -1, an argument.
   int64_t operation = -1;
   unsigned index = 0;
-  double bytes = 0; // in one run
+  double bytes = 0;      // in one run, as they are stored
+  bool isNarrow = false; // whether they are stored in 16 bits
 };
 
 struct PlannedKernel {
@@ -34,18 +36,25 @@ struct PlannedKernel {
   /// that compute.
   bool takesAnyFormat = true;
   cost::Roofline roofline; // as it is
-  /// What it would be with 16-bit operands, where it multiplies.
-  cost::Roofline narrow;
+  /// What it would be with operands of f32 and of 16 bits, where it multiplies.
+  cost::Roofline wide, narrow;
   std::vector<Traffic> reads, writes;
+  /// Second forms of values that it makes.
+  std::vector<Traffic> copies;
   /// The number of the product that it computes, or -1.
   int64_t product = -1;
 };
 
-/// Numbers the operations of a step; removeNumbers() takes the numbers away.
+/// Numbers the operations of a step; removeNumbers() takes the numbers away,
+/// and the marks of copies.
 void numberOperations(mlir::func::FuncOp step);
 void removeNumbers(mlir::func::FuncOp step);
 /// The operation's number; -1 for one that came later.
 int64_t numberOf(mlir::Operation *op);
+
+/// Marks a conversion that makes a second form of a value, beside the one that
+/// is stored.
+void markCopy(mlir::Operation *conversion);
 
 /// The kernels of a step in grouped form whose operations were numbered.
 std::vector<PlannedKernel> kernelsOf(mlir::func::FuncOp grouped,

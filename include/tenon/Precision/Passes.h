@@ -26,11 +26,14 @@ namespace tenon::precision {
 /// none.
 mlir::Operation *narrowSum(mlir::Operation *root);
 
-/// The pass for a step whose kernels are known, on a machine; `report` is
-/// filled in.
+/// The pass for a step with numbered operations whose kernels are known, on a
+/// machine; `report` is filled in, remarks are left out, and numbers stay.
 std::unique_ptr<mlir::Pass> createChooseFormatsPass(
     ChooseFormatsPassOptions options, const target::Target &machine,
     std::vector<PlannedKernel> kernels, FormatReport &report);
+
+/// Remarks that say what was decided.
+void explainFormats(const FormatReport &report);
 
 } // namespace tenon::precision
 
