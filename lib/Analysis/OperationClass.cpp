@@ -153,6 +153,11 @@ static const OperationTrait *traitOf(Operation *op) {
 }
 
 OperationClass tenon::classify(Operation *op) {
+  // Only between types of one width is there an element for each.
+  if (isa<stablehlo::BitcastConvertOp>(op) &&
+      cast<RankedTensorType>(op->getOperand(0).getType()).getShape() ==
+          cast<RankedTensorType>(op->getResult(0).getType()).getShape())
+    return OperationClass::pointwise;
   if (const OperationTrait *trait = traitOf(op))
     return trait->operationClass;
   if (reducedDimensions(op))
@@ -161,6 +166,9 @@ OperationClass tenon::classify(Operation *op) {
 }
 
 bool tenon::isExpensive(Operation *op) {
+  if (classify(op) == OperationClass::pointwise &&
+      isa<stablehlo::BitcastConvertOp>(op))
+    return false;
   const OperationTrait *trait = traitOf(op);
   return !trait || trait->expensive;
 }
