@@ -13,6 +13,7 @@
 
 #include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Precision/FormatPolicy.h"
 #include "tenon/Precision/Passes.h"
@@ -180,6 +181,16 @@ static void reportFormats(const precision::FormatReport &report,
   run.details["formats"] = std::move(lines);
 }
 
+/// The tensors that the step has in two parts.
+static llvm::json::Array heldInParts(func::FuncOp main) {
+  llvm::json::Array names;
+  for (unsigned index = 0; index < main.getNumArguments(); ++index)
+    if (auto held = step::heldPartOf(main.getArgAttrDict(index));
+        held && held->part == 0)
+      names.push_back(held->tensor.str());
+  return names;
+}
+
 static ExitCode lowerPrecision(Program &program, StageRun &run) {
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
@@ -194,9 +205,11 @@ static ExitCode lowerPrecision(Program &program, StageRun &run) {
   run.blame = exitUserError;
   ExitCode code = FormatSearch(*program.module, run).choose(report);
   precision::removeNumbers(main);
-  if (code == exitOk && !addsUpNarrow)
-    code = run.runPasses(*program.module, [](OpPassManager &passes) {
-      passes.addPass(precision::createVerifyAccumulatorsPass());
+  if (code == exitOk)
+    code = run.runPasses(*program.module, [&](OpPassManager &passes) {
+      passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
+      if (!addsUpNarrow)
+        passes.addPass(precision::createVerifyAccumulatorsPass());
     });
   if (addsUpNarrow)
     (*program.module)
@@ -204,6 +217,7 @@ static ExitCode lowerPrecision(Program &program, StageRun &run) {
   if (code == exitOk) {
     precision::explainFormats(report);
     reportFormats(report, run);
+    run.details["held_in_parts"] = heldInParts(main);
   }
   return code;
 }
@@ -260,6 +274,13 @@ ExitCode driver::printFormats(const CompileOptions &options,
                          *line.getString("format"), *line.getInteger("bytes"),
                          *line.getString("kind"), *line.getString("what"), "",
                          *line.getString("why"));
+  }
+  if (const llvm::json::Array *held = formats->getArray("held_in_parts")) {
+    out << llvm::formatv("\n{0} parameters are held as bf16 and the rest of "
+                         "their bits\n",
+                         held->size());
+    for (const llvm::json::Value &name : *held)
+      out << "  " << *name.getAsString() << "\n";
   }
   const llvm::json::Array *casts = groups->getArray("cast_kernels");
   out << llvm::formatv("\n{0} kernels only cast\n", casts ? casts->size() : 0);

@@ -9,6 +9,7 @@
 #include "tenon/Import/Passes.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
@@ -66,6 +67,8 @@ class VerifyStepForm
     });
     checkArguments(main);
     checkResults(main);
+    if (failed(tenon::step::verifyHolding(main)))
+      ok = false;
   }
 
   void checkOperation(Operation *op) {

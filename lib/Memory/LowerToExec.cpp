@@ -15,6 +15,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/BufferClasses.h"
 
@@ -210,7 +211,7 @@ void ProgramWriter::writeTensors() {
         function.getArgAttrOfType<IntegerAttr>(index, step::successorAttrName);
     if (successor)
       stateResults.insert(successor.getInt());
-    exec::TensorOp::create(
+    auto tensor = exec::TensorOp::create(
         builder, argument.getLoc(),
         name ? name : builder.getStringAttr("arg" + llvm::Twine(index)),
         TypeAttr::get(
@@ -221,6 +222,8 @@ void ProgramWriter::writeTensors() {
         builder.getI64IntegerAttr(successor ? successor.getInt() : -1),
         function.getArgAttr(index, step::roleAttrName),
         function.getArgAttrOfType<ArrayAttr>(index, step::aliasesAttrName));
+    if (Attribute holds = function.getArgAttr(index, step::holdsAttrName))
+      tensor->setAttr(step::holdsAttrName, holds);
   }
   auto places = function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName);
   for (unsigned index = 0; index < function.getNumResults(); ++index) {

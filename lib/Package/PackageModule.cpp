@@ -10,6 +10,7 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Call.h"
@@ -38,7 +39,7 @@ public:
 
 private:
   LogicalResult addTensor(exec::TensorOp op);
-  std::vector<uint32_t> signature(int32_t format::Tensor::*number) const;
+  LogicalResult addPart(exec::TensorOp op, const step::HeldPart &part);
   LogicalResult addConstant(exec::ConstantOp op);
   LogicalResult addKernel(func::FuncOp op);
   LogicalResult addLibrary(exec::LibraryOp op);
@@ -63,6 +64,9 @@ private:
   const PackageOptions &options;
   Package package;
   llvm::StringMap<uint32_t> segmentIndex, calleeIndex;
+  llvm::StringMap<size_t> heldInParts; // tensors by name
+  /// Stored tensors by the number of the argument or result of @main.
+  std::map<int64_t, uint32_t> argumentStorages, resultStorages;
   std::vector<std::unique_ptr<libraries::Call>> calls; // per callee, or null
 };
 
@@ -93,27 +97,45 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
     tensor.role = format::Role(uint8_t(role.getValue()));
   else if (tensor.argument < 0)
     tensor.role = format::Role::metric;
-  // No stage stores a tensor in another form than its own.
-  tensor.held.storages = {uint32_t(package.index.storages.size())};
+  auto storage = uint32_t(package.index.storages.size());
   package.index.storages.push_back(
       {tensor.type,
        tensor.shape,
        {segmentIndex.lookup(op.getSegment()), op.getOffset(),
         uint64_t(storedBytes(type))}});
+  if (tensor.argument >= 0)
+    argumentStorages[tensor.argument] = storage;
+  if (tensor.result >= 0)
+    resultStorages[tensor.result] = storage;
+  auto part = step::heldPartOf(op->getAttrDictionary());
+  if (part && part->part > 0)
+    return addPart(op, *part);
+  tensor.held.storages = {storage};
+  if (part) {
+    // The first part stands where users have the tensor.
+    tensor.name = part->tensor;
+    tensor.type = ElementType::f32;
+    tensor.held.rule = format::HoldingRule::highAndLow;
+    heldInParts[part->tensor] = package.index.tensors.size();
+  }
   package.index.tensors.push_back(std::move(tensor));
   return success();
 }
 
-/// The stored tensors in the order of the arguments or results of @main that
-/// `number` gives of a tensor, -1 for none.
-std::vector<uint32_t>
-Packager::signature(int32_t format::Tensor::*number) const {
-  std::map<int32_t, uint32_t> ordered;
-  for (const format::Tensor &tensor : package.index.tensors)
-    if (tensor.*number >= 0)
-      ordered[tensor.*number] = tensor.held.storages[0];
-  auto storages = llvm::make_second_range(ordered);
-  return {storages.begin(), storages.end()};
+/// Adds the stored tensor that came last to the one it is a part of.
+LogicalResult Packager::addPart(exec::TensorOp op, const step::HeldPart &part) {
+  auto known = heldInParts.find(part.tensor);
+  if (known == heldInParts.end())
+    return op.emitOpError("is part ") << part.part << " of '" << part.tensor
+                                      << "', whose part 0 is missing";
+  package.index.tensors[known->second].held.storages.push_back(
+      uint32_t(package.index.storages.size()) - 1);
+  return success();
+}
+
+std::vector<uint32_t> inOrder(const std::map<int64_t, uint32_t> &storages) {
+  auto numbers = llvm::make_second_range(storages);
+  return {numbers.begin(), numbers.end()};
 }
 
 LogicalResult Packager::addConstant(exec::ConstantOp op) {
@@ -374,8 +396,8 @@ FailureOr<Package> Packager::run() {
     format::EntryPoint &entry = index.entryPoints.emplace_back();
     entry.name = program.getSymName().str();
     entry.program = std::move(*block);
-    entry.arguments = signature(&format::Tensor::argument);
-    entry.results = signature(&format::Tensor::result);
+    entry.arguments = inOrder(argumentStorages);
+    entry.results = inOrder(resultStorages);
     if (failed(addPlan(program, entry)))
       return failure();
     auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName);

@@ -6,6 +6,8 @@
 
 #include "FormatModel.h"
 
+#include "HoldParameters.h"
+
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -313,6 +315,15 @@ private:
     return entry->second;
   }
 
+  /// Whether the class is a parameter whose 16-bit part products may read.
+  bool isHeldInParts(int index) const {
+    return llvm::any_of(classes.classes()[index].members, [](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument &&
+             canBeHeldInParts(argument, /*narrowProductsOnly=*/false);
+    });
+  }
+
   void addCopies() {
     for (auto [index, variable] : copies) {
       const Stored &value = stored[index];
@@ -321,7 +332,9 @@ private:
       double runs = std::max(1.0, value.runs);
       double making = runs * (value.canMakerCast ? copySeconds(bytes / 2)
                                                  : castSeconds(bytes));
-      if (auto known = copiesMade.find(index); known != copiesMade.end())
+      if (isHeldInParts(index))
+        making = 0;
+      else if (auto known = copiesMade.find(index); known != copiesMade.end())
         making = known->second;
       if (mayBeNarrow(index))
         addBorder(model.variableOfClass[index], variable, making);

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 import random_steps
 from conftest import BUILD, PROCESSOR, Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["01_mlp", "04_chargpt", "08_lstm"]
 HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
 
@@ -270,3 +275,106 @@ def test_inspect(steps: Steps) -> None:
     assert "policy: bf16" in said and "an argument has the type that users see" in said
     assert "kernels only cast" in said and "predicted" in said
     assert ("bf16            0 product" in said) == HAS_BF16
+
+
+EDGES = [
+    0x00000000, 0x80000000,  # zeros
+    0x00000001, 0x80000001, 0x00007FFF, 0x00008000, 0x0000FFFF, 0x007FFFFF, 0x807F8000,  # subnormal numbers
+    0x00800000, 0x007F8000, 0x3F7F8000, 0x3FFFFFFF, 0xBFFF8001,  # rounding carries into the exponent
+    0x3F808000, 0x3F818000, 0x3F807FFF, 0x3F808001,  # half way between two bf16, and beside
+    0x7F7FFFFF, 0xFF7FFFFF, 0x7F7F8000, 0x7F7F7FFF,  # the nearest bf16 is infinite, or only just not
+    0x7F800000, 0xFF800000,  # infinities
+    0x7FC00000, 0xFFC00000, 0x7F800001, 0xFF80FFFF, 0x7FC12345, 0x7FFFFFFF, 0xFFFFFFFF,  # NaN
+]  # fmt: skip
+
+HELD = """
+func.func @main(
+    %w: tensor<256x64xf32> {step.aliases = ["arg0"], step.name = "w", step.role = #step.role<parameter>, step.role_reason = "",
+                            step.successor = 0 : i64},
+    %x: tensor<16x256xbf16> {step.aliases = ["arg1"], step.name = "x", step.role = #step.role<batch>, step.role_reason = ""},
+    %bits: tensor<256x64xui32> {step.aliases = ["arg2"], step.name = "bits", step.role = #step.role<batch>, step.role_reason = ""})
+    -> (tensor<256x64xf32> {step.aliases = ["result0"], step.name = "w"}, tensor<16x64xf32> {step.aliases = ["result1"], step.name = "y"}) {
+  %0 = stablehlo.convert %w {step.cast} : (tensor<256x64xf32>) -> tensor<256x64xbf16>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<16x256xbf16>, tensor<256x64xbf16>) -> tensor<16x64xf32>
+  %2 = stablehlo.bitcast_convert %w : (tensor<256x64xf32>) -> tensor<256x64xui32>
+  %3 = stablehlo.xor %2, %bits : tensor<256x64xui32>
+  %4 = stablehlo.bitcast_convert %3 : (tensor<256x64xui32>) -> tensor<256x64xf32>
+  return %4, %1 : tensor<256x64xf32>, tensor<16x64xf32>
+}
+"""
+
+
+def passed(text: str, scratch: Path, *passes: str) -> Path:
+    """What `tenon-opt` makes of a text."""
+    source, output = scratch / "source.mlir", scratch / "passed.mlir"
+    source.write_text(text)
+    subprocess.run([BUILD / "bin" / "tenon-opt", source, *passes, "-o", output], check=True)
+    return output
+
+
+@pytest.mark.parametrize("subnormals", ["flush", "keep"])
+def test_held_bits(subnormals: str, tmp_path: Path) -> None:
+    """A held parameter keeps all bits of any f32: loaded, read and replaced by the step, saved, and interpreted."""
+    text = passed(HELD, tmp_path, "--precision-hold-parameters")
+    assert text.read_text().count("step.holds") == 4
+    program = tmp_path / "held.tenon"
+    succeed("compile", text, "--compile-from=precision", f"--subnormals={subnormals}", "-o", program)
+    succeed("verify", program)
+    said = succeed("inspect", program)
+    assert "256x64xf32" in said and "(held in two parts, a bf16 and an i16)" in said and "w.low" not in said
+    random = np.random.default_rng(5)
+    before = random.integers(0, 2**32, (256, 64), dtype=np.uint32)
+    before.flat[: len(EDGES)] = EDGES
+    mask = random.integers(0, 2**32, (256, 64), dtype=np.uint32)
+    mask.flat[: 2 * len(EDGES)] = 0
+    mask.flat[len(EDGES) : 2 * len(EDGES)] = before.flat[len(EDGES) : 2 * len(EDGES)] ^ np.array(EDGES, np.uint32)
+    inputs, outputs, state = (tmp_path / f"{name}.safetensors" for name in ("inputs", "outputs", "state"))
+    save_file({"w": before.view(np.float32), "bits": mask, "x": np.zeros((16, 256), ml_dtypes.bfloat16)}, inputs)
+    for options in ((program, "--save", state), (text, "--reference")):
+        succeed("run", *options, "--inputs", inputs, "--outputs", outputs, "--steps", 1)
+        assert np.array_equal(load_file(outputs)["result0"].view(np.uint32), before ^ mask)
+    saved = load_file(state)
+    assert list(saved) == ["w"] and np.array_equal(saved["w"].view(np.uint32), before ^ mask)
+
+
+@pytest.mark.parametrize("name", ["01_mlp", "04_chargpt"])
+def test_holding_changes_no_number(steps: Steps, name: str, tmp_path: Path) -> None:
+    """After some steps every bit that users see is that of the step with f32 parameters, which are taken apart inside."""
+    step = steps[name]
+    simplified = compiled(step.text, "--compile-to=simplify").output.read_text()
+    chosen = passed(simplified, tmp_path, "--precision-choose-formats=cpu=x86-64-v4+amxbf16").read_text()
+    saved = []
+    for option in ("inside=false", "inside=true"):
+        text = passed(chosen, tmp_path, f"--precision-hold-parameters={option}")
+        assert ("step.holds" in text.read_text()) == (option == "inside=false")
+        program, state = tmp_path / "step.tenon", tmp_path / "state.safetensors"
+        succeed("compile", text, "--compile-from=precision", "-o", program)
+        succeed("verify", program)
+        losses, results = run(program, step.inputs, tmp_path, "--save", state, steps=5)
+        saved.append((losses, results, load_file(state)))
+    (losses, results, state), (expected_losses, expected_results, expected_state) = saved
+    assert losses == expected_losses
+    for values, expected in ((results, expected_results), (state, expected_state)):
+        assert values.keys() == expected.keys()
+        assert all(values[name].tobytes() == expected[name].tobytes() for name in expected)
+
+
+@pytest.mark.skipif(not HAS_BF16, reason="products of bf16 are not native here")
+@pytest.mark.parametrize("name", ["01_mlp", "04_chargpt"])
+def test_held_parameters(steps: Steps, name: str, tmp_path: Path) -> None:
+    """A state of the f32 step loads into the lowered one and comes back bit for bit; the lowered one needs less memory."""
+    step = steps[name]
+    lowered = compiled(step.text, "--precision=bf16")
+    assert lowered.stages["precision"]["held_in_parts"]
+    first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
+    run(step.compiled, step.inputs, tmp_path, "--save", first, steps=2)
+    before = load_file(first)
+    script = "import sys, tenon; p = tenon.load(sys.argv[1]); p.load_state(sys.argv[2]); p.save(sys.argv[3])"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "python"), "TENON_BUILD": str(BUILD)}
+    subprocess.run([sys.executable, "-c", script, lowered.output, first, second], env=environment, check=True)
+    after = load_file(second)
+    assert before.keys() == after.keys()
+    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+    assert set(lowered.stages["precision"]["held_in_parts"]) <= before.keys()
+    narrow, wide = ({row["name"]: row["bytes"] for row in segments(file)} for file in (lowered.output, step.compiled))
+    assert narrow["temporaries"] < wide["temporaries"] and narrow["state"] <= wide["state"]

@@ -76,3 +76,41 @@ func.func @main(%x: tensor<1048576x1048576xi8> {step.role = #step.role<batch>, s
   %1 = stablehlo.constant dense<1> : tensor<1048576x1048577xi8>
   return
 }
+
+// -----
+
+// expected-error@+1 {{'w' has 1 part among the arguments, expected 2}}
+func.func @main(
+    %a: tensor<4xbf16> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "a", step.aliases = [], step.successor = 0 : i64, step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}})
+    -> (tensor<4xbf16> {step.name = "a", step.aliases = [], step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}}) {
+  return %a : tensor<4xbf16>
+}
+
+// -----
+
+// expected-error@+1 {{argument 0 is part 1 of 'w', expected part 0}}
+func.func @main(
+    %a: tensor<4xi16> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "a", step.aliases = [], step.successor = 0 : i64, step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}})
+    -> (tensor<4xi16> {step.name = "a", step.aliases = [], step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}}) {
+  return %a : tensor<4xi16>
+}
+
+// -----
+
+// expected-error@+1 {{argument 1, part 1 of 'w', has the type 'tensor<5xi16>', expected a bf16 and an i16 of one shape}}
+func.func @main(
+    %a: tensor<4xbf16> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "a", step.aliases = [], step.successor = 0 : i64, step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}},
+    %b: tensor<5xi16> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "b", step.aliases = [], step.successor = 1 : i64, step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}})
+    -> (tensor<4xbf16> {step.name = "a", step.aliases = [], step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}}, tensor<5xi16> {step.name = "b", step.aliases = [], step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}}) {
+  return %a, %b : tensor<4xbf16>, tensor<5xi16>
+}
+
+// -----
+
+// expected-error@+1 {{argument 1 is part 1 of 'w', its successor, result 1, is not}}
+func.func @main(
+    %a: tensor<4xbf16> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "a", step.aliases = [], step.successor = 0 : i64, step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}},
+    %b: tensor<4xi16> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "b", step.aliases = [], step.successor = 1 : i64, step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}})
+    -> (tensor<4xbf16> {step.name = "a", step.aliases = [], step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}}, tensor<4xi16> {step.name = "b", step.aliases = []}) {
+  return %a, %b : tensor<4xbf16>, tensor<4xi16>
+}

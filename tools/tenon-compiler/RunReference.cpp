@@ -1,7 +1,8 @@
 //===- RunReference.cpp - Steps through the reference interpreter ---------===//
 //
 // See CompiledModules.h. The module is imported, so that roles and successors
-// are known, and then interpreted as it stands: no other stage touches it.
+// are known, and then interpreted as it stands: no other stage touches it. What
+// has roles already is in a later form and interpreted as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +13,10 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Check/Check.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/Compiler.h"
+#include "tenon/Format/Holding.h"
 #include "tenon/Format/Safetensors.h"
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
@@ -53,6 +56,8 @@ std::vector<std::byte> bytesOf(const Tensor &tensor) {
 /// The names an argument may have in a file, the canonical one first.
 SmallVector<std::string> namesOf(func::FuncOp main, unsigned index) {
   SmallVector<std::string> names;
+  if (auto held = step::heldPartOf(main.getArgAttrDict(index)))
+    names.push_back(held->tensor.str());
   if (auto name = main.getArgAttrOfType<StringAttr>(index, step::nameAttrName))
     names.push_back(name.str());
   if (auto aliases =
@@ -63,14 +68,49 @@ SmallVector<std::string> namesOf(func::FuncOp main, unsigned index) {
   return names;
 }
 
+/// An f32 tensor that the step has in two parts, for Format/Holding.h.
+struct HeldTensor {
+  format::Index index;
+  format::Tensor tensor;
+  std::vector<std::byte> high, low;
+
+  explicit HeldTensor(ArrayRef<int64_t> shape) {
+    tensor.shape.assign(shape.begin(), shape.end());
+    tensor.held = {format::HoldingRule::highAndLow, {0, 1}, {}};
+    index.storages = {{ElementType::bf16, tensor.shape, {}},
+                      {ElementType::i16, tensor.shape, {}}};
+    high.resize(format::bytesOf(tensor) / 2);
+    low.resize(high.size());
+  }
+  /// The parts of `whole`, and back.
+  void split(std::span<const std::byte> whole) {
+    std::array<std::span<std::byte>, 2> parts = {high, low};
+    format::writeHeld(index, tensor, tensor.held, whole, parts);
+  }
+  std::vector<std::byte> join() {
+    std::array<std::span<std::byte>, 2> parts = {high, low};
+    std::vector<std::byte> whole(format::bytesOf(tensor));
+    format::readHeld(index, tensor, tensor.held, parts, whole);
+    return whole;
+  }
+};
+
 int loadArguments(func::FuncOp main, const std::string &path,
                   reference::Tensors &arguments) {
   std::string error;
   auto file = format::SafetensorsReader::open(path, error);
   if (!file)
     return fail(error);
+  llvm::StringMap<std::vector<std::byte>> lowParts; // by tensor
   for (BlockArgument argument : main.getArguments()) {
     Tensor tensor(cast<RankedTensorType>(argument.getType()));
+    auto held = step::heldPartOf(main.getArgAttrDict(argument.getArgNumber()));
+    if (held && held->part > 0) {
+      reference::readBytes(tensor, lowParts[held->tensor].data(),
+                           storedWidth(tensor));
+      arguments.push_back(std::move(tensor));
+      continue;
+    }
     auto type = elementTypeOf(tensor.elementType());
     if (!type)
       return fail(
@@ -86,6 +126,8 @@ int loadArguments(func::FuncOp main, const std::string &path,
                   namesOf(main, argument.getArgNumber()).front() +
                   "' has no value in '" + path +
                   "'; add a tensor of that name to the file");
+    if (held)
+      type = ElementType::f32;
     if (stored->type != *type ||
         ArrayRef<int64_t>(stored->shape) != tensor.shape())
       return fail("'" + stored->name + "' in '" + path +
@@ -94,6 +136,12 @@ int loadArguments(func::FuncOp main, const std::string &path,
     std::vector<std::byte> bytes(stored->bytes);
     if (!file->read(*stored, 0, bytes, error))
       return fail(error);
+    if (held) {
+      HeldTensor parts(tensor.shape());
+      parts.split(bytes);
+      bytes = parts.high;
+      lowParts[held->tensor] = parts.low;
+    }
     reference::readBytes(tensor, bytes.data(), storedWidth(tensor));
     arguments.push_back(std::move(tensor));
   }
@@ -114,16 +162,42 @@ bool runsDevices(ModuleOp module) {
       .wasInterrupted();
 }
 
-int saveResults(const std::string &path, ArrayRef<Tensor> results) {
-  std::vector<std::vector<std::byte>> bytes;
+/// Whether stages were here before: import would name arguments anew.
+bool hasRoles(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  return main && !main.isExternal() && main.getNumArguments() > 0 &&
+         llvm::all_of(llvm::seq(main.getNumArguments()), [&](unsigned index) {
+           return main.getArgAttr(index, step::roleAttrName);
+         });
+}
+
+int saveResults(func::FuncOp main, const std::string &path,
+                ArrayRef<Tensor> results) {
+  llvm::StringMap<unsigned> lowParts; // by tensor
+  for (unsigned index = 0; index < results.size(); ++index)
+    if (auto held = step::heldPartOf(main.getResultAttrDict(index));
+        held && held->part > 0)
+      lowParts[held->tensor] = index;
+  std::vector<std::vector<std::byte>> bytes(results.size());
   std::vector<format::TensorBytes> entries;
-  for (const Tensor &tensor : results)
-    bytes.push_back(bytesOf(tensor));
-  for (auto [index, tensor] : llvm::enumerate(results))
+  for (auto [index, tensor] : llvm::enumerate(results)) {
+    auto held = step::heldPartOf(main.getResultAttrDict(index));
+    if (held && held->part > 0)
+      continue;
+    bytes[index] = bytesOf(tensor);
+    ElementType type = *elementTypeOf(tensor.elementType());
+    if (held) {
+      HeldTensor parts(tensor.shape());
+      parts.high = bytes[index];
+      parts.low = bytesOf(results[lowParts.lookup(held->tensor)]);
+      bytes[index] = parts.join();
+      type = ElementType::f32;
+    }
     entries.push_back(
-        {"result" + std::to_string(index), *elementTypeOf(tensor.elementType()),
+        {"result" + std::to_string(index), type,
          std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()),
          bytes[index]});
+  }
   std::string error;
   return format::writeSafetensors(path, entries, {}, error) ? exitOk
                                                             : fail(error);
@@ -141,7 +215,7 @@ int CompiledModules::runReference(const ReferenceRun &run) {
   auto module = importer::readStableHLOFile(run.file, context);
   if (!module)
     return exitUserError;
-  if (!runsDevices(*module)) {
+  if (!runsDevices(*module) && !hasRoles(*module)) {
     PassManager passes(&context);
     importer::ImportOptions import;
     import.entry = run.module.function;
@@ -207,5 +281,6 @@ int CompiledModules::runReference(const ReferenceRun &run) {
   }
   if (metrics.is_open() && !metrics.flush())
     return fail("cannot write '" + run.metrics + "'");
-  return run.outputs.empty() ? int(exitOk) : saveResults(run.outputs, results);
+  return run.outputs.empty() ? int(exitOk)
+                             : saveResults(main, run.outputs, results);
 }

@@ -49,6 +49,64 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
   ];
 }
 
+def HoldParametersPass : Pass<"precision-hold-parameters", "::mlir::func::FuncOp"> {
+  let summary = "hold parameters that products read in bf16 in two parts";
+  let description = [{
+    A parameter of at least 64 KiB that products read rounded to bf16 becomes
+    two arguments and two results, marked with `step.holds`: the nearest bf16,
+    which products read as it is, and an i16 with the rest of the bits of the
+    f32. The high part stands in the parameter's place, the low one behind all
+    other arguments and results. Who computes with the f32 puts the parts
+    together; what replaces the parameter is taken apart. Both are exact, on
+    every bit pattern.
+
+    A parameter stays f32 where something reads it that cannot put it together
+    in its own kernel.
+
+    ```mlir
+    // before
+    func.func @main(%w: tensor<256x256xf32> {step.name = "w", step.role = #step.role<parameter>, step.successor = 0 : i64}, %x: tensor<256x256xbf16> {step.name = "x", step.role = #step.role<batch>}) -> (tensor<256x256xf32> {step.name = "w"}) {
+      %0 = stablehlo.convert %w {step.cast} : (tensor<256x256xf32>) -> tensor<256x256xbf16>
+      %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
+      %2 = stablehlo.subtract %w, %1 : tensor<256x256xf32>
+      return %2 : tensor<256x256xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<256x256xbf16> {step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}, step.name = "w", step.role = #step.role<parameter>, step.successor = 0 : i64}, %arg1: tensor<256x256xbf16> {step.name = "x", step.role = #step.role<batch>}, %arg2: tensor<256x256xi16> {step.aliases = [], step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}, step.name = "w.low", step.role = #step.role<parameter>, step.successor = 1 : i64}) -> (tensor<256x256xbf16> {step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}, step.name = "w"}, tensor<256x256xi16> {step.aliases = [], step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}, step.name = "w.low"}) {
+      %0 = stablehlo.dot_general %arg1, %arg0, contracting_dims = [1] x [0] : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
+      %1 = stablehlo.bitcast_convert %arg0 : (tensor<256x256xbf16>) -> tensor<256x256xui16>
+      %2 = stablehlo.convert %1 : (tensor<256x256xui16>) -> tensor<256x256xui32>
+      %c = stablehlo.constant dense<16> : tensor<256x256xui32>
+      %3 = stablehlo.shift_left %2, %c : tensor<256x256xui32>
+      %4 = stablehlo.convert %arg2 : (tensor<256x256xi16>) -> tensor<256x256xi32>
+      %5 = stablehlo.bitcast_convert %4 : (tensor<256x256xi32>) -> tensor<256x256xui32>
+      %6 = stablehlo.add %3, %5 : tensor<256x256xui32>
+      %7 = stablehlo.bitcast_convert %6 : (tensor<256x256xui32>) -> tensor<256x256xf32>
+      %8 = stablehlo.subtract %7, %0 : tensor<256x256xf32>
+      %9 = stablehlo.bitcast_convert %8 : (tensor<256x256xf32>) -> tensor<256x256xui32>
+      %c_0 = stablehlo.constant dense<32768> : tensor<256x256xui32>
+      %10 = stablehlo.add %9, %c_0 : tensor<256x256xui32>
+      %c_1 = stablehlo.constant dense<16> : tensor<256x256xui32>
+      %11 = stablehlo.shift_right_logical %10, %c_1 : tensor<256x256xui32>
+      %c_2 = stablehlo.constant dense<65535> : tensor<256x256xui32>
+      %12 = stablehlo.and %9, %c_2 : tensor<256x256xui32>
+      %13 = stablehlo.convert %11 : (tensor<256x256xui32>) -> tensor<256x256xui16>
+      %14 = stablehlo.bitcast_convert %13 : (tensor<256x256xui16>) -> tensor<256x256xbf16>
+      %15 = stablehlo.convert %12 : (tensor<256x256xui32>) -> tensor<256x256xui16>
+      %16 = stablehlo.bitcast_convert %15 : (tensor<256x256xui16>) -> tensor<256x256xi16>
+      return %14, %16 : tensor<256x256xbf16>, tensor<256x256xi16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+  let options = [
+    Option<"inside", "inside", "bool", "false",
+           "split the parameter where the step begins and leave its argument "
+           "f32: the step that a held one has to equal bit by bit">,
+  ];
+}
+
 def VerifyAccumulatorsPass : Pass<"precision-verify-accumulators", "::mlir::ModuleOp"> {
   let summary = "check that every sum is held in f32 or wider";
   let description = [{

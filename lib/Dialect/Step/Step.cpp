@@ -9,6 +9,7 @@
 #include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/AttributeShape.h"
 #include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Succession.h"
 
 #include "mlir/IR/Builders.h"
@@ -68,7 +69,7 @@ LogicalResult tenon::step::verifySuccession(FunctionOpInterface main) {
              << "arguments " << first->second << " and " << index
              << " have the same successor, result " << successor.getInt();
   }
-  return success();
+  return verifyHolding(main);
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,6 +165,9 @@ bool castsBetweenF32AndBf16(Operation *op) {
   return (from.isF32() && to.isBF16()) || (from.isBF16() && to.isF32());
 }
 
+constexpr llvm::StringLiteral holdingShape =
+    "{part, rule, tensor}: 0 or 1, \"high_and_low\" and a name";
+
 constexpr AttributeShape operationShapes[] = {
     {placesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
     {argumentPlacesAttrName, isArrayOf<isPlace>, "an array of #step.place"},
@@ -198,6 +202,7 @@ constexpr AttributeShape operationShapes[] = {
     {idiomAttrName, isText, "a string"},
     {castAttrName, isUnit, "no value"},
     {narrowSumsAttrName, isUnit, "no value"},
+    {holdsAttrName, isHolding, holdingShape},
     {recomputationAttrName, isRecomputation,
      "a dictionary of i64 and strings, and 'exclusions', an array of {bytes, "
      "reason, source}"},
@@ -210,6 +215,7 @@ constexpr AttributeShape valueShapes[] = {
     {nameAttrName, isText, "a string"},
     {aliasesAttrName, isArrayOf<isText>, "an array of strings"},
     {donatedAttrName, isUnit, "no value"},
+    {holdsAttrName, isHolding, holdingShape},
 };
 
 /// What users see of a value has to have bytes that the stored type has, too.

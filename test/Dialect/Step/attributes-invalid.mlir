@@ -455,3 +455,17 @@ func.func private @kernel(tensor<8xf32>) attributes {exec.symbol}
 // expected-error@+1 {{'exec.shared_object' is "none", expected a dense tensor of i8, the bytes of a shared object}}
 module attributes {exec.shared_object = "none"} {
 }
+
+// -----
+
+// expected-error@+1 {{argument #0: 'step.holds' is {part = 2 : i64, rule = "high_and_low", tensor = "w"}, expected {part, rule, tensor}: 0 or 1, "high_and_low" and a name}}
+func.func @main(%x: tensor<8xbf16> {step.holds = {part = 2 : i64, rule = "high_and_low", tensor = "w"}}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{result #0: 'step.holds' is {part = 0 : i64, rule = "padded", tensor = "w"}, expected {part, rule, tensor}: 0 or 1, "high_and_low" and a name}}
+func.func @main(%x: tensor<8xbf16>) -> (tensor<8xbf16> {step.holds = {part = 0 : i64, rule = "padded", tensor = "w"}}) {
+  return %x : tensor<8xbf16>
+}

@@ -12,8 +12,9 @@
 
 namespace tenon::step {
 
-/// Whether each successor belongs to state and to one argument alone; reports
-/// the first that does not.
+/// Whether each successor belongs to state and to one argument alone, and what
+/// holds a tensor in parts is replaced part by part (Holding.h); reports the
+/// first that does not.
 mlir::LogicalResult verifySuccession(mlir::FunctionOpInterface main);
 
 } // namespace tenon::step
