@@ -22,6 +22,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
@@ -118,45 +121,50 @@ static bool haveSameFormats(const precision::FormatReport &a,
 
 ExitCode FormatSearch::choose(precision::FormatReport &report) {
   // Narrow values change what is worth joining, so a choice is made anew with
-  // the kernels that it leads to, until it confirms itself. Where it does not,
-  // the quickest one is taken; of nearly equal ones the last, since the kernels
-  // that it was chosen with are nearest to its own.
+  // the kernels that it leads to, until it is one that was made before.
   constexpr int mostRounds = 3;
-  constexpr double nearlyEqual = 1.01;
-  Outlook current;
-  if (ExitCode code = lookAhead(step, current); code != exitOk)
-    return code;
   struct Choice {
+    Outlook outlook; // that it was made with
     precision::FormatReport report;
-    double seconds;
+    double seconds = 0; // of the groups that it leads to
   };
   std::vector<Choice> choices;
-  Outlook best;
-  double leastSeconds = std::numeric_limits<double>::infinity();
+  Outlook next;
+  if (ExitCode code = lookAhead(step, next); code != exitOk)
+    return code;
   for (int round = 0; round < mostRounds; ++round) {
+    Choice choice{std::move(next)};
     OwningOpRef<ModuleOp> lowered = step.clone();
-    precision::FormatReport found;
-    if (ExitCode code = lower(*lowered, current, found); code != exitOk)
+    if (ExitCode code = lower(*lowered, choice.outlook, choice.report);
+        code != exitOk)
       return code;
-    auto known = llvm::find_if(choices, [&](const Choice &choice) {
-      return haveSameFormats(choice.report, found);
+    auto known = llvm::find_if(choices, [&](const Choice &other) {
+      return haveSameFormats(other.report, choice.report);
     });
-    if (known != choices.end()) {
-      const bool confirmsItself = known + 1 == choices.end();
-      if (confirmsItself || known->seconds <= nearlyEqual * leastSeconds)
-        best = std::move(current);
+    const bool isNew = known == choices.end();
+    if (isNew)
+      if (ExitCode code = lookAhead(*lowered, next); code != exitOk)
+        return code;
+    choice.seconds = isNew ? next.seconds : known->seconds;
+    choices.push_back(std::move(choice));
+    if (!isNew)
       break;
-    }
-    Outlook next;
-    if (ExitCode code = lookAhead(*lowered, next); code != exitOk)
-      return code;
-    if (next.seconds <= nearlyEqual * leastSeconds)
-      best = std::move(current);
-    leastSeconds = std::min(leastSeconds, next.seconds);
-    choices.push_back({std::move(found), next.seconds});
-    current = std::move(next);
   }
-  ExitCode code = lower(step, best, report);
+  // The quickest is taken; of nearly equal ones that whose kernels say best
+  // what it leads to.
+  constexpr double nearlyEqual = 1.01;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Choice &choice : choices)
+    least = std::min(least, choice.seconds);
+  auto error = [&](const Choice &choice) {
+    return choice.seconds <= nearlyEqual * least
+               ? std::abs(choice.report.chosenSeconds - choice.seconds)
+               : std::numeric_limits<double>::infinity();
+  };
+  auto best = std::min_element(
+      choices.begin(), choices.end(),
+      [&](const Choice &a, const Choice &b) { return error(a) < error(b); });
+  ExitCode code = lower(step, best->outlook, report);
   report.wideSeconds = choices.front().report.wideSeconds;
   return code;
 }
