@@ -379,6 +379,16 @@ bool BufferClasses::mayTouch(int64_t time, Id read, Id written) const {
   return operand && result && mayOverwrite(group, *operand, *result);
 }
 
+/// Whether values of two different classes are needed at the same time.
+bool BufferClasses::areNeededAtOnce(Id first, Id second) const {
+  const BufferClass &a = classes[find(first)], &b = classes[find(second)];
+  return &a != &b && llvm::any_of(a.intervals, [&](const Interval &x) {
+    return llvm::any_of(b.intervals, [&](const Interval &y) {
+      return x.begin < y.end && y.begin < x.end;
+    });
+  });
+}
+
 /// Merges two classes if none of their values are needed at the same time,
 /// except where one operation may write the one over the other.
 bool BufferClasses::tryMerge(Id first, Id second) {
@@ -403,12 +413,12 @@ bool BufferClasses::tryMerge(Id first, Id second) {
         b.isCounted)
       return false;
   }
+  if (areNeededAtOnce(first, second))
+    return false;
   // Reads of operation t end at 2t + 1, exactly where its writes begin, so
   // equal bounds mean that one operation reads the one and writes the other.
   for (const Interval &x : a.intervals)
     for (const Interval &y : b.intervals) {
-      if (x.begin < y.end && y.begin < x.end)
-        return false;
       if (x.end == y.begin && !mayTouch((x.end - 1) / 2, first, second))
         return false;
       if (y.end == x.begin && !mayTouch((y.end - 1) / 2, second, first))
@@ -447,7 +457,9 @@ void BufferClasses::coalesce() {
   for (step::GroupOp group : groups)
     for (auto [result, output] : llvm::enumerate(group.getOutputs()))
       for (auto [operand, input] : llvm::enumerate(group.getInputs()))
-        if (mayOverwrite(group, operand, result) &&
+        // What is needed later is most of it, and quickly seen.
+        if (!areNeededAtOnce(classOf(input), classOf(output)) &&
+            mayOverwrite(group, operand, result) &&
             tryMerge(classOf(input), classOf(output)))
           break;
 }

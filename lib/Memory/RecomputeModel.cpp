@@ -314,8 +314,8 @@ RecomputeModel::overwritable(Operation *op, ValueRange results,
                         }) == 1;
       if (entry == nodeOf.end() || entry->second == nodeOf.lookup(op) ||
           bytesOf(storage) != bytes || !isReadOnce || isTaken(storage) ||
-          !mayTake(index, cast<OpResult>(result).getResultNumber()) ||
-          !isReadBehind(storage, op))
+          !isReadBehind(storage, op) ||
+          !mayTake(index, cast<OpResult>(result).getResultNumber()))
         continue;
       values.push_back({storage, bytes});
       break;

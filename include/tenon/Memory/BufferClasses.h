@@ -105,6 +105,7 @@ private:
   void collect();
   void coalesce();
   bool mayTouch(int64_t time, Id read, Id written) const;
+  bool areNeededAtOnce(Id first, Id second) const;
   bool tryMerge(Id first, Id second);
   Id find(Id id) const;
   Id add(mlir::Value value, Id id);
