@@ -226,19 +226,12 @@ private:
   Value narrowConstant(Value value) {
     DenseElementsAttr elements;
     matchPattern(value, m_Constant(&elements));
-    auto round = [](const APFloat &number) {
-      APFloat rounded = number;
-      bool losesInfo;
-      rounded.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven,
-                      &losesInfo);
-      return rounded;
-    };
     SmallVector<APFloat> rounded;
     if (elements.isSplat())
-      rounded.push_back(round(elements.getSplatValue<APFloat>()));
+      rounded.push_back(nearestBf16(elements.getSplatValue<APFloat>()));
     else
       for (const APFloat &number : elements.getValues<APFloat>())
-        rounded.push_back(round(number));
+        rounded.push_back(nearestBf16(number));
     builder.setInsertionPointAfter(value.getDefiningOp());
     return stablehlo::ConstantOp::create(
         builder, value.getLoc(),

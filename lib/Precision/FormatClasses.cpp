@@ -310,17 +310,24 @@ bool precision::isF32Tensor(Value value) {
   return type && type.getElementType().isF32();
 }
 
+APFloat precision::nearestBf16(const APFloat &number) {
+  APFloat rounded = number;
+  bool losesInfo;
+  rounded.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return rounded;
+}
+
 bool precision::isExactInBf16(Value constant) {
   DenseElementsAttr elements;
   if (!matchPattern(constant, m_Constant(&elements)) ||
       !isa<FloatType>(elements.getElementType()))
     return false;
   auto isExact = [](const APFloat &number) {
-    APFloat rounded = number;
-    bool losesInfo = false;
-    rounded.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven,
-                    &losesInfo);
-    return !losesInfo;
+    APFloat again = nearestBf16(number);
+    bool losesInfo;
+    again.convert(number.getSemantics(), APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+    return again.bitwiseIsEqual(number);
   };
   if (elements.isSplat())
     return isExact(elements.getSplatValue<APFloat>());

@@ -65,6 +65,8 @@ void forEachOperation(mlir::Region &region,
 
 /// Whether it is a constant whose elements all are numbers of bf16.
 bool isExactInBf16(mlir::Value constant);
+/// The nearest number of bf16; of two the even one.
+llvm::APFloat nearestBf16(const llvm::APFloat &number);
 
 /// Through transposes and reshapes, what they move.
 mlir::Value rootOfMovement(mlir::Value value);

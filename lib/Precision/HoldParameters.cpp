@@ -320,8 +320,7 @@ struct HoldParameters
 bool precision::canBeHeldInParts(BlockArgument argument,
                                  bool narrowProductsOnly) {
   auto step = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  if (!step || !isF32Tensor(argument) ||
-      4 * elementCount(shapeOf(argument)) < leastNarrowBytes)
+  if (!step || !isF32Tensor(argument))
     return false;
   unsigned number = argument.getArgNumber();
   auto role = step.getArgAttrOfType<step::RoleAttr>(number, step::roleAttrName);

@@ -16,8 +16,8 @@
 
 namespace tenon::precision {
 
-/// Whether an argument may be held in two parts: an f32 parameter of at least
-/// 64 KiB that the step replaces, and that is read by products, element by
+/// Whether an argument may be held in two parts: an f32 parameter of
+/// any size that the step replaces, and that is read by products, element by
 /// element, or to be summed. `narrowProductsOnly` counts products alone whose
 /// operand is rounded to bf16 by now; otherwise all that could be.
 bool canBeHeldInParts(mlir::BlockArgument argument, bool narrowProductsOnly);

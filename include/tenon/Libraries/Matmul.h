@@ -7,8 +7,9 @@
 //   result[b, i, j] = epilogue(sum over k of lhs[b, i, k] * rhs[b, k, j])
 //
 // Sums are accumulated in f32, in which the epilogue works, too, and rounded
-// once to the result's type. Any operand may be read through strides, so a transposed operand, a head inside
-// [batch, time, head, feature] or a transposed result costs no copy.
+// once to the result's type. Any operand may be read through strides, so a
+// transposed operand, a head inside [batch, time, head, feature] or a
+// transposed result costs no copy.
 //
 //===----------------------------------------------------------------------===//
 

@@ -52,7 +52,7 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
 def HoldParametersPass : Pass<"precision-hold-parameters", "::mlir::func::FuncOp"> {
   let summary = "hold parameters that products read in bf16 in two parts";
   let description = [{
-    A parameter of at least 64 KiB that products read rounded to bf16 becomes
+    A parameter that products read rounded to bf16 becomes
     two arguments and two results, marked with `step.holds`: the nearest bf16,
     which products read as it is, and an i16 with the rest of the bits of the
     f32. The high part stands in the parameter's place, the low one behind all
