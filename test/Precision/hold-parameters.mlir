@@ -73,22 +73,19 @@ func.func @main(
 
 // -----
 
-// Not in parts: what is small, no parameter, read by no product in 16 bits, or
-// read in f32 by something that cannot put it together itself.
+// Not in parts: what is no parameter, read by no product in 16 bits, or read in
+// f32 by something that cannot put it together itself.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: step.holds
 // INSIDE-LABEL: func.func @main
 // INSIDE-NOT: bitcast_convert
 func.func @main(
-    %small: tensor<64x64xf32> {step.aliases = [], step.name = "small", step.role = #step.role<parameter>, step.role_reason = "", step.successor = 0 : i64},
-    %buffer: tensor<256x256xf32> {step.aliases = [], step.name = "buffer", step.role = #step.role<buffer>, step.role_reason = "", step.successor = 1 : i64},
-    %wide: tensor<256x256xf32> {step.aliases = [], step.name = "wide", step.role = #step.role<parameter>, step.role_reason = "", step.successor = 2 : i64},
-    %sorted: tensor<256x256xf32> {step.aliases = [], step.name = "sorted", step.role = #step.role<parameter>, step.role_reason = "", step.successor = 3 : i64},
+    %buffer: tensor<256x256xf32> {step.aliases = [], step.name = "buffer", step.role = #step.role<buffer>, step.role_reason = "", step.successor = 0 : i64},
+    %wide: tensor<256x256xf32> {step.aliases = [], step.name = "wide", step.role = #step.role<parameter>, step.role_reason = "", step.successor = 1 : i64},
+    %sorted: tensor<256x256xf32> {step.aliases = [], step.name = "sorted", step.role = #step.role<parameter>, step.role_reason = "", step.successor = 2 : i64},
     %x: tensor<256x256xf32> {step.aliases = [], step.name = "x", step.role = #step.role<batch>, step.role_reason = ""})
-    -> (tensor<64x64xf32> {step.aliases = [], step.name = "small"}, tensor<256x256xf32> {step.aliases = [], step.name = "buffer"}, tensor<256x256xf32> {step.aliases = [], step.name = "wide"}, tensor<256x256xf32> {step.aliases = [], step.name = "sorted"}) {
-  %0 = stablehlo.convert %small {step.cast} : (tensor<64x64xf32>) -> tensor<64x64xbf16>
-  %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [0] : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
+    -> (tensor<256x256xf32> {step.aliases = [], step.name = "buffer"}, tensor<256x256xf32> {step.aliases = [], step.name = "wide"}, tensor<256x256xf32> {step.aliases = [], step.name = "sorted"}) {
   %2 = stablehlo.convert %buffer {step.cast} : (tensor<256x256xf32>) -> tensor<256x256xbf16>
   %3 = stablehlo.dot_general %2, %2, contracting_dims = [1] x [0] : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
   %4 = stablehlo.dot_general %x, %wide, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -96,5 +93,5 @@ func.func @main(
   %6 = stablehlo.dot_general %5, %5, contracting_dims = [1] x [0] : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
   %7 = stablehlo.dot_general %x, %sorted, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
   %8 = stablehlo.add %6, %7 : tensor<256x256xf32>
-  return %1, %3, %4, %8 : tensor<64x64xf32>, tensor<256x256xf32>, tensor<256x256xf32>, tensor<256x256xf32>
+  return %3, %4, %8 : tensor<256x256xf32>, tensor<256x256xf32>, tensor<256x256xf32>
 }

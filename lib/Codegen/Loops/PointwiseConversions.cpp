@@ -134,7 +134,18 @@ static Value floatToInteger(const Point &p, Value x, IntegerType to) {
                   value);
 }
 
+Value flushedIfBits(const Point &p, Value x) {
+  Type element = getElementTypeOrSelf(x.getType());
+  Operation *op = x.getDefiningOp();
+  return p.flushes() &&
+                 (element.isF32() || element.isF64() || element.isBF16()) &&
+                 isa_and_present<arith::BitcastOp, arith::SelectOp>(op)
+             ? flushSubnormals(p.b, p.loc, x)
+             : x;
+}
+
 static Value isNotZero(const Point &p, Value x) {
+  x = flushedIfBits(p, x);
   Value zero = numberOfType(p.b, p.loc, x.getType(), 0);
   if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
     return p.compare(arith::CmpFPredicate::UNE, x, zero);

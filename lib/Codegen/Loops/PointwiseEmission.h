@@ -64,6 +64,9 @@ struct Point {
 };
 
 mlir::Value convert(const Point &p);
+/// A float that is compared, flushed where it was bits or a choice: the code
+/// generator compares bits with those of zero, as if nothing were flushed.
+mlir::Value flushedIfBits(const Point &p, mlir::Value x);
 mlir::Value bitcast(const Point &p);
 mlir::Value reducePrecision(const Point &p);
 mlir::Value floatRemainder(const Point &p);

@@ -365,7 +365,7 @@ Value compareElements(const Point &p) {
     x = flushSubnormals(p.b, p.loc, x);
     y = flushSubnormals(p.b, p.loc, y);
   }
-  return p.compare(row.ofFloats, x, y);
+  return p.compare(row.ofFloats, flushedIfBits(p, x), flushedIfBits(p, y));
 }
 
 //===----------------------------------------------------------------------===//
