@@ -35,14 +35,32 @@ Operation *GroupGraph::ancestor(Operation *op) const {
   return block.findAncestorOpInBlock(*op);
 }
 
-llvm::SmallSetVector<GroupGraph::Id, 8> GroupGraph::readersOf(Id group) const {
-  llvm::SmallSetVector<Id, 8> readers;
+void GroupGraph::forEachReader(Id group,
+                               llvm::function_ref<void(Id)> visit) const {
   for (Operation *member : nodes[group].members)
     for (Operation *user : member->getUsers())
       if (Operation *top = ancestor(user))
         if (auto entry = groups.find(top);
             entry != groups.end() && entry->second != group)
-          readers.insert(entry->second);
+          visit(entry->second);
+}
+
+void GroupGraph::forEachWriter(Id group,
+                               llvm::function_ref<void(Id)> visit) const {
+  for (Operation *member : nodes[group].members)
+    member->walk([&](Operation *op) {
+      for (Value operand : op->getOperands()) {
+        Operation *writer = operand.getDefiningOp();
+        auto entry = writer ? groups.find(writer) : groups.end();
+        if (entry != groups.end() && entry->second != group)
+          visit(entry->second);
+      }
+    });
+}
+
+llvm::SmallSetVector<GroupGraph::Id, 8> GroupGraph::readersOf(Id group) const {
+  llvm::SmallSetVector<Id, 8> readers;
+  forEachReader(group, [&](Id reader) { readers.insert(reader); });
   // Uses are listed in the order rewrites made them, which a text does not say.
   SmallVector<Id, 8> sorted(readers.takeVector());
   llvm::sort(sorted, [&](Id a, Id b) { return isBefore(a, b); });
@@ -112,48 +130,55 @@ SmallVector<GroupGraph::Id> GroupGraph::executionOrder() const {
   return order;
 }
 
-SmallVector<GroupGraph::Id> GroupGraph::reachable(Id from, unsigned limit,
-                                                  bool &reachesLimit) const {
-  reachesLimit = false;
-  Id target = byPosition[limit];
+SmallVector<GroupGraph::Id> GroupGraph::reachable(Id from,
+                                                  unsigned limit) const {
   SmallVector<Id> found, stack = {from};
   llvm::SmallDenseSet<Id, 16> seen = {from};
-  while (!stack.empty()) {
-    Id current = stack.pop_back_val();
-    for (Operation *member : nodes[current].members) {
-      for (Operation *user : member->getUsers()) {
-        Operation *top = ancestor(user);
-        auto entry = top ? groups.find(top) : groups.end();
-        if (entry == groups.end())
-          continue; // the terminator
-        Id next = entry->second;
-        if (next == target && current != from)
-          reachesLimit = true;
-        if (nodes[next].position < limit && seen.insert(next).second) {
-          found.push_back(next);
-          stack.push_back(next);
-        }
+  while (!stack.empty())
+    forEachReader(stack.pop_back_val(), [&](Id next) {
+      if (nodes[next].position < limit && seen.insert(next).second) {
+        found.push_back(next);
+        stack.push_back(next);
       }
-    }
-  }
+    });
   return found;
 }
 
 bool GroupGraph::hasDetour(Id from, Id to) const {
-  bool reachesLimit = false;
-  reachable(from, nodes[to].position, reachesLimit);
-  return reachesLimit;
+  // A path is looked for from both ends, always from the one where less was
+  // seen: what many groups read reaches nearly all of them, and what many are
+  // read by is reached from as many, but mostly one end has few.
+  llvm::SmallDenseSet<Id, 16> behind, before;
+  SmallVector<Id> forward = {from}, backward = {to};
+  bool isFound = false;
+  auto step = [&](SmallVector<Id> &stack, llvm::SmallDenseSet<Id, 16> &seen,
+                  const llvm::SmallDenseSet<Id, 16> &other, Id next) {
+    if (!isBefore(from, next) || !isBefore(next, to) ||
+        !seen.insert(next).second)
+      return;
+    stack.push_back(next);
+    isFound |= other.contains(next);
+  };
+  while (!isFound && !forward.empty() && !backward.empty())
+    if (behind.size() <= before.size())
+      forEachReader(forward.pop_back_val(),
+                    [&](Id next) { step(forward, behind, before, next); });
+    else
+      forEachWriter(backward.pop_back_val(),
+                    [&](Id next) { step(backward, before, behind, next); });
+  return isFound;
 }
 
 GroupGraph::Id GroupGraph::merge(Id first, Id second) {
   if (!isBefore(first, second))
     std::swap(first, second);
   unsigned begin = nodes[first].position, end = nodes[second].position;
-  bool reachesLimit = false;
   llvm::SmallDenseSet<Id, 16> after;
-  for (Id id : reachable(first, end, reachesLimit))
+  for (Id id : reachable(first, end))
     after.insert(id);
-  assert(!reachesLimit && "merging would close a cycle");
+  forEachWriter(second, [&](Id writer) {
+    assert(!after.contains(writer) && "merging would close a cycle");
+  });
 
   // Between the two: first what does not depend on `first`, then the merged
   // group, then what does.

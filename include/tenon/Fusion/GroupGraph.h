@@ -73,10 +73,12 @@ private:
   /// The operation of this block that holds `op`, itself or an ancestor.
   mlir::Operation *ancestor(mlir::Operation *op) const;
   /// Groups positioned before `limit` that can be reached from `from`, `from`
-  /// excluded; `reachesLimit` is set if the group at `limit` is reached through
-  /// one of them.
-  llvm::SmallVector<Id> reachable(Id from, unsigned limit,
-                                  bool &reachesLimit) const;
+  /// excluded.
+  llvm::SmallVector<Id> reachable(Id from, unsigned limit) const;
+  /// Calls `visit` with the groups that read a result of this one, or whose
+  /// results it reads, once for each use.
+  void forEachReader(Id group, llvm::function_ref<void(Id)> visit) const;
+  void forEachWriter(Id group, llvm::function_ref<void(Id)> visit) const;
 
   mlir::Block &block;
   llvm::SmallVector<Node, 0> nodes;
