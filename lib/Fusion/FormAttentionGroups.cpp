@@ -3,7 +3,8 @@
 // Makes a `generic` group of every attention operation, together with the
 // slices, transposes, reshapes and widenings in front of its operands: its
 // kernel copies operands element by element to f32 anyway, and needs no copy of
-// them in memory.
+// them in memory. Results that are needed in 16 bits alone are rounded as they
+// are stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +38,18 @@ bool isPartOfReading(Operation *op) {
   return isa<stablehlo::ReshapeOp, stablehlo::TransposeOp, stablehlo::SliceOp,
              stablehlo::BroadcastInDimOp>(op) ||
          (matchPattern(op, m_Constant(&value)) && value.isSplat());
+}
+
+/// What rounds a result to 16 bits, if nothing reads it before: the kernel
+/// stores it so.
+Operation *roundingOf(Value result) {
+  if (!result.hasOneUse() || !elementOf(result).isF32())
+    return nullptr;
+  auto convert = dyn_cast<stablehlo::ConvertOp>(*result.user_begin());
+  return convert && convert->getBlock() == result.getParentBlock() &&
+                 isa<BFloat16Type, Float16Type>(elementOf(convert.getResult()))
+             ? convert
+             : nullptr;
 }
 
 struct FormAttentionGroups
@@ -75,9 +88,15 @@ private:
     });
 
     // Results that nobody reads are none of the group's.
-    SmallVector<Value> results;
-    llvm::copy_if(op->getResults(), std::back_inserter(results),
-                  [](Value result) { return !result.use_empty(); });
+    SmallVector<OpResult> made;
+    SmallVector<Value> results; // as they are stored
+    for (OpResult result : op->getResults()) {
+      if (result.use_empty())
+        continue;
+      Operation *rounding = roundingOf(result);
+      made.push_back(result);
+      results.push_back(rounding ? rounding->getResult(0) : Value(result));
+    }
     OpBuilder builder(op);
     auto group = step::GroupOp::create(
         builder, op->getLoc(), TypeRange(ValueRange(results)),
@@ -88,13 +107,19 @@ private:
       mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
     for (Operation *member : members)
       builder.clone(*member, mapping);
-    builder.clone(*op, mapping);
+    Operation *copy = builder.clone(*op, mapping);
     SmallVector<Value> yielded;
-    for (Value result : results)
-      yielded.push_back(mapping.lookup(result));
+    for (auto [result, stored] : llvm::zip_equal(made, results)) {
+      Value value = copy->getResult(result.getResultNumber());
+      value.setType(stored.getType());
+      yielded.push_back(value);
+    }
     step::YieldOp::create(builder, op->getLoc(), yielded);
-    for (auto [from, to] : llvm::zip_equal(results, group.getOutputs()))
+    for (auto [from, to] : llvm::zip_equal(results, group.getOutputs())) {
       from.replaceAllUsesWith(to);
+      if (from.getDefiningOp() != op)
+        from.getDefiningOp()->erase();
+    }
     op->erase();
     for (Operation *member : llvm::reverse(members))
       if (member->use_empty())

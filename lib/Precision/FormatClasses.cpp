@@ -221,9 +221,10 @@ private:
   }
 
   void judgeResult(Operation *op, Value result, const PrecisionRule &rule) {
-    if (rule.Result == wide)
+    if (rule.Result == wide ||
+        (rule.Result == storedFirst && result != op->getResult(0)))
       return keepWide(result, ("the rule of " + op->getName().getStringRef() +
-                               " keeps its result f32")
+                               " keeps it f32")
                                   .str());
     if (updates.contains(result))
       return keepWide(result, "it belongs to the optimizer's arithmetic");

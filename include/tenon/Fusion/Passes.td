@@ -590,7 +590,8 @@ def FormAttentionGroupsPass : Pass<"fusion-form-attention-groups", "::mlir::func
     A `step.attention` or `step.attention_gradient` becomes a `generic` group,
     together with the slices, transposes, reshapes and broadcasts of its operands,
     and what widens them from 16 bits: its kernel copies them element by element
-    to f32 anyway.
+    to f32 anyway. A result that is only read in 16 bits is rounded as it is
+    stored.
 
     ```mlir
     // before

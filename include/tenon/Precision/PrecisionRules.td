@@ -31,6 +31,8 @@ class ResultFormat;
 def stored : ResultFormat;
 /// f32: sums, statistics, what is exact.
 def wide : ResultFormat;
+/// The first one may be rounded, the others are statistics.
+def storedFirst : ResultFormat;
 
 def OperandRule : GenericEnum { let FilterClass = "OperandFormat"; }
 def ResultRule : GenericEnum { let FilterClass = "ResultFormat"; }
@@ -90,8 +92,8 @@ def : Rule<"stablehlo.convolution", multiplies, stored>;
 def : Rule<"stablehlo.dot_general", multiplies, stored>;
 
 // Attention computes in f32; its statistics are sums.
-def : Rule<"step.attention", computes, wide>;
-def : Rule<"step.attention_gradient", computes, wide>;
+def : Rule<"step.attention", computes, storedFirst>;
+def : Rule<"step.attention_gradient", computes, stored>;
 
 // Sums, and maxima beside them: added up in f32. The two of windows move
 // elements where they add none up (Analysis/Windows.h).
