@@ -273,13 +273,13 @@ def ExpandAttentionPass : Pass<"simplify-expand-attention"> {
     }
     // after
     func.func @main(%q: tensor<8x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x4xf32>) -> tensor<8x4xf32> {
-      %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
-      %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
       %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+      %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
       %1 = stablehlo.reduce(%0 init: %least) applies stablehlo.maximum across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
       %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
       %3 = stablehlo.subtract %0, %2 : tensor<8x8xf32>
       %4 = stablehlo.exponential %3 : tensor<8x8xf32>
+      %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
       %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
       %6 = stablehlo.broadcast_in_dim %5, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
       %7 = stablehlo.divide %4, %6 : tensor<8x8xf32>
