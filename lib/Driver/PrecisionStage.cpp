@@ -69,7 +69,8 @@ public:
 private:
   /// The kernels of `module`, which is left as it is.
   ExitCode lookAhead(ModuleOp module, Outlook &outlook);
-  /// Gives `module` the formats that are cheapest with these kernels.
+  /// Gives `module` the formats that are cheapest with these kernels, and holds
+  /// its parameters as they ask for.
   ExitCode lower(ModuleOp module, const Outlook &outlook,
                  precision::FormatReport &report);
 
@@ -108,6 +109,7 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
     options.policy = run.resolved.precisionPolicy;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
         options, run.resolved.machine, outlook.kernels, report));
+    passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
   });
 }
 
@@ -213,11 +215,9 @@ static ExitCode lowerPrecision(Program &program, StageRun &run) {
   run.blame = exitUserError;
   ExitCode code = FormatSearch(*program.module, run).choose(report);
   precision::removeNumbers(main);
-  if (code == exitOk)
-    code = run.runPasses(*program.module, [&](OpPassManager &passes) {
-      passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
-      if (!addsUpNarrow)
-        passes.addPass(precision::createVerifyAccumulatorsPass());
+  if (code == exitOk && !addsUpNarrow)
+    code = run.runPasses(*program.module, [](OpPassManager &passes) {
+      passes.addPass(precision::createVerifyAccumulatorsPass());
     });
   if (addsUpNarrow)
     (*program.module)

@@ -60,7 +60,10 @@ private:
   PlannedKernel inF32(PlannedKernel kernel) const {
     for (auto *traffic : {&kernel.reads, &kernel.writes})
       for (Traffic &moved : *traffic)
-        if (moved.isNarrow && classOf(moved) >= 0) {
+        // Beside a parameter's 16-bit part its other part is read, and products
+        // read it alone.
+        if (moved.isNarrow && classOf(moved) >= 0 &&
+            (moved.operation >= 0 || kernel.product >= 0)) {
           kernel.roofline.bytes += moved.bytes;
           moved.bytes *= 2;
           moved.isNarrow = false;
@@ -82,8 +85,10 @@ private:
   }
   Value valueOf(const Traffic &traffic) const {
     func::FuncOp main = step;
-    if (traffic.operation < 0)
-      return main.getArgument(traffic.index);
+    if (traffic.operation < 0) // or a part of a parameter that came later
+      return traffic.index < main.getNumArguments()
+                 ? Value(main.getArgument(traffic.index))
+                 : Value();
     Operation *op = operations.lookup(traffic.operation);
     return op ? Value(op->getResult(traffic.index)) : Value();
   }
