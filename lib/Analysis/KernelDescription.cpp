@@ -308,7 +308,7 @@ bool KernelDescription::isFallback() const {
     return !areFast(windowsOf(window));
   if (auto window = dyn_cast_or_null<stablehlo::SelectAndScatterOp>(op))
     return !areFast(windowsOf(window));
-  if (isa_and_nonnull<step::AttentionOp, step::AttentionGradientOp>(op))
+  if (step::isAttention(op))
     return false;
   // In place, rows of one element are copied one by one.
   if (auto update = dyn_cast_or_null<stablehlo::DynamicUpdateSliceOp>(op)) {

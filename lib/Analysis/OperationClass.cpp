@@ -190,8 +190,8 @@ bool tenon::widensStored(Operation *op) {
 }
 
 bool tenon::canWidenOperands(Operation *op) {
-  return isa<stablehlo::ReduceWindowOp, stablehlo::SelectAndScatterOp,
-             step::AttentionOp, step::AttentionGradientOp>(op);
+  return isa<stablehlo::ReduceWindowOp, stablehlo::SelectAndScatterOp>(op) ||
+         step::isAttention(op);
 }
 
 bool tenon::isFreeToClone(Operation *op) {

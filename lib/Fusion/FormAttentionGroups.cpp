@@ -57,8 +57,7 @@ struct FormAttentionGroups
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (isa<step::AttentionOp, step::AttentionGradientOp>(op) &&
-          !op->getParentOfType<step::GroupOp>())
+      if (step::isAttention(op) && !op->getParentOfType<step::GroupOp>())
         found.push_back(op);
     });
     for (Operation *op : found)

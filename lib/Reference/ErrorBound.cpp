@@ -487,7 +487,7 @@ Exactness reference::exactnessOf(Operation *op) {
           return Exactness::unjudged;
   if (!part)
     return Exactness::equal;
-  if (isa<step::AttentionOp, step::AttentionGradientOp>(op))
+  if (step::isAttention(op))
     return Exactness::bounded;
   if (functionBounds().contains(op->getName().getStringRef()))
     return unitsOf(op) > 0 ? Exactness::bounded : Exactness::unjudged;
@@ -500,7 +500,7 @@ Exactness reference::exactnessOf(Operation *op) {
 
 FailureOr<std::vector<Enclosure>>
 reference::enclose(Operation *op, ArrayRef<Tensor> operands) {
-  if (isa<step::AttentionOp, step::AttentionGradientOp>(op))
+  if (step::isAttention(op))
     return encloseAttention(op, operands);
   if (functionBounds().contains(op->getName().getStringRef()))
     return encloseFunction(op, operands);

@@ -267,7 +267,7 @@ class ExpandAttention
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation()->walk([&](Operation *op) {
-      if (isa<step::AttentionOp, step::AttentionGradientOp>(op))
+      if (step::isAttention(op))
         found.push_back(op);
     });
     for (Operation *op : found)

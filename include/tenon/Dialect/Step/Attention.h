@@ -16,6 +16,11 @@
 
 namespace tenon::step {
 
+/// Whether it is attention or its gradient; false for null.
+inline bool isAttention(mlir::Operation *op) {
+  return mlir::isa_and_nonnull<AttentionOp, AttentionGradientOp>(op);
+}
+
 /// What a dimension runs over, if not over a batch dimension of its number.
 enum AttentionDimension : int64_t {
   queryPositions = -1,
