@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionKernel.h"
-#include "Templates.h"
 
 #include "tenon/Analysis/Shapes.h"
 
@@ -271,34 +270,10 @@ void Gradient::storeSums(Value result, ArrayRef<int64_t> dims,
   });
 }
 
-//===----------------------------------------------------------------------===//
-// The template
-//===----------------------------------------------------------------------===//
-
-step::AttentionGradientOp gradientOf(const KernelSource &source) {
-  return cast<step::AttentionGradientOp>(source.root);
-}
-
-Demand demand(const KernelSource &source) {
-  AttentionProblem problem(gradientOf(source));
-  return {step::attentionUnits(source.root), GradientScratch(problem).bytes};
-}
-
-void emit(KernelBuilder &k, unsigned) {
-  step::AttentionGradientOp op = gradientOf(k.source);
-  AttentionProblem problem(op);
-  GradientScratch scratch(problem);
-  Gradient gradient(k, op, problem, scratch);
-  k.forUnits(step::attentionUnits(op),
-             [&](const IndexExpression &unit) { gradient.emitUnit(unit); });
-}
-
 } // namespace
 
 extern const Template attentionGradientTemplate;
-const Template attentionGradientTemplate = {
-    .accepts = acceptsOp<step::AttentionGradientOp>,
-    .demand = demand,
-    .emit = emit};
+const Template attentionGradientTemplate =
+    attentionTemplateOf<step::AttentionGradientOp, GradientScratch, Gradient>();
 
 } // namespace tenon::codegen

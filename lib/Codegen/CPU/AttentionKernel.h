@@ -9,6 +9,7 @@
 #define TENON_LIB_CODEGEN_CPU_ATTENTIONKERNEL_H
 
 #include "PackedProduct.h"
+#include "Templates.h"
 
 #include "tenon/Dialect/Step/Attention.h"
 
@@ -121,6 +122,28 @@ private:
 
   int64_t bytesPerPart;
 };
+
+/// The template of an operation: `Scratch` says where a part keeps its copies,
+/// and `Kernel` emits the units of work that the parts share.
+template <typename Op, typename Scratch, typename Kernel>
+constexpr Template attentionTemplateOf() {
+  return {.accepts = acceptsOp<Op>,
+          .demand = [](const KernelSource &source) -> Demand {
+            step::AttentionProblem problem(mlir::cast<Op>(source.root));
+            return {step::attentionUnits(source.root), Scratch(problem).bytes};
+          },
+          .emit =
+              [](KernelBuilder &k, unsigned) {
+                auto op = mlir::cast<Op>(k.source.root);
+                step::AttentionProblem problem(op);
+                Scratch scratch(problem);
+                Kernel kernel(k, op, problem, scratch);
+                k.forUnits(step::attentionUnits(op),
+                           [&](const IndexExpression &unit) {
+                             kernel.emitUnit(unit);
+                           });
+              }};
+}
 
 } // namespace tenon::codegen
 

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionKernel.h"
-#include "Templates.h"
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Codegen/Loops/MathExpansions.h"
@@ -232,32 +231,10 @@ void Forward::finish(const IndexExpression &query, const IndexExpression &row) {
   storeResult(op.getSum(), at, access.scalar(statistics, 1, row));
 }
 
-//===----------------------------------------------------------------------===//
-// The template
-//===----------------------------------------------------------------------===//
-
-step::AttentionOp attentionOf(const KernelSource &source) {
-  return cast<step::AttentionOp>(source.root);
-}
-
-Demand demand(const KernelSource &source) {
-  AttentionProblem problem(attentionOf(source));
-  return {step::attentionUnits(source.root), ForwardScratch(problem).bytes};
-}
-
-void emit(KernelBuilder &k, unsigned) {
-  step::AttentionOp op = attentionOf(k.source);
-  AttentionProblem problem(op);
-  ForwardScratch scratch(problem);
-  Forward forward(k, op, problem, scratch);
-  k.forUnits(step::attentionUnits(op),
-             [&](const IndexExpression &unit) { forward.emitUnit(unit); });
-}
-
 } // namespace
 
 extern const Template attentionTemplate;
-const Template attentionTemplate = {
-    .accepts = acceptsOp<step::AttentionOp>, .demand = demand, .emit = emit};
+const Template attentionTemplate =
+    attentionTemplateOf<step::AttentionOp, ForwardScratch, Forward>();
 
 } // namespace tenon::codegen

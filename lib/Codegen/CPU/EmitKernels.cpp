@@ -56,8 +56,7 @@ static std::string symbolOf(size_t kernel) {
 }
 
 static bool isAttention(func::FuncOp kernel) {
-  Operation *root = KernelDescription(kernel.front()).root();
-  return isa_and_nonnull<step::AttentionOp, step::AttentionGradientOp>(root);
+  return step::isAttention(KernelDescription(kernel.front()).root());
 }
 
 /// A module has costs of its own, as much as a kernel or two; but there should
@@ -91,11 +90,10 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
   result.distinct = distinct.size();
 
   // Kernels that share functions go to one module, which then has them once.
-  SmallVector<size_t> order;
-  for (bool wanted : {true, false})
-    for (auto [index, kernel] : llvm::enumerate(distinct))
-      if (isAttention(kernel) == wanted)
-        order.push_back(index);
+  SmallVector<size_t> order, others;
+  for (auto [index, kernel] : llvm::enumerate(distinct))
+    (isAttention(kernel) ? order : others).push_back(index);
+  llvm::append_range(order, others);
   size_t perModule = kernelsPerModule(distinct.size());
   SmallVector<OwningOpRef<ModuleOp>> owned;
   SmallVector<ModuleOp> modules;
