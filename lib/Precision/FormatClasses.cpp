@@ -24,6 +24,9 @@ using namespace tenon::precision;
 
 namespace {
 
+/// Smaller values cost nothing.
+constexpr int64_t leastBytes = 64 << 10;
+
 int64_t bytesInF32(Value value) { return 4 * elementCount(shapeOf(value)); }
 
 bool isConstant(Value value) {
@@ -398,6 +401,6 @@ FormatClasses::FormatClasses(func::FuncOp step, FormatPolicy &policy) {
       owner.whyWide = why->second;
   }
   for (FormatClass &each : all)
-    if (each.whyWide.empty() && !each.isWished && each.bytes < leastNarrowBytes)
+    if (each.whyWide.empty() && !each.isWished && each.bytes < leastBytes)
       each.whyWide = "it is smaller than 64 KiB";
 }

@@ -17,9 +17,6 @@
 
 namespace tenon::precision {
 
-/// Smaller values cost nothing.
-inline constexpr int64_t leastNarrowBytes = 64 << 10; // in f32
-
 struct FormatClass {
   /// In program order.
   llvm::SmallVector<mlir::Value> members;

@@ -14,7 +14,6 @@
 #include "FormatClasses.h"
 
 #include "tenon/Analysis/OperationClass.h"
-#include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Holding.h"

@@ -32,8 +32,8 @@ struct PlannedKernel {
   double runs = 1; // in a step
   step::GroupKind kind = step::GroupKind::elementwise;
   /// Whether it reads and writes 16 bits where values are stored so: generated
-  /// code does, but for operations other than attention with code of their own
-  /// that compute.
+  /// code does, but for operations with code of their own that compute and
+  /// cannot widen what they read.
   bool takesAnyFormat = true;
   cost::Roofline roofline; // as it is
   /// What it would be with operands of f32 and of 16 bits, where it multiplies.

@@ -52,13 +52,12 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
 def HoldParametersPass : Pass<"precision-hold-parameters", "::mlir::func::FuncOp"> {
   let summary = "hold parameters that products read in bf16 in two parts";
   let description = [{
-    A parameter that products read rounded to bf16 becomes
-    two arguments and two results, marked with `step.holds`: the nearest bf16,
-    which products read as it is, and an i16 with the rest of the bits of the
-    f32. The high part stands in the parameter's place, the low one behind all
-    other arguments and results. Who computes with the f32 puts the parts
-    together; what replaces the parameter is taken apart. Both are exact, on
-    every bit pattern.
+    A parameter that products read rounded to bf16 becomes two arguments and two
+    results, marked with `step.holds`: the nearest bf16, which products read as
+    it is, and an i16 with the rest of the bits of the f32. The high part stands
+    in the parameter's place, the low one behind all other arguments and results.
+    Who computes with the f32 puts the parts together; what replaces the
+    parameter is taken apart. Both are exact, on every bit pattern.
 
     A parameter stays f32 where something reads it that cannot put it together
     in its own kernel.
