@@ -10,6 +10,7 @@
 #include "StageOptions.h"
 
 #include "tenon/Codegen/CPU/Passes.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Import/ReadStableHLO.h"
 

@@ -13,7 +13,7 @@
 
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
-#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Step.h"

@@ -7,9 +7,7 @@
 #include "tenon/Codegen/CPU/CpuInstructions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 
@@ -28,22 +26,6 @@ Value CpuInstructions::scaleByPowerOfTwo(OpBuilder &b, Location loc, Value p,
              b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
              ValueRange{p, n, p, allLanes, rounding})
       .getResult(0);
-}
-
-Value CpuInstructions::callFunction(OpBuilder &b, Location loc, StringRef name,
-                                    ValueRange operands) const {
-  auto module =
-      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  auto callee = module.lookupSymbol<func::FuncOp>(name);
-  if (!callee) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    callee = func::FuncOp::create(
-        b, loc, name,
-        b.getFunctionType(operands.getTypes(), TypeRange(b.getF64Type())));
-    callee.setPrivate();
-  }
-  return func::CallOp::create(b, loc, callee, operands).getResult(0);
 }
 
 } // namespace tenon::codegen

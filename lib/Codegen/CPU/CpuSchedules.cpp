@@ -8,8 +8,6 @@
 
 #include "Templates.h"
 
-#include "tenon/Analysis/OperationClass.h"
-
 using namespace mlir;
 
 namespace tenon::codegen {
@@ -18,46 +16,6 @@ extern const Template updateTemplate, transposeTemplate, elementwiseTemplate,
     rowTemplate, columnTemplate, contractionTemplate, scatterTemplate,
     reduceWindowTemplate, selectAndScatterTemplate, sortTemplate, topKTemplate,
     randomTemplate, attentionTemplate, attentionGradientTemplate;
-
-LogicalResult checkPointOperations(const KernelSource &source) {
-  for (Operation &op : source.operations())
-    if (isPointOperation(&op) && failed(checkPointOperation(&op)))
-      return failure();
-  return success();
-}
-
-/// Memrefs of rank 1: the emitter computes positions itself.
-static SmallVector<Type> argumentTypes(const KernelSource &source,
-                                       int64_t scratchBytes) {
-  SmallVector<Type> types;
-  auto add = [&](Type tensor) {
-    auto type = cast<RankedTensorType>(tensor);
-    types.push_back(
-        MemRefType::get({std::max<int64_t>(type.getNumElements(), 1)},
-                        storageType(type.getElementType())));
-  };
-  for (Type type : source.body->getArgumentTypes())
-    add(type);
-  for (auto [result, operand] : llvm::zip(source.results(), source.inPlace))
-    if (operand < 0)
-      add(result.getType());
-  Builder builder(source.loc.getContext());
-  if (scratchBytes)
-    types.push_back(MemRefType::get({scratchBytes}, builder.getI8Type()));
-  types.append(2, builder.getIndexType());
-  return types;
-}
-
-static func::FuncOp createFunction(ModuleOp module, StringRef name,
-                                   const KernelSource &source,
-                                   int64_t scratchBytes) {
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto type = builder.getFunctionType(argumentTypes(source, scratchBytes), {});
-  auto function = func::FuncOp::create(builder, source.loc, name, type);
-  builder.setInsertionPointToEnd(function.addEntryBlock());
-  func::ReturnOp::create(builder, source.loc);
-  return function;
-}
 
 namespace {
 
@@ -83,15 +41,17 @@ public:
       most = std::min(most,
                       std::max(scratchBudget / perPart, partsWithLargeScratch));
     int64_t parts = std::clamp<int64_t>(units, 1, most);
-    return {parts, perPart * parts};
+    return {.parts = parts, .scratchBytes = perPart * parts};
   }
   unsigned variants(const KernelSource &source) const override {
     return chosen.variants(source);
   }
   EmittedLoops emit(const KernelSource &source, ModuleOp module, StringRef name,
                     unsigned variant) const override {
-    auto [parts, scratchBytes] = launchShape(source);
-    func::FuncOp function = createFunction(module, name, source, scratchBytes);
+    auto [parts, threads, scratchBytes] = launchShape(source);
+    Type index = IndexType::get(module.getContext());
+    func::FuncOp function = createKernelFunction(module, name, source,
+                                                 scratchBytes, {index, index});
     KernelBuilder builder(source, function, scratchBytes ? parts : 0,
                           instructions);
     chosen.emit(builder, variant);

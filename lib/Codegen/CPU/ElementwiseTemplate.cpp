@@ -179,16 +179,6 @@ SmallVector<Box> boxesOf(KernelBuilder &k) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Computes all results before storing any: a result may overwrite an operand
-/// that another one reads.
-void emitPoint(KernelBuilder &k, const Indices &indices) {
-  SmallVector<Element> elements;
-  for (unsigned i = 0; i < k.results.size(); ++i)
-    elements.push_back(k.points.at(k.resultValue(i), indices));
-  for (unsigned i = 0; i < k.results.size(); ++i)
-    k.storeResult(i, indices, elements[i]);
-}
-
 void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
   ArrayRef<int64_t> shape = k.results.front().shape;
   SmallVector<int64_t> whole = withoutUnits(shape);
@@ -211,7 +201,7 @@ void emitBox(KernelBuilder &k, const Box &box, size_t kept) {
           index = index + low;
         llvm::append_range(
             indices, k.algebra.delinearize(point + loops.innerStart, merged));
-        emitPoint(k, withUnitDimensions(shape, indices));
+        k.emitPoints({withUnitDimensions(shape, indices)});
       };
       if (k.algebra.lanes == 1)
         return atPoint(0);

@@ -9,9 +9,9 @@
 
 #include "tenon/Codegen/CPU/CompileObjects.h"
 #include "tenon/Codegen/CPU/CpuSchedules.h"
-#include "tenon/Codegen/CPU/KernelFunction.h"
+#include "tenon/Codegen/Loops/KernelNest.h"
 #include "tenon/Codegen/CPU/LinkSharedObject.h"
-#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Attention.h"
 

@@ -18,45 +18,17 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
-int64_t bytesOf(Type elementType) {
-  return storageType(elementType).getIntOrFloatBitWidth() / 8;
-}
-
 KernelBuilder::KernelBuilder(const KernelSource &source, func::FuncOp function,
                              int64_t scratchParts,
                              const CpuInstructions &processor)
-    : LoopNest(&function.front(), source.loc, processor), source(source),
-      function(function), scratchParts(scratchParts), processor(processor) {
+    : KernelNest(source, function, processor), scratchParts(scratchParts),
+      processor(processor) {
   auto arguments = function.getArguments();
   parts = arguments.back();
   part = arguments.drop_back().back();
-
-  ArrayRef<BlockArgument> tensors = source.body->getArguments();
-  auto bufferOf = [&](Value tensor, Value memref) {
-    Buffer buffer;
-    buffer.memref = memref;
-    buffer.shape = llvm::to_vector(shapeOf(tensor));
-    buffer.elementType = elementOf(tensor);
-    return buffer;
-  };
-  SmallVector<Buffer> operands;
-  for (auto [tensor, memref] : llvm::zip(tensors, arguments))
-    operands.push_back(bufferOf(tensor, memref));
-  unsigned next = operands.size();
-  for (auto [index, tensor] : llvm::enumerate(source.results())) {
-    int64_t operand = source.inPlace[index];
-    Buffer buffer = bufferOf(tensor, operand < 0 ? arguments[next++]
-                                                 : operands[operand].memref);
-    buffer.isWritten = true;
-    if (operand >= 0)
-      operands[operand].isWritten = true;
-    results.push_back(buffer);
-  }
-  for (auto [tensor, buffer] : llvm::zip(tensors, operands))
-    points.bind(tensor, buffer);
   if (!scratchParts)
     return;
-  scratch = arguments[next];
+  scratch = arguments[behindResults];
   parts = create<arith::MinUIOp>(parts, constantIndex(scratchParts));
 }
 
@@ -83,16 +55,6 @@ double KernelBuilder::cost() const {
     for (Operation &op : *block)
       sum += times * costOf(op);
   return sum;
-}
-
-Value KernelBuilder::resultValue(unsigned i) const {
-  return source.results()[i];
-}
-
-void KernelBuilder::storeResult(unsigned i, ArrayRef<IndexExpression> indices,
-                                Element element) {
-  points.store(results[i], algebra.linearize(indices, results[i].shape),
-               element);
 }
 
 Buffer KernelBuilder::scratchBuffer(Value offset, ArrayRef<int64_t> shape,

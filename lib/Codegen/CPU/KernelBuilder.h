@@ -12,37 +12,25 @@
 #define TENON_LIB_CODEGEN_CPU_KERNELBUILDER_H
 
 #include "tenon/Codegen/CPU/CpuInstructions.h"
-#include "tenon/Codegen/Loops/KernelSource.h"
-#include "tenon/Codegen/Loops/LoopNest.h"
+#include "tenon/Codegen/Loops/KernelNest.h"
 #include "tenon/Target/Target.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tenon::codegen {
 
 /// No launch uses more parts than this.
 inline constexpr int64_t maximumParts = target::LaunchLimits().mostParts;
 
-/// Bytes an element takes in memory.
-int64_t bytesOf(mlir::Type elementType);
-
-class KernelBuilder : public LoopNest {
+class KernelBuilder : public KernelNest {
 public:
-  /// Stands at the end of `function`, which has the memory of the operands, of
-  /// the results that overwrite none, and of the scratch space as rank-1
-  /// memrefs, then part and parts. `scratchParts` is the number of parts there
-  /// is scratch memory for, 0 for a kernel without; more parts have nothing to
-  /// do.
+  /// Stands at the end of `function`, of createKernelFunction with part and
+  /// parts as further arguments. `scratchParts` is the number of parts there is
+  /// scratch memory for, 0 for a kernel without; more parts have nothing to do.
   KernelBuilder(const KernelSource &source, mlir::func::FuncOp function,
                 int64_t scratchParts, const CpuInstructions &processor);
 
-  const KernelSource &source;
-  mlir::func::FuncOp function;
   int64_t scratchParts;
   const CpuInstructions &processor;
   mlir::Value part, parts;
-  /// One buffer per result.
-  llvm::SmallVector<Buffer> results;
   /// Bytes, or none.
   mlir::Value scratch;
   /// An estimate of the kernel's work, in simple instructions.
@@ -74,11 +62,6 @@ public:
   /// A row-major buffer in the scratch space, `offset` bytes from its start.
   Buffer scratchBuffer(mlir::Value offset, llvm::ArrayRef<int64_t> shape,
                        mlir::Type elementType);
-  /// Stores result `i` at an index.
-  void storeResult(unsigned i, llvm::ArrayRef<IndexExpression> indices,
-                   Element element);
-  /// The function's terminator operands, in the order of the results.
-  mlir::Value resultValue(unsigned i) const;
 };
 
 /// Neighbouring points in vectors, the last one masked if it is short.

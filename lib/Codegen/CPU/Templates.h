@@ -12,6 +12,7 @@
 #include "KernelBuilder.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/EmitKernel.h"
 #include "tenon/Codegen/Loops/ReduceTree.h"
 
 namespace tenon::codegen {
@@ -23,9 +24,6 @@ struct Demand {
   /// Scratch memory per part, in bytes, a multiple of 64.
   int64_t scratchPerPart = 0;
 };
-
-/// Reports element types of point operations that there is no code for.
-mlir::LogicalResult checkPointOperations(const KernelSource &);
 
 /// The functions are those of Schedule.
 struct Template {

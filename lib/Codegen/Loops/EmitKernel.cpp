@@ -7,6 +7,8 @@
 
 #include "tenon/Codegen/Loops/EmitKernel.h"
 
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Codegen/Loops/PointEmitter.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -19,6 +21,13 @@
 using namespace mlir;
 
 namespace tenon::codegen {
+
+LogicalResult checkPointOperations(const KernelSource &source) {
+  for (Operation &op : source.operations())
+    if (isPointOperation(&op) && failed(checkPointOperation(&op)))
+      return failure();
+  return success();
+}
 
 const Schedule *scheduleOf(const KernelSource &source, Schedules schedules) {
   const auto *found = llvm::find_if(schedules, [&](const Schedule *schedule) {

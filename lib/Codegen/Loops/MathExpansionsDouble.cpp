@@ -8,7 +8,9 @@
 
 #include "Coefficients.h"
 #include "Expansions.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
@@ -16,12 +18,30 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
+/// Declares the function of f64 that C calls `name` where the module lacks it.
+/// Which of them there are is the target's affair.
+static Value callScalar(OpBuilder &b, Location loc, StringRef name,
+                        ValueRange operands) {
+  auto module =
+      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto callee = module.lookupSymbol<func::FuncOp>(name);
+  if (!callee) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    callee = func::FuncOp::create(
+        b, loc, name,
+        b.getFunctionType(operands.getTypes(), TypeRange(b.getF64Type())));
+    callee.setPrivate();
+  }
+  return func::CallOp::create(b, loc, callee, operands).getResult(0);
+}
+
 /// The function that C calls `name`, of operands, lane by lane.
 static Value callLibrary(const Lanes &lanes, StringRef name,
                          ValueRange operands) {
   OpBuilder &b = lanes.builder;
   auto call = [&](ValueRange scalars) {
-    return lanes.target().callFunction(b, lanes.loc, name, scalars);
+    return callScalar(b, lanes.loc, name, scalars);
   };
   if (lanes.isScalar())
     return call(operands);

@@ -37,6 +37,17 @@ static Value beforeStore(OpBuilder &b, Location loc, Value value,
   return arith::ExtUIOp::create(b, loc, bytes, value);
 }
 
+llvm::MaybeAlign
+PointEmitter::alignment(const Buffer &buffer,
+                        const IndexExpression &position) const {
+  if (!instructions.statesAlignment)
+    return {};
+  int64_t bytes = storageType(buffer.elementType).getIntOrFloatBitWidth() / 8 *
+                  algebra.knownMultiple(position);
+  // The largest power of two that divides it.
+  return llvm::Align(std::min(bytes & -bytes, kernelArgumentAlignment));
+}
+
 Element PointEmitter::load(const Buffer &buffer,
                            const IndexExpression &position) {
   Type storage = storageType(buffer.elementType);
@@ -62,10 +73,12 @@ Element PointEmitter::load(const Buffer &buffer,
     Value index = algebra.scalar(position);
     Value value = levels.emitAt(level, [&](OpBuilder &b) {
       Value loaded =
-          mask ? Value(vector::MaskedLoadOp::create(
-                     b, loc, type, buffer.memref, index, mask, passThrough(b)))
-               : Value(vector::LoadOp::create(b, loc, type, buffer.memref,
-                                              index));
+          mask
+              ? Value(vector::MaskedLoadOp::create(b, loc, type, buffer.memref,
+                                                   index, mask, passThrough(b)))
+              : Value(vector::LoadOp::create(b, loc, type, buffer.memref, index,
+                                             /*nontemporal=*/false,
+                                             alignment(buffer, position)));
       return afterLoad(b, loc, loaded, buffer.elementType);
     });
     return {value, level};
@@ -78,7 +91,9 @@ Element PointEmitter::load(const Buffer &buffer,
       picks.push_back(lane / form.width);
     Value value = levels.emitAt(level, [&](OpBuilder &b) {
       auto few = VectorType::get({algebra.lanes / form.width}, storage);
-      Value loaded = vector::LoadOp::create(b, loc, few, buffer.memref, index);
+      Value loaded = vector::LoadOp::create(b, loc, few, buffer.memref, index,
+                                            /*nontemporal=*/false,
+                                            alignment(buffer, position));
       Value repeated = vector::ShuffleOp::create(b, loc, loaded, loaded, picks);
       return afterLoad(b, loc, repeated, buffer.elementType);
     });
@@ -123,7 +138,9 @@ void PointEmitter::store(const Buffer &buffer, const IndexExpression &position,
       vector::MaskedStoreOp::create(builder, loc, buffer.memref, index, mask,
                                     value);
     else
-      vector::StoreOp::create(builder, loc, value, buffer.memref, index);
+      vector::StoreOp::create(builder, loc, value, buffer.memref, index,
+                              /*nontemporal=*/false,
+                              alignment(buffer, position));
     return;
   }
   ++gathers;

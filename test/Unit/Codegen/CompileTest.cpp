@@ -14,7 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "tenon/Codegen/CPU/CompileObjects.h"
 #include "tenon/Codegen/CPU/LinkSharedObject.h"
-#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 #include "tenon/Codegen/CPU/CpuSchedules.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
-#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"

@@ -7,7 +7,7 @@
 #ifndef TENON_TEST_UNIT_CODEGEN_EMPTYKERNEL_H
 #define TENON_TEST_UNIT_CODEGEN_EMPTYKERNEL_H
 
-#include "tenon/Codegen/CPU/KernelFunction.h"
+#include "tenon/Codegen/Loops/KernelNest.h"
 
 namespace tenon::codegen {
 

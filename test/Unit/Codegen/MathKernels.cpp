@@ -12,7 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tenon/Codegen/CPU/CompileObjects.h"
-#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

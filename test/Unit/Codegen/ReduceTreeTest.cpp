@@ -11,7 +11,7 @@
 #include "EmittedKernel.h"
 
 #include "tenon/Codegen/CPU/CompileObjects.h"
-#include "tenon/Codegen/CPU/LowerToLLVM.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Codegen/Loops/KernelSource.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -30,10 +30,6 @@ constexpr int64_t count = 112; // 7 chunks for 4 accumulators
 /// A target about which nothing is known but its lanes.
 struct AnyTarget final : Instructions {
   explicit AnyTarget(int64_t lanes) { this->lanes = lanes; }
-  Value callFunction(OpBuilder &, Location, StringRef,
-                     ValueRange) const override {
-    return {};
-  }
 };
 
 /// Computes the reduction of `source`, all of it written out.

@@ -1,11 +1,8 @@
 //===- CompileObjects.h - Kernel modules to object code -------------------===//
 //
-// The second half of compiling kernels: LLVM dialect to LLVM IR, a short
-// optimisation pipeline, and x86-64 object code. LLVM's vectorisers and loop
-// idiom recognition stay off: the emitters have written the vectors and the
-// order of every sum, and a loop that turned into memcpy would be slower and an
-// undefined symbol. The same module and feature set give the same bytes on
-// every machine.
+// The second half of compiling kernels: many modules side by side, each from the
+// LLVM dialect to x86-64 object code (Codegen/LLVM/GenerateCode.h). The same
+// module and feature set give the same bytes on every machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +11,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tenon/Codegen/CPU/FeatureSet.h"
+#include "tenon/Codegen/LLVM/GenerateCode.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/LogicalResult.h"
@@ -22,7 +20,7 @@
 namespace tenon::codegen {
 
 /// A relocatable ELF object file.
-using ObjectCode = llvm::SmallVector<char, 0>;
+using ObjectCode = GeneratedCode;
 
 /// Lowers `module` (which ends up in LLVM dialect) and compiles it. Prepares
 /// the module's context. Reports what went wrong as diagnostics.

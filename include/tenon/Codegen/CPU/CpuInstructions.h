@@ -27,10 +27,6 @@ public:
   /// vscalefps, which exists for 16 lanes of AVX-512.
   mlir::Value scaleByPowerOfTwo(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::Value p, mlir::Value n) const override;
-  /// A call of libm, which the object links against (LinkSharedObject.h).
-  mlir::Value callFunction(mlir::OpBuilder &builder, mlir::Location loc,
-                           llvm::StringRef name,
-                           mlir::ValueRange operands) const override;
 
   /// Whether there are 32 registers of 512 bits; otherwise 16 of 256.
   const bool hasAvx512;

@@ -1,11 +1,9 @@
 //===- CpuSchedules.h - How the CPU computes kernels ----------------------===//
 //
 // What the CPU hands to Codegen/Loops: templates of vectors, masks and register
-// tiles for every kind of kernel. A function that they emit takes rank-1
-// memrefs for the kernel's operands, for those of its results that overwrite no
-// operand (`exec.in_place`) and, if it needs any, for the scratch memory,
-// followed by the part and the number of parts, both of type index. Booleans
-// are bytes.
+// tiles for every kind of kernel. A function that they emit takes the memory of
+// Loops/KernelNest.h, then the part and the number of parts, both of type
+// index.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,13 @@
 //===- LowerToLLVM.h - Kernels from vectors and loops to LLVM's dialect ---===//
 //
 // The first half of compiling kernels: from what the emitters write to the LLVM
-// dialect. Nothing here looks for parallelism or vectors; the emitters have
-// written them out, and with them every bit of the result. See
-// KernelFunction.h for the shape of a kernel and CompileObjects.h for the
+// dialect (Codegen/LLVM/LowerLoops.h). A compiled kernel is the C function
+//
+//     void name(void *const *arguments, int64_t part, int64_t parts)
+//
+// that does part `part` of `parts`. The emitters do not see that: they fill a
+// function of the kernel's memory (Loops/KernelNest.h) and of part and parts of
+// type index, and this puts the C function around it. CompileObjects.h is the
 // second half.
 //
 //===----------------------------------------------------------------------===//
@@ -16,18 +20,6 @@
 #include "llvm/Support/LogicalResult.h"
 
 namespace tenon::codegen {
-
-/// Loads every dialect the lowering creates and registers the translations out
-/// of MLIR. Not thread safe: call once per context before it is used by
-/// several threads (compileObjects does).
-void prepareContext(mlir::MLIRContext &context);
-
-/// Checks that kernels keep to what the lowering takes: operations of func,
-/// scf, cf, vector, arith, memref, index, ub and llvm, of math only
-/// the ones with an exact instruction (fma, sqrt, floor, ceil, trunc,
-/// roundeven, absf, copysign) and integer ones (absi, ctlz, cttz, ctpop), and
-/// no fast-math flag anywhere. Reports every violation.
-llvm::LogicalResult verifyKernels(mlir::ModuleOp module);
 
 /// verifyKernels, then the module becomes LLVM dialect for `features`, with a C
 /// function per kernel. Reports and fails on the first pass that fails.

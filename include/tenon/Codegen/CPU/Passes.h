@@ -19,9 +19,6 @@ namespace tenon::codegen {
 #define GEN_PASS_REGISTRATION
 #include "tenon/Codegen/CPU/Passes.h.inc"
 
-/// What emitted kernels are written in; a tool that reads them registers it.
-void registerKernelDialects(mlir::DialectRegistry &registry);
-
 } // namespace tenon::codegen
 
 #endif // TENON_CODEGEN_CPU_PASSES_H

@@ -19,8 +19,10 @@ namespace tenon::codegen {
 /// How a kernel is launched on a target. It follows from the shapes, before
 /// anything is emitted.
 struct LaunchShape {
-  /// The most parts worth using, at least 1.
+  /// The most parts worth using, at least 1; on a GPU the blocks of threads.
   int64_t parts = 1;
+  /// Threads of a part.
+  int64_t threads = 1;
   /// Scratch memory for any number of parts up to that; 0 for none.
   int64_t scratchBytes = 0;
 };
@@ -48,6 +50,10 @@ public:
   virtual EmittedLoops emit(const KernelSource &, mlir::ModuleOp module,
                             llvm::StringRef name, unsigned variant) const = 0;
 };
+
+/// Reports element types of point operations that there is no code for, as most
+/// schedules check.
+mlir::LogicalResult checkPointOperations(const KernelSource &source);
 
 /// In order of preference.
 using Schedules = llvm::ArrayRef<const Schedule *>;

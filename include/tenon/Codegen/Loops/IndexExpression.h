@@ -107,6 +107,8 @@ public:
 
   IndexRange range(const IndexExpression &expression);
   LaneForm laneForm(const IndexExpression &expression) const;
+  /// A number of which the value at the first lane is known to be a multiple.
+  int64_t knownMultiple(const IndexExpression &expression) const;
   /// The level from which on the value is available.
   unsigned level(const IndexExpression &expression) const;
 
@@ -154,7 +156,6 @@ private:
   mlir::Type laneType(const IndexExpression &expression) const;
   IndexRange simpleRange(const IndexExpression &expression) const;
   IndexRange range(const IndexExpression &expression, unsigned depth);
-  int64_t knownMultiple(const IndexExpression &expression) const;
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

@@ -12,9 +12,11 @@
 #include "tenon/Support/Subnormals.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/ValueRange.h"
 
 namespace tenon::codegen {
+
+/// Every kernel argument starts at a multiple of this many bytes.
+inline constexpr int64_t kernelArgumentAlignment = 64;
 
 class Instructions {
 public:
@@ -27,6 +29,10 @@ public:
   Subnormals subnormals = Subnormals::flush;
   /// Whether f32 becomes bf16 in one instruction, which always flushes.
   bool hasBf16 = false;
+  /// Whether loads and stores of several elements say how they are aligned,
+  /// since the target has none that are not; kernel arguments are aligned by
+  /// kernelArgumentAlignment.
+  bool statesAlignment = false;
 
   /// p * 2^n in one instruction, for f32 or vectors of it, n a whole number;
   /// null if there is none for their type.
@@ -34,12 +40,6 @@ public:
                                         mlir::Value, mlir::Value) const {
     return {};
   }
-
-  /// The function of f64 that C calls `name`, of scalars. The insertion point
-  /// is inside a module.
-  virtual mlir::Value callFunction(mlir::OpBuilder &builder, mlir::Location loc,
-                                   llvm::StringRef name,
-                                   mlir::ValueRange operands) const = 0;
 };
 
 } // namespace tenon::codegen

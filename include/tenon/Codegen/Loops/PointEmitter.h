@@ -21,6 +21,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/Alignment.h"
 
 #include <functional>
 
@@ -109,6 +110,10 @@ public:
                   llvm::function_ref<Element()> other);
 
 private:
+  /// How an access of several elements there is aligned, in bytes; nothing
+  /// where nobody asks.
+  llvm::MaybeAlign alignment(const Buffer &buffer,
+                             const IndexExpression &position) const;
   void combine(Guard &guard, mlir::Value condition, unsigned level);
   Buffer constantBuffer(mlir::ElementsAttr value);
   Element compute(mlir::Value tensor, const Indices &indices);

@@ -1,0 +1,136 @@
+//===- KernelNest.cpp - The loops of a kernel and its memory --------------===//
+//
+// See KernelNest.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/Loops/KernelNest.h"
+
+#include "tenon/Analysis/Shapes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+int64_t bytesOf(Type elementType) {
+  return storageType(elementType).getIntOrFloatBitWidth() / 8;
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+/// Memrefs of rank 1: the emitter computes positions itself.
+static SmallVector<Type> memoryOf(const KernelSource &source,
+                                  int64_t scratchBytes) {
+  SmallVector<Type> types;
+  auto add = [&](Type tensor) {
+    auto type = cast<RankedTensorType>(tensor);
+    types.push_back(
+        MemRefType::get({std::max<int64_t>(type.getNumElements(), 1)},
+                        storageType(type.getElementType())));
+  };
+  for (Type type : source.body->getArgumentTypes())
+    add(type);
+  for (auto [result, operand] : llvm::zip(source.results(), source.inPlace))
+    if (operand < 0)
+      add(result.getType());
+  Builder builder(source.loc.getContext());
+  if (scratchBytes)
+    types.push_back(MemRefType::get({scratchBytes}, builder.getI8Type()));
+  return types;
+}
+
+func::FuncOp createKernelFunction(ModuleOp module, StringRef name,
+                                  const KernelSource &source,
+                                  int64_t scratchBytes, TypeRange further) {
+  SmallVector<Type> types = memoryOf(source, scratchBytes);
+  llvm::append_range(types, further);
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto function = func::FuncOp::create(builder, source.loc, name,
+                                       builder.getFunctionType(types, {}));
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+  func::ReturnOp::create(builder, source.loc);
+  return function;
+}
+
+void markKernelFunction(func::FuncOp function, StringRef symbol) {
+  Builder builder(function.getContext());
+  function.setPrivate();
+  function->setAttr(kernelSymbolAttribute, builder.getStringAttr(symbol));
+  for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i) {
+    auto type = dyn_cast<MemRefType>(function.getArgumentTypes()[i]);
+    if (!type)
+      continue;
+    assert(type.hasStaticShape() && type.getLayout().isIdentity() &&
+           "a kernel argument has a static shape and the identity layout");
+    assert(!type.getElementType().isInteger(1) && "pass booleans as i8");
+    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        builder.getUnitAttr());
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                        builder.getI64IntegerAttr(kernelArgumentAlignment));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The nest
+//===----------------------------------------------------------------------===//
+
+KernelNest::KernelNest(const KernelSource &source, func::FuncOp function,
+                       const Instructions &instructions)
+    : LoopNest(&function.front(), source.loc, instructions), source(source),
+      function(function) {
+  auto arguments = function.getArguments();
+  ArrayRef<BlockArgument> tensors = source.body->getArguments();
+  auto bufferOf = [&](Value tensor, Value memref) {
+    Buffer buffer;
+    buffer.memref = memref;
+    buffer.shape = llvm::to_vector(shapeOf(tensor));
+    buffer.elementType = elementOf(tensor);
+    return buffer;
+  };
+  SmallVector<Buffer> operands;
+  for (auto [tensor, memref] : llvm::zip(tensors, arguments))
+    operands.push_back(bufferOf(tensor, memref));
+  behindResults = operands.size();
+  for (auto [index, tensor] : llvm::enumerate(source.results())) {
+    int64_t operand = source.inPlace[index];
+    Buffer buffer = bufferOf(tensor, operand < 0 ? arguments[behindResults++]
+                                                 : operands[operand].memref);
+    buffer.isWritten = true;
+    if (operand >= 0)
+      operands[operand].isWritten = true;
+    results.push_back(buffer);
+  }
+  for (auto [tensor, buffer] : llvm::zip(tensors, operands))
+    points.bind(tensor, buffer);
+}
+
+bool KernelNest::isWritten(unsigned argument) {
+  return llvm::any_of(results, [&](const Buffer &result) {
+    return result.memref == function.getArgument(argument);
+  });
+}
+
+Value KernelNest::resultValue(unsigned i) const { return source.results()[i]; }
+
+void KernelNest::storeResult(unsigned i, ArrayRef<IndexExpression> indices,
+                             Element element) {
+  points.store(results[i], algebra.linearize(indices, results[i].shape),
+               element);
+}
+
+void KernelNest::emitPoints(ArrayRef<Indices> places) {
+  SmallVector<Element> elements;
+  for (const Indices &indices : places)
+    for (unsigned i = 0; i < results.size(); ++i)
+      elements.push_back(points.at(resultValue(i), indices));
+  const Element *next = elements.begin();
+  for (const Indices &indices : places)
+    for (unsigned i = 0; i < results.size(); ++i)
+      storeResult(i, indices, *next++);
+}
+
+} // namespace tenon::codegen
