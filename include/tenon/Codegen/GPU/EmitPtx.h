@@ -1,0 +1,45 @@
+//===- EmitPtx.h - The kernels of a module to PTX -------------------------===//
+//
+// Kernel functions of exec form become the text of NVIDIA's assembler: loops
+// over threads (the schedules of this folder), LLVM, and LLVM's NVPTX back end.
+// No toolkit and no library of NVIDIA's is asked. Divisions and square roots
+// are rounded to nearest, multiplications and additions stay apart, so the bits
+// are the CPU's wherever the operations are the same.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_CODEGEN_GPU_EMITPTX_H
+#define TENON_CODEGEN_GPU_EMITPTX_H
+
+#include "tenon/Codegen/GPU/GpuTarget.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
+#include <vector>
+
+namespace tenon::codegen {
+
+/// A kernel in a text of PTX. Its parameters are the addresses of the operands,
+/// then those of the results that overwrite none, 8 bytes each.
+struct PtxKernel {
+  std::string symbol;
+  /// How it is launched: blocks of threads, both in one dimension.
+  int64_t blocks = 1, threads = 1;
+};
+
+struct PtxModule {
+  std::string text;
+  std::vector<PtxKernel> kernels;
+};
+
+/// The kernels, in their order, as `kernel_0`, `kernel_1` and so on. Reports
+/// all that have no code, not only the first. The same kernels and target give
+/// the same bytes on any machine.
+llvm::FailureOr<PtxModule> emitPtx(llvm::ArrayRef<mlir::func::FuncOp> kernels,
+                                   const GpuTarget &target);
+
+} // namespace tenon::codegen
+
+#endif // TENON_CODEGEN_GPU_EMITPTX_H

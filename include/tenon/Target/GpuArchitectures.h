@@ -1,0 +1,41 @@
+//===- GpuArchitectures.h - The NVIDIA GPUs that code is made for ---------===//
+//
+// The one table of GPU architectures: what LLVM is told, which version of PTX
+// the code is written in, and from which driver on it can be loaded. Code for
+// one architecture also runs on every later one, compiled by its driver.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TARGET_GPUARCHITECTURES_H
+#define TENON_TARGET_GPUARCHITECTURES_H
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tenon::target {
+
+struct GpuArchitecture {
+  std::string_view name; // in options and files: `sm_90`
+  /// The compute capability.
+  unsigned major, minor;
+  /// The version of PTX, ten times: 80 is 8.0.
+  unsigned ptxVersion;
+  /// The least driver that takes it (major version; CUDA's release notes,
+  /// table "CUDA Toolkit and Minimum Required Driver Version").
+  unsigned driver;
+};
+
+/// All of them, by compute capability.
+std::span<const GpuArchitecture> gpuArchitectures();
+
+/// Null for a name that is not in the table.
+const GpuArchitecture *gpuArchitectureNamed(std::string_view name);
+
+/// `sm_80, sm_86, ... or sm_120`, for messages.
+std::string gpuArchitectureNames();
+
+} // namespace tenon::target
+
+#endif // TENON_TARGET_GPUARCHITECTURES_H

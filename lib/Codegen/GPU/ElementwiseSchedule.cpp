@@ -1,0 +1,173 @@
+//===- ElementwiseSchedule.cpp - One pass over the results' elements ------===//
+//
+// All results have one shape, whose elements are numbered row by row. A block
+// of threads takes a tile of neighbouring ones: access u of thread t is vector
+// u * threads + t of the tile, so that neighbouring threads touch neighbouring
+// bytes. A vector fills 16 bytes of the narrowest type that is walked along; in
+// large kernels a thread loads several before it stores any. The last elements,
+// if they are no whole vector, go one by one to as many threads.
+//
+// Variant v takes vectors half as long as variant v - 1: where rows are not a
+// multiple of the vector, what depends on the row would have to be computed for
+// each element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuSchedules.h"
+
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/ReduceTree.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+constexpr int64_t threadsPerBlock = 256;
+constexpr int64_t bytesOfAccess = 16;
+/// Vectors that a thread of a large kernel holds at once.
+constexpr int64_t vectorsInFlight = 4;
+/// Blocks that keep a GPU busy; with fewer, a thread takes one vector.
+constexpr int64_t manyBlocks = 512;
+
+int64_t elementsOf(const KernelSource &source) {
+  return elementCount(shapeOf(source.results().front()));
+}
+
+/// The elements of the narrowest type that fill an access.
+int64_t longestVector(const KernelSource &source) {
+  int64_t narrowest = bytesOfAccess / 2;
+  auto look = [&](Value tensor) {
+    narrowest = std::min(narrowest, bytesOf(elementOf(tensor)));
+  };
+  for (Value result : source.results())
+    look(result);
+  for (BlockArgument operand : source.body->getArguments())
+    if (elementCount(shapeOf(operand)) >= elementsOf(source))
+      look(operand);
+  // Bytes would take more registers than they are worth.
+  return std::min<int64_t>(bytesOfAccess / narrowest, 8);
+}
+
+/// Elements of a tile.
+int64_t tileOf(const KernelSource &source) {
+  int64_t vectors = threadsPerBlock * longestVector(source);
+  bool isLarge = elementsOf(source) >= manyBlocks * vectorsInFlight * vectors;
+  return isLarge ? vectorsInFlight * vectors : vectors;
+}
+
+class ElementwiseKernel : GpuKernelBuilder {
+public:
+  ElementwiseKernel(const KernelSource &source, func::FuncOp function,
+                    const LaunchShape &launch,
+                    const GpuInstructions &instructions, int64_t lanes)
+      : GpuKernelBuilder(source, function, launch, instructions), lanes(lanes),
+        elements(elementsOf(source)),
+        accesses(tileOf(source) / (threadsPerBlock * lanes)) {
+    emit();
+  }
+
+  using GpuKernelBuilder::cost;
+  bool isCheapest() const {
+    return points.gathers == 0 && algebra.divisions == 0 &&
+           algebra.generalVectors == 0;
+  }
+
+private:
+  void emit() {
+    const int64_t tiles = elements / tileOf(source);
+    if (tiles)
+      ifBelow(block, tiles, [&](const IndexExpression &whole) {
+        forRange(
+            llvm::divideCeil(accesses, vectorsInFlight),
+            [&](const IndexExpression &round) { emitRound(whole, round); });
+      });
+    if (tiles * tileOf(source) == elements)
+      return;
+    const int64_t low = launch.parts - 1;
+    Value isLast;
+    if (tiles) {
+      isLast = create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                     algebra.scalar(block), constantIndex(low));
+      return ifThen(isLast, [&] { emitLastTile(low); });
+    }
+    emitLastTile(low);
+  }
+
+  IndexExpression vectorOf(const IndexExpression &tile,
+                           const IndexExpression &access) {
+    return tile * (accesses * threadsPerBlock) + access * threadsPerBlock +
+           thread;
+  }
+
+  /// A few accesses of a whole tile.
+  void emitRound(const IndexExpression &tile, const IndexExpression &round) {
+    SmallVector<Indices, 4> places;
+    const int64_t count = std::min(accesses, vectorsInFlight);
+    algebra.lanes = lanes;
+    for (int64_t i = 0; i < count; ++i)
+      places.push_back(placeOf(vectorOf(tile, round * count + i)));
+    emitPoints(places);
+  }
+
+  /// The accesses of the last tile that there are, and what is left.
+  void emitLastTile(int64_t tile) {
+    const int64_t vectors = elements / lanes, rest = elements % lanes;
+    algebra.lanes = lanes;
+    if (vectors > tile * accesses * threadsPerBlock)
+      forRange(accesses, [&](const IndexExpression &access) {
+        ifBelow(vectorOf(tile, access), vectors,
+                [&](const IndexExpression &vector) {
+                  emitPoints({placeOf(vector)});
+                });
+      });
+    if (!rest)
+      return;
+    ifBelow(thread, rest, [&](const IndexExpression &one) {
+      algebra.lanes = 1;
+      emitPoints({indicesOf(one + (elements - rest))});
+    });
+  }
+
+  Indices placeOf(const IndexExpression &vector) {
+    if (lanes == 1)
+      return indicesOf(vector);
+    return indicesOf(algebra.laneVariable(algebra.scalar(vector * lanes),
+                                          {0, elements / lanes * lanes - 1},
+                                          levels.current(), lanes));
+  }
+  Indices indicesOf(const IndexExpression &element) {
+    ArrayRef<int64_t> shape = results.front().shape;
+    return withUnitDimensions(
+        shape, algebra.delinearize(element, withoutUnits(shape)));
+  }
+
+  int64_t lanes, elements;
+  int64_t accesses; // of a thread to a tile
+};
+
+} // namespace
+
+bool ElementwiseSchedule::accepts(const KernelSource &source) const {
+  return source.kernelClass == KernelClass::elementwise;
+}
+
+LaunchShape ElementwiseSchedule::launchShape(const KernelSource &source) const {
+  int64_t tiles = llvm::divideCeil(elementsOf(source), tileOf(source));
+  return {.parts = std::max<int64_t>(tiles, 1), .threads = threadsPerBlock};
+}
+
+unsigned ElementwiseSchedule::variants(const KernelSource &source) const {
+  return llvm::Log2_64(longestVector(source)) + 1;
+}
+
+EmittedLoops ElementwiseSchedule::emit(const KernelSource &source,
+                                       ModuleOp module, StringRef name,
+                                       unsigned variant) const {
+  func::FuncOp function = createKernelFunction(module, name, source, 0, {});
+  ElementwiseKernel kernel(source, function, launchShape(source), instructions,
+                           longestVector(source) >> variant);
+  return {function, kernel.cost(), kernel.isCheapest()};
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,127 @@
+//===- EmitPtx.cpp - The kernels of a module to PTX -----------------------===//
+//
+// See EmitPtx.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/GPU/EmitPtx.h"
+
+#include "GpuSchedules.h"
+
+#include "tenon/Codegen/LLVM/GenerateCode.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm-c/Target.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+static void prepareGpuContext(MLIRContext &context) {
+  prepareContext(context);
+  DialectRegistry registry;
+  registry.insert<NVVM::NVVMDialect>();
+  registerNVVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<NVVM::NVVMDialect>();
+}
+
+static void initializeCodeGenerator() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+/// Functions that have no body are functions of C that there are none of on a
+/// GPU.
+static LogicalResult refuseCalls(ModuleOp module) {
+  bool ok = true;
+  module.walk([&](func::CallOp call) {
+    if (!module.lookupSymbol<func::FuncOp>(call.getCallee()).isExternal())
+      return;
+    ok = false;
+    call.emitError() << "no code for the function '" << call.getCallee()
+                     << "' of f64 on a GPU";
+  });
+  return success(ok);
+}
+
+/// Functions with a symbol become kernels of that name, launched in blocks of a
+/// fixed number of threads.
+static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
+  Builder builder(module.getContext());
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    function.setNoUnwind(true);
+    if (subnormals == Subnormals::flush)
+      function.setDenormalFpMathF32("preserve-sign,preserve-sign");
+    auto symbol = function->getAttrOfType<StringAttr>(kernelSymbolAttribute);
+    auto launch = function->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
+    if (!symbol)
+      continue;
+    function->removeAttr(kernelSymbolAttribute);
+    function->removeAttr(launchAttribute);
+    function.setSymName(symbol.getValue());
+    function->removeAttr("sym_visibility");
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                      builder.getUnitAttr());
+    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                      builder.getDenseI32ArrayAttr({int32_t(launch[1])}));
+  }
+}
+
+FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
+                             const GpuTarget &target) {
+  if (kernels.empty())
+    return PtxModule();
+  MLIRContext &context = *kernels.front()->getContext();
+  prepareGpuContext(context);
+  initializeCodeGenerator();
+  GpuInstructions instructions(target);
+  ElementwiseSchedule elementwise(instructions);
+  const Schedule *schedules[] = {&elementwise};
+
+  PtxModule result;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.front()->getLoc());
+  bool ok = true;
+  for (auto [index, kernel] : llvm::enumerate(kernels)) {
+    std::string symbol = "kernel_" + std::to_string(index);
+    auto function =
+        emitKernelFunction(kernel, *module, symbol + ".body", schedules);
+    if (failed(function)) {
+      ok = false;
+      continue;
+    }
+    markKernelFunction(*function, symbol);
+    LaunchShape launch = launchShapeOf(KernelSource(kernel), schedules);
+    result.kernels.push_back({symbol, launch.parts, launch.threads});
+  }
+  if (!ok || failed(refuseCalls(*module)) ||
+      failed(verifyKernels(*module, "GPU", "nvvm")))
+    return failure();
+
+  PassManager passes(&context);
+  passes.enableVerifier(false);
+  addLoopLoweringPasses(passes, /*roundsToBf16=*/true);
+  if (failed(passes.run(*module)))
+    return failure();
+  markEntryPoints(*module, target.subnormals);
+  const target::GpuArchitecture &gpu = *target.architecture;
+  std::string version = "+ptx" + std::to_string(gpu.ptxVersion);
+  auto code = generateCode(*module, {"nvptx64-nvidia-cuda", gpu.name, version},
+                           CodeKind::assembly);
+  if (failed(code))
+    return failure();
+  result.text.assign(code->begin(), code->end());
+  return result;
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,81 @@
+//===- GpuKernelBuilder.cpp - A GPU kernel under construction -------------===//
+//
+// See GpuKernelBuilder.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuKernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+GpuKernelBuilder::GpuKernelBuilder(const KernelSource &source,
+                                   func::FuncOp function,
+                                   const LaunchShape &launch,
+                                   const GpuInstructions &instructions)
+    : KernelNest(source, function, instructions), launch(launch) {
+  auto number = [&](Value id, int64_t count) {
+    Value index =
+        create<arith::IndexCastUIOp>(builder.getIndexType(), id).getResult();
+    return algebra.uniform(index, {0, count - 1}, 0);
+  };
+  Type i32 = builder.getI32Type();
+  block = number(create<NVVM::BlockIdXOp>(i32), launch.parts);
+  thread = number(create<NVVM::ThreadIdXOp>(i32), launch.threads);
+  function->setAttr(launchAttribute, builder.getDenseI64ArrayAttr(
+                                         {launch.parts, launch.threads}));
+  // What nobody writes is read through the cache for that.
+  for (unsigned i = 0; i < behindResults; ++i)
+    if (!isWritten(i))
+      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
+                          builder.getUnitAttr());
+}
+
+/// Vectors are computed lane by lane.
+static double costOf(Operation &op) {
+  if (op.hasTrait<OpTrait::ConstantLike>())
+    return 0;
+  double lanes = 1;
+  if (op.getNumResults() && !isa<vector::LoadOp>(op))
+    if (auto type = dyn_cast<VectorType>(op.getResult(0).getType()))
+      lanes = double(type.getNumElements());
+  if (isa<arith::DivFOp, math::SqrtOp>(op))
+    return 8 * lanes;
+  if (isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp,
+          arith::FloorDivSIOp>(op))
+    return 4 * lanes;
+  return lanes;
+}
+
+double GpuKernelBuilder::cost() const {
+  double sum = 0;
+  for (auto [block, times] : runs)
+    for (Operation &op : *block)
+      sum += times * costOf(op);
+  return sum;
+}
+
+void GpuKernelBuilder::ifBelow(
+    const IndexExpression &expression, int64_t limit,
+    llvm::function_ref<void(const IndexExpression &)> body) {
+  auto [low, high] = algebra.range(expression);
+  if (high < limit)
+    return body(expression);
+  Value index = algebra.scalar(expression);
+  Value isBelow = create<arith::CmpIOp>(arith::CmpIPredicate::ult, index,
+                                        constantIndex(limit));
+  ifThen(isBelow, [&] {
+    // A variable of its own range.
+    body(algebra.uniform(index, {low, limit - 1}, levels.current(),
+                         algebra.knownMultiple(expression)));
+  });
+}
+
+} // namespace tenon::codegen

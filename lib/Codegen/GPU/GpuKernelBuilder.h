@@ -1,0 +1,43 @@
+//===- GpuKernelBuilder.h - A GPU kernel under construction ---------------===//
+//
+// What the GPU's schedules share: the kernel's memory and the number of the
+// thread. A launch is a row of blocks of `threads` threads each; threads that
+// have nothing to do are a condition in the code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_GPU_GPUKERNELBUILDER_H
+#define TENON_LIB_CODEGEN_GPU_GPUKERNELBUILDER_H
+
+#include "GpuInstructions.h"
+
+#include "tenon/Codegen/Loops/EmitKernel.h"
+#include "tenon/Codegen/Loops/KernelNest.h"
+
+namespace tenon::codegen {
+
+/// On the function of a kernel: how it is launched, an array of blocks and
+/// threads.
+inline constexpr llvm::StringLiteral launchAttribute = "codegen.launch";
+
+class GpuKernelBuilder : public KernelNest {
+public:
+  GpuKernelBuilder(const KernelSource &source, mlir::func::FuncOp function,
+                   const LaunchShape &launch,
+                   const GpuInstructions &instructions);
+
+  const LaunchShape launch;
+  /// The number of the block and of the thread in it.
+  IndexExpression block, thread;
+
+  /// An estimate of a thread's work, in instructions.
+  double cost() const;
+  /// Runs the body where `expression` is less than `limit`; nothing is asked
+  /// where it always is.
+  void ifBelow(const IndexExpression &expression, int64_t limit,
+               llvm::function_ref<void(const IndexExpression &bounded)> body);
+};
+
+} // namespace tenon::codegen
+
+#endif // TENON_LIB_CODEGEN_GPU_GPUKERNELBUILDER_H

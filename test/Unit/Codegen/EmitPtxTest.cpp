@@ -1,0 +1,119 @@
+//===- EmitPtxTest.cpp - Kernels as PTX -----------------------------------===//
+//
+// What the text says: wide accesses, rounding, the launch, and what is refused.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/GPU/EmitPtx.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
+#include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::codegen;
+
+namespace {
+
+class EmitPtx : public testing::Test {
+protected:
+  EmitPtx() : context(MLIRContext::Threading::DISABLED) {
+    context
+        .loadDialect<func::FuncDialect, stablehlo::StableHLODialect,
+                     chlo::CHLODialect, step::StepDialect, exec::ExecDialect>();
+    prepareContext(context);
+    context.getDiagEngine().registerHandler(
+        [this](Diagnostic &diagnostic) { complaint += diagnostic.str(); });
+  }
+
+  PtxModule emit(StringRef text, StringRef gpu = "sm_90",
+                 Subnormals subnormals = Subnormals::flush) {
+    source = parseSourceString<ModuleOp>(text, &context);
+    if (!source)
+      return {};
+    SmallVector<func::FuncOp> kernels(source->getOps<func::FuncOp>());
+    auto module =
+        emitPtx(kernels, {target::gpuArchitectureNamed(gpu), subnormals});
+    return succeeded(module) ? *module : PtxModule();
+  }
+  static size_t count(const std::string &text, StringRef what) {
+    return StringRef(text).count(what);
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> source;
+  std::string complaint;
+};
+
+constexpr StringLiteral gelu = R"(
+  func.func private @kernel(%x: tensor<512x768xf32>, %b: tensor<768xf32>) -> tensor<512x768xf32> {
+    %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<768xf32>) -> tensor<512x768xf32>
+    %1 = stablehlo.add %x, %0 : tensor<512x768xf32>
+    %2 = stablehlo.tanh %1 : tensor<512x768xf32>
+    %3 = stablehlo.divide %2, %0 : tensor<512x768xf32>
+    return %3 : tensor<512x768xf32>
+  })";
+
+TEST_F(EmitPtx, AccessesSixteenBytes) {
+  PtxModule module = emit(gelu);
+  ASSERT_EQ(complaint, "");
+  const std::string &text = module.text;
+  EXPECT_GE(count(text, "ld.global.nc.v4.b32") +
+                count(text, "ld.global.nc.v2.b64"),
+            2u)
+      << text;
+  EXPECT_GE(count(text, "st.global.v4.b32") + count(text, "st.global.v2.b64"),
+            1u)
+      << text;
+  EXPECT_EQ(count(text, "ld.global.nc.b32"), 0u) << text;
+  EXPECT_EQ(count(text, ".local"), 0u) << text;
+  ASSERT_EQ(module.kernels.size(), 1u);
+  EXPECT_EQ(module.kernels[0].symbol, "kernel_0");
+  EXPECT_EQ(module.kernels[0].threads, 256);
+  EXPECT_EQ(module.kernels[0].blocks, 512 * 768 / (4 * 256));
+  EXPECT_EQ(count(text, ".reqntid 256"), 1u) << text;
+}
+
+TEST_F(EmitPtx, RoundsEachOperation) {
+  std::string text = emit(gelu).text;
+  EXPECT_EQ(count(text, "add.rn.ftz.f32") + count(text, "add.ftz.f32"),
+            count(text, "add.rn.ftz.f32"))
+      << text;
+  EXPECT_EQ(count(text, "add.rn.f32"), 0u) << text;
+  EXPECT_GE(count(text, "div.rn.ftz.f32"), 4u) << text;
+  EXPECT_EQ(count(text, "approx"), 0u) << text;
+  std::string kept = emit(gelu, "sm_90", Subnormals::keep).text;
+  EXPECT_EQ(count(kept, "ftz"), 0u) << kept;
+  EXPECT_GE(count(kept, "div.rn.f32"), 4u) << kept;
+}
+
+TEST_F(EmitPtx, NamesTheTarget) {
+  for (const target::GpuArchitecture &gpu : target::gpuArchitectures()) {
+    std::string text = emit(gelu, gpu.name).text;
+    std::string version = ".version " + std::to_string(gpu.ptxVersion / 10) +
+                          "." + std::to_string(gpu.ptxVersion % 10);
+    EXPECT_EQ(count(text, version), 1u) << text.substr(0, 400);
+    EXPECT_EQ(count(text, ".target " + std::string(gpu.name)), 1u)
+        << text.substr(0, 400);
+  }
+}
+
+TEST_F(EmitPtx, RefusesFunctionsOfDouble) {
+  emit(R"(
+  func.func private @kernel(%x: tensor<8xf64>) -> tensor<8xf64> {
+    %0 = stablehlo.exponential %x : tensor<8xf64>
+    return %0 : tensor<8xf64>
+  })");
+  EXPECT_NE(complaint.find("no code for the function 'exp' of f64 on a GPU"),
+            std::string::npos)
+      << complaint;
+}
+
+} // namespace
