@@ -9,6 +9,7 @@
 #include "tenon/Import/Passes.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Support/CheckedArithmetic.h"
@@ -67,7 +68,8 @@ class VerifyStepForm
     });
     checkArguments(main);
     checkResults(main);
-    if (failed(tenon::step::verifyHolding(main)))
+    if (failed(tenon::step::verifyHolding(main)) ||
+        failed(tenon::step::verifyHiddenState(main)))
       ok = false;
   }
 

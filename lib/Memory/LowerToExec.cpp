@@ -8,6 +8,7 @@
 
 #include "tenon/Memory/Passes.h"
 
+#include "InitialValues.h"
 #include "PlanRecord.h"
 #include "Views.h"
 
@@ -463,6 +464,10 @@ LogicalResult ProgramWriter::run() {
        {step::temporariesBoundAttrName, step::recomputationAttrName})
     if (Attribute attribute = function->getAttr(proved))
       program->setAttr(proved, attribute);
+  builder.setInsertionPointToEnd(module.getBody());
+  writeInit(builder, function, [&](step::GroupOp group) {
+    return kernelFor(group, /*inPlace=*/{PlanRecord::none});
+  });
   function.erase();
   return success();
 }

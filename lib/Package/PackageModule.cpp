@@ -65,8 +65,11 @@ private:
   Package package;
   llvm::StringMap<uint32_t> segmentIndex, calleeIndex;
   llvm::StringMap<size_t> heldInParts; // tensors by name
+  std::vector<format::Tensor> hidden;  // which stand behind all others
   /// Stored tensors by the number of the argument or result of @main.
   std::map<int64_t, uint32_t> argumentStorages, resultStorages;
+  /// Of these, the ones of hidden state.
+  std::map<int64_t, uint32_t> hiddenStorages;
   std::vector<std::unique_ptr<libraries::Call>> calls; // per callee, or null
 };
 
@@ -117,6 +120,12 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
     tensor.type = ElementType::f32;
     tensor.held.rule = format::HoldingRule::highAndLow;
     heldInParts[part->tensor] = package.index.tensors.size();
+  }
+  if (tensor.isHidden()) {
+    hiddenStorages[tensor.argument] = storage;
+    tensor.argument = tensor.result = -1;
+    hidden.push_back(std::move(tensor));
+    return success();
   }
   package.index.tensors.push_back(std::move(tensor));
   return success();
@@ -386,6 +395,7 @@ FailureOr<Package> Packager::run() {
     if (failed(added))
       return failure();
   }
+  index.tensors.insert(index.tensors.end(), hidden.begin(), hidden.end());
   for (const format::Segment &segment : index.segments)
     if (segment.kind == format::SegmentKind::constants)
       package.constants.resize(segment.bytes);
@@ -396,8 +406,12 @@ FailureOr<Package> Packager::run() {
     format::EntryPoint &entry = index.entryPoints.emplace_back();
     entry.name = program.getSymName().str();
     entry.program = std::move(*block);
-    entry.arguments = inOrder(argumentStorages);
-    entry.results = inOrder(resultStorages);
+    if (entry.name == "init") {
+      entry.results = inOrder(hiddenStorages);
+    } else {
+      entry.arguments = inOrder(argumentStorages);
+      entry.results = inOrder(resultStorages);
+    }
     if (failed(addPlan(program, entry)))
       return failure();
     auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName);

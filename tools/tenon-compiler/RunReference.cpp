@@ -13,6 +13,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Check/Check.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
+#include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/Compiler.h"
@@ -64,7 +65,8 @@ SmallVector<std::string> namesOf(func::FuncOp main, unsigned index) {
           main.getArgAttrOfType<ArrayAttr>(index, step::aliasesAttrName))
     for (Attribute alias : aliases)
       names.push_back(cast<StringAttr>(alias).str());
-  names.push_back("arg" + std::to_string(index));
+  if (!step::initialValueOf(main.getArgAttrDict(index)))
+    names.push_back("arg" + std::to_string(index));
   return names;
 }
 
@@ -104,7 +106,8 @@ int loadArguments(func::FuncOp main, const std::string &path,
   llvm::StringMap<std::vector<std::byte>> lowParts; // by tensor
   for (BlockArgument argument : main.getArguments()) {
     Tensor tensor(cast<RankedTensorType>(argument.getType()));
-    auto held = step::heldPartOf(main.getArgAttrDict(argument.getArgNumber()));
+    DictionaryAttr attributes = main.getArgAttrDict(argument.getArgNumber());
+    auto held = step::heldPartOf(attributes);
     if (held && held->part > 0) {
       reference::readBytes(tensor, lowParts[held->tensor].data(),
                            storedWidth(tensor));
@@ -121,6 +124,13 @@ int loadArguments(func::FuncOp main, const std::string &path,
     for (const std::string &name : namesOf(main, argument.getArgNumber()))
       if (!stored)
         stored = file->find(name);
+    SplatElementsAttr initial = step::initialValueOf(attributes);
+    // As the runtime does: what a file lacks or has in another form is new.
+    if (initial && !(stored && stored->type == *type &&
+                     ArrayRef<int64_t>(stored->shape) == tensor.shape())) {
+      arguments.push_back(*reference::fromAttribute(initial));
+      continue;
+    }
     if (!stored)
       return fail("argument '" +
                   namesOf(main, argument.getArgNumber()).front() +
@@ -182,7 +192,8 @@ int saveResults(func::FuncOp main, const std::string &path,
   std::vector<format::TensorBytes> entries;
   for (auto [index, tensor] : llvm::enumerate(results)) {
     auto held = step::heldPartOf(main.getResultAttrDict(index));
-    if (held && held->part > 0)
+    auto name = main.getResultAttrOfType<StringAttr>(index, step::nameAttrName);
+    if ((held && held->part > 0) || (name && step::isHiddenName(name)))
       continue;
     bytes[index] = bytesOf(tensor);
     ElementType type = *elementTypeOf(tensor.elementType());

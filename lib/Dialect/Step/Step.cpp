@@ -9,6 +9,7 @@
 #include "tenon/Dialect/Step/Attention.h"
 #include "tenon/Dialect/Step/AttributeShape.h"
 #include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Succession.h"
 
@@ -69,7 +70,8 @@ LogicalResult tenon::step::verifySuccession(FunctionOpInterface main) {
              << "arguments " << first->second << " and " << index
              << " have the same successor, result " << successor.getInt();
   }
-  return verifyHolding(main);
+  return failure(failed(verifyHolding(main)) ||
+                 failed(verifyHiddenState(main)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,6 +158,10 @@ bool isFlops(Attribute attribute) {
   return flops && flops.getType().isF64() && flops.getValueAsDouble() >= 0;
 }
 
+bool isInitialValue(Attribute attribute) {
+  return isa<SplatElementsAttr>(attribute);
+}
+
 bool castsBetweenF32AndBf16(Operation *op) {
   if (op->getName().getStringRef() != "stablehlo.convert" ||
       op->getNumOperands() != 1 || op->getNumResults() != 1)
@@ -216,6 +222,8 @@ constexpr AttributeShape valueShapes[] = {
     {aliasesAttrName, isArrayOf<isText>, "an array of strings"},
     {donatedAttrName, isUnit, "no value"},
     {holdsAttrName, isHolding, holdingShape},
+    {initialAttrName, isInitialValue,
+     "a dense tensor that repeats one element"},
 };
 
 /// What users see of a value has to have bytes that the stored type has, too.
