@@ -62,7 +62,9 @@ struct Outlook {
 /// Chooses the formats of one step.
 class FormatSearch {
 public:
-  FormatSearch(ModuleOp step, StageRun &run) : step(step), run(run) {}
+  FormatSearch(ModuleOp step, StageRun &run)
+      : step(step), run(run),
+        forXla(run.options.target == OutputTarget::stablehlo) {}
 
   ExitCode choose(precision::FormatReport &report);
 
@@ -76,6 +78,9 @@ private:
 
   ModuleOp step;
   StageRun &run;
+  /// XLA brings its own libraries, so each product is a call that nobody is
+  /// asked about, and arguments and results have to stay as they are.
+  bool forXla;
 };
 
 } // namespace
@@ -84,17 +89,22 @@ ExitCode FormatSearch::lookAhead(ModuleOp module, Outlook &outlook) {
   OwningOpRef<ModuleOp> copy = module.clone();
   ScopedDiagnosticHandler quiet(run.context);
   fusion::FusionOptions grouping;
-  grouping.callLibraries = !run.resolved.noLibraries;
+  grouping.callLibraries = !run.resolved.noLibraries && !forXla;
   grouping.isa = run.resolved.features.isa;
   grouping.machine = run.resolved.machine;
-  if (ExitCode code = run.runPasses(*copy,
-                                    [&](OpPassManager &passes) {
-                                      fusion::buildFusionPipeline(passes,
-                                                                  grouping);
-                                    });
-      code != exitOk)
-    return code;
   auto main = copy->lookupSymbol<func::FuncOp>("main");
+  ExitCode code = run.runPasses(*copy, [&](OpPassManager &passes) {
+    fusion::buildLoopPipeline(passes, grouping);
+  });
+  if (code != exitOk)
+    return code;
+  if (forXla)
+    precision::groupProducts(main);
+  code = run.runPasses(*copy, [&](OpPassManager &passes) {
+    fusion::buildGroupPipeline(passes, grouping);
+  });
+  if (code != exitOk)
+    return code;
   outlook.kernels = precision::kernelsOf(main, run.resolved.machine);
   outlook.seconds =
       cost::predictStep(main.getBody(), run.resolved.machine).total.seconds;
@@ -107,9 +117,11 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
     precision::ChooseFormatsPassOptions options;
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
     options.policy = run.resolved.precisionPolicy;
+    options.hold = !forXla;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
         options, run.resolved.machine, outlook.kernels, report));
-    passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
+    if (!forXla)
+      passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
   });
 }
 
@@ -201,12 +213,13 @@ static llvm::json::Array heldInParts(func::FuncOp main) {
   return names;
 }
 
-static ExitCode lowerPrecision(Program &program, StageRun &run) {
+ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
     return exitOk;
-  if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
-    return code;
+  if (run.options.target == OutputTarget::cpu)
+    if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
+      return code;
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
   precision::FormatReport report;
@@ -230,7 +243,7 @@ static ExitCode lowerPrecision(Program &program, StageRun &run) {
   return code;
 }
 
-Stage driver::precisionStage() {
+std::vector<StageOption> driver::precisionOptions() {
   auto settled = [](auto &o) -> auto & { return o.precision; };
   StageOption format = recordedAsOneOf<Precision>(
       givenOption("--precision", &CompileOptions::precision, settled),
@@ -244,10 +257,14 @@ Stage driver::precisionStage() {
   StageOption policy =
       textOption({}, &CompileOptions::precisionPolicyFile, "precision_policy",
                  false, [](auto &o) -> auto & { return o.precisionPolicy; });
+  return {format, file, policy};
+}
+
+Stage driver::precisionStage() {
   return {.name = "precision",
           .form = "step form",
           .summary = "choose number formats",
-          .options = {format, file, policy},
+          .options = precisionOptions(),
           .run = lowerPrecision,
           .checkForm = checkStepForm,
           .registerPasses = precision::registerPrecisionPasses};

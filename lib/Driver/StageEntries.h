@@ -19,13 +19,19 @@ ExitCode readPrecisionPolicy(const CompileOptions &options,
 ExitCode checkStepForm(Program &program, StageRun &run);
 
 Stage precisionStage();
+/// --precision and --precision-policy.
+std::vector<StageOption> precisionOptions();
+/// Gives a program in step form the formats that `run.resolved` asks for. For
+/// XLA, arguments and results keep their types.
+ExitCode lowerPrecision(Program &program, StageRun &run);
 Stage groupStage();
 Stage planStage();
 /// From an exporter's module to StableHLO for XLA.
 Walk walkToXla();
 
-/// The option --memory-budget.
+/// The options --memory-budget and --roles.
 StageOption memoryBudgetOption();
+StageOption rolesOption();
 
 /// Libraries are asked about the processor that code is for. Where they cannot
 /// be, kernels in their place would make the file depend on this machine.

@@ -113,17 +113,20 @@ static ExitCode importStep(Program &program, StageRun &run) {
   return code;
 }
 
+StageOption driver::rolesOption() {
+  return {.flag = "--roles", .isGiven = [](const CompileOptions &o) {
+            return !o.rolesFile.empty();
+          }};
+}
+
 static Stage importStage() {
-  StageOption roles{.flag = "--roles", .isGiven = [](const CompileOptions &o) {
-                      return !o.rolesFile.empty();
-                    }};
   StageOption function{
       .flag = "--function",
       .isGiven = [](const CompileOptions &o) { return o.function != "main"; }};
   return {.name = "import",
           .form = "step form",
           .summary = "read the module, find roles and successors",
-          .options = {roles, function},
+          .options = {rolesOption(), function},
           .run = importStep,
           .checkForm = checkStepForm,
           .registerPasses = importer::registerImportPipeline};

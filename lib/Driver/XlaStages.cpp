@@ -1,9 +1,9 @@
 //===- XlaStages.cpp - A step as StableHLO for XLA ------------------------===//
 //
-// The short walk: read, plan for what XLA will do, write. The module that
-// leaves has the signature of the one that came. Nothing is simplified on this
-// walk: XLA does the same itself (docs/Rationale/XlaOutput.md has the
-// measurements), so what is not planned leaves as it came.
+// The short walk: read, lower, plan for what XLA will do, write. The module
+// that leaves has the signature of the one that came. Nothing is simplified on
+// this walk: XLA does the same itself (docs/Rationale/XlaOutput.md has the
+// measurements), so what is neither lowered nor planned leaves as it came.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,12 @@
 #include "tenon/Analysis/DeviceCount.h"
 #include "tenon/Codegen/StableHLO/PlanForXla.h"
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
+#include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Simplify/Passes.h"
 #include "tenon/Support/Bytes.h"
@@ -33,9 +36,22 @@ static ExitCode readForXla(Program &program, StageRun &run) {
   if (ExitCode code = refuseOptionsOfOthers(run.options, run.walk);
       code != exitOk)
     return code;
+  run.resolved.target = OutputTarget::stablehlo;
+  for (const Stage &stage : run.walk)
+    for (const StageOption &option : stage.options)
+      if (option.give)
+        option.give(run.options, run.resolved);
+  if (ExitCode code = readPrecisionPolicy(run.options, run.resolved);
+      code != exitOk)
+    return code;
+  const bool isLowered = run.resolved.precision != Precision::f32;
+  if (!isLowered && !run.options.rolesFile.empty())
+    return fail(exitBadUsage, "--roles says what --precision=bf16 lowers for "
+                              "the target stablehlo; pass that, too");
   run.context->allowUnregisteredDialects();
   importer::ReadOptions reading;
-  reading.keepUnknown = true;
+  // Formats are chosen for what is understood alone.
+  reading.keepUnknown = !isLowered;
   program.module =
       importer::readStableHLOFile(run.options.input, *run.context, reading);
   if (!program.module)
@@ -46,6 +62,136 @@ static ExitCode readForXla(Program &program, StageRun &run) {
     passes.addPass(simplify::createExpandAttentionPass());
   });
 }
+
+//===----------------------------------------------------------------------===//
+// precision
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What of a program its exporter's tools read: types and attributes of the
+/// arguments and results of its main function, and attributes of the module.
+class Signature {
+public:
+  static func::FuncOp mainOf(ModuleOp module) {
+    return module.lookupSymbol<func::FuncOp>("main");
+  }
+
+  explicit Signature(ModuleOp module) : ofModule(module->getAttrDictionary()) {
+    func::FuncOp main = mainOf(module);
+    type = main.getFunctionType();
+    ofArguments = main.getArgAttrsAttr();
+    ofResults = main.getResAttrsAttr();
+  }
+
+  /// False if the types are others now.
+  bool restore(ModuleOp module) const {
+    func::FuncOp main = mainOf(module);
+    if (main.getFunctionType() != type)
+      return false;
+    module->setAttrs(ofModule);
+    main.removeArgAttrsAttr();
+    main.removeResAttrsAttr();
+    if (ofArguments)
+      main.setArgAttrsAttr(ofArguments);
+    if (ofResults)
+      main.setResAttrsAttr(ofResults);
+    return true;
+  }
+
+private:
+  DictionaryAttr ofModule;
+  FunctionType type;
+  ArrayAttr ofArguments, ofResults;
+};
+
+} // namespace
+
+/// Whether a conversion widens a value that was rounded: by the compiler, or
+/// where it is read.
+static bool readsRounded(stablehlo::ConvertOp widening) {
+  Value narrow = widening.getOperand();
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(narrow));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(widening.getType()));
+  if (!from || !to || from.getWidth() != 16 || to.getWidth() <= 16)
+    return false;
+  return step::isCompilerCast(widening) ||
+         narrow.getDefiningOp<stablehlo::ConvertOp>();
+}
+
+/// Has whoever computes in f32 read what was rounded. XLA drops a conversion
+/// to 16 bits and back, and so would some readers see other values than those
+/// that read the 16 bits; a rounding of what is rounded changes nothing, and
+/// stays (docs/Rationale/XlaOutput.md has the measurements).
+static void keepRoundings(ModuleOp module) {
+  module.walk([](stablehlo::ConvertOp widening) {
+    if (!readsRounded(widening))
+      return;
+    const llvm::fltSemantics &narrow =
+        cast<FloatType>(getElementTypeOrSelf(widening.getOperand()))
+            .getFloatSemantics();
+    const unsigned mantissa = APFloat::semanticsPrecision(narrow) - 1;
+    OpBuilder builder(widening->getContext());
+    builder.setInsertionPointAfter(widening);
+    auto kept = stablehlo::ReducePrecisionOp::create(
+        builder, widening.getLoc(), widening.getType(), widening,
+        APFloat::semanticsSizeInBits(narrow) - 1 - mantissa, mantissa);
+    widening.getResult().replaceAllUsesExcept(kept, kept);
+  });
+}
+
+/// Takes off what stages note for each other.
+static void removeNotes(ModuleOp module) {
+  module.walk([](Operation *op) {
+    for (NamedAttribute named : llvm::to_vector(op->getDiscardableAttrs()))
+      if (isa_and_nonnull<step::StepDialect>(named.getNameDialect()))
+        op->removeAttr(named.getName());
+  });
+}
+
+/// With --precision the step goes through import and gets the formats that are
+/// cheapest where products of 16 bits are native, as on what XLA is used for.
+/// Nothing of that depends on the processor that compiles.
+static ExitCode lowerForXla(Program &program, StageRun &run) {
+  if (run.resolved.precision == Precision::f32)
+    return exitOk;
+  ModuleOp module = *program.module;
+  if (DeviceCount count = countDevices(module); count.devices > 1)
+    return fail(exitUserError, "--precision is for programs for one device, "
+                               "found that " +
+                                   count.reason);
+  func::FuncOp main = Signature::mainOf(module);
+  if (!main || main.isDeclaration())
+    return fail(exitUserError, "--precision lowers the function @main, found "
+                               "none with a body in '" +
+                                   run.options.input + "'");
+  const Signature signature(module);
+  importer::ImportOptions importing;
+  importing.rolesFile = run.options.rolesFile;
+  run.blame = exitUserError;
+  ExitCode code = run.runPasses(module, [&](OpPassManager &passes) {
+    importer::buildImportPipeline(passes, importing);
+  });
+  if (code != exitOk)
+    return code;
+  run.resolved.features.isa = target::Isa::amxBf16;
+  run.resolved.machine = target::builtInTarget(target::Isa::amxBf16);
+  if (code = lowerPrecision(program, run); code != exitOk)
+    return code;
+  module = *program.module;
+  keepRoundings(module);
+  removeNotes(module);
+  if (!signature.restore(module))
+    return fail(exitUnsupported,
+                "--precision is not there for the target stablehlo where "
+                "arguments or results are complex or have less than 8 bits, "
+                "since the lowered step would have others");
+  return exitOk;
+}
+
+//===----------------------------------------------------------------------===//
+// plan
+//===----------------------------------------------------------------------===//
 
 /// Segments of loops take a second run of their forward rounds, so that they
 /// must need this part less.
@@ -174,8 +320,11 @@ static ExitCode writeForXla(Program &program, StageRun &run) {
 }
 
 Walk driver::walkToXla() {
+  std::vector<StageOption> lowering = precisionOptions();
+  lowering.push_back(rolesOption());
   return {
       {.name = "read", .run = readForXla},
+      {.name = "precision", .options = lowering, .run = lowerForXla},
       {.name = "plan", .options = {memoryBudgetOption()}, .run = planForXla},
       {.name = "write", .run = writeForXla}};
 }

@@ -55,9 +55,9 @@ struct ChooseFormats
     }
     if (!filled)
       kernels = kernelsAsTheyAre(step, *isa);
-    FormatModel model =
-        modelFormats(step, classes, kernels,
-                     filled ? machine : target::builtInTarget(*isa), *isa);
+    FormatModel model = modelFormats(
+        step, classes, kernels, filled ? machine : target::builtInTarget(*isa),
+        *isa, hold);
     FormatReport own;
     FormatReport &report = filled ? *filled : own;
     report.problem = std::move(model.problem);

@@ -25,9 +25,9 @@ class Modeller {
 public:
   Modeller(func::FuncOp step, const FormatClasses &classes,
            ArrayRef<PlannedKernel> planned, const target::Target &machine,
-           target::Isa isa)
+           target::Isa isa, bool hold)
       : step(step), classes(classes), machine(machine), features(isa),
-        stored(classes.classes().size()) {
+        hold(hold), stored(classes.classes().size()) {
     forEachOperation(step.getBody(),
                      [&](Operation *op) { operations[numberOf(op)] = op; });
     for (const PlannedKernel &kernel : planned)
@@ -322,11 +322,12 @@ private:
 
   /// Whether the class is a parameter whose 16-bit part products may read.
   bool isHeldInParts(int index) const {
-    return llvm::any_of(classes.classes()[index].members, [](Value value) {
-      auto argument = dyn_cast<BlockArgument>(value);
-      return argument &&
-             canBeHeldInParts(argument, /*narrowProductsOnly=*/false);
-    });
+    return hold &&
+           llvm::any_of(classes.classes()[index].members, [](Value value) {
+             auto argument = dyn_cast<BlockArgument>(value);
+             return argument &&
+                    canBeHeldInParts(argument, /*narrowProductsOnly=*/false);
+           });
   }
 
   void addCopies() {
@@ -353,6 +354,7 @@ private:
   std::vector<PlannedKernel> kernels;
   const target::Target &machine;
   target::Isa features;
+  bool hold;
   std::vector<Stored> stored;
   llvm::DenseMap<int64_t, Operation *> operations;
   llvm::DenseMap<Operation *, int> productOf;
@@ -367,6 +369,6 @@ FormatModel precision::modelFormats(func::FuncOp step,
                                     const FormatClasses &classes,
                                     ArrayRef<PlannedKernel> kernels,
                                     const target::Target &machine,
-                                    target::Isa isa) {
-  return Modeller(step, classes, kernels, machine, isa).run();
+                                    target::Isa isa, bool hold) {
+  return Modeller(step, classes, kernels, machine, isa, hold).run();
 }

@@ -42,10 +42,12 @@ struct FormatModel {
   }
 };
 
-/// `step` carries the numbers that `kernels` speak of.
+/// `step` carries the numbers that `kernels` speak of. With `hold`, parameters
+/// that can be are held in two parts, of which products read one.
 FormatModel modelFormats(mlir::func::FuncOp step, const FormatClasses &classes,
                          llvm::ArrayRef<PlannedKernel> kernels,
-                         const target::Target &machine, target::Isa isa);
+                         const target::Target &machine, target::Isa isa,
+                         bool hold);
 
 } // namespace tenon::precision
 

@@ -52,6 +52,10 @@ int64_t precision::numberOf(Operation *op) {
   return number ? number.getInt() : -1;
 }
 
+static bool isDotOrConvolution(Operation *op) {
+  return isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op);
+}
+
 namespace {
 
 class Reader {
@@ -87,7 +91,7 @@ private:
                  ruleOf(&op).Operands == moves || canWidenOperands(&op);
         });
     for (Operation &op : group.bodyOperations())
-      if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))
+      if (isDotOrConvolution(&op))
         kernel.product = numberOf(&op);
     if (kernel.product >= 0) {
       kernel.wide = cost::rooflineOf(group, machine, ElementType::f32);
@@ -172,23 +176,26 @@ std::vector<PlannedKernel> precision::kernelsOf(func::FuncOp grouped,
   return kernels;
 }
 
-void precision::groupOneByOne(func::FuncOp step) {
+/// The kind of the group that holds this operation alone.
+static step::GroupKind kindAlone(Operation *op) {
+  using step::GroupKind;
+  if (isDotOrConvolution(op))
+    return GroupKind::library;
+  if (auto reduced = reducedDimensions(op))
+    return reduced->trailing ? GroupKind::row : GroupKind::column;
+  return classify(op) == OperationClass::generic ? GroupKind::generic
+                                                 : GroupKind::elementwise;
+}
+
+/// Puts each operation that is wanted into a group of its own.
+static void groupEach(func::FuncOp step,
+                      llvm::function_ref<bool(Operation *)> isWanted) {
   SmallVector<Operation *> operations;
   forEachOperation(step.getBody(), [&](Operation *op) {
-    OperationClass which = classify(op);
-    if (which != OperationClass::view && which != OperationClass::ungrouped &&
-        !op->hasTrait<OpTrait::IsTerminator>())
+    if (isWanted(op))
       operations.push_back(op);
   });
   for (Operation *op : operations) {
-    using step::GroupKind;
-    auto reduced = reducedDimensions(op);
-    GroupKind kind =
-        isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op)
-            ? GroupKind::library
-        : reduced ? (reduced->trailing ? GroupKind::row : GroupKind::column)
-        : classify(op) == OperationClass::generic ? GroupKind::generic
-                                                  : GroupKind::elementwise;
     llvm::SetVector<Value> inputs(op->operand_begin(), op->operand_end());
     visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
       inputs.insert(operand->get());
@@ -196,7 +203,7 @@ void precision::groupOneByOne(func::FuncOp step) {
     OpBuilder builder(op);
     auto group =
         step::GroupOp::create(builder, op->getLoc(), op->getResultTypes(),
-                              inputs.getArrayRef(), kind);
+                              inputs.getArrayRef(), kindAlone(op));
     op->replaceAllUsesWith(group.getOutputs());
     Block *body = builder.createBlock(&group.getBody());
     IRMapping mapping;
@@ -206,4 +213,17 @@ void precision::groupOneByOne(func::FuncOp step) {
     step::YieldOp::create(builder, op->getLoc(), copy->getResults());
     op->erase();
   }
+}
+
+void precision::groupOneByOne(func::FuncOp step) {
+  groupEach(step, [](Operation *op) {
+    OperationClass which = classify(op);
+    return which != OperationClass::view &&
+           which != OperationClass::ungrouped &&
+           !op->hasTrait<OpTrait::IsTerminator>();
+  });
+}
+
+void precision::groupProducts(func::FuncOp step) {
+  groupEach(step, isDotOrConvolution);
 }

@@ -7,6 +7,7 @@ module into the one that JAX is making, as a private function; XLA inlines it.
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -180,6 +181,8 @@ def optimize(
     donate_argnums: int | Sequence[int] = (0,),
     static_argnums: int | Sequence[int] = (),
     memory_budget: int | str | None = None,
+    precision: str = "f32",
+    precision_policy: str | os.PathLike[str] | None = None,
     **example_kwargs: Any,
 ) -> OptimizedStep:
     """Plans a step for XLA and returns a function for `jax.jit` in its place.
@@ -191,7 +194,9 @@ def optimize(
     donate_argnums, static_argnums: what will be donated to `jax.jit`, and what is static there, by position; a plan holds
     for the shapes and static values it was made for, and another call of optimize makes another one. memory_budget:
     what arguments, results that are written over none of them, and XLA's temporaries may take together, in bytes or as
-    text; what does not fit is computed again. XLA decides in the end: `memory()` says what it needs.
+    text; what does not fit is computed again. XLA decides in the end: `memory()` says what it needs. precision,
+    precision_policy: `bf16` lowers the step, and a JSON file says what is different, as in tenon.compile_file; arguments and
+    results stay f32.
     Raises tenon.CompileError with what the compiler said.
     """
     donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
@@ -202,7 +207,14 @@ def optimize(
     with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:
         source, output, report = (Path(scratch) / name for name in ("step.mlir", "planned.mlir", "report.json"))
         source.write_text(lowered.as_text(debug_info=True))
-        remarks = optimize_file(source, output, memory_budget=memory_budget, report=report)
+        remarks = optimize_file(
+            source,
+            output,
+            memory_budget=memory_budget,
+            precision=precision,
+            precision_policy=precision_policy,
+            report=report,
+        )
         stages = json.loads(report.read_text())["stages"]
         text = output.read_text()
     plan = next(stage for stage in stages if stage["stage"] == "plan")

@@ -104,6 +104,18 @@ def test_under_a_budget(original: Any, capsys: pytest.CaptureFixture) -> None:
     assert "temporaries" in printed and "asked" in printed and "predicted" in printed
 
 
+def test_lower_precision(original: Any, tmp_path: Path) -> None:
+    """Formats are chosen, state and results stay f32, and losses those of f32 as nearly as bf16 allows; a policy is read."""
+    optimized = tenon.jax.optimize(step, start(), *batch(), precision="bf16")
+    assert "bf16" in optimized.text and "bf16" not in str(jax.eval_shape(optimized, start(), *batch()))
+    leaves, losses, _ = states(jax.jit(optimized, donate_argnums=0))
+    np.testing.assert_allclose(losses, original[1], 2**-7)
+    assert [leaf.dtype for leaf in leaves] == [leaf.dtype for leaf in original[0]]
+    (tmp_path / "policy.json").write_text('{"operations": {"stablehlo.*": "f32"}}')
+    kept = tenon.jax.optimize(step, start(), *batch(), precision="bf16", precision_policy=tmp_path / "policy.json")
+    assert "bf16" not in kept.text
+
+
 def test_inside_a_larger_program() -> None:
     """The function is an ordinary one: it may be called twice in a program, and without jit."""
     optimized = tenon.jax.optimize(step, start(), *batch())

@@ -64,6 +64,10 @@ std::vector<PlannedKernel> kernelsOf(mlir::func::FuncOp grouped,
 /// where nobody grouped it.
 void groupOneByOne(mlir::func::FuncOp step);
 
+/// Makes each product of a step a library call of its own, as whoever brings
+/// libraries that cannot be asked does. What else there is stays ungrouped.
+void groupProducts(mlir::func::FuncOp step);
+
 } // namespace tenon::precision
 
 #endif // TENON_PRECISION_OUTLOOK_H

@@ -46,6 +46,9 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
            "the feature set whose products are asked for">,
     Option<"policy", "policy", "std::string", "\"\"",
            "what the user says of formats, as JSON (docs/GettingStarted.md)">,
+    Option<"hold", "hold", "bool", "true",
+           "expect that parameters are held in two parts where they can be, of "
+           "which products read one for nothing (precision-hold-parameters)">,
   ];
 }
 
