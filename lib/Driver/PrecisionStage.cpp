@@ -213,21 +213,28 @@ static llvm::json::Array heldInParts(func::FuncOp main) {
   return names;
 }
 
+ExitCode driver::chooseFormats(ModuleOp step, StageRun &run,
+                               precision::FormatReport &report) {
+  if (run.options.target == OutputTarget::cpu)
+    if (ExitCode code = askLibraries(step, run); code != exitOk)
+      return code;
+  auto main = step.lookupSymbol<func::FuncOp>("main");
+  precision::numberOperations(main);
+  // The policy is the user's.
+  run.blame = exitUserError;
+  ExitCode code = FormatSearch(step, run).choose(report);
+  precision::removeNumbers(main);
+  return code;
+}
+
 ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
     return exitOk;
-  if (run.options.target == OutputTarget::cpu)
-    if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
-      return code;
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
   precision::FormatReport report;
-  precision::numberOperations(main);
-  // The policy is the user's.
-  run.blame = exitUserError;
-  ExitCode code = FormatSearch(*program.module, run).choose(report);
-  precision::removeNumbers(main);
+  ExitCode code = chooseFormats(*program.module, run, report);
   if (code == exitOk && !addsUpNarrow)
     code = run.runPasses(*program.module, [](OpPassManager &passes) {
       passes.addPass(precision::createVerifyAccumulatorsPass());

@@ -8,12 +8,18 @@
 #define TENON_LIB_DRIVER_STAGEENTRIES_H
 
 #include "tenon/Driver/Stages.h"
+#include "tenon/Precision/FormatReport.h"
 
 namespace tenon::driver {
 
 /// Takes the policy file that the options name.
 ExitCode readPrecisionPolicy(const CompileOptions &options,
                              ResolvedOptions &resolved);
+
+/// Gives the values of a step the formats that the options ask for, which are
+/// not f32; says what was chosen.
+ExitCode chooseFormats(mlir::ModuleOp step, StageRun &run,
+                       precision::FormatReport &report);
 
 /// Checks that the program is in step form, as several stages leave it.
 ExitCode checkStepForm(Program &program, StageRun &run);

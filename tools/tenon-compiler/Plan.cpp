@@ -2,11 +2,13 @@
 //
 // Plans a step without compiling it: under a row of budgets, to see what memory
 // costs, or to write down the problems the solvers were given, so that
-// tenon-solve can replay them.
+// tenon-solve can replay them. What lower precision costs in digits is measured
+// by running the step.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon-compiler/Commands.h"
+#include "tools/tenon-compiler/PlanErrors.h"
 #include "tools/tenon-compiler/PlanningOptions.h"
 #include "tools/tenon/ArgumentParser.h"
 
@@ -22,9 +24,9 @@ int tool::runPlan(Arguments arguments, Modules *) {
   driver::CompileOptions options;
   ArgumentParser parser("plan",
                         "Plans the memory of a training step without "
-                        "generating code. At least one of --frontier,\n"
-                        "--offload, --also and --dump-problems says what to "
-                        "do.",
+                        "generating code, or measures\nwhat its precision "
+                        "costs. At least one of --frontier, --offload, --also, "
+                        "--dump-problems and\n--error says what to do.",
                         "FILE.mlir");
   int64_t frontier = 0;
   parser.number("frontier", frontier, "K",
@@ -40,6 +42,28 @@ int tool::runPlan(Arguments arguments, Modules *) {
       "the step at another batch size, to estimate what fits --memory-budget");
   parser.text("dump-problems", options.dumpProblems, "DIR",
               "write the planning problems into this folder, for tenon-solve");
+  bool error = false;
+  ErrorRun errors;
+  parser.flag("error", error,
+              "run the step beside the same step in f64, and list what "
+              "--precision costs each gradient and result");
+  parser.custom("steps", "N", "with --error: how many steps (1)",
+                [&](std::string_view given) -> std::string {
+                  errors.steps = parseNumber(given).value_or(0);
+                  return errors.steps < 1 ? "expected a number from 1 on" : "";
+                });
+  parser.text("state", errors.state, "F.safetensors",
+              "with --error: start values of all state");
+  parser.text("inputs", errors.inputs, "F.safetensors",
+              "with --error: values of any arguments, state or batch");
+  parser.text("batches", errors.batches, "PATH",
+              "with --error: a folder with one file per step, or one file with "
+              "all steps");
+  parser.number("seed", errors.seed, "N",
+                "with --error: of the values that no file gives (0)");
+  parser.number("search-runs", errors.searchRuns, "N",
+                "with --error: most steps in f64 to find the dearest decisions "
+                "(128)");
   takePlanningOptions(parser, options,
                       "with --also: the most memory that the step may use");
   std::vector<std::string> inputs;
@@ -60,6 +84,22 @@ int tool::runPlan(Arguments arguments, Modules *) {
            "`tenon compile --memory-budget` to plan for one budget\n";
     return exitBadUsage;
   }
+  if (!error && errors != ErrorRun()) {
+    llvm::errs() << "error: --steps, --state, --inputs, --batches, --seed and "
+                    "--search-runs need --error\n";
+    return exitBadUsage;
+  }
+  if (error) {
+    if (frontier || offload || !also.empty() || !options.dumpProblems.empty()) {
+      llvm::errs()
+          << "error: --error runs the step without a budget and stands "
+             "alone; leave out --frontier, --offload, --also and "
+             "--dump-problems\n";
+      return exitBadUsage;
+    }
+    options.to.clear();
+    return planErrors(options, errors);
+  }
   if (!also.empty())
     if (auto code = driver::planBatches(options, also, llvm::outs()))
       return code;
@@ -74,7 +114,7 @@ int tool::runPlan(Arguments arguments, Modules *) {
       return exitOk;
     llvm::errs()
         << "error: nothing was asked for; pass --frontier=K, --offload=K, "
-           "--also=FILE.mlir or --dump-problems=DIR\n";
+           "--also=FILE.mlir, --dump-problems=DIR or --error\n";
     return exitBadUsage;
   }
   if (std::error_code code =

@@ -133,4 +133,34 @@ def VerifyAccumulatorsPass : Pass<"precision-verify-accumulators", "::mlir::Modu
   }];
 }
 
+def WidenToDoublePass : Pass<"precision-widen-to-double", "::mlir::func::FuncOp"> {
+  let summary = "compute a step in f64";
+  let description = [{
+    Makes every f32 of a step an f64: arguments, results, constants and all that
+    is between them, also in regions. What the program has in 16 bits stays. A
+    bitcast from or to f32 and random numbers stay f32, between conversions, so
+    that the same bits give the same numbers. `tenon plan --error` holds lowered
+    steps against this one.
+
+    Fails at what has no form in f64: calls of libraries for f32, complex
+    numbers, and attention as one operation.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %half = stablehlo.constant dense<0.5> : tensor<8xf32>
+      %0 = stablehlo.multiply %x, %half : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    // after
+    func.func @main(%x: tensor<8xf64>) -> tensor<8xf64> {
+      %half = stablehlo.constant dense<0.5> : tensor<8xf64>
+      %0 = stablehlo.multiply %x, %half : tensor<8xf64>
+      return %0 : tensor<8xf64>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 #endif // TENON_PRECISION_PASSES_TD
