@@ -29,7 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # The suites of a build, by what it was sanitized with.
 RUNTIME_SUITES = {"TenonRuntimeTests", "TenonCInterfaceTests", "TenonRuntimeDependencies", "TenonTrainWithoutPython"}
 LIBRARY_SUITES = {f"TenonLibrariesTests.{isa}" for isa in ("avx2", "avx512", "avx512_bf16", "amx_bf16")}
-UNIT_SUITES = {f"Tenon{folder}Tests" for folder in ("Support", "Solver", "Format", "Target")} | LIBRARY_SUITES | RUNTIME_SUITES
+UNIT_SUITES = (
+    {f"Tenon{folder}Tests" for folder in ("Support", "Solver", "Format", "Target", "EmulatedCuda")} | LIBRARY_SUITES | RUNTIME_SUITES
+)
 COMPILER_SUITES = {
     f"Tenon{folder}Tests" for folder in ("Dialect", "Analysis", "Cost", "Reference", "Import", "Codegen", "Package", "Driver")
 }

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Each folder of lib may include from itself and from those above it.
 FOLDERS = [
-    "Support", "Solver", "Format", "Target", "Libraries", "Runtime", "Interfaces", "Dialect", "Analysis", "Cost",
+    "Support", "Solver", "Format", "Target", "Libraries", "EmulatedCuda", "Runtime", "Interfaces", "Dialect", "Analysis", "Cost",
     "Reference", "Import", "Autodiff", "Simplify", "Precision", "Sharding", "Pipelining", "Collectives", "Fusion",
     "Memory", "Codegen", "Package", "Driver", "CAPI",
 ]  # fmt: skip
@@ -21,8 +21,8 @@ FORBIDDEN = re.compile(r"(Utils?|Common|Misc|Helpers?)(?=[A-Z.]|$)")
 SOURCES = (".cpp", ".h", ".td", ".c")
 # The C library picks a variant of these by the processor, so their last bit differs between machines.
 ROUNDED_BY_PROCESSOR = r"(?:exp2?|exp10|expm1|pow|log(?:2|10|1p)?|sincos|a?(?:sin|cos|tan)h?|atan2|cbrt|hypot|erfc?|[lt]gamma|polar)[fl]?"
-# The interpreter is what results are compared with, and the runtime makes no plan.
-WITHOUT_PLANS = ("Reference", "Runtime")
+# What executes programs (the interpreter, the runtime, the emulated GPU) makes no plan and writes no file.
+WITHOUT_PLANS = ("EmulatedCuda", "Reference", "Runtime")
 
 
 def sources(folder: str) -> list[Path]:

@@ -1,0 +1,79 @@
+//===- Driver.h - The state behind the driver's functions -----------------===//
+
+#ifndef TENON_LIB_EMULATEDCUDA_DRIVER_H
+#define TENON_LIB_EMULATEDCUDA_DRIVER_H
+
+#include "Launch.h"
+#include <mutex>
+#include <set>
+
+// The handles of CUDA are pointers to these.
+struct CUfunc_st {
+  const tenon::emulated::Program *program = nullptr;
+  const tenon::emulated::Function *function = nullptr;
+  TenonEmulatedCounters counters{};
+  uint32_t mostDynamicShared = 48 * 1024;
+};
+struct CUmod_st {
+  std::unique_ptr<tenon::emulated::Program> program;
+  std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
+};
+struct CUctx_st {};
+struct CUstream_st {};
+struct CUevent_st {
+  bool recorded = false;
+};
+
+namespace tenon::emulated {
+
+struct KernelWork {
+  CUfunction function;
+  unsigned extent[3], threads[3], dynamicSharedBytes;
+  std::vector<uint8_t> parameters;
+};
+struct CopyWork {
+  uint64_t to, from, bytes;
+};
+struct FillWork {
+  uint64_t to;
+  uint32_t value, elementBytes;
+  uint64_t count;
+};
+
+/// One device with its context. The mutex keeps callers' threads apart.
+struct Driver {
+  static Driver &instance();
+
+  std::recursive_mutex mutex;
+  bool initialised = false;
+  Settings settings;
+  std::unique_ptr<DeviceMemory> memory;
+  std::set<CUmodule> modules;
+  std::set<CUstream> streams;
+  std::set<CUevent> events;
+  std::set<void *> hostMemory;
+  CUctx_st context;
+  CUcontext current = nullptr;
+  unsigned retained = 0;
+  uint32_t generation = 0;
+
+  /// The first fault. Once a synchronizing call has reported it, every call
+  /// does.
+  std::unique_ptr<Fault> fault;
+  bool reported = false;
+  /// Why the last refused call was refused.
+  std::string lastRefusal;
+
+  uint32_t nextGeneration();
+  /// Makes a launch ready, or says why it cannot be.
+  CUresult prepare(KernelWork &work, void **parameters, void **extra);
+  void execute(const KernelWork &work);
+  void execute(const CopyWork &work);
+  void execute(const FillWork &work);
+  void setFault(const Fault &found);
+  CUresult error(CUresult code, const std::string &text);
+};
+
+} // namespace tenon::emulated
+
+#endif // TENON_LIB_EMULATEDCUDA_DRIVER_H

@@ -1,0 +1,307 @@
+//===- Graph.cpp - Graphs of work -----------------------------------------===//
+//
+// A launch runs the nodes in an order that the edges allow. Which bytes each
+// node read and wrote is noted, and every pair of nodes without a path between
+// them is compared, so that a missing edge is found whatever the order was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+#include <algorithm>
+#include <variant>
+
+using namespace tenon::emulated;
+
+struct CUgraphNode_st {
+  CUgraph graph;
+  size_t index;
+};
+
+struct Node {
+  std::variant<std::monostate, KernelWork, CopyWork, FillWork> work;
+  std::vector<size_t> after;
+  std::string name() const {
+    if (auto *kernel = std::get_if<KernelWork>(&work))
+      return "kernel '" + kernel->function->function->name + "'";
+    return std::holds_alternative<CopyWork>(work)   ? "copy"
+           : std::holds_alternative<FillWork>(work) ? "fill"
+                                                    : "empty node";
+  }
+};
+
+struct CUgraph_st {
+  std::vector<Node> nodes;
+  std::vector<std::unique_ptr<CUgraphNode_st>> handles;
+};
+struct CUgraphExec_st {
+  std::vector<Node> nodes;
+  std::vector<size_t> order;
+};
+
+namespace {
+
+using Footprints = std::map<Region *, std::unique_ptr<Footprint>>;
+
+/// Throws if a byte that one of the two writes is touched by the other.
+void compare(const Node &a, const Footprints &ofA, const Node &b,
+             const Footprints &ofB) {
+  for (auto &[region, pagesA] : ofA) {
+    auto found = ofB.find(region);
+    if (found == ofB.end())
+      continue;
+    for (size_t page = 0; page < pagesA->size(); ++page) {
+      auto &x = (*pagesA)[page], &y = (*found->second)[page];
+      if (!x || !y)
+        continue;
+      for (uint32_t word = 0; word < pageWords; ++word) {
+        uint8_t bits = ((*x)[word] >> 4 & ((*y)[word] | (*y)[word] >> 4)) |
+                       ((*x)[word] & (*y)[word] >> 4);
+        if (bits & 0xF)
+          throw Fault{
+              CUDA_ERROR_LAUNCH_FAILED,
+              "race between nodes of a graph: " + a.name() + " and " +
+                  b.name() + " touch byte " +
+                  std::to_string((page * pageWords + word) * 4 +
+                                 std::countr_zero(unsigned(bits & 0xF))) +
+                  " of an allocation of " + std::to_string(region->bytes) +
+                  " bytes, one writes, and no path leads from one node to the "
+                  "other"};
+      }
+    }
+  }
+}
+
+void run(Driver &driver, const CUgraphExec_st &graph) {
+  const size_t count = graph.nodes.size();
+  std::vector<Footprints> footprints(count);
+  std::vector<std::vector<bool>> before(count, std::vector<bool>(count));
+  struct Clear {
+    Driver &driver;
+    ~Clear() {
+      for (Region *region : driver.memory->regions())
+        region->footprint.reset();
+    }
+  } clear{driver};
+  std::vector<size_t> done;
+  for (size_t index : graph.order) {
+    const Node &node = graph.nodes[index];
+    for (size_t earlier : node.after) {
+      before[index][earlier] = true;
+      for (size_t i = 0; i < count; ++i)
+        if (before[earlier][i])
+          before[index][i] = true;
+    }
+    for (Region *region : driver.memory->regions())
+      if (!region->footprint)
+        region->footprint = std::make_unique<Footprint>(
+            (region->bytes + 4 * pageWords - 1) / (4 * pageWords));
+    std::visit(
+        [&](const auto &work) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(work)>,
+                                        std::monostate>)
+            driver.execute(work);
+        },
+        node.work);
+    for (Region *region : driver.memory->regions())
+      if (std::any_of(region->footprint->begin(), region->footprint->end(),
+                      [](auto &page) { return page != nullptr; }))
+        footprints[index][region] = std::move(region->footprint);
+    for (size_t earlier : done)
+      if (!before[index][earlier])
+        compare(graph.nodes[earlier], footprints[earlier], node,
+                footprints[index]);
+    done.push_back(index);
+  }
+}
+
+struct Call {
+  std::lock_guard<std::recursive_mutex> lock{Driver::instance().mutex};
+  Driver &driver = Driver::instance();
+  CUresult state() const {
+    if (!driver.initialised)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    return driver.fault && driver.reported ? driver.fault->code : CUDA_SUCCESS;
+  }
+};
+
+CUresult addNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+                 size_t afterCount, decltype(Node::work) work) {
+  Node added{std::move(work), {}};
+  for (size_t i = 0; i < afterCount; ++i) {
+    if (after[i]->graph != graph)
+      return CUDA_ERROR_INVALID_VALUE;
+    added.after.push_back(after[i]->index);
+  }
+  graph->handles.push_back(std::make_unique<CUgraphNode_st>(
+      CUgraphNode_st{graph, graph->nodes.size()}));
+  graph->nodes.push_back(std::move(added));
+  *node = graph->handles.back().get();
+  return CUDA_SUCCESS;
+}
+
+} // namespace
+
+#pragma GCC visibility push(default)
+
+CUresult cuGraphCreate(CUgraph *graph, unsigned) {
+  Call call;
+  if (CUresult error = call.state())
+    return error;
+  *graph = new CUgraph_st;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
+                                 const CUgraphNode *after, size_t afterCount,
+                                 const CUDA_KERNEL_NODE_PARAMS *what) {
+  Call call;
+  if (CUresult error = call.state())
+    return error;
+  KernelWork work{what->func,
+                  {what->gridDimX, what->gridDimY, what->gridDimZ},
+                  {what->blockDimX, what->blockDimY, what->blockDimZ},
+                  what->sharedMemBytes,
+                  {}};
+  if (CUresult error =
+          call.driver.prepare(work, what->kernelParams, what->extra))
+    return error;
+  return addNode(node, graph, after, afterCount, std::move(work));
+}
+
+CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
+                              const CUgraphNode *after, size_t afterCount,
+                              const CUDA_MEMCPY3D *what, CUcontext) {
+  Call call;
+  if (CUresult error = call.state())
+    return error;
+  if (what->Height != 1 || what->Depth != 1 || what->srcY || what->srcZ ||
+      what->dstY || what->dstZ)
+    return call.driver.error(CUDA_ERROR_NOT_SUPPORTED,
+                             "a copy of more than one row");
+  auto address = [](CUmemorytype type, const void *host, CUdeviceptr device) {
+    return type == CU_MEMORYTYPE_HOST ? reinterpret_cast<uint64_t>(host)
+                                      : uint64_t(device);
+  };
+  if (what->srcMemoryType == CU_MEMORYTYPE_ARRAY ||
+      what->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  CopyWork work{address(what->dstMemoryType, what->dstHost, what->dstDevice) +
+                    what->dstXInBytes,
+                address(what->srcMemoryType, what->srcHost, what->srcDevice) +
+                    what->srcXInBytes,
+                what->WidthInBytes};
+  return addNode(node, graph, after, afterCount, work);
+}
+
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph,
+                              const CUgraphNode *after, size_t afterCount,
+                              const CUDA_MEMSET_NODE_PARAMS *what, CUcontext) {
+  Call call;
+  if (CUresult error = call.state())
+    return error;
+  if (what->height != 1)
+    return call.driver.error(CUDA_ERROR_NOT_SUPPORTED,
+                             "a fill of more than one row");
+  if (what->elementSize != 1 && what->elementSize != 2 &&
+      what->elementSize != 4)
+    return CUDA_ERROR_INVALID_VALUE;
+  return addNode(
+      node, graph, after, afterCount,
+      FillWork{what->dst, what->value, what->elementSize, what->width});
+}
+
+CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph,
+                             const CUgraphNode *after, size_t afterCount) {
+  Call call;
+  if (CUresult error = call.state())
+    return error;
+  return addNode(node, graph, after, afterCount, std::monostate());
+}
+
+CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph,
+                        const CUgraphNode *after, size_t afterCount,
+                        CUgraphNodeParams *what) {
+  switch (what->type) {
+  case CU_GRAPH_NODE_TYPE_KERNEL:
+    return cuGraphAddKernelNode_v2(node, graph, after, afterCount,
+                                   &what->kernel);
+  case CU_GRAPH_NODE_TYPE_MEMCPY:
+    return cuGraphAddMemcpyNode(node, graph, after, afterCount,
+                                &what->memcpy.copyParams, nullptr);
+  case CU_GRAPH_NODE_TYPE_MEMSET:
+    return cuGraphAddMemsetNode(node, graph, after, afterCount,
+                                &what->memset.memset, nullptr);
+  case CU_GRAPH_NODE_TYPE_EMPTY:
+    return cuGraphAddEmptyNode(node, graph, after, afterCount);
+  }
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph,
+                           const CUgraphNode *after,
+                           const CUgraphEdgeData *edges, size_t afterCount,
+                           CUgraphNodeParams *what) {
+  // A programmatic edge lets the nodes overlap until griddepcontrol.wait.
+  for (size_t i = 0; edges && i < afterCount; ++i)
+    if (edges[i].type || edges[i].from_port || edges[i].to_port)
+      return Driver::instance().error(CUDA_ERROR_NOT_SUPPORTED,
+                                      "programmatic edges of a graph");
+  return cuGraphAddNode(node, graph, after, afterCount, what);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph,
+                                     unsigned long long) {
+  Call call;
+  if (CUresult error = call.state())
+    return error;
+  auto made = std::make_unique<CUgraphExec_st>();
+  made->nodes = graph->nodes;
+  // Nodes name earlier ones only, so their order of creation is one that the
+  // edges allow; the order may also be another, to show that nothing depends on
+  // it.
+  const uint64_t order = call.driver.settings.order;
+  std::vector<bool> done(made->nodes.size());
+  while (made->order.size() < made->nodes.size()) {
+    std::vector<size_t> ready;
+    for (size_t i = 0; i < made->nodes.size(); ++i)
+      if (!done[i] &&
+          std::all_of(made->nodes[i].after.begin(), made->nodes[i].after.end(),
+                      [&](size_t earlier) { return done[earlier]; }))
+        ready.push_back(i);
+    size_t pick =
+        order == 0 ? ready.front()
+        : order == 1
+            ? ready.back()
+            : ready[scramble(order, made->order.size()) % ready.size()];
+    done[pick] = true;
+    made->order.push_back(pick);
+  }
+  *executable = made.release();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  delete executable;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream) {
+  Call call;
+  if (CUresult error = call.state())
+    return error;
+  if (call.driver.fault)
+    return CUDA_SUCCESS;
+  try {
+    run(call.driver, *executable);
+  } catch (const Fault &found) {
+    call.driver.setFault(found);
+  }
+  return CUDA_SUCCESS;
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,168 @@
+//===- Launch.h - One grid in execution -----------------------------------===//
+//
+// Blocks run one after another, the warps of a block in turn, each until it
+// waits at a barrier or ends, the lanes of a warp in lockstep. That order never
+// decides whether two accesses race: only barriers and fences order them, by
+// clocks.
+//
+//   - A warp's clock counts its barriers. `known` says, per pair of its lanes,
+//   up to which
+//     clock the one's accesses happen before what the other does next;
+//     `knownWarps` says so for other warps of the block, all of whose lanes
+//     came to a barrier of the block.
+//   - A fence of the GPU's or system's scope takes a picture of what its lane
+//   knows. A
+//     strong write behind it publishes the picture at its address; a strong
+//     read that is followed by a fence takes over what it finds there. This
+//     orders the usual pattern of a counter of finished blocks, across blocks
+//     as within one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_EMULATEDCUDA_LAUNCH_H
+#define TENON_LIB_EMULATEDCUDA_LAUNCH_H
+
+#include "Memory.h"
+#include "tenon/EmulatedCuda/EmulatedCuda.h"
+
+namespace tenon::emulated {
+
+struct Settings {
+  unsigned target = 90;
+  uint64_t memoryBytes = 80'000'000'000;
+  bool copiesArriveEarly = false;
+  uint64_t approximateSeed = 0;
+  /// 0 forward, 1 reverse, else a seed.
+  uint64_t order = 0;
+  static Settings fromEnvironment();
+};
+
+/// Per block, per thread: the clock up to which its accesses are known.
+using Knowledge = std::map<uint32_t, std::vector<uint32_t>>;
+using KnowledgePointer = std::shared_ptr<const Knowledge>;
+KnowledgePointer join(const KnowledgePointer &a, const KnowledgePointer &b);
+
+struct Grid;
+struct Block;
+
+/// cp.async that has not arrived.
+struct PendingCopy {
+  uint64_t to;
+  uint32_t bytes;
+  uint8_t data[16];
+};
+
+struct StackEntry {
+  uint32_t next, meet;
+  Mask lanes;
+};
+
+struct Warp {
+  Block *block = nullptr;
+  unsigned index = 0;
+  /// Lanes that there are, and those that have ended.
+  Mask exists = 0, ended = 0;
+  std::vector<StackEntry> stack;
+  uint8_t *registers = nullptr;
+  Mask *defined = nullptr;
+  const Instruction *current = nullptr;
+
+  enum State : uint8_t { Running, AtBarrier, Ended };
+  State state = Running;
+  unsigned barrier = 0, barrierThreads = 0;
+  /// barrier.red: what this warp brings and, after the barrier, the block's
+  /// result.
+  bool barrierArrivesOnly = false;
+
+  uint32_t clock = 1;
+  /// All lanes know each other up to here; beyond, `known` says.
+  uint32_t knownByAll = 0;
+  std::vector<uint32_t>
+      known; // [lane][other], empty until a barrier of some lanes only
+  std::vector<uint32_t> knownWarps;
+  std::array<KnowledgePointer, laneCount> acquired, published, found;
+
+  std::array<std::vector<PendingCopy>, laneCount> open;
+  std::array<std::deque<std::vector<PendingCopy>>, laneCount> groups;
+
+  std::unique_ptr<Region> local;
+
+  /// Runs until a barrier or the end.
+  void run();
+  [[noreturn]] void fail(CUresult code, const std::string &what,
+                         int lane = -1) const;
+  /// All lanes that there are must be active.
+  void requireAligned(Mask active) const;
+  /// The lanes of a member mask must be exactly here.
+  void requireMembers(Mask members, Mask active) const;
+
+  template <typename T>
+  T *lanesOf(const Operand &operand) {
+    return reinterpret_cast<T *>(operand.kind == Operand::Constant
+                                     ? const_cast<void *>(operand.lanes)
+                                     : registers + operand.offset);
+  }
+  Mask predicate(const Operand &operand) {
+    Mask mask = *lanesOf<Mask>(operand);
+    return operand.inverted ? ~mask : mask;
+  }
+
+  // --- Order of accesses.
+  bool isOrdered(Slot slot, unsigned lane) const;
+  void synchronizeLanes(Mask members);
+  void fence(unsigned lane, bool acquire, bool release);
+  KnowledgePointer picture(unsigned lane) const;
+
+  // --- Memory.
+  /// Checks and records an access of one lane and returns the bytes' place.
+  uint8_t *access(unsigned lane, Space space, uint64_t address, uint32_t bytes,
+                  AccessKind kind);
+  /// Region and offset of an address; resolves generic addresses.
+  Region &resolve(unsigned lane, Space &space, uint64_t address, uint32_t bytes,
+                  uint64_t &offset);
+  uint64_t addressOf(const Operand &operand, unsigned lane);
+  void arrive(unsigned lane, const PendingCopy &copy);
+  void countGlobal(const uint64_t *addresses, Mask active, uint32_t bytes);
+  void countShared(const uint64_t *addresses, Mask active, uint32_t bytes);
+
+private:
+  void record(Region &region, uint64_t word, uint8_t bits, AccessKind kind,
+              unsigned lane);
+  void recordCell(Cell &cell, AccessKind kind, Slot mine, unsigned lane,
+                  const Region &region, uint64_t offset);
+  void insert(Slot (&slots)[2], Slot mine, unsigned lane);
+  void end(Mask lanes);
+};
+
+struct Block {
+  Grid *grid = nullptr;
+  uint32_t index = 0;
+  uint32_t place[3] = {};
+  std::vector<Warp> warps;
+  Region *shared = nullptr;
+  uint32_t generation = 0;
+};
+
+struct Grid {
+  const Function *function = nullptr;
+  const Program *program = nullptr;
+  DeviceMemory *memory = nullptr;
+  const Settings *settings = nullptr;
+  TenonEmulatedCounters *counters = nullptr;
+  unsigned extent[3] = {1, 1, 1}, threads[3] = {1, 1, 1};
+  uint32_t dynamicSharedBytes = 0;
+  std::vector<uint8_t> parameters;
+  uint32_t generation = 0;
+  /// What strong writes published, by address.
+  std::unordered_map<uint64_t, KnowledgePointer> published;
+
+  /// Runs all blocks; throws a Fault.
+  void run();
+};
+
+/// A number that depends on the seed and the words alone, evenly spread.
+uint64_t scramble(uint64_t seed, uint64_t a, uint64_t b = 0);
+
+} // namespace tenon::emulated
+
+#endif // TENON_LIB_EMULATEDCUDA_LAUNCH_H

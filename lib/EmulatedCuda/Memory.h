@@ -1,0 +1,143 @@
+//===- Memory.h - Memory that knows who wrote it --------------------------===//
+//
+// A Region is memory of the device, of a block (shared), of a warp (local), or
+// of the host that the device may see. Beside its bytes it holds
+//
+//   - per byte whether it was ever written, and whether cp.async is about to
+//   write it;
+//   - per 32-bit word (per byte where bytes of a word go different ways) who
+//   wrote and
+//     who read it last: two slots each, which name block, thread and the
+//     thread's clock;
+//   - for nodes of a graph, which bytes this node read and wrote.
+//
+// An access conflicts with a recorded one if one of them writes, not both are
+// strong (atomic, volatile, relaxed), and nothing orders them (Order in
+// Launch.h). Of more than two readers, two are kept, from different blocks or
+// else from different warps: what orders a writer after both of them by
+// barriers of blocks or whole warps orders it after all. A record of another
+// grid (of another block, for shared memory) is out of date by its generation,
+// so nothing need be cleared between launches.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_EMULATEDCUDA_MEMORY_H
+#define TENON_LIB_EMULATEDCUDA_MEMORY_H
+
+#include "Program.h"
+#include <unordered_map>
+
+namespace tenon::emulated {
+
+/// A recorded access, 0 if there is none: generation 12 bits, clock 19, strong
+/// 1, block 22, thread 10.
+using Slot = uint64_t;
+constexpr Slot strongSlot = Slot(1) << 32;
+constexpr uint32_t clockLimit = 1u << 19, blockLimit = 1u << 22,
+                   generationLimit = 1u << 12;
+inline Slot makeSlot(uint32_t generation, uint32_t clock, uint32_t block,
+                     uint32_t thread) {
+  return Slot(generation) << 52 | Slot(clock) << 33 | Slot(block) << 10 |
+         thread;
+}
+inline uint32_t generationOf(Slot slot) { return slot >> 52; }
+inline uint32_t clockOf(Slot slot) { return slot >> 33 & (clockLimit - 1); }
+inline uint32_t blockOf(Slot slot) { return slot >> 10 & (blockLimit - 1); }
+inline uint32_t threadOf(Slot slot) { return slot & 1023; }
+inline bool sameThread(Slot a, Slot b) { return uint32_t(a) == uint32_t(b); }
+
+struct Cell {
+  Slot writes[2], reads[2];
+};
+
+constexpr uint32_t pageWords = 1024;
+struct ShadowPage {
+  Cell words[pageWords] = {};
+  /// Cells of single bytes, once accesses to parts of words were seen in this
+  /// page.
+  std::unique_ptr<Cell[]> bytes;
+  bool split[pageWords] = {};
+};
+
+/// Per word: bits 0 to 3 for bytes read, bits 4 to 7 for bytes written.
+using Footprint = std::vector<std::unique_ptr<std::array<uint8_t, pageWords>>>;
+
+enum class AccessKind : uint8_t {
+  Read,
+  Write,
+  StrongRead,
+  StrongWrite,
+  Atomic
+};
+inline bool isWrite(AccessKind kind) {
+  return kind == AccessKind::Write || kind >= AccessKind::StrongWrite;
+}
+inline bool isStrong(AccessKind kind) { return kind >= AccessKind::StrongRead; }
+
+struct Region {
+  enum Kind : uint8_t { Device, Host, Shared, Local, Constant };
+  Region(Kind kind, uint64_t begin, uint64_t bytes, uint8_t *data,
+         bool written);
+
+  Kind kind;
+  uint64_t begin, bytes;
+  uint8_t *data;
+  /// Per word: bits 0 to 3 for bytes written, 4 to 7 for bytes in flight.
+  std::vector<uint8_t> state;
+  std::vector<std::unique_ptr<ShadowPage>> shadow;
+  std::unique_ptr<Footprint> footprint;
+
+  bool contains(uint64_t address, uint64_t count) const {
+    return address >= begin && address - begin <= bytes &&
+           count <= bytes - (address - begin);
+  }
+  ShadowPage &page(uint64_t word) {
+    auto &page = shadow[word / pageWords];
+    if (!page)
+      page = std::make_unique<ShadowPage>();
+    return *page;
+  }
+  /// All of the bytes [offset, offset + count) have been written and none is in
+  /// flight.
+  bool isWritten(uint64_t offset, uint64_t count) const;
+  bool isInFlight(uint64_t offset, uint64_t count) const;
+  void setWritten(uint64_t offset, uint64_t count, bool written);
+  void setInFlight(uint64_t offset, uint64_t count, bool inFlight);
+  void markFootprint(uint64_t offset, uint64_t count, bool read, bool write);
+  /// Copies which bytes of another region were written, as a copy between them
+  /// does.
+  void copyWritten(uint64_t offset, const Region &from, uint64_t fromOffset,
+                   uint64_t count);
+};
+
+/// The device's memory and what of the host's it sees. Addresses are never used
+/// twice, so that a freed range stays known.
+class DeviceMemory {
+public:
+  explicit DeviceMemory(uint64_t capacity);
+  ~DeviceMemory();
+
+  /// Null if there is not enough.
+  Region *allocate(uint64_t bytes, Region::Kind kind = Region::Device);
+  bool release(uint64_t address);
+  Region *addHost(void *pointer, uint64_t bytes);
+  bool removeHost(void *pointer);
+  /// The region that holds the byte, or null.
+  Region *find(uint64_t address);
+  /// In words, where an address lies that no region holds.
+  std::string describe(uint64_t address) const;
+  uint64_t used() const { return usedBytes; }
+  uint64_t capacity() const { return capacityBytes; }
+  std::vector<Region *> regions();
+
+private:
+  uint64_t capacityBytes, usedBytes = 0;
+  uint64_t reserved = 0, reservedBytes = 0, next = 0;
+  std::map<uint64_t, std::unique_ptr<Region>> live;
+  std::map<uint64_t, uint64_t> freed;
+  Region *latest = nullptr;
+};
+
+} // namespace tenon::emulated
+
+#endif // TENON_LIB_EMULATEDCUDA_MEMORY_H

@@ -1,0 +1,381 @@
+//===- MemoryAccess.cpp - ld, st, atom, red, fences, cp.async, prefetch ---===//
+
+#include "FloatFormat.h"
+#include "Forms.h"
+#include "Lanes.h"
+
+using namespace tenon::emulated;
+
+uint64_t Warp::addressOf(const Operand &operand, unsigned lane) {
+  uint64_t base = 0;
+  if (operand.index >= 0)
+    base = operand.bits == 32
+               ? reinterpret_cast<uint32_t *>(registers + operand.offset)[lane]
+               : reinterpret_cast<uint64_t *>(registers + operand.offset)[lane];
+  return base + operand.value;
+}
+
+namespace {
+
+/// Where generic addresses point, by the first active lane, for the counters.
+Space spaceOf(Space space, uint64_t address) {
+  if (space != Space::Generic)
+    return space;
+  if (address >= localWindow && address < localWindow + sharedWindow)
+    return Space::Local;
+  return address >= sharedWindow && address < localWindow ? Space::Shared
+                                                          : Space::Global;
+}
+
+void countAccess(Warp &warp, Space space, const uint64_t *addresses,
+                 Mask active, uint32_t bytes) {
+  space = spaceOf(space, addresses[std::countr_zero(active)]);
+  if (space == Space::Global || space == Space::Constant)
+    warp.countGlobal(addresses, active, bytes);
+  else if (space == Space::Shared)
+    warp.countShared(addresses, active, bytes);
+}
+
+uint64_t readElement(const uint8_t *from, unsigned bytes) {
+  uint64_t value = 0;
+  memcpy(&value, from, bytes);
+  return value;
+}
+
+enum class Strength { Weak, Strong, AcquireOrRelease };
+
+template <Strength strength, bool isSigned = false>
+void load(Warp &warp, const Instruction &instruction, Mask active) {
+  const Operand &to = instruction.operands[0], &from = instruction.operands[1];
+  const unsigned bytes = instruction.elementBits / 8,
+                 count = instruction.vectorSize;
+  const Operand *elements =
+      to.kind == Operand::Vector ? &instruction.elements[to.first] : &to;
+  if ((to.kind == Operand::Vector ? to.count : 1) != count)
+    warp.fail(CUDA_ERROR_INVALID_PTX,
+              "the list of registers is not as long as the vector");
+  uint64_t addresses[laneCount];
+  forLanes(active, [&](unsigned lane) {
+    addresses[lane] = warp.addressOf(from, lane);
+  });
+  if (instruction.space == Space::Parameter) {
+    const std::vector<uint8_t> &parameters = warp.block->grid->parameters;
+    forLanes(active, [&](unsigned lane) {
+      if (addresses[lane] + bytes * count > parameters.size())
+        warp.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
+                  "out of bounds: behind the kernel's parameters", lane);
+      for (unsigned i = 0; i < count; ++i) {
+        uint64_t value =
+            readElement(&parameters[addresses[lane] + i * bytes], bytes);
+        if (isSigned)
+          value = int64_t(value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+        writeLane(warp, elements[i], lane, value);
+      }
+    });
+    return;
+  }
+  countAccess(warp, instruction.space, addresses, active, bytes * count);
+  constexpr AccessKind kind =
+      strength == Strength::Weak ? AccessKind::Read : AccessKind::StrongRead;
+  forLanes(active, [&](unsigned lane) {
+    const uint8_t *data = warp.access(lane, instruction.space, addresses[lane],
+                                      bytes * count, kind);
+    for (unsigned i = 0; i < count; ++i) {
+      uint64_t value = readElement(data + i * bytes, bytes);
+      if (isSigned)
+        value = int64_t(value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+      writeLane(warp, elements[i], lane, value);
+    }
+    if (strength == Strength::AcquireOrRelease)
+      warp.fence(lane, true, false);
+  });
+}
+
+template <Strength strength>
+void store(Warp &warp, const Instruction &instruction, Mask active) {
+  const Operand &to = instruction.operands[0], &from = instruction.operands[1];
+  const unsigned bytes = instruction.elementBits / 8,
+                 count = instruction.vectorSize;
+  const Operand *elements =
+      from.kind == Operand::Vector ? &instruction.elements[from.first] : &from;
+  if ((from.kind == Operand::Vector ? from.count : 1) != count)
+    warp.fail(CUDA_ERROR_INVALID_PTX,
+              "the list of registers is not as long as the vector");
+  uint64_t addresses[laneCount];
+  forLanes(active,
+           [&](unsigned lane) { addresses[lane] = warp.addressOf(to, lane); });
+  countAccess(warp, instruction.space, addresses, active, bytes * count);
+  constexpr AccessKind kind =
+      strength == Strength::Weak ? AccessKind::Write : AccessKind::StrongWrite;
+  forLanes(active, [&](unsigned lane) {
+    if (strength == Strength::AcquireOrRelease)
+      warp.fence(lane, false, true);
+    uint8_t *data = warp.access(lane, instruction.space, addresses[lane],
+                                bytes * count, kind);
+    for (unsigned i = 0; i < count; ++i) {
+      uint64_t value = readLane(warp, elements[i], lane);
+      memcpy(data + i * bytes, &value, bytes);
+    }
+  });
+}
+
+/// T as the operation sees it; the third operand is there for `cas`.
+template <typename T, auto F, bool returns>
+void atomic(Warp &warp, const Instruction &instruction, Mask active) {
+  const auto &operands = instruction.operands;
+  const Operand &at = operands[returns ? 1 : 0];
+  const T *b = warp.lanesOf<T>(operands[returns ? 2 : 1]);
+  const T *c = operands.size() > 3 ? warp.lanesOf<T>(operands[3]) : b;
+  const bool acquires = instruction.opcode.find(".acq") != std::string::npos;
+  const bool releases =
+      instruction.opcode.find("rel.") != std::string::npos ||
+      instruction.opcode.find(".release") != std::string::npos;
+  uint64_t addresses[laneCount];
+  forLanes(active,
+           [&](unsigned lane) { addresses[lane] = warp.addressOf(at, lane); });
+  countAccess(warp, instruction.space, addresses, active, sizeof(T));
+  forLanes(active, [&](unsigned lane) {
+    if (releases)
+      warp.fence(lane, false, true);
+    uint8_t *data = warp.access(lane, instruction.space, addresses[lane],
+                                sizeof(T), AccessKind::Atomic);
+    T old;
+    memcpy(&old, data, sizeof(T));
+    T result = F(old, b[lane], c[lane]);
+    memcpy(data, &result, sizeof(T));
+    if (acquires)
+      warp.fence(lane, true, false);
+    if constexpr (returns) {
+      uint64_t word = 0;
+      memcpy(&word, &old, sizeof(T));
+      writeLane(warp, operands[0], lane, word);
+    }
+  });
+}
+
+template <bool isGlobal>
+void fence(Warp &warp, const Instruction &, Mask active) {
+  // A fence of the block's scope orders no more than the barriers that are
+  // checked.
+  if (isGlobal)
+    forLanes(active, [&](unsigned lane) { warp.fence(lane, true, true); });
+}
+
+void copyAsynchronously(Warp &warp, const Instruction &instruction,
+                        Mask active) {
+  const auto &operands = instruction.operands;
+  uint64_t to[laneCount], from[laneCount];
+  const uint32_t bytes = readLane(warp, operands[2], std::countr_zero(active));
+  const bool onlySixteen = instruction.opcode.starts_with("cp.async.cg");
+  if (onlySixteen ? bytes != 16 : bytes != 4 && bytes != 8 && bytes != 16)
+    warp.fail(CUDA_ERROR_INVALID_PTX, "copies " + std::to_string(bytes) +
+                                          " bytes, expected " +
+                                          (onlySixteen ? "16" : "4, 8 or 16"));
+  forLanes(active, [&](unsigned lane) {
+    to[lane] = warp.addressOf(operands[0], lane);
+    from[lane] = warp.addressOf(operands[1], lane);
+  });
+  warp.countGlobal(from, active, bytes);
+  warp.countShared(to, active, bytes);
+  forLanes(active, [&](unsigned lane) {
+    PendingCopy copy{to[lane], bytes, {}};
+    uint32_t read =
+        operands.size() > 3 ? readLane(warp, operands[3], lane) : bytes;
+    if (read > bytes)
+      warp.fail(CUDA_ERROR_LAUNCH_FAILED,
+                "reads " + std::to_string(read) + " bytes of " +
+                    std::to_string(bytes),
+                lane);
+    if (from[lane] % bytes)
+      warp.fail(CUDA_ERROR_MISALIGNED_ADDRESS,
+                "misaligned: the source leaves " +
+                    std::to_string(from[lane] % bytes) + " by " +
+                    std::to_string(bytes) + " bytes",
+                lane);
+    for (uint32_t i = 0; i < read;) {
+      // The largest piece that is aligned; all of it where nothing is left out.
+      uint32_t piece = read == bytes ? bytes : 1;
+      memcpy(copy.data + i,
+             warp.access(lane, Space::Global, from[lane] + i, piece,
+                         AccessKind::Read),
+             piece);
+      i += piece;
+    }
+    Space space = Space::Shared;
+    uint64_t offset = 0;
+    Region &shared = warp.resolve(lane, space, to[lane], bytes, offset);
+    if (warp.block->grid->settings->copiesArriveEarly)
+      return warp.arrive(lane, copy);
+    // Recorded as written now as well, against accesses before the copy.
+    warp.access(lane, Space::Shared, to[lane], bytes, AccessKind::Write);
+    shared.setInFlight(offset, bytes, true);
+    warp.open[lane].push_back(copy);
+  });
+}
+
+void commitGroup(Warp &warp, const Instruction &, Mask active) {
+  forLanes(active, [&](unsigned lane) {
+    warp.groups[lane].push_back(std::move(warp.open[lane]));
+    warp.open[lane].clear();
+  });
+}
+
+template <bool everything>
+void waitGroup(Warp &warp, const Instruction &instruction, Mask active) {
+  forLanes(active, [&](unsigned lane) {
+    size_t left =
+        everything ? 0 : readLane(warp, instruction.operands[0], lane);
+    auto &groups = warp.groups[lane];
+    while (groups.size() > left) {
+      for (const PendingCopy &copy : groups.front())
+        warp.arrive(lane, copy);
+      groups.pop_front();
+    }
+    if (everything) {
+      for (const PendingCopy &copy : warp.open[lane])
+        warp.arrive(lane, copy);
+      warp.open[lane].clear();
+    }
+  });
+}
+
+void nothing(Warp &, const Instruction &, Mask) {}
+
+template <Space space>
+void isSpace(Warp &warp, const Instruction &instruction, Mask active) {
+  Mask result = 0;
+  forLanes(active, [&](unsigned lane) {
+    result |=
+        Mask(spaceOf(Space::Generic,
+                     readLane(warp, instruction.operands[1], lane)) == space)
+        << lane;
+  });
+  writePredicate(warp, instruction.operands[0], active, result);
+}
+
+constexpr auto addition = [](auto a, auto b, auto) { return a + b; };
+constexpr auto minimum = [](auto a, auto b, auto) { return std::min(a, b); };
+constexpr auto maximum = [](auto a, auto b, auto) { return std::max(a, b); };
+constexpr auto conjunction = [](auto a, auto b, auto) { return a & b; };
+constexpr auto disjunction = [](auto a, auto b, auto) { return a | b; };
+constexpr auto exclusive = [](auto a, auto b, auto) { return a ^ b; };
+constexpr auto replacement = [](auto, auto b, auto) { return b; };
+constexpr auto compareAndSwap = [](auto a, auto b, auto c) {
+  return a == b ? c : a;
+};
+constexpr auto increment = [](auto a, auto b, auto) {
+  return a >= b ? 0 : a + 1;
+};
+constexpr auto decrement = [](auto a, auto b, auto) {
+  return a == 0 || a > b ? b : a - 1;
+};
+constexpr auto addHalves = [](uint16_t a, uint16_t b, uint16_t) {
+  return uint16_t(addRounded(decode(a, f16Format), decode(b, f16Format),
+                             f16Format, Rounding::Nearest));
+};
+constexpr auto addBrains = [](uint16_t a, uint16_t b, uint16_t) {
+  return uint16_t(addRounded(decode(a, bf16Format), decode(b, bf16Format),
+                             bf16Format, Rounding::Nearest));
+};
+
+#define SEMANTICS                                                              \
+  "{,.relaxed,.acquire,.release,.acq_rel}{,.cta,.gpu,.sys}{,.global,.shared,." \
+  "shared::cta}"
+#define ATOMIC(NAME, TYPE, FUNCTION, BITS)                                     \
+  {"atom" SEMANTICS NAME, "d" BITS " [ s" BITS, atomic<TYPE, FUNCTION, true>}, \
+  {                                                                            \
+    "red" SEMANTICS NAME, "[ s" BITS, atomic<TYPE, FUNCTION, false>            \
+  }
+#define SPACES "{,.global,.shared,.shared::cta,.local}"
+#define HINTS                                                                  \
+  "{,.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last," \
+  ".L1::no_allocate}"                                                          \
+  "{,.L2::64B,.L2::128B,.L2::256B}"
+#define TYPES(BITS) "{.b" BITS ",.u" BITS ",.f" BITS "}"
+
+#define LOADS(PREFIX, STRENGTH)                                                \
+  {PREFIX "{.b8,.u8}", "D8 [", load<STRENGTH>},                                \
+      {PREFIX ".s8", "D8 [", load<STRENGTH, true>},                            \
+      {PREFIX TYPES("16"), "D16 [", load<STRENGTH>},                           \
+      {PREFIX ".s16", "D16 [", load<STRENGTH, true>},                          \
+      {PREFIX TYPES("32"), "D32 [", load<STRENGTH>},                           \
+      {PREFIX ".s32", "D32 [", load<STRENGTH, true>}, {                        \
+    PREFIX "{.b64,.u64,.s64,.f64}", "d64 [", load<STRENGTH>                    \
+  }
+#define STORES(PREFIX, STRENGTH)                                               \
+  {PREFIX "{.b8,.u8,.s8}", "[ S8", store<STRENGTH>},                           \
+      {PREFIX "{.b16,.u16,.s16,.f16}", "[ S16", store<STRENGTH>},              \
+      {PREFIX "{.b32,.u32,.s32,.f32}", "[ S32", store<STRENGTH>}, {            \
+    PREFIX "{.b64,.u64,.s64,.f64}", "[ s64", store<STRENGTH>                   \
+  }
+
+const Form memoryForms[] = {
+    LOADS("ld{.param,.const}{,.v2,.v4}", Strength::Weak),
+    LOADS("ld" SPACES "{,.v2,.v4,.v8}", Strength::Weak),
+    LOADS("ld.global{,.nc}" HINTS "{,.v2,.v4,.v8}", Strength::Weak),
+    LOADS("ld{.volatile,.relaxed.cta,.relaxed.gpu,.relaxed.sys}" SPACES
+          "{,.v2,.v4}",
+          Strength::Strong),
+    LOADS("ld.acquire{.gpu,.sys}{,.global}", Strength::AcquireOrRelease),
+    STORES("st" SPACES "{,.v2,.v4,.v8}", Strength::Weak),
+    STORES("st.global" HINTS "{,.v2,.v4,.v8}", Strength::Weak),
+    STORES("st{.volatile,.relaxed.cta,.relaxed.gpu,.relaxed.sys}" SPACES
+           "{,.v2,.v4}",
+           Strength::Strong),
+    STORES("st.release{.gpu,.sys}{,.global}", Strength::AcquireOrRelease),
+
+    ATOMIC(".add{.u32,.s32}", uint32_t, addition, "32"),
+    ATOMIC(".add.u64", uint64_t, addition, "64"),
+    ATOMIC(".add.f32", float, addition, "32"),
+    ATOMIC(".add.f64", double, addition, "64"),
+    ATOMIC(".add.noftz.f16", uint16_t, addHalves, "16"),
+    ATOMIC(".add.noftz.bf16", uint16_t, addBrains, "16"),
+    ATOMIC(".min.u32", uint32_t, minimum, "32"),
+    ATOMIC(".min.s32", int32_t, minimum, "32"),
+    ATOMIC(".min.u64", uint64_t, minimum, "64"),
+    ATOMIC(".min.s64", int64_t, minimum, "64"),
+    ATOMIC(".max.u32", uint32_t, maximum, "32"),
+    ATOMIC(".max.s32", int32_t, maximum, "32"),
+    ATOMIC(".max.u64", uint64_t, maximum, "64"),
+    ATOMIC(".max.s64", int64_t, maximum, "64"),
+    ATOMIC(".and.b32", uint32_t, conjunction, "32"),
+    ATOMIC(".and.b64", uint64_t, conjunction, "64"),
+    ATOMIC(".or.b32", uint32_t, disjunction, "32"),
+    ATOMIC(".or.b64", uint64_t, disjunction, "64"),
+    ATOMIC(".xor.b32", uint32_t, exclusive, "32"),
+    ATOMIC(".xor.b64", uint64_t, exclusive, "64"),
+    ATOMIC(".inc.u32", uint32_t, increment, "32"),
+    ATOMIC(".dec.u32", uint32_t, decrement, "32"),
+    {"atom" SEMANTICS ".exch.b32", "d32 [ s32",
+     atomic<uint32_t, replacement, true>},
+    {"atom" SEMANTICS ".exch.b64", "d64 [ s64",
+     atomic<uint64_t, replacement, true>},
+    {"atom" SEMANTICS ".cas.b16", "d16 [ s16 s16",
+     atomic<uint16_t, compareAndSwap, true>},
+    {"atom" SEMANTICS ".cas.b32", "d32 [ s32 s32",
+     atomic<uint32_t, compareAndSwap, true>},
+    {"atom" SEMANTICS ".cas.b64", "d64 [ s64 s64",
+     atomic<uint64_t, compareAndSwap, true>},
+
+    {"{fence,fence.sc,fence.acq_rel}{.gpu,.sys}", "", fence<true>},
+    {"membar{.gl,.sys}", "", fence<true>},
+    {"{fence.sc,fence.acq_rel}.cta", "", fence<false>},
+    {"membar.cta", "", fence<false>},
+
+    {"cp.async{.ca,.cg}{.shared,.shared::cta}.global{,.L2::64B,.L2::128B,.L2::"
+     "256B}",
+     "[ [ s32 ?s32", copyAsynchronously},
+    {"cp.async.commit_group", "", commitGroup},
+    {"cp.async.wait_group", "s32", waitGroup<false>},
+    {"cp.async.wait_all", "", waitGroup<true>},
+    {"prefetch{,.global}{.L1,.L2}", "[", nothing},
+    {"isspacep.global", "d1 s64", isSpace<Space::Global>},
+    {"isspacep{.shared,.shared::cta}", "d1 s64", isSpace<Space::Shared>},
+    {"isspacep.local", "d1 s64", isSpace<Space::Local>},
+};
+
+} // namespace
+
+void tenon::emulated::addMemoryForms(FormTable &table) {
+  table.add(memoryForms);
+}
