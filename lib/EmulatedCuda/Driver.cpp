@@ -101,21 +101,24 @@ void Driver::execute(const KernelWork &work) {
 }
 
 void Driver::execute(const CopyWork &work) {
-  // Memory that no region holds is the host's own.
-  auto side = [&](uint64_t address) -> Region * {
+  auto side = [&](uint64_t address, bool isDevice,
+                  const char *does) -> Region * {
     Region *region = memory->find(address);
-    if (region && !region->contains(address, work.bytes))
+    if (region ? !region->contains(address, work.bytes) : isDevice)
       throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS,
-                  "a copy of " + std::to_string(work.bytes) +
-                      " bytes is out of bounds: from byte " +
-                      std::to_string(address - region->begin) +
-                      " of an allocation of " + std::to_string(region->bytes) +
-                      " bytes"};
+                  "a copy of " + std::to_string(work.bytes) + " bytes " + does +
+                      " out of bounds: at " +
+                      (region
+                           ? "byte " + std::to_string(address - region->begin) +
+                                 " of an allocation of " +
+                                 std::to_string(region->bytes) + " bytes"
+                           : memory->describe(address))};
     return region;
   };
   if (!work.bytes)
     return;
-  Region *from = side(work.from), *to = side(work.to);
+  Region *from = side(work.from, work.fromDevice, "reads");
+  Region *to = side(work.to, work.toDevice, "writes");
   if (from && from->footprint)
     from->markFootprint(work.from - from->begin, work.bytes, true, false);
   if (to && to->footprint)
@@ -664,17 +667,19 @@ CUresult cuMemHostUnregister(void *pointer) {
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes,
                               CUstream) {
   BEGIN_CALL;
-  return enqueue(driver, CopyWork{to, reinterpret_cast<uint64_t>(from), bytes});
+  return enqueue(driver, CopyWork{to, reinterpret_cast<uint64_t>(from), bytes,
+                                  true, false});
 }
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
                               CUstream) {
   BEGIN_CALL;
-  return enqueue(driver, CopyWork{reinterpret_cast<uint64_t>(to), from, bytes});
+  return enqueue(driver, CopyWork{reinterpret_cast<uint64_t>(to), from, bytes,
+                                  false, true});
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
                               CUstream) {
   BEGIN_CALL;
-  return enqueue(driver, CopyWork{to, from, bytes});
+  return enqueue(driver, CopyWork{to, from, bytes, true, true});
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count,
                          CUstream) {

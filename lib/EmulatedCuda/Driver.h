@@ -33,6 +33,9 @@ struct KernelWork {
 };
 struct CopyWork {
   uint64_t to, from, bytes;
+  /// Which sides are said to be the device's; the others may be any memory of
+  /// the host.
+  bool toDevice, fromDevice;
 };
 struct FillWork {
   uint64_t to;

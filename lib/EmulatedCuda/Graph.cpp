@@ -194,7 +194,8 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
                     what->dstXInBytes,
                 address(what->srcMemoryType, what->srcHost, what->srcDevice) +
                     what->srcXInBytes,
-                what->WidthInBytes};
+                what->WidthInBytes, what->dstMemoryType == CU_MEMORYTYPE_DEVICE,
+                what->srcMemoryType == CU_MEMORYTYPE_DEVICE};
   return addNode(node, graph, after, afterCount, work);
 }
 

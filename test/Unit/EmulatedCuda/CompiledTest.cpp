@@ -169,6 +169,23 @@ TEST(Compiled, FreedMemoryStaysKnown) {
             std::string::npos);
 }
 
+TEST(Compiled, CopiesAndFillsStayInBounds) {
+  const std::vector<uint8_t> bytes(4097);
+  for (int kind = 0; kind < 3; ++kind) {
+    Device device;
+    CUdeviceptr buffer = device.allocate(4096), freed = device.allocate(16);
+    EXPECT_EQ(cuMemFree_v2(freed), CUDA_SUCCESS);
+    CUresult given =
+        kind == 0   ? cuMemcpyHtoDAsync_v2(buffer, bytes.data(), 4097, nullptr)
+        : kind == 1 ? cuMemcpyHtoDAsync_v2(freed, bytes.data(), 16, nullptr)
+                    : cuMemsetD32Async(buffer + 4, 0, 1024, nullptr);
+    EXPECT_EQ(given, CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_NE(std::string(tenonEmulatedCudaError()).find("out of bounds"),
+              std::string::npos);
+  }
+}
+
 TEST(Compiled, PoisonedBytesAreNeverWrittenAgain) {
   Device device;
   CUdeviceptr buffer = device.upload(std::vector<uint8_t>(4096));
