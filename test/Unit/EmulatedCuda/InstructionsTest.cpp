@@ -322,6 +322,54 @@ TEST(Instructions, WarpOperations) {
   }
 }
 
+/// Element e of an 8 by 8 matrix in shared memory has the value e.
+TEST(Instructions, MatricesAndAtomics) {
+  Device device;
+  CUdeviceptr to = device.upload(std::vector<uint32_t>(32 * 8));
+  CUdeviceptr sums = device.upload(std::vector<uint32_t>{5, 9, 100, 0});
+  std::string body =
+      "mul.wide.u32 %rd20, %r0, 4;\nmov.b64 %rd21, s;\nadd.s64 %rd22, %rd21, "
+      "%rd20;\n"
+      "shl.b32 %r1, %r0, 1;\nadd.s32 %r2, %r1, 1;\nshl.b32 %r2, %r2, "
+      "16;\nor.b32 %r1, %r1, %r2;\n"
+      "st.shared.b32 [%rd22], %r1;\nbar.sync 0;\nrem.u32 %r3, %r0, 8;\n"
+      "mul.wide.u32 %rd23, %r3, 16;\nadd.s64 %rd23, %rd21, %rd23;\n"
+      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%rd23];\n"
+      "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r11}, [%rd23];\n"
+      "movmatrix.sync.aligned.m8n8.trans.b16 %r12, %r10;\n"
+      "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%rd23+128], "
+      "{%r11};\nbar.sync 0;\n"
+      "ld.shared.b32 %r13, [%rd22+128];\n"
+      "atom.global.add.u32 %r14, [%rd1], %r0;\nred.global.max.s32 [%rd1+4], "
+      "%r0;\n"
+      "atom.global.cas.b32 %r15, [%rd1+8], 100, %r0;\nred.global.or.b32 "
+      "[%rd1+12], %r0;\n"
+      "mul.wide.u32 %rd24, %r0, 32;\nadd.s64 %rd24, %rd0, %rd24;\n";
+  for (int i = 0; i < 6; ++i)
+    body += "st.global.b32 [%rd24+" + std::to_string(4 * i) + "], %r1" +
+            std::to_string(i) + ";\n";
+  CUfunction function =
+      device.load(kernel(body, ".shared .align 16 .b8 s[256];\n"));
+  ASSERT_TRUE(function);
+  ASSERT_EQ(device.run(function, 1, 32, {to, sums, to, to}), CUDA_SUCCESS)
+      << tenonEmulatedCudaError();
+  auto got = device.download<uint32_t>(to, 32 * 8);
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t *row = &got[lane * 8];
+    const uint32_t straight = 2 * lane | (2 * lane + 1) << 16;
+    const uint32_t first = 2 * (lane % 4) * 8 + lane / 4,
+                   transposed = first | (first + 8) << 16;
+    EXPECT_EQ(row[0], straight);
+    EXPECT_EQ(row[1], transposed);
+    EXPECT_EQ(row[2], transposed);
+    EXPECT_EQ(row[3], straight);
+    EXPECT_EQ(row[4], 5 + lane * (lane - 1) / 2);
+    EXPECT_EQ(row[5], lane == 0 ? 100u : 0u);
+  }
+  EXPECT_EQ(device.download<uint32_t>(sums, 4),
+            (std::vector<uint32_t>{5 + 31 * 16, 31, 0, 31}));
+}
+
 TEST(Instructions, DivergentLoopsMeetAgain) {
   // Each lane adds its number up tid times; lanes leave the loop one after
   // another.
