@@ -285,10 +285,11 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
         &operation, dnnl_forward_training, dnnl_convolution_direct, &in,
         &kernels, nullptr, &out, window.strides.data(), window.dilations.data(),
         window.low.data(), window.high.data());
-    return status != dnnl_success
-               ? status
-               : oneDNN.dnnl_primitive_desc_create(
-                     pd, &operation, attributes.get(), engine.engine, nullptr);
+    if (status != dnnl_success ||
+        !holdsSumsIn(d.accumulateType, operation.accum_data_type, error))
+      return;
+    oneDNN.dnnl_primitive_desc_create(pd, &operation, attributes.get(),
+                                      engine.engine, nullptr);
   };
   Attributes attributes = userScratchpad();
   PrimitiveDescription result;
@@ -312,7 +313,8 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
                 &operation, dnnl_convolution_direct, &in, &kernels, nullptr,
                 &out, window.strides.data(), window.dilations.data(),
                 window.low.data(), window.high.data());
-  if (hint && status == dnnl_success)
+  if (hint && status == dnnl_success &&
+      holdsSumsIn(d.accumulateType, operation.accum_data_type, error))
     oneDNN.dnnl_primitive_desc_create(
         result.out(), &operation, attributes.get(), engine.engine, hint.get());
   return result;

@@ -103,10 +103,20 @@ static std::string computeFault(ElementType compute, ElementType lhs,
          ", expected f32, or bf16 for two operands of bf16";
 }
 
+/// Empty if a sum may lie in this type between two additions.
+static std::string accumulateFault(ElementType accumulate) {
+  if (accumulate == ElementType::f32)
+    return "";
+  return "sums are held in " + std::string(name(accumulate)) +
+         ", expected f32, from which a sum is rounded once it is complete";
+}
+
 std::string tenon::libraries::whyInvalid(const MatmulDescription &description) {
   const MatmulDescription &d = description;
   if (std::string fault = computeFault(d.computeType, d.lhsType, d.rhsType);
       !fault.empty())
+    return fault;
+  if (std::string fault = accumulateFault(d.accumulateType); !fault.empty())
     return fault;
   for (auto [what, value] :
        {std::pair("m", d.m), {"n", d.n}, {"k", d.k}, {"pieces", d.pieces}})
@@ -155,6 +165,8 @@ tenon::libraries::whyInvalid(const ConvolutionDescription &description) {
   const ConvolutionDescription &d = description;
   if (std::string fault = computeFault(d.computeType, d.type, d.type);
       !fault.empty())
+    return fault;
+  if (std::string fault = accumulateFault(d.accumulateType); !fault.empty())
     return fault;
   if (d.kind > ConvolutionKind::weightGradient)
     return "unknown kind of convolution " + std::to_string(int(d.kind));

@@ -235,6 +235,9 @@ PrimitiveDescription describe(const MatmulDescription &d,
       &operation, &memories.lhs, &memories.rhs, bias ? &memories.bias : nullptr,
       &memories.result);
   Attributes attributes = userScratchpad();
+  if (status == dnnl_success &&
+      !holdsSumsIn(d.accumulateType, operation.accum_data_type, error))
+    return {};
   if (status == dnnl_success)
     status = oneDNN.dnnl_primitive_desc_create(description.out(), &operation,
                                                attributes.get(), engine.engine,

@@ -136,6 +136,18 @@ std::string tenon::libraries::typesNotSupported(ElementType operands,
   return "";
 }
 
+bool tenon::libraries::holdsSumsIn(ElementType described,
+                                   dnnl_data_type_t actual,
+                                   std::string &error) {
+  if (dataType(described) == actual)
+    return true;
+  auto known = elementType(actual);
+  error = "oneDNN holds sums in " +
+          (known ? std::string(name(*known)) : "another type") +
+          " here, the call is described with " + std::string(name(described));
+  return false;
+}
+
 dnnl_memory_desc_t tenon::libraries::stridedMemory(std::vector<int64_t> extents,
                                                    std::vector<int64_t> strides,
                                                    dnnl_data_type_t type,

@@ -119,6 +119,11 @@ private:
 std::optional<dnnl_data_type_t> dataType(ElementType type);
 std::optional<ElementType> elementType(dnnl_data_type_t type);
 
+/// Whether what oneDNN says that it adds up in is what the call is described
+/// with; otherwise `error` says so.
+bool holdsSumsIn(ElementType described, dnnl_data_type_t actual,
+                 std::string &error);
+
 /// Empty if products of `operands`, multiplied in `compute` and rounded to
 /// `result`, can be made with the instructions of `isa`, otherwise why not.
 std::string typesNotSupported(ElementType operands, ElementType compute,

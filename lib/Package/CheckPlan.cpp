@@ -10,6 +10,7 @@
 #include "NeededBytes.h"
 #include "SymbolicRun.h"
 
+#include "tenon/Libraries/Stored.h"
 #include "tenon/Solver/OffsetPacking.h"
 #include "tenon/Solver/RecomputeChoice.h"
 #include "tenon/Solver/RecomputeClaim.h"
@@ -304,9 +305,23 @@ static std::string checkRecomputation(const Index &index,
   return "";
 }
 
+/// What libraries are asked for is a call that there is, sums in f32 included.
+static std::string checkLibraryCalls(const Index &index) {
+  for (const Callee &callee : index.callees) {
+    if (callee.kind != CalleeKind::library)
+      continue;
+    std::string wrong;
+    if (!libraries::restore(callee, wrong))
+      return "the library call '" + callee.description + "': " + wrong;
+  }
+  return "";
+}
+
 std::variant<ProvedClaims, FalseClaim>
 package::checkPlans(const format::Index &index) {
   ProvedClaims proved;
+  if (std::string wrong = checkLibraryCalls(index); !wrong.empty())
+    return FalseClaim{wrong};
   for (const EntryPoint &entry : index.entryPoints)
     if (!entry.plan)
       return FalseClaim{"the program '" + entry.name + "' has no plan"};

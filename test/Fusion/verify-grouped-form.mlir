@@ -99,7 +99,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> {
 
 // What the library is asked for is what stands in the group; how the work is cut is free.
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
-  %0 = step.group library(%x, %w) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 2 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x, %w) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 2 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     step.yield %d : tensor<2x4xf32>
@@ -110,7 +110,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 // -----
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
-  %0 = step.group library(%x, %w, %v) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "bias", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x, %w, %v) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "bias", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     %e = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
@@ -124,7 +124,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
   // expected-error@+1 {{'step.group' op has 'exec.library' with n = 5 : i64, but its operations need n = 4 : i64; correct the entry or the operations}}
-  %0 = step.group library(%x, %w) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 5 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x, %w) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 5 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     step.yield %d : tensor<2x4xf32>
@@ -136,7 +136,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
   // expected-error@+1 {{has 'exec.library' with rhs_stride_k = 1 : i64, but its operations need rhs_stride_k = 4 : i64}}
-  %0 = step.group library(%x, %w) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 1 : i64, rhs_stride_n = 8 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x, %w) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 1 : i64, rhs_stride_n = 8 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     step.yield %d : tensor<2x4xf32>
@@ -148,7 +148,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
   // expected-error@+1 {{has 'exec.library' with epilogue = "none", but its operations need epilogue = "bias"}}
-  %0 = step.group library(%x, %w, %v) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x, %w, %v) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     %e = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
@@ -162,7 +162,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
   // expected-error@+1 {{has 'exec.library' with epilogue = "bias", but its operations need epilogue = "none"}}
-  %0 = step.group library(%x, %w) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "bias", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x, %w) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "bias", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     step.yield %d : tensor<2x4xf32>
@@ -174,7 +174,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
   // expected-error@+1 {{is not given the 2 operands of its library call in their order}}
-  %0 = step.group library(%x, %w, %y) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>, tensor<2x8xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x, %w, %y) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>, tensor<2x8xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>, %c: tensor<2x8xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     step.yield %d : tensor<2x4xf32>
@@ -186,7 +186,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
   // expected-error@+1 {{no library call computes this group: it does not end with the product, or with a bias added to it}}
-  %0 = step.group library(%x, %w) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x, %w) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>, %b: tensor<8x4xf32>):
     %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     %s = stablehlo.negate %d : tensor<2x4xf32>
@@ -199,7 +199,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y:
 
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %v: tensor<4xf32>, %y: tensor<2x8xf32>) -> tensor<2x4xf32> {
   // expected-error@+1 {{no library call computes this group: it has not exactly one dot_general, convolution or custom_call}}
-  %0 = step.group library(%x) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>) -> tensor<2x4xf32> {
+  %0 = step.group library(%x) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 4 : i64, rhs_stride_n = 1 : i64}} : (tensor<2x8xf32>) -> tensor<2x4xf32> {
   ^bb0(%a: tensor<2x8xf32>):
     %d = stablehlo.slice %a [0:2, 0:4] : (tensor<2x8xf32>) -> tensor<2x4xf32>
     step.yield %d : tensor<2x4xf32>

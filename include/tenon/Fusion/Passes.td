@@ -563,7 +563,7 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
     func.func @main(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<2x4xf32> {
       // One group, the transpose is a stride.
       %d = step.group library(%x, %w) attributes {exec.library = {
-          batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64,
+          accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64,
           lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 2 : i64, n = 4 : i64, pieces = 1 : i64,
           result = "f32", result_stride_m = 4 : i64, result_stride_n = 1 : i64,
           rhs = "f32", rhs_stride_k = 1 : i64, rhs_stride_n = 8 : i64
@@ -802,7 +802,7 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
     // before
     func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<64x16xf32> {
       %d = step.group library(%x, %w) attributes {exec.library = {
-          batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 32 : i64,
+          accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 32 : i64,
           lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64, pieces = 1 : i64,
           result = "f32", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
           rhs = "f32", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64
@@ -822,7 +822,7 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
     // after
     func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<64x16xf32> {
       %s = step.group library(%x, %w, %b) attributes {exec.library = {
-          batch = [], call = "matmul", compute = "f32", epilogue = "bias", k = 32 : i64,
+          accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "bias", k = 32 : i64,
           lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64, pieces = 1 : i64,
           result = "f32", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
           rhs = "f32", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64

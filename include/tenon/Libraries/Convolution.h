@@ -42,7 +42,8 @@ struct ConvolutionDescription {
   ConvolutionKind kind = ConvolutionKind::forward;
   ElementType type = ElementType::f32; // of both operands
   ElementType resultType = ElementType::f32;
-  ElementType computeType = ElementType::f32; // see MatmulDescription
+  ElementType computeType = ElementType::f32;    // see MatmulDescription
+  ElementType accumulateType = ElementType::f32; // see MatmulDescription
   int64_t batch = 1;
   int64_t groups = 1;
   int64_t inputChannels = 1, outputChannels = 1; // over all groups
@@ -83,7 +84,9 @@ inline constexpr auto fieldsOf<libraries::ConvolutionDescription> =
         TENON_FIELDS(libraries::ConvolutionDescription, kind, type),
         std::tuple{
             Field{"result", &libraries::ConvolutionDescription::resultType},
-            Field{"compute", &libraries::ConvolutionDescription::computeType}},
+            Field{"compute", &libraries::ConvolutionDescription::computeType},
+            Field{"accumulate",
+                  &libraries::ConvolutionDescription::accumulateType}},
         TENON_FIELDS(libraries::ConvolutionDescription, batch, groups,
                      inputChannels, outputChannels, spatial, inputStrideBatch,
                      inputStrideChannel, outputStrideBatch, outputStrideChannel,

@@ -6,10 +6,10 @@
 //
 //   result[b, i, j] = epilogue(sum over k of lhs[b, i, k] * rhs[b, k, j])
 //
-// Sums are accumulated in f32, in which the epilogue works, too, and rounded
-// once to the result's type. Any operand may be read through strides, so a
-// transposed operand, a head inside [batch, time, head, feature] or a
-// transposed result costs no copy.
+// Sums are held in the type that the description says, in which the epilogue
+// works, too, and rounded once to the result's type. Any operand may be read
+// through strides, so a transposed operand, a head inside [batch, time, head,
+// feature] or a transposed result costs no copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +50,9 @@ struct MatmulDescription {
   /// which narrower operands are widened block by block. Part of the plan,
   /// because it depends on the processor which of them is faster.
   ElementType computeType = ElementType::f32;
+  /// In which type a sum lies between two additions, those of partial sums
+  /// included: f32, whatever is multiplied.
+  ElementType accumulateType = ElementType::f32;
   std::vector<BatchDimension> batch; // outermost first, at most 4
   int64_t m = 1, n = 1, k = 1;
   int64_t lhsStrideM = 0, lhsStrideK = 0;       // elements
@@ -79,10 +82,12 @@ inline constexpr auto fieldsOf<libraries::MatmulDescription::BatchDimension> =
 
 template <>
 inline constexpr auto fieldsOf<libraries::MatmulDescription> = std::tuple_cat(
-    std::tuple{Field{"lhs", &libraries::MatmulDescription::lhsType},
-               Field{"rhs", &libraries::MatmulDescription::rhsType},
-               Field{"result", &libraries::MatmulDescription::resultType},
-               Field{"compute", &libraries::MatmulDescription::computeType}},
+    std::tuple{
+        Field{"lhs", &libraries::MatmulDescription::lhsType},
+        Field{"rhs", &libraries::MatmulDescription::rhsType},
+        Field{"result", &libraries::MatmulDescription::resultType},
+        Field{"compute", &libraries::MatmulDescription::computeType},
+        Field{"accumulate", &libraries::MatmulDescription::accumulateType}},
     TENON_FIELDS(libraries::MatmulDescription, batch, m, n, k, lhsStrideM,
                  lhsStrideK, rhsStrideK, rhsStrideN, resultStrideM,
                  resultStrideN, epilogue, pieces));

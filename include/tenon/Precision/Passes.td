@@ -117,7 +117,9 @@ def VerifyAccumulatorsPass : Pass<"precision-verify-accumulators", "::mlir::Modu
     were rounded to 16 bits, and a loop that carries a 16-bit sum. Products and
     reductions add up in f32 whatever their types are (docs/Forms.md), and a
     library that is described has to do so, too. The form may be any; the driver
-    runs this on the device program of a step whose precision it lowered.
+    runs this on the device program of a step whose precision it lowered, where
+    partial sums that a kernel stores are followed to the kernel that adds them
+    up.
 
     ```mlir
     // refused: 'stablehlo.reduce' adds up in 16 bits

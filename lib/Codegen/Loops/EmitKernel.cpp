@@ -9,6 +9,7 @@
 
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Codegen/Loops/PointEmitter.h"
+#include "tenon/Codegen/Loops/VerifySums.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -94,6 +95,8 @@ FailureOr<func::FuncOp> emitKernelFunction(func::FuncOp kernel, ModuleOp module,
     if (best.isCheapest)
       break;
   }
+  if (failed(verifySums(best.function, kernel)))
+    return failure();
   return best.function;
 }
 

@@ -86,5 +86,10 @@ exec.library @library_0 {call = "fft"} workspace 0
 
 // -----
 
+// expected-error@+1 {{'exec.library' op has a damaged description: sums are held in bf16, expected f32, from which a sum is rounded once it is complete}}
+exec.library @library_0 {accumulate = "bf16", batch = [], call = "matmul", compute = "bf16", epilogue = "none", k = 8 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 8 : i64, n = 8 : i64, pieces = 1 : i64, result = "bf16", result_stride_m = 8 : i64, result_stride_n = 1 : i64, rhs = "bf16", rhs_stride_k = 8 : i64, rhs_stride_n = 1 : i64} workspace 0
+
+// -----
+
 // expected-error@+1 {{'exec.library' op has a workspace of -1 bytes}}
-exec.library @library_0 {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 8 : i64, n = 8 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 8 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 8 : i64, rhs_stride_n = 1 : i64} workspace -1
+exec.library @library_0 {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 8 : i64, n = 8 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 8 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 8 : i64, rhs_stride_n = 1 : i64} workspace -1

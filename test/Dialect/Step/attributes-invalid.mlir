@@ -249,7 +249,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@+1 {{'exec.library': k -8 is out of range, expected 1 to 1099511627776}}
-  %0 = step.group elementwise(%x) attributes {exec.library = {batch = [], call = "matmul", compute = "f32", epilogue = "none", k = -8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 8 : i64, n = 8 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 8 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 8 : i64, rhs_stride_n = 1 : i64}} : (tensor<8xf32>) -> tensor<8xf32> {
+  %0 = step.group elementwise(%x) attributes {exec.library = {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = -8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 8 : i64, n = 8 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 8 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 8 : i64, rhs_stride_n = 1 : i64}} : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
     %b = stablehlo.tanh %a : tensor<8xf32>
     step.yield %b : tensor<8xf32>

@@ -139,7 +139,7 @@ std::string product(llvm::StringRef type, int pieces) {
   return llvm::formatv(R"(
     func.func @main(%x: tensor<256x256x{0}>) -> tensor<256x256x{0}> {{
       %r = step.group library(%x, %x) attributes {{exec.library = {{
-        batch = [], call = "matmul", compute = "{0}", epilogue = "none", k = 256 : i64, lhs = "{0}", lhs_stride_k = 1 : i64, lhs_stride_m = 256 : i64, m = 256 : i64,
+        accumulate = "f32", batch = [], call = "matmul", compute = "{0}", epilogue = "none", k = 256 : i64, lhs = "{0}", lhs_stride_k = 1 : i64, lhs_stride_m = 256 : i64, m = 256 : i64,
         n = 256 : i64, pieces = {1} : i64, result = "{0}", result_stride_m = 256 : i64, result_stride_n = 1 : i64, rhs = "{0}",
         rhs_stride_k = 256 : i64, rhs_stride_n = 1 : i64}} : (tensor<256x256x{0}>, tensor<256x256x{0}>) -> tensor<256x256x{0}> {{
       ^bb0(%a: tensor<256x256x{0}>, %b: tensor<256x256x{0}>):

@@ -326,6 +326,24 @@ TEST(CheckPlan, AcceptsWhatTheCompilerWrites) {
                                   &PlannedOperation::recomputed));
 }
 
+TEST(CheckPlan, RefusesLibrarySumsIn16Bits) {
+  int tried = 0;
+  for (const char *type : {"bf16", "f16"}) {
+    Index damaged = planned();
+    for (Callee &callee : damaged.callees)
+      for (Attribute &attribute : callee.attributes)
+        if (attribute.name == "accumulate") {
+          attribute.text = type;
+          ++tried;
+        }
+    EXPECT_NE(judged(damaged).find("sums are held in " + std::string(type) +
+                                   ", expected f32"),
+              std::string::npos)
+        << judged(damaged);
+  }
+  EXPECT_GT(tried, 0);
+}
+
 /// Whatever slice of whatever instruction is somewhere else.
 void expectRefusalOfMovedSlices(const Index &sound) {
   size_t count = program(const_cast<Index &>(sound)).instructions.size();
