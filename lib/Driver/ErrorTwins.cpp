@@ -134,8 +134,9 @@ static ExitCode compileExact(const CompileOptions &options, ErrorTwins &twins) {
     func::FuncOp main = mainOf(program);
     precision::FormatReport report;
     if (run.resolved.precision != Precision::f32) {
-      OwningOpRef<ModuleOp> copy = program.module->clone();
-      if (ExitCode code = chooseFormats(*copy, run, report); code != exitOk)
+      OwningOpRef<ModuleOp> chosen;
+      if (ExitCode code = chooseFormats(*program.module, run, chosen, report);
+          code != exitOk)
         return code;
     }
     precision::RoundingSwitches switches(main, run.resolved.precisionPolicy,

@@ -66,7 +66,9 @@ public:
       : step(step), run(run),
         forXla(run.options.target == OutputTarget::stablehlo) {}
 
-  ExitCode choose(precision::FormatReport &report);
+  /// Puts the step with its formats into `chosen`.
+  ExitCode choose(OwningOpRef<ModuleOp> &chosen,
+                  precision::FormatReport &report);
 
 private:
   /// The kernels of `module`, which is left as it is.
@@ -133,12 +135,13 @@ static bool haveSameFormats(const precision::FormatReport &a,
   });
 }
 
-ExitCode FormatSearch::choose(precision::FormatReport &report) {
+ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
+                              precision::FormatReport &report) {
   // Narrow values change what is worth joining, so a choice is made anew with
   // the kernels that it leads to, until it is one that was made before.
   constexpr int mostRounds = 3;
   struct Choice {
-    Outlook outlook; // that it was made with
+    OwningOpRef<ModuleOp> lowered;
     precision::FormatReport report;
     double seconds = 0; // of the groups that it leads to
   };
@@ -147,9 +150,8 @@ ExitCode FormatSearch::choose(precision::FormatReport &report) {
   if (ExitCode code = lookAhead(step, next); code != exitOk)
     return code;
   for (int round = 0; round < mostRounds; ++round) {
-    Choice choice{std::move(next)};
-    OwningOpRef<ModuleOp> lowered = step.clone();
-    if (ExitCode code = lower(*lowered, choice.outlook, choice.report);
+    Choice choice{step.clone(), {}};
+    if (ExitCode code = lower(*choice.lowered, next, choice.report);
         code != exitOk)
       return code;
     auto known = llvm::find_if(choices, [&](const Choice &other) {
@@ -157,7 +159,7 @@ ExitCode FormatSearch::choose(precision::FormatReport &report) {
     });
     const bool isNew = known == choices.end();
     if (isNew)
-      if (ExitCode code = lookAhead(*lowered, next); code != exitOk)
+      if (ExitCode code = lookAhead(*choice.lowered, next); code != exitOk)
         return code;
     choice.seconds = isNew ? next.seconds : known->seconds;
     choices.push_back(std::move(choice));
@@ -178,9 +180,11 @@ ExitCode FormatSearch::choose(precision::FormatReport &report) {
   auto best = std::min_element(
       choices.begin(), choices.end(),
       [&](const Choice &a, const Choice &b) { return error(a) < error(b); });
-  ExitCode code = lower(step, best->outlook, report);
-  report.wideSeconds = choices.front().report.wideSeconds;
-  return code;
+  const double wideSeconds = choices.front().report.wideSeconds;
+  report = std::move(best->report);
+  report.wideSeconds = wideSeconds;
+  chosen = std::move(best->lowered);
+  return exitOk;
 }
 
 static void reportFormats(const precision::FormatReport &report,
@@ -214,6 +218,7 @@ static llvm::json::Array heldInParts(func::FuncOp main) {
 }
 
 ExitCode driver::chooseFormats(ModuleOp step, StageRun &run,
+                               OwningOpRef<ModuleOp> &chosen,
                                precision::FormatReport &report) {
   if (run.options.target == OutputTarget::cpu)
     if (ExitCode code = askLibraries(step, run); code != exitOk)
@@ -222,8 +227,10 @@ ExitCode driver::chooseFormats(ModuleOp step, StageRun &run,
   precision::numberOperations(main);
   // The policy is the user's.
   run.blame = exitUserError;
-  ExitCode code = FormatSearch(step, run).choose(report);
+  ExitCode code = FormatSearch(step, run).choose(chosen, report);
   precision::removeNumbers(main);
+  if (chosen)
+    precision::removeNumbers(chosen->lookupSymbol<func::FuncOp>("main"));
   return code;
 }
 
@@ -234,7 +241,11 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
   precision::FormatReport report;
-  ExitCode code = chooseFormats(*program.module, run, report);
+  OwningOpRef<ModuleOp> chosen;
+  ExitCode code = chooseFormats(*program.module, run, chosen, report);
+  if (code == exitOk)
+    program.module = std::move(chosen);
+  main = program.module->lookupSymbol<func::FuncOp>("main");
   if (code == exitOk && !addsUpNarrow)
     code = run.runPasses(*program.module, [](OpPassManager &passes) {
       passes.addPass(precision::createVerifyAccumulatorsPass());

@@ -16,9 +16,10 @@ namespace tenon::driver {
 ExitCode readPrecisionPolicy(const CompileOptions &options,
                              ResolvedOptions &resolved);
 
-/// Gives the values of a step the formats that the options ask for, which are
-/// not f32; says what was chosen.
+/// Puts a copy of `step` whose values have the formats that the options ask
+/// for, which are not f32, into `chosen`; says what was chosen.
 ExitCode chooseFormats(mlir::ModuleOp step, StageRun &run,
+                       mlir::OwningOpRef<mlir::ModuleOp> &chosen,
                        precision::FormatReport &report);
 
 /// Checks that the program is in step form, as several stages leave it.
