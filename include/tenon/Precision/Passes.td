@@ -109,6 +109,71 @@ def HoldParametersPass : Pass<"precision-hold-parameters", "::mlir::func::FuncOp
   ];
 }
 
+def ScaleLossPass : Pass<"precision-scale-loss", "::mlir::func::FuncOp"> {
+  let summary = "scale the loss, so that gradients fit into f16";
+  let description = [{
+    Finds where a step is linear in the gradient of its loss and multiplies there
+    by a scale, a power of two that is kept as hidden state, and by its reciprocal
+    where a gradient is used otherwise (docs/Rationale/Precision.md). A step in
+    which a gradient is not finite leaves all state but the scale as it was. The
+    scale starts at 65536, doubles after 2000 finite steps in a row, and halves
+    after one that is not.
+
+    A step in which no parameter learns from a batch, and one that scales its loss
+    itself, stay as they are. If something that parameters learn from is not
+    linear in the loss's gradient, the pass fails there.
+
+    ```mlir
+    // before
+    func.func @main(%w: tensor<8x4xf32> {step.name = "w", step.role = #step.role<parameter>, step.successor = 0 : i64}, %x: tensor<16x8xf32> {step.name = "x", step.role = #step.role<batch>}, %t: tensor<16x4xf32> {step.name = "t", step.role = #step.role<batch>}) -> (tensor<8x4xf32> {step.name = "w"}) {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+      %1 = stablehlo.subtract %0, %t : tensor<16x4xf32>
+      %2 = stablehlo.dot_general %x, %1, contracting_dims = [0] x [0] : (tensor<16x8xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+      %3 = stablehlo.subtract %w, %2 : tensor<8x4xf32>
+      return %3 : tensor<8x4xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<8x4xf32> {step.name = "w", step.role = #step.role<parameter>, step.successor = 0 : i64}, %arg1: tensor<16x8xf32> {step.name = "x", step.role = #step.role<batch>}, %arg2: tensor<16x4xf32> {step.name = "t", step.role = #step.role<batch>}, %arg3: tensor<f32> {step.aliases = [], step.initial = dense<6.553600e+04> : tensor<f32>, step.name = "__tenon__.loss_scale", step.role = #step.role<optimizer_state>, step.role_reason = "the scale of the loss", step.successor = 1 : i64}, %arg4: tensor<i32> {step.aliases = [], step.initial = dense<0> : tensor<i32>, step.name = "__tenon__.loss_scale_growth", step.role = #step.role<counter>, step.role_reason = "finite steps since the scale changed", step.successor = 2 : i64}) -> (tensor<8x4xf32> {step.name = "w"}, tensor<f32> {step.aliases = [], step.name = "__tenon__.loss_scale"}, tensor<i32> {step.aliases = [], step.name = "__tenon__.loss_scale_growth"}) {
+      %cst = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+      %0 = stablehlo.divide %cst, %arg3 : tensor<f32>
+      %1 = stablehlo.dot_general %arg1, %arg0, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+      %2 = stablehlo.subtract %1, %arg2 : tensor<16x4xf32>
+      %3 = stablehlo.broadcast_in_dim %arg3, dims = [] : (tensor<f32>) -> tensor<16x4xf32>
+      %4 = stablehlo.multiply %2, %3 : tensor<16x4xf32>
+      %5 = stablehlo.dot_general %arg1, %4, contracting_dims = [0] x [0] : (tensor<16x8xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+      %6 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<8x4xf32>
+      %7 = stablehlo.multiply %5, %6 : tensor<8x4xf32>
+      %8 = stablehlo.subtract %arg0, %7 : tensor<8x4xf32>
+      %9 = stablehlo.abs %5 : tensor<8x4xf32>
+      %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+      %10 = stablehlo.reduce(%9 init: %cst_0) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<f32>
+      %11 = stablehlo.is_finite %10 : (tensor<f32>) -> tensor<i1>
+      %12 = stablehlo.broadcast_in_dim %11, dims = [] : (tensor<i1>) -> tensor<8x4xi1>
+      %13 = stablehlo.select %12, %8, %arg0 : tensor<8x4xi1>, tensor<8x4xf32>
+      %c = stablehlo.constant dense<1> : tensor<i32>
+      %14 = stablehlo.add %arg4, %c : tensor<i32>
+      %c_1 = stablehlo.constant dense<2000> : tensor<i32>
+      %15 = stablehlo.compare EQ, %14, %c_1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %cst_2 = stablehlo.constant dense<2.000000e+00> : tensor<f32>
+      %16 = stablehlo.multiply %arg3, %cst_2 : tensor<f32>
+      %cst_3 = stablehlo.constant dense<8.50705917E+37> : tensor<f32>
+      %17 = stablehlo.compare LE, %16, %cst_3 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %18 = stablehlo.and %15, %17 : tensor<i1>
+      %19 = stablehlo.select %18, %16, %arg3 : tensor<i1>, tensor<f32>
+      %cst_4 = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+      %20 = stablehlo.multiply %arg3, %cst_4 : tensor<f32>
+      %c_5 = stablehlo.constant dense<0> : tensor<i32>
+      %21 = stablehlo.select %15, %c_5, %14 : tensor<i1>, tensor<i32>
+      %22 = stablehlo.select %11, %19, %20 : tensor<i1>, tensor<f32>
+      %23 = stablehlo.select %11, %21, %c_5 : tensor<i1>, tensor<i32>
+      return %13, %22, %23 : tensor<8x4xf32>, tensor<f32>, tensor<i32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+}
+
 def VerifyAccumulatorsPass : Pass<"precision-verify-accumulators", "::mlir::ModuleOp"> {
   let summary = "check that every sum is held in f32 or wider";
   let description = [{
