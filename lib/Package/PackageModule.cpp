@@ -118,7 +118,7 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
     // The first part stands where users have the tensor.
     tensor.name = part->tensor;
     tensor.type = ElementType::f32;
-    tensor.held.rule = format::HoldingRule::highAndLow;
+    tensor.held.rule = *fromName<format::HoldingRule>(part->rule);
     heldInParts[part->tensor] = package.index.tensors.size();
   }
   if (tensor.isHidden()) {
@@ -298,7 +298,8 @@ LogicalResult Packager::addPlan(exec::ProgramOp program,
   if (failed(packaged))
     return failure();
   entry.plan = std::move(*packaged);
-  if (entry.plan)
+  // What gives hidden state its initial values runs outside of the step.
+  if (entry.plan && entry.name == "step")
     entry.plan->memoryBudget = options.memoryBudget;
   return success();
 }
