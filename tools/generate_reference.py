@@ -31,7 +31,7 @@ DIALECTS = [
     ("StableHLO", "stablehlo", "Dialect/StableHLO/StableHLO.td"),
     ("CHLO", "chlo", "Dialect/CHLO/CHLO.td"),
     ("Shardy", "sdy", "Dialect/Shardy/Shardy.td"),
-    ("Step", "step", "Dialect/Step/Attention.td"),
+    ("Step", "step", "Dialect/Step/Operations.td"),
     ("Exec", "exec", "Dialect/Exec/Exec.td"),
     ("Check", "check", "Dialect/Check/Check.td"),
     ("Interpreter", "interpreter", "Dialect/Check/Check.td"),

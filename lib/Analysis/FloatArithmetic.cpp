@@ -86,6 +86,7 @@ bool tenon::isFloatArithmetic(Operation *op) {
       "chlo.zeta",
       "step.attention",
       "step.attention_gradient",
+      "step.stochastic_round",
   };
   if (table.contains(op->getName().getStringRef()))
     return true;

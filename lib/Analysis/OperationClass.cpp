@@ -77,6 +77,7 @@ const llvm::StringMap<OperationTrait> &operationTable() {
       {"chlo.erf", {pointwise, true}},
       {"chlo.erfc", {pointwise, true}},
       {"chlo.erf_inv", {pointwise, true}},
+      {"step.stochastic_round", {pointwise, true}},
       {"stablehlo.broadcast_in_dim", {indexMap, false}},
       {"stablehlo.concatenate", {indexMap, false}},
       {"stablehlo.dynamic_slice", {indexMap, false}},

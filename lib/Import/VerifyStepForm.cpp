@@ -29,8 +29,9 @@ namespace {
 
 /// Operations of step form that are not stablehlo.
 const llvm::StringLiteral keptOperations[] = {
-    "chlo.top_k",   "chlo.erf",       "chlo.erfc",
-    "chlo.erf_inv", "step.attention", "step.attention_gradient"};
+    "chlo.top_k",           "chlo.erf",       "chlo.erfc",
+    "chlo.erf_inv",         "step.attention", "step.attention_gradient",
+    "step.stochastic_round"};
 
 class VerifyStepForm
     : public tenon::importer::impl::VerifyStepFormPassBase<VerifyStepForm> {

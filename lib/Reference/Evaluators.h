@@ -38,6 +38,7 @@ llvm::ArrayRef<Evaluator> linearAlgebraEvaluators();
 llvm::ArrayRef<Evaluator> quantizedEvaluators();
 llvm::ArrayRef<Evaluator> channelEvaluators();
 llvm::ArrayRef<Evaluator> shardingEvaluators();
+llvm::ArrayRef<Evaluator> stochasticRoundingEvaluators();
 
 /// The key by which the total order of floating-point values sorts their bits:
 /// below zero the larger magnitudes come first, and -0 comes before 0.

@@ -29,7 +29,8 @@ Evaluate reference::evaluatorFor(StringRef operation) {
           indexingEvaluators(), reductionEvaluators(), contractionEvaluators(),
           controlEvaluators(), collectiveEvaluators(), callEvaluators(),
           linearAlgebraEvaluators(), randomEvaluators(), quantizedEvaluators(),
-          channelEvaluators(), shardingEvaluators(), attentionEvaluators()})
+          channelEvaluators(), shardingEvaluators(), attentionEvaluators(),
+          stochasticRoundingEvaluators()})
       for (const Evaluator &entry : part)
         all[entry.operation] = entry.evaluate;
     return all;

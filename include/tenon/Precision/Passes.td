@@ -174,6 +174,112 @@ def ScaleLossPass : Pass<"precision-scale-loss", "::mlir::func::FuncOp"> {
                            "::tenon::step::StepDialect"];
 }
 
+def ExpandStochasticRoundingPass : Pass<"precision-expand-stochastic-rounding", "::mlir::func::FuncOp"> {
+  let summary = "write stochastic rounding as operations on whole numbers";
+  let description = [{
+    Writes `step.stochastic_round` as plain operations, for a compiler that does
+    not know it, with the same bits.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<4x6xf32>, %step: tensor<ui32>) -> tensor<4x6xbf16> {
+      %key = stablehlo.constant dense<[1, 2]> : tensor<2xui32>
+      %0 = step.stochastic_round %x, %step, %key : (tensor<4x6xf32>, tensor<ui32>, tensor<2xui32>) -> tensor<4x6xbf16>
+      return %0 : tensor<4x6xbf16>
+    }
+    // after
+    func.func @main(%arg0: tensor<4x6xf32>, %arg1: tensor<ui32>) -> tensor<4x6xbf16> {
+      %c = stablehlo.constant dense<[1, 2]> : tensor<2xui32>
+      %0 = stablehlo.slice %c [0:1] : (tensor<2xui32>) -> tensor<1xui32>
+      %1 = stablehlo.reshape %0 : (tensor<1xui32>) -> tensor<ui32>
+      %2 = stablehlo.xor %1, %arg1 : tensor<ui32>
+      %c_0 = stablehlo.constant dense<17> : tensor<ui32>
+      %3 = stablehlo.shift_right_logical %2, %c_0 : tensor<ui32>
+      %4 = stablehlo.xor %2, %3 : tensor<ui32>
+      %c_1 = stablehlo.constant dense<3982152891> : tensor<ui32>
+      %5 = stablehlo.multiply %4, %c_1 : tensor<ui32>
+      %c_2 = stablehlo.constant dense<11> : tensor<ui32>
+      %6 = stablehlo.shift_right_logical %5, %c_2 : tensor<ui32>
+      %7 = stablehlo.xor %5, %6 : tensor<ui32>
+      %c_3 = stablehlo.constant dense<2890668881> : tensor<ui32>
+      %8 = stablehlo.multiply %7, %c_3 : tensor<ui32>
+      %c_4 = stablehlo.constant dense<15> : tensor<ui32>
+      %9 = stablehlo.shift_right_logical %8, %c_4 : tensor<ui32>
+      %10 = stablehlo.xor %8, %9 : tensor<ui32>
+      %c_5 = stablehlo.constant dense<830770091> : tensor<ui32>
+      %11 = stablehlo.multiply %10, %c_5 : tensor<ui32>
+      %c_6 = stablehlo.constant dense<14> : tensor<ui32>
+      %12 = stablehlo.shift_right_logical %11, %c_6 : tensor<ui32>
+      %13 = stablehlo.xor %11, %12 : tensor<ui32>
+      %14 = stablehlo.slice %c [1:2] : (tensor<2xui32>) -> tensor<1xui32>
+      %15 = stablehlo.reshape %14 : (tensor<1xui32>) -> tensor<ui32>
+      %16 = stablehlo.xor %15, %13 : tensor<ui32>
+      %17 = stablehlo.shift_right_logical %16, %c_0 : tensor<ui32>
+      %18 = stablehlo.xor %16, %17 : tensor<ui32>
+      %19 = stablehlo.multiply %18, %c_1 : tensor<ui32>
+      %20 = stablehlo.shift_right_logical %19, %c_2 : tensor<ui32>
+      %21 = stablehlo.xor %19, %20 : tensor<ui32>
+      %22 = stablehlo.multiply %21, %c_3 : tensor<ui32>
+      %23 = stablehlo.shift_right_logical %22, %c_4 : tensor<ui32>
+      %24 = stablehlo.xor %22, %23 : tensor<ui32>
+      %25 = stablehlo.multiply %24, %c_5 : tensor<ui32>
+      %26 = stablehlo.shift_right_logical %25, %c_6 : tensor<ui32>
+      %27 = stablehlo.xor %25, %26 : tensor<ui32>
+      %28 = stablehlo.iota dim = 0 : tensor<24xui32>
+      %29 = stablehlo.reshape %28 : (tensor<24xui32>) -> tensor<4x6xui32>
+      %30 = stablehlo.broadcast_in_dim %13, dims = [] : (tensor<ui32>) -> tensor<4x6xui32>
+      %31 = stablehlo.xor %29, %30 : tensor<4x6xui32>
+      %c_7 = stablehlo.constant dense<17> : tensor<4x6xui32>
+      %32 = stablehlo.shift_right_logical %31, %c_7 : tensor<4x6xui32>
+      %33 = stablehlo.xor %31, %32 : tensor<4x6xui32>
+      %c_8 = stablehlo.constant dense<3982152891> : tensor<4x6xui32>
+      %34 = stablehlo.multiply %33, %c_8 : tensor<4x6xui32>
+      %35 = stablehlo.broadcast_in_dim %27, dims = [] : (tensor<ui32>) -> tensor<4x6xui32>
+      %36 = stablehlo.add %34, %35 : tensor<4x6xui32>
+      %c_9 = stablehlo.constant dense<11> : tensor<4x6xui32>
+      %37 = stablehlo.shift_right_logical %36, %c_9 : tensor<4x6xui32>
+      %38 = stablehlo.xor %36, %37 : tensor<4x6xui32>
+      %c_10 = stablehlo.constant dense<2890668881> : tensor<4x6xui32>
+      %39 = stablehlo.multiply %38, %c_10 : tensor<4x6xui32>
+      %c_11 = stablehlo.constant dense<15> : tensor<4x6xui32>
+      %40 = stablehlo.shift_right_logical %39, %c_11 : tensor<4x6xui32>
+      %41 = stablehlo.xor %39, %40 : tensor<4x6xui32>
+      %c_12 = stablehlo.constant dense<830770091> : tensor<4x6xui32>
+      %42 = stablehlo.multiply %41, %c_12 : tensor<4x6xui32>
+      %c_13 = stablehlo.constant dense<16> : tensor<4x6xui32>
+      %43 = stablehlo.shift_right_logical %42, %c_13 : tensor<4x6xui32>
+      %44 = stablehlo.bitcast_convert %arg0 : (tensor<4x6xf32>) -> tensor<4x6xui32>
+      %c_14 = stablehlo.constant dense<2147483647> : tensor<4x6xui32>
+      %45 = stablehlo.and %44, %c_14 : tensor<4x6xui32>
+      %c_15 = stablehlo.constant dense<8388607> : tensor<4x6xui32>
+      %46 = stablehlo.compare GT, %45, %c_15, UNSIGNED : (tensor<4x6xui32>, tensor<4x6xui32>) -> tensor<4x6xi1>
+      %c_16 = stablehlo.constant dense<2147483648> : tensor<4x6xui32>
+      %47 = stablehlo.and %44, %c_16 : tensor<4x6xui32>
+      %48 = stablehlo.select %46, %44, %47 : tensor<4x6xi1>, tensor<4x6xui32>
+      %c_17 = stablehlo.constant dense<2139029504> : tensor<4x6xui32>
+      %49 = stablehlo.compare GT, %45, %c_17, UNSIGNED : (tensor<4x6xui32>, tensor<4x6xui32>) -> tensor<4x6xi1>
+      %c_18 = stablehlo.constant dense<32768> : tensor<4x6xui32>
+      %50 = stablehlo.select %49, %c_18, %43 : tensor<4x6xi1>, tensor<4x6xui32>
+      %c_19 = stablehlo.constant dense<2139095040> : tensor<4x6xui32>
+      %51 = stablehlo.compare GT, %45, %c_19, UNSIGNED : (tensor<4x6xui32>, tensor<4x6xui32>) -> tensor<4x6xi1>
+      %c_20 = stablehlo.constant dense<4194304> : tensor<4x6xui32>
+      %52 = stablehlo.or %48, %c_20 : tensor<4x6xui32>
+      %53 = stablehlo.add %48, %50 : tensor<4x6xui32>
+      %54 = stablehlo.select %51, %52, %53 : tensor<4x6xi1>, tensor<4x6xui32>
+      %55 = stablehlo.shift_right_logical %54, %c_13 : tensor<4x6xui32>
+      %56 = stablehlo.convert %55 : (tensor<4x6xui32>) -> tensor<4x6xui16>
+      %57 = stablehlo.bitcast_convert %56 : (tensor<4x6xui16>) -> tensor<4x6xbf16>
+      return %57 : tensor<4x6xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+  let options = [
+    Option<"flushSubnormals", "flush-subnormals", "bool", "true",
+           "take subnormal numbers as zeros of their sign">,
+  ];
+}
+
 def VerifyAccumulatorsPass : Pass<"precision-verify-accumulators", "::mlir::ModuleOp"> {
   let summary = "check that every sum is held in f32 or wider";
   let description = [{

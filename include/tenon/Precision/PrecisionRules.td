@@ -143,6 +143,7 @@ def : Rule<"stablehlo.shift_right_logical", keeps, wide>;
 def : Rule<"stablehlo.sort", keeps, wide>;
 def : Rule<"stablehlo.triangular_solve", keeps, wide>;
 def : Rule<"stablehlo.xor", keeps, wide>;
+def : Rule<"step.stochastic_round", keeps, wide>;
 def : Rule<"chlo.top_k", keeps, wide>;
 
 // What no step holds behind its import.

@@ -512,6 +512,7 @@ Element PointEmitter::compute(Value tensor, const Indices &indices) {
       {"stablehlo.gather", &PointEmitter::gather},
       {"stablehlo.dynamic_slice", &PointEmitter::dynamicSlice},
       {"stablehlo.dynamic_update_slice", &PointEmitter::dynamicUpdateSlice},
+      {"step.stochastic_round", &PointEmitter::stochasticRound},
   };
   auto found = table.find(op->getName().getStringRef());
   if (found != table.end())

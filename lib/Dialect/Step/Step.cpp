@@ -11,6 +11,7 @@
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/StochasticRounding.h"
 #include "tenon/Dialect/Step/Succession.h"
 
 #include "mlir/IR/Builders.h"
@@ -43,6 +44,10 @@ void StepDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tenon/Dialect/Step/AttentionOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tenon/Dialect/Step/StochasticRoundingOps.cpp.inc"
       >();
 }
 

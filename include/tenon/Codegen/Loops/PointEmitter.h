@@ -120,6 +120,7 @@ private:
   Element pointwise(mlir::Operation *op, const Indices &indices);
   Element constant(mlir::Operation *op, const Indices &indices);
   Element iota(mlir::Operation *op, const Indices &indices);
+  Element stochasticRound(mlir::Operation *op, const Indices &indices);
   Element pad(mlir::Operation *op, const Indices &indices);
   Element concatenate(mlir::Operation *op, const Indices &indices,
                       unsigned first, int64_t offset);
