@@ -31,6 +31,10 @@ using namespace tenon::driver;
 
 ExitCode driver::readPrecisionPolicy(const CompileOptions &options,
                                      ResolvedOptions &resolved) {
+  if (options.roundingSeed && resolved.precision != Precision::bf16State)
+    return fail(exitBadUsage,
+                "--rounding-seed is read where state is rounded by chance; "
+                "pass --precision=bf16-state, too");
   if (options.precisionPolicyFile.empty())
     return exitOk;
   auto file = llvm::MemoryBuffer::getFile(options.precisionPolicyFile);
@@ -120,10 +124,18 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
     options.policy = run.resolved.precisionPolicy;
     options.hold = !forXla;
+    options.holdsState = run.resolved.precision == Precision::bf16State;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
         options, run.resolved.machine, outlook.kernels, report));
-    if (!forXla)
-      passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
+    if (forXla)
+      return;
+    if (!options.holdsState)
+      return passes.addNestedPass<func::FuncOp>(
+          precision::createHoldParametersPass());
+    precision::HoldStatePassOptions holding;
+    holding.seed = run.resolved.roundingSeed;
+    holding.policy = run.resolved.precisionPolicy;
+    passes.addNestedPass<func::FuncOp>(precision::createHoldStatePass(holding));
   });
 }
 
@@ -189,6 +201,8 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
 
 static void reportFormats(const precision::FormatReport &report,
                           StageRun &run) {
+  run.details["precision"] =
+      run.resolved.precision == Precision::bf16 ? "bf16" : "bf16-state";
   run.details["policy"] = run.resolved.precisionPolicy;
   run.details["narrow_values"] = report.narrowValues;
   run.details["wide_values"] = report.wideValues;
@@ -207,12 +221,12 @@ static void reportFormats(const precision::FormatReport &report,
   run.details["formats"] = std::move(lines);
 }
 
-/// The tensors that the step has in two parts.
-static llvm::json::Array heldInParts(func::FuncOp main) {
+/// The tensors that the step has in another form, by a rule.
+static llvm::json::Array heldBy(StringRef rule, func::FuncOp main) {
   llvm::json::Array names;
   for (unsigned index = 0; index < main.getNumArguments(); ++index)
     if (auto held = step::heldPartOf(main.getArgAttrDict(index));
-        held && held->part == 0)
+        held && held->part == 0 && held->rule == rule)
       names.push_back(held->tensor.str());
   return names;
 }
@@ -256,18 +270,45 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   if (code == exitOk) {
     precision::explainFormats(report);
     reportFormats(report, run);
-    run.details["held_in_parts"] = heldInParts(main);
+    run.details["held_in_parts"] = heldBy(step::highAndLowRule, main);
+    run.details["held_in_bf16"] = heldBy(step::convertedRule, main);
   }
   return code;
+}
+
+static StageOption roundingSeed() {
+  StageOption option =
+      givenOption("--rounding-seed", &CompileOptions::roundingSeed,
+                  [](auto &o) -> auto & { return o.roundingSeed; });
+  option.key = "rounding_seed";
+  option.expected = "an i64";
+  option.read = [](Attribute value, ResolvedOptions &options) {
+    auto seed = dyn_cast<IntegerAttr>(value);
+    if (!seed || !seed.getType().isSignlessInteger(64))
+      return false;
+    options.roundingSeed = uint64_t(seed.getInt());
+    return true;
+  };
+  option.write = [](const ResolvedOptions &options,
+                    Builder &builder) -> Attribute {
+    return options.roundingSeed
+               ? builder.getI64IntegerAttr(int64_t(options.roundingSeed))
+               : nullptr;
+  };
+  option.spell = [](const ResolvedOptions &options) {
+    return "--rounding-seed=" + std::to_string(options.roundingSeed);
+  };
+  return option;
 }
 
 std::vector<StageOption> driver::precisionOptions() {
   auto settled = [](auto &o) -> auto & { return o.precision; };
   StageOption format = recordedAsOneOf<Precision>(
       givenOption("--precision", &CompileOptions::precision, settled),
-      "precision", "\"bf16\"", settled,
+      "precision", "\"bf16\" or \"bf16-state\"", settled,
       {{Precision::f32, "", "--precision=f32"},
-       {Precision::bf16, "\"bf16\"", "--precision=bf16"}});
+       {Precision::bf16, "\"bf16\"", "--precision=bf16"},
+       {Precision::bf16State, "\"bf16-state\"", "--precision=bf16-state"}});
   StageOption file{.flag = "--precision-policy",
                    .isGiven = [](const CompileOptions &o) {
                      return !o.precisionPolicyFile.empty();
@@ -279,10 +320,12 @@ std::vector<StageOption> driver::precisionOptions() {
 }
 
 Stage driver::precisionStage() {
+  std::vector<StageOption> options = precisionOptions();
+  options.push_back(roundingSeed());
   return {.name = "precision",
           .form = "step form",
           .summary = "choose number formats",
-          .options = precisionOptions(),
+          .options = std::move(options),
           .run = lowerPrecision,
           .checkForm = checkStepForm,
           .registerPasses = precision::registerPrecisionPasses};
@@ -309,8 +352,8 @@ ExitCode driver::printFormats(const CompileOptions &options,
     return fail(exitInternal, "the stage precision says nothing");
   out << llvm::formatv(
       "policy: {0}\n\n{1,6} {2,12} {3,-8}  what\n{4,-28}  why\n",
-      policy->empty() ? StringRef("bf16") : *policy, "format", "bytes", "kind",
-      "");
+      policy->empty() ? *formats->getString("precision") : *policy, "format",
+      "bytes", "kind", "");
   for (const llvm::json::Value &value : *formats->getArray("formats")) {
     const llvm::json::Object &line = *value.getAsObject();
     out << llvm::formatv("{0,6} {1,12} {2,-8}  {3}\n{4,-28}  {5}\n",
@@ -318,13 +361,18 @@ ExitCode driver::printFormats(const CompileOptions &options,
                          *line.getString("kind"), *line.getString("what"), "",
                          *line.getString("why"));
   }
-  if (const llvm::json::Array *held = formats->getArray("held_in_parts")) {
-    out << llvm::formatv("\n{0} parameters are held as bf16 and the rest of "
-                         "their bits\n",
-                         held->size());
+  auto listHeld = [&](StringRef key, StringRef how) {
+    const llvm::json::Array *held = formats->getArray(key);
+    if (!held || held->empty())
+      return;
+    out << llvm::formatv("\n{0} {1}\n", held->size(), how);
     for (const llvm::json::Value &name : *held)
       out << "  " << *name.getAsString() << "\n";
-  }
+  };
+  listHeld("held_in_parts",
+           "parameters are held as bf16 and the rest of their bits");
+  listHeld("held_in_bf16",
+           "tensors of state are held as bf16, rounded by chance");
   const llvm::json::Array *casts = groups->getArray("cast_kernels");
   out << llvm::formatv("\n{0} kernels only cast\n", casts ? casts->size() : 0);
   if (casts)

@@ -155,6 +155,10 @@ static void removeNotes(ModuleOp module) {
 static ExitCode lowerForXla(Program &program, StageRun &run) {
   if (run.resolved.precision == Precision::f32)
     return exitOk;
+  if (run.resolved.precision == Precision::bf16State)
+    return fail(exitUserError,
+                "--precision=bf16-state holds state in bf16, but the target "
+                "stablehlo keeps arguments as they are; pass --precision=bf16");
   ModuleOp module = *program.module;
   if (DeviceCount count = countDevices(module); count.devices > 1)
     return fail(exitUserError, "--precision is for programs for one device, "

@@ -10,6 +10,8 @@
 
 #include "ApplyFormats.h"
 #include "FormatModel.h"
+#include "HoldParameters.h"
+#include "HoldState.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -55,9 +57,14 @@ struct ChooseFormats
     }
     if (!filled)
       kernels = kernelsAsTheyAre(step, *isa);
+    auto isHeldNarrow = [&](BlockArgument argument) {
+      if (holdsState)
+        return canBeHeldInBf16(argument, *said);
+      return hold && canBeHeldInParts(argument, /*narrowProductsOnly=*/false);
+    };
     FormatModel model = modelFormats(
         step, classes, kernels, filled ? machine : target::builtInTarget(*isa),
-        *isa, hold);
+        *isa, isHeldNarrow);
     FormatReport own;
     FormatReport &report = filled ? *filled : own;
     report.problem = std::move(model.problem);

@@ -6,8 +6,6 @@
 
 #include "FormatModel.h"
 
-#include "HoldParameters.h"
-
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -25,9 +23,9 @@ class Modeller {
 public:
   Modeller(func::FuncOp step, const FormatClasses &classes,
            ArrayRef<PlannedKernel> planned, const target::Target &machine,
-           target::Isa isa, bool hold)
+           target::Isa isa, IsHeldNarrow isHeldNarrow)
       : step(step), classes(classes), machine(machine), features(isa),
-        hold(hold), stored(classes.classes().size()) {
+        isHeldNarrow(isHeldNarrow), stored(classes.classes().size()) {
     forEachOperation(step.getBody(),
                      [&](Operation *op) { operations[numberOf(op)] = op; });
     for (const PlannedKernel &kernel : planned)
@@ -320,14 +318,12 @@ private:
     return entry->second;
   }
 
-  /// Whether the class is a parameter whose 16-bit part products may read.
-  bool isHeldInParts(int index) const {
-    return hold &&
-           llvm::any_of(classes.classes()[index].members, [](Value value) {
-             auto argument = dyn_cast<BlockArgument>(value);
-             return argument &&
-                    canBeHeldInParts(argument, /*narrowProductsOnly=*/false);
-           });
+  /// Whether the class is state that products may read in 16 bits.
+  bool isHeld(int index) const {
+    return llvm::any_of(classes.classes()[index].members, [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && isHeldNarrow(argument);
+    });
   }
 
   void addCopies() {
@@ -338,7 +334,7 @@ private:
       double runs = std::max(1.0, value.runs);
       double making = runs * (value.canMakerCast ? copySeconds(bytes / 2)
                                                  : castSeconds(bytes));
-      if (isHeldInParts(index))
+      if (isHeld(index))
         making = 0;
       else if (auto known = copiesMade.find(index); known != copiesMade.end())
         making = known->second;
@@ -354,7 +350,7 @@ private:
   std::vector<PlannedKernel> kernels;
   const target::Target &machine;
   target::Isa features;
-  bool hold;
+  IsHeldNarrow isHeldNarrow;
   std::vector<Stored> stored;
   llvm::DenseMap<int64_t, Operation *> operations;
   llvm::DenseMap<Operation *, int> productOf;
@@ -369,6 +365,7 @@ FormatModel precision::modelFormats(func::FuncOp step,
                                     const FormatClasses &classes,
                                     ArrayRef<PlannedKernel> kernels,
                                     const target::Target &machine,
-                                    target::Isa isa, bool hold) {
-  return Modeller(step, classes, kernels, machine, isa, hold).run();
+                                    target::Isa isa,
+                                    IsHeldNarrow isHeldNarrow) {
+  return Modeller(step, classes, kernels, machine, isa, isHeldNarrow).run();
 }

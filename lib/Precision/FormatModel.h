@@ -42,12 +42,14 @@ struct FormatModel {
   }
 };
 
-/// `step` carries the numbers that `kernels` speak of. With `hold`, parameters
-/// that can be are held in two parts, of which products read one.
+/// Whether products will find an argument in 16 bits, at no cost.
+using IsHeldNarrow = llvm::function_ref<bool(mlir::BlockArgument)>;
+
+/// `step` carries the numbers that `kernels` speak of.
 FormatModel modelFormats(mlir::func::FuncOp step, const FormatClasses &classes,
                          llvm::ArrayRef<PlannedKernel> kernels,
                          const target::Target &machine, target::Isa isa,
-                         bool hold);
+                         IsHeldNarrow isHeldNarrow);
 
 } // namespace tenon::precision
 

@@ -26,6 +26,7 @@ def compile_file(
     subnormals: str = "flush",
     precision: str = "f32",
     precision_policy: str | os.PathLike[str] | None = None,
+    rounding_seed: int | None = None,
     compile_threads: int = 0,
 ) -> str:
     """Compiles an exported module to a `.tenon` file and returns the compiler's remarks.
@@ -39,7 +40,9 @@ def compile_file(
     libraries: call oneDNN and LAPACK; without them products and convolutions are kernels, which are slower.
     subnormals: `flush` takes numbers too small for all their digits as zero, as XLA does; `keep` computes with them.
     precision: `bf16` stores values and multiplies in 16 bits where that is quicker and trains alike; state stays f32.
+        `bf16-state` holds parameters and moments in bf16, too, and rounds what replaces them up or down by chance.
     precision_policy: a JSON file that says what is kept in f32 or may be bf16.
+    rounding_seed: what `bf16-state` draws chance from, 0 if it is not given.
     """
     command = [native.tool(), "compile", source, "-o", output, f"--cpu={cpu}", f"--fuse={str(fuse).lower()}"]
     if not libraries:
@@ -65,6 +68,8 @@ def compile_file(
         ):
             if value is not None:
                 command.append(f"--{name}={os.fspath(value)}")
+        if rounding_seed is not None:
+            command.append(f"--rounding-seed={rounding_seed}")
         if compile_threads:
             command.append(f"--threads={compile_threads}")
         return _run(command)

@@ -114,3 +114,22 @@ func.func @main(
     -> (tensor<4xbf16> {step.name = "a", step.aliases = [], step.holds = {part = 0 : i64, rule = "high_and_low", tensor = "w"}}, tensor<4xi16> {step.name = "b", step.aliases = []}) {
   return %a, %b : tensor<4xbf16>, tensor<4xi16>
 }
+
+// -----
+
+// expected-error@+1 {{argument 1 is a part of 'w' by the rule 'high_and_low', expected 'converted' as of part 0}}
+func.func @main(
+    %a: tensor<4xbf16> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "a", step.aliases = [], step.successor = 0 : i64, step.holds = {part = 0 : i64, rule = "converted", tensor = "w"}},
+    %b: tensor<4xi16> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "b", step.aliases = [], step.successor = 1 : i64, step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}})
+    -> (tensor<4xbf16> {step.name = "a", step.aliases = [], step.holds = {part = 0 : i64, rule = "converted", tensor = "w"}}, tensor<4xi16> {step.name = "b", step.aliases = [], step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "w"}}) {
+  return %a, %b : tensor<4xbf16>, tensor<4xi16>
+}
+
+// -----
+
+// expected-error@+1 {{argument 0, part 0 of 'a', has the type 'tensor<4xf32>', expected a bf16}}
+func.func @main(
+    %a: tensor<4xf32> {step.role = #step.role<parameter>, step.role_reason = "", step.name = "a", step.aliases = [], step.successor = 0 : i64, step.holds = {part = 0 : i64, rule = "converted", tensor = "a"}})
+    -> (tensor<4xf32> {step.name = "a", step.aliases = [], step.holds = {part = 0 : i64, rule = "converted", tensor = "a"}}) {
+  return %a : tensor<4xf32>
+}

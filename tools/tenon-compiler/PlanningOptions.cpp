@@ -10,6 +10,8 @@
 
 #include "tenon/Support/Bytes.h"
 
+#include <charconv>
+
 using namespace tenon;
 
 void tool::takePlanningOptions(ArgumentParser &parser,
@@ -39,14 +41,32 @@ void tool::takePlanningOptions(ArgumentParser &parser,
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
                 "keep what jax.checkpoint in the program computes again "
                 "(default), or replan");
-  parser.custom("precision", "f32|bf16",
+  parser.custom("precision", "f32|bf16|bf16-state",
                 "the format to store values and multiply in where that is "
-                "quicker (default: f32)",
+                "quicker; with bf16-state parameters and moments, too, are "
+                "held in 16 bits (default: f32)",
                 [&options](std::string_view text) -> std::string {
-                  if (text != "f32" && text != "bf16")
-                    return "expected f32 or bf16";
-                  options.precision = text == "bf16" ? driver::Precision::bf16
-                                                     : driver::Precision::f32;
+                  using driver::Precision;
+                  if (text == "f32")
+                    options.precision = Precision::f32;
+                  else if (text == "bf16")
+                    options.precision = Precision::bf16;
+                  else if (text == "bf16-state")
+                    options.precision = Precision::bf16State;
+                  else
+                    return "expected f32, bf16 or bf16-state";
+                  return "";
+                });
+  parser.custom("rounding-seed", "N",
+                "with --precision=bf16-state: what stochastic rounding draws "
+                "from (default: 0)",
+                [&options](std::string_view text) -> std::string {
+                  uint64_t seed = 0;
+                  auto [end, error] = std::from_chars(
+                      text.data(), text.data() + text.size(), seed);
+                  if (error != std::errc() || end != text.data() + text.size())
+                    return "expected a number from 0 to 2^64 - 1";
+                  options.roundingSeed = seed;
                   return "";
                 });
   parser.text("precision-policy", options.precisionPolicyFile, "FILE",

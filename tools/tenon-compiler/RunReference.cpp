@@ -70,30 +70,40 @@ SmallVector<std::string> namesOf(func::FuncOp main, unsigned index) {
   return names;
 }
 
-/// An f32 tensor that the step has in two parts, for Format/Holding.h.
+/// An f32 tensor that the step has in parts, for Format/Holding.h: a bf16, and
+/// what more the rule wants.
 struct HeldTensor {
   format::Index index;
   format::Tensor tensor;
   std::vector<std::byte> high, low;
 
-  explicit HeldTensor(ArrayRef<int64_t> shape) {
+  HeldTensor(StringRef rule, ArrayRef<int64_t> shape) {
     tensor.shape.assign(shape.begin(), shape.end());
-    tensor.held = {format::HoldingRule::highAndLow, {0, 1}, {}};
+    tensor.held = {*fromName<format::HoldingRule>(rule), {0}, {}};
     index.storages = {{ElementType::bf16, tensor.shape, {}},
                       {ElementType::i16, tensor.shape, {}}};
     high.resize(format::bytesOf(tensor) / 2);
-    low.resize(high.size());
+    if (rule == step::highAndLowRule) {
+      tensor.held.storages.push_back(1);
+      low.resize(high.size());
+    }
   }
   /// The parts of `whole`, and back.
   void split(std::span<const std::byte> whole) {
-    std::array<std::span<std::byte>, 2> parts = {high, low};
-    format::writeHeld(index, tensor, tensor.held, whole, parts);
+    format::writeHeld(index, tensor, tensor.held, whole, parts());
   }
   std::vector<std::byte> join() {
-    std::array<std::span<std::byte>, 2> parts = {high, low};
     std::vector<std::byte> whole(format::bytesOf(tensor));
-    format::readHeld(index, tensor, tensor.held, parts, whole);
+    format::readHeld(index, tensor, tensor.held, parts(), whole);
     return whole;
+  }
+
+private:
+  std::vector<std::span<std::byte>> parts() {
+    std::vector<std::span<std::byte>> all = {high};
+    if (!low.empty())
+      all.push_back(low);
+    return all;
   }
 };
 
@@ -147,7 +157,7 @@ int loadArguments(func::FuncOp main, const std::string &path,
     if (!file->read(*stored, 0, bytes, error))
       return fail(error);
     if (held) {
-      HeldTensor parts(tensor.shape());
+      HeldTensor parts(held->rule, tensor.shape());
       parts.split(bytes);
       bytes = parts.high;
       lowParts[held->tensor] = parts.low;
@@ -198,9 +208,10 @@ int saveResults(func::FuncOp main, const std::string &path,
     bytes[index] = bytesOf(tensor);
     ElementType type = *elementTypeOf(tensor.elementType());
     if (held) {
-      HeldTensor parts(tensor.shape());
+      HeldTensor parts(held->rule, tensor.shape());
       parts.high = bytes[index];
-      parts.low = bytesOf(results[lowParts.lookup(held->tensor)]);
+      if (auto low = lowParts.find(held->tensor); low != lowParts.end())
+        parts.low = bytesOf(results[low->second]);
       bytes[index] = parts.join();
       type = ElementType::f32;
     }

@@ -46,6 +46,9 @@ struct CompileOptions {
   /// Nothing for what the text between stages says, else f32.
   std::optional<Precision> precision;
   std::string precisionPolicyFile; // JSON; empty for none
+  /// What stochastic rounding draws from; nothing for what the text between
+  /// stages says, else 0.
+  std::optional<uint64_t> roundingSeed;
   std::string dumpProblems; // folder for solver instances; empty for none
   std::string from, to;     // stages to resume after, stop after; or empty
   /// Whose remarks are printed and reported, a regular expression over the

@@ -41,8 +41,9 @@ using Walk = std::vector<Stage>;
 /// StableHLO text for XLA.
 enum class OutputTarget { cpu, stablehlo };
 
-/// The format that values may be stored in, and products multiply, beside f32.
-enum class Precision { f32, bf16 };
+/// The format that values may be stored in, and products multiply, beside f32;
+/// with bf16State also that of state.
+enum class Precision { f32, bf16, bf16State };
 
 /// What the command, the text of an earlier stage and defaults settle together.
 struct ResolvedOptions {
@@ -57,6 +58,7 @@ struct ResolvedOptions {
   bool replanRecomputation = false;
   Precision precision = Precision::f32;
   std::string precisionPolicy; // JSON; empty for none
+  uint64_t roundingSeed = 0;   // of stochastic rounding
 };
 
 /// What a stage leaves for the next one.

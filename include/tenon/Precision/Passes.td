@@ -49,6 +49,8 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
     Option<"hold", "hold", "bool", "true",
            "expect that parameters are held in two parts where they can be, of "
            "which products read one for nothing (precision-hold-parameters)">,
+    Option<"holdsState", "holds-state", "bool", "false",
+           "state will be held in bf16 instead, so that products find it so">,
   ];
 }
 
@@ -106,6 +108,51 @@ def HoldParametersPass : Pass<"precision-hold-parameters", "::mlir::func::FuncOp
     Option<"inside", "inside", "bool", "false",
            "split the parameter where the step begins and leave its argument "
            "f32: the step that a held one has to equal bit by bit">,
+  ];
+}
+
+def HoldStatePass : Pass<"precision-hold-state", "::mlir::func::FuncOp"> {
+  let summary = "hold parameters and moments in bf16, written by stochastic rounding";
+  let description = [{
+    A parameter, a moment of the optimizer or a buffer such as a running average,
+    if it is an f32 tensor of more than one element that the step replaces,
+    becomes a bf16 that is marked with `step.holds`: users go on seeing the f32.
+    Products that round it read it as it is, what moves its elements moves 16
+    bits, and whoever computes with it widens it. What replaces it is rounded by
+    `step.stochastic_round`, so that updates far below the last place move its
+    mean as they should. The steps are counted in the hidden state
+    `__tenon__.rounding_step`; the key of a tensor is made of the seed and the
+    number of its argument.
+
+    ```mlir
+    // before
+    func.func @main(%w: tensor<256x256xf32> {step.name = "w", step.role = #step.role<parameter>, step.successor = 0 : i64}, %x: tensor<256x256xbf16> {step.name = "x", step.role = #step.role<batch>}) -> (tensor<256x256xf32> {step.name = "w"}) {
+      %0 = stablehlo.convert %w {step.cast} : (tensor<256x256xf32>) -> tensor<256x256xbf16>
+      %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
+      %2 = stablehlo.subtract %w, %1 : tensor<256x256xf32>
+      return %2 : tensor<256x256xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<256x256xbf16> {step.holds = {part = 0 : i64, rule = "converted", tensor = "w"}, step.name = "w", step.role = #step.role<parameter>, step.successor = 0 : i64}, %arg1: tensor<256x256xbf16> {step.name = "x", step.role = #step.role<batch>}, %arg2: tensor<ui32> {step.aliases = [], step.initial = dense<0> : tensor<ui32>, step.name = "__tenon__.rounding_step", step.role = #step.role<counter>, step.role_reason = "counts the steps for stochastic rounding", step.successor = 1 : i64}) -> (tensor<256x256xbf16> {step.holds = {part = 0 : i64, rule = "converted", tensor = "w"}, step.name = "w"}, tensor<ui32> {step.aliases = [], step.name = "__tenon__.rounding_step"}) {
+      %0 = stablehlo.dot_general %arg1, %arg0, contracting_dims = [1] x [0] : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
+      %1 = stablehlo.convert %arg0 {step.cast} : (tensor<256x256xbf16>) -> tensor<256x256xf32>
+      %2 = stablehlo.subtract %1, %0 : tensor<256x256xf32>
+      %c = stablehlo.constant dense<1> : tensor<ui32>
+      %3 = stablehlo.add %arg2, %c : tensor<ui32>
+      %c_0 = stablehlo.constant dense<[2849889213, 1388560977]> : tensor<2xui32>
+      %4 = step.stochastic_round %2, %arg2, %c_0 : (tensor<256x256xf32>, tensor<ui32>, tensor<2xui32>) -> tensor<256x256xbf16>
+      return %4, %3 : tensor<256x256xbf16>, tensor<ui32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+  let options = [
+    Option<"seed", "seed", "uint64_t", "0",
+           "steps with another seed round by other bits">,
+    Option<"policy", "policy", "std::string", "\"\"",
+           "what the user says of formats, as JSON (docs/GettingStarted.md): "
+           "arguments that stay f32 are not held in bf16">,
   ];
 }
 

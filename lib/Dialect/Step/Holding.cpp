@@ -15,7 +15,32 @@
 using namespace mlir;
 using namespace tenon;
 
-static constexpr int64_t partCount = 2; // of the one rule that a step knows
+namespace {
+
+/// A rule that a step knows, for tensors of f32.
+struct KnownRule {
+  StringLiteral word;
+  int64_t parts;
+  StringLiteral expected; // of the types of the parts
+  bool (*fits)(Type element, int64_t part);
+};
+
+constexpr KnownRule knownRules[] = {
+    {step::highAndLowRule, 2, "a bf16 and an i16 of one shape",
+     [](Type element, int64_t part) {
+       return part == 0 ? element.isBF16() : element.isSignlessInteger(16);
+     }},
+    {step::convertedRule, 1, "a bf16",
+     [](Type element, int64_t) { return element.isBF16(); }},
+};
+
+const KnownRule *ruleOf(StringRef word) {
+  auto found = llvm::find_if(
+      knownRules, [&](const KnownRule &rule) { return rule.word == word; });
+  return found == std::end(knownRules) ? nullptr : found;
+}
+
+} // namespace
 
 DictionaryAttr step::holdsAttr(MLIRContext *context, HeldPart part) {
   Builder builder(context);
@@ -30,8 +55,8 @@ bool step::isHolding(Attribute attribute) {
                   {{"part", isCount}, {"rule", isText}, {"tensor", isText}}))
     return false;
   auto entries = cast<DictionaryAttr>(attribute);
-  return entries.getAs<StringAttr>("rule") == highAndLowRule &&
-         entries.getAs<IntegerAttr>("part").getInt() < partCount;
+  const KnownRule *rule = ruleOf(entries.getAs<StringAttr>("rule").getValue());
+  return rule && entries.getAs<IntegerAttr>("part").getInt() < rule->parts;
 }
 
 std::optional<step::HeldPart> step::heldPartOf(DictionaryAttr attributes) {
@@ -45,13 +70,24 @@ std::optional<step::HeldPart> step::heldPartOf(DictionaryAttr attributes) {
 }
 
 LogicalResult step::verifyHolding(FunctionOpInterface main) {
-  llvm::MapVector<StringRef, SmallVector<unsigned>> parts;
+  struct Parts {
+    const KnownRule *rule = nullptr;
+    SmallVector<unsigned> arguments;
+  };
+  llvm::MapVector<StringRef, Parts> tensors;
   llvm::DenseSet<int64_t> replacing;
   for (unsigned index = 0; index < main.getNumArguments(); ++index) {
     auto held = heldPartOf(main.getArgAttrDict(index));
     if (!held)
       continue;
-    SmallVector<unsigned> &known = parts[held->tensor];
+    auto &[rule, known] = tensors[held->tensor];
+    if (!rule)
+      rule = ruleOf(held->rule);
+    if (rule->word != held->rule)
+      return main->emitError()
+             << "argument " << index << " is a part of '" << held->tensor
+             << "' by the rule '" << held->rule << "', expected '" << rule->word
+             << "' as of part 0";
     if (held->part != int64_t(known.size()))
       return main->emitError()
              << "argument " << index << " is part " << held->part << " of '"
@@ -59,22 +95,21 @@ LogicalResult step::verifyHolding(FunctionOpInterface main) {
     known.push_back(index);
     auto type = dyn_cast<RankedTensorType>(main.getArgumentTypes()[index]);
     Type element = type ? type.getElementType() : Type();
-    bool fits = element && (held->part == 0 ? element.isBF16()
-                                            : element.isSignlessInteger(16));
-    if (!fits || type.getShape() !=
-                     cast<RankedTensorType>(main.getArgumentTypes()[known[0]])
-                         .getShape())
+    if (!element || !rule->fits(element, held->part) ||
+        type.getShape() !=
+            cast<RankedTensorType>(main.getArgumentTypes()[known[0]])
+                .getShape())
       return main->emitError()
              << "argument " << index << ", part " << held->part << " of '"
              << held->tensor << "', has the type "
-             << main.getArgumentTypes()[index]
-             << ", expected a bf16 and an i16 of one shape";
+             << main.getArgumentTypes()[index] << ", expected "
+             << rule->expected;
     auto successor =
         main.getArgAttrOfType<IntegerAttr>(index, successorAttrName);
     if (!successor)
       return main->emitError()
              << "argument " << index << " is a part of '" << held->tensor
-             << "' and has no successor; only state is held in parts";
+             << "' and has no successor; only state is held so";
     replacing.insert(successor.getInt());
     if (main.getResultAttr(unsigned(successor.getInt()), holdsAttrName) !=
         main.getArgAttr(index, holdsAttrName))
@@ -83,11 +118,11 @@ LogicalResult step::verifyHolding(FunctionOpInterface main) {
              << held->tensor << "', its successor, result "
              << successor.getInt() << ", is not";
   }
-  for (auto &[tensor, known] : parts)
-    if (int64_t(known.size()) != partCount)
+  for (auto &[tensor, parts] : tensors)
+    if (int64_t(parts.arguments.size()) != parts.rule->parts)
       return main->emitError()
-             << "'" << tensor << "' has " << known.size()
-             << " part among the arguments, expected " << partCount;
+             << "'" << tensor << "' has " << parts.arguments.size()
+             << " part among the arguments, expected " << parts.rule->parts;
   for (unsigned index = 0; index < main.getNumResults(); ++index)
     if (auto held = heldPartOf(main.getResultAttrDict(index));
         held && !replacing.contains(index))

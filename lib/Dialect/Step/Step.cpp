@@ -177,7 +177,8 @@ bool castsBetweenF32AndBf16(Operation *op) {
 }
 
 constexpr llvm::StringLiteral holdingShape =
-    "{part, rule, tensor}: 0 or 1, \"high_and_low\" and a name";
+    "{part, rule, tensor}: 0 or 1, \"high_and_low\", and a name; or 0, "
+    "\"converted\", and a name";
 
 constexpr AttributeShape operationShapes[] = {
     {placesAttrName, isArrayOf<isPlace>, "an array of #step.place"},

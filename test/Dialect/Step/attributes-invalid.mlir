@@ -458,14 +458,21 @@ module attributes {exec.shared_object = "none"} {
 
 // -----
 
-// expected-error@+1 {{argument #0: 'step.holds' is {part = 2 : i64, rule = "high_and_low", tensor = "w"}, expected {part, rule, tensor}: 0 or 1, "high_and_low" and a name}}
+// expected-error@+1 {{argument #0: 'step.holds' is {part = 2 : i64, rule = "high_and_low", tensor = "w"}, expected {part, rule, tensor}: 0 or 1, "high_and_low", and a name; or 0, "converted", and a name}}
 func.func @main(%x: tensor<8xbf16> {step.holds = {part = 2 : i64, rule = "high_and_low", tensor = "w"}}) {
   return
 }
 
 // -----
 
-// expected-error@+1 {{result #0: 'step.holds' is {part = 0 : i64, rule = "padded", tensor = "w"}, expected {part, rule, tensor}: 0 or 1, "high_and_low" and a name}}
+// expected-error@+1 {{argument #0: 'step.holds' is {part = 1 : i64, rule = "converted", tensor = "w"}, expected {part, rule, tensor}: 0 or 1, "high_and_low", and a name; or 0, "converted", and a name}}
+func.func @main(%x: tensor<8xbf16> {step.holds = {part = 1 : i64, rule = "converted", tensor = "w"}}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{result #0: 'step.holds' is {part = 0 : i64, rule = "padded", tensor = "w"}, expected {part, rule, tensor}: 0 or 1, "high_and_low", and a name; or 0, "converted", and a name}}
 func.func @main(%x: tensor<8xbf16>) -> (tensor<8xbf16> {step.holds = {part = 0 : i64, rule = "padded", tensor = "w"}}) {
   return %x : tensor<8xbf16>
 }

@@ -1,8 +1,8 @@
 //===- Holding.h - Arguments that are parts of a tensor -------------------===//
 //
-// A step may take and give a tensor that users see as several of its own, by a
-// rule of Format/Holding.h. Each of these arguments and results is marked with
-// the tensor, the rule and the part that it is:
+// A step may take and give an f32 tensor that users see as one or several of
+// its own, by a rule of Format/Holding.h. Each of these arguments and results
+// is marked with the tensor, the rule and the part that it is:
 //
 //   step.holds = {part = 1 : i64, rule = "high_and_low", tensor = "params.w"}
 //
@@ -26,6 +26,9 @@ inline constexpr llvm::StringLiteral holdsAttrName = "step.holds";
 
 /// The word for a bf16 and the rest of an f32's bits, an i16.
 inline constexpr llvm::StringLiteral highAndLowRule = "high_and_low";
+
+/// The word for a bf16 alone.
+inline constexpr llvm::StringLiteral convertedRule = "converted";
 
 struct HeldPart {
   llvm::StringRef tensor, rule;

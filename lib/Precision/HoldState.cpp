@@ -1,0 +1,227 @@
+//===- HoldState.cpp - State as bf16, written by stochastic rounding ------===//
+//
+// See HoldState.h. The bits of a rounding come from the seed, the number of the
+// argument, the steps that were made, which are counted in hidden state, and
+// the place of the element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HoldState.h"
+
+#include "FormatClasses.h"
+
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Dialect/Step/HiddenState.h"
+#include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/StochasticRounding.h"
+#include "tenon/Precision/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tenon::precision {
+#define GEN_PASS_DEF_HOLDSTATEPASS
+#include "tenon/Precision/Passes.h.inc"
+} // namespace tenon::precision
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::precision;
+
+namespace {
+
+/// Whether state of this role is an average or is moved by small updates, which
+/// a rounding whose mean is the number leaves as good as they were. Metrics and
+/// counters add up, and of state without a name nothing is known.
+bool mayBeRounded(step::Role role) {
+  return role == step::Role::parameter || role == step::Role::optimizer_state ||
+         role == step::Role::buffer;
+}
+
+/// What moves elements of its first operand, and may move those of bf16.
+bool movesBf16(OpOperand &use) {
+  return use.getOperandNumber() == 0 &&
+         isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::SliceOp,
+             stablehlo::DynamicSliceOp, stablehlo::GatherOp,
+             stablehlo::ReverseOp>(use.getOwner());
+}
+
+bool roundsToBf16(Operation *op) {
+  return isa<stablehlo::ConvertOp>(op) && step::isCompilerCast(op) &&
+         getElementTypeOrSelf(op->getResult(0)).isBF16();
+}
+
+class StateHolder {
+public:
+  StateHolder(func::FuncOp step, uint64_t seed)
+      : step(step), seed(seed), builder(step.getContext()),
+        end(step.getBody().front().getTerminator()) {}
+
+  void hold(ArrayRef<BlockArgument> arguments) {
+    held.insert(arguments.begin(), arguments.end());
+    addCounter();
+    for (BlockArgument argument : arguments)
+      roundSuccessor(argument);
+    for (BlockArgument argument : arguments)
+      retype(argument);
+    for (BlockArgument argument : arguments)
+      replaceReads(argument);
+  }
+
+private:
+  unsigned successorOf(BlockArgument argument) {
+    return unsigned(step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                       step::successorAttrName)
+                        .getInt());
+  }
+  static RankedTensorType withElements(Value value, Type element) {
+    return mlir::cast<RankedTensorType>(value.getType()).clone(element);
+  }
+  Type word() { return builder.getIntegerType(32, /*isSigned=*/false); }
+
+  void addCounter() {
+    auto type = RankedTensorType::get({}, word());
+    counter = step::addHiddenState(
+        step, "rounding_step",
+        mlir::cast<SplatElementsAttr>(
+            DenseElementsAttr::get(type, APInt(32, 0))),
+        step::Role::counter, "counts the steps for stochastic rounding");
+    builder.setInsertionPoint(end);
+    Location at = step.getLoc();
+    Value one = stablehlo::ConstantOp::create(
+        builder, at, DenseElementsAttr::get(type, APInt(32, 1)));
+    end->setOperand(end->getNumOperands() - 1,
+                    stablehlo::AddOp::create(builder, at, counter, one));
+  }
+
+  /// Rounds what replaces the argument; what was held before is handed on.
+  void roundSuccessor(BlockArgument argument) {
+    unsigned result = successorOf(argument);
+    Value next = end->getOperand(result);
+    if (auto other = dyn_cast<BlockArgument>(next);
+        other && held.contains(other)) {
+      handedOn.insert(&end->getOpOperand(result));
+      return;
+    }
+    builder.setInsertionPoint(end);
+    auto words = step::roundingKey(seed, argument.getArgNumber());
+    Value key = stablehlo::ConstantOp::create(
+        builder, next.getLoc(),
+        DenseElementsAttr::get(RankedTensorType::get({2}, word()),
+                               {APInt(32, words[0]), APInt(32, words[1])}));
+    end->setOperand(result, step::StochasticRoundOp::create(
+                                builder, next.getLoc(),
+                                withElements(next, builder.getBF16Type()), next,
+                                counter, key));
+  }
+
+  void retype(BlockArgument argument) {
+    unsigned number = argument.getArgNumber(), result = successorOf(argument);
+    auto name = step.getArgAttrOfType<StringAttr>(number, step::nameAttrName);
+    Attribute mark = step::holdsAttr(
+        step.getContext(), {name.getValue(), step::convertedRule, /*part=*/0});
+    step.setArgAttr(number, step::holdsAttrName, mark);
+    step.setResultAttr(result, step::holdsAttrName, mark);
+    Type type = withElements(argument, builder.getBF16Type());
+    argument.setType(type);
+    SmallVector<Type> arguments(step.getArgumentTypes()),
+        results(step.getResultTypes());
+    arguments[number] = type;
+    results[result] = type;
+    step.setFunctionType(
+        FunctionType::get(step.getContext(), arguments, results));
+  }
+
+  /// Has readers of an f32 read `narrow`, which holds the same numbers:
+  /// roundings are gone, what moves elements moves bf16, everything else reads
+  /// them widened.
+  void replaceReads(Value narrow, ArrayRef<OpOperand *> uses) {
+    llvm::MapVector<Block *, SmallVector<OpOperand *>> readers;
+    for (OpOperand *use : uses) {
+      Operation *op = use->getOwner();
+      if (handedOn.contains(use))
+        continue;
+      if (roundsToBf16(op)) {
+        op->getResult(0).replaceAllUsesWith(narrow);
+        op->erase();
+      } else if (movesBf16(*use)) {
+        use->set(narrow);
+        Value moved = op->getResult(0);
+        moved.setType(withElements(moved, builder.getBF16Type()));
+        replaceReads(moved);
+      } else {
+        readers[op->getBlock()].push_back(use);
+      }
+    }
+    // Once in a block, in front of the first that reads it.
+    for (auto &[block, reading] : readers) {
+      Operation *first = reading.front()->getOwner();
+      for (OpOperand *use : reading)
+        if (use->getOwner()->isBeforeInBlock(first))
+          first = use->getOwner();
+      builder.setInsertionPoint(first);
+      auto wide = stablehlo::ConvertOp::create(
+          builder, narrow.getLoc(), withElements(narrow, builder.getF32Type()),
+          narrow);
+      wide->setAttr(step::castAttrName, builder.getUnitAttr());
+      for (OpOperand *use : reading)
+        use->set(wide);
+    }
+  }
+  void replaceReads(Value narrow) {
+    replaceReads(narrow,
+                 llvm::map_to_vector(narrow.getUses(),
+                                     [](OpOperand &use) { return &use; }));
+  }
+
+  func::FuncOp step;
+  uint64_t seed;
+  OpBuilder builder;
+  Operation *end;
+  BlockArgument counter;
+  llvm::SmallSetVector<BlockArgument, 16> held;
+  /// Operands of the end that hand on what was held.
+  llvm::SmallPtrSet<OpOperand *, 4> handedOn;
+};
+
+struct HoldState : public precision::impl::HoldStatePassBase<HoldState> {
+  using HoldStatePassBase::HoldStatePassBase;
+
+  void runOnOperation() override {
+    func::FuncOp step = getOperation();
+    if (step.isDeclaration())
+      return;
+    std::string error;
+    auto said = FormatPolicy::parse(policy, "the policy", error);
+    if (!said) {
+      step.emitError() << error;
+      return signalPassFailure();
+    }
+    SmallVector<BlockArgument> held;
+    for (BlockArgument argument : step.getArguments())
+      if (canBeHeldInBf16(argument, *said))
+        held.push_back(argument);
+    if (!held.empty())
+      StateHolder(step, seed).hold(held);
+  }
+};
+
+} // namespace
+
+bool precision::canBeHeldInBf16(BlockArgument argument, FormatPolicy &policy) {
+  auto step = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!step || !isF32Tensor(argument))
+    return false;
+  int64_t elements = elementCount(shapeOf(argument));
+  DictionaryAttr attributes = step.getArgAttrDict(argument.getArgNumber());
+  if (!attributes || elements <= 1 || elements > step::mostRoundedElements ||
+      attributes.contains(step::complexAttrName) ||
+      !attributes.contains(step::successorAttrName))
+    return false;
+  auto role = attributes.getAs<step::RoleAttr>(step::roleAttrName);
+  auto name = attributes.getAs<StringAttr>(step::nameAttrName);
+  return role && name && mayBeRounded(role.getValue()) &&
+         policy.ofArgument(name.getValue()) != Wish::f32;
+}
