@@ -21,6 +21,7 @@
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Precision/Passes.h"
 #include "tenon/Simplify/Passes.h"
 #include "tenon/Support/Bytes.h"
 #include "tenon/Target/Target.h"
@@ -57,9 +58,11 @@ static ExitCode readForXla(Program &program, StageRun &run) {
   if (!program.module)
     return exitUserError;
   run.details["operations"] = countOperationsRead(*program.module);
-  // A text between stages may hold attention, which XLA does not know.
+  // A text between stages may hold operations that XLA does not know.
   return run.runPasses(*program.module, [](OpPassManager &passes) {
     passes.addPass(simplify::createExpandAttentionPass());
+    passes.addNestedPass<func::FuncOp>(
+        precision::createExpandStochasticRoundingPass());
   });
 }
 
