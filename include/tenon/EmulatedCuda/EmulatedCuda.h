@@ -2,19 +2,17 @@
 //
 // libtenon-emulated-cuda.so exports the functions of CudaDriver.h and those
 // below, which a test or a tool finds by name. The environment configures it
-// when cuInit is called, for nothing in CUDA's interface could:
+// when cuInit is called, for nothing in CUDA's interface could. The variables
+// begin with TENON_EMULATED_CUDA_:
 //
-//   TENON_EMULATED_CUDA_SM       80, 86, 89, 90 (default), 100 or 120
-//   TENON_EMULATED_CUDA_MEMORY   bytes of device memory (default 80e9)
-//   TENON_EMULATED_CUDA_COPIES   `late` (default): the bytes of cp.async arrive
-//   at the
-//                                wait for them; `early`: at once
-//   TENON_EMULATED_CUDA_APPROXIMATE  seed other than 0: approximate
-//   instructions err
-//                                within their documented bounds
-//   TENON_EMULATED_CUDA_ORDER    warps and blocks run `forward` (default),
-//   `reverse`, or
-//                                in an order drawn from this seed (a number)
+//   SM           80, 86, 89, 90 (default), 100 or 120
+//   MEMORY       bytes of device memory (default 80e9)
+//   COPIES       `late` (default): the bytes of cp.async arrive at the wait for
+//                them; `early`: at once
+//   APPROXIMATE  a seed other than 0: approximate instructions err within their
+//                documented bounds
+//   ORDER        in which warps and blocks run: `forward` (default), `reverse`,
+//                or a number, the seed of an order
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +26,16 @@ extern "C" {
 /// What launches of one kernel have done so far.
 struct TenonEmulatedCounters {
   uint64_t launches;
-  uint64_t laneInstructions; ///< executed instructions times active lanes
-  uint64_t globalSectors;    ///< 32-byte sectors, per instruction of a warp
-  uint64_t globalBytes;      ///< bytes that lanes asked for
-  uint64_t
-      globalWideBytes; ///< of these, by accesses of 16 bytes or more per lane
-  uint64_t sharedBankConflicts; ///< passes over shared memory beyond the least
-                                ///< number
-  uint64_t tensorInstructions;  ///< mma.sync, per warp
+  /// Executed instructions times active lanes.
+  uint64_t laneInstructions;
+  /// Sectors of 32 bytes, per instruction of a warp.
+  uint64_t globalSectors;
+  /// Bytes that lanes asked for, and of these by accesses of 16 bytes or more.
+  uint64_t globalBytes, globalWideBytes;
+  /// Passes over shared memory beyond the least number.
+  uint64_t sharedBankConflicts;
+  /// mma.sync, per warp.
+  uint64_t tensorInstructions;
 };
 
 /// The text of the first fault since the last tenonEmulatedCudaReset, without

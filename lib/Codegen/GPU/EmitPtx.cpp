@@ -116,7 +116,9 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
   markEntryPoints(*module, target.subnormals);
   const target::GpuArchitecture &gpu = *target.architecture;
   std::string version = "+ptx" + std::to_string(gpu.ptxVersion);
-  auto code = generateCode(*module, {"nvptx64-nvidia-cuda", gpu.name, version},
+  auto code = generateCode(*module,
+                           {"nvptx64-nvidia-cuda", gpu.name, version,
+                            target.subnormals == Subnormals::flush},
                            CodeKind::assembly);
   if (failed(code))
     return failure();

@@ -18,6 +18,7 @@ class GpuInstructions final : public Instructions {
 public:
   explicit GpuInstructions(const GpuTarget &target) {
     subnormals = target.subnormals;
+    signsFlush = subnormals == Subnormals::flush;
     statesAlignment = true;
   }
 };

@@ -27,6 +27,11 @@ static constexpr StringLiteral optimizationPipeline =
     "fixpoint>,"
     "loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/// The same without what moves operations between types.
+static constexpr StringLiteral pipelineWithinTypes =
+    "function(sroa,early-cse<memssa>,simplifycfg,instsimplify,loop-mssa(licm),"
+    "gvn,simplifycfg)";
+
 static std::unique_ptr<llvm::TargetMachine>
 createTargetMachine(ModuleOp module, const MachineDescription &description) {
   std::string error;
@@ -49,7 +54,8 @@ createTargetMachine(ModuleOp module, const MachineDescription &description) {
 }
 
 static LogicalResult optimize(ModuleOp module, llvm::Module &code,
-                              llvm::TargetMachine &machine) {
+                              llvm::TargetMachine &machine,
+                              StringRef pipeline) {
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -61,8 +67,7 @@ static LogicalResult optimize(ModuleOp module, llvm::Module &code,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  if (llvm::Error error =
-          builder.parsePassPipeline(passes, optimizationPipeline))
+  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline))
     return module.emitError() << llvm::toString(std::move(error));
   passes.run(code, modules);
   return success();
@@ -84,7 +89,9 @@ FailureOr<GeneratedCode> generateCode(ModuleOp module,
     return module.emitError() << "the kernels could not be translated";
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
-  if (failed(optimize(module, *code, *machine)))
+  if (failed(optimize(module, *code, *machine,
+                      description.flushesByType ? pipelineWithinTypes
+                                                : optimizationPipeline)))
     return failure();
 
   GeneratedCode result;

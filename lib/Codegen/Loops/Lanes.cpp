@@ -51,6 +51,14 @@ Value Lanes::shiftRight(Value a, int64_t by) const {
   return create<arith::ShRSIOp>(a, wide ? i64(by) : i32(by));
 }
 
+Value Lanes::copySign(Value a, Value b) const {
+  if (!instructions.signsFlush || !getElementTypeOrSelf(a.getType()).isF32())
+    return create<math::CopySignOp>(a, b);
+  // Rounded to f16, the instruction would be one that flushes f16.
+  return fromBits(
+      either(iand(bits(a), i32(0x7fffffff)), iand(bits(b), i32(INT32_MIN))));
+}
+
 Value Lanes::any(Value condition) const {
   if (isScalar())
     return condition;

@@ -69,9 +69,8 @@ public:
   Value abs(Value a) const { return create<math::AbsFOp>(a); }
   Value sqrt(Value a) const { return create<math::SqrtOp>(a); }
   Value roundEven(Value a) const { return create<math::RoundEvenOp>(a); }
-  Value copySign(Value magnitude, Value sign) const {
-    return create<math::CopySignOp>(magnitude, sign);
-  }
+  /// The magnitude of the first with the sign of the second.
+  Value copySign(Value a, Value b) const;
   /// a * b + c, rounded once.
   Value fma(Value a, Value b, Value c) const {
     return create<math::FmaOp>(a, b, c);

@@ -145,6 +145,9 @@ Value flushedIfBits(const Point &p, Value x) {
 }
 
 static Value isNotZero(const Point &p, Value x) {
+  // f16 is computed with in f32.
+  if (getElementTypeOrSelf(x.getType()).isF16())
+    x = convertFloat(p.b, p.loc, x, p.b.getF32Type());
   x = flushedIfBits(p, x);
   Value zero = numberOfType(p.b, p.loc, x.getType(), 0);
   if (isa<FloatType>(getElementTypeOrSelf(x.getType())))

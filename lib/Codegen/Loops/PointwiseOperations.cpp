@@ -118,9 +118,16 @@ bool isBf16(Value value) {
   return getElementTypeOrSelf(value.getType()).isBF16();
 }
 
+/// Whether the sign is changed in the bits, as nothing else keeps the others.
+bool changesSignInBits(const Point &p) {
+  Value x = p.operands[0];
+  return isBf16(x) || (p.instructions.signsFlush &&
+                       getElementTypeOrSelf(x.getType()).isF32());
+}
+
 Value absolute(const Point &p) {
   Value x = p.operands[0];
-  if (isBf16(x))
+  if (changesSignInBits(p))
     return changeBits(p, x, [&](Value bits, const APInt &sign) {
       return p.create<arith::AndIOp>(bits, p.integer(bits.getType(), ~sign));
     });
@@ -131,7 +138,7 @@ Value absolute(const Point &p) {
 
 Value negate(const Point &p) {
   Value x = p.operands[0];
-  if (isBf16(x))
+  if (changesSignInBits(p))
     return changeBits(p, x, [&](Value bits, const APInt &sign) {
       return p.create<arith::XOrIOp>(bits, p.integer(bits.getType(), sign));
     });

@@ -21,6 +21,11 @@ namespace tenon::codegen {
 /// A processor as LLVM knows it.
 struct MachineDescription {
   llvm::StringRef triple, processor, features;
+  /// Whether instructions flush subnormal numbers of some types and not of
+  /// others. LLVM moves operations between types (a maximum of f32 whose
+  /// operands were bf16 becomes one of bf16), as if that changed nothing; then
+  /// it does not.
+  bool flushesByType = false;
 };
 
 /// Object code, or the text of an assembler.

@@ -29,6 +29,9 @@ public:
   Subnormals subnormals = Subnormals::flush;
   /// Whether f32 becomes bf16 in one instruction, which always flushes.
   bool hasBf16 = false;
+  /// Whether the instructions for the magnitude and the negative of an f32 flush
+  /// subnormal numbers, which `abs` and `negate` keep.
+  bool signsFlush = false;
   /// Whether loads and stores of several elements say how they are aligned,
   /// since the target has none that are not; kernel arguments are aligned by
   /// kernelArgumentAlignment.
