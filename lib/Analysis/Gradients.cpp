@@ -123,21 +123,28 @@ private:
 
 } // namespace
 
-SmallVector<Gradient> tenon::gradientsOf(func::FuncOp step) {
-  SmallVector<Gradient> gradients;
-  llvm::DenseSet<Value> dependent = followBatch(step);
+SmallVector<ParameterUpdate> tenon::parameterUpdates(func::FuncOp step) {
+  SmallVector<ParameterUpdate> updates;
   Operation *end = step.getBody().front().getTerminator();
-  for (BlockArgument argument : step.getArguments()) {
-    unsigned number = argument.getArgNumber();
+  for (unsigned number = 0; number < step.getNumArguments(); ++number) {
     auto role =
         step.getArgAttrOfType<step::RoleAttr>(number, step::roleAttrName);
     auto successor =
         step.getArgAttrOfType<IntegerAttr>(number, step::successorAttrName);
-    if (!role || role.getValue() != step::Role::parameter || !successor)
-      continue;
-    Update update(end->getOperand(successor.getInt()), dependent);
+    if (role && role.getValue() == step::Role::parameter && successor)
+      updates.push_back(
+          {number, &end->getOpOperand(unsigned(successor.getInt()))});
+  }
+  return updates;
+}
+
+SmallVector<Gradient> tenon::gradientsOf(func::FuncOp step) {
+  SmallVector<Gradient> gradients;
+  llvm::DenseSet<Value> dependent = followBatch(step);
+  for (auto [parameter, result] : parameterUpdates(step)) {
+    Update update(result->get(), dependent);
     if (Value gradient = update.gradient())
-      gradients.push_back({number, gradient});
+      gradients.push_back({parameter, gradient});
   }
   return gradients;
 }

@@ -12,6 +12,7 @@
 #include "HoldParameters.h"
 
 #include "FormatClasses.h"
+#include "ReadPerBlock.h"
 
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -21,7 +22,6 @@
 #include "tenon/Precision/Passes.h"
 #include "tenon/Precision/PrecisionRules.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace tenon::precision {
@@ -243,7 +243,7 @@ private:
   /// Has the uses read parts: roundings the high one, what moves elements moves
   /// both, everything else what they make together.
   void replace(ArrayRef<OpOperand *> uses, Parts parts) {
-    llvm::MapVector<Block *, SmallVector<OpOperand *>> readers;
+    SmallVector<OpOperand *> readers;
     for (OpOperand *use : uses) {
       Operation *op = use->getOwner();
       if (isRounding(op)) {
@@ -252,20 +252,11 @@ private:
       } else if (movesParts(*use)) {
         move(op, parts);
       } else {
-        readers[op->getBlock()].push_back(use);
+        readers.push_back(use);
       }
     }
-    // Once in a block, in front of the first that reads it.
-    for (auto &[block, reading] : readers) {
-      Operation *first = reading.front()->getOwner();
-      for (OpOperand *use : reading)
-        if (use->getOwner()->isBeforeInBlock(first))
-          first = use->getOwner();
-      builder.setInsertionPoint(first);
-      Value whole = join(parts, parts.high.getLoc());
-      for (OpOperand *use : reading)
-        use->set(whole);
-    }
+    readPerBlock(builder, readers,
+                 [&] { return join(parts, parts.high.getLoc()); });
   }
 
   void move(Operation *op, Parts parts) {

@@ -9,6 +9,7 @@
 #include "HoldState.h"
 
 #include "FormatClasses.h"
+#include "ReadPerBlock.h"
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -18,7 +19,6 @@
 #include "tenon/Dialect/Step/StochasticRounding.h"
 #include "tenon/Precision/Passes.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tenon::precision {
@@ -138,7 +138,7 @@ private:
   /// roundings are gone, what moves elements moves bf16, everything else reads
   /// them widened.
   void replaceReads(Value narrow, ArrayRef<OpOperand *> uses) {
-    llvm::MapVector<Block *, SmallVector<OpOperand *>> readers;
+    SmallVector<OpOperand *> readers;
     for (OpOperand *use : uses) {
       Operation *op = use->getOwner();
       if (handedOn.contains(use))
@@ -152,23 +152,16 @@ private:
         moved.setType(withElements(moved, builder.getBF16Type()));
         replaceReads(moved);
       } else {
-        readers[op->getBlock()].push_back(use);
+        readers.push_back(use);
       }
     }
-    // Once in a block, in front of the first that reads it.
-    for (auto &[block, reading] : readers) {
-      Operation *first = reading.front()->getOwner();
-      for (OpOperand *use : reading)
-        if (use->getOwner()->isBeforeInBlock(first))
-          first = use->getOwner();
-      builder.setInsertionPoint(first);
+    readPerBlock(builder, readers, [&]() -> Value {
       auto wide = stablehlo::ConvertOp::create(
           builder, narrow.getLoc(), withElements(narrow, builder.getF32Type()),
           narrow);
       wide->setAttr(step::castAttrName, builder.getUnitAttr());
-      for (OpOperand *use : reading)
-        use->set(wide);
-    }
+      return wide;
+    });
   }
   void replaceReads(Value narrow) {
     replaceReads(narrow,

@@ -13,6 +13,7 @@
 #include "ScaleExponents.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/Gradients.h"
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/HiddenState.h"
@@ -46,23 +47,6 @@ void collect(Region &region, SmallVectorImpl<Operation *> &operations) {
         for (Region &inner : op.getRegions())
           collect(inner, operations);
     }
-}
-
-/// What the step returns for a parameter.
-SmallVector<OpOperand *> newParameters(func::FuncOp step) {
-  SmallVector<OpOperand *> found;
-  Operation *end = step.getBody().front().getTerminator();
-  for (BlockArgument argument : step.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    auto role =
-        step.getArgAttrOfType<step::RoleAttr>(index, step::roleAttrName);
-    auto successor =
-        step.getArgAttrOfType<IntegerAttr>(index, step::successorAttrName);
-    if (role && role.getValue() == step::Role::parameter && successor &&
-        isFloatTensor(argument))
-      found.push_back(&end->getOpOperand(unsigned(successor.getInt())));
-  }
-  return found;
 }
 
 /// Which values others depend on, loops included.
@@ -142,8 +126,8 @@ public:
   explicit EntrySearch(func::FuncOp step) : step(step) {
     collect(step.getBody(), operations);
     ScaleExponents unscaled(step, {});
-    for (OpOperand *result : newParameters(step))
-      if (unscaled.of(result->get()).isForward)
+    for (auto [parameter, result] : parameterUpdates(step))
+      if (isFloatTensor(result->get()) && unscaled.of(result->get()).isForward)
         learned.push_back(result);
     for (Operation *op : operations)
       for (Value result : op->getResults())

@@ -26,6 +26,15 @@
 
 namespace tenon {
 
+/// What replaces a parameter: an operand of the end of the step.
+struct ParameterUpdate {
+  unsigned parameter; // the argument
+  mlir::OpOperand *result;
+};
+
+/// Of all parameters that have a successor, in the order of the arguments.
+llvm::SmallVector<ParameterUpdate> parameterUpdates(mlir::func::FuncOp step);
+
 struct Gradient {
   unsigned parameter; // the argument
   mlir::Value value;  // an operation's result in the body of the step
