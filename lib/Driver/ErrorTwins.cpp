@@ -14,6 +14,7 @@
 #include "tenon/Analysis/Gradients.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Precision/Passes.h"
 #include "tenon/Precision/RoundingSwitches.h"
@@ -63,17 +64,31 @@ static std::map<unsigned, Value> takeMarked(func::FuncOp main) {
   return gradients;
 }
 
-/// Adds a result; returns its number.
+/// Adds a result in front of those that replace hidden state; returns its
+/// number.
 static int64_t addResult(func::FuncOp main, Value value, const Twine &name) {
   Builder builder(main.getContext());
+  auto isHidden = [&](unsigned result) {
+    auto known =
+        main.getResultAttrOfType<StringAttr>(result, step::nameAttrName);
+    return known && step::isHiddenName(known);
+  };
+  unsigned number = 0;
+  while (number < main.getNumResults() && !isHidden(number))
+    ++number;
+  for (unsigned index = 0; index < main.getNumArguments(); ++index)
+    if (auto successor =
+            main.getArgAttrOfType<IntegerAttr>(index, step::successorAttrName);
+        successor && successor.getInt() >= number)
+      main.setArgAttr(index, step::successorAttrName,
+                      builder.getI64IntegerAttr(successor.getInt() + 1));
   NamedAttrList attributes;
   attributes.set(step::nameAttrName, builder.getStringAttr(name));
   attributes.set(step::aliasesAttrName, builder.getArrayAttr({}));
-  int64_t number = main.getNumResults();
   (void)main.insertResult(number, value.getType(),
                           attributes.getDictionary(main.getContext()));
   Operation *end = main.getBody().front().getTerminator();
-  end->insertOperands(end->getNumOperands(), value);
+  end->insertOperands(number, value);
   return number;
 }
 

@@ -118,6 +118,16 @@ def test_known_errors(linear: tuple[Path, str], tmp_path: Path) -> None:
     assert re.fullmatch(r"\d+ % by #\d+", gradient.dearest)
 
 
+def test_state_in_bf16(linear: tuple[Path, str], tmp_path: Path) -> None:
+    """State that is written by stochastic rounding: its error has the size of that rounding, and no sign."""
+    _, given = inputs(tmp_path, np.random.default_rng(4).normal(size=(512, 256)))
+    lines, _ = errors(*linear, "--precision=bf16-state", given)
+    assert set(lines) == {"gradient w", "result w", "result y", "result z"}
+    state = lines["result w"]
+    assert 40 < state.decibels < 60
+    assert state.bias is not None and abs(state.bias) < 5
+
+
 def test_bias(linear: tuple[Path, str], tmp_path: Path) -> None:
     """Rows that are all rounded down have an error with a sign, which SQNR does not show."""
     offsets = np.random.default_rng(5).uniform(0.1, 0.4, (512, 256))
