@@ -45,8 +45,8 @@ int tool::runPlan(Arguments arguments, Modules *) {
   bool error = false;
   ErrorRun errors;
   parser.flag("error", error,
-              "run the step beside the same step in f64, and list what "
-              "--precision costs each gradient and result");
+              "run the step beside itself in f64; list what each gradient and "
+              "result loses");
   parser.custom("steps", "N", "with --error: how many steps (1)",
                 [&](std::string_view given) -> std::string {
                   errors.steps = parseNumber(given).value_or(0);

@@ -41,10 +41,9 @@ void tool::takePlanningOptions(ArgumentParser &parser,
   parser.choice("recompute", options.replanRecomputation, "keep", "replan",
                 "keep what jax.checkpoint in the program computes again "
                 "(default), or replan");
-  parser.custom("precision", "f32|bf16|bf16-state",
-                "the format to store values and multiply in where that is "
-                "quicker; with bf16-state parameters and moments, too, are "
-                "held in 16 bits (default: f32)",
+  parser.custom("precision", "POLICY",
+                "f32 (default); bf16 where it is quicker; or bf16-state, with "
+                "state in 16 bits, too",
                 [&options](std::string_view text) -> std::string {
                   using driver::Precision;
                   if (text == "f32")
@@ -58,8 +57,8 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                   return "";
                 });
   parser.custom("rounding-seed", "N",
-                "with --precision=bf16-state: what stochastic rounding draws "
-                "from (default: 0)",
+                "with bf16-state: the seed of stochastic rounding "
+                "(default: 0)",
                 [&options](std::string_view text) -> std::string {
                   uint64_t seed = 0;
                   auto [end, error] = std::from_chars(
