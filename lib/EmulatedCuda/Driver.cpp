@@ -156,26 +156,6 @@ void Driver::execute(const FillWork &work) {
 
 namespace {
 
-/// What every call begins with: one caller at a time, and the errors of before.
-struct Call {
-  std::lock_guard<std::recursive_mutex> lock{Driver::instance().mutex};
-  Driver &driver = Driver::instance();
-  CUresult state() const {
-    if (!driver.initialised)
-      return CUDA_ERROR_NOT_INITIALIZED;
-    if (driver.fault && driver.reported)
-      return driver.fault->code;
-    return CUDA_SUCCESS;
-  }
-};
-
-#define BEGIN_CALL                                                             \
-  Call call;                                                                   \
-  Driver &driver = call.driver;                                                \
-  if (CUresult before = call.state())                                          \
-    return before;                                                             \
-  (void)driver
-
 CUresult synchronize(Driver &driver) {
   if (!driver.fault)
     return CUDA_SUCCESS;

@@ -77,6 +77,26 @@ struct Driver {
   CUresult error(CUresult code, const std::string &text);
 };
 
+/// What every call begins with: one caller at a time, and the errors of before.
+struct Call {
+  std::lock_guard<std::recursive_mutex> lock{Driver::instance().mutex};
+  Driver &driver = Driver::instance();
+  CUresult state() const {
+    if (!driver.initialised)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    if (driver.fault && driver.reported)
+      return driver.fault->code;
+    return CUDA_SUCCESS;
+  }
+};
+
 } // namespace tenon::emulated
+
+#define BEGIN_CALL                                                             \
+  Call call;                                                                   \
+  Driver &driver = call.driver;                                                \
+  if (CUresult before = call.state())                                          \
+    return before;                                                             \
+  (void)driver
 
 #endif // TENON_LIB_EMULATEDCUDA_DRIVER_H

@@ -114,16 +114,6 @@ void run(Driver &driver, const CUgraphExec_st &graph) {
   }
 }
 
-struct Call {
-  std::lock_guard<std::recursive_mutex> lock{Driver::instance().mutex};
-  Driver &driver = Driver::instance();
-  CUresult state() const {
-    if (!driver.initialised)
-      return CUDA_ERROR_NOT_INITIALIZED;
-    return driver.fault && driver.reported ? driver.fault->code : CUDA_SUCCESS;
-  }
-};
-
 CUresult addNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
                  size_t afterCount, decltype(Node::work) work) {
   Node added{std::move(work), {}};
@@ -144,9 +134,7 @@ CUresult addNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
 #pragma GCC visibility push(default)
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned) {
-  Call call;
-  if (CUresult error = call.state())
-    return error;
+  BEGIN_CALL;
   *graph = new CUgraph_st;
   return CUDA_SUCCESS;
 }
@@ -159,16 +147,13 @@ CUresult cuGraphDestroy(CUgraph graph) {
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
                                  const CUgraphNode *after, size_t afterCount,
                                  const CUDA_KERNEL_NODE_PARAMS *what) {
-  Call call;
-  if (CUresult error = call.state())
-    return error;
+  BEGIN_CALL;
   KernelWork work{what->func,
                   {what->gridDimX, what->gridDimY, what->gridDimZ},
                   {what->blockDimX, what->blockDimY, what->blockDimZ},
                   what->sharedMemBytes,
                   {}};
-  if (CUresult error =
-          call.driver.prepare(work, what->kernelParams, what->extra))
+  if (CUresult error = driver.prepare(work, what->kernelParams, what->extra))
     return error;
   return addNode(node, graph, after, afterCount, std::move(work));
 }
@@ -176,13 +161,11 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
 CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
                               const CUgraphNode *after, size_t afterCount,
                               const CUDA_MEMCPY3D *what, CUcontext) {
-  Call call;
-  if (CUresult error = call.state())
-    return error;
+  BEGIN_CALL;
   if (what->Height != 1 || what->Depth != 1 || what->srcY || what->srcZ ||
       what->dstY || what->dstZ)
-    return call.driver.error(CUDA_ERROR_NOT_SUPPORTED,
-                             "a copy of more than one row");
+    return driver.error(CUDA_ERROR_NOT_SUPPORTED,
+                        "a copy of more than one row");
   auto address = [](CUmemorytype type, const void *host, CUdeviceptr device) {
     return type == CU_MEMORYTYPE_HOST ? reinterpret_cast<uint64_t>(host)
                                       : uint64_t(device);
@@ -202,12 +185,10 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
 CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph,
                               const CUgraphNode *after, size_t afterCount,
                               const CUDA_MEMSET_NODE_PARAMS *what, CUcontext) {
-  Call call;
-  if (CUresult error = call.state())
-    return error;
+  BEGIN_CALL;
   if (what->height != 1)
-    return call.driver.error(CUDA_ERROR_NOT_SUPPORTED,
-                             "a fill of more than one row");
+    return driver.error(CUDA_ERROR_NOT_SUPPORTED,
+                        "a fill of more than one row");
   if (what->elementSize != 1 && what->elementSize != 2 &&
       what->elementSize != 4)
     return CUDA_ERROR_INVALID_VALUE;
@@ -218,9 +199,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph,
 
 CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph,
                              const CUgraphNode *after, size_t afterCount) {
-  Call call;
-  if (CUresult error = call.state())
-    return error;
+  BEGIN_CALL;
   return addNode(node, graph, after, afterCount, std::monostate());
 }
 
@@ -257,15 +236,13 @@ CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph,
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph,
                                      unsigned long long) {
-  Call call;
-  if (CUresult error = call.state())
-    return error;
+  BEGIN_CALL;
   auto made = std::make_unique<CUgraphExec_st>();
   made->nodes = graph->nodes;
   // Nodes name earlier ones only, so their order of creation is one that the
   // edges allow; the order may also be another, to show that nothing depends on
   // it.
-  const uint64_t order = call.driver.settings.order;
+  const uint64_t order = driver.settings.order;
   std::vector<bool> done(made->nodes.size());
   while (made->order.size() < made->nodes.size()) {
     std::vector<size_t> ready;
@@ -292,15 +269,13 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream) {
-  Call call;
-  if (CUresult error = call.state())
-    return error;
-  if (call.driver.fault)
+  BEGIN_CALL;
+  if (driver.fault)
     return CUDA_SUCCESS;
   try {
-    run(call.driver, *executable);
+    run(driver, *executable);
   } catch (const Fault &found) {
-    call.driver.setFault(found);
+    driver.setFault(found);
   }
   return CUDA_SUCCESS;
 }

@@ -42,6 +42,17 @@ uint64_t readElement(const uint8_t *from, unsigned bytes) {
   return value;
 }
 
+/// What the operand lists, or the operand itself, as many as the access has
+/// elements.
+const Operand *elementsOf(Warp &warp, const Instruction &instruction,
+                          const Operand &operand) {
+  const bool isList = operand.kind == Operand::Vector;
+  if ((isList ? operand.count : 1) != instruction.vectorSize)
+    warp.fail(CUDA_ERROR_INVALID_PTX,
+              "the list of registers is not as long as the vector");
+  return isList ? &instruction.elements[operand.first] : &operand;
+}
+
 enum class Strength { Weak, Strong, AcquireOrRelease };
 
 template <Strength strength, bool isSigned = false>
@@ -49,11 +60,7 @@ void load(Warp &warp, const Instruction &instruction, Mask active) {
   const Operand &to = instruction.operands[0], &from = instruction.operands[1];
   const unsigned bytes = instruction.elementBits / 8,
                  count = instruction.vectorSize;
-  const Operand *elements =
-      to.kind == Operand::Vector ? &instruction.elements[to.first] : &to;
-  if ((to.kind == Operand::Vector ? to.count : 1) != count)
-    warp.fail(CUDA_ERROR_INVALID_PTX,
-              "the list of registers is not as long as the vector");
+  const Operand *elements = elementsOf(warp, instruction, to);
   uint64_t addresses[laneCount];
   forLanes(active, [&](unsigned lane) {
     addresses[lane] = warp.addressOf(from, lane);
@@ -96,11 +103,7 @@ void store(Warp &warp, const Instruction &instruction, Mask active) {
   const Operand &to = instruction.operands[0], &from = instruction.operands[1];
   const unsigned bytes = instruction.elementBits / 8,
                  count = instruction.vectorSize;
-  const Operand *elements =
-      from.kind == Operand::Vector ? &instruction.elements[from.first] : &from;
-  if ((from.kind == Operand::Vector ? from.count : 1) != count)
-    warp.fail(CUDA_ERROR_INVALID_PTX,
-              "the list of registers is not as long as the vector");
+  const Operand *elements = elementsOf(warp, instruction, from);
   uint64_t addresses[laneCount];
   forLanes(active,
            [&](unsigned lane) { addresses[lane] = warp.addressOf(to, lane); });
