@@ -101,8 +101,9 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
       continue;
     }
     markKernelFunction(*function, symbol);
-    LaunchShape launch = launchShapeOf(KernelSource(kernel), schedules);
-    result.kernels.push_back({symbol, launch.parts, launch.threads});
+    auto launch =
+        (*function)->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
+    result.kernels.push_back({symbol, launch[0], launch[1]});
   }
   if (!ok || failed(refuseCalls(*module)) ||
       failed(verifyKernels(*module, "GPU", "nvvm")))
