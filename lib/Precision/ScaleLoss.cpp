@@ -10,6 +10,7 @@
 
 #include "tenon/Precision/Passes.h"
 
+#include "FormatClasses.h"
 #include "ScaleExponents.h"
 
 #include "tenon/Analysis/ElementTypes.h"
@@ -38,15 +39,11 @@ constexpr int32_t growthInterval = 2000;
 /// The largest scale whose reciprocal has all digits.
 constexpr float largestScale = 0x1p126f;
 
-/// Operations of @main with those of its loops and branches, in program order.
-void collect(Region &region, SmallVectorImpl<Operation *> &operations) {
-  for (Block &block : region)
-    for (Operation &op : block) {
-      operations.push_back(&op);
-      if (!stablehlo::hasElementRegions(&op))
-        for (Region &inner : op.getRegions())
-          collect(inner, operations);
-    }
+SmallVector<Operation *> operationsOf(func::FuncOp step) {
+  SmallVector<Operation *> operations;
+  forEachOperation(step.getBody(),
+                   [&](Operation *op) { operations.push_back(op); });
+  return operations;
 }
 
 /// Which values others depend on, loops included.
@@ -123,8 +120,8 @@ bool noBorder(Value) { return false; }
 /// Where the scale enters.
 class EntrySearch {
 public:
-  explicit EntrySearch(func::FuncOp step) : step(step) {
-    collect(step.getBody(), operations);
+  explicit EntrySearch(func::FuncOp step)
+      : step(step), operations(operationsOf(step)) {
     ScaleExponents unscaled(step, {});
     for (auto [parameter, result] : parameterUpdates(step))
       if (isFloatTensor(result->get()) && unscaled.of(result->get()).isForward)
@@ -554,8 +551,7 @@ private:
 /// is none: a scalar that follows whether something is finite, and that what
 /// parameters learn is computed with.
 StringAttr ownScale(func::FuncOp step, ArrayRef<OpOperand *> learned) {
-  SmallVector<Operation *> operations;
-  collect(step.getBody(), operations);
+  SmallVector<Operation *> operations = operationsOf(step);
   SmallVector<Value> parameters;
   for (OpOperand *result : learned)
     parameters.push_back(result->get());
