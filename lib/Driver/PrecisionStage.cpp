@@ -63,11 +63,20 @@ struct Outlook {
   double seconds = 0;
 };
 
+/// XLA gets the arguments and results that came.
+precision::StateHolding holdingOf(const StageRun &run) {
+  using precision::StateHolding;
+  if (run.options.target == OutputTarget::stablehlo)
+    return StateHolding::none;
+  return run.resolved.precision == Precision::bf16State ? StateHolding::bf16
+                                                        : StateHolding::parts;
+}
+
 /// Chooses the formats of one step.
 class FormatSearch {
 public:
   FormatSearch(ModuleOp step, StageRun &run)
-      : step(step), run(run),
+      : step(step), run(run), holding(holdingOf(run)),
         forXla(run.options.target == OutputTarget::stablehlo) {}
 
   /// Puts the step with its formats into `chosen`.
@@ -84,8 +93,9 @@ private:
 
   ModuleOp step;
   StageRun &run;
+  precision::StateHolding holding;
   /// XLA brings its own libraries, so each product is a call that nobody is
-  /// asked about, and arguments and results have to stay as they are.
+  /// asked about.
   bool forXla;
 };
 
@@ -123,19 +133,17 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
     precision::ChooseFormatsPassOptions options;
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
     options.policy = run.resolved.precisionPolicy;
-    options.hold = !forXla;
-    options.holdsState = run.resolved.precision == Precision::bf16State;
+    options.holding = holding;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
         options, run.resolved.machine, outlook.kernels, report));
-    if (forXla)
+    if (holding == precision::StateHolding::parts)
+      passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
+    if (holding != precision::StateHolding::bf16)
       return;
-    if (!options.holdsState)
-      return passes.addNestedPass<func::FuncOp>(
-          precision::createHoldParametersPass());
-    precision::HoldStatePassOptions holding;
-    holding.seed = run.resolved.roundingSeed;
-    holding.policy = run.resolved.precisionPolicy;
-    passes.addNestedPass<func::FuncOp>(precision::createHoldStatePass(holding));
+    precision::HoldStatePassOptions held;
+    held.seed = run.resolved.roundingSeed;
+    held.policy = run.resolved.precisionPolicy;
+    passes.addNestedPass<func::FuncOp>(precision::createHoldStatePass(held));
   });
 }
 

@@ -58,9 +58,15 @@ struct ChooseFormats
     if (!filled)
       kernels = kernelsAsTheyAre(step, *isa);
     auto isHeldNarrow = [&](BlockArgument argument) {
-      if (holdsState)
+      switch (holding) {
+      case StateHolding::none:
+        return false;
+      case StateHolding::parts:
+        return canBeHeldInParts(argument, /*narrowProductsOnly=*/false);
+      case StateHolding::bf16:
         return canBeHeldInBf16(argument, *said);
-      return hold && canBeHeldInParts(argument, /*narrowProductsOnly=*/false);
+      }
+      llvm_unreachable("a way to hold state");
     };
     FormatModel model = modelFormats(
         step, classes, kernels, filled ? machine : target::builtInTarget(*isa),

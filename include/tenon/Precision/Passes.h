@@ -16,6 +16,9 @@
 
 namespace tenon::precision {
 
+/// What is done with the f32 state that products read in 16 bits.
+enum class StateHolding { none, parts, bf16 };
+
 #define GEN_PASS_DECL
 #include "tenon/Precision/Passes.h.inc"
 

@@ -46,11 +46,18 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
            "the feature set whose products are asked for">,
     Option<"policy", "policy", "std::string", "\"\"",
            "what the user says of formats, as JSON (docs/GettingStarted.md)">,
-    Option<"hold", "hold", "bool", "true",
-           "expect that parameters are held in two parts where they can be, of "
-           "which products read one for nothing (precision-hold-parameters)">,
-    Option<"holdsState", "holds-state", "bool", "false",
-           "state will be held in bf16 instead, so that products find it so">,
+    Option<"holding", "holding", "::tenon::precision::StateHolding",
+           "::tenon::precision::StateHolding::parts",
+           "how state will be held, which products then read for nothing: none "
+           "(as it came), parts or bf16",
+           [{::llvm::cl::values(
+             clEnumValN(::tenon::precision::StateHolding::none, "none",
+                        "as it came"),
+             clEnumValN(::tenon::precision::StateHolding::parts, "parts",
+                        "parameters in two parts where they can be "
+                        "(precision-hold-parameters)"),
+             clEnumValN(::tenon::precision::StateHolding::bf16, "bf16",
+                        "state in bf16 (precision-hold-state)"))}]>,
   ];
 }
 
