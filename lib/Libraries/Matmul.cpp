@@ -487,17 +487,26 @@ bool MatmulBuilder::appendStep(Task &task, const MatmulDescription &shape,
   return true;
 }
 
+/// Bytes of a row of a packed lhs.
+int64_t packedRowBytes(const MatmulDescription &piece) {
+  return piece.k * byteWidth(piece.lhsType);
+}
+
+/// Rows that are packed at a time, so many that half a megabyte is full.
+int64_t packedRows(const MatmulDescription &piece) {
+  constexpr int64_t bufferBytes = 1 << 19;
+  return std::clamp<int64_t>(
+      bufferBytes / packedRowBytes(piece) / rowGranularity * rowGranularity, 64,
+      std::max<int64_t>(64, roundUp(piece.m, rowGranularity)));
+}
+
 /// Rows of a column-major lhs that are cut out of it are not dense, and for
 /// bf16 the library would then keep the whole result in f32, or spoil it.
 /// Instead some rows at a time are copied into a small buffer.
 bool MatmulBuilder::appendPacked(Task &task, const MatmulDescription &piece,
                                  Offsets offsets) {
-  constexpr int64_t bufferBytes = 1 << 19;
-  int64_t rowBytes = piece.k * byteWidth(piece.lhsType);
-  int64_t rows = std::clamp<int64_t>(
-      bufferBytes / rowBytes / rowGranularity * rowGranularity, 64,
-      std::max<int64_t>(64, roundUp(piece.m, rowGranularity)));
-  int64_t buffer = call.reserve(rows * rowBytes);
+  const int64_t rows = packedRows(piece);
+  int64_t buffer = call.reserve(rows * packedRowBytes(piece));
   for (int64_t begin = 0; begin < piece.m; begin += rows) {
     MatmulDescription part = piece;
     part.m = std::min(rows, piece.m - begin);
@@ -642,9 +651,11 @@ bool MatmulBuilder::shouldPack(const Built &one) const {
       piece.lhsStrideK == 1 || piece.k == 1 || piece.m == 1 ||
       !one.code().starts_with("gemm"))
     return false;
-  // Only the code for dense rows uses tiles well: it is twice as fast.
-  return isa == Isa::amxBf16 || scratchpadBytes(one.description) > (1 << 20) ||
-         one.spoilsInfinities();
+  // Only the code for dense rows uses tiles well: it is twice as fast. Without
+  // tiles both take the same time, and what needs less memory is taken.
+  return isa == Isa::amxBf16 || one.spoilsInfinities() ||
+         scratchpadBytes(one.description) >
+             packedRows(piece) * packedRowBytes(piece);
 }
 
 bool MatmulBuilder::append(Task &task, const MatmulDescription &piece,

@@ -420,6 +420,17 @@ TEST(Matmul, BrainFloatOfManyTransposedRows) {
   check(d);
 }
 
+// The gradient of a weight. The library's other code keeps all of it in f32.
+TEST(Matmul, BrainFloatOfTransposedRowsNeedsNoSecondResult) {
+  if (!target::describe(testIsa()).hasBf16)
+    GTEST_SKIP() << "there are no instructions for bf16";
+  auto d = transposed(plain(784, 512, 128, ElementType::bf16), true, false);
+  d.computeType = ElementType::bf16;
+  d.pieces = 2;
+  check(d);
+  EXPECT_LE(workspaceBytes(d, testIsa()), d.m * d.n);
+}
+
 TEST(Matmul, WideResultsOfFewRows) {
   for (int64_t n : {320, 70 * 48})
     for (bool transposeRhs : {false, true}) {
