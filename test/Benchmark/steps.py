@@ -121,10 +121,10 @@ def kernels(build: Path, compiled: Path, inputs: Path, steps: int) -> Kernels:
     return Kernels([f"{what}, {runs} runs, {ms} ms" for ms, runs, what in lines], float(share.group(1)))
 
 
-def torch_step(python: str, peers: Path, peer: str, name: str, seconds: float) -> float | None:
-    """A PyTorch step in milliseconds; nothing if PyTorch or a twin of the step is missing."""
+def peer_step(python: str, peers: Path, peer: str, name: str, seconds: float, precision: str = "f32") -> float | None:
+    """A framework's step in milliseconds; nothing if the framework or a twin of the step is missing."""
     process = subprocess.run(
-        [python, str(peers / "bench_one.py"), peer, name, "f32", str(seconds)],
+        [python, str(peers / "bench_one.py"), peer, name, precision, str(seconds)],
         capture_output=True, text=True, env=dict(os.environ, OMP_NUM_THREADS="2", PYTHONWARNINGS="ignore"),
     )  # fmt: skip
     lines = process.stdout.strip().splitlines()
@@ -206,7 +206,7 @@ def measure(folder: Path, name: str, options: Options, scratch: Path) -> Row:
         theirs.append(median([reference.step() for _ in range(count)]) * 1e3)
         ours.append(bench(options.build, compiled, inputs, count))
         for peer in PEERS if options.peers else ():
-            step = torch_step(options.torch_python, options.peers, peer, name, options.seconds / options.rounds)
+            step = peer_step(options.torch_python, options.peers, peer, name, options.seconds / options.rounds)
             if step is not None:
                 torch.setdefault(peer, []).append(step)
     floors = [measured.floor for measured in ours if measured.floor]
