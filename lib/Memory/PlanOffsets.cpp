@@ -30,6 +30,11 @@ int64_t aligned(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
+int64_t pagesOf(int64_t bytes) {
+  constexpr int64_t page = 4096;
+  return (bytes + page - 1) / page;
+}
+
 struct PlanOffsets : public memory::impl::PlanOffsetsPassBase<PlanOffsets> {
   using PlanOffsetsPassBase::PlanOffsetsPassBase;
 
@@ -68,11 +73,7 @@ private:
     ArrayRef<BufferClasses::Id> ids = packing.classes;
     if (!problemFile.empty() && failed(writeProblem(problem)))
       return failure();
-    solver::OffsetPackingOptions options;
-    if (quick)
-      options = quickPacking(packing);
-    solver::OffsetPackingSolution solution =
-        solver::solveOffsetPacking(problem, options);
+    solver::OffsetPackingSolution solution = packIntoSmallestArena(packing);
     if (solution.status != solver::OffsetPackingStatus::Solved)
       return getOperation().emitError()
              << "packing the temporaries failed: " << solution.message;
@@ -98,6 +99,35 @@ private:
     return success();
   }
 
+  /// The smallest arena that was found. A process gets memory from the system
+  /// in pages, so a long search is made only where it could save one.
+  solver::OffsetPackingSolution
+  packIntoSmallestArena(const PackingProblem &packing) {
+    solver::OffsetPackingSolution solution =
+        solver::solveOffsetPacking(packing.problem, quickPacking(packing));
+    if (quick || solution.status != solver::OffsetPackingStatus::Solved ||
+        pagesOf(solution.arena) <= pagesOf(solution.certificate.bound))
+      return solution;
+    solver::OffsetPackingSolution longer =
+        solver::solveOffsetPacking(packing.problem);
+    return better(std::move(solution), std::move(longer));
+  }
+
+  /// Of two answers to one question the smaller arena, with what either search
+  /// proved: that may be more than the bytes live at one moment.
+  static solver::OffsetPackingSolution
+  better(solver::OffsetPackingSolution first,
+         solver::OffsetPackingSolution second) {
+    solver::OffsetPackingCertificate certificate =
+        std::max(first.certificate, second.certificate,
+                 [](auto &a, auto &b) { return a.bound < b.bound; });
+    bool isSecond = second.status == solver::OffsetPackingStatus::Solved &&
+                    second.arena <= first.arena;
+    solver::OffsetPackingSolution result = std::move(isSecond ? second : first);
+    result.certificate = certificate;
+    return result;
+  }
+
   /// Asks for offsets within what the limit leaves for the temporaries, where
   /// the smallest arena that was found exceeds it although the bound does not.
   /// That is another question: with a capacity, all of the search goes into it,
@@ -118,15 +148,7 @@ private:
         << remark::metric("CapacityBytes", capacity)
         << remark::metric("SmallestFoundBytes", solution.arena)
         << remark::metric("FittingBytes", fitting.arena);
-    // Either search may have proved more than the bytes live at one moment.
-    solver::OffsetPackingCertificate &proved =
-        fitting.certificate.bound > solution.certificate.bound
-            ? fitting.certificate
-            : solution.certificate;
-    solver::OffsetPackingCertificate certificate = proved;
-    if (fitting.status == solver::OffsetPackingStatus::Solved)
-      solution = std::move(fitting);
-    solution.certificate = certificate;
+    solution = better(std::move(solution), std::move(fitting));
   }
 
   LogicalResult writeProblem(const solver::OffsetPackingProblem &problem) {
