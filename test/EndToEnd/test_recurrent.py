@@ -26,9 +26,10 @@ def test_blocks(step: Step, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("interpreted", [False, True], ids=["compiled", "interpreted"])
-def test_as_close_as_jax(step: Step, steps: Steps, interpreted: bool) -> None:
-    """The state after some steps is as close to the exact one as JAX's."""
-    judge(compare.compare(BUILD, steps.folder, step.name, interpreted=interpreted), step.name)
+def test_as_close_as_jax(steps: Steps, interpreted: bool) -> None:
+    """The state after some steps is as close to the exact one as JAX's; test_models.py shows it of the other step."""
+    step = steps["21_gru"]
+    judge(compare.compare(BUILD, steps.folder, step.name, program=step.compiled, interpreted=interpreted), step.name)
 
 
 def test_same_bits(step: Step, tmp_path: Path) -> None:
