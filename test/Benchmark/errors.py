@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Compares the gradients of steps in bf16 with exact ones, and with those of JAX in bf16; prints a table.
 
-    python errors.py RESULTS.jsonl NAME... [--build BUILD] [--small] [--batch N] [--write TABLE.md]
+    python errors.py RESULTS.jsonl NAME... [--build BUILD] [--small] [--batch N] [--policy P] [--write TABLE.md]
 
 NAME is a step of test/EndToEnd/models/steps.py. Tenon's side is `tenon plan --error`: SQNR of every gradient against f64, of
-the step lowered with --precision=bf16 and of the f32 step. JAX's side is the same step with its parameters cast to bf16
+the step lowered with --precision=P and of the f32 step. JAX's side is the same step with its parameters cast to bf16
 inside the loss, and float batches before the step: SQNR of every gradient against JAX's own f32 step, whose errors are
-10,000 times smaller. Weights and batch are the same. Per step: the medians, and the share of gradients of which Tenon's
-SQNR is at most 1 dB worse than JAX's. Gradients that are zero but for rounding, of which f32 has no digit (SQNR below 20
-dB), are left out and counted.
+10,000 times smaller. Weights and batch are the same. XLA is told to carry out every rounding that JAX wrote: by itself
+it drops those of values that a CPU computes in f32 anyway, which are then not stored in 16 bits either.
+
+Per step: the medians, and the share of gradients of which Tenon's SQNR is at most 1 dB worse than JAX's. The column
+"signs of f32" is JAX's bf16 once more, with every ReLU open where it is open in the f32 step: what is lost by rounding
+alone, and not by elements that are on the other side of zero. Gradients that are zero but for rounding, of which f32 has
+no digit (SQNR below 20 dB), are left out and counted.
 
 A line of RESULTS is one step of one compiler at one size; what is there is not done again, so a run that was ended goes on.
 """
@@ -30,11 +34,14 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("XLA_FLAGS", "--xla_allow_excess_precision=false")
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "test/EndToEnd"))
 
 import compare  # noqa: E402  (it puts the models on the path, too)
 import exportlib  # noqa: E402
+import flax.linen  # noqa: E402
+import flax.nnx  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
@@ -74,6 +81,17 @@ def recorded(gradients: list[Tree], lowered: bool) -> Iterator[None]:
         jax.value_and_grad = original
 
 
+@contextlib.contextmanager
+def relu_open(open_where: Callable[[jax.Array], jax.Array]) -> Iterator[None]:
+    """Lets a ReLU of the models through where `open_where` says so of its operand."""
+    original = flax.linen.relu, flax.nnx.relu
+    flax.linen.relu = flax.nnx.relu = lambda x: jnp.where(open_where(x), x, jnp.zeros_like(x))
+    try:
+        yield
+    finally:
+        flax.linen.relu, flax.nnx.relu = original
+
+
 def jax_gradients(step: Callable, arguments: list[Tree], lowered: bool) -> dict[str, np.ndarray]:
     """The gradients of one step in JAX, by the names that Tenon gives parameters."""
 
@@ -87,6 +105,36 @@ def jax_gradients(step: Callable, arguments: list[Tree], lowered: bool) -> dict[
     leaves = exportlib.paths(jax.jit(gradients)(*arguments))
     names = (".".join(["params", *re.findall(r"\['?(.*?)'?\]", path)]) for path, _ in leaves)
     return {name: np.asarray(leaf, np.float64) for name, (_, leaf) in zip(names, leaves, strict=True)}
+
+
+def with_signs_of_f32(step: Callable, arguments: list[Tree]) -> dict[str, np.ndarray] | None:
+    """The lowered gradients, with each ReLU open where it is open in the f32 step; none if there is no ReLU."""
+
+    def signs(*arguments: Tree) -> list[jax.Array]:
+        found: list[jax.Array] = []
+
+        def note(x: jax.Array) -> jax.Array:
+            found.append(x > 0)
+            return found[-1]
+
+        original = jax.value_and_grad
+        # The way forward alone, since what a derivative traces cannot be handed out of it.
+        jax.value_and_grad = lambda loss, **_: lambda parameters: (loss(parameters), parameters)
+        try:
+            with relu_open(note):
+                step(*arguments)
+        finally:
+            jax.value_and_grad = original
+        return found
+
+    known = jax.jit(signs)(*arguments)
+
+    def lowered(*arguments: Tree) -> None:
+        following = iter(known)
+        with relu_open(lambda _: next(following)):
+            step(*arguments)
+
+    return jax_gradients(lowered, arguments, True) if known else None
 
 
 def decibels(values: np.ndarray, exact: np.ndarray) -> float:
@@ -105,8 +153,8 @@ def tenon_decibels(build: Path, source: Path, inputs: Path, precision: str) -> d
     return {name: float("inf") if text == "exact" else float(text) for text, name in rows}
 
 
-def measure(build: Path, name: str, sizes: dict[str, int], options: list[str]) -> dict:
-    """The SQNR of every gradient: Tenon's in bf16 and f32, JAX's in bf16."""
+def measure(build: Path, name: str, sizes: dict[str, int], options: list[str], policy: str) -> dict:
+    """The SQNR of every gradient: Tenon's in the policy and f32, JAX's in bf16, by itself and with the signs of f32."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         generate = ROOT / "test/EndToEnd/models/generate.py"
@@ -114,14 +162,15 @@ def measure(build: Path, name: str, sizes: dict[str, int], options: list[str]) -
         info = json.loads((folder / f"{name}.json").read_text())
         inputs = folder / "inputs.safetensors"
         save_file(compare.start_values(info), str(inputs))
-        ours, wide = (tenon_decibels(build, folder / f"{name}.mlir", inputs, precision) for precision in ("bf16", "f32"))
+        ours, wide = (tenon_decibels(build, folder / f"{name}.mlir", inputs, precision) for precision in (policy, "f32"))
     built = {**models.BUILD, **models.BUILD_ON_REQUEST}[name](**sizes)
     values = [jnp.asarray(exportlib.make(leaf["init"], leaf["shape"], np.dtype(leaf["dtype"]))) for leaf in info["args"]]
     arguments = jax.tree.unflatten(jax.tree.structure(built["args"]), values)
     exact, lowered = (jax_gradients(built["step"], arguments, is_lowered) for is_lowered in (False, True))
     assert exact.keys() == ours.keys(), (exact.keys() ^ ours.keys(), name)
-    peers = {parameter: decibels(lowered[parameter], exact[parameter]) for parameter in exact}
-    return {parameter: [ours[parameter], peers[parameter], wide[parameter]] for parameter in ours}
+    signed = with_signs_of_f32(built["step"], arguments)
+    peers, same = (side and {parameter: decibels(side[parameter], exact[parameter]) for parameter in exact} for side in (lowered, signed))
+    return {parameter: [ours[parameter], peers[parameter], wide[parameter], same and same[parameter]] for parameter in ours}
 
 
 def table(entries: list[dict]) -> list[str]:
@@ -129,23 +178,26 @@ def table(entries: list[dict]) -> list[str]:
     titles = [
         "step",
         "gradients",
+        "policy",
         "f32 median dB",
-        "bf16 median dB",
-        "bf16 least dB",
+        "median dB",
+        "least dB",
         "JAX bf16 median dB",
         "not 1 dB worse",
+        "JAX, signs of f32",
         "zero but for rounding",
     ]
     lines = ["| " + " | ".join(titles) + " |", "|---|" + "---:|" * (len(titles) - 1)]
     for entry in entries:
         all_rows = entry["gradients"].values()
         rows = [row for row in all_rows if row[2] >= LEAST_DIGITS]
-        ours, peers, wide = ([row[column] for row in rows] for column in range(3))
+        ours, peers, wide, signed = ([row[column] for row in rows] for column in range(4))
         close = sum(a >= b - WORSE_BY_AT_MOST for a, b in zip(ours, peers, strict=True))
-        size = " (small)" if entry["small"] else ""
-        medians = [f"{statistics.median(column):.1f}" for column in (wide, ours, peers)]
-        cells = [entry["name"] + size, len(rows), *medians[:2], f"{min(ours):.1f}", medians[2], f"{100 * close / len(rows):.0f} %"]
-        lines.append("| " + " | ".join(map(str, [*cells, len(all_rows) - len(rows)])) + " |")
+        size = " ".join(option.lstrip("-") for option in entry["options"])
+        medians = [f"{statistics.median(column):.1f}" if column[0] is not None else "-" for column in (wide, ours, peers, signed)]
+        cells = [f"{entry['name']} {size}".strip(), len(rows), entry["policy"], *medians[:2], f"{min(ours):.1f}", medians[2]]
+        cells += [f"{100 * close / len(rows):.0f} %", medians[3], len(all_rows) - len(rows)]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines
 
 
@@ -157,19 +209,20 @@ def main() -> int:
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     parser.add_argument("--small", action="store_true", help="the sizes of generate.py --small")
     parser.add_argument("--batch", type=int, help="examples, if not those of the step")
+    parser.add_argument("--policy", default="bf16", help="what --precision gets (default: bf16)")
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     compiler = hashlib.sha256((arguments.build / "bin/tenon-compiler").read_bytes()).hexdigest()[:16]
     options = [*(["--small"] if arguments.small else []), *([f"--batch={arguments.batch}"] if arguments.batch else [])]
     lines = arguments.results.read_text().splitlines() if arguments.results.exists() else []
-    known = {entry["name"]: entry for entry in map(json.loads, lines) if entry["compiler"] == compiler and entry["options"] == options}
+    kind = {"compiler": compiler, "options": options, "policy": arguments.policy}
+    known = {entry["name"]: entry for entry in map(json.loads, lines) if entry.items() >= kind.items()}
     for name in arguments.names:
         if name in known:
             continue
         print(name, file=sys.stderr, flush=True)
         sizes = {**(models.SMALL.get(name, {}) if arguments.small else {}), **({"B": arguments.batch} if arguments.batch else {})}
-        gradients = measure(arguments.build, name, sizes, options)
-        known[name] = {"compiler": compiler, "name": name, "options": options, "small": arguments.small, "gradients": gradients}
+        known[name] = {**kind, "name": name, "gradients": measure(arguments.build, name, sizes, options, arguments.policy)}
         with arguments.results.open("a") as file:
             file.write(json.dumps(known[name]) + "\n")
     text = "\n".join(table([known[name] for name in arguments.names]))
