@@ -8,20 +8,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Check.h"
+#include "Checker.h"
 
 #include "tenon/Analysis/FloatArithmetic.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
-#include "tenon/Driver/Compiler.h"
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Reference/Compare.h"
-#include "tenon/Reference/ErrorBound.h"
-#include "tenon/Reference/Interpreter.h"
-#include "tenon/Runtime/Executor.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -34,69 +30,38 @@ using reference::Exactness;
 
 namespace {
 
-class Checker {
-public:
-  Checker(func::FuncOp main, runtime::Executor &executor)
-      : main(main), executor(executor),
-        subnormals(executor.index().subnormals) {
-    auto terminator = main.getBody().front().getTerminator();
-    for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
-      returned.try_emplace(value, index);
-  }
-
-  CheckResult run() {
-    for (Operation &op : main.getBody().front().without_terminator())
-      if (!check(op))
-        break;
-    return std::move(result);
-  }
-
-private:
-  bool check(Operation &op);
-  /// What the compiled code computed for a value, if it returned it.
-  std::optional<reference::Tensor> compiled(Value value);
-  void differ(Operation &op, StringRef who, const std::string &difference) {
-    if (result.differences.size() >= 3)
-      return;
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    stream << who << " ";
-    op.print(stream, OpPrintingFlags().skipRegions().elideLargeElementsAttrs());
-    stream << ": " << difference;
-    result.differences.push_back(text);
-  }
-
-  std::optional<std::string> outside(const reference::Tensor &found,
-                                     ArrayRef<reference::Tensor> operands,
-                                     const reference::Enclosure &allowed);
-  /// What the interpreter makes of these operands.
-  FailureOr<reference::Tensors> interpret(Operation &op,
-                                          ArrayRef<reference::Tensor> operands);
-
-  func::FuncOp main;
-  runtime::Executor &executor;
-  Subnormals subnormals;
-  llvm::DenseMap<Value, int32_t> returned;
-  llvm::DenseMap<Value, reference::Tensor> values;
-  CheckResult result;
-};
-
-std::optional<reference::Tensor> Checker::compiled(Value value) {
-  auto place = returned.find(value);
-  if (place == returned.end())
-    return std::nullopt;
-  auto found = executor.findResult(place->second);
-  if (!found)
-    return std::nullopt;
-  const format::Tensor &stored = executor.index().tensors[*found];
-  reference::Tensor tensor(cast<RankedTensorType>(value.getType()));
-  reference::readBytes(tensor, executor.memory(*found).data(),
-                       byteWidth(stored.type));
-  return tensor;
-}
-
 FloatType floatPartOf(Type type) {
   return dyn_cast<FloatType>(reference::partType(getElementTypeOrSelf(type)));
+}
+
+/// Whether an operation looks at the sign of NaN, which nobody promises.
+bool seesBits(Operation *op) {
+  auto compare = dyn_cast<stablehlo::CompareOp>(op);
+  return isa<stablehlo::SortOp, stablehlo::BitcastConvertOp, chlo::TopKOp>(
+             op) ||
+         (compare &&
+          compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER);
+}
+
+} // namespace
+
+CheckResult Checker::run() {
+  for (Operation &op : main.getBody().front().without_terminator())
+    if (!check(op))
+      break;
+  return std::move(result);
+}
+
+void Checker::differ(Operation &op, StringRef who,
+                     const std::string &difference) {
+  if (result.differences.size() >= 3)
+    return;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << who << " ";
+  op.print(stream, OpPrintingFlags().skipRegions().elideLargeElementsAttrs());
+  stream << ": " << difference;
+  result.differences.push_back(text);
 }
 
 /// Why a result is none that is allowed.
@@ -186,33 +151,47 @@ bool Checker::check(Operation &op) {
   return true;
 }
 
-/// Whether an operation looks at the sign of NaN, which nobody promises.
-bool seesBits(Operation *op) {
-  auto compare = dyn_cast<stablehlo::CompareOp>(op);
-  return isa<stablehlo::SortOp, stablehlo::BitcastConvertOp, chlo::TopKOp>(
-             op) ||
-         (compare &&
-          compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER);
-}
-
-/// Returns every result that is not exact, and those whose bits are looked at.
-void returnInexact(func::FuncOp main) {
-  Operation *terminator = main.getBody().front().getTerminator();
-  llvm::SetVector<Value> values(terminator->getOperands().begin(),
-                                terminator->getOperands().end());
+SmallVector<Value> random::valuesToJudge(func::FuncOp main) {
+  llvm::SetVector<Value> values;
   for (Operation &op : main.getBody().front().without_terminator())
     if (reference::exactnessOf(&op) != Exactness::equal)
       values.insert(op.result_begin(), op.result_end());
   for (Operation &op : main.getBody().front().without_terminator())
     if (seesBits(&op))
       values.insert(op.operand_begin(), op.operand_end());
-  terminator->setOperands(values.getArrayRef());
-  main.setType(FunctionType::get(main.getContext(), main.getArgumentTypes(),
-                                 TypeRange(values.getArrayRef())));
-  main.removeResAttrsAttr();
+  return values.takeVector();
 }
 
-} // namespace
+driver::CompileOptions random::compileOptions(const CheckOptions &options,
+                                              Subnormals subnormals) {
+  driver::CompileOptions compile;
+  compile.cpu = options.cpu;
+  compile.fuse = options.fuse;
+  compile.noLibraries = options.noLibraries;
+  compile.verifyForms = true;
+  compile.threads = options.threads;
+  compile.subnormals = subnormals;
+  return compile;
+}
+
+std::unique_ptr<runtime::Executor>
+random::compileAndLoad(const driver::CompileOptions &options, unsigned threads,
+                       std::string &failure) {
+  driver::CompileResult compiled = driver::compile(options);
+  if (compiled.code != exitOk) {
+    failure =
+        "compilation ends with exit code " + std::to_string(compiled.code);
+    return nullptr;
+  }
+  runtime::ExecutorOptions running;
+  running.threads = threads;
+  runtime::Error error;
+  auto executor =
+      runtime::Executor::loadBytes(std::move(compiled.file), running, error);
+  if (!executor)
+    failure = error.message;
+  return executor;
+}
 
 CheckResult random::checkModule(const std::string &path,
                                 const CheckOptions &options) {
@@ -221,6 +200,15 @@ CheckResult random::checkModule(const std::string &path,
     result.failure = what.str();
     return result;
   };
+  auto isa = options.cpu.empty() || options.cpu == "host"
+                 ? target::hostIsa()
+                 : target::isaOfFeatureSet(options.cpu);
+  if (!isa)
+    return fail("there is no feature set '" + options.cpu + "'");
+  const Subnormals subnormals = options.subnormals.value_or(
+      target::describe(*isa).hasBf16 ? Subnormals::flush : Subnormals::keep);
+  if (options.precision != driver::Precision::f32)
+    return checkLowered(path, options, subnormals);
   DialectRegistry registry;
   importer::registerInputDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -232,12 +220,16 @@ CheckResult random::checkModule(const std::string &path,
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || main.getNumArguments() != 0)
     return fail("it has no function @main without arguments");
-  auto isa = options.cpu.empty() || options.cpu == "host"
-                 ? target::hostIsa()
-                 : target::isaOfFeatureSet(options.cpu);
-  if (!isa)
-    return fail("there is no feature set '" + options.cpu + "'");
-  returnInexact(main);
+  // Returns what is to be judged, too.
+  Operation *terminator = main.getBody().front().getTerminator();
+  llvm::SetVector<Value> values(terminator->getOperands().begin(),
+                                terminator->getOperands().end());
+  for (Value value : valuesToJudge(main))
+    values.insert(value);
+  terminator->setOperands(values.getArrayRef());
+  main.setType(FunctionType::get(main.getContext(), main.getArgumentTypes(),
+                                 TypeRange(values.getArrayRef())));
+  main.removeResAttrsAttr();
 
   llvm::SmallString<128> complete;
   int descriptor;
@@ -247,24 +239,29 @@ CheckResult random::checkModule(const std::string &path,
   llvm::ToolOutputFile file(complete, descriptor); // removed at the end
   module->print(file.os());
   file.os().flush();
-  driver::CompileOptions compile;
+  driver::CompileOptions compile = compileOptions(options, subnormals);
   compile.input = complete.str().str();
-  compile.cpu = options.cpu;
-  compile.fuse = options.fuse;
-  compile.noLibraries = options.noLibraries;
-  compile.verifyForms = true;
-  compile.threads = options.threads;
-  compile.subnormals = options.subnormals.value_or(
-      target::describe(*isa).hasBf16 ? Subnormals::flush : Subnormals::keep);
-  driver::CompileResult compiled = driver::compile(compile);
-  if (compiled.code != exitOk)
-    return fail("compilation ends with exit code " + Twine(compiled.code));
-  runtime::ExecutorOptions running;
-  running.threads = options.threads;
+  auto executor = compileAndLoad(compile, options.threads, result.failure);
+  if (!executor)
+    return result;
   runtime::Error error;
-  auto executor =
-      runtime::Executor::loadBytes(std::move(compiled.file), running, error);
-  if (!executor || !executor->run(1, error))
+  if (!executor->run(1, error))
     return fail(error.message);
-  return Checker(main, *executor).run();
+  llvm::DenseMap<Value, int32_t> returned;
+  for (auto [index, value] : llvm::enumerate(values))
+    returned.try_emplace(value, index);
+  auto compiled = [&](Value value) -> std::optional<reference::Tensor> {
+    auto place = returned.find(value);
+    if (place == returned.end())
+      return std::nullopt;
+    auto found = executor->findResult(place->second);
+    if (!found)
+      return std::nullopt;
+    const format::Tensor &stored = executor->index().tensors[*found];
+    reference::Tensor tensor(cast<RankedTensorType>(value.getType()));
+    reference::readBytes(tensor, executor->memory(*found).data(),
+                         byteWidth(stored.type));
+    return tensor;
+  };
+  return Checker(main, executor->index().subnormals, compiled).run();
 }

@@ -1,14 +1,14 @@
 //===- Check.h - Interpreted and compiled results of a module ------------===//
 //
-// Compiles and runs a module without arguments, walks its operations with the
-// interpreter on what the compiled code computed, and holds both to the table
-// of error bounds.
+// Compiles and runs a module, walks its operations with the interpreter on what
+// the compiled code computed, and holds both to the table of error bounds.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_TEST_RANDOM_CHECK_H
 #define TENON_TEST_RANDOM_CHECK_H
 
+#include "tenon/Driver/Stages.h"
 #include "tenon/Support/Subnormals.h"
 
 #include <cstdint>
@@ -25,6 +25,9 @@ struct CheckOptions {
   /// Nothing to keep them where no instruction for bf16 flushes.
   std::optional<Subnormals> subnormals;
   unsigned threads = 1;
+  /// Other than f32: the lowered step is judged, with all values in 16 bits
+  /// whose operations allow it.
+  driver::Precision precision = driver::Precision::f32;
 };
 
 /// What was compared.
@@ -36,7 +39,8 @@ struct CheckResult {
   int64_t equal = 0, bounded = 0, unjudged = 0; // results by exactness
 };
 
-/// `path` is a file of StableHLO text.
+/// `path` is a file of StableHLO text. Its @main has no arguments, unless
+/// precision is lowered: then arguments get random values by their numbers.
 CheckResult checkModule(const std::string &path, const CheckOptions &options);
 
 } // namespace tenon::random

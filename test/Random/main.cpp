@@ -2,10 +2,13 @@
 //
 //   TenonRandom generate FIRST COUNT [--attention]    prints a module
 //   TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]
-//                     [--subnormals=keep|flush]
-//   TenonRandom run FIRST LAST [--attention] [--keep=FOLDER] [--results=FILE]
+//                     [--subnormals=keep|flush] [--precision=P]
+//   TenonRandom run FIRST LAST [--attention] [--precision=P] [--keep=FOLDER]
+//                     [--results=FILE]
 //
-// With --attention, programs are made of attention and its gradient alone.
+// With --attention, programs are made of attention and its gradient alone. With
+// --precision, what is judged is the step that lowering leaves, with all in 16
+// bits that may be; `check` takes steps with arguments then.
 // `run` checks programs FIRST to LAST - 1 in modules of 200, each in a process
 // of its own, with the feature set and grouping that the module's number says.
 // Programs that fail are checked alone, reduced with tenon-reduce, and kept.
@@ -18,6 +21,7 @@
 #include "Program.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/LineIterator.h"
@@ -42,9 +46,10 @@ int usage() {
       << "usage:\n"
          "  TenonRandom generate FIRST COUNT [--attention]\n"
          "  TenonRandom check FILE [--cpu=C] [--fuse=false] [--no-libraries]\n"
-         "                    [--subnormals=keep|flush]\n"
-         "  TenonRandom run FIRST LAST [--attention] [--keep=FOLDER] "
-         "[--results=FILE]\n";
+         "                    [--subnormals=keep|flush] [--precision=P]\n"
+         "  TenonRandom run FIRST LAST [--attention] [--precision=P] "
+         "[--keep=FOLDER]\n"
+         "                    [--results=FILE]\n";
   return 2;
 }
 
@@ -64,9 +69,10 @@ int check(const std::string &file, const CheckOptions &options) {
 
 class Runner {
 public:
-  Runner(Subject subject, std::string self, std::string folder,
-         std::string results)
-      : subject(subject), self(std::move(self)), folder(std::move(folder)),
+  Runner(Subject subject, std::string precision, std::string self,
+         std::string folder, std::string results)
+      : subject(subject), precision(std::move(precision)),
+        self(std::move(self)), folder(std::move(folder)),
         results(std::move(results)) {}
 
   int run(uint64_t first, uint64_t last) {
@@ -146,6 +152,8 @@ private:
                                         "--cpu=" + cpus[number % 4].str()};
     if (number % 5 == 4)
       command.push_back("--fuse=false");
+    if (!precision.empty())
+      command.push_back("--precision=" + precision);
     return command;
   }
 
@@ -189,8 +197,18 @@ private:
   }
 
   Subject subject;
-  std::string self, folder, results;
+  std::string precision, self, folder, results;
 };
+
+/// The policy of a name as `tenon compile` takes it.
+std::optional<tenon::driver::Precision> precisionOf(StringRef name) {
+  using tenon::driver::Precision;
+  return llvm::StringSwitch<std::optional<Precision>>(name)
+      .Case("f32", Precision::f32)
+      .Case("bf16", Precision::bf16)
+      .Case("bf16-state", Precision::bf16State)
+      .Default(std::nullopt);
+}
 
 } // namespace
 
@@ -198,7 +216,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   std::vector<std::string> words;
   CheckOptions options;
-  std::string folder = ".", results;
+  std::string folder = ".", results, precision;
   Subject subject = Subject::operations;
   for (int i = 1; i < argc; ++i) {
     StringRef word = argv[i];
@@ -211,7 +229,13 @@ int main(int argc, char **argv) {
       folder = word.str();
     else if (word.consume_front("--results="))
       results = word.str();
-    else if (word == "--fuse=false")
+    else if (word.consume_front("--precision=")) {
+      auto known = precisionOf(word);
+      if (!known)
+        return usage();
+      options.precision = *known;
+      precision = word.str();
+    } else if (word == "--fuse=false")
       options.fuse = false;
     else if (word == "--attention")
       subject = Subject::attention;
@@ -235,5 +259,5 @@ int main(int argc, char **argv) {
   if (words[0] != "run" || llvm::sys::fs::create_directories(folder))
     return usage();
   std::string self = llvm::sys::fs::getMainExecutable(argv[0], (void *)usage);
-  return Runner(subject, self, folder, results).run(first, second);
+  return Runner(subject, precision, self, folder, results).run(first, second);
 }
