@@ -126,6 +126,9 @@ void PointEmitter::store(const Buffer &buffer, const IndexExpression &position,
   LaneForm form = algebra.laneForm(position);
   if (form.isUniform()) {
     Value index = algebra.scalar(position);
+    // All lanes have one place, which belongs to the first of them.
+    if (isa<VectorType>(element.value.getType()))
+      element.value = vector::ExtractOp::create(builder, loc, element.value, 0);
     Value value = beforeStore(builder, loc, element.value, buffer.elementType);
     memref::StoreOp::create(builder, loc, value, buffer.memref, index);
     return;
