@@ -2,11 +2,15 @@
 """Random programs that look like training, run under random memory budgets: the same bits, never above the budget.
 
     python random_steps.py --first 0 --count 5000 [--pack 20] [--results FILE] [--build BUILD]
+    python random_steps.py --precision bf16 --count 2000 [...]
 
 A program is a chain of random layers, their derivatives in reverse, and updates of its parameters. Many are packed into
 one module: all forward parts, then all backward parts in reverse, so that a budget binds every one of them. Programs
 are numbered; a number is all there is to a program, and a pack is named by its first. --results keeps what is done, so
 that a run that was ended goes on where it stopped. The committed range is 0 to 5000.
+
+With --precision there are no budgets: `TenonRandom check` lowers the pack, with all in 16 bits that may be, and holds every
+operation of the compiled step to the table of error bounds. A pack that differs stays in the folder --keep.
 """
 
 from __future__ import annotations
@@ -622,6 +626,16 @@ class Runner:
         return outcomes
 
 
+def judge(build: Path, module: Module, precision: str, file: Path) -> dict:
+    """What `TenonRandom check` says of the lowered pack, whose text stays in `file` if it differs."""
+    file.write_text(module.text())
+    command = [str(build / "bin/TenonRandom"), "check", str(file), f"--precision={precision}"]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode == 0:
+        file.unlink()
+    return {"passed": process.returncode == 0, "why": (process.stdout + process.stderr)[-2000:]}
+
+
 def share_of(first: int) -> float:
     """The random budget of a pack; one in four is exactly the smallest."""
     random = np.random.default_rng(1_000_000 + first)
@@ -634,33 +648,42 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--pack", type=int, default=20)
+    parser.add_argument("--precision", help="judge steps lowered by this policy instead of budgets")
+    parser.add_argument("--keep", type=Path, default=Path(), help="with --precision: where packs that differ stay")
     parser.add_argument("--results", type=Path, help="a line of JSON per pack; packs in it are not run again")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     arguments = parser.parse_args()
-    done: dict[int, dict] = {}
+    entries: list[dict] = []
     if arguments.results and arguments.results.exists():
-        done = {entry["first"]: entry for entry in map(json.loads, arguments.results.read_text().splitlines())}
+        entries = [json.loads(line) for line in arguments.results.read_text().splitlines()]
+    done = {entry["first"]: entry for entry in entries if entry.get("precision") == arguments.precision}
     failed = recomputing = 0
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(arguments.build, Path(folder))
         for first in range(arguments.first, arguments.first + arguments.count, arguments.pack):
             if first not in done:
                 last = min(first + arguments.pack, arguments.first + arguments.count)
+                module = pack(list(range(first, last)))
                 try:
-                    outcome = runner.under_budget(pack(list(range(first, last))), share_of(first))
-                    entry = {"first": first, "passed": outcome.passed, "recomputed": outcome.recomputed, "why": outcome.differing}
+                    if arguments.precision:
+                        file = arguments.keep / f"pack-{first}-{arguments.precision}.mlir"
+                        entry = judge(arguments.build, module, arguments.precision, file)
+                    else:
+                        outcome = runner.under_budget(module, share_of(first))
+                        entry = {"passed": outcome.passed, "recomputed": outcome.recomputed, "why": outcome.differing}
                 except RuntimeError as error:
-                    entry = {"first": first, "passed": False, "recomputed": 0, "why": str(error)}
-                done[first] = entry
+                    entry = {"passed": False, "recomputed": 0, "why": str(error)}
+                done[first] = {"first": first, "precision": arguments.precision, **entry}
                 if arguments.results:
-                    with arguments.results.open("a") as file:
-                        file.write(json.dumps(entry) + "\n")
-            recomputing += done[first]["recomputed"] > 0
+                    with arguments.results.open("a") as results:
+                        results.write(json.dumps(done[first]) + "\n")
+            recomputing += done[first].get("recomputed", 0) > 0
             if not done[first]["passed"]:
                 failed += 1
                 print(f"programs {first} to {first + arguments.pack}: {done[first]['why']}", flush=True)
     packs = (arguments.count + arguments.pack - 1) // arguments.pack
-    print(f"{arguments.count} programs in {packs} packs, {recomputing} of them recompute, {failed} failed")
+    what = f"lowered by {arguments.precision}" if arguments.precision else f"{recomputing} of them recompute"
+    print(f"{arguments.count} programs in {packs} packs, {what}, {failed} failed")
     return 1 if failed else 0
 
 
