@@ -8,7 +8,9 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/OperationClass.h"
+#include "tenon/Cost/GroupCost.h"
 #include "tenon/Cost/KernelCost.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/RecomputationCut.h"
 
@@ -17,6 +19,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -28,6 +31,15 @@ namespace {
 /// How much longer the kernels that change may be predicted to take: memory is
 /// what this is for, but it must cost next to nothing.
 constexpr double mostSlowdown = 1.01;
+
+/// Library calls and loops compute nothing again themselves: kernels of their
+/// own do it for them. What the choice costs in all may then be this part of
+/// the time of the block's calls and loops, ...
+constexpr double mostForCalls = 0.05;
+
+/// ... and in a loop, whose every round it costs, it must save this part of
+/// what the loop holds in any case.
+constexpr int64_t leastShareOfLoop = 50;
 
 struct Peak {
   int64_t bytes = 0;
@@ -79,6 +91,19 @@ Peak findPeak(Block &block, const GroupGraph &graph,
   return peak;
 }
 
+/// What a choice is predicted to change, in seconds.
+struct Seconds {
+  double before = 0, after = 0; // of the kernels that change
+  double forCalls = 0;          // of new kernels that calls and loops read
+  double calls = 0;             // of all calls and loops of the block
+
+  bool areNextToNothing() const {
+    return after <= mostSlowdown * before &&
+           after + forCalls <=
+               std::max(mostSlowdown * before, before + mostForCalls * calls);
+  }
+};
+
 class PeakCut {
 public:
   PeakCut(Block &block, const GroupGraph &graph, ArrayRef<GroupGraph::Id> order,
@@ -105,11 +130,18 @@ private:
   /// Whether the value is in memory after the peak whatever is chosen.
   bool isThereAnyway(Value value) const;
   void collectCrossing();
-  /// Predicted seconds of the groups that change, as they are and with what
-  /// they compute again.
-  std::pair<double, double> predict() const;
-  void explain(int64_t saved, std::pair<double, double> seconds,
-               bool done) const;
+  /// What of `copied` the operations read, in their regions, too.
+  llvm::SetVector<Value> copiedOperands(ArrayRef<Operation *> operations) const;
+  /// Adds to `operations` what they need computed again.
+  void addCopied(llvm::SetVector<Operation *> &operations) const;
+  Seconds predict() const;
+  /// Bytes that are in memory in every round of the loop whose body the block
+  /// is: what it carries, and what it reads from outside; 0 outside of loops.
+  int64_t bytesOfLoop() const;
+  /// Seconds of the kernel that computes copies for calls and loops; 0 if they
+  /// read none.
+  double secondsForCall(ArrayRef<Operation *> members, double kept) const;
+  void explain(int64_t saved, const Seconds &seconds, bool done) const;
   void copyFor(GroupGraph::Id group, RecomputedOperations &recomputed);
   Value copyOf(Value value, OpBuilder &builder, IRMapping &copies,
                unsigned reader, RecomputedOperations &recomputed);
@@ -181,20 +213,81 @@ void PeakCut::copyFor(GroupGraph::Id group, RecomputedOperations &recomputed) {
     });
 }
 
-std::pair<double, double> PeakCut::predict() const {
+llvm::SetVector<Value>
+PeakCut::copiedOperands(ArrayRef<Operation *> operations) const {
+  llvm::SetVector<Value> found;
+  for (Operation *operation : operations)
+    operation->walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (copied.contains(operand))
+          found.insert(operand);
+    });
+  return found;
+}
+
+void PeakCut::addCopied(llvm::SetVector<Operation *> &operations) const {
+  for (unsigned i = 0; i < operations.size(); ++i)
+    for (Value value : copiedOperands(operations[i]))
+      operations.insert(value.getDefiningOp());
+}
+
+/// The work of operations of one block as a kernel.
+static cost::KernelWork workOf(llvm::SetVector<Operation *> operations,
+                               ArrayRef<Value> results) {
+  SmallVector<Operation *> sorted = operations.takeVector();
+  llvm::sort(sorted,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return cost::workOf({sorted, results});
+}
+
+double PeakCut::secondsForCall(ArrayRef<Operation *> members,
+                               double kept) const {
+  llvm::SetVector<Value> read = copiedOperands(members);
+  if (read.empty())
+    return 0;
+  llvm::SetVector<Operation *> operations;
+  for (Value value : read)
+    operations.insert(value.getDefiningOp());
+  addCopied(operations);
+  cost::KernelWork work = workOf(std::move(operations), read.getArrayRef());
+  return cost::secondsOf(
+      work, cost::bandwidthOf(std::max(work.bytes, kept), machine), machine);
+}
+
+int64_t PeakCut::bytesOfLoop() const {
+  auto loop = dyn_cast<stablehlo::WhileOp>(block.getParentOp());
+  if (!loop)
+    return 0;
+  llvm::SetVector<Value> read, held;
+  getUsedValuesDefinedAbove(loop.getBody(), read);
+  for (Value value : read)
+    held.insert(storageOf(value));
+  held.insert_range(block.getArguments());
+  int64_t bytes = 0;
+  for (Value value : held)
+    bytes += storedBytes(value.getType());
+  return bytes;
+}
+
+Seconds PeakCut::predict() const {
   // What is kept over the peak has left the caches when it is read again, if
   // all of it does not fit.
   double kept = 0;
   for (Value value : crossing)
     kept += double(storedBytes(value.getType()));
-  double before = 0, after = 0;
+  Seconds seconds;
+  // Groups exist of calls so far, and of what is in loops.
+  seconds.calls = cost::predictStep(*block.getParent(), machine).total.seconds;
   for (auto [position, group] : llvm::enumerate(order)) {
     ArrayRef<Operation *> members = graph.members(group);
     if (llvm::any_of(members, [](Operation *op) {
           return classify(op) == OperationClass::generic ||
                  isa<step::GroupOp>(op) || op->getNumRegions() > 1;
-        }))
+        })) {
+      if (position > peak)
+        seconds.forCalls += secondsForCall(members, kept);
       continue;
+    }
     SmallVector<Value> results = GroupGraph::resultsOf(members), left;
     llvm::SetVector<Operation *> all(members.begin(), members.end());
     if (position <= peak) {
@@ -208,29 +301,23 @@ std::pair<double, double> PeakCut::predict() const {
           left.push_back(result);
     } else {
       left = results;
-      for (unsigned i = 0; i < all.size(); ++i)
-        for (Value operand : SmallVector<Value>(all[i]->getOperands()))
-          if (copied.contains(operand))
-            all.insert(operand.getDefiningOp());
+      addCopied(all);
     }
     if (left.size() == results.size() && all.size() == members.size())
       continue;
-    SmallVector<Operation *> operations = all.takeVector();
-    llvm::sort(operations, [](Operation *a, Operation *b) {
-      return a->isBeforeInBlock(b);
-    });
     cost::KernelWork old = cost::workOf({members, results});
-    cost::KernelWork work = cost::workOf({operations, left});
+    cost::KernelWork work = workOf(std::move(all), left);
     const target::Rate &bandwidth =
         cost::bandwidthOf(std::max({old.bytes, work.bytes, kept}), machine);
-    before += cost::secondsOf(old, bandwidth, machine);
-    after += cost::secondsOf(work, bandwidth, machine);
+    seconds.before += cost::secondsOf(old, bandwidth, machine);
+    // A kernel of which nobody wants anything any more is not run.
+    if (!left.empty())
+      seconds.after += cost::secondsOf(work, bandwidth, machine);
   }
-  return {before, after};
+  return seconds;
 }
 
-void PeakCut::explain(int64_t saved, std::pair<double, double> seconds,
-                      bool done) const {
+void PeakCut::explain(int64_t saved, const Seconds &seconds, bool done) const {
   Operation *parent = block.getParentOp();
   auto options =
       remark::RemarkOpts::name("Recompute").category("fusion-form-groups");
@@ -238,11 +325,13 @@ void PeakCut::explain(int64_t saved, std::pair<double, double> seconds,
         : remark::missed(parent->getLoc(), options))
       << remark::add("{0} values {1} over the peak, {2} bytes less: the "
                      "kernels are predicted to take {3:f2} us with that, "
-                     "{4:f2} us without",
+                     "{4:f2} us without; what calls and loops of {5:f2} us "
+                     "read takes {6:f2} us",
                      copied.size(),
                      done ? "are computed again rather than kept"
                           : "stay rather than be computed again",
-                     saved, seconds.second * 1e6, seconds.first * 1e6);
+                     saved, seconds.after * 1e6, seconds.before * 1e6,
+                     seconds.calls * 1e6, seconds.forCalls * 1e6);
 }
 
 int64_t PeakCut::run(RecomputedOperations &recomputed) {
@@ -256,8 +345,10 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
     return 0;
   copied = std::move(choice->copied);
   int64_t saved = choice->saved;
-  std::pair<double, double> seconds = predict();
-  bool isWorthIt = seconds.second <= mostSlowdown * seconds.first;
+  Seconds seconds = predict();
+  bool isWorthIt =
+      seconds.areNextToNothing() &&
+      (seconds.forCalls == 0 || saved * leastShareOfLoop >= bytesOfLoop());
   explain(saved, seconds, isWorthIt);
   if (!isWorthIt)
     return 0;
