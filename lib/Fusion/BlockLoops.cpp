@@ -12,8 +12,11 @@
 //                                            sum += xs^T ds        contracting
 //                                          }                       rounds, too
 //
-// The terms of a sum stay in the order of the rounds. What a block keeps is
-// carried by the loop over blocks, so that it lies in one place.
+// The terms of a sum stay in the order of the rounds. A product that a round
+// only stacks is made behind the block, too, of all of its rows, and written to
+// the stack at once, in reverse order if the rounds walk through it downwards.
+// What a block keeps is carried by the loop over blocks, so that it lies in one
+// place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +61,13 @@ public:
   Blocks(CountedLoop loop, int64_t rounds);
   void build();
   size_t sumCount() const { return sums.size(); }
+  size_t stackedCount() const { return stacked.size(); }
 
 private:
+  Value numberOf(ImplicitLocOpBuilder &builder, Value first, Value round);
+  Value indexOf(ImplicitLocOpBuilder &builder, Value index, IRMapping &mapping);
+  Value writeRows(ImplicitLocOpBuilder &builder, const StackedProduct &product,
+                  Value first, Value rows, Value stack);
   SmallVector<Value> runRound(ImplicitLocOpBuilder &builder, Value first,
                               Value round, ValueRange values);
   SmallVector<Value> runBlock(ImplicitLocOpBuilder &builder, Value block,
@@ -68,6 +76,7 @@ private:
   CountedLoop loop;
   int64_t length; // of a block
   SmallVector<RoundSum> sums;
+  SmallVector<StackedProduct> stacked;
   /// The products and all that is behind them.
   llvm::DenseSet<Operation *> leaving;
   /// Positions of carried values besides the counter: those of every round and
@@ -79,18 +88,77 @@ private:
 
 Blocks::Blocks(CountedLoop loop, int64_t rounds) : loop(loop), length(rounds) {
   for (Operation &op : loop.body())
-    if (op.hasAttr(step::blockRoundsAttrName))
+    if (op.hasAttr(step::blockRoundsAttrName)) {
       if (std::optional<RoundSum> sum = RoundSum::of(loop, &op)) {
         leaving.insert(&op);
         leaving.insert_range(sum->behind);
         kept.insert_range(sum->operands());
         llvm::append_range(ofBlocks, sum->positions);
         sums.push_back(*std::move(sum));
+      } else if (auto product = StackedProduct::of(loop, &op)) {
+        leaving.insert_range(ArrayRef<Operation *>{
+            product->product, product->slice, product->write});
+        kept.insert(product->product.getLhs());
+        ofBlocks.push_back(product->position);
+        stacked.push_back(*std::move(product));
       }
+    }
   unsigned counter = cast<BlockArgument>(loop.counter()).getArgNumber();
   for (unsigned i = 0; i < loop.loop()->getNumOperands(); ++i)
     if (i != counter && !llvm::is_contained(ofBlocks, i))
       ofRounds.push_back(i);
+}
+
+/// The number of a round of the block that begins with round `first`, as the
+/// loop counts.
+Value Blocks::numberOf(ImplicitLocOpBuilder &builder, Value first,
+                       Value round) {
+  Value number = AddOp::create(builder, first, round);
+  if (number.getType() != loop.counter().getType())
+    number = ConvertOp::create(builder, loop.counter().getType(), number);
+  return number;
+}
+
+/// An index of the round whose number `mapping` has.
+Value Blocks::indexOf(ImplicitLocOpBuilder &builder, Value index,
+                      IRMapping &mapping) {
+  if (index.getParentBlock() != &loop.body() || mapping.contains(index))
+    return mapping.lookupOrDefault(index);
+  Operation *op = index.getDefiningOp();
+  for (Value operand : op->getOperands())
+    indexOf(builder, operand, mapping);
+  return builder.clone(*op, mapping)->getResult(0);
+}
+
+/// Multiplies the rows of a block, one after the other in the order of the
+/// rounds, and writes them to the stack.
+Value Blocks::writeRows(ImplicitLocOpBuilder &builder,
+                        const StackedProduct &product, Value first, Value rows,
+                        Value stack) {
+  auto dot = cast<DotGeneralOp>(builder.clone(*product.product));
+  dot->removeAttr(step::blockRoundsAttrName);
+  auto dims = dot.getDotDimensionNumbers();
+  dot.setDotDimensionNumbersAttr(DotDimensionNumbersAttr::get(
+      builder.getContext(), {}, {},
+      behindOne(dims.getLhsContractingDimensions()),
+      dims.getRhsContractingDimensions()));
+  dot->setOperand(0, rows);
+  auto type = cast<RankedTensorType>(dot.getType());
+  SmallVector<int64_t> shape = {length};
+  llvm::append_range(shape, type.getShape());
+  dot.getResult().setType(type.clone(shape));
+
+  bool upwards = product.direction == CountedLoop::Direction::upwards;
+  Value slices = dot.getResult();
+  if (!upwards)
+    slices = ReverseOp::create(builder, slices, ArrayRef<int64_t>{0});
+  Value lowest = scalarConstant(builder, upwards ? 0 : length - 1);
+  IRMapping mapping;
+  mapping.map(loop.counter(), numberOf(builder, first, lowest));
+  Value index = indexOf(builder, product.index(), mapping);
+  return DynamicUpdateSliceOp::create(
+      builder, stack, slices,
+      startAt(builder, int64_t(shape.size()), /*dimension=*/0, index));
 }
 
 /// A round of the block that begins with round `first`, on values of every
@@ -98,10 +166,7 @@ Blocks::Blocks(CountedLoop loop, int64_t rounds) : loop(loop), length(rounds) {
 SmallVector<Value> Blocks::runRound(ImplicitLocOpBuilder &builder, Value first,
                                     Value round, ValueRange values) {
   IRMapping mapping;
-  Value number = AddOp::create(builder, first, round);
-  if (number.getType() != loop.counter().getType())
-    number = ConvertOp::create(builder, loop.counter().getType(), number);
-  mapping.map(loop.counter(), number);
+  mapping.map(loop.counter(), numberOf(builder, first, round));
   for (auto [position, value] : llvm::zip_first(ofRounds, values))
     mapping.map(loop.body().getArgument(position), value);
   for (Operation &op : loop.body().without_terminator())
@@ -157,6 +222,12 @@ SmallVector<Value> Blocks::runBlock(ImplicitLocOpBuilder &builder, Value block,
     for (Operation *op : sum.behind)
       builder.clone(*op, mapping);
   }
+  for (const StackedProduct &product : stacked)
+    mapping.map(
+        Value(DynamicUpdateSliceOp(product.write).getResult()),
+        writeRows(builder, product, first,
+                  stackOf(DotGeneralOp(product.product).getLhs()),
+                  mapping.lookup(loop.body().getArgument(product.position))));
   SmallVector<Value> next =
       SmallVector<Value>(ArrayRef(ran).take_front(ofRounds.size()));
   for (unsigned position : ofBlocks)
@@ -214,13 +285,14 @@ struct BlockLoops : public fusion::impl::BlockLoopsPassBase<BlockLoops> {
         continue;
       Location location = loop.getLoc();
       Blocks blocks(*counted, rounds);
-      if (!blocks.sumCount())
+      if (!blocks.sumCount() && !blocks.stackedCount())
         continue;
       blocks.build();
       changed = true;
       remark::passed(location, remark::RemarkOpts::name("Blocked").category(
                                    "fusion-block-loops"))
           << remark::metric("Sums", int64_t(blocks.sumCount()))
+          << remark::metric("Stacked", int64_t(blocks.stackedCount()))
           << remark::metric("Rounds", rounds);
     }
     getOperation().walk(

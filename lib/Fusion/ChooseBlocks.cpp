@@ -11,6 +11,8 @@
 //    take, so that a loop over microbatches of many rows stays as it is,
 //  - and there are two blocks at least, of `leastRounds` rounds at least.
 //
+// Stacked products of what is kept anyway are marked, too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Fusion/Passes.h"
@@ -93,11 +95,23 @@ struct ChooseBlocks : public fusion::impl::ChooseBlocksPassBase<ChooseBlocks> {
       return;
     }
     IntegerAttr mark = Builder(&getContext()).getI64IntegerAttr(rounds);
-    for (const RoundSum &sum : sums)
+    llvm::DenseSet<Value> kept;
+    for (const RoundSum &sum : sums) {
       sum.product->setAttr(step::blockRoundsAttrName, mark);
+      kept.insert_range(sum.operands());
+    }
+    int64_t stacked = 0;
+    for (Operation &op : loop.body())
+      if (std::optional<StackedProduct> product = StackedProduct::of(loop, &op);
+          product && kept.contains(product->product.getLhs()) &&
+          loop.directionOf(product->index())) {
+        op.setAttr(step::blockRoundsAttrName, mark);
+        ++stacked;
+      }
     remark::passed(location, remark::RemarkOpts::name("Blocks").category(
                                  "fusion-choose-blocks"))
         << remark::metric("Sums", int64_t(sums.size()))
+        << remark::metric("Stacked", stacked)
         << remark::metric("Rounds", rounds);
   }
 };

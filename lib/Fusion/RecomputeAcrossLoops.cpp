@@ -180,6 +180,9 @@ int64_t StackChoice::run(int64_t level, bool attentionOnly) {
   if (attentionOnly && scores.empty())
     return 0;
   auto priceOf = [&](Operation *op) -> std::optional<int64_t> {
+    // A product of a block of rounds has no rounds elsewhere.
+    if (op->hasAttr(step::blockRoundsAttrName))
+      return std::nullopt;
     if (attentionOnly)
       return scores.contains(op) ? std::optional<int64_t>(0) : std::nullopt;
     return level ? priceAtLevel(op, level) : fusion::recomputePrice(op);

@@ -1,4 +1,4 @@
-//===- RoundSums.cpp - Products that the rounds of a loop add up ----------===//
+//===- RoundSums.cpp - Products that rounds of a loop can make together ---===//
 //
 // See RoundSums.h.
 //
@@ -106,6 +106,78 @@ SmallVector<Value> RoundSum::operands() const {
   if (auto reduce = dyn_cast<ReduceOp>(product))
     return llvm::to_vector(ValueRange(reduce.getInputs()));
   return llvm::to_vector(ValueRange(product->getOperands()));
+}
+
+/// How often an index contains the loop's counter, or nothing if it is not made
+/// of that and of values that no round changes by sums and differences.
+static std::optional<int64_t> counterFactor(const CountedLoop &loop,
+                                            Value index) {
+  if (index == loop.counter())
+    return 1;
+  if (index.getParentBlock() != &loop.body() ||
+      matchPattern(index, m_Constant()))
+    return 0;
+  Operation *op = index.getDefiningOp();
+  if (isa_and_nonnull<ConvertOp>(op))
+    return counterFactor(loop, op->getOperand(0));
+  if (!isa_and_nonnull<AddOp, SubtractOp>(op))
+    return std::nullopt;
+  auto left = counterFactor(loop, op->getOperand(0));
+  auto right = counterFactor(loop, op->getOperand(1));
+  if (!left || !right)
+    return std::nullopt;
+  return isa<AddOp>(op) ? *left + *right : *left - *right;
+}
+
+/// Whether a slice of extent 1 of the first dimension is replaced, which starts
+/// at 0 in all others.
+static bool writesOneOfFirst(DynamicUpdateSliceOp write) {
+  ArrayRef<int64_t> to = cast<RankedTensorType>(write.getType()).getShape();
+  ArrayRef<int64_t> part =
+      cast<RankedTensorType>(write.getUpdate().getType()).getShape();
+  return !to.empty() && part.front() == 1 &&
+         to.drop_front() == part.drop_front() &&
+         llvm::all_of(write.getStartIndices().drop_front(), [](Value start) {
+           return matchPattern(start, m_Zero());
+         });
+}
+
+std::optional<StackedProduct> StackedProduct::of(const CountedLoop &loop,
+                                                 Operation *op) {
+  Block &body = loop.body();
+  auto dot = dyn_cast<DotGeneralOp>(op);
+  if (!dot || op->getBlock() != &body || dot.getAlgorithm() ||
+      !isOfSums(dot.getResult()) || !dot->hasOneUse() ||
+      !dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty() ||
+      dot.getLhs().getParentBlock() != &body ||
+      loop.loop()->isAncestor(dot.getRhs().getParentBlock()->getParentOp()))
+    return std::nullopt;
+  auto slice = dyn_cast<ReshapeOp>(*dot->getUsers().begin());
+  auto write = slice && slice->hasOneUse()
+                   ? dyn_cast<DynamicUpdateSliceOp>(*slice->getUsers().begin())
+                   : nullptr;
+  if (!write || write.getUpdate() != slice.getResult() || !write->hasOneUse() ||
+      !writesOneOfFirst(write) ||
+      cast<RankedTensorType>(slice.getType()).getShape().drop_front() !=
+          cast<RankedTensorType>(dot.getType()).getShape())
+    return std::nullopt;
+  auto stack = dyn_cast<BlockArgument>(write.getOperand());
+  OpOperand &next = *write->getUses().begin();
+  if (!stack || stack.getOwner() != &body || !stack.hasOneUse() ||
+      next.getOwner() != body.getTerminator() ||
+      next.getOperandNumber() != stack.getArgNumber() ||
+      !loop.loop()
+           .getCond()
+           .front()
+           .getArgument(stack.getArgNumber())
+           .use_empty())
+    return std::nullopt;
+  auto factor = counterFactor(loop, write.getStartIndices().front());
+  if (factor != 1 && factor != -1)
+    return std::nullopt;
+  return StackedProduct{dot, slice, write, stack.getArgNumber(),
+                        factor == 1 ? CountedLoop::Direction::upwards
+                                    : CountedLoop::Direction::downwards};
 }
 
 int64_t fusion::roundsOfBlock(const CountedLoop &loop) {

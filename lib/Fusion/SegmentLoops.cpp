@@ -42,6 +42,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <map>
+#include <numeric>
 
 namespace tenon::fusion {
 #define GEN_PASS_DEF_SEGMENTLOOPSPASS
@@ -117,7 +118,7 @@ private:
   llvm::SetVector<unsigned> carried;
   int64_t ofRound = 0, ofCarried = 0; // bytes
   int64_t length = 0;                 // of a segment
-  /// Segments hold whole blocks of rounds that are added up at once.
+  /// Segments hold whole blocks of rounds whose products are made at once.
   int64_t block = 1;
   bool nests = false;
   /// The stacks of carried values.
@@ -130,7 +131,8 @@ Segmentation::Segmentation(LoopPair pair)
     : forward(pair.forward), backward(pair.backward), index(pair.index),
       upwards(pair.backward.directionOf(pair.index) ==
               CountedLoop::Direction::upwards),
-      block(fusion::roundsOfBlock(pair.backward)) {
+      block(std::lcm(fusion::roundsOfBlock(pair.forward),
+                     fusion::roundsOfBlock(pair.backward))) {
   for (LoopPair::Residual &residual : pair.residuals) {
     Value result = forward.loop()->getResult(residual.stack.position);
     size_t users = llvm::range_size(result.getUsers());

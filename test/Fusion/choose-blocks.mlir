@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func @layer
 // CHECK: stablehlo.dot_general {{.*}} {step.block_rounds = 8 : i64}
 // CHECK: stablehlo.reduce{{.*}} {step.block_rounds = 8 : i64}
-// REMARK: [Passed] Blocks{{.*}} Rounds=8, Sums=2
+// REMARK: [Passed] Blocks{{.*}} Rounds=8, Stacked=0, Sums=2
 func.func @layer(%x: tensor<64x32x128xf32>) -> (tensor<128x128xf32>, tensor<128xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -187,4 +187,42 @@ func.func @prime(%x: tensor<61x32x128xf32>) -> (tensor<128x128xf32>, tensor<128x
     stablehlo.return %n, %wn, %bn : tensor<i32>, tensor<128x128xf32>, tensor<128xf32>
   }
   return %0#1, %0#2 : tensor<128x128xf32>, tensor<128xf32>
+}
+
+// -----
+
+// A product of what is kept with weights from outside, which the round only
+// stacks, is marked, too. One that the next round reads is not.
+
+// CHECK-LABEL: func.func @stacked
+// CHECK: stablehlo.dot_general {{.*}}contracting_dims = [0] x [0] {step.block_rounds = 4 : i64}
+// CHECK: stablehlo.dot_general {{.*}}contracting_dims = [1] x [1] {step.block_rounds = 4 : i64} : (tensor<32x128xf32>, tensor<16x128xf32>)
+// CHECK: stablehlo.dot_general {{.*}}contracting_dims = [1] x [0] : (tensor<32x128xf32>, tensor<128x128xf32>)
+// REMARK: [Passed] Blocks{{.*}} Rounds=4, Stacked=1, Sums=1
+func.func @stacked(%x: tensor<64x32x128xf32>, %v: tensor<16x128xf32>, %u: tensor<128x128xf32>, %h: tensor<32x128xf32>) -> (tensor<128x128xf32>, tensor<64x32x16xf32>, tensor<32x128xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %trips = stablehlo.constant dense<64> : tensor<i32>
+  %last = stablehlo.constant dense<63> : tensor<i32>
+  %w = stablehlo.constant dense<0.0> : tensor<128x128xf32>
+  %s = stablehlo.constant dense<0.0> : tensor<64x32x16xf32>
+  %0:4 = stablehlo.while(%i = %zero, %ws = %w, %ss = %s, %hs = %h) : tensor<i32>, tensor<128x128xf32>, tensor<64x32x16xf32>, tensor<32x128xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %trips, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %at = stablehlo.subtract %last, %i : tensor<i32>
+    %slice = stablehlo.dynamic_slice %x, %at, %zero, %zero, sizes = [1, 32, 128] : (tensor<64x32x128xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x32x128xf32>
+    %xi = stablehlo.reshape %slice : (tensor<1x32x128xf32>) -> tensor<32x128xf32>
+    %d = stablehlo.add %xi, %hs : tensor<32x128xf32>
+    %p = stablehlo.dot_general %d, %xi, contracting_dims = [0] x [0] : (tensor<32x128xf32>, tensor<32x128xf32>) -> tensor<128x128xf32>
+    %wn = stablehlo.add %ws, %p : tensor<128x128xf32>
+    %q = stablehlo.dot_general %d, %v, contracting_dims = [1] x [1] : (tensor<32x128xf32>, tensor<16x128xf32>) -> tensor<32x16xf32>
+    %qs = stablehlo.reshape %q : (tensor<32x16xf32>) -> tensor<1x32x16xf32>
+    %sn = stablehlo.dynamic_update_slice %ss, %qs, %at, %zero, %zero : (tensor<64x32x16xf32>, tensor<1x32x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<64x32x16xf32>
+    %hn = stablehlo.dot_general %d, %u, contracting_dims = [1] x [0] : (tensor<32x128xf32>, tensor<128x128xf32>) -> tensor<32x128xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %wn, %sn, %hn : tensor<i32>, tensor<128x128xf32>, tensor<64x32x16xf32>, tensor<32x128xf32>
+  }
+  return %0#1, %0#2, %0#3 : tensor<128x128xf32>, tensor<64x32x16xf32>, tensor<32x128xf32>
 }

@@ -17,7 +17,9 @@ def ChooseBlocksPass : Pass<"fusion-choose-blocks", "::mlir::func::FuncOp"> {
     that one product is to be made of, before other passes change the loop:
     the largest divisor of the rounds, of two blocks at least, with which a
     product has at most 256 terms to a sum and what is kept for it takes
-    at most twice what the sums take. `fusion-block-loops` makes the products.
+    at most twice what the sums take. Products of what is kept so and a value from
+    outside of the loop are marked, too, if a round only stacks them.
+    `fusion-block-loops` makes the products.
 
     ```mlir
     // before
@@ -74,8 +76,9 @@ def BlockLoopsPass : Pass<"fusion-block-loops", "::mlir::func::FuncOp"> {
     Runs the rounds of a loop in blocks, an inner loop each, where sums are
     marked by `fusion-choose-blocks`. The rounds of a block keep what is multiplied, and one
     product whose contraction runs over the rounds, too, is added to the sum
-    behind them. What is kept is carried by the loop over blocks and takes the memory
-    of one block.
+    behind them. A marked product that a round only stacks is made of all rows of
+    the block and written to the stack at once. What is kept is carried by the loop
+    over blocks and takes the memory of one block.
 
     ```mlir
     // before

@@ -1,4 +1,4 @@
-//===- RoundSums.h - Products that the rounds of a loop add up ------------===//
+//===- RoundSums.h - Products that rounds of a loop can make together -----===//
 //
 // The backward loop of a recurrent layer adds one small product to each
 // weight's gradient in every round. Several rounds together are one product,
@@ -8,8 +8,14 @@
 //     %t = slice (transpose %p)                       movements
 //     %n = add %sum, %t                               %sum is carried
 //
-// This is where such sums are found. ChooseBlocks decides of how many rounds a
-// product is made, BlockLoops makes it.
+// It also multiplies what it multiplies there by the weights, for the gradient
+// of the layer's input, which is stacked and not read by any round:
+//
+//     %p = dot_general %d, %w, contracting 1 x 1      %w is from outside
+//     %n = dynamic_update_slice %stack, reshape %p, %i
+//
+// This is where such products are found. ChooseBlocks decides of how many
+// rounds one is made, BlockLoops makes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +46,26 @@ struct RoundSum {
   int64_t terms() const;
   /// What all rounds of a block have to be kept of.
   llvm::SmallVector<mlir::Value> operands() const;
+};
+
+/// A dot of a value of the round and one from outside of the loop that is
+/// written to a stack and not read by any round.
+struct StackedProduct {
+  stablehlo::DotGeneralOp product;
+  stablehlo::ReshapeOp slice;
+  stablehlo::DynamicUpdateSliceOp write;
+  /// Of the stack, among the carried values.
+  unsigned position;
+  /// In which direction rounds walk through the stack.
+  CountedLoop::Direction direction;
+
+  /// Nothing if `op`, of the loop's body, is none.
+  static std::optional<StackedProduct> of(const CountedLoop &loop,
+                                          mlir::Operation *op);
+
+  mlir::Value index() const {
+    return stablehlo::DynamicUpdateSliceOp(write).getStartIndices().front();
+  }
 };
 
 /// The rounds of a block as ChooseBlocks has marked what is in the loop's body;
