@@ -36,9 +36,10 @@ Stage planStage();
 /// From an exporter's module to StableHLO for XLA.
 Walk walkToXla();
 
-/// The options --memory-budget and --roles.
+/// The options --memory-budget, --roles and --name.
 StageOption memoryBudgetOption();
 StageOption rolesOption();
+StageOption resultNamesOption();
 
 /// Libraries are asked about the processor that code is for. Where they cannot
 /// be, kernels in their place would make the file depend on this machine.

@@ -13,8 +13,8 @@
 
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Codegen/CPU/EmitKernels.h"
-#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Codegen/CPU/Passes.h"
+#include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/RegisterPasses.h"
@@ -102,6 +102,7 @@ static ExitCode importStep(Program &program, StageRun &run) {
   importer::ImportOptions importing;
   importing.entry = run.options.function;
   importing.rolesFile = run.options.rolesFile;
+  importing.resultNames = run.options.resultNames;
   importing.separateExpectations = run.options.separateExpectations;
   // This stage judges the program; what it lets through, every later one takes.
   run.blame = exitUserError;
@@ -119,6 +120,12 @@ StageOption driver::rolesOption() {
           }};
 }
 
+StageOption driver::resultNamesOption() {
+  return {.flag = "--name", .isGiven = [](const CompileOptions &o) {
+            return !o.resultNames.empty();
+          }};
+}
+
 static Stage importStage() {
   StageOption function{
       .flag = "--function",
@@ -126,7 +133,7 @@ static Stage importStage() {
   return {.name = "import",
           .form = "step form",
           .summary = "read the module, find roles and successors",
-          .options = {rolesOption(), function},
+          .options = {rolesOption(), resultNamesOption(), function},
           .run = importStep,
           .checkForm = checkStepForm,
           .registerPasses = importer::registerImportPipeline};

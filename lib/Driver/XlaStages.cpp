@@ -49,6 +49,10 @@ static ExitCode readForXla(Program &program, StageRun &run) {
   if (!isLowered && !run.options.rolesFile.empty())
     return fail(exitBadUsage, "--roles says what --precision=bf16 lowers for "
                               "the target stablehlo; pass that, too");
+  if (!isLowered && !run.options.resultNames.empty())
+    return fail(exitBadUsage, "--name names what --precision-policy speaks of "
+                              "for the target stablehlo; pass "
+                              "--precision=bf16, too");
   run.context->allowUnregisteredDialects();
   importer::ReadOptions reading;
   // Formats are chosen for what is understood alone.
@@ -175,6 +179,7 @@ static ExitCode lowerForXla(Program &program, StageRun &run) {
   const Signature signature(module);
   importer::ImportOptions importing;
   importing.rolesFile = run.options.rolesFile;
+  importing.resultNames = run.options.resultNames;
   run.blame = exitUserError;
   ExitCode code = run.runPasses(module, [&](OpPassManager &passes) {
     importer::buildImportPipeline(passes, importing);
@@ -329,6 +334,7 @@ static ExitCode writeForXla(Program &program, StageRun &run) {
 Walk driver::walkToXla() {
   std::vector<StageOption> lowering = precisionOptions();
   lowering.push_back(rolesOption());
+  lowering.push_back(resultNamesOption());
   return {
       {.name = "read", .run = readForXla},
       {.name = "precision", .options = lowering, .run = lowerForXla},

@@ -27,6 +27,8 @@ void buildImportPipeline(OpPassManager &manager, const ImportOptions &options) {
     manager.addPass(createSeparateExpectationsPass());
   InferRolesPassOptions roles;
   roles.roles = options.rolesFile;
+  roles.resultNames.assign(options.resultNames.begin(),
+                           options.resultNames.end());
   manager.addPass(createInferRolesPass(roles));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (!options.forInterpreter) {
@@ -59,6 +61,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> roles{
       *this, "roles",
       llvm::cl::desc("JSON file that states roles and successors")};
+  ListOption<std::string> names{
+      *this, "names",
+      llvm::cl::desc("names of results that are no state, as 1=accuracy")};
 };
 } // namespace
 
@@ -70,6 +75,7 @@ void registerImportPipeline() {
         ImportOptions options;
         options.entry = text.entry;
         options.rolesFile = text.roles;
+        options.resultNames.assign(text.names.begin(), text.names.end());
         buildImportPipeline(manager, options);
       });
 }

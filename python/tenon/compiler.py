@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from tenon import errors, native
@@ -18,6 +19,7 @@ def compile_file(
     cpu: str = "host",
     machine: str | os.PathLike[str] | None = None,
     roles: str | os.PathLike[str] | dict | None = None,
+    names: Mapping[int | str, str] | None = None,
     report: str | os.PathLike[str] | None = None,
     memory_budget: int | str | None = None,
     recompute: str = "keep",
@@ -33,6 +35,7 @@ def compile_file(
 
     cpu: `host`, `x86-64-v3`, `x86-64-v4`, `x86-64-v4+avx512bf16`, `x86-64-v4+amxbf16` or a processor family.
     machine: a machine description; roles: a JSON file that says what each argument is, or its content.
+    names: what results that are no state are called, by their number or present name: `{1: "accuracy"}`.
     report: where to write what each stage did and took, as JSON.
     memory_budget: what the step may take in all, in bytes or as text such as `1.6GiB`; what does not fit is computed
     again, and CompileError with exit code 3 names the smallest budget that can be kept. recompute: `keep` what the program's
@@ -51,6 +54,7 @@ def compile_file(
         command.append(f"--subnormals={subnormals}")
     if precision != "f32":
         command.append(f"--precision={precision}")
+    command += [f"--name={result}={name}" for result, name in (names or {}).items()]
     with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:
         if isinstance(roles, dict):
             path = Path(scratch) / "roles.json"

@@ -367,7 +367,7 @@ def test_run_carries_state_and_wraps_batches(tiny: Path, tmp_path: Path) -> None
             "--metrics", tmp_path / "m.csv", "--save", tmp_path / "s.safetensors", "--outputs", tmp_path / "o.safetensors",
         )  # fmt: skip
         total = np.cumsum(rows[[0, 1, 2, 0, 1]], axis=0)
-        expected = ["step,result1"] + [f"{i},{int(total[i].sum())}" for i in range(5)]
+        expected = ["step,sum"] + [f"{i},{int(total[i].sum())}" for i in range(5)]
         assert (tmp_path / "m.csv").read_text().splitlines() == expected
         saved, outputs = load_file(tmp_path / "s.safetensors"), load_file(tmp_path / "o.safetensors")
         assert saved.keys() == {"w"} and outputs.keys() == {"result0", "result1"}

@@ -28,7 +28,7 @@
 // CHECK-SAME: step.role = #step.role<hyper_parameter>
 // CHECK-SAME: -> (tensor<4xf32> {jax.result_info = "result[0]['params']['unread']", step.aliases = ["result[0]['params']['unread']", "result0"], step.name = "params.unread"}
 // CHECK-SAME: step.name = "params.w"
-// CHECK-SAME: step.name = "1"}
+// CHECK-SAME: step.aliases = ["result[1]", "result7"], step.name = "loss"}
 func.func public @main(
     %w: tensor<4xf32> {tf.aliasing_output = 0 : i32} loc("state['params']['w']"),
     %mu: tensor<4xf32> {tf.aliasing_output = 1 : i32} loc("state['opt'][0].mu['w']"),
@@ -121,4 +121,44 @@ func.func public @main(%w: tensor<f32> loc("state['w']"), %lr: tensor<f32> loc("
 func.func public @main(%w: tensor<2xf32> {tf.aliasing_output = 0 : i32} loc("params['w']"))
   -> (tensor<2xf32> {jax.result_info = "result[0]['w']"}, tensor<2xf32> {jax.result_info = "result[1]"}) {
   return %w, %w : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Two floating scalars without a name: neither is known to be the loss. Positions
+// inside of a result are no names either.
+
+// CHECK-LABEL: func.func public @main
+// CHECK-SAME: step.name = "w"}
+// CHECK-SAME: step.aliases = ["result[1]"], step.name = "result1"}
+// CHECK-SAME: step.aliases = ["result[2][0]"], step.name = "result2"}
+func.func public @main(%w: tensor<2xf32> {tf.aliasing_output = 0 : i32} loc("params['w']"), %x: tensor<f32> loc("x"))
+  -> (tensor<2xf32> {jax.result_info = "result[0]['w']"}, tensor<f32> {jax.result_info = "result[1]"},
+      tensor<f32> {jax.result_info = "result[2][0]"}) {
+  return %w, %x, %x : tensor<2xf32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Of a loss and a count, the loss is the floating scalar.
+
+// CHECK-LABEL: func.func public @main
+// CHECK-SAME: step.name = "loss"}
+// CHECK-SAME: step.name = "result2"}
+func.func public @main(%w: tensor<2xf32> {tf.aliasing_output = 0 : i32} loc("params['w']"), %x: tensor<f32> loc("x"), %n: tensor<i32> loc("n"))
+  -> (tensor<2xf32> {jax.result_info = "result[0]['w']"}, tensor<f32> {jax.result_info = "result[1]"},
+      tensor<i32> {jax.result_info = "result[2]"}) {
+  return %w, %x, %n : tensor<2xf32>, tensor<f32>, tensor<i32>
+}
+
+// -----
+
+// What the user calls the loss keeps the name.
+
+// CHECK-LABEL: func.func public @main
+// CHECK-SAME: step.name = "loss", {{.*}}step.successor = 0
+// CHECK-SAME: step.name = "result1"}
+func.func public @main(%w: tensor<f32> {tf.aliasing_output = 0 : i32} loc("state['loss']"), %x: tensor<f32> loc("x"))
+  -> (tensor<f32> {jax.result_info = "result[0]['loss']"}, tensor<f32> {jax.result_info = "result[1]"}) {
+  return %w, %x : tensor<f32>, tensor<f32>
 }

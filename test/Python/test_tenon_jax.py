@@ -207,17 +207,33 @@ def test_views_of_the_callers_arrays() -> None:
 def test_an_argument_and_a_result_of_one_name() -> None:
     """Both are there: the argument has the name, the result is `result<i>` where all tensors are listed."""
 
-    def shift(w: Any, *batch: Any) -> tuple[Any, Any]:
-        return w - batch[1], batch[0].sum()
+    def shift(w: Any, *batch: Any) -> tuple[Any, dict]:
+        return w - batch[1], {"1": batch[0].sum()}
 
     values = np.arange(12, dtype=np.float32).reshape(3, 4)
     compiled = tenon.jax.compile(shift, *values)
     w, total = compiled(*values)
     np.testing.assert_array_equal(w, values[0] - values[2])
-    assert total == values[1].sum()
+    assert total["1"] == values[1].sum()
     tensors = compiled.program.tensors
     assert len(tensors) == 4 and tensors["1"].argument == 2 and tensors["result1"].result == 1
     assert list(compiled.program.results) == ["1"]
+
+
+def test_names_of_results() -> None:
+    """A result without a name gets the one that the caller chose; its positions still find it."""
+
+    def step(w: Any, x: Any) -> tuple[Any, Any, Any]:
+        return w - x, (w - x).sum(), (x > 0).astype(np.float32).mean()
+
+    values = np.arange(8, dtype=np.float32).reshape(2, 4)
+    assert list(tenon.jax.compile(step, *values).program.results) == ["result1", "result2"]
+    program = tenon.jax.compile(step, *values, names={1: "loss", "result[2]": "accuracy"}).program
+    assert list(program.results) == ["loss", "accuracy"]
+    tensors = program.tensors
+    assert tensors["result2"].index == tensors["result[2]"].index == tensors["accuracy"].index
+    with pytest.raises(tenon.CompileError, match="result 0 cannot be named 'x': it is the state"):
+        tenon.jax.compile(step, *values, names={0: "x"})
 
 
 def test_wrong_arguments(compiled: tenon.jax.CompiledStep) -> None:
@@ -281,11 +297,11 @@ def test_load_and_run(stored: Path, tmp_path: Path) -> None:
     for name, tensor in program.state.items():
         path = name.split(".")
         tensor.write(start()[path[0]][path[1]] if len(path) > 1 else start()[name])
-    losses = [program.run(*batch(0))["1"], program.run(y=batch(1)[1], x=batch(1)[0])["1"]]
+    losses = [program.run(*batch(0))["loss"], program.run(y=batch(1)[1], x=batch(1)[0])["loss"]]
     expected, expected_losses = with_jax(start(), range(2))
     np.testing.assert_allclose(losses, expected_losses, 1e-5)
     np.testing.assert_allclose(program.tensors["params.kernel"], expected["params"]["kernel"], 2e-5)
-    assert program.run(steps=3)["1"] < losses[1]
+    assert program.run(steps=3)["loss"] < losses[1]
     assert program.tensors["seen"].array == 5
 
     kernel = program.tensors["state['params']['kernel']"]
@@ -296,7 +312,7 @@ def test_load_and_run(stored: Path, tmp_path: Path) -> None:
     program.save(tmp_path / "state.safetensors")
     other = tenon.load(stored, threads=2)
     other.load_state(tmp_path / "state.safetensors")
-    np.testing.assert_array_equal(other.run(*batch(2))["1"], program.run(*batch(2))["1"])
+    np.testing.assert_array_equal(other.run(*batch(2))["loss"], program.run(*batch(2))["loss"])
 
 
 def test_arrays_are_not_copied(stored: Path) -> None:
@@ -528,7 +544,7 @@ def test_short_memory_and_prefault(stored: Path, tmp_path: Path) -> None:
     early, late = tenon.load(stored, prefault=True), tenon.load(stored)
     for program in (early, late):
         program.initialize_zeros()
-    np.testing.assert_array_equal(early.run(*batch(0))["1"], late.run(*batch(0))["1"])
+    np.testing.assert_array_equal(early.run(*batch(0))["loss"], late.run(*batch(0))["loss"])
 
 
 def test_library_of_another_version(tmp_path: Path) -> None:

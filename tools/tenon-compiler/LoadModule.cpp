@@ -20,6 +20,7 @@ CompiledModules::load(const std::string &path, const ModuleOptions &module,
   driver::CompileOptions compile;
   compile.input = path;
   compile.rolesFile = module.rolesFile;
+  compile.resultNames = module.resultNames;
   compile.function = module.function;
   compile.subnormals = module.subnormals;
   compile.separateExpectations = selfChecking;

@@ -6,6 +6,7 @@
 
 #include "tools/tenon-compiler/PlanningOptions.h"
 
+#include "tools/tenon/ResultNamesOption.h"
 #include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Support/Bytes.h"
@@ -29,6 +30,7 @@ void tool::takePlanningOptions(ArgumentParser &parser,
   parser.text("roles", options.rolesFile, "FILE",
               "a roles file: JSON that says what each argument is (see "
               "docs/GettingStarted.md)");
+  takeResultNames(parser, options.resultNames, "");
   parser.text("function", options.function, "NAME",
               "the function of the module that is the step (default: main)");
   parser.custom("memory-budget", "SIZE", budgetHelp,

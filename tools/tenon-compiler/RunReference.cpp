@@ -225,6 +225,15 @@ int saveResults(func::FuncOp main, const std::string &path,
                                                             : fail(error);
 }
 
+/// What a column of metrics is called: in a module that runs devices or is
+/// between stages nobody may have named the result.
+std::string nameOfResult(func::FuncOp main, unsigned result) {
+  if (auto name =
+          main.getResultAttrOfType<StringAttr>(result, step::nameAttrName))
+    return name.str();
+  return "result" + std::to_string(result);
+}
+
 } // namespace
 
 int CompiledModules::runReference(const ReferenceRun &run) {
@@ -242,6 +251,7 @@ int CompiledModules::runReference(const ReferenceRun &run) {
     importer::ImportOptions import;
     import.entry = run.module.function;
     import.rolesFile = run.module.rolesFile;
+    import.resultNames = run.module.resultNames;
     import.forInterpreter = true;
     importer::buildImportPipeline(passes, import);
     if (failed(passes.run(*module)))
@@ -275,7 +285,7 @@ int CompiledModules::runReference(const ReferenceRun &run) {
     for (unsigned i = 0; i < main.getNumResults(); ++i)
       if (!isState[i] &&
           cast<RankedTensorType>(main.getResultTypes()[i]).getRank() == 0)
-        metrics << ",result" << i;
+        metrics << ',' << nameOfResult(main, i);
     metrics << "\n";
   }
   reference::Tensors results;

@@ -29,6 +29,14 @@ tool::loadProgram(const std::string &path, const ModuleOptions &module,
     code = exitBadUsage;
     return nullptr;
   }
+  if (!module.resultNames.empty()) {
+    std::fprintf(stderr,
+                 "error: '%s' holds the names of its results; compile the "
+                 "module with --name=%s\n",
+                 path.c_str(), module.resultNames.front().c_str());
+    code = exitBadUsage;
+    return nullptr;
+  }
   if (module.subnormals) {
     std::fprintf(stderr,
                  "error: '%s' says itself what it does with subnormal numbers; "

@@ -15,13 +15,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tenon::tool {
 
 /// What has to be said about a module before it is a step.
 struct ModuleOptions {
-  std::string rolesFile;         // empty for none
-  std::string function = "main"; // which of its functions
+  std::string rolesFile;                // empty for none
+  std::vector<std::string> resultNames; // see ResultNamesOption.h
+  std::string function = "main";        // which of its functions
   std::optional<Subnormals> subnormals;
 };
 

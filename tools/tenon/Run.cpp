@@ -7,6 +7,7 @@
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Batches.h"
 #include "tools/tenon/LoadProgram.h"
+#include "tools/tenon/ResultNamesOption.h"
 #include "tools/tenon/Scalars.h"
 #include "tools/tenon/SubnormalsOption.h"
 
@@ -157,7 +158,7 @@ int runSteps(runtime::Executor &executor, const RunOptions &options) {
     metricsFile.open(options.metrics, std::ios::trunc);
     metricsFile << "step";
     for (size_t tensor : metrics)
-      metricsFile << ",result" << executor.index().tensors[tensor].result;
+      metricsFile << ',' << executor.index().tensors[tensor].name;
     metricsFile << "\n";
     if (!metricsFile)
       return fail("cannot write '" + options.metrics + "'");
@@ -261,6 +262,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
               "they write");
   parser.text("roles", options.module.rolesFile, "FILE",
               "for a module: JSON that says what each argument is");
+  takeResultNames(parser, options.module.resultNames, "for a module: ");
   parser.text("function", options.module.function, "NAME",
               "for a module: which of its functions is the step (main)");
   takeSubnormals(parser, options.module.subnormals, "for a module: ");

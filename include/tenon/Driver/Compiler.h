@@ -30,8 +30,10 @@ struct CompileOptions {
   /// for what the text between stages says, else the machine description, else
   /// the host.
   std::string cpu;
-  std::string machineFile;       // a Target description; empty for built-in
-  std::string rolesFile;         // empty for none
+  std::string machineFile; // a Target description; empty for built-in
+  std::string rolesFile;   // empty for none
+  /// Names of results that are no state: the result, `=`, its name.
+  std::vector<std::string> resultNames;
   std::string function = "main"; // which function of a module is the step
   std::string reportFile;        // JSON; empty for none
   /// Bytes that all segments together may take; without a budget nothing is

@@ -204,7 +204,7 @@ def InferRolesPass : Pass<"import-infer-roles", "::mlir::ModuleOp"> {
                               step.role_reason = "no result replaces it, named 'x'"})
         -> (tensor<4xf32> {jax.result_info = "result[0]['params']['w']",
                            step.aliases = ["result[0]['params']['w']", "result0"], step.name = "params.w"},
-            tensor<4xf32> {jax.result_info = "result[1]", step.aliases = ["result[1]", "result1"], step.name = "1"}) {
+            tensor<4xf32> {jax.result_info = "result[1]", step.aliases = ["result[1]"], step.name = "result1"}) {
       %0 = stablehlo.subtract %arg0, %arg1 : tensor<4xf32>
       return %0, %arg1 : tensor<4xf32>, tensor<4xf32>
     }
@@ -213,6 +213,8 @@ def InferRolesPass : Pass<"import-infer-roles", "::mlir::ModuleOp"> {
   let options = [
     Option<"roles", "roles", "std::string", /*default=*/"",
            "JSON file that states roles and successors">,
+    ListOption<"resultNames", "names", "std::string",
+               "names of results that are no state, as 1=accuracy">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include <string>
+#include <vector>
 
 namespace tenon::importer {
 
@@ -20,6 +21,8 @@ struct ImportOptions {
   std::string entry = "main";
   /// JSON file that states roles and successors; none if empty.
   std::string rolesFile;
+  /// Names of results that are no state: the result, `=`, its name.
+  std::vector<std::string> resultNames;
   /// Leave functions of elements as they are, and complex elements too: for the
   /// reference interpreter, which has them. The result is no step form.
   bool forInterpreter = false;

@@ -25,8 +25,11 @@ struct TensorNames {
 /// result's path without `result` and without the index that follows, keys
 /// joined by `.`; where the result has no path, the argument's. Other arguments
 /// take their path without its first key, whole if it has only one, else
-/// `arg<i>`; other results their path like state, else `result<i>`. Where names
-/// would be empty or equal, all of them keep the index or first key.
+/// `arg<i>`; other results their path like state. Where names would be empty or
+/// equal, all of them keep the index or first key. A result that is no state
+/// and has no key but positions in its path is `loss` if it is the only
+/// floating scalar among those that are no state and nothing else has that
+/// name, otherwise `result<i>`.
 TensorNames nameTensors(llvm::ArrayRef<ArgumentLeaf> arguments,
                         llvm::ArrayRef<ResultLeaf> results,
                         const Succession &succession);

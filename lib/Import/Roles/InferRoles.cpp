@@ -67,7 +67,7 @@ public:
     }
     names = nameTensors(arguments, results, succession);
     decideRoles();
-    if (failed(checkStatements()))
+    if (failed(checkStatements()) || failed(renameResults()))
       return signalPassFailure();
     writeAttributes();
   }
@@ -194,6 +194,74 @@ private:
                << ", but no result is known to replace it; add \"result\" to "
                   "the entry, or make it batch or hyper_parameter";
     return success();
+  }
+
+  /// The result that `text` means: its number, `result<i>`, its full path or
+  /// its name.
+  std::optional<int64_t> findResult(StringRef text) {
+    uint64_t number;
+    StringRef digits = text;
+    digits.consume_front("result");
+    if (!digits.getAsInteger(10, number) && number < results.size())
+      return number;
+    for (auto [index, path] : llvm::enumerate(resultPaths))
+      if (text == path)
+        return index;
+    auto named = llvm::find(names.ofResult, text.str());
+    if (named == names.ofResult.end())
+      return std::nullopt;
+    return named - names.ofResult.begin();
+  }
+
+  /// Gives results the names that the user chose.
+  LogicalResult renameResults() {
+    std::vector<bool> isState(results.size()), isRenamed(results.size());
+    for (const std::optional<Successor> &successor : succession.ofArgument)
+      if (successor)
+        isState[successor->result] = true;
+    // Looked up by the names before any of them changes.
+    SmallVector<std::pair<int64_t, std::string>> changes;
+    for (const std::string &text : resultNames) {
+      auto [what, name] = StringRef(text).rsplit('=');
+      std::optional<int64_t> index = findResult(what);
+      if (!index)
+        return main.emitError()
+               << "there is no result '" << what << "' to be named '" << name
+               << "', @main has " << results.size()
+               << " results, numbered from 0";
+      if (isState[*index])
+        return main.emitError()
+               << "result " << *index << " cannot be named '" << name
+               << "': it is the state '" << names.ofResult[*index]
+               << "' of the next step, whose name is in saved files";
+      if (isRenamed[*index])
+        return main.emitError()
+               << "result " << *index << " is given two names, the second is '"
+               << name << "'";
+      isRenamed[*index] = true;
+      changes.emplace_back(*index, name.str());
+    }
+    for (auto &[index, name] : changes)
+      names.ofResult[index] = name;
+    for (auto &[index, name] : changes)
+      if (std::optional<std::string> other = otherOfName(index, name))
+        return main.emitError() << "result " << index << " cannot be named '"
+                                << name << "': " << *other << " has that name";
+    return success();
+  }
+
+  /// What besides a result is found by a name, if anything is.
+  std::optional<std::string> otherOfName(int64_t result, StringRef name) {
+    for (auto [index, other] : llvm::enumerate(names.ofArgument))
+      if (name == other || name == argumentPaths[index] ||
+          name == formatv("arg{0}", index).str())
+        return formatv("argument {0}", index).str();
+    for (auto [index, other] : llvm::enumerate(names.ofResult))
+      if (int64_t(index) != result &&
+          (name == other || name == resultPaths[index] ||
+           name == formatv("result{0}", index).str()))
+        return formatv("result {0}", index).str();
+    return std::nullopt;
   }
 
   std::string describeResult(int64_t index) {

@@ -2,12 +2,14 @@
 //
 // Every tensor has three candidates: short, long (with the index or the first
 // key), and positional. All start with the short one; those that clash move on
-// together until none do.
+// together until none do. A result without a name starts with the positional
+// one and may turn out to be the loss.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Import/TensorNames.h"
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -34,6 +36,33 @@ void nameByResult(Subject &subject, const ResultLeaf &result) {
   if (!keys.empty() && keys.front().isIndex)
     keys = keys.drop_front();
   subject.candidates[0] = joinKeys(keys);
+}
+
+/// Whether a path says where a result is but not what it is.
+bool isNameless(const ResultLeaf &result) {
+  return llvm::all_of(withoutResultRoot(result.path),
+                      [](const PathKey &key) { return key.isIndex; });
+}
+
+bool isFloatingScalar(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 &&
+         mlir::isa<mlir::FloatType>(tensor.getElementType());
+}
+
+/// The result that is the loss because nothing else can be: without a name, and
+/// the only floating scalar of those that are no state.
+std::optional<size_t> findLoss(ArrayRef<ResultLeaf> results,
+                               const std::vector<bool> &isState) {
+  std::optional<size_t> found;
+  for (auto [index, result] : enumerate(results)) {
+    if (isState[index] || !isFloatingScalar(result.type))
+      continue;
+    if (found)
+      return std::nullopt;
+    found = index;
+  }
+  return found && isNameless(results[*found]) ? found : std::nullopt;
 }
 
 void nameByArgument(Subject &subject, const ArgumentLeaf &argument) {
@@ -102,7 +131,10 @@ TensorNames nameTensors(ArrayRef<ArgumentLeaf> arguments,
     Subject &subject = subjects.emplace_back();
     subject.result = index;
     subject.candidates[2] = formatv("result{0}", index);
-    nameByResult(subject, result);
+    if (isNameless(result))
+      subject.level = 2;
+    else
+      nameByResult(subject, result);
   }
 
   while (resolveClashes(subjects))
@@ -117,6 +149,12 @@ TensorNames nameTensors(ArrayRef<ArgumentLeaf> arguments,
     if (subject.result)
       names.ofResult[*subject.result] = subject.name();
   }
+  // Only now: what is called so by its user keeps the name.
+  constexpr StringLiteral loss = "loss";
+  if (std::optional<size_t> result = findLoss(results, named);
+      result && !is_contained(names.ofArgument, loss) &&
+      !is_contained(names.ofResult, loss))
+    names.ofResult[*result] = loss.str();
   return names;
 }
 

@@ -177,7 +177,7 @@ TEST_F(SuccessionTest, Names) {
   EXPECT_EQ(names.ofArgument,
             (std::vector<std::string>{"0.w", "batch.w", "arg2"}));
   EXPECT_EQ(names.ofResult,
-            (std::vector<std::string>{"0.w", "1", "2", "result3"}));
+            (std::vector<std::string>{"0.w", "result1", "result2", "result3"}));
 }
 
 } // namespace
