@@ -261,10 +261,34 @@ static Stage codegenStage() {
           .registerPasses = codegen::registerCodegenCPUPasses};
 }
 
+/// What a run must know to say whether it goes on with equal bits.
+static std::vector<format::Attribute>
+arithmeticOf(const ResolvedOptions &options) {
+  auto precision = [&] {
+    switch (options.precision) {
+    case Precision::f32:
+      return "f32";
+    case Precision::bf16:
+      return "bf16";
+    case Precision::bf16State:
+      return "bf16-state";
+    }
+    llvm_unreachable("a precision without a name");
+  };
+  std::vector<format::Attribute> words{{"precision", precision(), {}}};
+  if (!options.precisionPolicy.empty())
+    words.push_back({"precision_policy", options.precisionPolicy, {}});
+  if (options.precision == Precision::bf16State)
+    words.push_back(
+        {"rounding_seed", std::to_string(options.roundingSeed), {}});
+  return words;
+}
+
 static ExitCode writePackage(Program &program, StageRun &run) {
   package::PackageOptions options{
       run.resolved.features.isa, run.resolved.features.subnormals,
-      uint64_t(run.resolved.memoryBudget.value_or(0))};
+      uint64_t(run.resolved.memoryBudget.value_or(0)),
+      arithmeticOf(run.resolved)};
   auto packaged = package::packageModule(*program.module, options);
   auto sharedObject = package::sharedObjectOf(*program.module);
   if (failed(packaged) || failed(sharedObject))

@@ -1,4 +1,4 @@
-//===- AtomicFile.cpp - A file that appears whole or not at all -----------===//
+//===- AtomicFile.cpp - What appears whole or not at all ------------------===//
 //
 // Temporary file, fsync, rename, fsync of the folder.
 //
@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <string_view>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -27,26 +28,28 @@ static std::string folderOf(const std::string &path) {
 
 static std::string reason() { return std::strerror(errno); }
 
-/// Makes a file of a new name that begins with `path`; negative if it cannot.
-static int createBeside(const std::string &path, mode_t mode,
-                        std::string &name) {
+/// Tries `make` with new names that begin with `start` until one is not taken.
+/// Negative if it cannot be made.
+template <typename Make>
+static int makeOfNewName(const std::string &start, std::string &name,
+                         Make make) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789"
                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
   static_assert(letters.size() == 64);
   constexpr int mostTries = 100;
-  int file = -1;
+  int made = -1;
   for (int tries = 0; tries < mostTries; ++tries) {
     uint8_t random[6];
     if (getrandom(random, sizeof(random), 0) != ssize_t(sizeof(random)))
       return -1;
-    name = path + ".";
+    name = start + ".";
     for (uint8_t number : random)
       name += letters[number % letters.size()];
-    file = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (file >= 0 || errno != EEXIST)
+    made = make(name.c_str());
+    if (made >= 0 || errno != EEXIST)
       break;
   }
-  return file;
+  return made;
 }
 
 std::unique_ptr<AtomicFile> AtomicFile::create(const std::string &path,
@@ -76,7 +79,10 @@ std::unique_ptr<AtomicFile> AtomicFile::createAt(const std::string &path,
   // A user expects the mode of the file that is replaced, or of a plain new
   // one: then the kernel takes the process's mask from it, and what the folder
   // says of new files.
-  result->file = createBeside(path, old ? 0600 : 0666, result->temporary);
+  mode_t mode = old ? 0600 : 0666;
+  result->file = makeOfNewName(path, result->temporary, [&](const char *name) {
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  });
   if (result->file < 0)
     return refuse(error, "cannot write '" + path + "': " + reason());
   if (old)
@@ -126,12 +132,70 @@ bool AtomicFile::commit(std::string &error) {
     unlink(temporary.c_str());
     return false;
   }
-  int folder = open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    // Some file systems cannot sync a folder; the rename stands either way.
-    (void)fsync(folder);
+  // The rename stands either way.
+  std::string ignored;
+  (void)syncFolder(folderOf(path), ignored);
+  return true;
+}
+
+bool tenon::format::syncFolder(const std::string &path, std::string &error) {
+  int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool synced = folder >= 0 && fsync(folder) == 0;
+  // Some file systems cannot sync a folder.
+  synced = synced || (folder >= 0 && (errno == EINVAL || errno == ENOTSUP));
+  if (!synced)
+    error = "cannot make the folder '" + path + "' durable: " + reason();
+  if (folder >= 0)
     close(folder);
+  return synced;
+}
+
+std::unique_ptr<AtomicFolder> AtomicFolder::create(const std::string &path,
+                                                   std::string &error) {
+  std::unique_ptr<AtomicFolder> result(new AtomicFolder);
+  result->path = path;
+  size_t nameBegin = path.rfind('/') + 1; // 0 if there is none
+  std::string start = path.substr(0, nameBegin) +
+                      std::string(unfinishedPrefix) + path.substr(nameBegin);
+  std::string name;
+  if (makeOfNewName(start, name,
+                    [](const char *name) { return mkdir(name, 0777); }) < 0) {
+    (void)result->fail("cannot write", error);
+    return nullptr;
   }
+  result->temporary = name;
+  return result;
+}
+
+AtomicFolder::~AtomicFolder() {
+  std::error_code ignored;
+  if (!temporary.empty())
+    std::filesystem::remove_all(temporary, ignored);
+}
+
+bool AtomicFolder::fail(const std::string &what, std::string &error) const {
+  return refuse(error, what + " '" + path + "': " + reason());
+}
+
+bool AtomicFolder::commit(std::string &error) {
+  if (!syncFolder(temporary, error))
+    return false;
+  std::string replaced;
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    // A folder with files in it is not replaced by a rename.
+    if (errno != ENOTEMPTY && errno != EEXIST)
+      return fail("cannot write", error);
+    replaced = temporary + ".replaced";
+    if (rename(path.c_str(), replaced.c_str()) != 0 ||
+        rename(temporary.c_str(), path.c_str()) != 0)
+      return fail("cannot replace", error);
+  }
+  temporary.clear();
+  if (!syncFolder(folderOf(path), error))
+    return false;
+  std::error_code ignored;
+  if (!replaced.empty())
+    std::filesystem::remove_all(replaced, ignored);
   return true;
 }
 

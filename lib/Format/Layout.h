@@ -1,15 +1,15 @@
 //===- Layout.h - The fixed part of a .tenon file -------------------------===//
 //
-// Private to this folder: the header before the index, and the hash.
+// Private to this folder: the header before the index.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_FORMAT_LAYOUT_H
 #define TENON_LIB_FORMAT_LAYOUT_H
 
-#include <cstddef>
+#include "tenon/Format/Hash.h"
+
 #include <cstdint>
-#include <span>
 
 namespace tenon::format {
 
@@ -28,14 +28,6 @@ inline constexpr uint64_t sectionAlignment = 4096;
 constexpr uint64_t alignToSection(uint64_t offset) {
   return (offset + sectionAlignment - 1) & ~(sectionAlignment - 1);
 }
-
-struct Hash {
-  uint64_t low = 0, high = 0;
-  bool operator==(const Hash &) const = default;
-};
-
-/// XXH3-128.
-Hash hashOf(std::span<const std::byte> bytes);
 
 } // namespace tenon::format
 

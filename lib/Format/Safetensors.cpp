@@ -299,7 +299,8 @@ bool SafetensorsReader::read(const StoredTensor &tensor, uint64_t from,
 
 bool tenon::format::writeSafetensors(
     const std::string &path, std::span<const TensorBytes> tensors,
-    const std::map<std::string, std::string> &metadata, std::string &error) {
+    const std::map<std::string, std::string> &metadata, std::string &error,
+    std::map<std::string, Hash> *hashes) {
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -348,8 +349,12 @@ bool tenon::format::writeSafetensors(
       made.resize(bytesOf(tensors[i].type, tensors[i].shape));
       tensors[i].make(made);
     }
-    if (!file->append(tensors[i].make ? made : tensors[i].bytes, error))
+    std::span<const std::byte> bytes =
+        tensors[i].make ? std::span<const std::byte>(made) : tensors[i].bytes;
+    if (!file->append(bytes, error))
       return false;
+    if (hashes)
+      hashes->emplace(tensors[i].name, hashOf(bytes));
   }
   return file->commit(error);
 }

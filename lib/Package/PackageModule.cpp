@@ -379,6 +379,7 @@ FailureOr<Package> Packager::run() {
   index.producer = "Tenon " TENON_VERSION;
   index.name = module.getSymName().value_or("step").str();
   index.subnormals = options.subnormals;
+  index.arithmetic = options.arithmetic;
   if (failed(addMemory()))
     return failure();
   for (Operation &op : *module.getBody()) {

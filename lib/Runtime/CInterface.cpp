@@ -370,7 +370,9 @@ static tenon_status withFile(Program *program, const char *path,
 }
 
 tenon_status tenon_load_state(tenon_program *program, const char *path) {
-  return withFile(program, path, loadState);
+  return withFile(program, path, [](auto &executor, auto *file, Error &error) {
+    return loadState(executor, file, error);
+  });
 }
 
 tenon_status tenon_load_batch(tenon_program *program, const char *path) {
@@ -382,7 +384,9 @@ tenon_status tenon_load_arguments(tenon_program *program, const char *path) {
 }
 
 tenon_status tenon_save_state(const tenon_program *program, const char *path) {
-  return withFile(program, path, saveState);
+  return withFile(program, path, [](auto &executor, auto *file, Error &error) {
+    return saveState(executor, file, error);
+  });
 }
 
 tenon_status tenon_save_results(const tenon_program *program,

@@ -47,15 +47,20 @@ std::string tenon::runtime::whyNotMatching(const format::Tensor &tensor,
 bool tenon::runtime::readTensor(Executor &executor, size_t tensor,
                                 const format::SafetensorsReader &file,
                                 const format::StoredTensor &stored,
-                                uint64_t from, std::string &error) {
+                                uint64_t from, std::string &error,
+                                const format::Hash *hash) {
   executor.markWritten(tensor, /*isWhole=*/false);
   bool isInPlace = executor.whyNotInPlace(tensor).empty();
   std::vector<std::byte> staged;
   if (!isInPlace)
     staged.resize(format::bytesOf(executor.index().tensors[tensor]));
-  if (!file.read(stored, from, isInPlace ? executor.memory(tensor) : staged,
-                 error))
+  std::span<std::byte> into = isInPlace ? executor.memory(tensor) : staged;
+  if (!file.read(stored, from, into, error))
     return false;
+  if (hash && format::hashOf(into) != *hash)
+    return refuse(error, "tensor '" + stored.name +
+                             "' is damaged: its bytes do not have the hash "
+                             "that was recorded of them");
   if (isInPlace)
     executor.markWritten(tensor);
   else
@@ -85,12 +90,19 @@ struct Match {
 /// Reads matched tensors; all faults were found before but those of the disk,
 /// after which none of them has a value.
 bool readAll(Executor &executor, const format::SafetensorsReader &file,
-             const std::vector<Match> &matches, Error &error) {
+             const std::vector<Match> &matches, const Hashes *hashes,
+             Error &error) {
+  auto hashOf = [&](const Match &match) -> const format::Hash * {
+    if (!hashes)
+      return nullptr;
+    auto found = hashes->find(match.stored->name);
+    return found == hashes->end() ? nullptr : &found->second;
+  };
   for (const Match &match : matches)
     executor.markWritten(match.tensor, /*isWhole=*/false);
   for (const Match &match : matches)
     if (!readTensor(executor, match.tensor, file, *match.stored, 0,
-                    error.message)) {
+                    error.message, hashOf(match))) {
       // One of those before may have a value, all of them together have none.
       for (const Match &other : matches)
         executor.markWritten(other.tensor, /*isWhole=*/false);
@@ -107,7 +119,7 @@ struct Wanted {
 };
 
 bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
-                  Error &error) {
+                  Error &error, const Hashes *hashes = nullptr) {
   std::string message;
   auto file = format::SafetensorsReader::open(path, message);
   if (!file)
@@ -124,6 +136,8 @@ bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
     std::string fault;
     if (stored)
       fault = whyNotMatching(tensors[i], *stored);
+    if (stored && fault.empty() && hashes && !hashes->contains(stored->name))
+      fault = "no hash was recorded of '" + stored->name + "'";
     if (tensors[i].isHidden()) {
       // Of another set of stored tensors, if it is there at all.
       stored = fault.empty() ? stored : nullptr;
@@ -147,26 +161,27 @@ bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
   }
   return (!wanted.state ||
           executor.initializeHidden(/*onlyMissing=*/!wanted.all, error)) &&
-         readAll(executor, *file, matches, error);
+         readAll(executor, *file, matches, hashes, error);
 }
 
 bool saveTensors(const Executor &executor, const std::string &path,
                  const std::vector<std::pair<std::string, size_t>> &named,
-                 Error &error) {
+                 Error &error, Hashes *hashes = nullptr) {
   std::vector<format::TensorBytes> tensors;
   for (const auto &[name, i] : named)
     tensors.push_back(bytesOf(executor, i, name));
   error.kind = Failure::file;
   return format::writeSafetensors(path, tensors, {{"format", "tenon"}},
-                                  error.message);
+                                  error.message, hashes);
 }
 
 } // namespace
 
 bool tenon::runtime::loadState(Executor &executor, const std::string &path,
-                               Error &error) {
+                               Error &error, const Hashes *hashes) {
   return matchAndRead(executor, path,
-                      {.state = true, .batch = false, .all = true}, error);
+                      {.state = true, .batch = false, .all = true}, error,
+                      hashes);
 }
 
 bool tenon::runtime::loadBatch(Executor &executor, const std::string &path,
@@ -182,7 +197,8 @@ bool tenon::runtime::loadArguments(Executor &executor, const std::string &path,
 }
 
 bool tenon::runtime::saveState(const Executor &executor,
-                               const std::string &path, Error &error) {
+                               const std::string &path, Error &error,
+                               Hashes *hashes) {
   if (!executor.checkState(error)) {
     error.message = "there is no state to save: " + error.message;
     return false;
@@ -191,7 +207,7 @@ bool tenon::runtime::saveState(const Executor &executor,
   for (size_t i = 0; i < executor.index().tensors.size(); ++i)
     if (executor.isState(i))
       named.emplace_back(executor.index().tensors[i].name, i);
-  return saveTensors(executor, path, named, error);
+  return saveTensors(executor, path, named, error, hashes);
 }
 
 bool tenon::runtime::saveResults(const Executor &executor,

@@ -81,8 +81,8 @@ def test_an_older_file_stays_as_it_was(steps: Steps, tmp_path: Path) -> None:
 def test_saves_every_few_steps(steps: Steps, tmp_path: Path) -> None:
     """--save-every needs a file, and changes nothing in what the run ends with."""
     mlp = steps["01_mlp"]
-    assert "give --save" in refused(2, "run", mlp.compiled, "--inputs", mlp.inputs, "--save-every=2")
-    assert "a number from 1 on" in refused(2, "run", mlp.compiled, "--save-every=0")
+    assert "give --checkpoints or --save" in refused(2, "run", mlp.compiled, "--inputs", mlp.inputs, "--save-every=2")
+    assert "a number of steps from 1 on" in refused(2, "run", mlp.compiled, "--save-every=0")
     paths = [tmp_path / "often.safetensors", tmp_path / "once.safetensors"]
     mlp.outputs(tmp_path, "--save", paths[0], "--save-every=1", steps=3)
     mlp.outputs(tmp_path, "--save", paths[1], steps=3)

@@ -35,6 +35,9 @@ public:
   /// `error` if a file has changed since it was opened or cannot be read.
   bool load(runtime::Executor &executor, int64_t step, std::string &error);
 
+  /// What every batch gives, of the program's tensors.
+  const std::vector<size_t> &given() const { return tensors; }
+
 private:
   bool openFolder(const std::string &path, const runtime::Executor &executor,
                   std::string &error);

@@ -6,6 +6,7 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Modules.h"
+#include "tools/tenon/Settings.h"
 
 #include "tenon/Format/Holding.h"
 #include "tenon/Format/Reader.h"
@@ -45,6 +46,18 @@ int64_t countInstructions(const format::Block &block) {
       count += countInstructions(inner);
   }
   return count;
+}
+
+/// What a run may set, with how to do so.
+void printSettings(const format::Index &index) {
+  std::string names;
+  for (const format::Tensor &tensor : index.tensors)
+    if (isSetting(tensor))
+      names += (names.empty() ? "" : ", ") + tensor.name + " (" +
+               std::string(name(tensor.type)) + ")";
+  if (!names.empty())
+    std::printf("\nsettings of a run (tenon run --set, --schedule): %s\n",
+                names.c_str());
 }
 
 int inspectFile(const std::string &path, bool kernels) {
@@ -87,6 +100,7 @@ int inspectFile(const std::string &path, bool kernels) {
                 position(tensor.result).c_str(), name(tensor.role).data(),
                 shapeText(tensor).c_str(), tensor.name.c_str(),
                 holdingText(index, tensor).c_str());
+  printSettings(index);
   if (!kernels)
     return exitOk;
   std::printf("\n");

@@ -6,16 +6,21 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Batches.h"
+#include "tools/tenon/Interruption.h"
 #include "tools/tenon/LoadProgram.h"
+#include "tools/tenon/MetricsFile.h"
+#include "tools/tenon/Period.h"
 #include "tools/tenon/ResultNamesOption.h"
 #include "tools/tenon/Scalars.h"
+#include "tools/tenon/Settings.h"
 #include "tools/tenon/SubnormalsOption.h"
 
-#include "tenon/Runtime/State.h"
+#include "tenon/Runtime/Checkpoint.h"
 #include "tenon/Support/ExitCode.h"
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -28,8 +33,14 @@ namespace {
 struct RunOptions {
   std::string file, state, inputs, batches, metrics, save, outputs;
   ModuleOptions module;
-  int64_t steps = 1, threads = 0;
-  int64_t saveEvery = 0; // steps; 0 for only at the end
+  std::optional<int64_t> steps; // of this run; 1 if nothing says when to end
+  int64_t threads = 0;
+  Period saveEvery; // none for only at the end
+  Period until;     // none for --steps alone
+  std::string checkpoints;
+  int64_t keep = 0; // 0 for all
+  bool resume = false;
+  SettingOptions settings;
   bool checkMemory = false, zeroState = false, prefault = false;
 };
 
@@ -124,99 +135,260 @@ void printSummary(const runtime::Executor &executor,
               planned / 1048576.0, mostResidentKiB() / 1024.0);
 }
 
-/// Ends a run that failed after `steps` complete steps. `saved` is the last
-/// step whose state was saved, 0 for none.
-int endFailedRun(const std::string &message, const RunOptions &options,
-                 int64_t steps, int64_t saved) {
-  fail(message);
-  std::string rest = std::to_string(steps) + " of " +
-                     std::to_string(options.steps) + " steps are complete; ";
-  if (saved > 0)
-    rest += "'" + options.save + "' holds the state after step " +
-            std::to_string(saved);
-  else if (options.save.empty())
-    rest += "no state was saved, because --save is not given";
-  else
-    rest +=
-        "this run saved no state, '" + options.save + "' is as it was before";
-  std::fprintf(stderr, "note: %s\n", rest.c_str());
-  return exitUserError;
-}
+/// A run from its first step to its last.
+class TrainingRun {
+public:
+  TrainingRun(runtime::Executor &executor, const RunOptions &options)
+      : executor(executor), options(options) {}
 
-int runSteps(runtime::Executor &executor, const RunOptions &options) {
-  if (int code = loadStart(executor, options))
-    return code;
-  std::unique_ptr<Batches> batches;
-  std::string message;
-  if (!options.batches.empty() &&
-      !(batches = Batches::open(options.batches, executor, message)))
-    return fail(message);
-
-  std::vector<size_t> metrics = metricTensors(executor);
-  std::ofstream metricsFile;
-  if (!options.metrics.empty()) {
-    metricsFile.open(options.metrics, std::ios::trunc);
-    metricsFile << "step";
-    for (size_t tensor : metrics)
-      metricsFile << ',' << executor.index().tensors[tensor].name;
-    metricsFile << "\n";
-    if (!metricsFile)
-      return fail("cannot write '" + options.metrics + "'");
+  /// The exit code.
+  int run() {
+    if (int code = begin())
+      return code;
+    started = lastSave = std::chrono::steady_clock::now();
+    goal = options.until.steps > 0 ? options.until.steps : INT64_MAX;
+    if (options.steps || (goal == INT64_MAX && options.until.seconds == 0))
+      goal = std::min(goal, record.step + options.steps.value_or(1));
+    if (record.step >= goal)
+      std::printf("step %s is complete, there is nothing to do\n",
+                  std::to_string(record.step).c_str());
+    while (record.step < goal && !isTimeOver() && !Interruption::signal())
+      if (int code = step())
+        return code;
+    return end();
   }
 
-  runtime::Error error;
-  auto start = std::chrono::steady_clock::now();
-  double lastLine = 0;
-  int64_t saved = 0;
-  std::vector<double> stepSeconds;
-  for (int64_t step = 0; step < options.steps; ++step) {
-    if (batches && !batches->load(executor, step, message))
-      return endFailedRun(message, options, step, saved);
-    if (step == 0)
-      if (int code = checkFilled(executor))
-        return code;
-    auto stepStart = std::chrono::steady_clock::now();
-    if (!(options.checkMemory ? executor.checkMemory(1, error)
-                              : executor.run(1, error)))
-      return endFailedRun(error.message, options, step, saved);
-    stepSeconds.push_back(std::chrono::duration<double>(
-                              std::chrono::steady_clock::now() - stepStart)
-                              .count());
-    if (metricsFile.is_open()) {
-      metricsFile << step;
-      for (size_t tensor : metrics)
-        metricsFile << ',' << metricText(executor, tensor);
-      metricsFile << "\n";
+private:
+  /// Fills all arguments and tries to save before any time is spent.
+  int begin() {
+    if (int code = loadStart(executor, options))
+      return code;
+    bool isResumed = false;
+    runtime::Error error;
+    if (!options.checkpoints.empty()) {
+      checkpoints = runtime::CheckpointFolder::open(options.checkpoints, error);
+      if (!checkpoints)
+        return fail(error.message);
+      isResumed = !checkpoints->steps().empty();
+      if (isResumed && !options.resume)
+        return fail("'" + options.checkpoints +
+                    "' holds checkpoints already; go on from the newest with "
+                    "--resume, or give another folder");
     }
-    double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-            .count();
-    bool last = step + 1 == options.steps;
-    if (last || seconds - lastLine > 1) {
-      lastLine = seconds;
-      std::printf("step %lld/%lld", static_cast<long long>(step + 1),
-                  static_cast<long long>(options.steps));
-      for (size_t tensor : metrics)
-        std::printf("  %s %s", executor.index().tensors[tensor].name.c_str(),
-                    metricText(executor, tensor).c_str());
-      std::printf("  %.1f steps/s\n", (step + 1) / seconds);
+    if (isResumed) {
+      std::vector<std::string> notes;
+      bool isLoaded = checkpoints->load(executor, record, notes, error);
+      for (const std::string &note : notes)
+        std::fprintf(stderr, "note: %s\n", note.c_str());
+      if (!isLoaded)
+        return fail(error.message);
+      std::printf("resumed    from '%s', %s steps are complete\n",
+                  checkpoints->pathOf(record.step).c_str(),
+                  std::to_string(record.step).c_str());
       std::fflush(stdout);
     }
-    if (!last && options.saveEvery > 0 && (step + 1) % options.saveEvery == 0) {
-      if (!runtime::saveState(executor, options.save, error))
-        return endFailedRun(error.message, options, step + 1, saved);
-      saved = step + 1;
-    }
+    std::string message;
+    if (!options.batches.empty() &&
+        !(batches = Batches::open(options.batches, executor, message)))
+      return fail(message);
+    if (!settings.open(executor, options.settings, record.settings,
+                       batches ? batches->given() : std::vector<size_t>(),
+                       message))
+      return fail(message);
+    settings.apply(executor, record.step);
+    if (batches && !batches->load(executor, record.batches, message))
+      return fail(message);
+    if (int code = checkFilled(executor))
+      return code;
+    if (int code = openMetrics())
+      return code;
+    if (!checkpoints)
+      return exitOk;
+    // What would fail later fails now: a disk that is full, or a folder that
+    // nobody may write to.
+    saved = record.step;
+    if (isResumed)
+      return checkpoints->trySaving(executor, record, error)
+                 ? int(exitOk)
+                 : fail(error.message);
+    return save() ? int(exitOk) : fail(failure);
   }
-  printSummary(executor, stepSeconds);
-  if (metricsFile.is_open() && !metricsFile.flush())
-    return fail("cannot write '" + options.metrics + "'");
-  if (!options.save.empty() &&
-      !runtime::saveState(executor, options.save, error))
-    return endFailedRun(error.message, options, options.steps, saved);
-  if (!options.outputs.empty())
-    return saveOutputs(executor, options.outputs);
-  return exitOk;
+
+  int openMetrics() {
+    columns = metricTensors(executor);
+    if (options.metrics.empty())
+      return exitOk;
+    std::vector<std::string> names{"step"};
+    for (size_t tensor : columns)
+      names.push_back(executor.index().tensors[tensor].name);
+    std::string message;
+    metrics =
+        MetricsFile::open(options.metrics, names, record.metricsBytes, message);
+    return metrics ? int(exitOk) : fail(message);
+  }
+
+  double secondsSince(std::chrono::steady_clock::time_point time) const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         time)
+        .count();
+  }
+
+  bool isTimeOver() const {
+    return options.until.seconds > 0 &&
+           secondsSince(started) >= options.until.seconds;
+  }
+
+  bool isTimeToSave() const {
+    const Period &every = options.saveEvery;
+    return (every.steps > 0 && record.step % every.steps == 0) ||
+           (every.seconds > 0 && secondsSince(lastSave) >= every.seconds);
+  }
+
+  int step() {
+    std::string message;
+    // The first batch is there already.
+    if (batches && ran > 0 && !batches->load(executor, record.batches, message))
+      return endFailed(message);
+    settings.apply(executor, record.step);
+    auto stepStart = std::chrono::steady_clock::now();
+    runtime::Error error;
+    if (!(options.checkMemory ? executor.checkMemory(1, error)
+                              : executor.run(1, error)))
+      return endFailed(error.message);
+    stepSeconds.push_back(secondsSince(stepStart));
+    if (metrics) {
+      std::vector<std::string> values{std::to_string(record.step)};
+      for (size_t tensor : columns)
+        values.push_back(metricText(executor, tensor));
+      metrics->add(values);
+    }
+    ++ran;
+    ++record.step;
+    record.batches += batches ? 1 : 0;
+    if (int code = report())
+      return code;
+    if (record.step < goal && isTimeToSave() && !save())
+      return endFailed(failure);
+    return exitOk;
+  }
+
+  /// A line per second, and the last one.
+  int report() {
+    double seconds = secondsSince(started);
+    if (record.step < goal && seconds - lastLine <= 1)
+      return exitOk;
+    lastLine = seconds;
+    std::printf("step %s", std::to_string(record.step).c_str());
+    if (goal != INT64_MAX)
+      std::printf("/%s", std::to_string(goal).c_str());
+    for (size_t tensor : columns)
+      std::printf("  %s %s", executor.index().tensors[tensor].name.c_str(),
+                  metricText(executor, tensor).c_str());
+    std::printf("  %.1f steps/s\n", double(ran) / seconds);
+    std::fflush(stdout);
+    std::string message;
+    if (metrics && !metrics->write(/*durable=*/false, message))
+      return endFailed(message);
+    return exitOk;
+  }
+
+  /// Saves to the checkpoints, else to the file of --save; false with `failure`
+  /// filled in. The metrics come first: a checkpoint says where they were.
+  bool save() {
+    runtime::Error error;
+    // Without --metrics the place stays where an earlier run left it.
+    if (metrics) {
+      if (!metrics->write(/*durable=*/checkpoints != nullptr, failure))
+        return false;
+      record.metricsBytes = metrics->bytes();
+    }
+    record.settings = settings.current(executor);
+    bool isSaved = checkpoints
+                       ? checkpoints->save(executor, record, error)
+                       : runtime::saveState(executor, options.save, error);
+    if (!isSaved) {
+      failure = error.message;
+      return false;
+    }
+    saved = record.step;
+    lastSave = std::chrono::steady_clock::now();
+    if (checkpoints && options.keep > 0)
+      checkpoints->keepNewest(size_t(options.keep));
+    return true;
+  }
+
+  int end() {
+    if (!stepSeconds.empty())
+      printSummary(executor, stepSeconds);
+    std::string message;
+    if (metrics && !metrics->write(/*durable=*/false, message))
+      return fail(message);
+    if (checkpoints && saved != record.step && !save())
+      return endFailed(failure);
+    runtime::Error error;
+    if (!options.save.empty() &&
+        !runtime::saveState(executor, options.save, error))
+      return endFailed(error.message);
+    if (int number = record.step < goal ? Interruption::signal() : 0) {
+      std::printf("stopped    by %s after step %s, which is saved%s\n",
+                  number == SIGINT ? "SIGINT" : "SIGTERM",
+                  std::to_string(record.step).c_str(),
+                  checkpoints ? "; --resume goes on from there" : "");
+      return exitInterrupted;
+    }
+    if (!options.outputs.empty())
+      return saveOutputs(executor, options.outputs);
+    return exitOk;
+  }
+
+  /// Ends a run that failed, with what is left of it.
+  int endFailed(const std::string &message) {
+    fail(message);
+    std::string rest = std::to_string(record.step);
+    if (goal != INT64_MAX)
+      rest += " of " + std::to_string(goal);
+    rest += " steps are complete; ";
+    if (checkpoints)
+      rest += "'" + checkpoints->pathOf(saved) +
+              "' holds the state after step " + std::to_string(saved);
+    else if (saved > 0)
+      rest += "'" + options.save + "' holds the state after step " +
+              std::to_string(saved);
+    else if (options.save.empty())
+      rest += "no state was saved, because --save is not given";
+    else
+      rest +=
+          "this run saved no state, '" + options.save + "' is as it was before";
+    std::fprintf(stderr, "note: %s\n", rest.c_str());
+    return exitUserError;
+  }
+
+  runtime::Executor &executor;
+  const RunOptions &options;
+  runtime::RunRecord record;
+  Settings settings;
+  std::unique_ptr<runtime::CheckpointFolder> checkpoints;
+  std::unique_ptr<Batches> batches;
+  std::unique_ptr<MetricsFile> metrics;
+  std::vector<size_t> columns; // tensors whose values metrics hold
+  std::chrono::steady_clock::time_point started, lastSave;
+  double lastLine = 0; // seconds since the start
+  int64_t goal = 0;    // the step to end after
+  int64_t ran = 0;     // steps of this run
+  int64_t saved = 0;   // the last step that was saved; 0 for none or the start
+  std::vector<double> stepSeconds;
+  std::string failure; // of save()
+};
+
+/// What is wrong with options that are right one by one; empty for nothing.
+std::string whyContradictory(const RunOptions &options) {
+  bool saves = !options.checkpoints.empty() || !options.save.empty();
+  if ((options.saveEvery.steps > 0 || options.saveEvery.seconds > 0) && !saves)
+    return "--save-every needs a place, give --checkpoints or --save";
+  if (options.checkpoints.empty() && (options.resume || options.keep > 0))
+    return std::string(options.resume ? "--resume" : "--keep") +
+           " needs the folder of the checkpoints, give --checkpoints";
+  return "";
 }
 
 } // namespace
@@ -237,21 +409,42 @@ int tool::runRun(Arguments arguments, Modules *modules) {
               "values of any arguments, state or batch");
   parser.text("batches", options.batches, "PATH",
               "a folder with one file per step, or one file with all steps");
-  parser.custom("steps", "N", "how many steps (1)",
+  parser.custom("steps", "N", "how many steps this run makes (1)",
                 [&](std::string_view given) -> std::string {
                   options.steps = parseNumber(given).value_or(0);
-                  return options.steps < 1 ? "expected a number from 1 on" : "";
+                  return *options.steps < 1 ? "expected a number from 1 on"
+                                            : "";
                 });
   parser.text("metrics", options.metrics, "F.csv",
               "write every scalar result of every step");
   parser.text("save", options.save, "F.safetensors",
               "write the state at the end");
-  parser.custom("save-every", "N", "write it after every N steps, too",
+  parser.custom("save-every", "N|TIME",
+                "save every N steps, or each TIME such as 10min, to "
+                "--checkpoints, else to --save",
                 [&](std::string_view given) -> std::string {
-                  options.saveEvery = parseNumber(given).value_or(0);
-                  return options.saveEvery < 1 ? "expected a number from 1 on"
-                                               : "";
+                  auto period = parsePeriod(given);
+                  options.saveEvery = period.value_or(Period());
+                  return period ? "" : expectedPeriod;
                 });
+  parser.text("checkpoints", options.checkpoints, "FOLDER",
+              "save all that a run needs to go on, in a folder per save");
+  parser.custom("keep", "K", "keep the K newest checkpoints (all)",
+                [&](std::string_view given) -> std::string {
+                  options.keep = parseNumber(given).value_or(0);
+                  return options.keep < 1 ? "expected a number from 1 on" : "";
+                });
+  parser.flag("resume", options.resume,
+              "go on from the newest checkpoint, if there is one");
+  parser.custom("until", "STEP|TIME",
+                "end after this step, counted over all resumed runs, or after "
+                "this time",
+                [&](std::string_view given) -> std::string {
+                  auto period = parsePeriod(given);
+                  options.until = period.value_or(Period());
+                  return period ? "" : expectedPeriod;
+                });
+  options.settings.take(parser);
   parser.text("outputs", options.outputs, "F.safetensors",
               "write the last step's results");
   parser.number("threads", options.threads, "N", "threads (all processors)");
@@ -278,6 +471,16 @@ int tool::runRun(Arguments arguments, Modules *modules) {
       "the first step all\nfiles are checked: every file must hold the same "
       "tensors, in the types and shapes of the step, and all\ntensors of a "
       "single file must have the same number of steps.\n\n"
+      "A checkpoint holds state, step, position in the batches and in "
+      "--metrics, and settings. The same command\nwith --resume goes on from "
+      "the newest one, with the same bits. SIGTERM and SIGINT end the run "
+      "after the\nstep with a checkpoint and exit code 5; a second signal ends "
+      "it at once.\n\n"
+      "A SCHEDULE is one of constant, linear:steps=N,end=V, "
+      "cosine:steps=N,end=V, exponential:steps=N,rate=R,\neach also as "
+      "warmup_linear:warmup=N,... and so on, which rises from start=V (0) "
+      "first, or\npiecewise:0=V,100=V. It begins at value=V, or at the value "
+      "of --set or --inputs; steps counts the\nwarmup.\n\n"
       "If a step fails, the run ends with exit code 1. The file of --save then "
       "still holds what was saved last,\nand the message says from which step "
       "that is.\n\n"
@@ -287,21 +490,23 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;
-  if (options.saveEvery > 0 && options.save.empty()) {
-    std::fprintf(stderr, "error: --save-every needs a file, give --save\n");
+  if (std::string wrong = whyContradictory(options); !wrong.empty()) {
+    std::fprintf(stderr, "error: %s\n", wrong.c_str());
     return exitBadUsage;
   }
   if (!modules && (reference || isModule(inputs.front())))
     return callCompiler("run", arguments);
   if (reference) {
     if (!options.state.empty() || !options.batches.empty() ||
-        !options.save.empty() || options.checkMemory || options.zeroState ||
+        !options.save.empty() || !options.checkpoints.empty() ||
+        !options.settings.empty() || options.until.steps > 0 ||
+        options.until.seconds > 0 || options.checkMemory || options.zeroState ||
         options.prefault)
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
     return modules->runReference({inputs.front(), options.inputs,
                                   options.metrics, options.outputs,
-                                  options.module, options.steps});
+                                  options.module, options.steps.value_or(1)});
   }
   runtime::ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
@@ -309,8 +514,12 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   int code = 0;
   auto executor = loadProgram(inputs.front(), options.module, executorOptions,
                               modules, /*selfChecking=*/true, code);
-  if (executor)
-    code = runSteps(*executor, options);
+  if (executor) {
+    // Without a place to save to, a signal ends the run as it always does.
+    if (!options.checkpoints.empty() || !options.save.empty())
+      Interruption::catchSignals();
+    code = TrainingRun(*executor, options).run();
+  }
   if (code == exitOk && modules && !modules->checkExpectations(*executor))
     return exitUserError;
   return code;

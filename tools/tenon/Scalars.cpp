@@ -144,3 +144,80 @@ std::string tool::scalarText(ElementType type,
   }
   return "?";
 }
+
+bool tool::takesFraction(ElementType type) {
+  return type == ElementType::f16 || type == ElementType::bf16 ||
+         type == ElementType::f32 || type == ElementType::f64;
+}
+
+template <typename T>
+static void write(std::span<std::byte> into, T value) {
+  std::memcpy(into.data(), &value, sizeof(T));
+}
+
+/// The nearest, to even where two are equally near.
+static uint16_t roundToBf16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return uint16_t(bits >> 16 | 0x40);
+  return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+void tool::writeScalar(ElementType type, double value,
+                       std::span<std::byte> into) {
+  if (type == ElementType::f64)
+    write(into, value);
+  else if (type == ElementType::f32)
+    write(into, float(value));
+  else if (type == ElementType::f16)
+    write(into, _Float16(float(value)));
+  else
+    write(into, roundToBf16(float(value)));
+}
+
+template <typename T>
+static bool parse(std::string_view text, std::span<std::byte> into) {
+  T value = 0;
+  auto [end, code] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size())
+    return false;
+  write(into, value);
+  return true;
+}
+
+bool tool::parseScalar(ElementType type, std::string_view text,
+                       std::span<std::byte> into) {
+  switch (type) {
+  case ElementType::f32:
+    return parse<float>(text, into);
+  case ElementType::f64:
+    return parse<double>(text, into);
+  case ElementType::f16:
+  case ElementType::bf16: {
+    float value = 0;
+    if (!parse<float>(text, std::as_writable_bytes(std::span(&value, 1))))
+      return false;
+    writeScalar(type, value, into);
+    return true;
+  }
+  case ElementType::i8:
+    return parse<int8_t>(text, into);
+  case ElementType::i16:
+    return parse<int16_t>(text, into);
+  case ElementType::i32:
+    return parse<int32_t>(text, into);
+  case ElementType::i64:
+    return parse<int64_t>(text, into);
+  case ElementType::ui8:
+    return parse<uint8_t>(text, into);
+  case ElementType::ui16:
+    return parse<uint16_t>(text, into);
+  case ElementType::ui32:
+    return parse<uint32_t>(text, into);
+  case ElementType::ui64:
+    return parse<uint64_t>(text, into);
+  default:
+    return false;
+  }
+}

@@ -1,6 +1,6 @@
 //===- Scalars.h - One element of a tensor as text ------------------------===//
 //
-// Prints the value of a scalar result, shortest text that gives it back.
+// Prints the value of a scalar, shortest text that gives it back, and reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,11 +12,24 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tenon::tool {
 
 /// The element at the start of `bytes`.
 std::string scalarText(ElementType type, std::span<const std::byte> bytes);
+
+/// Whether a scalar of the type takes what a schedule computes: floats of 16
+/// bits and more.
+bool takesFraction(ElementType type);
+
+/// Writes the element of such a type that is nearest to `value`.
+void writeScalar(ElementType type, double value, std::span<std::byte> into);
+
+/// Reads what scalarText() writes for such a type or an integer of 8 bits and
+/// more. False if `text` is no value of it.
+bool parseScalar(ElementType type, std::string_view text,
+                 std::span<std::byte> into);
 
 } // namespace tenon::tool
 

@@ -47,8 +47,8 @@ void printHelp(std::FILE *out) {
                     "--version` prints the version.\n"
                     "Exit codes: 0 success, 1 an error in the input or a file, "
                     "2 a wrong command line,\n3 no plan fits the memory "
-                    "budget, 4 an unsupported operation, 70 an internal "
-                    "error.\n");
+                    "budget, 4 an unsupported operation, 5 a run that a signal "
+                    "stopped and that was saved,\n70 an internal error.\n");
 }
 
 } // namespace

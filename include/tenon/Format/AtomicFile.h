@@ -1,8 +1,8 @@
-//===- AtomicFile.h - A file that appears whole or not at all ------------===//
+//===- AtomicFile.h - What appears whole or not at all --------------------===//
 //
-// Writes beside the target, makes the bytes durable, then renames over it:
-// whoever opens the path sees the old file or the new one, also after a kill, a
-// power loss or with a full disk.
+// A file, or a folder of files. Writes beside the target, makes the bytes
+// durable, then renames to it: whoever opens the path sees what was there
+// before or what is new, also after a kill, a power loss or with a full disk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 struct stat;
 
@@ -42,6 +43,37 @@ private:
   std::string path, temporary;
   int file = -1;
 };
+
+/// A folder of files that are written as AtomicFile does.
+class AtomicFolder {
+public:
+  /// What the names of unfinished folders begin with. Those that a killed
+  /// process left behind are for the next one to remove.
+  static constexpr std::string_view unfinishedPrefix = ".unfinished-";
+
+  /// Null with a message in `error` if no folder can be made beside `path`.
+  static std::unique_ptr<AtomicFolder> create(const std::string &path,
+                                              std::string &error);
+  /// Removes what was written if it was not committed.
+  ~AtomicFolder();
+  AtomicFolder(const AtomicFolder &) = delete;
+  AtomicFolder &operator=(const AtomicFolder &) = delete;
+
+  /// Where to write the files, until commit().
+  const std::string &unfinished() const { return temporary; }
+  /// Makes the folder durable and gives it its name. A folder that has the name
+  /// already is removed once it is replaced.
+  bool commit(std::string &error);
+
+private:
+  AtomicFolder() = default;
+  bool fail(const std::string &what, std::string &error) const;
+
+  std::string path, temporary;
+};
+
+/// Makes the entries of a folder durable, where its file system can.
+bool syncFolder(const std::string &path, std::string &error);
 
 /// Writes a whole file: whoever opens `path` sees the old one or the new one.
 bool writeFile(const std::string &path, std::span<const std::byte> bytes,

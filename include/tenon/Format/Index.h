@@ -364,6 +364,9 @@ struct Index {
   std::vector<Callee> callees;
   std::vector<EntryPoint> entryPoints;
   std::vector<Section> sections; // filled by the writer
+  /// The options besides the feature set and subnormal numbers on which the
+  /// bits of the step's values depend, as words: `precision` is `bf16`.
+  std::vector<Attribute> arithmetic;
 
   bool operator==(const Index &) const = default;
 

@@ -97,7 +97,7 @@ template <>
 inline constexpr auto fieldsOf<format::Index> =
     TENON_FIELDS(format::Index, version, producer, name, subnormals,
                  deviceClasses, memorySpaces, segments, storages, tensors,
-                 callees, entryPoints, sections);
+                 callees, entryPoints, sections, arithmetic);
 
 } // namespace tenon
 

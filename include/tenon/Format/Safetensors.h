@@ -12,6 +12,7 @@
 #ifndef TENON_FORMAT_SAFETENSORS_H
 #define TENON_FORMAT_SAFETENSORS_H
 
+#include "tenon/Format/Hash.h"
 #include "tenon/Support/ElementType.h"
 
 #include <cstddef>
@@ -88,10 +89,12 @@ struct TensorBytes {
 /// Writes the file atomically (see AtomicFile.h): wide types first so that
 /// every tensor is aligned, otherwise in the order given. Names must differ.
 /// False with a message in `error` if that fails; the old file is then intact.
+/// `hashes`, if given, gets the hash of each tensor's bytes by its name.
 bool writeSafetensors(const std::string &path,
                       std::span<const TensorBytes> tensors,
                       const std::map<std::string, std::string> &metadata,
-                      std::string &error);
+                      std::string &error,
+                      std::map<std::string, Hash> *hashes = nullptr);
 
 } // namespace tenon::format
 

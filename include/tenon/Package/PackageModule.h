@@ -23,6 +23,8 @@ struct PackageOptions {
   Subnormals subnormals = Subnormals::flush;
   /// What all segments together may take; 0 for no budget.
   uint64_t memoryBudget = 0;
+  /// See format::Index.
+  std::vector<format::Attribute> arithmetic = {};
 };
 
 struct Package {

@@ -30,10 +30,14 @@ std::string whyNotMatching(const format::Tensor &tensor,
 
 /// Reads a tensor's value from one of a file's, which matches it, or has more
 /// bytes and the value's `from` on. Until that is done the tensor has none.
+/// With `hash`, what is read must have it.
 bool readTensor(Executor &executor, size_t tensor,
                 const format::SafetensorsReader &file,
                 const format::StoredTensor &stored, uint64_t from,
-                std::string &error);
+                std::string &error, const format::Hash *hash = nullptr);
+
+/// The hashes of a file's tensors, by their names.
+using Hashes = std::map<std::string, format::Hash>;
 
 /// A tensor's value for a file, while the Executor lives.
 format::TensorBytes bytesOf(const Executor &executor, size_t tensor,
@@ -41,8 +45,10 @@ format::TensorBytes bytesOf(const Executor &executor, size_t tensor,
 
 /// Reads every state tensor from the file. Nothing is changed and `error` lists
 /// all of them if any is missing or has another type or shape. What the file
-/// holds beyond the state is ignored.
-bool loadState(Executor &executor, const std::string &path, Error &error);
+/// holds beyond the state is ignored. With `hashes`, each tensor must be among
+/// them and have its hash.
+bool loadState(Executor &executor, const std::string &path, Error &error,
+               const Hashes *hashes = nullptr);
 
 /// Reads every batch tensor from the file, in the same way.
 bool loadBatch(Executor &executor, const std::string &path, Error &error);
@@ -51,8 +57,10 @@ bool loadBatch(Executor &executor, const std::string &path, Error &error);
 /// loadState.
 bool loadArguments(Executor &executor, const std::string &path, Error &error);
 
-/// Saves all state atomically. An error if any of it has no value.
-bool saveState(const Executor &executor, const std::string &path, Error &error);
+/// Saves all state atomically. An error if any of it has no value. `hashes`, if
+/// given, gets those of the tensors.
+bool saveState(const Executor &executor, const std::string &path, Error &error,
+               Hashes *hashes = nullptr);
 
 /// Saves the results that are no state, keyed `result<index>`, atomically.
 bool saveResults(const Executor &executor, const std::string &path,

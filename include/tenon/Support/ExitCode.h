@@ -15,6 +15,7 @@ enum ExitCode {
   exitBadUsage = 2,
   exitNoPlan = 3,
   exitUnsupported = 4,
+  exitInterrupted = 5,
   exitInternal = 70,
 };
 

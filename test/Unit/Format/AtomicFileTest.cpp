@@ -177,3 +177,32 @@ TEST(AtomicFile, AKillKeepsTheOldFile) {
   // there were such kills.
   EXPECT_GT(folder.entries(), 1u);
 }
+
+TEST(AtomicFolder, AppearsWholeOrNotAtAll) {
+  TemporaryFolder folder;
+  std::string path = folder.file("step"), error;
+  {
+    auto unfinished = AtomicFolder::create(path, error);
+    ASSERT_TRUE(unfinished) << error;
+    EXPECT_TRUE(folder.entries() == 1u && access(path.c_str(), F_OK) != 0);
+    writeWhole(unfinished->unfinished() + "/state", "lost");
+  }
+  EXPECT_EQ(folder.entries(), 0u);
+  for (const char *content : {"old", "new"}) {
+    auto unfinished = AtomicFolder::create(path, error);
+    ASSERT_TRUE(unfinished) << error;
+    writeWhole(unfinished->unfinished() + "/state", content);
+    ASSERT_TRUE(unfinished->commit(error)) << error;
+    EXPECT_EQ(readWhole(path + "/state"), content);
+    EXPECT_EQ(folder.entries(), 1u);
+  }
+}
+
+TEST(AtomicFolder, SaysWhyItCannotBeMade) {
+  TemporaryFolder folder;
+  std::string error;
+  EXPECT_FALSE(AtomicFolder::create(folder.file("none/step"), error));
+  EXPECT_NE(error.find("none/step': No such file or directory"),
+            std::string::npos)
+      << error;
+}

@@ -107,6 +107,7 @@ Index fullIndex() {
   plan.recomputationProblem = "problem";
   plan.recomputationSolution = "solution";
   index.entryPoints.push_back({"eval", {}});
+  index.arithmetic = {{"precision", "bf16", {1}}};
   return index;
 }
 

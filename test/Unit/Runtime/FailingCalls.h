@@ -2,7 +2,8 @@
 //
 // FailingCalls.c stands before oneDNN's dnnl_primitive_execute: linked to a
 // test program, or preloaded into any other, where TENON_FAIL_CALL=N makes call
-// N of the process fail (0 is the first).
+// N of the process fail (0 is the first) and TENON_KILL_CALL=N kills the
+// process there.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,8 @@
 // Preloaded, kills the process at the TENON_KILL_AT-th call that changes a file
 // in the folder TENON_KILL_FOLDER or makes the folder durable, and says on the
 // standard error stream at which call. Of a write, the first half is done
-// before.
+// before. With TENON_KILL_READ_AT, at that call which reads a file there at a
+// place of it.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool isInFolder(const char *path) {
@@ -34,6 +36,13 @@ static bool isFileInFolder(int file) {
 static bool isChosen(void) {
   static long calls = 0;
   const char *chosen = getenv("TENON_KILL_AT");
+  return chosen && ++calls == strtol(chosen, NULL, 10);
+}
+
+// The same of the calls that read.
+static bool isChosenRead(void) {
+  static long calls = 0;
+  const char *chosen = getenv("TENON_KILL_READ_AT");
   return chosen && ++calls == strtol(chosen, NULL, 10);
 }
 
@@ -62,4 +71,20 @@ int rename(const char *from, const char *to) {
   if (isInFolder(to) && isChosen())
     die("rename");
   return ORIGINAL(rename)(from, to);
+}
+
+int mkdir(const char *path, mode_t mode) {
+  if (isInFolder(path) && isChosen())
+    die("mkdir");
+  return ORIGINAL(mkdir)(path, mode);
+}
+
+ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
+  if (isFileInFolder(file) && isChosenRead())
+    die("read");
+  return ORIGINAL(pread)(file, bytes, count, offset);
+}
+
+ssize_t pread64(int file, void *bytes, size_t count, off_t offset) {
+  return pread(file, bytes, count, offset);
 }

@@ -1,0 +1,442 @@
+//===- Checkpoint.cpp - A run that goes on where it was stopped -----------===//
+//
+// See Checkpoint.h. The last entry of run.json is the hash of all others, so a
+// changed digit anywhere is found before anything is believed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Runtime/Checkpoint.h"
+
+#include "tenon/Support/JsonShape.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace tenon;
+using namespace tenon::runtime;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr int64_t checkpointVersion = 1;
+constexpr std::string_view stepPrefix = "step-";
+constexpr const char *recordFile = "run.json";
+// One file now. A run on several devices writes one per device, and run.json
+// names for each tensor the file that holds it.
+constexpr const char *stateFile = "state-1-of-1.safetensors";
+constexpr uint64_t maxRecordBytes = uint64_t(256) << 20;
+constexpr size_t deepestRecord = 8;
+
+std::string inQuotes(const std::string &text) { return "'" + text + "'"; }
+
+/// The same text for equal values: the library sorts keys. Names that are no
+/// UTF-8 lose what is not, in the same way each time.
+std::string textOf(const Json &json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string hashOfText(const std::string &text) {
+  return format::hashText(
+      format::hashOf(std::as_bytes(std::span(text.data(), text.size()))));
+}
+
+/// What a caller of the step sees of it: arguments by name, results by number,
+/// since they may be renamed.
+Json signatureOf(const Executor &executor) {
+  Json tensors = Json::object();
+  const format::Index &index = executor.index();
+  for (size_t i = 0; i < index.visibleTensors(); ++i) {
+    const format::Tensor &tensor = index.tensors[i];
+    bool isArgument = executor.isState(i) || executor.isBatch(i);
+    std::string type(name(tensor.type));
+    for (size_t d = 0; d < tensor.shape.size(); ++d)
+      type += (d ? "x" : " ") + std::to_string(tensor.shape[d]);
+    tensors[isArgument ? tensor.name
+                       : "result" + std::to_string(tensor.result)] =
+        std::string(executor.isState(i)   ? "state "
+                    : executor.isBatch(i) ? "batch "
+                                          : "result ") +
+        type;
+  }
+  return tensors;
+}
+
+/// What the bits of a step's values depend on besides the program.
+Json arithmeticOf(const format::Index &index) {
+  Json words = Json::object();
+  for (const format::DeviceClass &device : index.deviceClasses)
+    words["target of " + device.name] = device.architecture;
+  words["subnormals"] = std::string(name(index.subnormals));
+  words["compiler"] = index.producer;
+  for (const format::Attribute &attribute : index.arithmetic)
+    words[attribute.name] = attribute.text;
+  for (const format::Callee &callee : index.callees)
+    if (callee.kind == format::CalleeKind::library)
+      words[callee.library] = callee.libraryVersion + " for " + callee.isa;
+  return words;
+}
+
+/// One line per entry that differs between two objects of texts.
+std::vector<std::string> differences(const Json &before, const Json &now) {
+  std::set<std::string> keys;
+  for (const Json *side : {&before, &now})
+    for (const auto &entry : side->items())
+      keys.insert(entry.key());
+  auto text = [](const Json &side, const std::string &key) -> std::string {
+    auto found = side.find(key);
+    return found == side.end()  ? "nothing"
+           : found->is_string() ? inQuotes(found->get<std::string>())
+                                : textOf(*found);
+  };
+  std::vector<std::string> lines;
+  for (const std::string &key : keys)
+    if (text(before, key) != text(now, key))
+      lines.push_back(key + " was " + text(before, key) + " and is " +
+                      text(now, key) + " now");
+  return lines;
+}
+
+/// Reads a whole file; nothing with a message if it cannot.
+std::optional<std::string> readFile(const std::string &path,
+                                    std::string &error) {
+  std::error_code code;
+  uint64_t bytes = std::filesystem::file_size(path, code);
+  if (code || bytes > maxRecordBytes) {
+    error = code ? "cannot read " + inQuotes(path) + ": " + code.message()
+                 : inQuotes(path) + " has " + std::to_string(bytes) +
+                       " bytes, expected at most " +
+                       std::to_string(maxRecordBytes);
+    return std::nullopt;
+  }
+  std::string text(bytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(text.data(), std::streamsize(bytes))) {
+    error = "cannot read " + inQuotes(path);
+    return std::nullopt;
+  }
+  return text;
+}
+
+/// A run.json as it was read.
+struct StoredRecord {
+  RunRecord run;
+  Json signature, arithmetic;
+  bool isOfOtherVersion = false;
+  std::string file; // with the state
+  Hashes hashes;
+};
+
+bool readHash(const Json &json, format::Hash &hash) {
+  if (!json.is_string())
+    return false;
+  const auto &text = json.get_ref<const std::string &>();
+  auto half = [&](size_t from, uint64_t &into) {
+    const char *begin = text.data() + from, *end = begin + 16;
+    auto [stop, code] = std::from_chars(begin, end, into, 16);
+    return code == std::errc() && stop == end;
+  };
+  return text.size() == 32 && half(0, hash.high) && half(16, hash.low);
+}
+
+bool isObjectOfTexts(const Json &json) {
+  return json.is_object() && std::ranges::all_of(json, [](const Json &entry) {
+           return entry.is_string();
+         });
+}
+
+/// A count that is not negative.
+template <typename Number>
+bool readCount(const Json &record, const char *key, Number &into) {
+  auto found = record.find(key);
+  if (found == record.end() || !found->is_number_unsigned() ||
+      found->get<uint64_t>() > uint64_t(INT64_MAX))
+    return false;
+  into = Number(found->get<uint64_t>());
+  return true;
+}
+
+bool readSettings(const Json &settings,
+                  std::map<std::string, Setting> &result) {
+  if (!settings.is_object())
+    return false;
+  for (const auto &entry : settings.items()) {
+    const Json &setting = entry.value();
+    if (!isObjectOfTexts(setting) || !setting.contains("value"))
+      return false;
+    result[entry.key()] = {setting["value"].get<std::string>(),
+                           setting.value("schedule", std::string())};
+  }
+  return true;
+}
+
+bool readTensors(const Json &tensors, StoredRecord &record,
+                 std::string &error) {
+  if (!tensors.is_object())
+    return refuse(error, "'tensors' is not an object");
+  for (const auto &entry : tensors.items()) {
+    const Json &tensor = entry.value();
+    if (!isObjectOfTexts(tensor) || !tensor.contains("file") ||
+        !tensor.contains("hash") ||
+        !readHash(tensor["hash"], record.hashes[entry.key()]))
+      return refuse(error, "the entry of tensor " + inQuotes(entry.key()) +
+                               " lacks its file or its hash");
+    std::string file = tensor["file"].get<std::string>();
+    if (file.empty() || file.find('/') != std::string::npos)
+      return refuse(error, inQuotes(file) + " is not the name of a file in the "
+                                            "checkpoint");
+    if (!record.file.empty() && record.file != file)
+      return refuse(error, "the state is in several files, this version reads "
+                           "one");
+    record.file = file;
+  }
+  return true;
+}
+
+/// Reads and checks a run.json; false with what is wrong in `error`.
+bool readRecord(const std::string &path, StoredRecord &record,
+                std::string &error) {
+  auto text = readFile(path, error);
+  if (!text)
+    return false;
+  auto damaged = [&](const std::string &what) {
+    return refuse(error, inQuotes(path) + " is damaged: " + what);
+  };
+  JsonShape shape(*text, deepestRecord);
+  if (shape.isDeep || shape.isTwice)
+    return damaged(shape.isDeep ? "it is nested too deeply"
+                                : "the key " + inQuotes(shape.twice) +
+                                      " is there twice");
+  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    return damaged("it is not a JSON object");
+  int64_t version = 0;
+  if (!readCount(json, "checkpoint_version", version))
+    return damaged("it has no 'checkpoint_version'");
+  if (version != checkpointVersion) {
+    record.isOfOtherVersion = true;
+    return refuse(error, inQuotes(path) + " has the version " +
+                             std::to_string(version) + ", this Tenon reads " +
+                             std::to_string(checkpointVersion));
+  }
+  std::string hash = json.value("hash", Json()).is_string()
+                         ? json["hash"].get<std::string>()
+                         : "";
+  json.erase("hash");
+  if (hash != hashOfText(textOf(json)))
+    return damaged("its entries do not have the hash that it gives");
+  if (!readCount(json, "step", record.run.step) ||
+      !readCount(json, "batches", record.run.batches) ||
+      !readCount(json, "metrics_bytes", record.run.metricsBytes))
+    return damaged("'step', 'batches' or 'metrics_bytes' is not a count");
+  if (!readSettings(json.value("settings", Json()), record.run.settings))
+    return damaged("'settings' is not what it should be");
+  Json signature = json.value("signature", Json());
+  record.arithmetic = json.value("arithmetic", Json());
+  record.signature =
+      signature.is_object() ? signature.value("tensors", Json()) : Json();
+  if (!isObjectOfTexts(record.signature) || !isObjectOfTexts(record.arithmetic))
+    return damaged("'signature' or 'arithmetic' is not what it should be");
+  std::string why;
+  return readTensors(json.value("tensors", Json()), record, why) ||
+         damaged(why);
+}
+
+/// The number in the name of a checkpoint.
+std::optional<int64_t> stepOf(std::string_view name) {
+  if (!name.starts_with(stepPrefix))
+    return std::nullopt;
+  name.remove_prefix(stepPrefix.size());
+  int64_t step = 0;
+  auto [end, code] =
+      std::from_chars(name.data(), name.data() + name.size(), step);
+  if (code != std::errc() || end != name.data() + name.size() || step < 0)
+    return std::nullopt;
+  return step;
+}
+
+} // namespace
+
+std::unique_ptr<CheckpointFolder>
+CheckpointFolder::open(const std::string &path, Error &error) {
+  std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder);
+  folder->path = path;
+  while (folder->path.size() > 1 && folder->path.ends_with('/'))
+    folder->path.pop_back();
+  auto fail = [&](const std::string &what) {
+    return refuse(error, Failure::file,
+                  what + " " + inQuotes(path) + ": " + std::strerror(errno));
+  };
+  bool isNew = mkdir(folder->path.c_str(), 0777) == 0;
+  if (!isNew && errno != EEXIST)
+    return fail("cannot make the folder for checkpoints");
+  folder->lock =
+      ::open(folder->path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder->lock < 0)
+    return fail("cannot open the folder for checkpoints");
+  if (flock(folder->lock, LOCK_EX | LOCK_NB) != 0)
+    return errno == EWOULDBLOCK
+               ? refuse(error, Failure::file,
+                        "another run is writing checkpoints to " +
+                            inQuotes(path) +
+                            "; wait for its end, or give another folder")
+               : fail("cannot lock the folder for checkpoints");
+  std::string parent =
+      std::filesystem::path(folder->path).parent_path().string();
+  if (isNew &&
+      !format::syncFolder(parent.empty() ? "." : parent, error.message))
+    return refuse(error, Failure::file, error.message);
+  std::error_code code;
+  std::vector<std::filesystem::path> left;
+  for (const auto &entry :
+       std::filesystem::directory_iterator(folder->path, code))
+    if (entry.path().filename().string().starts_with(
+            format::AtomicFolder::unfinishedPrefix))
+      left.push_back(entry.path());
+  for (const std::filesystem::path &unfinished : left)
+    std::filesystem::remove_all(unfinished, code);
+  return folder;
+}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (lock >= 0)
+    close(lock);
+}
+
+std::vector<int64_t> CheckpointFolder::steps() const {
+  std::vector<int64_t> found;
+  std::error_code code;
+  for (std::filesystem::directory_iterator entry(path, code), end;
+       !code && entry != end; entry.increment(code))
+    if (auto step = stepOf(entry->path().filename().string()))
+      if (pathOf(*step) == entry->path().string())
+        found.push_back(*step);
+  std::ranges::sort(found, std::greater());
+  return found;
+}
+
+std::string CheckpointFolder::pathOf(int64_t step) const {
+  std::string digits = std::to_string(step);
+  // Names of equal length sort as their numbers do.
+  constexpr size_t width = 9;
+  if (digits.size() < width)
+    digits.insert(0, width - digits.size(), '0');
+  return path + "/" + std::string(stepPrefix) + digits;
+}
+
+std::unique_ptr<format::AtomicFolder>
+CheckpointFolder::write(const Executor &executor, const RunRecord &record,
+                        Error &error) {
+  Hashes hashes;
+  error.kind = Failure::file;
+  auto folder =
+      format::AtomicFolder::create(pathOf(record.step), error.message);
+  if (!folder || !saveState(executor, folder->unfinished() + "/" + stateFile,
+                            error, &hashes))
+    return nullptr;
+  Json settings = Json::object(), tensors = Json::object();
+  for (const auto &[name, setting] : record.settings) {
+    settings[name] = {{"value", setting.value}};
+    if (!setting.schedule.empty())
+      settings[name]["schedule"] = setting.schedule;
+  }
+  for (const auto &[name, hash] : hashes)
+    tensors[name] = {{"file", stateFile}, {"hash", format::hashText(hash)}};
+  Json signature = signatureOf(executor);
+  Json json = {
+      {"checkpoint_version", uint64_t(checkpointVersion)},
+      {"step", uint64_t(record.step)},
+      {"batches", uint64_t(record.batches)},
+      {"metrics_bytes", record.metricsBytes},
+      {"settings", settings},
+      {"signature",
+       {{"hash", hashOfText(textOf(signature))}, {"tensors", signature}}},
+      {"arithmetic", arithmeticOf(executor.index())},
+      {"tensors", tensors}};
+  json["hash"] = hashOfText(textOf(json));
+  std::string text = textOf(json, 1) + "\n";
+  if (!format::writeFile(folder->unfinished() + "/" + recordFile,
+                         std::as_bytes(std::span(text)), error.message))
+    return nullptr;
+  return folder;
+}
+
+bool CheckpointFolder::save(const Executor &executor, const RunRecord &record,
+                            Error &error) {
+  auto folder = write(executor, record, error);
+  return folder && folder->commit(error.message);
+}
+
+bool CheckpointFolder::trySaving(const Executor &executor,
+                                 const RunRecord &record, Error &error) {
+  return write(executor, record, error) != nullptr;
+}
+
+void CheckpointFolder::keepNewest(size_t count) {
+  std::vector<int64_t> all = steps();
+  for (size_t i = count; i < all.size(); ++i) {
+    std::error_code ignored;
+    // A folder that is half removed is no longer taken for a checkpoint.
+    std::filesystem::remove(pathOf(all[i]) + "/" + recordFile, ignored);
+    std::filesystem::remove_all(pathOf(all[i]), ignored);
+  }
+}
+
+bool CheckpointFolder::load(Executor &executor, RunRecord &record,
+                            std::vector<std::string> &notes,
+                            Error &error) const {
+  const Json signature = signatureOf(executor);
+  std::string faults;
+  for (int64_t step : steps()) {
+    std::string folder = pathOf(step), why;
+    StoredRecord stored;
+    bool isWhole = readRecord(folder + "/" + recordFile, stored, why);
+    // Not damaged, so it is not for this run to go back behind it.
+    if (stored.isOfOtherVersion)
+      return refuse(error, Failure::file, why);
+    if (isWhole && stored.run.step != step) {
+      why = inQuotes(folder) +
+            " is damaged: its name says another step than its "
+            "run.json";
+      isWhole = false;
+    }
+    if (isWhole && stored.signature != signature) {
+      std::string lines;
+      for (const std::string &line : differences(stored.signature, signature))
+        lines += "\n  " + line;
+      return refuse(error, Failure::argument,
+                    inQuotes(folder) +
+                        " is of a step with another signature:" + lines +
+                        "\ngive another folder with --checkpoints, or "
+                        "the file that was compiled from this step");
+    }
+    Error unread;
+    if (isWhole && !loadState(executor, folder + "/" + stored.file, unread,
+                              &stored.hashes)) {
+      why = inQuotes(folder) + ": " + unread.message;
+      isWhole = false;
+    }
+    if (!isWhole) {
+      notes.push_back(why + "; an older checkpoint is taken");
+      faults += "\n  " + why;
+      continue;
+    }
+    record = stored.run;
+    for (const std::string &line :
+         differences(stored.arithmetic, arithmeticOf(executor.index())))
+      notes.push_back(
+          line + ": from step " + std::to_string(step + 1) +
+          " on, bits differ from those of the run that was stopped");
+    return true;
+  }
+  return refuse(error, Failure::file,
+                "no checkpoint in " + inQuotes(path) + " is whole:" + faults);
+}

@@ -1,0 +1,30 @@
+//===- Interruption.cpp - Signals that ask a run to end -------------------===//
+//
+// See Interruption.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/Interruption.h"
+
+#include <csignal>
+
+using namespace tenon::tool;
+
+static volatile std::sig_atomic_t caught = 0;
+
+static void note(int number) {
+  caught = number;
+  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGINT, SIG_DFL);
+}
+
+void Interruption::catchSignals() {
+  struct sigaction action = {};
+  action.sa_handler = note;
+  // Calls that wait for a disk go on.
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+}
+
+int Interruption::signal() { return caught; }

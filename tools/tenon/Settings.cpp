@@ -1,0 +1,180 @@
+//===- Settings.cpp - The scalars that a run is told ----------------------===//
+//
+// See Settings.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/Settings.h"
+
+#include "tools/tenon/Scalars.h"
+
+#include "tenon/Support/Refuse.h"
+
+#include <algorithm>
+#include <charconv>
+
+using namespace tenon;
+using namespace tenon::tool;
+
+bool tool::isSetting(const format::Tensor &tensor) {
+  return tensor.role == format::Role::hyperParameter && tensor.shape.empty() &&
+         tensor.argument >= 0;
+}
+
+void SettingOptions::take(ArgumentParser &parser) {
+  // A name may hold the sign only as part of a path, which a value has not.
+  parser.custom(
+      "set", "NAME=VALUE", "give a scalar hyper-parameter a value",
+      [this](std::string_view text) -> std::string {
+        size_t equals = text.rfind('=');
+        if (equals == std::string_view::npos || equals == 0 ||
+            equals + 1 == text.size())
+          return "expected a name and a value, such as lr=3e-4";
+        if (!values.emplace(text.substr(0, equals), text.substr(equals + 1))
+                 .second)
+          return "the name is given twice";
+        return "";
+      });
+  parser.custom(
+      "schedule", "NAME=SCHEDULE", "give it a value per step, see below",
+      [this](std::string_view text) -> std::string {
+        size_t equals = text.find('=');
+        if (equals == std::string_view::npos || equals == 0)
+          return "expected a name and a schedule, such as "
+                 "lr=cosine:steps=1000";
+        std::string wrong;
+        auto schedule = Schedule::parse(text.substr(equals + 1), wrong);
+        if (!schedule)
+          return wrong;
+        if (!schedules.emplace(text.substr(0, equals), *schedule).second)
+          return "the name is given twice";
+        return "";
+      });
+}
+
+/// The setting of a name; nothing with a message that lists those there are.
+static std::optional<size_t> find(const runtime::Executor &executor,
+                                  const std::string &name, std::string &error) {
+  const std::vector<format::Tensor> &tensors = executor.index().tensors;
+  auto found = executor.findTensor(name);
+  if (found && isSetting(tensors[*found]))
+    return found;
+  std::string known;
+  for (const format::Tensor &tensor : tensors)
+    if (isSetting(tensor))
+      known += (known.empty() ? "'" : ", '") + tensor.name + "'";
+  error = "'" + name + "' is no setting of this step; " +
+          (known.empty() ? "it has none" : "it has " + known) +
+          ". A setting is a scalar argument with the role hyper_parameter: "
+          "export the step with it as an argument, such as step(state, batch, "
+          "lr), instead of a constant in the step";
+  return std::nullopt;
+}
+
+bool Settings::set(runtime::Executor &executor, size_t tensor,
+                   const std::string &text, std::string &error) {
+  const format::Tensor &described = executor.index().tensors[tensor];
+  std::vector<std::byte> bytes(format::bytesOf(described));
+  if (!parseScalar(described.type, text, bytes))
+    return refuse(error, "'" + text + "' is no value for '" + described.name +
+                             "', which is " +
+                             std::string(name(described.type)));
+  executor.write(tensor, bytes);
+  return true;
+}
+
+bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
+                    const std::map<std::string, runtime::Setting> &recorded,
+                    const std::vector<size_t> &perStep, std::string &error) {
+  auto isPerStep = [&](size_t tensor) {
+    return std::ranges::find(perStep, tensor) != perStep.end();
+  };
+  for (const auto &[name, setting] : recorded) {
+    auto tensor = find(executor, name, error);
+    if (!tensor)
+      return false;
+    if (isPerStep(*tensor))
+      continue;
+    if (!set(executor, *tensor, setting.value, error))
+      return false;
+    if (setting.schedule.empty())
+      continue;
+    auto schedule = Schedule::parse(setting.schedule, error);
+    if (!schedule || schedule->needsValue())
+      return refuse(error, "the checkpoint holds the schedule '" +
+                               setting.schedule + "', which is none: " + error);
+    schedules.emplace(*tensor, *schedule);
+  }
+  auto findGiven = [&](const std::string &name) {
+    auto tensor = find(executor, name, error);
+    if (tensor && isPerStep(*tensor)) {
+      error = "'" + name +
+              "' has a value in every batch; leave it out there, "
+              "or do not set it";
+      tensor.reset();
+    }
+    return tensor;
+  };
+  for (const auto &[name, value] : options.values) {
+    auto tensor = findGiven(name);
+    if (!tensor || !set(executor, *tensor, value, error))
+      return false;
+    schedules.erase(*tensor);
+  }
+  const std::vector<size_t> missing = executor.withoutValue();
+  for (auto [name, schedule] : options.schedules) {
+    auto tensor = findGiven(name);
+    if (!tensor)
+      return false;
+    const format::Tensor &described = executor.index().tensors[*tensor];
+    if (!takesFraction(described.type))
+      return refuse(error, "'" + name + "' is " +
+                               std::string(tenon::name(described.type)) +
+                               "; a schedule is for floating settings");
+    if (schedule.needsValue()) {
+      if (std::ranges::find(missing, *tensor) != missing.end())
+        return refuse(error, "the schedule of '" + name +
+                                 "' has no value to start from; give one with "
+                                 "--set=" +
+                                 name +
+                                 "=VALUE or value=VALUE in the schedule");
+      std::vector<std::byte> bytes(format::bytesOf(described));
+      executor.read(*tensor, bytes);
+      std::string text = scalarText(described.type, bytes);
+      double value = 0;
+      std::from_chars(text.data(), text.data() + text.size(), value);
+      schedule.setValue(value);
+    }
+    schedules.insert_or_assign(*tensor, schedule);
+  }
+  return true;
+}
+
+void Settings::apply(runtime::Executor &executor, int64_t step) const {
+  for (const auto &[tensor, schedule] : schedules) {
+    ElementType type = executor.index().tensors[tensor].type;
+    std::vector<std::byte> bytes(
+        format::bytesOf(executor.index().tensors[tensor]));
+    writeScalar(type, schedule.at(step), bytes);
+    executor.write(tensor, bytes);
+  }
+}
+
+std::map<std::string, runtime::Setting>
+Settings::current(const runtime::Executor &executor) const {
+  std::map<std::string, runtime::Setting> result;
+  const std::vector<format::Tensor> &tensors = executor.index().tensors;
+  const std::vector<size_t> missing = executor.withoutValue();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!isSetting(tensors[i]) ||
+        std::ranges::find(missing, i) != missing.end())
+      continue;
+    std::vector<std::byte> bytes(format::bytesOf(tensors[i]));
+    executor.read(i, bytes);
+    auto schedule = schedules.find(i);
+    result[tensors[i].name] = {
+        scalarText(tensors[i].type, bytes),
+        schedule == schedules.end() ? "" : schedule->second.text()};
+  }
+  return result;
+}
