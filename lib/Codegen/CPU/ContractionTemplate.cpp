@@ -333,7 +333,7 @@ Demand demand(const KernelSource &source) {
 
 void emit(KernelBuilder &k, unsigned) {
   Contraction c = *Contraction::of(k.source.root);
-  Tiling tiling = chooseTiling(c, k.processor.hasAvx512);
+  Tiling tiling = chooseTiling(c, k.instructions.hasWideRegisters);
   k.forUnits(tiling.units(), [&](const IndexExpression &unit) {
     SmallVector<int64_t> shape = tiling.outer;
     shape.push_back(tiling.columnBlocks());

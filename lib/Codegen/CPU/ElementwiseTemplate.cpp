@@ -100,7 +100,7 @@ std::optional<std::pair<Box, Box>> cut(KernelBuilder &k, const Box &box) {
   OpBuilder builder(function.getContext());
   builder.setInsertionPointToEnd(function.addEntryBlock());
   func::ReturnOp::create(builder, k.loc);
-  KernelBuilder trial(k.source, function, k.scratchParts, k.processor);
+  KernelBuilder trial(k.source, function, k.scratchParts, k.instructions);
   trial.algebra.lanes = 1;
 
   int64_t rowLength = withoutUnits(k.results.front().shape).back();

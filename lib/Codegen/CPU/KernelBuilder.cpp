@@ -20,9 +20,8 @@ namespace tenon::codegen {
 
 KernelBuilder::KernelBuilder(const KernelSource &source, func::FuncOp function,
                              int64_t scratchParts,
-                             const CpuInstructions &processor)
-    : KernelNest(source, function, processor), scratchParts(scratchParts),
-      processor(processor) {
+                             const Instructions &instructions)
+    : KernelNest(source, function, instructions), scratchParts(scratchParts) {
   auto arguments = function.getArguments();
   parts = arguments.back();
   part = arguments.drop_back().back();

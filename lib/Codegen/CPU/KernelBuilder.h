@@ -11,7 +11,7 @@
 #ifndef TENON_LIB_CODEGEN_CPU_KERNELBUILDER_H
 #define TENON_LIB_CODEGEN_CPU_KERNELBUILDER_H
 
-#include "tenon/Codegen/CPU/CpuInstructions.h"
+#include "tenon/Codegen/CPU/VectorSchedules.h"
 #include "tenon/Codegen/Loops/KernelNest.h"
 #include "tenon/Target/Target.h"
 
@@ -26,10 +26,9 @@ public:
   /// parts as further arguments. `scratchParts` is the number of parts there is
   /// scratch memory for, 0 for a kernel without; more parts have nothing to do.
   KernelBuilder(const KernelSource &source, mlir::func::FuncOp function,
-                int64_t scratchParts, const CpuInstructions &processor);
+                int64_t scratchParts, const Instructions &instructions);
 
   int64_t scratchParts;
-  const CpuInstructions &processor;
   mlir::Value part, parts;
   /// Bytes, or none.
   mlir::Value scratch;

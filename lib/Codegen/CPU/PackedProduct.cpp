@@ -138,7 +138,7 @@ public:
         to(arguments[5]), toRow(arguments[6]), rows(arguments[7]),
         columns(arguments[8]), terms(arguments[9]), isFresh(arguments[10]) {}
 
-  void emit(bool hasAvx512);
+  void emit(bool hasWideRegisters);
 
 private:
   void emitColumns(Value low, Value high, int64_t vectors, int64_t rowsOfTile);
@@ -156,16 +156,16 @@ private:
 
 /// A tile is 8 rows of 2 vectors with 32 registers, 4 rows of 1 otherwise. Up
 /// to two rows that are left take a small tile, more of them a whole one.
-void ProductRoutine::emit(bool hasAvx512) {
+void ProductRoutine::emit(bool hasWideRegisters) {
   constexpr int64_t rowsOfSmallTile = 2;
-  int64_t rowsOfTile = hasAvx512 ? 8 : 4;
+  int64_t rowsOfTile = hasWideRegisters ? 8 : 4;
   Value rest = create<arith::AndIOp>(rows, constant(rowsOfTile - 1));
   Value isSmall = create<arith::CmpIOp>(arith::CmpIPredicate::ule, rest,
                                         constant(rowsOfSmallTile));
   Value whole = create<arith::SubIOp>(rows, rest);
   rowsInTiles = create<arith::SelectOp>(isSmall, whole, rows);
   Value low = constant(0);
-  if (hasAvx512) {
+  if (hasWideRegisters) {
     // Of an odd number of vectors the last one is alone.
     Value padded = add(columns, constant(vectorLanes - 1));
     Value high = create<arith::AndIOp>(padded, constant(-2 * vectorLanes));
@@ -283,7 +283,8 @@ void addProduct(KernelBuilder &k, const PackedPlace &left, bool isTransposed,
       k, "packed_product",
       {pointer, i64, i64, pointer, i64, pointer, i64, i64, i64, i64, i1},
       [&](OpBuilder &b, ValueRange arguments) {
-        ProductRoutine(b, k.loc, arguments).emit(k.processor.hasAvx512);
+        ProductRoutine(b, k.loc, arguments)
+            .emit(k.instructions.hasWideRegisters);
       });
   auto constant = [&](int64_t value) {
     return integer(k, k.constantIndex(value));

@@ -308,10 +308,23 @@ void TopK::emitRow(const IndexExpression &row) {
   if (count == 0)
     return;
   IndexExpression last = (hasValues ? row * count : 0) + (count - 1);
-  k.forRange(shape.back(), [&](const IndexExpression &column) {
+  auto elementAt = [&](const IndexExpression &column) {
     Indices at = k.algebra.delinearize(row, shape.drop_back());
     at.push_back(column);
-    Value element = k.points.at(op.getOperand(), at).value;
+    return k.points.at(op.getOperand(), at);
+  };
+  // A place is read before its first element is in, and what is read is not
+  // used; but it has to be a number that was written.
+  k.forRange(count, [&](const IndexExpression &place) {
+    k.points.store(values, (hasValues ? row * count : 0) + place, elementAt(0));
+    Type indexType = valueType(elementOf(op.getIndices()));
+    Value zero =
+        k.create<arith::ConstantOp>(k.builder.getIntegerAttr(indexType, 0));
+    k.points.store(indices, (hasIndices ? row * count : 0) + place,
+                   {zero, k.levels.current()});
+  });
+  k.forRange(shape.back(), [&](const IndexExpression &column) {
+    Value element = elementAt(column).value;
     Value smallest = k.points.load(values, last).value;
     Value room = k.create<arith::CmpIOp>(arith::CmpIPredicate::ult,
                                          k.algebra.scalar(column),

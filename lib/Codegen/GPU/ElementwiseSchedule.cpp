@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuSchedules.h"
+#include "GpuSchedule.h"
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Codegen/Loops/ReduceTree.h"

@@ -6,8 +6,9 @@
 
 #include "tenon/Codegen/GPU/EmitPtx.h"
 
-#include "GpuSchedules.h"
+#include "GpuKernelBuilder.h"
 
+#include "tenon/Codegen/GPU/GpuSchedules.h"
 #include "tenon/Codegen/LLVM/GenerateCode.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
 
@@ -56,7 +57,7 @@ static LogicalResult refuseCalls(ModuleOp module) {
 }
 
 /// Functions with a symbol become kernels of that name, launched in blocks of a
-/// fixed number of threads.
+/// fixed number of threads. All others become parts of them.
 static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
   Builder builder(module.getContext());
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
@@ -65,10 +66,14 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
       function.setDenormalFpMathF32("preserve-sign,preserve-sign");
     auto symbol = function->getAttrOfType<StringAttr>(kernelSymbolAttribute);
     auto launch = function->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
-    if (!symbol)
+    if (!symbol) {
+      function.setLinkage(LLVM::Linkage::Internal);
+      function.setAlwaysInline(true);
       continue;
+    }
     function->removeAttr(kernelSymbolAttribute);
     function->removeAttr(launchAttribute);
+    function->removeAttr(inPartsAttribute);
     function.setSymName(symbol.getValue());
     function->removeAttr("sym_visibility");
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
@@ -85,9 +90,7 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
   MLIRContext &context = *kernels.front()->getContext();
   prepareGpuContext(context);
   initializeCodeGenerator();
-  GpuInstructions instructions(target);
-  ElementwiseSchedule elementwise(instructions);
-  const Schedule *schedules[] = {&elementwise};
+  GpuSchedules schedules(target);
 
   PtxModule result;
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.front()->getLoc());
@@ -103,7 +106,12 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
     markKernelFunction(*function, symbol);
     auto launch =
         (*function)->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
-    result.kernels.push_back({symbol, launch[0], launch[1]});
+    result.kernels.push_back(
+        {.symbol = symbol,
+         .blocks = launch[0],
+         .threads = launch[1],
+         .scratchBytes = launch[2],
+         .isInParts = (*function)->hasAttr(inPartsAttribute)});
   }
   if (!ok || failed(refuseCalls(*module)) ||
       failed(verifyKernels(*module, "GPU", "nvvm")))
@@ -119,7 +127,8 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
   std::string version = "+ptx" + std::to_string(gpu.ptxVersion);
   auto code = generateCode(*module,
                            {"nvptx64-nvidia-cuda", gpu.name, version,
-                            target.subnormals == Subnormals::flush},
+                            target.subnormals == Subnormals::flush,
+                            /*inlinesFunctions=*/true},
                            CodeKind::assembly);
   if (failed(code))
     return failure();

@@ -2,7 +2,8 @@
 //
 // See Codegen/Loops/Instructions.h. A thread computes a few neighbouring points
 // with scalar instructions; it holds them in a vector because memory is read
-// and written in vectors of 16 bytes.
+// and written in vectors of 16 bytes. With more lanes than one it computes what
+// was written for a processor with vectors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,8 @@ namespace tenon::codegen {
 
 class GpuInstructions final : public Instructions {
 public:
-  explicit GpuInstructions(const GpuTarget &target) {
+  explicit GpuInstructions(const GpuTarget &target, int64_t lanes = 1) {
+    this->lanes = lanes;
     subnormals = target.subnormals;
     signsFlush = subnormals == Subnormals::flush;
     statesAlignment = true;

@@ -16,6 +16,19 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
+void describeLaunch(func::FuncOp function, const KernelSource &source,
+                    const LaunchShape &launch) {
+  Builder builder(function.getContext());
+  function->setAttr(launchAttribute,
+                    builder.getDenseI64ArrayAttr(
+                        {launch.parts, launch.threads, launch.scratchBytes}));
+  // What nobody writes is read through the cache for that.
+  for (unsigned i = 0; i < source.body->getNumArguments(); ++i)
+    if (!llvm::is_contained(source.inPlace, i))
+      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
+                          builder.getUnitAttr());
+}
+
 GpuKernelBuilder::GpuKernelBuilder(const KernelSource &source,
                                    func::FuncOp function,
                                    const LaunchShape &launch,
@@ -29,13 +42,7 @@ GpuKernelBuilder::GpuKernelBuilder(const KernelSource &source,
   Type i32 = builder.getI32Type();
   block = number(create<NVVM::BlockIdXOp>(i32), launch.parts);
   thread = number(create<NVVM::ThreadIdXOp>(i32), launch.threads);
-  function->setAttr(launchAttribute, builder.getDenseI64ArrayAttr(
-                                         {launch.parts, launch.threads}));
-  // What nobody writes is read through the cache for that.
-  for (unsigned i = 0; i < behindResults; ++i)
-    if (!isWritten(i))
-      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
-                          builder.getUnitAttr());
+  describeLaunch(function, source, launch);
 }
 
 /// Vectors are computed lane by lane.

@@ -16,9 +16,15 @@
 
 namespace tenon::codegen {
 
-/// On the function of a kernel: how it is launched, an array of blocks and
-/// threads.
+/// On the function of a kernel: how it is launched, an array of blocks, threads
+/// and bytes of scratch memory.
 inline constexpr llvm::StringLiteral launchAttribute = "codegen.launch";
+/// On the function of a kernel that no schedule for GPUs took.
+inline constexpr llvm::StringLiteral inPartsAttribute = "codegen.in_parts";
+
+/// Sets the first of them, and says which operands are only read.
+void describeLaunch(mlir::func::FuncOp function, const KernelSource &source,
+                    const LaunchShape &launch);
 
 class GpuKernelBuilder : public KernelNest {
 public:

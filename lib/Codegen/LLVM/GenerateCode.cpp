@@ -89,9 +89,10 @@ FailureOr<GeneratedCode> generateCode(ModuleOp module,
     return module.emitError() << "the kernels could not be translated";
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
-  if (failed(optimize(module, *code, *machine,
-                      description.flushesByType ? pipelineWithinTypes
-                                                : optimizationPipeline)))
+  std::string pipeline = description.inlinesFunctions ? "always-inline," : "";
+  pipeline +=
+      description.flushesByType ? pipelineWithinTypes : optimizationPipeline;
+  if (failed(optimize(module, *code, *machine, pipeline)))
     return failure();
 
   GeneratedCode result;

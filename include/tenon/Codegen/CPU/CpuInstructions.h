@@ -8,18 +8,17 @@
 #define TENON_CODEGEN_CPU_CPUINSTRUCTIONS_H
 
 #include "tenon/Codegen/CPU/FeatureSet.h"
+#include "tenon/Codegen/CPU/VectorSchedules.h"
 #include "tenon/Codegen/Loops/Instructions.h"
 
 namespace tenon::codegen {
-
-/// The number of points a vector stands for, on every feature set.
-inline constexpr int64_t vectorLanes = 16;
 
 class CpuInstructions final : public Instructions {
 public:
   explicit CpuInstructions(const FeatureSet &features)
       : hasAvx512(features.hasAvx512()) {
     lanes = vectorLanes;
+    hasWideRegisters = hasAvx512;
     subnormals = features.subnormals;
     hasBf16 = features.hasAvx512Bf16();
   }
@@ -28,7 +27,7 @@ public:
   mlir::Value scaleByPowerOfTwo(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::Value p, mlir::Value n) const override;
 
-  /// Whether there are 32 registers of 512 bits; otherwise 16 of 256.
+private:
   const bool hasAvx512;
 };
 

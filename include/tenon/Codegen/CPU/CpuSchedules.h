@@ -1,9 +1,7 @@
 //===- CpuSchedules.h - How the CPU computes kernels ----------------------===//
 //
-// What the CPU hands to Codegen/Loops: templates of vectors, masks and register
-// tiles for every kind of kernel. A function that they emit takes the memory of
-// Loops/KernelNest.h, then the part and the number of parts, both of type
-// index.
+// What the CPU hands to Codegen/Loops: the templates of VectorSchedules.h with
+// its instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,24 +9,22 @@
 #define TENON_CODEGEN_CPU_CPUSCHEDULES_H
 
 #include "tenon/Codegen/CPU/CpuInstructions.h"
-#include "tenon/Codegen/Loops/EmitKernel.h"
-
-#include <memory>
-#include <vector>
+#include "tenon/Codegen/CPU/VectorSchedules.h"
+#include "tenon/Target/Target.h"
 
 namespace tenon::codegen {
 
 class CpuSchedules {
 public:
-  explicit CpuSchedules(const FeatureSet &features);
-  CpuSchedules(const CpuSchedules &) = delete;
+  explicit CpuSchedules(const FeatureSet &features)
+      : instructions(features),
+        schedules(instructions, target::LaunchLimits().mostParts) {}
 
-  operator Schedules() const { return all; }
+  operator Schedules() const { return schedules; }
 
 private:
   CpuInstructions instructions;
-  std::vector<std::unique_ptr<Schedule>> owned;
-  std::vector<const Schedule *> all;
+  VectorSchedules schedules;
 };
 
 } // namespace tenon::codegen

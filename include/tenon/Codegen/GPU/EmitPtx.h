@@ -22,11 +22,18 @@
 namespace tenon::codegen {
 
 /// A kernel in a text of PTX. Its parameters are the addresses of the operands,
-/// then those of the results that overwrite none, 8 bytes each.
+/// then those of the results that overwrite none, then that of the scratch
+/// memory if it needs any, 8 bytes each, all multiples of 64.
 struct PtxKernel {
   std::string symbol;
   /// How it is launched: blocks of threads, both in one dimension.
   int64_t blocks = 1, threads = 1;
+  /// Scratch memory, whose content does not matter before and after; the number
+  /// that launchShapeOf(…, GpuSchedules) gives.
+  int64_t scratchBytes = 0;
+  /// Whether no schedule for GPUs took it, so that threads do the parts of the
+  /// CPU's code: right, but slow.
+  bool isInParts = false;
 };
 
 struct PtxModule {

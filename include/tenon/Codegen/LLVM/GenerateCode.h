@@ -26,6 +26,9 @@ struct MachineDescription {
   /// operands were bf16 becomes one of bf16), as if that changed nothing; then
   /// it does not.
   bool flushesByType = false;
+  /// Whether functions that are marked for it become part of their callers, and
+  /// are gone.
+  bool inlinesFunctions = false;
 };
 
 /// Object code, or the text of an assembler.

@@ -25,12 +25,16 @@ public:
   /// How many points an emitted value stands for; 1 where each point has a
   /// thread of its own. A divisor of reductionChunk (Analysis/ReductionTree.h).
   int64_t lanes = 1;
+  /// Whether emitters that hold sums in vectors may count on 32 of them in
+  /// registers, otherwise on 16 of half the size. It decides about tiles, never
+  /// about bits.
+  bool hasWideRegisters = false;
   /// What is done with subnormal numbers.
   Subnormals subnormals = Subnormals::flush;
   /// Whether f32 becomes bf16 in one instruction, which always flushes.
   bool hasBf16 = false;
-  /// Whether the instructions for the magnitude and the negative of an f32 flush
-  /// subnormal numbers, which `abs` and `negate` keep.
+  /// Whether the instructions for the magnitude and the negative of an f32
+  /// flush subnormal numbers, which `abs` and `negate` keep.
   bool signsFlush = false;
   /// Whether loads and stores of several elements say how they are aligned,
   /// since the target has none that are not; kernel arguments are aligned by

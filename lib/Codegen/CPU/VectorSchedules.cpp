@@ -1,10 +1,10 @@
-//===- CpuSchedules.cpp - How the CPU computes kernels --------------------===//
+//===- VectorSchedules.cpp - How kernels are computed in parts ------------===//
 //
 // The list of templates, and the function that each of them fills.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Codegen/CPU/CpuSchedules.h"
+#include "tenon/Codegen/CPU/VectorSchedules.h"
 
 #include "Templates.h"
 
@@ -23,10 +23,11 @@ namespace {
 constexpr int64_t scratchBudget = 1 << 20;
 constexpr int64_t partsWithLargeScratch = 8;
 
-class CpuSchedule final : public Schedule {
+class VectorSchedule final : public Schedule {
 public:
-  CpuSchedule(const Template &chosen, const CpuInstructions &instructions)
-      : chosen(chosen), instructions(instructions) {}
+  VectorSchedule(const Template &chosen, const Instructions &instructions,
+                 int64_t mostParts)
+      : chosen(chosen), instructions(instructions), mostParts(mostParts) {}
 
   bool accepts(const KernelSource &source) const override {
     return chosen.accepts(source);
@@ -36,7 +37,7 @@ public:
   }
   LaunchShape launchShape(const KernelSource &source) const override {
     auto [units, perPart] = chosen.demand(source);
-    int64_t most = maximumParts;
+    int64_t most = mostParts;
     if (perPart)
       most = std::min(most,
                       std::max(scratchBudget / perPart, partsWithLargeScratch));
@@ -64,20 +65,22 @@ public:
 
 private:
   const Template &chosen;
-  const CpuInstructions &instructions;
+  const Instructions &instructions;
+  int64_t mostParts;
 };
 
 } // namespace
 
-CpuSchedules::CpuSchedules(const FeatureSet &features)
-    : instructions(features) {
+VectorSchedules::VectorSchedules(const Instructions &instructions,
+                                 int64_t mostParts) {
   for (const Template *chosen :
        {&updateTemplate, &transposeTemplate, &elementwiseTemplate, &rowTemplate,
         &columnTemplate, &contractionTemplate, &scatterTemplate,
         &reduceWindowTemplate, &selectAndScatterTemplate, &sortTemplate,
         &topKTemplate, &randomTemplate, &attentionTemplate,
         &attentionGradientTemplate}) {
-    owned.push_back(std::make_unique<CpuSchedule>(*chosen, instructions));
+    owned.push_back(
+        std::make_unique<VectorSchedule>(*chosen, instructions, mostParts));
     all.push_back(owned.back().get());
   }
 }

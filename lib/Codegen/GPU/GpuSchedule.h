@@ -1,0 +1,60 @@
+//===- GpuSchedule.h - How a GPU computes one kind of kernel --------------===//
+//
+// One class per schedule; GpuSchedules.cpp has them in order of preference.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_GPU_GPUSCHEDULE_H
+#define TENON_LIB_CODEGEN_GPU_GPUSCHEDULE_H
+
+#include "GpuKernelBuilder.h"
+
+#include "tenon/Codegen/CPU/VectorSchedules.h"
+#include "tenon/Codegen/Loops/EmitKernel.h"
+
+namespace tenon::codegen {
+
+/// What all of them share.
+class GpuSchedule : public Schedule {
+public:
+  explicit GpuSchedule(const GpuInstructions &instructions)
+      : instructions(instructions) {}
+
+  mlir::LogicalResult check(const KernelSource &source) const override {
+    return checkPointOperations(source);
+  }
+
+protected:
+  const GpuInstructions &instructions;
+};
+
+class ElementwiseSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  unsigned variants(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
+/// The parts of the vector templates as threads: any kernel that the CPU
+/// computes, and its bits, but the slow way.
+class PartsSchedule final : public Schedule {
+public:
+  explicit PartsSchedule(const GpuTarget &target);
+  bool accepts(const KernelSource &source) const override;
+  mlir::LogicalResult check(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  unsigned variants(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+
+private:
+  GpuInstructions instructions;
+  VectorSchedules vectors;
+};
+
+} // namespace tenon::codegen
+
+#endif // TENON_LIB_CODEGEN_GPU_GPUSCHEDULE_H

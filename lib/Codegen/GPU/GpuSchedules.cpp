@@ -1,0 +1,23 @@
+//===- GpuSchedules.cpp - How a GPU computes kernels ----------------------===//
+//
+// The list of schedules. The one for parts comes last: it takes everything.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/GPU/GpuSchedules.h"
+
+#include "GpuSchedule.h"
+
+namespace tenon::codegen {
+
+GpuSchedules::GpuSchedules(const GpuTarget &target)
+    : instructions(std::make_unique<GpuInstructions>(target)) {
+  owned.push_back(std::make_unique<ElementwiseSchedule>(*instructions));
+  owned.push_back(std::make_unique<PartsSchedule>(target));
+  for (const auto &schedule : owned)
+    all.push_back(schedule.get());
+}
+
+GpuSchedules::~GpuSchedules() = default;
+
+} // namespace tenon::codegen

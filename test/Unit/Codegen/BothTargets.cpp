@@ -1,0 +1,260 @@
+//===- BothTargets.cpp - A kernel on an emulated GPU and on the CPU -------===//
+//
+// See BothTargets.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BothTargets.h"
+
+#include "tenon/Codegen/LLVM/LowerLoops.h"
+#include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <immintrin.h>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::codegen;
+
+namespace {
+
+/// Numbers of all sizes, zeros of both signs, infinities, NaN and subnormal
+/// ones; of integers all bits, or -2 to `limit` if there is one.
+Bytes someValues(const Parameter &parameter, uint32_t seed, int64_t limit) {
+  Bytes bytes(parameter.bytes());
+  uint64_t state = seed * 0x9e3779b97f4a7c15ull + 12345;
+  auto next = [&] {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return uint32_t(state >> 32);
+  };
+  for (int64_t i = 0; i < parameter.elements; ++i) {
+    char *place = bytes.data() + i * Parameter::storageBytes(parameter.element);
+    auto put = [&](auto value) { std::memcpy(place, &value, sizeof(value)); };
+    static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN};
+    double number = std::ldexp(double(int32_t(next())), -31);
+    switch (uint32_t which = next() % 64) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+      number = special[which];
+      break;
+    case 5:
+    case 6:
+      number = std::ldexp(number, -130); // subnormal in f32
+      break;
+    case 7:
+      number = std::ldexp(number, 90);
+      break;
+    default:
+      number *= 8;
+    }
+    Type type = parameter.element;
+    if (type.isF32()) {
+      put(float(number));
+    } else if (type.isF64()) {
+      put(number);
+    } else if (type.isBF16()) {
+      uint32_t bits = llvm::bit_cast<uint32_t>(float(number));
+      put(uint16_t(std::isnan(number) ? 0x7fc0 : bits >> 16));
+    } else if (type.isF16()) {
+      put(static_cast<_Float16>(number));
+    } else if (limit) {
+      int64_t index = int64_t(next() % uint64_t(limit + 3)) - 2;
+      std::memcpy(place, &index, size_t(Parameter::storageBytes(type)));
+    } else if (type.isInteger(1)) {
+      put(uint8_t(next() & 1));
+    } else if (type.getIntOrFloatBitWidth() == 32) {
+      put(uint32_t(next()));
+    } else if (type.getIntOrFloatBitWidth() == 8) {
+      put(uint8_t(next()));
+    } else {
+      put(uint64_t(next()) << 32 | next());
+    }
+  }
+  return bytes;
+}
+
+bool isNaNAt(const Parameter &parameter, const char *place) {
+  auto as = [&](auto value) {
+    std::memcpy(&value, place, sizeof(value));
+    return value;
+  };
+  Type type = parameter.element;
+  if (type.isF32())
+    return std::isnan(as(float()));
+  if (type.isF64())
+    return std::isnan(as(double()));
+  if (type.isBF16())
+    return (as(uint16_t()) & 0x7fff) > 0x7f80;
+  if (type.isF16())
+    return (as(uint16_t()) & 0x7fff) > 0x7c00;
+  return false;
+}
+
+/// The processor does with subnormal numbers what the runtime lets it do.
+class ProcessorMode {
+public:
+  explicit ProcessorMode(Subnormals subnormals) : before(_mm_getcsr()) {
+    constexpr unsigned flushAndZero = 0x8040;
+    if (subnormals == Subnormals::flush)
+      _mm_setcsr(before | flushAndZero);
+  }
+  ~ProcessorMode() { _mm_setcsr(before); }
+
+private:
+  unsigned before;
+};
+
+/// Conversions to bf16 as an instruction always flush.
+target::Isa isaFor(Subnormals subnormals) {
+  target::Isa isa = *target::hostIsa();
+  return subnormals == Subnormals::keep ? std::min(isa, target::Isa::avx512)
+                                        : isa;
+}
+
+Parameter parameterOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return {tensor.getElementType(), tensor.getNumElements()};
+}
+
+} // namespace
+
+BothTargets::BothTargets(const std::string &text, Subnormals subnormals,
+                         StringRef gpu)
+    : subnormals(subnormals), onCpu(text, {isaFor(subnormals), subnormals}),
+      context(MLIRContext::Threading::DISABLED) {
+  context
+      .loadDialect<func::FuncDialect, stablehlo::StableHLODialect,
+                   chlo::CHLODialect, step::StepDialect, exec::ExecDialect>();
+  prepareContext(context);
+  module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return; // reported by onCpu
+  auto kernel = module->lookupSymbol<func::FuncOp>("kernel");
+  auto inPlace = kernel->getAttrOfType<DenseI64ArrayAttr>("exec.in_place");
+  for (Type type : kernel.getArgumentTypes())
+    parameters.push_back(parameterOf(type));
+  operands = parameters.size();
+  for (auto [index, type] : llvm::enumerate(kernel.getResultTypes()))
+    if (!inPlace || inPlace[index] < 0)
+      parameters.push_back(parameterOf(type));
+  auto emitted =
+      emitPtx({kernel}, {target::gpuArchitectureNamed(gpu), subnormals});
+  if (failed(emitted))
+    ADD_FAILURE() << "no PTX for " << text;
+  else
+    ptx = std::move(*emitted);
+}
+
+void BothTargets::compare(uint32_t seed, const char *order) {
+  std::vector<Bytes> values;
+  for (auto [index, parameter] : llvm::enumerate(parameters))
+    values.push_back(index < operands
+                         ? someValues(parameter, seed + uint32_t(index),
+                                      limits.count(index) ? limits[index] : 0)
+                         : Bytes(parameter.bytes()));
+  std::vector<Bytes> emulated = runEmulated(values, order);
+  std::vector<void *> arguments;
+  for (Bytes &bytes : values)
+    arguments.push_back(bytes.data());
+  {
+    ProcessorMode mode(subnormals);
+    onCpu.run(arguments, 3);
+  }
+  if (emulated.empty())
+    return;
+  for (auto [index, parameter] : llvm::enumerate(parameters))
+    compareOne(index, parameter, values[index], emulated[index]);
+}
+
+void BothTargets::compareOne(size_t index, const Parameter &parameter,
+                             const Bytes &cpu, const Bytes &gpu) {
+  const size_t width = size_t(Parameter::storageBytes(parameter.element));
+  for (size_t i = 0; i < cpu.size(); i += width) {
+    if (std::memcmp(&cpu[i], &gpu[i], width) == 0)
+      continue;
+    if (isNaNAt(parameter, &cpu[i]) && isNaNAt(parameter, &gpu[i]))
+      continue;
+    uint64_t a = 0, b = 0;
+    std::memcpy(&a, &cpu[i], width);
+    std::memcpy(&b, &gpu[i], width);
+    FAIL() << "parameter " << index << ", element " << i / width << std::hex
+           << ": 0x" << a << " on the CPU, 0x" << b << " on the GPU\n"
+           << ptx.text;
+  }
+}
+
+std::vector<Bytes> BothTargets::runEmulated(const std::vector<Bytes> &values,
+                                            const char *order) {
+  setenv("TENON_EMULATED_CUDA_ORDER", order, 1);
+  setenv("TENON_EMULATED_CUDA_SM", "90", 1);
+  tenonEmulatedCudaReset();
+  CUcontext device;
+  CUmodule loaded;
+  CUfunction function;
+  EXPECT_EQ(cuInit(0), CUDA_SUCCESS);
+  EXPECT_EQ(cuDevicePrimaryCtxRetain(&device, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(device), CUDA_SUCCESS);
+  if (cuModuleLoadData(&loaded, ptx.text.c_str()) != CUDA_SUCCESS) {
+    ADD_FAILURE() << tenonEmulatedCudaError() << "\n" << ptx.text;
+    return {};
+  }
+  EXPECT_EQ(cuModuleGetFunction(&function, loaded, "kernel_0"), CUDA_SUCCESS);
+  std::vector<CUdeviceptr> addresses(values.size());
+  std::vector<void *> pointers;
+  for (auto [index, bytes] : llvm::enumerate(values)) {
+    EXPECT_EQ(
+        cuMemAlloc_v2(&addresses[index], std::max<size_t>(bytes.size(), 1)),
+        CUDA_SUCCESS);
+    // What the kernel has to write is never written before.
+    if (index < operands)
+      EXPECT_EQ(cuMemcpyHtoDAsync_v2(addresses[index], bytes.data(),
+                                     bytes.size(), nullptr),
+                CUDA_SUCCESS);
+    pointers.push_back(&addresses[index]);
+  }
+  const PtxKernel &kernel = ptx.kernels.front();
+  CUdeviceptr scratch = 0;
+  if (kernel.scratchBytes) {
+    EXPECT_EQ(cuMemAlloc_v2(&scratch, size_t(kernel.scratchBytes)),
+              CUDA_SUCCESS);
+    pointers.push_back(&scratch);
+  }
+  EXPECT_EQ(cuLaunchKernel(function, unsigned(kernel.blocks), 1, 1,
+                           unsigned(kernel.threads), 1, 1, 0, nullptr,
+                           pointers.data(), nullptr),
+            CUDA_SUCCESS);
+  std::vector<Bytes> results;
+  for (auto [index, bytes] : llvm::enumerate(values)) {
+    results.emplace_back(bytes.size());
+    if (cuMemcpyDtoHAsync_v2(results.back().data(), addresses[index],
+                             bytes.size(), nullptr) != CUDA_SUCCESS ||
+        cuStreamSynchronize(nullptr) != CUDA_SUCCESS) {
+      ADD_FAILURE() << tenonEmulatedCudaError() << "\n" << ptx.text;
+      return {};
+    }
+  }
+  EXPECT_EQ(tenonEmulatedCudaCounters(function, &counters), CUDA_SUCCESS);
+  return results;
+}
+
+void compareTargets(const std::string &text,
+                    const std::map<size_t, int64_t> &limits) {
+  for (Subnormals subnormals : {Subnormals::flush, Subnormals::keep}) {
+    SCOPED_TRACE(subnormals == Subnormals::flush ? "flush" : "keep");
+    BothTargets both(text, subnormals, "sm_80");
+    both.limits = limits;
+    both.compare(1, "forward");
+    both.compare(2, "7");
+  }
+}

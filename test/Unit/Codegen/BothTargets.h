@@ -1,0 +1,75 @@
+//===- BothTargets.h - A kernel on an emulated GPU and on the CPU ---------===//
+//
+// The PTX of a kernel is executed by the emulated driver, which checks every
+// access, and has to give the bits that the same kernel gives on this
+// processor. NaN is NaN: its bits are left open by PTX.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TEST_UNIT_CODEGEN_BOTHTARGETS_H
+#define TENON_TEST_UNIT_CODEGEN_BOTHTARGETS_H
+
+#include "EmittedKernel.h"
+
+#include "tenon/Codegen/GPU/EmitPtx.h"
+#include "tenon/EmulatedCuda/EmulatedCuda.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+using Bytes = Array<char>;
+
+/// A kernel's signature as far as a test has to make values for it.
+struct Parameter {
+  mlir::Type element;
+  int64_t elements;
+  size_t bytes() const {
+    return size_t(elements) * size_t(storageBytes(element));
+  }
+  static int64_t storageBytes(mlir::Type type) {
+    return std::max<int64_t>(type.getIntOrFloatBitWidth() / 8, 1);
+  }
+};
+
+/// Runs the function `@kernel` (private, on tensors) on both, with the same
+/// operands: numbers of all sizes, zeros of both signs, infinities, NaN and
+/// subnormal ones; of integers all bits.
+class BothTargets {
+public:
+  BothTargets(const std::string &text, tenon::Subnormals subnormals,
+              llvm::StringRef gpu);
+
+  /// Integers of these parameters are from -2 to that number, as indices are.
+  std::map<size_t, int64_t> limits;
+
+  /// Fails the running test if a bit differs. `order` is that of the warps.
+  void compare(uint32_t seed, const char *order);
+
+  TenonEmulatedCounters counters{};
+  tenon::codegen::PtxModule ptx;
+
+private:
+  void compareOne(size_t index, const Parameter &parameter, const Bytes &cpu,
+                  const Bytes &gpu);
+  /// The memory behind the kernel; empty, with the fault reported, if there was
+  /// one.
+  std::vector<Bytes> runEmulated(const std::vector<Bytes> &values,
+                                 const char *order);
+
+  tenon::Subnormals subnormals;
+  EmittedKernel onCpu;
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<Parameter> parameters;
+  size_t operands = 0;
+};
+
+/// The kernel with subnormal numbers flushed and kept, and warps in two orders.
+void compareTargets(const std::string &text,
+                    const std::map<size_t, int64_t> &limits = {});
+
+#endif // TENON_TEST_UNIT_CODEGEN_BOTHTARGETS_H
