@@ -17,6 +17,8 @@
 #include "PackedProduct.h"
 #include "Templates.h"
 
+#include "tenon/Codegen/Loops/Permutation.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -27,70 +29,10 @@ namespace {
 constexpr int64_t tile = vectorLanes;
 constexpr int64_t blockLength = 4 * tile;
 
-/// A transpose with dimensions of extent 1 dropped and neighbours that stay
-/// neighbours merged.
-struct Permutation {
-  SmallVector<int64_t> shape; // of the operand
-  SmallVector<size_t> order; // the operand's dimension of each result dimension
-
-  explicit Permutation(stablehlo::TransposeOp op) {
-    ArrayRef<int64_t> full = shapeOf(op.getOperand());
-    // Runs of the result's dimensions that are consecutive in the operand.
-    SmallVector<std::pair<int64_t, int64_t>> runs; // first dimension, extent
-    int64_t previous = -2;
-    auto nextNonUnit = [&](int64_t dim) {
-      do
-        ++dim;
-      while (dim < int64_t(full.size()) && full[dim] == 1);
-      return dim;
-    };
-    for (int64_t dim : op.getPermutation()) {
-      if (full[dim] == 1)
-        continue;
-      if (!runs.empty() && previous >= 0 && nextNonUnit(previous) == dim)
-        runs.back().second *= full[dim];
-      else
-        runs.emplace_back(dim, full[dim]);
-      previous = dim;
-    }
-    SmallVector<size_t> inOperand(runs.size());
-    for (size_t i = 0; i < runs.size(); ++i)
-      inOperand[i] = i;
-    llvm::sort(inOperand, [&](size_t a, size_t b) {
-      return runs[a].first < runs[b].first;
-    });
-    order.resize(runs.size());
-    for (auto [dim, run] : llvm::enumerate(inOperand)) {
-      shape.push_back(runs[run].second);
-      order[run] = dim;
-    }
-  }
-
-  bool movesLast() const {
-    return !order.empty() && order.back() + 1 != order.size();
-  }
-  SmallVector<int64_t> resultShape() const {
-    SmallVector<int64_t> result;
-    for (size_t dim : order)
-      result.push_back(shape[dim]);
-    return result;
-  }
-  /// Extents of the result's dimensions other than its last and the operand's
-  /// last.
-  SmallVector<int64_t> others() const {
-    SmallVector<int64_t> extents;
-    for (size_t dim : order)
-      if (dim + 1 != shape.size() && dim != order.back())
-        extents.push_back(shape[dim]);
-    return extents;
-  }
-  int64_t columns() const { return shape[order.back()]; } // along the result
-  int64_t rows() const { return shape.back(); }           // along the operand
-  int64_t units() const {
-    return elementCount(others()) *
-           ((columns() + blockLength - 1) / blockLength);
-  }
-};
+int64_t unitsOf(const Permutation &permutation) {
+  return elementCount(permutation.others()) *
+         ((permutation.columns() + blockLength - 1) / blockLength);
+}
 
 class Tiles {
 public:
@@ -127,23 +69,11 @@ private:
 IndexExpression Tiles::position(const Buffer &buffer,
                                 const IndexExpression &row,
                                 const IndexExpression &column) {
-  // By operand dimension.
-  Indices indices(permutation.shape.size());
-  size_t next = 0;
-  for (size_t dim : permutation.order) {
-    if (dim + 1 == indices.size())
-      indices[dim] = row;
-    else if (dim == permutation.order.back())
-      indices[dim] = column;
-    else
-      indices[dim] = others[next++];
-  }
-  if (buffer.memref == from.memref)
-    return k.algebra.linearize(indices, buffer.shape);
-  Indices result;
-  for (size_t dim : permutation.order)
-    result.push_back(indices[dim]);
-  return k.algebra.linearize(result, buffer.shape);
+  bool isOperand = buffer.memref == from.memref;
+  return k.algebra.linearize(isOperand
+                                 ? permutation.inOperand(row, column, others)
+                                 : permutation.inResult(row, column, others),
+                             buffer.shape);
 }
 
 void Tiles::withMask(int64_t count, llvm::function_ref<void()> body) {
@@ -225,14 +155,14 @@ bool accepts(const KernelSource &source) {
 }
 
 Demand demand(const KernelSource &source) {
-  return {Permutation(transposeOf(source)).units(), 0};
+  return {unitsOf(Permutation(transposeOf(source))), 0};
 }
 
 void emit(KernelBuilder &k, unsigned) {
   auto op = transposeOf(k.source);
   Permutation permutation(op);
   Tiles tiles(k, permutation, k.points.bufferOf(op.getOperand()));
-  k.forUnits(permutation.units(),
+  k.forUnits(unitsOf(permutation),
              [&](const IndexExpression &unit) { tiles.emitUnit(unit); });
 }
 

@@ -24,7 +24,6 @@ namespace tenon::codegen {
 namespace {
 
 constexpr int64_t threadsPerBlock = 256;
-constexpr int64_t bytesOfAccess = 16;
 /// Vectors that a thread of a large kernel holds at once.
 constexpr int64_t vectorsInFlight = 4;
 /// Blocks that keep a GPU busy; with fewer, a thread takes one vector.
@@ -34,19 +33,8 @@ int64_t elementsOf(const KernelSource &source) {
   return elementCount(shapeOf(source.results().front()));
 }
 
-/// The elements of the narrowest type that fill an access.
 int64_t longestVector(const KernelSource &source) {
-  int64_t narrowest = bytesOfAccess / 2;
-  auto look = [&](Value tensor) {
-    narrowest = std::min(narrowest, bytesOf(elementOf(tensor)));
-  };
-  for (Value result : source.results())
-    look(result);
-  for (BlockArgument operand : source.body->getArguments())
-    if (elementCount(shapeOf(operand)) >= elementsOf(source))
-      look(operand);
-  // Bytes would take more registers than they are worth.
-  return std::min<int64_t>(bytesOfAccess / narrowest, 8);
+  return longestVector(source, elementsOf(source));
 }
 
 /// Elements of a tile.
@@ -149,7 +137,11 @@ private:
 } // namespace
 
 bool ElementwiseSchedule::accepts(const KernelSource &source) const {
-  return source.kernelClass == KernelClass::elementwise;
+  // An update in place shall touch no more than the update.
+  bool isUpdate =
+      isa_and_nonnull<stablehlo::DynamicUpdateSliceOp>(source.root) &&
+      source.inPlace[0] >= 0;
+  return source.kernelClass == KernelClass::elementwise && !isUpdate;
 }
 
 LaunchShape ElementwiseSchedule::launchShape(const KernelSource &source) const {

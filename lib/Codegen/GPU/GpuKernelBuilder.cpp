@@ -6,10 +6,13 @@
 
 #include "GpuKernelBuilder.h"
 
+#include "tenon/Analysis/Shapes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -43,6 +46,46 @@ GpuKernelBuilder::GpuKernelBuilder(const KernelSource &source,
   block = number(create<NVVM::BlockIdXOp>(i32), launch.parts);
   thread = number(create<NVVM::ThreadIdXOp>(i32), launch.threads);
   describeLaunch(function, source, launch);
+}
+
+int64_t longestVector(const KernelSource &source, int64_t elements) {
+  int64_t narrowest = bytesOfAccess / 2;
+  auto look = [&](Value tensor) {
+    if (elementCount(shapeOf(tensor)) >= elements)
+      narrowest = std::min(narrowest, bytesOf(elementOf(tensor)));
+  };
+  llvm::for_each(source.results(), look);
+  llvm::for_each(source.body->getArguments(), look);
+  // Bytes would take more registers than they are worth.
+  return std::min<int64_t>(bytesOfAccess / narrowest, 8);
+}
+
+Buffer GpuKernelBuilder::sharedMemory(int64_t elements, Type elementType) {
+  auto type = MemRefType::get(
+      {elements}, storageType(elementType), MemRefLayoutAttrInterface(),
+      builder.getI64IntegerAttr(int64_t(NVVM::NVVMMemorySpace::Shared)));
+  std::string name =
+      (function.getName() + ".shared" + Twine(sharedMemories++)).str();
+  OpBuilder before(function);
+  memref::GlobalOp::create(before, loc, name, before.getStringAttr("private"),
+                           type, before.getUnitAttr(), /*constant=*/false,
+                           before.getI64IntegerAttr(bytesOfAccess));
+  Buffer buffer;
+  buffer.memref = create<memref::GetGlobalOp>(type, name);
+  buffer.shape = {elements};
+  buffer.elementType = elementType;
+  buffer.isWritten = true;
+  return buffer;
+}
+
+void GpuKernelBuilder::awaitBlock() { create<NVVM::Barrier0Op>(); }
+
+IndexExpression GpuKernelBuilder::vectorAt(const IndexExpression &first,
+                                           int64_t extent) {
+  if (algebra.lanes == 1)
+    return first;
+  return algebra.laneVariable(algebra.scalar(first), {0, extent - 1},
+                              levels.current(), algebra.lanes);
 }
 
 /// Vectors are computed lane by lane.

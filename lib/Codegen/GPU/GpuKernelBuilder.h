@@ -26,6 +26,13 @@ inline constexpr llvm::StringLiteral inPartsAttribute = "codegen.in_parts";
 void describeLaunch(mlir::func::FuncOp function, const KernelSource &source,
                     const LaunchShape &launch);
 
+inline constexpr int64_t bytesOfAccess = 16;
+inline constexpr int64_t threadsOfWarp = 32;
+
+/// The elements of the narrowest type that fill an access, among the results
+/// and the operands that have at least so many elements.
+int64_t longestVector(const KernelSource &source, int64_t elements);
+
 class GpuKernelBuilder : public KernelNest {
 public:
   GpuKernelBuilder(const KernelSource &source, mlir::func::FuncOp function,
@@ -38,10 +45,21 @@ public:
 
   /// An estimate of a thread's work, in instructions.
   double cost() const;
+  /// `elements` of memory that the threads of a block share.
+  Buffer sharedMemory(int64_t elements, mlir::Type elementType);
+  /// What threads of the block have written is there behind it. All of them
+  /// have to come by.
+  void awaitBlock();
+  /// `lanes` neighbouring elements from `first` on, a multiple of `lanes`; the
+  /// last one is less than `extent`.
+  IndexExpression vectorAt(const IndexExpression &first, int64_t extent);
   /// Runs the body where `expression` is less than `limit`; nothing is asked
   /// where it always is.
   void ifBelow(const IndexExpression &expression, int64_t limit,
                llvm::function_ref<void(const IndexExpression &bounded)> body);
+
+private:
+  unsigned sharedMemories = 0;
 };
 
 } // namespace tenon::codegen

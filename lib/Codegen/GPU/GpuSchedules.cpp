@@ -12,7 +12,10 @@ namespace tenon::codegen {
 
 GpuSchedules::GpuSchedules(const GpuTarget &target)
     : instructions(std::make_unique<GpuInstructions>(target)) {
+  owned.push_back(std::make_unique<TransposeSchedule>(*instructions));
   owned.push_back(std::make_unique<ElementwiseSchedule>(*instructions));
+  owned.push_back(std::make_unique<RowSchedule>(*instructions));
+  owned.push_back(std::make_unique<ColumnSchedule>(*instructions));
   owned.push_back(std::make_unique<PartsSchedule>(target));
   for (const auto &schedule : owned)
     all.push_back(schedule.get());

@@ -69,7 +69,9 @@ private:
 };
 
 /// The kernel with subnormal numbers flushed and kept, and warps in two orders.
-void compareTargets(const std::string &text,
-                    const std::map<size_t, int64_t> &limits = {});
+/// Returns what was said of it.
+tenon::codegen::PtxKernel
+compareTargets(const std::string &text,
+               const std::map<size_t, int64_t> &limits = {});
 
 #endif // TENON_TEST_UNIT_CODEGEN_BOTHTARGETS_H

@@ -1,0 +1,299 @@
+//===- ColumnSchedule.cpp - One accumulator per result element ------------===//
+//
+// Reductions that keep the last dimension (bias and scale gradients), in order
+// (a) of Analysis/ReductionTree.h. A block of threads has a few vectors of
+// neighbouring columns. Its threads sum the blocks of that order side by side,
+// each of them in the order of its rows, and leave the sums in shared memory;
+// then one thread per vector adds these up one after another, as the order
+// says, and computes the results.
+//
+// Few elements have no blocks: one thread per vector sums them in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuSchedule.h"
+
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/ReduceTree.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+constexpr int64_t mostThreads = 512;
+constexpr int64_t mostSharedBytes = 48 << 10;
+/// Vectors of columns that a block of threads has. One of them is half a sector
+/// of memory, so two are the least.
+constexpr int64_t mostVectors = 8, fewestVectors = 2;
+/// Blocks that keep a GPU busy.
+constexpr int64_t manyBlocks = 256;
+
+/// How the columns are dealt out.
+struct ColumnTiling {
+  int64_t columns;     // neighbouring ones
+  int64_t lanes;       // columns of a vector
+  int64_t vectors = 1; // of a block of threads
+  int64_t sums = 1;    // threads that sum blocks of rows side by side
+  int64_t rowBlocks = 1;
+  int64_t outer; // indices of kept dimensions further out
+  int64_t sharedBytes = 0;
+  std::optional<ReductionBlocks> blocks;
+
+  explicit ColumnTiling(const KernelSource &source) {
+    const ReductionSpace &space = *source.kernel.space();
+    columns = elementCount(space.trailingKept());
+    outer = elementCount(space.outerKept());
+    lanes = longestVector(source, elementCount(space.extents));
+    while (columns % lanes)
+      lanes /= 2;
+    blocks = ReductionBlocks::of(space.allReduced());
+    int64_t whole = columns / lanes;
+    if (!blocks) {
+      vectors = threadsOfWarp;
+      return;
+    }
+    rowBlocks = elementCount(blocks->before) *
+                llvm::divideCeil(blocks->extent, blocks->run);
+    int64_t bytes = 0;
+    for (stablehlo::ReduceOp reduce : source.kernel.reductions())
+      bytes += bytesOf(Combiner(reduce).accumulatorType(0));
+    auto shared = [&] { return rowBlocks * vectors * lanes * bytes; };
+    vectors = mostVectors;
+    while (vectors > fewestVectors &&
+           (shared() > mostSharedBytes ||
+            outer * llvm::divideCeil(whole, vectors) < manyBlocks))
+      vectors /= 2;
+    sharedBytes = shared();
+    sums = std::clamp<int64_t>(llvm::PowerOf2Ceil(rowBlocks),
+                               threadsOfWarp / vectors, mostThreads / vectors);
+  }
+
+  int64_t threads() const { return vectors * sums; }
+  int64_t blocksOfColumns() const {
+    return llvm::divideCeil(columns / lanes, vectors);
+  }
+};
+
+class ColumnKernel : GpuKernelBuilder {
+public:
+  ColumnKernel(const KernelSource &source, func::FuncOp function,
+               const LaunchShape &launch, const GpuInstructions &instructions)
+      : GpuKernelBuilder(source, function, launch, instructions),
+        tiling(source), space(*source.kernel.space()) {
+    for (stablehlo::ReduceOp reduce : source.kernel.reductions())
+      combiners.emplace_back(reduce);
+    emit();
+  }
+
+private:
+  void emit() {
+    algebra.lanes = tiling.lanes;
+    const int64_t blocksOfColumns = tiling.blocksOfColumns();
+    outer = algebra.delinearize(algebra.floorDiv(block, blocksOfColumns),
+                                space.outerKept());
+    IndexExpression inBlock = algebra.mod(thread, tiling.vectors);
+    IndexExpression vector =
+        algebra.mod(block, blocksOfColumns) * tiling.vectors + inBlock;
+    IndexExpression summer = algebra.floorDiv(thread, tiling.vectors);
+    const int64_t vectors = tiling.columns / tiling.lanes;
+    if (!tiling.blocks) {
+      ifBelow(vector, vectors, [&](const IndexExpression &own) {
+        emitResults(kept(own),
+                    forSpace(space.allReduced(), starts(),
+                             [&](const Indices &row, ValueRange sums) {
+                               return addRow(kept(own), row, sums);
+                             }));
+      });
+      return;
+    }
+    for (const Combiner &combiner : combiners)
+      partial.push_back(
+          sharedMemory(elementsOfPartial(), combiner.accumulatorType(0)));
+    ifBelow(vector, vectors, [&](const IndexExpression &own) {
+      forLoop(
+          algebra.scalar(summer), constantIndex(tiling.rowBlocks), tiling.sums,
+          {0, tiling.rowBlocks - 1}, 1, /*isLane=*/false,
+          [&](const IndexExpression &rowBlock) {
+            Values sums = sumBlock(kept(own), rowBlock);
+            for (auto [buffer, sum] : llvm::zip(partial, sums))
+              storePartial(buffer, rowBlock, inBlock, sum);
+          },
+          double(llvm::divideCeil(tiling.rowBlocks, tiling.sums)));
+    });
+    awaitBlock();
+    ifBelow(summer, 1, [&](const IndexExpression &) {
+      ifBelow(vector, vectors, [&](const IndexExpression &own) {
+        emitResults(
+            kept(own),
+            forRange(tiling.rowBlocks, starts(),
+                     [&](const IndexExpression &rowBlock, ValueRange sums) {
+                       Values next;
+                       for (auto [combiner, buffer, sum] :
+                            llvm::zip(combiners, partial, sums))
+                         next.push_back(combiner.join(
+                             *this, sum,
+                             loadPartial(buffer, rowBlock, inBlock)));
+                       return next;
+                     }));
+      });
+    });
+  }
+
+  int64_t elementsOfPartial() const {
+    return tiling.rowBlocks * tiling.vectors * tiling.lanes;
+  }
+  /// Calls `body` for the pieces of a vector of sums that fill an access, with
+  /// where a piece begins in the vector and in shared memory, while that many
+  /// lanes are emitted. Neighbouring threads have neighbouring pieces, so that
+  /// none of them meet in a bank.
+  void
+  forPieces(const Buffer &buffer, const IndexExpression &rowBlock,
+            const IndexExpression &vector,
+            llvm::function_ref<void(int64_t, const IndexExpression &)> body) {
+    algebra.lanes =
+        std::min(tiling.lanes, bytesOfAccess / bytesOf(buffer.elementType));
+    const int64_t count = tiling.lanes / algebra.lanes;
+    for (int64_t piece = 0; piece < count; ++piece)
+      body(piece * algebra.lanes,
+           vectorAt((rowBlock * tiling.vectors + vector +
+                     piece * tiling.rowBlocks * tiling.vectors) *
+                        algebra.lanes,
+                    elementsOfPartial()));
+    algebra.lanes = tiling.lanes;
+  }
+
+  void storePartial(const Buffer &buffer, const IndexExpression &rowBlock,
+                    const IndexExpression &vector, Value sum) {
+    forPieces(buffer, rowBlock, vector,
+              [&](int64_t first, const IndexExpression &place) {
+                Value piece = sum;
+                if (algebra.lanes > 1)
+                  piece = create<vector::ExtractStridedSliceOp>(
+                      sum, ArrayRef<int64_t>{first},
+                      ArrayRef<int64_t>{algebra.lanes}, ArrayRef<int64_t>{1});
+                else if (tiling.lanes > 1)
+                  piece = create<vector::ExtractOp>(sum, first);
+                points.store(buffer, place, {piece, levels.current()});
+              });
+  }
+
+  Value loadPartial(const Buffer &buffer, const IndexExpression &rowBlock,
+                    const IndexExpression &vector) {
+    Values elements;
+    forPieces(buffer, rowBlock, vector,
+              [&](int64_t, const IndexExpression &place) {
+                Value piece = points.load(buffer, place).value;
+                for (int64_t i = 0; i < algebra.lanes; ++i)
+                  elements.push_back(
+                      algebra.lanes == 1
+                          ? piece
+                          : Value(create<vector::ExtractOp>(piece, i)));
+              });
+    if (tiling.lanes == 1)
+      return elements.front();
+    return create<vector::FromElementsOp>(
+        VectorType::get({tiling.lanes}, elements.front().getType()), elements);
+  }
+
+  Indices kept(const IndexExpression &vector) {
+    Indices indices = outer;
+    llvm::append_range(
+        indices,
+        algebra.delinearize(vectorAt(vector * tiling.lanes, tiling.columns),
+                            space.trailingKept()));
+    return indices;
+  }
+
+  Values starts() {
+    Values values;
+    for (const Combiner &combiner : combiners)
+      values.push_back(points.asVector({combiner.start(*this).front(), 0}));
+    return values;
+  }
+
+  Values addRow(const Indices &kept, const Indices &row, ValueRange sums) {
+    Values next;
+    Indices indices = mergeIndices(space, kept, row);
+    for (auto [combiner, sum] : llvm::zip(combiners, sums)) {
+      Value input = combiner.inputs.front();
+      Value element = points.asVector(
+          points.at(input, withUnitDimensions(shapeOf(input), indices)));
+      next.push_back(combiner.combine(*this, {sum}, {element}).front());
+    }
+    return next;
+  }
+
+  /// All rows of a block of the order, one after another.
+  Values sumBlock(const Indices &kept, const IndexExpression &rowBlock) {
+    const ReductionBlocks &blocks = *tiling.blocks;
+    const int64_t extent = blocks.extent, run = blocks.run;
+    const int64_t runs = llvm::divideCeil(extent, run);
+    Indices before =
+        algebra.delinearize(algebra.floorDiv(rowBlock, runs), blocks.before);
+    Value low = algebra.scalar(algebra.mod(rowBlock, runs) * run);
+    Value high = create<arith::AddIOp>(low, constantIndex(run));
+    if (extent % run)
+      high = create<arith::MinUIOp>(high, constantIndex(extent));
+    return forLoop(
+        low, high, 1, {0, extent - 1}, 1, /*isLane=*/false, starts(),
+        [&](const IndexExpression &position, ValueRange sums) {
+          return forSpace(blocks.within, sums,
+                          [&](const Indices &rest, ValueRange sums) {
+                            Indices row = before;
+                            row.push_back(position);
+                            llvm::append_range(row, rest);
+                            return addRow(kept, row, sums);
+                          });
+        },
+        double(run));
+  }
+
+  void emitResults(const Indices &kept, ValueRange sums) {
+    for (auto [combiner, sum] : llvm::zip(combiners, sums))
+      combiner.provide(*this, {sum});
+    SmallVector<Indices, 4> places;
+    SmallVector<Element> elements;
+    for (unsigned i = 0; i < results.size(); ++i) {
+      places.push_back(withUnitDimensions(results[i].shape, kept));
+      elements.push_back(points.at(resultValue(i), places[i]));
+    }
+    for (unsigned i = 0; i < results.size(); ++i)
+      storeResult(i, places[i], elements[i]);
+  }
+
+  const ColumnTiling tiling;
+  const ReductionSpace &space;
+  SmallVector<Combiner> combiners;
+  SmallVector<Buffer> partial; // of each reduction
+  Indices outer;
+};
+
+} // namespace
+
+bool ColumnSchedule::accepts(const KernelSource &source) const {
+  return source.kernelClass == KernelClass::column &&
+         llvm::all_of(source.kernel.reductions(),
+                      [](stablehlo::ReduceOp reduce) {
+                        return Combiner(reduce).isSimple();
+                      }) &&
+         ColumnTiling(source).sharedBytes <= mostSharedBytes;
+}
+
+LaunchShape ColumnSchedule::launchShape(const KernelSource &source) const {
+  ColumnTiling tiling(source);
+  return {.parts = tiling.outer * tiling.blocksOfColumns(),
+          .threads = tiling.threads()};
+}
+
+EmittedLoops ColumnSchedule::emit(const KernelSource &source, ModuleOp module,
+                                  StringRef name, unsigned) const {
+  func::FuncOp function = createKernelFunction(module, name, source, 0, {});
+  ColumnKernel kernel(source, function, launchShape(source), instructions);
+  return {function};
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,365 @@
+//===- RowSchedule.cpp - Rows with reductions along them ------------------===//
+//
+// The passes of Analysis/KernelDescription.h over rows, in order (b) of
+// Analysis/ReductionTree.h. That order has up to 64 places, each of which sums
+// every 64th element: element p belongs to place p mod 64. A group of lanes of
+// one warp has a row, and each lane the places of one or two vectors, so that
+// neighbouring lanes read neighbouring vectors and the sums of a place never
+// leave their lane. At the end the places are combined as the order says: first
+// those 16, then 32 apart, then 8, 4, 2 and 1, by shuffles where they are in
+// different lanes.
+//
+// Short rows are written out: what a pass has computed at an element is still
+// in a register in the next one. Longer rows are walked by a loop per pass,
+// which reads and computes again.
+//
+// Example: f32 rows of 768. A vector is 4 elements, 16 lanes have 64 places, a
+// warp has two rows, a lane reads 12 vectors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuSchedule.h"
+
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/ReduceTree.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+constexpr int64_t threadsPerBlock = 256;
+/// Elements of a row that a lane holds in registers, per tensor.
+constexpr int64_t mostElementsInRegisters = 64;
+
+/// How a row is dealt out to lanes.
+struct RowTiling {
+  int64_t rows, length; // the reduced dimensions at the end
+  int64_t places;       // accumulators times elements of a chunk
+  int64_t lanes;        // elements of a vector
+  int64_t group;        // lanes of the warp that have a row
+  int64_t vectors;      // of a lane, for all places
+
+  explicit RowTiling(const KernelSource &source) {
+    const ReductionSpace &space = *source.kernel.space();
+    rows = elementCount(space.kept());
+    length = elementCount(space.trailingReduced());
+    places = reductionAccumulators(length) * reductionChunk;
+    lanes = longestVector(source, elementCount(space.extents));
+    while (length % lanes)
+      lanes /= 2;
+    group = groupFor(lanes);
+    // Warps are whole: shuffles are for all of their lanes.
+    while (rows % (threadsOfWarp / group)) {
+      lanes = std::max<int64_t>(lanes / 2, 1);
+      group = lanes > 1 ? groupFor(lanes) : threadsOfWarp;
+    }
+    vectors = llvm::divideCeil(places, group * lanes);
+  }
+
+  /// Whether every lane has as many whole vectors as the others, few enough to
+  /// be held.
+  bool fitsRegisters() const {
+    return places == group * lanes * vectors && length % places == 0 &&
+           length / group <= mostElementsInRegisters;
+  }
+  int64_t rowsOfBlock() const { return threadsPerBlock / group; }
+
+private:
+  int64_t groupFor(int64_t lanes) const {
+    return std::min<int64_t>(llvm::PowerOf2Ceil(places / lanes), threadsOfWarp);
+  }
+};
+
+class RowKernel : GpuKernelBuilder {
+public:
+  RowKernel(const KernelSource &source, func::FuncOp function,
+            const LaunchShape &launch, const GpuInstructions &instructions)
+      : GpuKernelBuilder(source, function, launch, instructions),
+        tiling(source), plan(source.kernel.passes()),
+        space(*source.kernel.space()) {
+    algebra.lanes = tiling.lanes;
+    lane = algebra.mod(thread, tiling.group);
+    IndexExpression number =
+        block * tiling.rowsOfBlock() + algebra.floorDiv(thread, tiling.group);
+    ifBelow(number, tiling.rows, [&](const IndexExpression &own) {
+      row = algebra.delinearize(own, space.kept());
+      first = vectorAt(lane * tiling.lanes, tiling.group * tiling.lanes);
+      emitRow();
+    });
+  }
+
+private:
+  bool isFull(unsigned result) {
+    return source.kernel.isFull(resultValue(result));
+  }
+  /// The pass in which a result of the space is written.
+  unsigned passOf(unsigned result) {
+    return source.kernel.level(resultValue(result));
+  }
+  /// The index of `value`, which has the space's shape, at a point of the row.
+  Indices indicesIn(Value value, ArrayRef<IndexExpression> reduced) {
+    return withUnitDimensions(shapeOf(value),
+                              mergeIndices(space, row, reduced));
+  }
+
+  void emitRow() {
+    unsigned passes = plan.reductions.size();
+    for (unsigned i = 0; i < results.size(); ++i)
+      if (isFull(i))
+        passes = std::max(passes, passOf(i) + 1);
+    for (unsigned pass = 0; pass < passes; ++pass)
+      emitPass(pass);
+    if (llvm::all_of(llvm::seq<unsigned>(results.size()),
+                     [&](unsigned i) { return isFull(i); }))
+      return;
+    // Other lanes may still read what one of them overwrites.
+    if (llvm::any_of(source.inPlace,
+                     [](int64_t operand) { return operand >= 0; }))
+      create<NVVM::SyncWarpOp>(integer(-1));
+    ifBelow(lane, 1, [&](const IndexExpression &) {
+      for (unsigned i = 0; i < results.size(); ++i) {
+        if (isFull(i))
+          continue;
+        Indices indices = withUnitDimensions(results[i].shape, row);
+        storeResult(i, indices, points.at(resultValue(i), indices));
+      }
+    });
+  }
+
+  void emitPass(unsigned pass) {
+    SmallVector<Combiner> combiners;
+    if (pass < plan.reductions.size())
+      for (stablehlo::ReduceOp reduce : plan.reductions[pass])
+        combiners.emplace_back(reduce);
+    bool writes =
+        llvm::any_of(llvm::seq<unsigned>(results.size()), [&](unsigned i) {
+          return isFull(i) && passOf(i) == pass;
+        });
+    if (combiners.empty() && !writes)
+      return;
+    Values sums;
+    for (const Combiner &combiner : combiners)
+      sums.append(tiling.vectors,
+                  points.asVector({combiner.start(*this).front(), 0}));
+    sums = forSpace(space.outerReduced(), sums,
+                    [&](const Indices &outer, ValueRange carried) {
+                      return emitRun(pass, outer, combiners, carried);
+                    });
+    for (auto [i, combiner] : llvm::enumerate(combiners))
+      combiner.provide(
+          *this, {collapse(combiner, ArrayRef(sums).slice(i * tiling.vectors,
+                                                          tiling.vectors))});
+  }
+
+  /// The run of reduced dimensions at the end. Sums are by reduction, then by
+  /// vector.
+  Values emitRun(unsigned pass, ArrayRef<IndexExpression> outer,
+                 ArrayRef<Combiner> combiners, ValueRange carried) {
+    Values sums(carried);
+    auto emitVector = [&](const IndexExpression &position,
+                          MutableArrayRef<Value> own) {
+      Indices reduced(outer.begin(), outer.end());
+      llvm::append_range(
+          reduced, algebra.delinearize(position, space.trailingReduced()));
+      emitVectorAt(pass, reduced, combiners, own);
+    };
+    for (int64_t vector = 0; vector < tiling.vectors; ++vector) {
+      Values own;
+      for (size_t i = 0; i < combiners.size(); ++i)
+        own.push_back(sums[i * tiling.vectors + vector]);
+      IndexExpression place = (lane + vector * tiling.group) * tiling.lanes;
+      if (tiling.fitsRegisters()) {
+        for (int64_t done = 0; done < tiling.length; done += tiling.places)
+          emitVector(first + (done + vector * tiling.group * tiling.lanes),
+                     own);
+      } else {
+        // Lanes without a place start behind the end.
+        Value low = algebra.scalar(place);
+        if (tiling.places % (tiling.group * tiling.lanes)) {
+          Value exists = create<arith::CmpIOp>(arith::CmpIPredicate::ult, low,
+                                               constantIndex(tiling.places));
+          low = create<arith::SelectOp>(exists, low,
+                                        constantIndex(tiling.length));
+        }
+        own = forLoop(
+            low, constantIndex(tiling.length), tiling.places,
+            {0, tiling.length - 1}, tiling.lanes,
+            /*isLane=*/tiling.lanes > 1, own,
+            [&](const IndexExpression &position, ValueRange held) {
+              Values next(held);
+              emitVector(position, next);
+              return next;
+            },
+            double(llvm::divideCeil(tiling.length, tiling.places)));
+      }
+      for (size_t i = 0; i < combiners.size(); ++i)
+        sums[i * tiling.vectors + vector] = own[i];
+    }
+    return sums;
+  }
+
+  /// All that happens at a vector. Everything is read before anything is
+  /// stored.
+  void emitVectorAt(unsigned pass, ArrayRef<IndexExpression> reduced,
+                    ArrayRef<Combiner> combiners, MutableArrayRef<Value> sums) {
+    auto at = [&](Value value) {
+      return points.at(value, indicesIn(value, reduced));
+    };
+    SmallVector<Element> inputs, outputs;
+    for (const Combiner &combiner : combiners)
+      inputs.push_back(at(combiner.inputs.front()));
+    auto isWritten = [&](unsigned i) { return isFull(i) && passOf(i) == pass; };
+    for (unsigned i = 0; i < results.size(); ++i)
+      outputs.push_back(isWritten(i) ? at(resultValue(i)) : Element());
+    for (unsigned i = 0; i < results.size(); ++i)
+      if (isWritten(i))
+        storeResult(i, indicesIn(resultValue(i), reduced), outputs[i]);
+    for (auto [combiner, input, sum] : llvm::zip(combiners, inputs, sums))
+      sum = combiner.combine(*this, {sum}, {points.asVector(input)}).front();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Places to one value
+  //===--------------------------------------------------------------------===//
+
+  Value integer(int64_t value) {
+    return create<arith::ConstantOp>(builder.getI32IntegerAttr(int32_t(value)));
+  }
+
+  /// The value of another lane: `distance` further on, or the first one of the
+  /// group. It has to be 32 bits for the instruction.
+  Value fromLane(Value value, int64_t distance) {
+    Type type = value.getType();
+    const unsigned width = type.getIntOrFloatBitWidth();
+    Type i32 = builder.getI32Type(), bits = builder.getIntegerType(width);
+    if (type != bits)
+      value = create<arith::BitcastOp>(bits, value);
+    auto shuffle = [&](Value word) -> Value {
+      if (distance)
+        return create<NVVM::ShflOp>(i32, integer(-1), word, integer(distance),
+                                    integer(threadsOfWarp - 1),
+                                    NVVM::ShflKind::down, UnitAttr());
+      // Lanes of a group have the bits of this mask in common.
+      const int64_t segment = (threadsOfWarp - tiling.group) << 8;
+      return create<NVVM::ShflOp>(i32, integer(-1), word, integer(0),
+                                  integer(segment | (threadsOfWarp - 1)),
+                                  NVVM::ShflKind::idx, UnitAttr());
+    };
+    if (width <= 32) {
+      if (width < 32)
+        value = create<arith::ExtUIOp>(i32, value);
+      value = shuffle(value);
+      if (width < 32)
+        value = create<arith::TruncIOp>(bits, value);
+    } else {
+      Value half = create<arith::ConstantOp>(builder.getI64IntegerAttr(32));
+      Value high = create<arith::TruncIOp>(
+          i32, create<arith::ShRUIOp>(value, half).getResult());
+      Value low = create<arith::TruncIOp>(i32, value);
+      high = create<arith::ExtUIOp>(bits, shuffle(high));
+      low = create<arith::ExtUIOp>(bits, shuffle(low));
+      value = create<arith::OrIOp>(
+          create<arith::ShLIOp>(high, half).getResult(), low);
+    }
+    return type == bits ? value : Value(create<arith::BitcastOp>(type, value));
+  }
+
+  /// The sums of all places to one value, in all lanes. Place p is element p
+  /// mod V of vector p / V, vectors are dealt out to the group in turn.
+  Value collapse(const Combiner &combiner, ArrayRef<Value> sums) {
+    Values elements;
+    for (Value sum : sums)
+      for (int64_t i = 0; i < tiling.lanes; ++i)
+        elements.push_back(
+            tiling.lanes == 1 ? sum : Value(create<vector::ExtractOp>(sum, i)));
+    const int64_t ofVectors = tiling.group * tiling.lanes;
+    // Sums of places that others have taken in are not used any more.
+    auto joinWith = [&](int64_t distance) {
+      Values joined;
+      for (auto [i, element] : llvm::enumerate(elements)) {
+        Value other;
+        if (distance >= tiling.lanes && distance < ofVectors)
+          other = fromLane(element, distance / tiling.lanes);
+        else if (size_t place = i + std::min(distance, tiling.lanes);
+                 place < elements.size())
+          other = elements[place];
+        joined.push_back(other ? combiner.join(*this, element, other)
+                               : element);
+      }
+      elements = joined;
+    };
+    auto keep = [&](int64_t count) {
+      if (int64_t(elements.size()) > count)
+        elements.resize(count);
+    };
+    // ((a0 a1) (a2 a3)), or ((a0 a1) a2): where there is no a3, lanes hold a
+    // number that changes nothing.
+    for (int64_t distance = reductionChunk; distance < tiling.places;
+         distance *= 2)
+      joinWith(distance);
+    keep(tiling.lanes);
+    for (int64_t distance = reductionChunk / 2; distance > 0; distance /= 2) {
+      joinWith(distance);
+      keep(distance);
+    }
+    return fromLane(elements.front(), 0);
+  }
+
+  const RowTiling tiling;
+  const RowPasses plan;
+  const ReductionSpace &space;
+  IndexExpression lane;
+  /// The lane's first vector, one variable for all passes: what is computed at
+  /// an index is known by it.
+  IndexExpression first;
+  Indices row;
+};
+
+} // namespace
+
+/// Whether a pass may overwrite what a later one, which keeps nothing but what
+/// is in registers, computes from again.
+static bool overwritesEarly(const KernelSource &source) {
+  const KernelDescription &kernel = source.kernel;
+  RowPasses plan = kernel.passes();
+  bool holdsRow = RowTiling(source).fitsRegisters() &&
+                  kernel.space()->outerReduced().empty();
+  if (holdsRow || plan.kept.empty())
+    return false;
+  unsigned last = 0;
+  for (Value result : source.results())
+    last = std::max(last, kernel.level(result));
+  for (auto [result, operand] : llvm::zip(source.results(), source.inPlace))
+    if (operand >= 0 && kernel.isFull(result) && kernel.level(result) < last)
+      return true;
+  return false;
+}
+
+bool RowSchedule::accepts(const KernelSource &source) const {
+  return source.kernelClass == KernelClass::row &&
+         llvm::all_of(source.kernel.reductions(),
+                      [](stablehlo::ReduceOp reduce) {
+                        return Combiner(reduce).isSimple();
+                      }) &&
+         !overwritesEarly(source);
+}
+
+LaunchShape RowSchedule::launchShape(const KernelSource &source) const {
+  RowTiling tiling(source);
+  return {.parts = int64_t(llvm::divideCeil(tiling.rows, tiling.rowsOfBlock())),
+          .threads = threadsPerBlock};
+}
+
+EmittedLoops RowSchedule::emit(const KernelSource &source, ModuleOp module,
+                               StringRef name, unsigned) const {
+  func::FuncOp function = createKernelFunction(module, name, source, 0, {});
+  RowKernel kernel(source, function, launchShape(source), instructions);
+  return {function};
+}
+
+} // namespace tenon::codegen

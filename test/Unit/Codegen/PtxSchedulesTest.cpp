@@ -1,0 +1,196 @@
+//===- PtxSchedulesTest.cpp - Kernels that GPUs have schedules for --------===//
+//
+// Rows, columns and transposes of shapes that fit vectors and warps and of such
+// as do not, on the emulated GPU and on this processor; and how they access
+// memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BothTargets.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <string>
+
+using namespace tenon;
+
+namespace {
+
+/// `text` with each key replaced.
+std::string fill(std::string text,
+                 const std::map<std::string, std::string> &values) {
+  for (const auto &[key, value] : values)
+    for (size_t at = 0; (at = text.find(key, at)) != std::string::npos;
+         at += value.size())
+      text.replace(at, key.size(), value);
+  return text;
+}
+
+void compareFast(const std::string &text,
+                 const std::map<size_t, int64_t> &limits = {}) {
+  EXPECT_FALSE(compareTargets(text, limits).isInParts);
+}
+
+/// Bytes move by wide accesses, no more sectors than they fill, no conflicts.
+void expectGoodAccesses(const std::string &text) {
+  BothTargets both(text, Subnormals::flush, "sm_90");
+  both.compare(3, "forward");
+  EXPECT_GE(double(both.counters.globalWideBytes),
+            0.99 * double(both.counters.globalBytes));
+  EXPECT_LE(double(both.counters.globalSectors),
+            1.01 * double(both.counters.globalBytes) / 32);
+  EXPECT_EQ(both.counters.sharedBankConflicts, 0u);
+}
+
+std::string softmax(int64_t rows, int64_t length, const std::string &type,
+                    const std::string &place = "-1") {
+  return fill(
+      R"(
+    func.func private @kernel(%x: tensor<SHAPExTYPE>) -> tensor<SHAPExTYPE> attributes {exec.in_place = array<i64: PLACE>} {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %m = stablehlo.constant dense<0xff800000> : tensor<f32>
+      %w = stablehlo.convert %x : (tensor<SHAPExTYPE>) -> tensor<SHAPExf32>
+      %0 = stablehlo.reduce(%w init: %m) applies stablehlo.maximum across dimensions = [1] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+      %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<ROWSxf32>) -> tensor<SHAPExf32>
+      %2 = stablehlo.subtract %w, %1 : tensor<SHAPExf32>
+      %3 = stablehlo.exponential %2 : tensor<SHAPExf32>
+      %4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<ROWSxf32>
+      %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<ROWSxf32>) -> tensor<SHAPExf32>
+      %6 = stablehlo.divide %3, %5 : tensor<SHAPExf32>
+      %7 = stablehlo.convert %6 : (tensor<SHAPExf32>) -> tensor<SHAPExTYPE>
+      return %7 : tensor<SHAPExTYPE>
+    })",
+      {{"SHAPEx", std::to_string(rows) + "x" + std::to_string(length) + "x"},
+       {"ROWSx", std::to_string(rows) + "x"},
+       {"TYPE", type},
+       {"PLACE", place}});
+}
+
+/// Rows that need one place and several per lane, are a multiple of them or
+/// not, and fill warps or not.
+TEST(PtxSchedules, Rows) {
+  for (auto [rows, length] :
+       {std::pair(37, 83), std::pair(1, 1025), std::pair(8, 3),
+        std::pair(7, 16), std::pair(6, 40), std::pair(16, 64), std::pair(9, 48),
+        std::pair(12, 36), std::pair(10, 256), std::pair(4, 4160),
+        std::pair(2, 17)})
+    for (auto [type, place] :
+         {std::pair("f32", "0"), std::pair("bf16", "-1")}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(length) + " " +
+                   type + " " + place);
+      compareFast(softmax(rows, length, type, place));
+    }
+}
+
+/// Several results, one of them per row, over dimensions on both sides.
+TEST(PtxSchedules, RowsOfSeveralDimensions) {
+  for (const char *last : {"64", "20", "7"})
+    compareFast(fill(R"(
+    func.func private @kernel(%x: tensor<3x10xLxf32>, %s: tensor<10xf32>) -> (tensor<10xf32>, tensor<10xf32>, tensor<3x10xLxbf16>) attributes {exec.in_place = array<i64: 1, -1, -1>} {
+      %z = stablehlo.constant dense<0.25> : tensor<f32>
+      %0 = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<10xf32>) -> tensor<3x10xLxf32>
+      %1 = stablehlo.multiply %x, %0 : tensor<3x10xLxf32>
+      %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [0, 2] : (tensor<3x10xLxf32>, tensor<f32>) -> tensor<10xf32>
+      %3 = stablehlo.reduce(%x init: %z) applies stablehlo.minimum across dimensions = [0, 2] : (tensor<3x10xLxf32>, tensor<f32>) -> tensor<10xf32>
+      %4 = stablehlo.broadcast_in_dim %2, dims = [1] : (tensor<10xf32>) -> tensor<3x10xLxf32>
+      %5 = stablehlo.subtract %x, %4 : tensor<3x10xLxf32>
+      %6 = stablehlo.convert %5 : (tensor<3x10xLxf32>) -> tensor<3x10xLxbf16>
+      return %2, %3, %6 : tensor<10xf32>, tensor<10xf32>, tensor<3x10xLxbf16>
+    })",
+                     {{"xLx", "x" + std::string(last) + "x"}}));
+}
+
+TEST(PtxSchedules, RowsOfOtherTypes) {
+  for (const char *type : {"f64", "i64", "i32", "ui8", "f16"})
+    for (const char *name : {"add", "maximum"}) {
+      SCOPED_TRACE(std::string(type) + " " + name);
+      compareFast(fill(R"(
+    func.func private @kernel(%x: tensor<10x100xTYPE>, %i: tensor<TYPE>) -> tensor<10xTYPE> {
+      %0 = stablehlo.reduce(%x init: %i) applies stablehlo.NAME across dimensions = [1] : (tensor<10x100xTYPE>, tensor<TYPE>) -> tensor<10xTYPE>
+      return %0 : tensor<10xTYPE>
+    })",
+                       {{"TYPE", type}, {"NAME", name}}));
+    }
+}
+
+std::string columnSums(const std::string &shape, const std::string &dims,
+                       const std::string &result, const std::string &type) {
+  return fill(
+      R"(
+    func.func private @kernel(%x: tensor<SHAPExTYPE>, %y: tensor<SHAPExTYPE>) -> (tensor<RESULTxTYPE>, tensor<RESULTxTYPE>) {
+      %z = stablehlo.constant dense<0.5> : tensor<TYPE>
+      %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [DIMS] : (tensor<SHAPExTYPE>, tensor<TYPE>) -> tensor<RESULTxTYPE>
+      %1 = stablehlo.multiply %x, %y : tensor<SHAPExTYPE>
+      %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [DIMS] : (tensor<SHAPExTYPE>, tensor<TYPE>) -> tensor<RESULTxTYPE>
+      %3 = stablehlo.add %0, %2 : tensor<RESULTxTYPE>
+      return %2, %3 : tensor<RESULTxTYPE>, tensor<RESULTxTYPE>
+    })",
+      {{"SHAPE", shape}, {"DIMS", dims}, {"RESULT", result}, {"TYPE", type}});
+}
+
+/// Few rows, which have no blocks, many of them, blocks that are cut short, and
+/// columns that are no vectors.
+TEST(PtxSchedules, Columns) {
+  for (const char *type : {"f32", "bf16", "f64"}) {
+    compareFast(columnSums("53x139", "0", "139", type));
+    compareFast(columnSums("5x64", "0", "64", type));
+    compareFast(columnSums("1000x96", "0", "96", type));
+    compareFast(columnSums("3x7x9x40", "0, 2", "7x40", type));
+    compareFast(columnSums("2x33x5x3", "1", "2x5x3", type));
+    compareFast(columnSums("16x1", "0", "1", type));
+  }
+}
+
+std::string transpose(const std::string &shape, const std::string &dims,
+                      const std::string &result, const std::string &type) {
+  return fill(
+      R"(
+    func.func private @kernel(%x: tensor<SHAPExTYPE>) -> tensor<RESULTxTYPE> {
+      %0 = stablehlo.transpose %x, dims = [DIMS] : (tensor<SHAPExTYPE>) -> tensor<RESULTxTYPE>
+      return %0 : tensor<RESULTxTYPE>
+    })",
+      {{"SHAPE", shape}, {"DIMS", dims}, {"RESULT", result}, {"TYPE", type}});
+}
+
+TEST(PtxSchedules, Transposes) {
+  for (const char *type : {"f32", "bf16"}) {
+    SCOPED_TRACE(type);
+    compareFast(transpose("64x96", "1, 0", "96x64", type));
+    compareFast(transpose("3x37x8x70", "3, 1, 0, 2", "70x37x3x8", type));
+    compareFast(transpose("2x40x1x33x5", "0, 3, 2, 4, 1", "2x33x1x5x40", type));
+    compareFast(transpose("4x5", "1, 0", "5x4", type));
+  }
+  for (const char *type : {"f64", "i8", "i1"}) {
+    SCOPED_TRACE(type);
+    compareFast(transpose("37x48", "1, 0", "48x37", type));
+  }
+}
+
+TEST(PtxSchedules, Gathers) {
+  compareFast(R"(
+    func.func private @kernel(%t: tensor<11x24xf32>, %i: tensor<30x1xi32>) -> tensor<30x24xf32> {
+      %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 24>}> : (tensor<11x24xf32>, tensor<30x1xi32>) -> tensor<30x24xf32>
+      return %0 : tensor<30x24xf32>
+    })",
+              {{1, 11}});
+}
+
+TEST(PtxSchedules, AccessesAreWide) {
+  for (const char *type : {"f32", "bf16"}) {
+    SCOPED_TRACE(type);
+    {
+      SCOPED_TRACE("rows in registers");
+      expectGoodAccesses(softmax(64, 768, type));
+    }
+    {
+      SCOPED_TRACE("columns");
+      expectGoodAccesses(columnSums("4096x64", "0", "64", type));
+    }
+    {
+      SCOPED_TRACE("transposes");
+      expectGoodAccesses(transpose("128x192", "1, 0", "192x128", type));
+    }
+  }
+}
+
+} // namespace
