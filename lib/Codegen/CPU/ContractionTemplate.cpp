@@ -3,24 +3,15 @@
 // The fallback for contractions that no library takes. A tile of the result is
 // held in registers: some indices of the last dimension but one ("rows") times
 // vectors along the last. Which dimension the lanes run along follows from the
-// operation and its shapes:
-//
-// - along the last result dimension, if the operands are contiguous or constant
-//   there: each result element is one accumulator, a chain of fused
-//   multiply-adds in row-major order of the summed dimensions;
-// - along the last summed dimension, if only that is contiguous: 16 partial
-// sums
-//   per element, element j of the dimension in lane j mod 16, combined at the
-//   end as i and i + 8, i and i + 4, i and i + 2, i and i + 1.
-//
-// Products of 16-bit floats are exact and summed in f32. There is no blocking
-// for caches.
+// order of the sum (Loops/Contraction.h): along the last result dimension if an
+// element has one sum, along the last summed dimension if it has 16, one per
+// lane. There is no blocking for caches.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Contraction.h"
 #include "Templates.h"
 
+#include "tenon/Codegen/Loops/Contraction.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,17 +44,6 @@ struct Tiling {
   }
 };
 
-/// Whether neighbouring lanes read neighbouring elements or one.
-bool isVectorFriendly(IndexAlgebra &algebra, Value operand,
-                      const OperandElement &element) {
-  for (auto &[expression, extent] : element.inside)
-    if (!algebra.laneForm(expression).isUniform())
-      return false;
-  LaneForm form =
-      algebra.laneForm(algebra.linearize(element.indices, shapeOf(operand)));
-  return form.isUniform() || form.isContiguous();
-}
-
 /// The largest divisor of `extent` up to `most`, or `most` if there is none
 /// worth having.
 int64_t tileOf(int64_t extent, int64_t most) {
@@ -76,42 +56,13 @@ int64_t tileOf(int64_t extent, int64_t most) {
 }
 
 Tiling chooseTiling(const Contraction &c, bool wideRegisters) {
-  // A throw-away algebra, in which nothing is ever evaluated.
-  OpBuilder builder(c.left.getContext());
-  Block block;
-  LoopLevels levels(builder, &block);
-  IndexAlgebra algebra(builder, UnknownLoc::get(c.left.getContext()), levels);
-  algebra.lanes = vectorLanes;
-  auto variable = [&](int64_t extent, bool isLane) -> IndexExpression {
-    if (extent == 1)
-      return 0;
-    return isLane ? algebra.laneVariable({}, {0, extent - 1}, 0, vectorLanes)
-                  : algebra.uniform({}, {0, extent - 1}, 0);
-  };
   SmallVector<int64_t> shape = withoutUnits(c.output);
-  auto friendly = [&](bool alongSums) {
-    Indices output, sums;
-    size_t seen = 0;
-    for (int64_t extent : c.output) {
-      bool isLast = extent != 1 && ++seen == shape.size();
-      output.push_back(variable(extent, isLast && !alongSums));
-    }
-    for (auto [i, extent] : llvm::enumerate(c.sums))
-      sums.push_back(variable(extent, alongSums && i + 1 == c.sums.size()));
-    return isVectorFriendly(algebra, c.left, c.leftAt(algebra, output, sums)) &&
-           isVectorFriendly(algebra, c.right, c.rightAt(algebra, output, sums));
-  };
   Tiling tiling;
   tiling.columns = shape.empty() ? 1 : shape.back();
   tiling.rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
   tiling.outer.assign(shape.begin(),
                       shape.end() - std::min<size_t>(shape.size(), 2));
-  int64_t lastSum = c.sums.empty() ? 1 : c.sums.back();
-  bool columnsFriendly = !shape.empty() && friendly(false);
-  bool sumsFriendly = lastSum > 1 && friendly(true);
-  bool shortColumns =
-      tiling.columns < vectorLanes && lastSum >= 2 * tiling.columns;
-  tiling.lanesAlongSums = sumsFriendly && (!columnsFriendly || shortColumns);
+  tiling.lanesAlongSums = c.sumsPerElement() > 1;
 
   // Accumulators: 16 of 32 registers, or 6 pairs of 16.
   if (tiling.lanesAlongSums) {
@@ -152,8 +103,6 @@ private:
   }
   Value operand(Value tensor, const Contraction::Map &map,
                 const Indices &output, const Indices &sums);
-  Value multiplyAdd(Value a, Value b, Value sum);
-  Value add(Value a, Value b);
   void store(const Indices &output, Value sum);
 
   KernelBuilder &k;
@@ -165,53 +114,7 @@ private:
 /// The element in the sum's type, a vector.
 Value Tile::operand(Value tensor, const Contraction::Map &map,
                     const Indices &output, const Indices &sums) {
-  OperandElement wanted = map(k.algebra, output, sums);
-  PointEmitter::Guard guard;
-  for (auto &[expression, extent] : wanted.inside)
-    k.points.require(guard, expression, extent);
-  for (const IndexExpression &expression : wanted.zero)
-    k.points.requireZero(guard, expression);
-  Element element =
-      k.points.guarded(guard, tensor, wanted.indices, [&]() -> Element {
-        Type type = valueType(elementOf(tensor));
-        return {k.levels.emitAt(0,
-                                [&](OpBuilder &b) {
-                                  return numberOfType(b, k.loc, type, 0);
-                                }),
-                0};
-      });
-  Type from = elementOf(tensor);
-  Value value = element.value;
-  Value converted =
-      k.levels.emitAt(k.levels.placed(element.level), [&](OpBuilder &b) {
-        if (isa<FloatType>(from))
-          return convertFloat(b, k.loc, value, c.sumType);
-        unsigned have = from.getIntOrFloatBitWidth();
-        unsigned want = c.sumType.getIntOrFloatBitWidth();
-        Type type = withLanesOf(valueType(c.sumType), value.getType());
-        if (have >= want)
-          return value;
-        if (from.isUnsignedInteger() || have == 1)
-          return Value(arith::ExtUIOp::create(b, k.loc, type, value));
-        return Value(arith::ExtSIOp::create(b, k.loc, type, value));
-      });
-  return k.points.asVector({converted, element.level});
-}
-
-Value Tile::multiplyAdd(Value a, Value b, Value sum) {
-  if (isa<FloatType>(c.sumType))
-    return k.create<math::FmaOp>(a, b, sum);
-  if (c.sumType.isInteger(1))
-    return add(sum, k.create<arith::AndIOp>(a, b));
-  return add(sum, k.create<arith::MulIOp>(a, b));
-}
-
-Value Tile::add(Value a, Value b) {
-  if (isa<FloatType>(c.sumType))
-    return k.create<arith::AddFOp>(a, b);
-  if (c.sumType.isInteger(1))
-    return k.create<arith::OrIOp>(a, b);
-  return k.create<arith::AddIOp>(a, b);
+  return k.points.asVector(c.operand(k, tensor, map, output, sums));
 }
 
 void Tile::store(const Indices &output, Value sum) {
@@ -239,7 +142,7 @@ void Tile::alongColumns(const IndexExpression &firstRow, int64_t rows,
         Value a = operand(c.left, c.leftAt, output, sum);
         Value b = operand(c.right, c.rightAt, output, sum);
         Value &held = next[row * vectors.count() + vector];
-        held = multiplyAdd(a, b, held);
+        held = c.multiplyAdd(k, a, b, held);
       }
     });
     return next;
@@ -265,7 +168,7 @@ void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
         Value a = operand(c.left, c.leftAt, output, sum);
         Value b = operand(c.right, c.rightAt, output, sum);
         Value &held = next[row * columns + column];
-        Value added = multiplyAdd(a, b, held);
+        Value added = c.multiplyAdd(k, a, b, held);
         held =
             k.points.mask
                 ? Value(k.create<arith::SelectOp>(k.points.mask, added, held))
@@ -302,7 +205,7 @@ void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
     for (int64_t column = 0; column < columns; ++column)
       store(outputOf(row, column),
             collapse(k, {sums[row * columns + column]},
-                     [&](Value a, Value b) { return add(a, b); }));
+                     [&](Value a, Value b) { return c.add(k, a, b); }));
 }
 
 //===----------------------------------------------------------------------===//

@@ -66,6 +66,8 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
       function.setDenormalFpMathF32("preserve-sign,preserve-sign");
     auto symbol = function->getAttrOfType<StringAttr>(kernelSymbolAttribute);
     auto launch = function->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
+    if (!symbol && function.isExternal())
+      continue;
     if (!symbol) {
       function.setLinkage(LLVM::Linkage::Internal);
       function.setAlwaysInline(true);

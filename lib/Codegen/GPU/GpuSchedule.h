@@ -68,6 +68,16 @@ public:
                     llvm::StringRef name, unsigned variant) const override;
 };
 
+class ProductSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  unsigned variants(const KernelSource &) const override { return 1; }
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
 /// The parts of the vector templates as threads: any kernel that the CPU
 /// computes, and its bits, but the slow way.
 class PartsSchedule final : public Schedule {

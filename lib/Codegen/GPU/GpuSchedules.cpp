@@ -16,6 +16,7 @@ GpuSchedules::GpuSchedules(const GpuTarget &target)
   owned.push_back(std::make_unique<ElementwiseSchedule>(*instructions));
   owned.push_back(std::make_unique<RowSchedule>(*instructions));
   owned.push_back(std::make_unique<ColumnSchedule>(*instructions));
+  owned.push_back(std::make_unique<ProductSchedule>(*instructions));
   owned.push_back(std::make_unique<PartsSchedule>(target));
   for (const auto &schedule : owned)
     all.push_back(schedule.get());

@@ -118,8 +118,8 @@ private:
                      [&](unsigned i) { return isFull(i); }))
       return;
     // Other lanes may still read what one of them overwrites.
-    if (llvm::any_of(source.inPlace,
-                     [](int64_t operand) { return operand >= 0; }))
+    if (llvm::any_of(llvm::seq(source.body->getNumArguments()),
+                     [&](unsigned operand) { return isWritten(operand); }))
       create<NVVM::SyncWarpOp>(integer(-1));
     ifBelow(lane, 1, [&](const IndexExpression &) {
       for (unsigned i = 0; i < results.size(); ++i) {
@@ -323,21 +323,20 @@ private:
 } // namespace
 
 /// Whether a pass may overwrite what a later one, which keeps nothing but what
-/// is in registers, computes from again.
-static bool overwritesEarly(const KernelSource &source) {
+/// is in registers, computes from again. It does not look at which results are
+/// written in place, since scratch memory is planned before that is known.
+static bool mayOverwriteEarly(const KernelSource &source) {
   const KernelDescription &kernel = source.kernel;
-  RowPasses plan = kernel.passes();
   bool holdsRow = RowTiling(source).fitsRegisters() &&
                   kernel.space()->outerReduced().empty();
-  if (holdsRow || plan.kept.empty())
+  if (holdsRow || kernel.passes().kept.empty())
     return false;
   unsigned last = 0;
   for (Value result : source.results())
     last = std::max(last, kernel.level(result));
-  for (auto [result, operand] : llvm::zip(source.results(), source.inPlace))
-    if (operand >= 0 && kernel.isFull(result) && kernel.level(result) < last)
-      return true;
-  return false;
+  return llvm::any_of(source.results(), [&](Value result) {
+    return kernel.isFull(result) && kernel.level(result) < last;
+  });
 }
 
 bool RowSchedule::accepts(const KernelSource &source) const {
@@ -346,7 +345,7 @@ bool RowSchedule::accepts(const KernelSource &source) const {
                       [](stablehlo::ReduceOp reduce) {
                         return Combiner(reduce).isSimple();
                       }) &&
-         !overwritesEarly(source);
+         !mayOverwriteEarly(source);
 }
 
 LaunchShape RowSchedule::launchShape(const KernelSource &source) const {

@@ -54,14 +54,14 @@ TEST(PtxParts, Reductions) {
 
 TEST(PtxParts, Products) {
   compareParts(R"(
-    func.func private @kernel(%x: tensor<13x29xf32>, %y: tensor<29x37xf32>) -> tensor<13x37xf32> {
-      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<13x29xf32>, tensor<29x37xf32>) -> tensor<13x37xf32>
-      return %0 : tensor<13x37xf32>
+    func.func private @kernel(%x: tensor<13x29xi32>, %y: tensor<29x37xi32>) -> tensor<13x37xi32> {
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<13x29xi32>, tensor<29x37xi32>) -> tensor<13x37xi32>
+      return %0 : tensor<13x37xi32>
     })");
   compareParts(R"(
-    func.func private @kernel(%x: tensor<3x13x29xbf16>, %y: tensor<3x37x29xbf16>) -> tensor<3x13x37xf32> {
-      %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<3x13x29xbf16>, tensor<3x37x29xbf16>) -> tensor<3x13x37xf32>
-      return %0 : tensor<3x13x37xf32>
+    func.func private @kernel(%x: tensor<3x2x29xbf16>, %y: tensor<3x37x29xbf16>) -> tensor<3x2x37xf32> {
+      %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<3x2x29xbf16>, tensor<3x37x29xbf16>) -> tensor<3x2x37xf32>
+      return %0 : tensor<3x2x37xf32>
     })");
 }
 

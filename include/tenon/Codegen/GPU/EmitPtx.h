@@ -28,8 +28,8 @@ struct PtxKernel {
   std::string symbol;
   /// How it is launched: blocks of threads, both in one dimension.
   int64_t blocks = 1, threads = 1;
-  /// Scratch memory, whose content does not matter before and after; the number
-  /// that launchShapeOf(…, GpuSchedules) gives.
+  /// Scratch memory, whose content does not matter before and after; as many
+  /// bytes as launchShapeOf gives for the schedules of GpuSchedules.h.
   int64_t scratchBytes = 0;
   /// Whether no schedule for GPUs took it, so that threads do the parts of the
   /// CPU's code: right, but slow.

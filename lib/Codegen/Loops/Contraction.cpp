@@ -4,10 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Contraction.h"
+#include "tenon/Codegen/Loops/Contraction.h"
 
+#include "tenon/Analysis/ReductionTree.h"
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/PointwiseOperations.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -167,6 +172,104 @@ std::optional<Contraction> Contraction::of(Operation *op) {
   if (auto convolution = dyn_cast_or_null<stablehlo::ConvolutionOp>(op))
     return ofConvolution(convolution);
   return std::nullopt;
+}
+
+/// Whether neighbouring lanes read neighbouring elements or one.
+static bool isVectorFriendly(IndexAlgebra &algebra, Value operand,
+                             const OperandElement &element) {
+  for (auto &[expression, extent] : element.inside)
+    if (!algebra.laneForm(expression).isUniform())
+      return false;
+  LaneForm form =
+      algebra.laneForm(algebra.linearize(element.indices, shapeOf(operand)));
+  return form.isUniform() || form.isContiguous();
+}
+
+int64_t Contraction::sumsPerElement() const {
+  // A throw-away algebra, in which nothing is ever evaluated.
+  OpBuilder builder(left.getContext());
+  Block block;
+  LoopLevels levels(builder, &block);
+  IndexAlgebra algebra(builder, UnknownLoc::get(left.getContext()), levels);
+  algebra.lanes = reductionChunk;
+  auto variable = [&](int64_t extent, bool isLane) -> IndexExpression {
+    if (extent == 1)
+      return 0;
+    return isLane ? algebra.laneVariable({}, {0, extent - 1}, 0, reductionChunk)
+                  : algebra.uniform({}, {0, extent - 1}, 0);
+  };
+  SmallVector<int64_t> shape = withoutUnits(output);
+  auto friendly = [&](bool alongSums) {
+    Indices outputAt, sumsAt;
+    size_t seen = 0;
+    for (int64_t extent : output) {
+      bool isLast = extent != 1 && ++seen == shape.size();
+      outputAt.push_back(variable(extent, isLast && !alongSums));
+    }
+    for (auto [i, extent] : llvm::enumerate(sums))
+      sumsAt.push_back(variable(extent, alongSums && i + 1 == sums.size()));
+    return isVectorFriendly(algebra, left, leftAt(algebra, outputAt, sumsAt)) &&
+           isVectorFriendly(algebra, right, rightAt(algebra, outputAt, sumsAt));
+  };
+  int64_t columns = shape.empty() ? 1 : shape.back();
+  int64_t lastSum = sums.empty() ? 1 : sums.back();
+  bool columnsFriendly = !shape.empty() && friendly(false);
+  bool sumsFriendly = lastSum > 1 && friendly(true);
+  bool shortColumns = columns < reductionChunk && lastSum >= 2 * columns;
+  return sumsFriendly && (!columnsFriendly || shortColumns) ? reductionChunk
+                                                            : 1;
+}
+
+Element Contraction::operand(LoopNest &k, Value tensor, const Map &map,
+                             ArrayRef<IndexExpression> output,
+                             ArrayRef<IndexExpression> sums) const {
+  OperandElement wanted = map(k.algebra, output, sums);
+  PointEmitter::Guard guard;
+  for (auto &[expression, extent] : wanted.inside)
+    k.points.require(guard, expression, extent);
+  for (const IndexExpression &expression : wanted.zero)
+    k.points.requireZero(guard, expression);
+  Element element =
+      k.points.guarded(guard, tensor, wanted.indices, [&]() -> Element {
+        Type type = valueType(elementOf(tensor));
+        return {k.levels.emitAt(0,
+                                [&](OpBuilder &b) {
+                                  return numberOfType(b, k.loc, type, 0);
+                                }),
+                0};
+      });
+  Type from = elementOf(tensor);
+  Value value = element.value;
+  Value converted =
+      k.levels.emitAt(k.levels.placed(element.level), [&](OpBuilder &b) {
+        if (isa<FloatType>(from))
+          return convertFloat(b, k.loc, value, sumType);
+        unsigned have = from.getIntOrFloatBitWidth();
+        unsigned want = sumType.getIntOrFloatBitWidth();
+        Type type = withLanesOf(valueType(sumType), value.getType());
+        if (have >= want)
+          return value;
+        if (from.isUnsignedInteger() || have == 1)
+          return Value(arith::ExtUIOp::create(b, k.loc, type, value));
+        return Value(arith::ExtSIOp::create(b, k.loc, type, value));
+      });
+  return {converted, element.level};
+}
+
+Value Contraction::multiplyAdd(LoopNest &k, Value a, Value b, Value sum) const {
+  if (isa<FloatType>(sumType))
+    return k.create<math::FmaOp>(a, b, sum);
+  if (sumType.isInteger(1))
+    return add(k, sum, k.create<arith::AndIOp>(a, b));
+  return add(k, sum, k.create<arith::MulIOp>(a, b));
+}
+
+Value Contraction::add(LoopNest &k, Value a, Value b) const {
+  if (isa<FloatType>(sumType))
+    return k.create<arith::AddFOp>(a, b);
+  if (sumType.isInteger(1))
+    return k.create<arith::OrIOp>(a, b);
+  return k.create<arith::AddIOp>(a, b);
 }
 
 } // namespace tenon::codegen
