@@ -61,11 +61,12 @@ extern "C" {
 typedef enum tenon_status {
   TENON_OK = 0,
   TENON_ERROR_FILE = 1,     /* missing, unreadable, damaged or not writable */
-  TENON_ERROR_MACHINE = 2,  /* this processor or its libraries cannot run it */
+  TENON_ERROR_MACHINE = 2,  /* this processor, its libraries or this GPU cannot
+                               run it */
   TENON_ERROR_MEMORY = 3,   /* not enough memory */
   TENON_ERROR_ARGUMENT = 4, /* a null pointer, an unknown name, a wrong size;
                                or tensors of a file that do not fit */
-  TENON_ERROR_RUN = 5,      /* a library call failed while running */
+  TENON_ERROR_RUN = 5,      /* a library call or the GPU failed while running */
   TENON_ERROR_INTERNAL = 6, /* a fault of Tenon's */
   TENON_ERROR_BUSY = 7,     /* another thread is using the program */
   TENON_ERROR_VALUE = 8     /* an argument has no value: it was never given one,
@@ -89,9 +90,13 @@ typedef struct tenon_options {
   uint32_t threads;     /* 0: as many as the process has processors */
   uint32_t prefault;    /* 1: take all memory while loading, not when a step
                            first touches it */
+  /* For a file for GPUs: which one runs it, counted from 0, and the file of the
+   * CUDA driver; null for the one that is installed. */
+  uint32_t gpu;
+  const char *cuda_driver;
 } tenon_options;
 
-#define TENON_OPTIONS_INIT {sizeof(tenon_options), 0, 0}
+#define TENON_OPTIONS_INIT {sizeof(tenon_options), 0, 0, 0, NULL}
 
 /* Loads a file; `options` may be null. TENON_ERROR_MEMORY if the machine, a
  * control group or a limit of the process leaves less memory than is planned

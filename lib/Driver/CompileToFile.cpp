@@ -24,13 +24,14 @@ static bool writeReport(const CompileOptions &options,
     total += stage.seconds;
     stages.push_back(std::move(entry));
   }
-  llvm::json::Object report{{"report_version", 1},
-                            {"input", options.input},
-                            {"cpu", result.featureSet},
-                            {"exit_code", int64_t(result.code)},
-                            {"seconds", total},
-                            {"stages", std::move(stages)},
-                            {"remarks", llvm::json::Array(result.remarks)}};
+  llvm::json::Object report{
+      {"report_version", 1},
+      {"input", options.input},
+      {options.target == OutputTarget::cuda ? "gpu" : "cpu", result.featureSet},
+      {"exit_code", int64_t(result.code)},
+      {"seconds", total},
+      {"stages", std::move(stages)},
+      {"remarks", llvm::json::Array(result.remarks)}};
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));

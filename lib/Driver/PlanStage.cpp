@@ -83,7 +83,9 @@ static ExitCode planStep(Program &program, StageRun &run) {
   }
   if (run.resolved.memoryBudget)
     return planUnderBudget(memory, *run.resolved.memoryBudget, program, run);
-  codegen::annotateScratch(*program.module, run.resolved.features);
+  // Kernels of GPUs need no scratch memory.
+  if (run.resolved.target == OutputTarget::cpu)
+    codegen::annotateScratch(*program.module, run.resolved.features);
   return run.runPasses(*program.module, [&](OpPassManager &passes) {
     memory::buildPlanPipeline(passes, memory);
   });

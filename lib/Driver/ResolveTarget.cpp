@@ -8,14 +8,42 @@
 
 #include "RunStages.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
+
+/// Settles what GPUs code is for.
+static ExitCode
+resolveGpus(const CompileOptions &options, const ResolvedOptions *text,
+            function_ref<ExitCode(const Twine &, const Twine &)> contradiction,
+            ResolvedOptions &resolved) {
+  std::string error;
+  resolved.gpus = target::gpuArchitecturesOf(options.architectures, error);
+  if (resolved.gpus.empty())
+    return fail(exitBadUsage, error);
+  resolved.featureSet = llvm::join(
+      llvm::map_range(resolved.gpus,
+                      [](const auto *gpu) { return std::string(gpu->name); }),
+      ",");
+  if (text && text->featureSet != resolved.featureSet)
+    return contradiction("--target=" + options.architectures,
+                         "for " + text->featureSet);
+  resolved.target = OutputTarget::cuda;
+  resolved.noLibraries = true;
+  resolved.machine = target::builtInTarget();
+  // Every launch fills the device by its blocks, which kernels say themselves.
+  resolved.machine.launches.mostParts = 1;
+  return exitOk;
+}
 
 ExitCode driver::resolveTarget(
     const CompileOptions &options, const ResolvedOptions *text,
     function_ref<ExitCode(const Twine &, const Twine &)> contradiction,
     ResolvedOptions &resolved) {
+  if (options.target == OutputTarget::cuda)
+    return resolveGpus(options, text, contradiction, resolved);
   std::string error;
   std::optional<target::Target> given;     // by --machine
   std::optional<target::Target> described; // by either

@@ -35,6 +35,20 @@ Stage groupStage();
 Stage planStage();
 /// From an exporter's module to StableHLO for XLA.
 Walk walkToXla();
+/// From an exporter's module to a .tenon file for GPUs.
+Walk walkToCuda();
+
+/// Stages of a .tenon file for any device.
+Stage importStage();
+Stage simplifyStage();
+Stage lowerStage();
+Stage packageStage();
+/// Reads the module and settles the options.
+ExitCode readInput(Program &program, StageRun &run);
+/// --subnormals.
+StageOption subnormalsOption();
+/// Checks that the program is in exec form.
+ExitCode checkExecForm(Program &program, StageRun &run);
 
 /// The options --memory-budget, --roles and --name.
 StageOption memoryBudgetOption();

@@ -105,8 +105,10 @@ ExitCode driver::refuseOptionsOfOthers(const CompileOptions &options,
     for (const StageOption &option : stage.options)
       if (!option.flag.empty() && !known.contains(option.flag) &&
           option.isGiven(options))
-        return fail(exitBadUsage, option.flag +
-                                      " is for the target cpu; XLA decides "
-                                      "that for the target stablehlo");
+        return fail(exitBadUsage,
+                    option.flag + " is for the target cpu; " +
+                        (options.target == OutputTarget::stablehlo
+                             ? "XLA decides that for the target stablehlo"
+                             : "GPUs do not take it yet"));
   return exitOk;
 }

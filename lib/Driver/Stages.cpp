@@ -48,7 +48,7 @@ int64_t driver::countOperationsRead(ModuleOp module) {
   return operations;
 }
 
-static ExitCode readInput(Program &program, StageRun &run) {
+ExitCode driver::readInput(Program &program, StageRun &run) {
   const CompileOptions &options = run.options;
   codegen::prepareContext(*run.context);
   if (!options.from.empty()) {
@@ -66,6 +66,15 @@ static ExitCode readInput(Program &program, StageRun &run) {
   return code == exitOk ? readPrecisionPolicy(options, run.resolved) : code;
 }
 
+StageOption driver::subnormalsOption() {
+  auto settled = [](auto &o) -> auto & { return o.features.subnormals; };
+  return recordedAsOneOf<Subnormals>(
+      givenOption("--subnormals", &CompileOptions::subnormals, settled),
+      "subnormals", "\"keep\"", settled,
+      {{Subnormals::flush, "", "--subnormals=flush"},
+       {Subnormals::keep, "\"keep\"", "--subnormals=keep"}});
+}
+
 static Stage readStage() {
   // That a text is for this target is all that it says of it.
   StageOption target = recordedAsOneOf<OutputTarget>(
@@ -77,14 +86,8 @@ static Stage readStage() {
   StageOption machine =
       textOption("--machine", &CompileOptions::machineFile, "machine", false,
                  [](auto &o) -> auto & { return o.machineText; });
-  auto settled = [](auto &o) -> auto & { return o.features.subnormals; };
-  StageOption subnormals = recordedAsOneOf<Subnormals>(
-      givenOption("--subnormals", &CompileOptions::subnormals, settled),
-      "subnormals", "\"keep\"", settled,
-      {{Subnormals::flush, "", "--subnormals=flush"},
-       {Subnormals::keep, "\"keep\"", "--subnormals=keep"}});
   return {.name = "read",
-          .options = {target, features, machine, subnormals},
+          .options = {target, features, machine, subnormalsOption()},
           .run = readInput};
 }
 
@@ -126,7 +129,7 @@ StageOption driver::resultNamesOption() {
           }};
 }
 
-static Stage importStage() {
+Stage driver::importStage() {
   StageOption function{
       .flag = "--function",
       .isGiven = [](const CompileOptions &o) { return o.function != "main"; }};
@@ -183,7 +186,7 @@ static ExitCode simplifyStep(Program &program, StageRun &run) {
   return code;
 }
 
-static Stage simplifyStage() {
+Stage driver::simplifyStage() {
   auto settled = [](auto &o) -> auto & { return o.replanRecomputation; };
   StageOption recompute = recordedAsOneOf<bool>(
       givenOption("--recompute", &CompileOptions::replanRecomputation, settled),
@@ -203,7 +206,7 @@ static Stage simplifyStage() {
 // lower, codegen, package
 //===----------------------------------------------------------------------===//
 
-static ExitCode checkExecForm(Program &program, StageRun &run) {
+ExitCode driver::checkExecForm(Program &program, StageRun &run) {
   return run.runPasses(*program.module, [](OpPassManager &passes) {
     passes.addPass(memory::createVerifyExecFormPass());
   });
@@ -211,14 +214,19 @@ static ExitCode checkExecForm(Program &program, StageRun &run) {
 
 static ExitCode lowerStep(Program &program, StageRun &run) {
   return run.runPasses(*program.module, [&](OpPassManager &passes) {
-    memory::buildLowerPipeline(passes, run.resolved.machine.launches);
+    memory::ProgramDevice device{.launches = run.resolved.machine.launches};
+    if (run.resolved.target == OutputTarget::cuda) {
+      device.deviceClass = "cuda";
+      device.space = "device";
+    }
+    memory::buildLowerPipeline(passes, device);
     if (run.resolved.precision != Precision::f32 &&
         !program.module->getOperation()->hasAttr(step::narrowSumsAttrName))
       passes.addPass(precision::createVerifyAccumulatorsPass());
   });
 }
 
-static Stage lowerStage() {
+Stage driver::lowerStage() {
   return {.name = "lower",
           .form = "exec form",
           .summary = "write the device program and outline kernels",
@@ -290,19 +298,15 @@ static ExitCode writePackage(Program &program, StageRun &run) {
       uint64_t(run.resolved.memoryBudget.value_or(0)),
       arithmeticOf(run.resolved)};
   auto packaged = package::packageModule(*program.module, options);
-  auto sharedObject = package::sharedObjectOf(*program.module);
-  if (failed(packaged) || failed(sharedObject))
+  if (failed(packaged))
     return run.blame;
-  std::vector<format::SectionBytes> sections;
-  if (!packaged->constants.empty())
-    sections.push_back({format::SectionKind::constants, packaged->constants});
-  if (!sharedObject->empty())
-    sections.push_back(
-        {format::SectionKind::cpuKernels,
-         std::as_bytes(std::span(sharedObject->data(), sharedObject->size()))});
-  run.result.file = format::write(packaged->index, sections);
+  run.result.file = format::write(packaged->index, packaged->sections);
   run.details["bytes"] = int64_t(run.result.file.size());
   return exitOk;
+}
+
+Stage driver::packageStage() {
+  return {.name = "package", .run = writePackage};
 }
 
 //===----------------------------------------------------------------------===//
@@ -310,17 +314,19 @@ static ExitCode writePackage(Program &program, StageRun &run) {
 //===----------------------------------------------------------------------===//
 
 const Walk &driver::walkTo(OutputTarget target) {
-  static const Walk toFile = {readStage(),
-                              importStage(),
-                              simplifyStage(),
-                              precisionStage(),
-                              groupStage(),
-                              planStage(),
-                              lowerStage(),
-                              codegenStage(),
-                              {.name = "package", .run = writePackage}};
-  static const Walk toXla = walkToXla();
-  return target == OutputTarget::cpu ? toFile : toXla;
+  static const Walk toFile = {readStage(),      importStage(),  simplifyStage(),
+                              precisionStage(), groupStage(),   planStage(),
+                              lowerStage(),     codegenStage(), packageStage()};
+  static const Walk toCuda = walkToCuda(), toXla = walkToXla();
+  switch (target) {
+  case OutputTarget::cpu:
+    return toFile;
+  case OutputTarget::cuda:
+    return toCuda;
+  case OutputTarget::stablehlo:
+    return toXla;
+  }
+  llvm_unreachable("a target without a walk");
 }
 
 void tenon::registerAllPasses() {

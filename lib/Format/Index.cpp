@@ -42,6 +42,12 @@ public:
       if (entry.plan)
         checkPlan(*entry.plan);
     }
+    for (const GpuModule &module : index.gpuModules)
+      check(module);
+    if (index.gpuModules.empty() &&
+        std::ranges::find(index.deviceClasses, "cuda", &DeviceClass::name) !=
+            index.deviceClasses.end())
+      fail("it is for GPUs and has no code for them");
     std::set<std::string_view> entryPoints;
     for (const EntryPoint &entry : index.entryPoints)
       if (!entryPoints.insert(entry.name).second)
@@ -221,6 +227,24 @@ private:
           (callee.name.empty() || callee.name.find('\0') != std::string::npos))
         fail("a kernel has no usable symbol");
     }
+  }
+
+  void check(const GpuModule &module) {
+    // What CUDA can launch on any GPU.
+    constexpr uint32_t mostBlocks = 0x7fffffff, mostThreads = 1024;
+    auto kernels =
+        std::ranges::count(index.callees, CalleeKind::kernel, &Callee::kind);
+    std::string which = "the code for " + module.architecture;
+    if (std::ssize(module.launches) != kernels)
+      fail(which + " says how " + std::to_string(module.launches.size()) +
+           " kernels start, expected " + std::to_string(kernels));
+    for (const Launch &launch : module.launches)
+      if (launch.blocks < 1 || launch.blocks > mostBlocks ||
+          launch.threads < 1 || launch.threads > mostThreads)
+        fail(which + " starts a kernel in " + std::to_string(launch.blocks) +
+             " blocks of " + std::to_string(launch.threads) +
+             " threads, expected at most " + std::to_string(mostBlocks) +
+             " of at most " + std::to_string(mostThreads));
   }
 
   void checkBlock(const Block &block, int nesting) {

@@ -139,9 +139,11 @@ private:
 std::string whyMisplaced(const std::vector<Section> &sections,
                          uint64_t indexEnd, uint64_t fileBytes) {
   uint64_t end = indexEnd;
-  bool seen[2] = {};
+  bool seen[size_t(SectionKind::ptx) + 1] = {};
   for (const Section &section : sections) {
-    if (section.kind > SectionKind::cpuKernels || seen[size_t(section.kind)])
+    // There is one section of PTX for each architecture.
+    if (section.kind > SectionKind::ptx ||
+        (seen[size_t(section.kind)] && section.kind != SectionKind::ptx))
       return "a section is of unknown kind or there twice";
     seen[size_t(section.kind)] = true;
     if (section.offset % sectionAlignment != 0 || section.offset < end ||

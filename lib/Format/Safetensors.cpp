@@ -347,7 +347,8 @@ bool tenon::format::writeSafetensors(
     std::vector<std::byte> made;
     if (tensors[i].make) {
       made.resize(bytesOf(tensors[i].type, tensors[i].shape));
-      tensors[i].make(made);
+      if (!tensors[i].make(made, error))
+        return false;
     }
     std::span<const std::byte> bytes =
         tensors[i].make ? std::span<const std::byte>(made) : tensors[i].bytes;

@@ -65,6 +65,7 @@ struct Elements<const flatbuffers::Vector<const Struct *> *> {
 /// used.
 template <typename Stored>
 inline constexpr bool isStruct = std::is_same_v<Stored, const fb::Slice *> ||
+                                 std::is_same_v<Stored, const fb::Launch *> ||
                                  std::is_same_v<Stored, const fb::Lifetime *>;
 
 /// Whether a pointer leads to the table around a text or list in a list.

@@ -33,14 +33,11 @@ using namespace tenon::memory;
 
 namespace {
 
-/// The one device and the one memory that there are.
-constexpr StringLiteral cpuClassName = "cpu", hostSpaceName = "host";
-
 class ProgramWriter {
 public:
   ProgramWriter(ModuleOp module, func::FuncOp function,
-                const target::LaunchLimits &launches)
-      : module(module), function(function), launches(launches), symbols(module),
+                const ProgramDevice &device)
+      : module(module), function(function), device(device), symbols(module),
         builder(module.getContext()), record(function) {}
 
   LogicalResult run();
@@ -79,7 +76,7 @@ private:
 
   ModuleOp module;
   func::FuncOp function;
-  const target::LaunchLimits &launches;
+  const ProgramDevice &device;
   SymbolTable symbols;
   OpBuilder builder;
   PlanRecord record;
@@ -166,17 +163,17 @@ LogicalResult ProgramWriter::writeSegments() {
     return function.emitError()
            << "a scheduled function needs the attribute '"
            << step::segmentBytesAttrName << "'; run the stage plan first";
-  exec::DeviceClassOp::create(builder, module.getLoc(), cpuClassName);
-  exec::MemorySpaceOp::create(builder, module.getLoc(), hostSpaceName);
+  exec::DeviceClassOp::create(builder, module.getLoc(), device.deviceClass);
+  exec::MemorySpaceOp::create(builder, module.getLoc(), device.space);
   for (NamedAttribute entry : bytes) {
     auto kind = exec::symbolizeSegmentKind(entry.getName());
     if (!kind)
       return module.emitError()
              << "unknown segment '" << entry.getName() << "'";
     exec::SegmentOp::create(
-        builder, module.getLoc(), entry.getName(), *kind, hostSpaceName,
-        cpuClassName, uint64_t(cast<IntegerAttr>(entry.getValue()).getInt()),
-        uint64_t(64));
+        builder, module.getLoc(), entry.getName(), *kind, device.space,
+        device.deviceClass,
+        uint64_t(cast<IntegerAttr>(entry.getValue()).getInt()), uint64_t(64));
   }
   return success();
 }
@@ -352,9 +349,10 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   }
   int64_t time = record.timeOf(group);
   KernelDescription kernel(group.getBody().front());
-  record.describe(invoke(group.getLoc(), kernelFor(group, inPlace), arguments,
-                         launches.partsFor(kernel.touchedElements(inPlace))),
-                  group, time, time, reads, writes);
+  record.describe(
+      invoke(group.getLoc(), kernelFor(group, inPlace), arguments,
+             device.launches.partsFor(kernel.touchedElements(inPlace))),
+      group, time, time, reads, writes);
   return success();
 }
 
@@ -474,8 +472,7 @@ LogicalResult ProgramWriter::run() {
 
 struct LowerToExec : public memory::impl::LowerToExecPassBase<LowerToExec> {
   LowerToExec() = default;
-  explicit LowerToExec(const target::LaunchLimits &launches)
-      : launches(launches) {}
+  explicit LowerToExec(const ProgramDevice &device) : device(device) {}
 
   void runOnOperation() override {
     auto function = getOperation().lookupSymbol<func::FuncOp>("main");
@@ -485,16 +482,16 @@ struct LowerToExec : public memory::impl::LowerToExecPassBase<LowerToExec> {
              "first";
       return signalPassFailure();
     }
-    if (failed(ProgramWriter(getOperation(), function, launches).run()))
+    if (failed(ProgramWriter(getOperation(), function, device).run()))
       signalPassFailure();
   }
 
-  target::LaunchLimits launches;
+  ProgramDevice device;
 };
 
 } // namespace
 
 std::unique_ptr<Pass>
-memory::createLowerToExecPass(const target::LaunchLimits &launches) {
-  return std::make_unique<LowerToExec>(launches);
+memory::createLowerToExecPass(const ProgramDevice &device) {
+  return std::make_unique<LowerToExec>(device);
 }

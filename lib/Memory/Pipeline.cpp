@@ -33,7 +33,7 @@ void memory::buildPlanPipeline(OpPassManager &passes,
 }
 
 void memory::buildLowerPipeline(OpPassManager &passes,
-                                const target::LaunchLimits &launches) {
+                                const ProgramDevice &device) {
   passes.addPass(createVerifyScheduledFormPass());
-  passes.addPass(createLowerToExecPass(launches));
+  passes.addPass(createLowerToExecPass(device));
 }

@@ -34,9 +34,11 @@ static std::string describe(func::FuncOp kernel, step::GroupKind kind) {
   return text;
 }
 
-LogicalResult
-package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
-                      const llvm::StringMap<std::string> &symbols) {
+/// Makes declarations of the kernels; `describeCode` says more of each, given
+/// its symbol.
+static LogicalResult
+declareKernels(ModuleOp module, const llvm::StringMap<std::string> &symbols,
+               llvm::function_ref<void(func::FuncOp, StringRef)> describeCode) {
   Builder builder(module.getContext());
   for (auto kernel : module.getOps<func::FuncOp>()) {
     auto kind =
@@ -50,14 +52,47 @@ package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
                     builder.getStringAttr(symbol->second));
     kernel->setAttr(exec::descriptionAttrName,
                     builder.getStringAttr(describe(kernel, kind.getValue())));
+    describeCode(kernel, symbol->second);
     kernel.eraseBody();
   }
+  return success();
+}
+
+LogicalResult
+package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
+                      const llvm::StringMap<std::string> &symbols) {
+  Builder builder(module.getContext());
+  if (failed(declareKernels(module, symbols, [](func::FuncOp, StringRef) {})))
+    return failure();
   if (!sharedObject.empty())
     module->setAttr(exec::sharedObjectAttrName,
                     DenseElementsAttr::getFromRawBuffer(
                         RankedTensorType::get({int64_t(sharedObject.size())},
                                               builder.getI8Type()),
                         sharedObject));
+  return success();
+}
+
+LogicalResult
+package::toObjectForm(ModuleOp module, ArrayRef<PtxCode> codes,
+                      const llvm::StringMap<std::string> &symbols) {
+  Builder builder(module.getContext());
+  auto addLaunches = [&](func::FuncOp kernel, StringRef symbol) {
+    SmallVector<int64_t> launches;
+    for (const PtxCode &code : codes)
+      llvm::append_range(launches, code.launches.lookup(symbol));
+    kernel->setAttr(exec::launchesAttrName,
+                    builder.getDenseI64ArrayAttr(launches));
+  };
+  if (failed(declareKernels(module, symbols, addLaunches)))
+    return failure();
+  SmallVector<Attribute> texts;
+  for (const PtxCode &code : codes)
+    texts.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("architecture",
+                              builder.getStringAttr(code.architecture)),
+         builder.getNamedAttr("text", builder.getStringAttr(code.text))}));
+  module->setAttr(exec::ptxAttrName, builder.getArrayAttr(texts));
   return success();
 }
 

@@ -16,6 +16,7 @@
 #include "tenon/Libraries/Call.h"
 #include "tenon/Libraries/Stored.h"
 #include "tenon/Package/ObjectForm.h"
+#include "tenon/Target/GpuArchitectures.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -49,6 +50,9 @@ private:
   void addCallee(StringRef name, format::Callee callee,
                  std::unique_ptr<libraries::Call> call = nullptr);
   LogicalResult addMemory();
+  format::DeviceClass describeClass(exec::DeviceClassOp device) const;
+  LogicalResult addSections();
+  LogicalResult addPtx(unsigned number, DictionaryAttr code);
   LogicalResult addPlan(exec::ProgramOp program, format::EntryPoint &entry);
   FailureOr<format::Block> blockOf(Region &region);
   FailureOr<format::Instruction> instructionOf(Operation &op);
@@ -234,16 +238,26 @@ void Packager::addCopy(exec::CopyOp op) {
   addCallee(op.getSymName(), std::move(copy));
 }
 
+format::DeviceClass Packager::describeClass(exec::DeviceClassOp device) const {
+  std::string name = device.getSymName().str();
+  // Of GPUs the least architecture that there is code for.
+  if (auto codes = module->getAttrOfType<ArrayAttr>(exec::ptxAttrName);
+      codes && !codes.empty())
+    return {
+        name,
+        cast<DictionaryAttr>(codes[0]).getAs<StringAttr>("architecture").str(),
+        {}};
+  return {name, std::string(target::describe(options.isa).featureSet),
+          target::featuresOf(options.isa)};
+}
+
 /// The device classes, memory spaces and segments.
 LogicalResult Packager::addMemory() {
   format::Index &index = package.index;
   llvm::StringMap<uint32_t> classIndex, spaceIndex;
   for (auto device : module.getOps<exec::DeviceClassOp>()) {
     classIndex[device.getSymName()] = index.deviceClasses.size();
-    index.deviceClasses.push_back(
-        {device.getSymName().str(),
-         std::string(target::describe(options.isa).featureSet),
-         target::featuresOf(options.isa)});
+    index.deviceClasses.push_back(describeClass(device));
   }
   for (auto space : module.getOps<exec::MemorySpaceOp>()) {
     spaceIndex[space.getSymName()] = index.memorySpaces.size();
@@ -268,6 +282,59 @@ LogicalResult Packager::addMemory() {
                               segment.getBytes(),
                               uint32_t(segment.getAlignment())});
   }
+  return success();
+}
+
+LogicalResult Packager::addPtx(unsigned number, DictionaryAttr code) {
+  auto name = code.getAs<StringAttr>("architecture");
+  const auto *architecture = target::gpuArchitectureNamed(name.getValue());
+  if (!architecture)
+    return module.emitError()
+           << "'" << exec::ptxAttrName << "' has code for " << name
+           << ", expected " << target::gpuArchitectureNames();
+  format::GpuModule &described = package.index.gpuModules.emplace_back();
+  described.architecture = name.str();
+  described.capability = architecture->capability();
+  described.driver = architecture->driver;
+  described.cuda = architecture->cuda;
+  described.section = uint32_t(package.sections.size());
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    auto launches =
+        kernel->getAttrOfType<DenseI64ArrayAttr>(exec::launchesAttrName);
+    if (!launches || launches.size() <= 2 * int64_t(number) + 1)
+      return kernel.emitOpError("does not say in '")
+             << exec::launchesAttrName << "' how it starts on " << name;
+    // What is out of range is refused with the file.
+    auto count = [&](int64_t at) {
+      return uint32_t(std::clamp<int64_t>(launches[at], 0, UINT32_MAX));
+    };
+    described.launches.push_back({count(2 * number), count(2 * number + 1)});
+  }
+  StringRef text = code.getAs<StringAttr>("text").getValue();
+  package.sections.push_back(
+      {format::SectionKind::ptx,
+       std::as_bytes(std::span(text.data(), text.size()))});
+  return success();
+}
+
+/// Constants and code.
+LogicalResult Packager::addSections() {
+  if (!package.constants.empty())
+    package.sections.push_back(
+        {format::SectionKind::constants, package.constants});
+  if (auto codes = module->getAttrOfType<ArrayAttr>(exec::ptxAttrName)) {
+    for (auto [number, code] : llvm::enumerate(codes))
+      if (failed(addPtx(number, cast<DictionaryAttr>(code))))
+        return failure();
+    return success();
+  }
+  auto sharedObject = sharedObjectOf(module);
+  if (failed(sharedObject))
+    return failure();
+  if (!sharedObject->empty())
+    package.sections.push_back(
+        {format::SectionKind::cpuKernels,
+         std::as_bytes(std::span(sharedObject->data(), sharedObject->size()))});
   return success();
 }
 
@@ -401,6 +468,8 @@ FailureOr<Package> Packager::run() {
   for (const format::Segment &segment : index.segments)
     if (segment.kind == format::SegmentKind::constants)
       package.constants.resize(segment.bytes);
+  if (failed(addSections()))
+    return failure();
   for (auto program : module.getOps<exec::ProgramOp>()) {
     auto block = blockOf(program.getBody());
     if (failed(block))

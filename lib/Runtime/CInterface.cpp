@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -49,7 +50,8 @@ static tenon_status failWithoutMemory() {
 static tenon_status fail(const Error &error) {
   static constexpr tenon_status statuses[] = {
       TENON_ERROR_FILE,     TENON_ERROR_MACHINE, TENON_ERROR_MEMORY,
-      TENON_ERROR_ARGUMENT, TENON_ERROR_RUN,     TENON_ERROR_VALUE};
+      TENON_ERROR_ARGUMENT, TENON_ERROR_RUN,     TENON_ERROR_VALUE,
+      TENON_ERROR_MACHINE};
   return fail(statuses[size_t(error.kind)], error.message);
 }
 
@@ -156,19 +158,31 @@ static tenon_status readOptions(const tenon_options *options,
                                 ExecutorOptions &result) {
   if (!options)
     return TENON_OK;
-  if (tenon_status status =
-          checkStruct(options, sizeof(tenon_options), "tenon_options");
+  // It ended before `gpu` at first.
+  constexpr size_t first = offsetof(tenon_options, gpu);
+  if (tenon_status status = checkStruct(
+          options,
+          options->struct_size == first ? first : sizeof(tenon_options),
+          "tenon_options");
       status != TENON_OK)
     return status;
   // What a newer header has appended must be off: this library cannot do it.
   const auto *bytes = reinterpret_cast<const std::byte *>(options);
-  if (std::any_of(bytes + sizeof(tenon_options), bytes + options->struct_size,
+  const size_t known =
+      std::min<size_t>(options->struct_size, sizeof(tenon_options));
+  if (std::any_of(bytes + known, bytes + options->struct_size,
                   [](std::byte byte) { return byte != std::byte{0}; }))
     return fail(TENON_ERROR_ARGUMENT,
                 "tenon_options sets an option that version " TENON_VERSION
                 " of the library does not know");
-  result.threads = options->threads;
-  result.prefault = options->prefault != 0;
+  // An older header's struct ends before ours.
+  tenon_options given = TENON_OPTIONS_INIT;
+  std::memcpy(&given, bytes, known);
+  result.threads = given.threads;
+  result.prefault = given.prefault != 0;
+  result.gpu = given.gpu;
+  if (given.cuda_driver)
+    result.cudaDriver = given.cuda_driver;
   return TENON_OK;
 }
 
@@ -290,9 +304,11 @@ tenon_status tenon_write(tenon_program *program, size_t tensor,
       return status;
     if (!from && bytes > 0)
       return notGiven("the source");
-    program->executor->write(tensor,
-                             {static_cast<const std::byte *>(from), bytes});
-    return TENON_OK;
+    Error error;
+    return program->executor->write(
+               tensor, {static_cast<const std::byte *>(from), bytes}, error)
+               ? TENON_OK
+               : fail(error);
   });
 }
 
@@ -304,8 +320,11 @@ tenon_status tenon_read(const tenon_program *program, size_t tensor, void *to,
       return status;
     if (!to && bytes > 0)
       return notGiven("the target");
-    program->executor->read(tensor, {static_cast<std::byte *>(to), bytes});
-    return TENON_OK;
+    Error error;
+    return program->executor->read(tensor,
+                                   {static_cast<std::byte *>(to), bytes}, error)
+               ? TENON_OK
+               : fail(error);
   });
 }
 

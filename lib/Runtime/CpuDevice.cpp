@@ -50,10 +50,20 @@ CpuDevice::allocate(const format::MemorySpace &, const format::Segment &segment,
   return memory;
 }
 
-void CpuDevice::copy(void *to, const void *from, uint64_t bytes) {
+bool CpuDevice::copyIn(void *to, const void *from, uint64_t bytes, Error &) {
   // The caller's memory may be the tensor's own.
   if (bytes > 0)
     std::memmove(to, from, bytes);
+  return true;
+}
+
+bool CpuDevice::copyOut(void *to, const void *from, uint64_t bytes,
+                        Error &error) {
+  return copyIn(to, from, bytes, error);
+}
+
+AvailableMemory CpuDevice::availableMemory() const {
+  return runtime::availableMemory();
 }
 
 /// The call of a callee, or null with `error` filled in.

@@ -36,7 +36,9 @@ public:
                                          const format::Segment &segment,
                                          bool prefault,
                                          std::string &error) override;
-  void copy(void *to, const void *from, uint64_t bytes) override;
+  bool copyIn(void *to, const void *from, uint64_t bytes, Error &) override;
+  bool copyOut(void *to, const void *from, uint64_t bytes, Error &) override;
+  AvailableMemory availableMemory() const override;
   bool loadCallees(const format::Reader &reader, Error &error) override;
   std::unique_ptr<Capture> beginCapture() override;
 

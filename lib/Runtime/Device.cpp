@@ -7,6 +7,7 @@
 #include "Device.h"
 
 #include "CpuDevice.h"
+#include "CudaDevice.h"
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -22,9 +23,14 @@ tenon::runtime::newDevice(const format::Index &index,
                           const ExecutorOptions &options, Error &error) {
   if (index.deviceClasses.size() == 1 && index.deviceClasses[0].name == "cpu")
     return CpuDevice::create(index, options, error);
+  if (index.deviceClasses.size() == 1 && index.deviceClasses[0].name == "cuda")
+    return CudaDevice::create(index, options, error);
+  std::string classes;
+  for (const format::DeviceClass &one : index.deviceClasses)
+    classes += (classes.empty() ? "'" : ", '") + one.name + "'";
   return refuse(error, Failure::machine,
-                "the file is not compiled for a CPU alone; this "
-                "runtime has no other device");
+                "the file is compiled for the device classes " + classes +
+                    "; this runtime has one device, a 'cpu' or a 'cuda'");
 }
 
 static bool capture(const format::Block &block, Capture &into, Error &error);

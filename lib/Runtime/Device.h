@@ -5,16 +5,18 @@
 // on the device's queues, once; what was captured so is run again and again.
 //
 //                 the CPU                        a GPU with CUDA
-//   space         `host`, pages of the process   `host` pinned, `device`
-//   launch        an operation in a flat array   a kernel in a captured stream
-//   event, wait   a barrier of all threads       cudaEventRecord, StreamWait
-//   loop, branch  jumps                          conditional nodes
-//   run           a team walks the array         cudaGraphLaunch
+//   space         `host`, pages of the process   `device`
+//   launch        an operation in a flat array   a node of a CUDA graph
+//   event, wait   a barrier of all threads       the order of the one queue
+//   loop, branch  jumps                          none
+//   run           a team walks the array         the graph, once a step
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_RUNTIME_DEVICE_H
 #define TENON_LIB_RUNTIME_DEVICE_H
+
+#include "AvailableMemory.h"
 
 #include "tenon/Runtime/Executor.h"
 
@@ -25,7 +27,7 @@
 
 namespace tenon::runtime {
 
-/// The memory of one segment, zeroed.
+/// The memory of one segment, zeroed; temporaries may hold anything.
 class DeviceMemory {
 public:
   virtual ~DeviceMemory();
@@ -51,9 +53,9 @@ public:
 /// How far a run came.
 struct RunOutcome {
   int64_t wholeSteps = 0;
-  // Of the library call that ended it, if one failed.
-  size_t failedOperation = 0;
-  std::string whatFailed; // in the library's words
+  /// Of the library call that ended it; nothing if the device did.
+  std::optional<size_t> failedOperation;
+  std::string whatFailed; // in the library's or the device's words
 };
 
 /// The operations of an entry point, ready to run.
@@ -73,7 +75,8 @@ public:
 
   /// What operations are given from the next update() on.
   virtual void setPointer(size_t slot, void *address) = 0;
-  virtual void update() = 0;
+  /// False with `error` filled in if the device cannot take them.
+  virtual bool update(Error &error) = 0;
 
   /// Runs it `steps` times in a row, on at most `threads` threads of the
   /// process. With an observer, which may be null, each operation waits for the
@@ -122,9 +125,15 @@ public:
   virtual std::unique_ptr<DeviceMemory>
   allocate(const format::MemorySpace &space, const format::Segment &segment,
            bool prefault, std::string &error) = 0;
-  /// Copies between memory of the process and of the device, and returns when
-  /// the bytes are there.
-  virtual void copy(void *to, const void *from, uint64_t bytes) = 0;
+  /// Copies from memory of the process to the device's or back, and returns
+  /// when the bytes are there. False with `error` filled in if the device has
+  /// failed.
+  virtual bool copyIn(void *to, const void *from, uint64_t bytes,
+                      Error &error) = 0;
+  virtual bool copyOut(void *to, const void *from, uint64_t bytes,
+                       Error &error) = 0;
+  /// What segments may still take.
+  virtual AvailableMemory availableMemory() const = 0;
 
   /// Makes the callees of a file ready to be launched.
   virtual bool loadCallees(const format::Reader &reader, Error &error) = 0;

@@ -8,7 +8,6 @@
 
 #include "tenon/Runtime/Executor.h"
 
-#include "AvailableMemory.h"
 #include "Device.h"
 #include "MemoryCheck.h"
 #include "Team.h"
@@ -81,14 +80,14 @@ struct Executor::Implementation {
       brokenStep; // the step that left its state partly written, and why
 
   bool load(const format::Reader &reader, Error &error);
-  void readConstants(const format::Reader &reader,
+  bool readConstants(const format::Reader &reader,
                      const format::Section &section, DeviceMemory &memory,
-                     std::string &error);
+                     Error &error);
   bool loadSegments(const format::Reader &reader, Error &error);
   void collectNames();
   void collectUses();
   std::string whyNotInPlace(const format::Tensor &tensor) const;
-  void point(uint32_t storage, std::byte *address);
+  bool point(uint32_t storage, std::byte *address, Error &error);
   std::byte *ownAddress(const format::Slice &slice) const {
     return segments[slice.segment]->data() + slice.offset;
   }
@@ -103,8 +102,10 @@ struct Executor::Implementation {
             index.segmentOf(described).kind == format::SegmentKind::state);
   }
   /// Calls `body` with the stored tensors' bytes as the process sees them.
+  /// False with `error` filled in if the device has failed.
   template <typename Body>
-  void withStored(const format::Holding &holding, bool write, Body body) const;
+  bool withStored(const format::Holding &holding, bool write, Body body,
+                  Error &error) const;
   bool lacksValue(size_t tensor) const {
     return !tensors[tensor].hasValue &&
            format::bytesOf(index.tensors[tensor]) > 0;
@@ -136,7 +137,8 @@ bool Executor::Implementation::load(const format::Reader &reader,
     entry.program = {};
     for (size_t slot = 0; slot < step->slices().size(); ++slot)
       step->setPointer(slot, ownAddress(step->slices()[slot]));
-    step->update();
+    if (!step->update(error))
+      return false;
   }
   collectNames();
   collectUses();
@@ -149,16 +151,18 @@ static std::string bytesText(uint64_t bytes) {
          std::to_string(bytes) + " bytes)";
 }
 
-void Executor::Implementation::readConstants(const format::Reader &reader,
+bool Executor::Implementation::readConstants(const format::Reader &reader,
                                              const format::Section &section,
                                              DeviceMemory &memory,
-                                             std::string &error) {
+                                             Error &error) {
   std::span<std::byte> into = memory.bytes();
   std::vector<std::byte> staged(into.empty() ? section.bytes : 0);
   if (into.empty())
     into = staged;
-  if (reader.readSection(section, into, error) && !staged.empty())
-    device->copy(memory.data(), staged.data(), staged.size());
+  if (!reader.readSection(section, into, error.message))
+    return refuse(error, Failure::file, error.message);
+  return staged.empty() ||
+         device->copyIn(memory.data(), staged.data(), staged.size(), error);
 }
 
 bool Executor::Implementation::loadSegments(const format::Reader &reader,
@@ -167,7 +171,7 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
   for (const format::Segment &segment : index.segments)
     if (__builtin_add_overflow(planned, segment.bytes, &planned))
       planned = UINT64_MAX;
-  AvailableMemory available = availableMemory();
+  AvailableMemory available = device->availableMemory();
   std::string shortage =
       "the program needs " + bytesText(planned) + " of memory, " +
       (available.limit.empty()
@@ -190,11 +194,10 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
     const format::Section *section =
         reader.findSection(format::SectionKind::constants);
     if (!section)
-      message = "the file has constants but no bytes for them";
-    else
-      readConstants(reader, *section, *memory, message);
-    if (!message.empty())
-      return refuse(error, Failure::file, message);
+      return refuse(error, Failure::file,
+                    "the file has constants but no bytes for them");
+    if (!readConstants(reader, *section, *memory, error))
+      return false;
     memory->makeReadOnly();
   }
   return true;
@@ -301,7 +304,8 @@ void Executor::Implementation::collectUses() {
   }
 }
 
-void Executor::Implementation::point(uint32_t storage, std::byte *address) {
+bool Executor::Implementation::point(uint32_t storage, std::byte *address,
+                                     Error &error) {
   uses[storage].address = address;
   uint64_t start = index.storages[storage].place.offset;
   for (StorageUses::Slot use : uses[storage].slots) {
@@ -309,13 +313,14 @@ void Executor::Implementation::point(uint32_t storage, std::byte *address) {
     step.setPointer(use.slot,
                     address + (step.slices()[use.slot].offset - start));
   }
-  for (auto &step : steps)
-    step->update();
+  return std::ranges::all_of(
+      steps, [&](const auto &step) { return step->update(error); });
 }
 
 template <typename Body>
-void Executor::Implementation::withStored(const format::Holding &holding,
-                                          bool write, Body body) const {
+bool Executor::Implementation::withStored(const format::Holding &holding,
+                                          bool write, Body body,
+                                          Error &error) const {
   std::vector<std::vector<std::byte>> staged;
   std::vector<std::span<std::byte>> stored;
   for (uint32_t number : holding.storages) {
@@ -323,8 +328,9 @@ void Executor::Implementation::withStored(const format::Holding &holding,
     std::span<std::byte> bytes(uses[number].address, place.bytes);
     if (segments[place.segment]->bytes().empty() && place.bytes > 0) {
       bytes = staged.emplace_back(place.bytes);
-      if (!write)
-        device->copy(bytes.data(), uses[number].address, bytes.size());
+      if (!write && !device->copyOut(bytes.data(), uses[number].address,
+                                     bytes.size(), error))
+        return false;
     }
     stored.push_back(bytes);
   }
@@ -332,8 +338,10 @@ void Executor::Implementation::withStored(const format::Holding &holding,
   if (write)
     for (size_t i = 0; i < stored.size(); ++i)
       if (std::byte *address = uses[holding.storages[i]].address;
-          stored[i].data() != address)
-        device->copy(address, stored[i].data(), stored[i].size());
+          stored[i].data() != address &&
+          !device->copyIn(address, stored[i].data(), stored[i].size(), error))
+        return false;
+  return true;
 }
 
 std::optional<size_t>
@@ -368,11 +376,14 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
     stepsRun += outcome.wholeSteps;
   if (outcome.wholeSteps == count)
     return true;
-  InstructionTime call = step.describe(outcome.failedOperation);
   brokenStep = (isStep ? "step " + std::to_string(stepsRun + 1)
                        : "entry point '" + name + "'") +
-               " failed in " + call.name + ", " + call.what + ": " +
-               outcome.whatFailed;
+               " failed";
+  if (outcome.failedOperation) {
+    InstructionTime call = step.describe(*outcome.failedOperation);
+    brokenStep += " in " + call.name + ", " + call.what;
+  }
+  brokenStep += ": " + outcome.whatFailed;
   for (size_t i = 0; i < tensors.size(); ++i)
     if (isState(i))
       tensors[i].hasValue = false;
@@ -431,6 +442,12 @@ void Executor::Implementation::markWritten(size_t tensor, bool isWhole) {
 
 bool Executor::Implementation::checkMemory(size_t entryPoint, int64_t count,
                                            Error &error) {
+  for (size_t i = 0; i < segments.size(); ++i)
+    if (segments[i]->bytes().empty() && index.segments[i].bytes > 0)
+      return refuse(error, Failure::argument,
+                    "memory is checked only where the process sees it, which "
+                    "is on a CPU; the emulated CUDA driver checks every access "
+                    "of a file for GPUs as it runs");
   for (size_t i = 0; i < tensors.size(); ++i)
     if (uses[storageOf(i)].address !=
         ownAddress(index.storages[storageOf(i)].place))
@@ -546,35 +563,41 @@ std::span<std::byte> Executor::memory(size_t tensor) const {
           index().storages[storage].place.bytes};
 }
 
-void Executor::read(size_t tensor, std::span<std::byte> into) const {
+bool Executor::read(size_t tensor, std::span<std::byte> into,
+                    Error &error) const {
   const format::Tensor &described = index().tensors[tensor];
   if (described.held.rule == format::HoldingRule::asItIs)
-    return implementation->device->copy(
+    return implementation->device->copyOut(
         into.data(),
         implementation->uses[implementation->storageOf(tensor)].address,
-        into.size());
-  implementation->withStored(
-      described.held, /*write=*/false, [&](format::StoredBytes stored) {
+        into.size(), error);
+  return implementation->withStored(
+      described.held, /*write=*/false,
+      [&](format::StoredBytes stored) {
         format::readHeld(index(), described, described.held, stored, into);
-      });
+      },
+      error);
 }
 
-void Executor::write(size_t tensor, std::span<const std::byte> from) {
+bool Executor::write(size_t tensor, std::span<const std::byte> from,
+                     Error &error) {
   const format::Tensor &described = index().tensors[tensor];
   auto writeInto = [&](const format::Holding &holding) {
     if (holding.rule == format::HoldingRule::asItIs)
-      return implementation->device->copy(
+      return implementation->device->copyIn(
           implementation->uses[holding.storages[0]].address, from.data(),
-          from.size());
-    implementation->withStored(
-        holding, /*write=*/true, [&](format::StoredBytes stored) {
+          from.size(), error);
+    return implementation->withStored(
+        holding, /*write=*/true,
+        [&](format::StoredBytes stored) {
           format::writeHeld(index(), described, holding, from, stored);
-        });
+        },
+        error);
   };
-  writeInto(described.held);
-  for (const format::Holding &copy : described.copies)
-    writeInto(copy);
-  markWritten(tensor);
+  bool done = writeInto(described.held) &&
+              std::ranges::all_of(described.copies, writeInto);
+  markWritten(tensor, /*isWhole=*/done);
+  return done;
 }
 
 std::vector<size_t> Executor::withoutValue() const {
@@ -596,8 +619,10 @@ bool Executor::initializeZeros(Error &error) {
     std::ranges::fill(memory(i), std::byte{0});
     if (whyNotInPlace(i).empty())
       markWritten(i);
-    else // which has no memory()
-      write(i, std::vector<std::byte>(format::bytesOf(index().tensors[i])));
+    else if (!write(i,
+                    std::vector<std::byte>(format::bytesOf(index().tensors[i])),
+                    error)) // it has no memory()
+      return false;
   }
   return initializeHidden(/*onlyMissing=*/false, error);
 }
@@ -624,8 +649,8 @@ bool Executor::bind(size_t tensor, void *memory, Error &error) {
                   "cannot bind tensor '" + description.name + "': " + fault +
                       "; copy it instead");
   bool isMoved = address != uses.address;
-  if (isMoved)
-    implementation->point(storage, address);
+  if (isMoved && !implementation->point(storage, address, error))
+    return false;
   if (isMoved || memory)
     markWritten(tensor, /*isWhole=*/memory != nullptr);
   return true;

@@ -21,7 +21,7 @@ void Program::setPointer(size_t slot, void *address) {
     toRebind.push_back(siteOfSlot[slot] - 1);
 }
 
-void Program::update() {
+bool Program::update(Error &) {
   std::ranges::sort(toRebind);
   toRebind.erase(std::unique(toRebind.begin(), toRebind.end()), toRebind.end());
   for (uint32_t number : toRebind) {
@@ -30,6 +30,7 @@ void Program::update() {
         {&pointers[operation.firstPointer], operation.pointerCount});
   }
   toRebind.clear();
+  return true;
 }
 
 InstructionTime Program::describe(size_t number) const {
@@ -208,10 +209,12 @@ RunOutcome Program::run(int64_t steps, unsigned threads,
                         OperationObserver *observer) {
   Run work{*this, steps, observer, {}, {}};
   runTeam(std::min(threads, widestOperation()), walkSteps, &work);
-  RunOutcome outcome{work.wholeSteps, work.failure.operation, {}};
-  if (work.wholeSteps < steps)
+  RunOutcome outcome{.wholeSteps = work.wholeSteps};
+  if (work.wholeSteps < steps) {
+    outcome.failedOperation = work.failure.operation;
     outcome.whatFailed =
-        callees.calls[list[outcome.failedOperation].callee]->statusText(
+        callees.calls[list[work.failure.operation].callee]->statusText(
             work.failure.status);
+  }
   return outcome;
 }

@@ -84,7 +84,7 @@ public:
   InstructionTime describe(size_t operation) const override;
   void setPointer(size_t slot, void *address) override;
   /// Hands changed pointers to the library calls.
-  void update() override;
+  bool update(Error &) override;
   RunOutcome run(int64_t steps, unsigned threads,
                  OperationObserver *observer) override;
 

@@ -61,11 +61,12 @@ bool tenon::runtime::readTensor(Executor &executor, size_t tensor,
     return refuse(error, "tensor '" + stored.name +
                              "' is damaged: its bytes do not have the hash "
                              "that was recorded of them");
-  if (isInPlace)
+  if (isInPlace) {
     executor.markWritten(tensor);
-  else
-    executor.write(tensor, staged);
-  return true;
+    return true;
+  }
+  Error why;
+  return executor.write(tensor, staged, why) || refuse(error, why.message);
 }
 
 format::TensorBytes tenon::runtime::bytesOf(const Executor &executor,
@@ -74,8 +75,10 @@ format::TensorBytes tenon::runtime::bytesOf(const Executor &executor,
   format::TensorBytes bytes{std::move(name), described.type, described.shape,
                             executor.memory(tensor), nullptr};
   if (!executor.whyNotInPlace(tensor).empty())
-    bytes.make = [&executor, tensor](std::span<std::byte> into) {
-      executor.read(tensor, into);
+    bytes.make = [&executor, tensor](std::span<std::byte> into,
+                                     std::string &error) {
+      Error why;
+      return executor.read(tensor, into, why) || refuse(error, why.message);
     };
   return bytes;
 }

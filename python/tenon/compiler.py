@@ -16,6 +16,7 @@ def compile_file(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str],
     *,
+    target: str = "cpu",
     cpu: str = "host",
     machine: str | os.PathLike[str] | None = None,
     roles: str | os.PathLike[str] | dict | None = None,
@@ -33,6 +34,7 @@ def compile_file(
 ) -> str:
     """Compiles an exported module to a `.tenon` file and returns the compiler's remarks.
 
+    target: `cpu`, or GPUs of NVIDIA's: `sm_90`, or `sm_80,sm_90` for code for both.
     cpu: `host`, `x86-64-v3`, `x86-64-v4`, `x86-64-v4+avx512bf16`, `x86-64-v4+amxbf16` or a processor family.
     machine: a machine description; roles: a JSON file that says what each argument is, or its content.
     names: what results that are no state are called, by their number or present name: `{1: "accuracy"}`.
@@ -47,7 +49,11 @@ def compile_file(
     precision_policy: a JSON file that says what is kept in f32 or may be bf16.
     rounding_seed: what `bf16-state` draws chance from, 0 if it is not given.
     """
-    command = [native.tool(), "compile", source, "-o", output, f"--cpu={cpu}", f"--fuse={str(fuse).lower()}"]
+    command = [native.tool(), "compile", source, "-o", output, f"--fuse={str(fuse).lower()}"]
+    if target != "cpu":
+        command.append(f"--target={target}")
+    if target == "cpu" or cpu != "host":
+        command.append(f"--cpu={cpu}")
     if not libraries:
         command.append("--no-libraries")
     if subnormals != "flush":

@@ -29,6 +29,8 @@ class Options(ctypes.Structure):
         ("struct_size", ctypes.c_uint32),
         ("threads", ctypes.c_uint32),
         ("prefault", ctypes.c_uint32),
+        ("gpu", ctypes.c_uint32),
+        ("cuda_driver", ctypes.c_char_p),
     ]
 
 

@@ -195,17 +195,29 @@ class Program:
         return np.ndarray(shape, dtype, buffer=memory)
 
 
-def load(path: str | os.PathLike[str], *, threads: int = 0, prefault: bool = False) -> Program:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    threads: int = 0,
+    prefault: bool = False,
+    gpu: int = 0,
+    cuda_driver: str | os.PathLike[str] | None = None,
+) -> Program:
     """Loads a `.tenon` file.
 
     The file is a program: loading and running it executes the machine code in it. Load only files that you trust.
 
     threads: how many share a step, 0 for all processors; results do not depend on it.
     prefault: take all memory now, not when a step first touches it.
+    gpu: for a file for GPUs, which one runs it. cuda_driver: the file of the CUDA driver, if it is not the one that is
+    installed; without it what the environment variable TENON_CUDA_DRIVER names.
     tenon.OutOfMemoryError if less memory is available than is planned for the file.
     """
     pointer = ctypes.c_void_p()
-    options = native.Options(ctypes.sizeof(native.Options), threads, prefault)
+    driver = os.environ.get("TENON_CUDA_DRIVER") if cuda_driver is None else cuda_driver
+    options = native.Options(
+        ctypes.sizeof(native.Options), threads, prefault, gpu, os.fsencode(driver) if driver else None
+    )
     native.library().tenon_load(os.fsencode(path), ctypes.byref(options), ctypes.byref(pointer))
     return Program(_Handle(pointer))
 

@@ -36,15 +36,22 @@ int tool::runCompile(Arguments arguments, Modules *) {
   parser.text("output", options.output, "FILE",
               "the file to write; - means standard output (also -o)");
   parser.custom("target", "TARGET",
-                "what to compile to: cpu (default), or stablehlo, which is "
+                "cpu (default), GPUs (sm_90 or sm_80,sm_90), or stablehlo, "
                 "text for XLA",
                 [&](std::string_view name) -> std::string {
-                  if (name != "cpu" && name != "stablehlo")
-                    return "expected cpu or stablehlo";
-                  options.target = name == "cpu"
-                                       ? driver::OutputTarget::cpu
-                                       : driver::OutputTarget::stablehlo;
-                  return "";
+                  using driver::OutputTarget;
+                  std::string error;
+                  if (name == "cpu" || name == "stablehlo") {
+                    options.target = name == "cpu" ? OutputTarget::cpu
+                                                   : OutputTarget::stablehlo;
+                  } else {
+                    options.target = OutputTarget::cuda;
+                    options.architectures = name;
+                    target::gpuArchitecturesOf(name, error);
+                  }
+                  return error.empty()
+                             ? ""
+                             : "expected cpu, stablehlo, or GPUs: " + error;
                 });
   parser.flag("generic", options.generic,
               "with --target=stablehlo: write MLIR's generic form, which more "

@@ -69,7 +69,8 @@ std::vector<std::byte> bytesOf(const runtime::Executor &executor,
                                size_t tensor) {
   std::vector<std::byte> bytes(
       format::bytesOf(executor.index().tensors[tensor]));
-  executor.read(tensor, bytes);
+  runtime::Error error; // which a processor has none of
+  executor.read(tensor, bytes, error);
   return bytes;
 }
 
@@ -265,14 +266,14 @@ std::vector<std::vector<std::byte>> Comparison::argumentsNow() const {
 bool Comparison::runExact(const std::vector<std::vector<std::byte>> &from,
                           Decisions decisions,
                           std::vector<std::vector<double>> &values) {
+  runtime::Error error;
   for (size_t i = 0; i < from.size(); ++i)
     exact->write(
         *exact->findArgument(lowered->index().tensors[arguments[i]].argument),
-        from[i]);
+        from[i], error);
   for (auto [tensor, number] : {std::pair(firstDecision, decisions.first),
                                 std::pair(lastDecision, decisions.second)})
-    exact->write(tensor, std::as_bytes(std::span(&number, 1)));
-  runtime::Error error;
+    exact->write(tensor, std::as_bytes(std::span(&number, 1)), error);
   if (!exact->run(1, error)) {
     fail(error.message);
     return false;
@@ -348,7 +349,9 @@ int Comparison::compareSteps() {
     if (step == 0)
       for (size_t tensor : lowered->withoutValue()) {
         const format::Tensor &missing = lowered->index().tensors[tensor];
-        lowered->write(tensor, startValues(missing, uint64_t(asked.seed)));
+        runtime::Error error;
+        lowered->write(tensor, startValues(missing, uint64_t(asked.seed)),
+                       error);
         invented.push_back(missing.name);
       }
     auto from = argumentsNow();

@@ -6,6 +6,7 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Floor.h"
+#include "tools/tenon/GpuOptions.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/SubnormalsOption.h"
 
@@ -226,11 +227,12 @@ int tool::runBench(Arguments arguments, Modules *modules) {
               "list the median time of every kernel and library call");
   parser.number("rows", rows, "N", "how many kernels to list (default: 30)");
   std::vector<std::string> files;
+  runtime::ExecutorOptions options;
+  takeGpuOptions(parser, options);
   if (auto code = parser.parse(arguments, files))
     return *code;
   if (!modules && isModule(files.front()))
     return callCompiler("bench", arguments);
-  runtime::ExecutorOptions options;
   options.threads = threads;
   int code = 0;
   auto executor = loadProgram(files.front(), module, options, modules,

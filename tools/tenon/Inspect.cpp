@@ -71,6 +71,8 @@ int inspectFile(const std::string &path, bool kernels) {
   std::string devices;
   for (const format::DeviceClass &device : index.deviceClasses)
     devices += (devices.empty() ? "" : ", ") + device.architecture;
+  if (!index.gpuModules.empty())
+    devices = "a GPU from " + devices + " on";
   std::printf("%s: '%s' by %s, needs %s, subnormal numbers: %s\n\n",
               path.c_str(), index.name.c_str(), index.producer.c_str(),
               devices.c_str(), name(index.subnormals).data());
@@ -78,6 +80,15 @@ int inspectFile(const std::string &path, bool kernels) {
   for (const format::Segment &segment : index.segments)
     std::printf("%-14s %14llu\n", name(segment.kind).data(),
                 static_cast<unsigned long long>(segment.bytes));
+  for (const format::GpuModule &module : index.gpuModules)
+    std::printf("code for %s: %llu bytes of PTX, driver %u or later (CUDA "
+                "%u.%u)\n",
+                module.architecture.c_str(),
+                static_cast<unsigned long long>(
+                    module.section < index.sections.size()
+                        ? index.sections[module.section].bytes
+                        : 0),
+                module.driver, module.cuda / 1000, module.cuda % 1000 / 10);
   auto count = [&](format::CalleeKind kind) {
     return std::ranges::count(index.callees, kind, &format::Callee::kind);
   };

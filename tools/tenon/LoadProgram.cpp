@@ -49,7 +49,8 @@ tool::loadProgram(const std::string &path, const ModuleOptions &module,
   auto executor = runtime::Executor::load(path, options, error);
   if (!executor) {
     std::fprintf(stderr, "error: %s\n", error.message.c_str());
-    code = exitUserError;
+    code = error.kind == runtime::Failure::unsupported ? exitUnsupported
+                                                       : exitUserError;
   }
   return executor;
 }

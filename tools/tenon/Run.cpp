@@ -6,6 +6,7 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Batches.h"
+#include "tools/tenon/GpuOptions.h"
 #include "tools/tenon/Interruption.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/MetricsFile.h"
@@ -94,8 +95,9 @@ std::vector<size_t> metricTensors(const runtime::Executor &executor) {
 std::string metricText(const runtime::Executor &executor, size_t tensor) {
   const format::Tensor &described = executor.index().tensors[tensor];
   std::vector<std::byte> bytes(format::bytesOf(described));
-  executor.read(tensor, bytes);
-  return scalarText(described.type, bytes);
+  runtime::Error error;
+  return executor.read(tensor, bytes, error) ? scalarText(described.type, bytes)
+                                             : "unknown";
 }
 
 int saveOutputs(const runtime::Executor &executor, const std::string &path) {
@@ -195,7 +197,8 @@ private:
                        batches ? batches->given() : std::vector<size_t>(),
                        message))
       return fail(message);
-    settings.apply(executor, record.step);
+    if (!settings.apply(executor, record.step, error))
+      return fail(error.message);
     if (batches && !batches->load(executor, record.batches, message))
       return fail(message);
     if (int code = checkFilled(executor))
@@ -249,9 +252,10 @@ private:
     // The first batch is there already.
     if (batches && ran > 0 && !batches->load(executor, record.batches, message))
       return endFailed(message);
-    settings.apply(executor, record.step);
-    auto stepStart = std::chrono::steady_clock::now();
     runtime::Error error;
+    if (!settings.apply(executor, record.step, error))
+      return endFailed(error.message);
+    auto stepStart = std::chrono::steady_clock::now();
     if (!(options.checkMemory ? executor.checkMemory(1, error)
                               : executor.run(1, error)))
       return endFailed(error.message);
@@ -302,10 +306,10 @@ private:
         return false;
       record.metricsBytes = metrics->bytes();
     }
-    record.settings = settings.current(executor);
-    bool isSaved = checkpoints
-                       ? checkpoints->save(executor, record, error)
-                       : runtime::saveState(executor, options.save, error);
+    bool isSaved =
+        settings.current(executor, record.settings, error) &&
+        (checkpoints ? checkpoints->save(executor, record, error)
+                     : runtime::saveState(executor, options.save, error));
     if (!isSaved) {
       failure = error.message;
       return false;
@@ -459,6 +463,8 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   parser.text("function", options.module.function, "NAME",
               "for a module: which of its functions is the step (main)");
   takeSubnormals(parser, options.module.subnormals, "for a module: ");
+  runtime::ExecutorOptions executorOptions;
+  takeGpuOptions(parser, executorOptions);
   bool reference = false;
   parser.flag("reference", reference,
               "for a module: interpret it element by element");
@@ -508,7 +514,6 @@ int tool::runRun(Arguments arguments, Modules *modules) {
                                   options.metrics, options.outputs,
                                   options.module, options.steps.value_or(1)});
   }
-  runtime::ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
   executorOptions.prefault = options.prefault;
   int code = 0;

@@ -79,8 +79,8 @@ bool Settings::set(runtime::Executor &executor, size_t tensor,
     return refuse(error, "'" + text + "' is no value for '" + described.name +
                              "', which is " +
                              std::string(name(described.type)));
-  executor.write(tensor, bytes);
-  return true;
+  runtime::Error why;
+  return executor.write(tensor, bytes, why) || refuse(error, why.message);
 }
 
 bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
@@ -139,7 +139,9 @@ bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
                                  name +
                                  "=VALUE or value=VALUE in the schedule");
       std::vector<std::byte> bytes(format::bytesOf(described));
-      executor.read(*tensor, bytes);
+      runtime::Error why;
+      if (!executor.read(*tensor, bytes, why))
+        return refuse(error, why.message);
       std::string text = scalarText(described.type, bytes);
       double value = 0;
       std::from_chars(text.data(), text.data() + text.size(), value);
@@ -150,19 +152,23 @@ bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
   return true;
 }
 
-void Settings::apply(runtime::Executor &executor, int64_t step) const {
+bool Settings::apply(runtime::Executor &executor, int64_t step,
+                     runtime::Error &error) const {
   for (const auto &[tensor, schedule] : schedules) {
     ElementType type = executor.index().tensors[tensor].type;
     std::vector<std::byte> bytes(
         format::bytesOf(executor.index().tensors[tensor]));
     writeScalar(type, schedule.at(step), bytes);
-    executor.write(tensor, bytes);
+    if (!executor.write(tensor, bytes, error))
+      return false;
   }
+  return true;
 }
 
-std::map<std::string, runtime::Setting>
-Settings::current(const runtime::Executor &executor) const {
-  std::map<std::string, runtime::Setting> result;
+bool Settings::current(const runtime::Executor &executor,
+                       std::map<std::string, runtime::Setting> &result,
+                       runtime::Error &error) const {
+  result.clear();
   const std::vector<format::Tensor> &tensors = executor.index().tensors;
   const std::vector<size_t> missing = executor.withoutValue();
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -170,11 +176,12 @@ Settings::current(const runtime::Executor &executor) const {
         std::ranges::find(missing, i) != missing.end())
       continue;
     std::vector<std::byte> bytes(format::bytesOf(tensors[i]));
-    executor.read(i, bytes);
+    if (!executor.read(i, bytes, error))
+      return false;
     auto schedule = schedules.find(i);
     result[tensors[i].name] = {
         scalarText(tensors[i].type, bytes),
         schedule == schedules.end() ? "" : schedule->second.text()};
   }
-  return result;
+  return true;
 }

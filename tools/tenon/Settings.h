@@ -38,11 +38,14 @@ public:
             const std::vector<size_t> &perStep, std::string &error);
 
   /// Writes the values of step `step`, counted from 0, that schedules give.
-  void apply(runtime::Executor &executor, int64_t step) const;
+  /// False with `error` filled in if the device has failed.
+  bool apply(runtime::Executor &executor, int64_t step,
+             runtime::Error &error) const;
 
-  /// All settings with their present values.
-  std::map<std::string, runtime::Setting>
-  current(const runtime::Executor &executor) const;
+  /// Fills `result` with all settings and their present values; as apply().
+  bool current(const runtime::Executor &executor,
+               std::map<std::string, runtime::Setting> &result,
+               runtime::Error &error) const;
 
 private:
   bool set(runtime::Executor &executor, size_t tensor, const std::string &text,

@@ -25,6 +25,8 @@ struct CompileOptions {
   std::string input;  // a file, or - for standard input
   std::string output; // a file, or - for standard output
   OutputTarget target = OutputTarget::cpu;
+  /// With OutputTarget::cuda: what GPUs code is for, `sm_90,sm_80`.
+  std::string architectures;
   bool generic = false; // StableHLO in the form that depends least on versions
   /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16, x86-64-v4+amxbf16; empty
   /// for what the text between stages says, else the machine description, else

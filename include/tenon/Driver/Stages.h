@@ -13,6 +13,7 @@
 
 #include "tenon/Codegen/CPU/FeatureSet.h"
 #include "tenon/Support/ExitCode.h"
+#include "tenon/Target/GpuArchitectures.h"
 #include "tenon/Target/Target.h"
 
 #include "mlir/IR/Builders.h"
@@ -37,9 +38,9 @@ class CandidateStream;
 /// Stages in execution order; the first one reads the input.
 using Walk = std::vector<Stage>;
 
-/// What leaves the compiler: a .tenon file for this kind of processor, or
-/// StableHLO text for XLA.
-enum class OutputTarget { cpu, stablehlo };
+/// What leaves the compiler: a .tenon file for a processor or for GPUs of
+/// NVIDIA's, or StableHLO text for XLA.
+enum class OutputTarget { cpu, cuda, stablehlo };
 
 /// The format that values may be stored in, and products multiply, beside f32;
 /// with bf16State also that of state.
@@ -48,10 +49,14 @@ enum class Precision { f32, bf16, bf16State };
 /// What the command, the text of an earlier stage and defaults settle together.
 struct ResolvedOptions {
   OutputTarget target = OutputTarget::cpu;
-  std::string featureSet;       // what code is for, as files spell it
-  codegen::FeatureSet features; // the same
-  target::Target machine;       // what is planned for
-  std::string machineText;      // its JSON; empty for a built-in one
+  /// What code is for: a feature set as files spell it, or architectures of
+  /// GPUs, `sm_80,sm_90`.
+  std::string featureSet;
+  codegen::FeatureSet features; // of a processor
+  /// Of GPUs, by compute capability; empty for another target.
+  std::vector<const target::GpuArchitecture *> gpus;
+  target::Target machine;  // what is planned for
+  std::string machineText; // its JSON; empty for a built-in one
   bool fuse = true;
   bool noLibraries = false;
   std::optional<int64_t> memoryBudget; // in bytes

@@ -52,11 +52,13 @@ enum class Role : uint8_t {
 enum class SectionKind : uint8_t {
   constants,  // initial bytes of the constants segment, same length
   cpuKernels, // an ELF shared object
+  ptx,        // kernels as the text of NVIDIA's assembler, for one architecture
 };
 
 enum class CalleeKind : uint8_t {
-  kernel,  // compiled code: void symbol(void *const *arguments, int64 part,
-           // int64 parts)
+  kernel,  // compiled code. On a CPU: void symbol(void *const *arguments, int64
+           // part, int64 parts); in PTX an entry of that name whose parameters
+           // are the addresses of its arguments
   library, // a described call of a library
   copy,    // copies its first argument to its second, which is as long
 };
@@ -95,7 +97,7 @@ inline constexpr auto namesOf<format::Role> = std::to_array<std::string_view>(
      "metric", "batch", "hyper_parameter", "unknown"});
 template <>
 inline constexpr auto namesOf<format::SectionKind> =
-    std::to_array<std::string_view>({"constants", "cpu_kernels"});
+    std::to_array<std::string_view>({"constants", "cpu_kernels", "ptx"});
 template <>
 inline constexpr auto namesOf<format::CalleeKind> =
     std::to_array<std::string_view>({"kernel", "library", "copy"});
@@ -133,8 +135,8 @@ inline bool contains(const Slice &outer, const Slice &inner) {
 
 /// A kind of processor that runs a part of the program.
 struct DeviceClass {
-  std::string name;         // `cpu`
-  std::string architecture; // x86-64-v3, x86-64-v4, ...
+  std::string name;         // `cpu` or `cuda`
+  std::string architecture; // x86-64-v3, x86-64-v4, ...; sm_80, ...: the least
   /// What the kernels need beyond the baseline, as /proc/cpuinfo spells it
   /// (`avx2`, `fma`, `avx512f`, ...): loading checks each of them.
   std::vector<std::string> features;
@@ -144,7 +146,7 @@ struct DeviceClass {
 
 /// A kind of memory that segments lie in.
 struct MemorySpace {
-  std::string name; // `host`
+  std::string name; // `host`; `device` for a GPU's own
 
   bool operator==(const MemorySpace &) const = default;
 };
@@ -323,6 +325,29 @@ struct Plan {
   bool operator==(const Plan &) const = default;
 };
 
+/// How a kernel starts on a GPU.
+struct Launch {
+  uint32_t blocks = 1;  // in one dimension
+  uint32_t threads = 1; // of a block, in one dimension
+
+  bool operator==(const Launch &) const = default;
+};
+
+/// The kernels of a file as PTX for one architecture of NVIDIA's. Every later
+/// architecture runs it, too.
+struct GpuModule {
+  std::string architecture; // sm_90
+  uint32_t capability = 0;  // the compute capability, ten times: 90 is 9.0
+  /// The least driver that takes the text: its major version, and the version
+  /// of CUDA that it answers, as cuDriverGetVersion gives it (12080 is 12.8).
+  uint32_t driver = 0, cuda = 0;
+  uint32_t section = 0; // index into Index::sections
+  /// Of the kernels among the callees, in their order.
+  std::vector<Launch> launches;
+
+  bool operator==(const GpuModule &) const = default;
+};
+
 /// A range of the file; filled by the writer.
 struct Section {
   SectionKind kind = SectionKind::constants;
@@ -367,6 +392,7 @@ struct Index {
   /// The options besides the feature set and subnormal numbers on which the
   /// bits of the step's values depend, as words: `precision` is `bf16`.
   std::vector<Attribute> arithmetic;
+  std::vector<GpuModule> gpuModules;
 
   bool operator==(const Index &) const = default;
 

@@ -94,10 +94,19 @@ inline constexpr auto fieldsOf<format::Section> =
     TENON_FIELDS(format::Section, kind, offset, bytes, hashLow, hashHigh);
 
 template <>
+inline constexpr auto fieldsOf<format::Launch> =
+    TENON_FIELDS(format::Launch, blocks, threads);
+
+template <>
+inline constexpr auto fieldsOf<format::GpuModule> =
+    TENON_FIELDS(format::GpuModule, architecture, capability, driver, cuda,
+                 section, launches);
+
+template <>
 inline constexpr auto fieldsOf<format::Index> =
     TENON_FIELDS(format::Index, version, producer, name, subnormals,
                  deviceClasses, memorySpaces, segments, storages, tensors,
-                 callees, entryPoints, sections, arithmetic);
+                 callees, entryPoints, sections, arithmetic, gpuModules);
 
 } // namespace tenon
 

@@ -83,7 +83,7 @@ struct TensorBytes {
   std::span<const std::byte> bytes;
   /// Of a tensor that is put together when its turn comes: fills as many bytes
   /// as its shape takes, and `bytes` are none.
-  std::function<void(std::span<std::byte>)> make;
+  std::function<bool(std::span<std::byte>, std::string &error)> make;
 };
 
 /// Writes the file atomically (see AtomicFile.h): wide types first so that

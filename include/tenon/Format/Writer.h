@@ -17,7 +17,7 @@
 
 namespace tenon::format {
 
-/// The bytes of one section; at most one of each kind.
+/// The bytes of one section; of kinds other than PTX at most one.
 struct SectionBytes {
   SectionKind kind = SectionKind::constants;
   std::span<const std::byte> bytes;

@@ -24,10 +24,16 @@ namespace tenon::memory {
 #define GEN_PASS_REGISTRATION
 #include "tenon/Memory/Passes.h.inc"
 
-/// LowerToExec for a target that cuts launches so; as a pass of its own it
-/// takes what processors do.
-std::unique_ptr<mlir::Pass>
-createLowerToExecPass(const target::LaunchLimits &launches);
+/// What a program runs on, in the words of a file: its device class, the memory
+/// space that all segments lie in, and how it cuts launches. By default the
+/// processor.
+struct ProgramDevice {
+  llvm::StringLiteral deviceClass = "cpu", space = "host";
+  target::LaunchLimits launches = {};
+};
+
+/// LowerToExec for such a device; as a pass of its own it takes the processor.
+std::unique_ptr<mlir::Pass> createLowerToExecPass(const ProgramDevice &device);
 
 struct MemoryOptions {
   /// Where the packing problem is written as CSV; empty for nowhere.
@@ -45,7 +51,7 @@ void buildPlanPipeline(mlir::OpPassManager &passes,
                        const MemoryOptions &options);
 /// Scheduled form to exec form.
 void buildLowerPipeline(mlir::OpPassManager &passes,
-                        const target::LaunchLimits &launches = {});
+                        const ProgramDevice &device = {});
 
 } // namespace tenon::memory
 

@@ -1,9 +1,9 @@
 //===- ObjectForm.h - Exec form with machine code -------------------------===//
 //
 // What `codegen` leaves behind: a module in exec form whose kernels are
-// declarations that name a symbol of a shared object, which the module holds as
-// an attribute. It is text like every other form, so that a compilation can
-// stop there and go on elsewhere.
+// declarations that name a symbol of a shared object, or of texts of PTX, which
+// the module holds as an attribute. It is text like every other form, so that a
+// compilation can stop there and go on elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <array>
 #include <string>
 
 namespace tenon::package {
@@ -22,6 +23,18 @@ namespace tenon::package {
 /// with a kernel kind; fails with a diagnostic at one without.
 mlir::LogicalResult toObjectForm(mlir::ModuleOp module,
                                  llvm::ArrayRef<char> sharedObject,
+                                 const llvm::StringMap<std::string> &symbols);
+
+/// Kernels as PTX for one architecture.
+struct PtxCode {
+  llvm::StringRef architecture, text;
+  /// Per symbol the number of blocks, and of the threads of each.
+  llvm::StringMap<std::array<int64_t, 2>> launches;
+};
+
+/// The same for GPUs: code for one or more architectures.
+mlir::LogicalResult toObjectForm(mlir::ModuleOp module,
+                                 llvm::ArrayRef<PtxCode> codes,
                                  const llvm::StringMap<std::string> &symbols);
 
 /// The shared object of a module in object form, empty if it has no kernels;

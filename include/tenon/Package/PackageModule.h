@@ -8,7 +8,7 @@
 #ifndef TENON_PACKAGE_PACKAGEMODULE_H
 #define TENON_PACKAGE_PACKAGEMODULE_H
 
-#include "tenon/Format/Index.h"
+#include "tenon/Format/Writer.h"
 #include "tenon/Target/InstructionSets.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,7 +18,7 @@
 namespace tenon::package {
 
 struct PackageOptions {
-  /// What kernels were compiled and library calls planned for.
+  /// What kernels of a CPU were compiled and library calls planned for.
   target::Isa isa{};
   Subnormals subnormals = Subnormals::flush;
   /// What all segments together may take; 0 for no budget.
@@ -30,6 +30,9 @@ struct PackageOptions {
 struct Package {
   format::Index index;
   std::vector<std::byte> constants; // the constants segment
+  /// Of the file. They refer to `constants` and to the module, whose context
+  /// has to live as long.
+  std::vector<format::SectionBytes> sections;
 };
 
 /// Fails with a diagnostic if the module is not in object form or holds an

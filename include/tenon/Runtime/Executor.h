@@ -34,16 +34,21 @@ struct ExecutorOptions {
   /// Has the system give all memory while the file is loaded, instead of page
   /// by page when a step first touches it.
   bool prefault = false;
+  /// Of a file for GPUs: which of the machine's runs it, counted from 0, and
+  /// the file of NVIDIA's driver, empty for the one that is installed.
+  unsigned gpu = 0;
+  std::string cudaDriver;
 };
 
 /// Why a file could not be loaded or a step not run.
 enum class Failure : uint8_t {
-  file,     // missing, unreadable or damaged
-  machine,  // this processor or its libraries cannot run it
-  memory,   // not enough of it
-  argument, // the caller asked for something that does not exist
-  run,      // a library call failed
-  value,    // an argument has no value
+  file,        // missing, unreadable or damaged
+  machine,     // this processor or its libraries cannot run it
+  memory,      // not enough of it
+  argument,    // the caller asked for something that does not exist
+  run,         // a library call failed, or the GPU
+  value,       // an argument has no value
+  unsupported, // there is no code for this GPU
 };
 
 struct Error {
@@ -104,9 +109,10 @@ public:
   /// markWritten().
   std::span<std::byte> memory(size_t tensor) const;
   /// Copies the whole tensor, of format::bytesOf() it, in whatever form it is
-  /// held. What is written is its value; other forms of it follow.
-  void read(size_t tensor, std::span<std::byte> into) const;
-  void write(size_t tensor, std::span<const std::byte> from);
+  /// held. What is written is its value; other forms of it follow. False with
+  /// `error` filled in if the device has failed.
+  bool read(size_t tensor, std::span<std::byte> into, Error &error) const;
+  bool write(size_t tensor, std::span<const std::byte> from, Error &error);
 
   /// The arguments, and hidden state, that have no value yet. An argument has a
   /// value once somebody has written or bound it, and nothing runs before all

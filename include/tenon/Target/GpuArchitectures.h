@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tenon::target {
 
@@ -25,6 +26,11 @@ struct GpuArchitecture {
   /// The least driver that takes it (major version; CUDA's release notes,
   /// table "CUDA Toolkit and Minimum Required Driver Version").
   unsigned driver;
+  /// What that driver answers as its version of CUDA: 12080 is 12.8.
+  unsigned cuda;
+
+  /// As one number: 90 is 9.0.
+  unsigned capability() const { return 10 * major + minor; }
 };
 
 /// All of them, by compute capability.
@@ -32,6 +38,11 @@ std::span<const GpuArchitecture> gpuArchitectures();
 
 /// Null for a name that is not in the table.
 const GpuArchitecture *gpuArchitectureNamed(std::string_view name);
+
+/// Those of a list as options spell it, `sm_90,sm_80`, each once, by compute
+/// capability. Empty, with `error` filled in, if one is not in the table.
+std::vector<const GpuArchitecture *> gpuArchitecturesOf(std::string_view list,
+                                                        std::string &error);
 
 /// `sm_80, sm_86, ... or sm_120`, for messages.
 std::string gpuArchitectureNames();

@@ -1,7 +1,7 @@
 //===- EmitKernels.cpp - The kernels of exec form to one shared object ----===//
 //
-// Finds equal kernels by their text without names, emits each once, compiles
-// some at a time, side by side, and links them.
+// Emits each distinct kernel once, compiles some at a time, side by side, and
+// links them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,15 +9,14 @@
 
 #include "tenon/Codegen/CPU/CompileObjects.h"
 #include "tenon/Codegen/CPU/CpuSchedules.h"
-#include "tenon/Codegen/Loops/KernelNest.h"
 #include "tenon/Codegen/CPU/LinkSharedObject.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
+#include "tenon/Codegen/Loops/DistinctKernels.h"
+#include "tenon/Codegen/Loops/KernelNest.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Attention.h"
 
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -31,28 +30,6 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp target,
     return failure();
   markKernelFunction(*function, symbol);
   return *function;
-}
-
-/// Everything about a kernel that its code depends on, as text.
-static std::string contentOf(func::FuncOp kernel) {
-  OwningOpRef<func::FuncOp> copy = kernel.clone();
-  SmallVector<NamedAttribute> kept;
-  kept.emplace_back(copy->getSymNameAttrName(),
-                    StringAttr::get(kernel.getContext(), "kernel"));
-  kept.emplace_back(copy->getFunctionTypeAttrName(),
-                    TypeAttr::get(kernel.getFunctionType()));
-  if (Attribute inPlace = kernel->getAttr(exec::inPlaceAttrName))
-    kept.emplace_back(
-        StringAttr::get(kernel.getContext(), exec::inPlaceAttrName), inPlace);
-  (*copy)->setAttrs(DictionaryAttr::get(kernel.getContext(), kept));
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  copy->print(stream, OpPrintingFlags().useLocalScope().printGenericOpForm());
-  return text;
-}
-
-static std::string symbolOf(size_t kernel) {
-  return "kernel_" + std::to_string(kernel);
 }
 
 static bool isAttention(func::FuncOp kernel) {
@@ -72,22 +49,14 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
   prepareContext(*module.getContext());
   CpuSchedules schedules(features);
   CompiledKernels result;
-  llvm::StringMap<std::string> symbolOfContent;
-  SmallVector<func::FuncOp> distinct;
-  for (auto kernel : module.getOps<func::FuncOp>()) {
-    if (!kernel->hasAttr(exec::kernelKindAttrName) || kernel.isExternal())
-      continue;
-    auto [known, isNew] = symbolOfContent.try_emplace(contentOf(kernel));
-    if (isNew) {
-      known->second = symbolOf(distinct.size());
-      distinct.push_back(kernel);
-    }
-    if (KernelDescription(kernel.front()).isFallback())
+  auto [distinct, symbols] = distinctKernels(module);
+  result.symbols = std::move(symbols);
+  result.distinct = distinct.size();
+  for (auto kernel : module.getOps<func::FuncOp>())
+    if (kernel->hasAttr(exec::kernelKindAttrName) && !kernel.isExternal() &&
+        KernelDescription(kernel.front()).isFallback())
       kernel->setAttr(exec::fallbackAttrName,
                       UnitAttr::get(module.getContext()));
-    result.symbols.emplace_back(kernel.getName().str(), known->second);
-  }
-  result.distinct = distinct.size();
 
   // Kernels that share functions go to one module, which then has them once.
   SmallVector<size_t> order, others;
@@ -105,7 +74,7 @@ emitKernels(ModuleOp module, const FeatureSet &features, unsigned threads) {
       modules.push_back(*owned.back());
     }
     ok &= succeeded(
-        emitKernel(kernel, modules.back(), symbolOf(index), schedules));
+        emitKernel(kernel, modules.back(), symbolOfKernel(index), schedules));
   }
   if (!ok)
     return failure();

@@ -51,6 +51,12 @@ bool isSharedObject(Attribute attribute) {
   return bytes && bytes.getElementType().isInteger(8) && !bytes.isSplat();
 }
 
+bool isPtx(Attribute attribute) {
+  auto code = dyn_cast<DictionaryAttr>(attribute);
+  return code && code.size() == 2 && code.getAs<StringAttr>("architecture") &&
+         code.getAs<StringAttr>("text");
+}
+
 constexpr step::AttributeShape shapes[] = {
     {kernelKindAttrName, isKind, "a #step.group_kind"},
     {inPlaceAttrName, step::isNumberList, "an array<i64>"},
@@ -65,6 +71,9 @@ constexpr step::AttributeShape shapes[] = {
     {descriptionAttrName, step::isText, "a string"},
     {sharedObjectAttrName, isSharedObject,
      "a dense tensor of i8, the bytes of a shared object"},
+    {ptxAttrName, step::isArrayOf<isPtx>,
+     "an array of {architecture, text}, both strings"},
+    {launchesAttrName, step::isNumberList, "an array<i64>"},
 };
 
 /// A result overwrites an operand or none, and no two the same.

@@ -108,6 +108,7 @@ Index fullIndex() {
   plan.recomputationSolution = "solution";
   index.entryPoints.push_back({"eval", {}});
   index.arithmetic = {{"precision", "bf16", {1}}};
+  index.gpuModules = {{"sm_90", 90, 525, 12000, 1, {{7, 256}, {1, 32}}}};
   return index;
 }
 
@@ -194,6 +195,23 @@ TEST(TenonFile, RoundTrip) {
   EXPECT_FALSE(reader->readSection(*section, read, error));
   EXPECT_FALSE(Reader::fromBytes(write(index, {}), error)
                    ->findSection(SectionKind::constants));
+}
+
+TEST(TenonFile, HoldsCodeForSeveralGpus) {
+  auto first = pattern(10, 1), second = pattern(20, 2);
+  SectionBytes sections[] = {{SectionKind::ptx, first},
+                             {SectionKind::ptx, second}};
+  std::string error;
+  auto reader = Reader::fromBytes(write(fullIndex(), sections), error);
+  ASSERT_TRUE(reader) << error;
+  std::vector<std::byte> read(20);
+  ASSERT_TRUE(reader->readSection(reader->index().sections[1], read, error))
+      << error;
+  EXPECT_EQ(read, second);
+  SectionBytes twice[] = {{SectionKind::constants, first},
+                          {SectionKind::constants, second}};
+  EXPECT_FALSE(Reader::fromBytes(write(fullIndex(), twice), error));
+  EXPECT_NE(error.find("there twice"), std::string::npos) << error;
 }
 
 TEST(TenonFile, LayoutIsAsDocumented) {

@@ -283,6 +283,13 @@ TEST_F(CInterface, StructsSayHowLargeTheyAre) {
         << tenon_error_message();
     EXPECT_EQ(other, nullptr);
   }
+  // The first header's struct, behind which is something else.
+  options.struct_size = offsetof(tenon_options, gpu);
+  options.cuda_driver = reinterpret_cast<const char *>(1);
+  ASSERT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
+            TENON_OK)
+      << tenon_error_message();
+  tenon_unload(other);
   // A later header's struct, with what it has appended off and on.
   struct {
     tenon_options known = TENON_OPTIONS_INIT;

@@ -24,7 +24,11 @@ public:
                                          bool, std::string &) override {
     return nullptr;
   }
-  void copy(void *, const void *, uint64_t) override {}
+  bool copyIn(void *, const void *, uint64_t, Error &) override { return true; }
+  bool copyOut(void *, const void *, uint64_t, Error &) override {
+    return true;
+  }
+  AvailableMemory availableMemory() const override { return {}; }
   bool loadCallees(const Reader &, Error &) override { return true; }
   std::unique_ptr<Capture> beginCapture() override {
     return std::make_unique<Writer>(log);
@@ -140,9 +144,9 @@ TEST(Device, OfAFileMustBeThere) {
     EXPECT_EQ(error.kind, Failure::machine);
     return error.message;
   };
-  EXPECT_EQ(whyNot([](Index &index) { index.deviceClasses[0].name = "cuda"; }),
-            "the file is not compiled for a CPU alone; this runtime has no "
-            "other device");
+  EXPECT_EQ(whyNot([](Index &index) { index.deviceClasses[0].name = "tpu"; }),
+            "the file is compiled for the device classes 'tpu'; this runtime "
+            "has one device, a 'cpu' or a 'cuda'");
   EXPECT_EQ(
       whyNot([](Index &index) { index.memorySpaces.push_back({"device"}); }),
       "the file keeps memory in space 'device', a CPU has only 'host'");

@@ -41,13 +41,16 @@ template <typename T>
 std::vector<T> read(const Executor &executor, size_t tensor) {
   std::vector<T> values(format::bytesOf(executor.index().tensors[tensor]) /
                         sizeof(T));
-  executor.read(tensor, std::as_writable_bytes(std::span(values)));
+  Error error;
+  EXPECT_TRUE(
+      executor.read(tensor, std::as_writable_bytes(std::span(values)), error));
   return values;
 }
 
 template <typename T>
 void write(Executor &executor, size_t tensor, const std::vector<T> &values) {
-  executor.write(tensor, std::as_bytes(std::span(values)));
+  Error error;
+  EXPECT_TRUE(executor.write(tensor, std::as_bytes(std::span(values)), error));
 }
 
 void fill(Executor &executor) {

@@ -39,7 +39,11 @@ public:
                                          bool, std::string &) override {
     return nullptr;
   }
-  void copy(void *, const void *, uint64_t) override {}
+  bool copyIn(void *, const void *, uint64_t, Error &) override { return true; }
+  bool copyOut(void *, const void *, uint64_t, Error &) override {
+    return true;
+  }
+  AvailableMemory availableMemory() const override { return {}; }
   bool loadCallees(const Reader &, Error &) override { return true; }
   std::unique_ptr<Capture> beginCapture() override {
     return std::make_unique<ProgramBuilder>(callees, 1, Subnormals::flush);

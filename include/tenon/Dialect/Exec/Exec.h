@@ -54,6 +54,13 @@ inline constexpr llvm::StringLiteral descriptionAttrName = "exec.description";
 inline constexpr llvm::StringLiteral sharedObjectAttrName =
     "exec.shared_object";
 
+/// Module attribute, array of dictionaries {architecture, text}: the kernels as
+/// PTX for each architecture of NVIDIA's.
+inline constexpr llvm::StringLiteral ptxAttrName = "exec.ptx";
+/// Kernel declaration attribute, array<i64>: how it starts, the number of
+/// blocks and of the threads of each, for every text of `exec.ptx`.
+inline constexpr llvm::StringLiteral launchesAttrName = "exec.launches";
+
 /// Program attribute, dictionary: `buffers`, `values`, `texts`, `initial` and
 /// `results` of the plan the program follows (docs/Forms.md).
 inline constexpr llvm::StringLiteral planAttrName = "exec.plan";

@@ -1,0 +1,31 @@
+//===- EmitGpuKernels.cpp - The kernels of exec form to PTX ---------------===//
+//
+// See EmitGpuKernels.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Codegen/GPU/EmitGpuKernels.h"
+
+#include "tenon/Codegen/Loops/DistinctKernels.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+FailureOr<GpuKernels>
+emitGpuKernels(ModuleOp module,
+               ArrayRef<const target::GpuArchitecture *> architectures,
+               Subnormals subnormals) {
+  auto [distinct, symbols] = distinctKernels(module);
+  GpuKernels result;
+  result.symbols = std::move(symbols);
+  for (const target::GpuArchitecture *architecture : architectures) {
+    auto ptx = emitPtx(distinct, {architecture, subnormals});
+    if (failed(ptx))
+      return failure();
+    result.modules.push_back(std::move(*ptx));
+  }
+  return result;
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,104 @@
+//===- CudaStages.cpp - A step as a .tenon file for GPUs ------------------===//
+//
+// The walk to a file for NVIDIA's GPUs is that of a processor with code of its
+// own: one text of PTX for each architecture. All products are kernels, since
+// libraries are not called there yet.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OptionEntries.h"
+#include "RunStages.h"
+#include "StageEntries.h"
+#include "StageOptions.h"
+
+#include "tenon/Codegen/GPU/EmitGpuKernels.h"
+#include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Package/ObjectForm.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+static ExitCode readForCuda(Program &program, StageRun &run) {
+  ExitCode code = refuseOptionsOfOthers(run.options, run.walk);
+  return code == exitOk ? readInput(program, run) : code;
+}
+
+static Stage readStageForCuda() {
+  StageOption target = recordedAsOneOf<OutputTarget>(
+      {}, "target", "\"cuda\"", [](auto &o) -> auto & { return o.target; },
+      {{OutputTarget::cuda, "\"cuda\"", ""}});
+  StageOption architectures =
+      textOption("--target", &CompileOptions::architectures, "architectures",
+                 true, [](auto &o) -> auto & { return o.featureSet; });
+  return {.name = "read",
+          .options = {target, architectures, subnormalsOption()},
+          .run = readForCuda};
+}
+
+/// What a captured step cannot do: it is one graph of kernels, the same each
+/// time.
+static LogicalResult refuseControlFlow(ModuleOp module) {
+  bool ok = true;
+  module.walk([&](Operation *op) {
+    if (!isa<exec::WhileOp, exec::CaseOp>(op))
+      return;
+    ok = false;
+    op->emitError() << (isa<exec::WhileOp>(op) ? "a loop" : "a conditional")
+                    << " cannot run on a GPU yet; compile the step with "
+                       "--target=cpu";
+  });
+  return success(ok);
+}
+
+static ExitCode compilePtx(Program &program, StageRun &run) {
+  if (failed(refuseControlFlow(*program.module)))
+    return exitUnsupported;
+  auto kernels = codegen::emitGpuKernels(*program.module, run.resolved.gpus,
+                                         run.resolved.features.subnormals);
+  if (failed(kernels))
+    return exitUnsupported;
+  llvm::StringMap<std::string> symbols;
+  for (auto &[function, symbol] : kernels->symbols)
+    symbols[function] = symbol;
+  std::vector<package::PtxCode> codes;
+  int64_t bytes = 0;
+  for (auto [gpu, ptx] : llvm::zip_equal(run.resolved.gpus, kernels->modules)) {
+    package::PtxCode &code = codes.emplace_back();
+    code.architecture = gpu->name;
+    code.text = ptx.text;
+    for (const codegen::PtxKernel &kernel : ptx.kernels)
+      code.launches[kernel.symbol] = {kernel.blocks, kernel.threads};
+    bytes += int64_t(ptx.text.size());
+  }
+  run.details["kernels"] = int64_t(kernels->symbols.size());
+  run.details["distinct_kernels"] =
+      int64_t(kernels->modules.front().kernels.size());
+  run.details["bytes"] = bytes;
+  return succeeded(package::toObjectForm(*program.module, codes, symbols))
+             ? exitOk
+             : exitInternal;
+}
+
+/// Budgets are planned with the times and the scratch memory of a processor's
+/// kernels.
+static Stage planStageForCuda() {
+  Stage stage = planStage();
+  stage.options.clear();
+  return stage;
+}
+
+Walk driver::walkToCuda() {
+  return {readStageForCuda(),
+          importStage(),
+          simplifyStage(),
+          groupStage(),
+          planStageForCuda(),
+          lowerStage(),
+          {.name = "codegen",
+           .form = "object form",
+           .summary = "compile kernels",
+           .run = compilePtx,
+           .checkForm = checkExecForm},
+          packageStage()};
+}

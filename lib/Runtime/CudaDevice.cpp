@@ -1,0 +1,326 @@
+//===- CudaDevice.cpp - One of NVIDIA's GPUs as a device ------------------===//
+//
+// See CudaDevice.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaDevice.h"
+
+#include "CudaStep.h"
+
+#include "tenon/Format/Reader.h"
+#include "tenon/Support/Bytes.h"
+#include "tenon/Target/GpuArchitectures.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+/// "12.8" of 12080.
+static std::string cudaVersionText(unsigned version) {
+  return std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10);
+}
+
+//===----------------------------------------------------------------------===//
+// The GPU
+//===----------------------------------------------------------------------===//
+
+bool CudaContext::check(CUresult result, const std::string &what, Failure kind,
+                        Error &error) const {
+  return result == CUDA_SUCCESS ||
+         refuse(error, kind,
+                what + ": " + name + " reports: " + driver.textOf(result));
+}
+
+std::shared_ptr<CudaContext> CudaContext::open(const ExecutorOptions &options,
+                                               Error &error) {
+  std::shared_ptr<CudaContext> gpu(new CudaContext);
+  auto fail = [&](const std::string &why) -> std::shared_ptr<CudaContext> {
+    error = {Failure::machine, why};
+    return nullptr;
+  };
+  std::string why;
+  if (!gpu->driver.open(options.cudaDriver, why))
+    return fail(
+        "the file is compiled for GPUs, and there is no driver of NVIDIA's: " +
+        why +
+        "; install it, name its file (--cuda-driver, TENON_CUDA_DRIVER), or "
+        "compile the step again with --target=cpu");
+  const CudaDriverTable &driver = gpu->driver;
+  int count = 0, version = 0;
+  CUresult started = driver.cuInit(0);
+  if (started == CUDA_SUCCESS)
+    started = driver.cuDeviceGetCount(&count);
+  if (started == CUDA_ERROR_NO_DEVICE ||
+      (started == CUDA_SUCCESS && count == 0))
+    return fail("the file is compiled for GPUs, and the driver finds none "
+                "here; compile the step again with --target=cpu");
+  if (started != CUDA_SUCCESS)
+    return fail("the driver of NVIDIA's does not start: " +
+                driver.textOf(started));
+  if (options.gpu >= unsigned(count))
+    return fail("there is no GPU " + std::to_string(options.gpu) +
+                ", this machine has " + std::to_string(count) +
+                ", numbered from 0");
+  gpu->name = "GPU " + std::to_string(options.gpu);
+  std::array<char, 256> name{};
+  int major = 0, minor = 0;
+  auto capability = [&](CUdevice_attribute which, int &into) {
+    return driver.cuDeviceGetAttribute(&into, which, gpu->device);
+  };
+  for (CUresult result :
+       {driver.cuDriverGetVersion(&version),
+        driver.cuDeviceGet(&gpu->device, int(options.gpu)),
+        driver.cuDeviceGetName(name.data(), int(name.size()) - 1, gpu->device),
+        capability(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major),
+        capability(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor),
+        driver.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),
+        driver.cuCtxSetCurrent(gpu->context),
+        driver.cuStreamCreate(&gpu->stream, /*nonblocking=*/1)})
+    if (!gpu->check(result, "the GPU cannot be used", Failure::machine, error))
+      return nullptr;
+  gpu->name += std::string(", ") + name.data();
+  gpu->capability = unsigned(10 * major + minor);
+  gpu->cuda = unsigned(version);
+  return gpu;
+}
+
+CudaContext::~CudaContext() {
+  if (!context)
+    return;
+  enter();
+  if (stream)
+    driver.cuStreamDestroy_v2(stream);
+  driver.cuDevicePrimaryCtxRelease_v2(device);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class CudaMemory final : public DeviceMemory {
+public:
+  CudaMemory(std::shared_ptr<CudaContext> context, CUdeviceptr address)
+      : context(std::move(context)), address(address) {}
+  CudaMemory(const CudaMemory &) = delete;
+  CudaMemory &operator=(const CudaMemory &) = delete;
+  ~CudaMemory() override {
+    context->enter();
+    if (address)
+      context->driver.cuMemFree_v2(address);
+  }
+
+  std::byte *data() const override {
+    return reinterpret_cast<std::byte *>(address);
+  }
+  std::span<std::byte> bytes() const override { return {}; }
+  std::span<std::byte> pages() const override { return {}; }
+  // CUDA has no such memory.
+  void makeReadOnly() override {}
+
+private:
+  std::shared_ptr<CudaContext> context;
+  CUdeviceptr address;
+};
+
+} // namespace
+
+std::unique_ptr<DeviceMemory>
+CudaDevice::allocate(const format::MemorySpace &,
+                     const format::Segment &segment, bool, std::string &error) {
+  CUdeviceptr address = 0;
+  CUresult result = context->enter();
+  if (result == CUDA_SUCCESS && segment.bytes > 0)
+    result = context->driver.cuMemAlloc_v2(&address, segment.bytes);
+  auto memory = std::make_unique<CudaMemory>(context, address);
+  // Temporaries are written before they are read.
+  if (result == CUDA_SUCCESS && segment.bytes > 0 &&
+      segment.kind != format::SegmentKind::temporaries) {
+    result = context->driver.cuMemsetD8Async(address, 0, segment.bytes,
+                                             context->stream);
+    if (result == CUDA_SUCCESS)
+      result = context->driver.cuStreamSynchronize(context->stream);
+  }
+  if (result != CUDA_SUCCESS)
+    return refuse(error, "cannot allocate " + std::to_string(segment.bytes) +
+                             " bytes: " + context->driver.textOf(result));
+  return memory;
+}
+
+bool CudaDevice::copyIn(void *to, const void *from, uint64_t bytes,
+                        Error &error) {
+  if (bytes == 0)
+    return true;
+  const CudaDriverTable &driver = context->driver;
+  CUresult result = context->enter();
+  if (result == CUDA_SUCCESS)
+    result = driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to),
+                                         from, bytes, context->stream);
+  if (result == CUDA_SUCCESS)
+    result = driver.cuStreamSynchronize(context->stream);
+  return context->check(result, "a copy to the GPU failed", Failure::run,
+                        error);
+}
+
+bool CudaDevice::copyOut(void *to, const void *from, uint64_t bytes,
+                         Error &error) {
+  if (bytes == 0)
+    return true;
+  const CudaDriverTable &driver = context->driver;
+  CUresult result = context->enter();
+  if (result == CUDA_SUCCESS)
+    result = driver.cuMemcpyDtoHAsync_v2(
+        to, reinterpret_cast<CUdeviceptr>(from), bytes, context->stream);
+  if (result == CUDA_SUCCESS)
+    result = driver.cuStreamSynchronize(context->stream);
+  return context->check(result, "a copy from the GPU failed", Failure::run,
+                        error);
+}
+
+AvailableMemory CudaDevice::availableMemory() const {
+  size_t free = 0, total = 0;
+  if (context->enter() != CUDA_SUCCESS ||
+      context->driver.cuMemGetInfo_v2(&free, &total) != CUDA_SUCCESS)
+    return {};
+  return {free, "on " + context->name + ", in which the largest block of " +
+                    printBytes(int64_t(largestSegment)) +
+                    " has to be in one piece"};
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// "sm_80, sm_90".
+static std::string architecturesOf(const format::Index &index) {
+  std::string names;
+  for (const format::GpuModule &module : index.gpuModules)
+    names += (names.empty() ? "" : ", ") + module.architecture;
+  return names;
+}
+
+/// The one of the highest architecture that the GPU and the driver take.
+static std::optional<size_t>
+chooseModule(const format::Index &index, const CudaContext &gpu, Error &error) {
+  const std::vector<format::GpuModule> &modules = index.gpuModules;
+  std::optional<size_t> best;
+  const format::GpuModule *tooNew = nullptr; // for the driver
+  for (size_t i = 0; i < modules.size(); ++i) {
+    if (modules[i].capability > gpu.capability)
+      continue;
+    if (modules[i].cuda > gpu.cuda)
+      tooNew = &modules[i];
+    else if (!best || modules[i].capability > modules[*best].capability)
+      best = i;
+  }
+  if (best)
+    return best;
+  if (tooNew) {
+    error = {Failure::machine,
+             "the file's code for " + tooNew->architecture + " needs driver " +
+                 std::to_string(tooNew->driver) + " or later (CUDA " +
+                 cudaVersionText(tooNew->cuda) + "), the one here has CUDA " +
+                 cudaVersionText(gpu.cuda) + "; install a newer driver"};
+    return std::nullopt;
+  }
+  // The latest that can be compiled for it.
+  const target::GpuArchitecture *fitting = nullptr;
+  for (const target::GpuArchitecture &one : target::gpuArchitectures())
+    if (one.capability() <= gpu.capability)
+      fitting = &one;
+  error = {Failure::unsupported,
+           "the file holds code for " + architecturesOf(index) + ", " +
+               gpu.name + " is sm_" + std::to_string(gpu.capability) +
+               ", and code runs on its own architecture and on later ones; " +
+               (fitting ? "compile the step again with --target=" +
+                              std::string(fitting->name)
+                        : "that GPU is older than all that steps are compiled "
+                          "for")};
+  return std::nullopt;
+}
+
+std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
+                                           const ExecutorOptions &options,
+                                           Error &error) {
+  for (const format::MemorySpace &space : index.memorySpaces)
+    if (space.name != "device")
+      return refuse(error, Failure::machine,
+                    "the file keeps memory in space '" + space.name +
+                        "', a GPU has only 'device'");
+  auto context = CudaContext::open(options, error);
+  if (!context)
+    return nullptr;
+  auto module = chooseModule(index, *context, error);
+  if (!module)
+    return nullptr;
+  uint64_t largest = 0;
+  for (const format::Segment &segment : index.segments)
+    largest = std::max(largest, segment.bytes);
+  return std::unique_ptr<Device>(
+      new CudaDevice(std::move(context), *module, largest));
+}
+
+CudaDevice::~CudaDevice() {
+  context->enter();
+  if (module)
+    context->driver.cuModuleUnload(module);
+}
+
+bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
+  const format::Index &index = reader.index();
+  const format::GpuModule &described = index.gpuModules[chosen];
+  auto damaged = [&](const std::string &why) {
+    return refuse(error, Failure::file, "the file is damaged: " + why);
+  };
+  if (described.section >= index.sections.size() ||
+      index.sections[described.section].kind != format::SectionKind::ptx)
+    return damaged("the code for " + described.architecture + " is not there");
+  const format::Section &section = index.sections[described.section];
+  std::vector<std::byte> text(section.bytes + 1); // ends in a zero
+  if (!reader.readSection(section, {text.data(), section.bytes}, error.message))
+    return refuse(error, Failure::file, error.message);
+
+  callees.described = index.callees;
+  const CudaDriverTable &driver = context->driver;
+  std::array<char, 8192> log{};
+  std::array options = {CU_JIT_ERROR_LOG_BUFFER,
+                        CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::array<void *, 2> values = {
+      log.data(), reinterpret_cast<void *>(uintptr_t(log.size() - 1))};
+  CUresult loaded = context->enter();
+  // A step of copies alone has no kernels.
+  if (loaded == CUDA_SUCCESS && section.bytes > 0)
+    loaded = driver.cuModuleLoadDataEx(&module, text.data(),
+                                       unsigned(options.size()), options.data(),
+                                       values.data());
+  if (!context->check(loaded,
+                      "the kernels for " + described.architecture +
+                          " do not load" +
+                          (log[0] ? " (" + std::string(log.data()) + ")" : ""),
+                      Failure::machine, error))
+    return false;
+  size_t launch = 0;
+  for (const format::Callee &callee : callees.described) {
+    CudaCallees::Kernel &kernel = callees.kernels.emplace_back();
+    if (callee.kind == format::CalleeKind::library)
+      return damaged("it calls " + callee.library + ", which GPUs do not have");
+    if (callee.kind != format::CalleeKind::kernel)
+      continue;
+    kernel.launch = described.launches[launch++];
+    if (driver.cuModuleGetFunction(&kernel.function, module,
+                                   callee.name.c_str()) != CUDA_SUCCESS)
+      return damaged("there is no '" + callee.name + "' in the code for " +
+                     described.architecture);
+  }
+  return true;
+}
+
+std::unique_ptr<Capture> CudaDevice::beginCapture() {
+  return std::make_unique<CudaCapture>(context, callees);
+}

@@ -1,0 +1,94 @@
+//===- CudaDevice.h - One of NVIDIA's GPUs as a device --------------------===//
+//
+// Private to this folder. Its memory space is `device`, the GPU's own memory;
+// its one queue a CUDA graph (CudaStep.h) that is launched once a step; its
+// callees are kernels in PTX, which the driver compiles when a file is loaded,
+// and copies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_CUDADEVICE_H
+#define TENON_LIB_RUNTIME_CUDADEVICE_H
+
+#include "CudaDriverTable.h"
+#include "Device.h"
+
+namespace tenon::runtime {
+
+/// The GPU at work: its driver, its context and the queue of all work. Freed
+/// with the last of those who use it.
+class CudaContext {
+public:
+  /// Null with `error` filled in if there is no such driver or GPU, or it
+  /// cannot be used.
+  static std::shared_ptr<CudaContext> open(const ExecutorOptions &options,
+                                           Error &error);
+  ~CudaContext();
+  CudaContext(const CudaContext &) = delete;
+  CudaContext &operator=(const CudaContext &) = delete;
+
+  CudaDriverTable driver;
+  CUdevice device = 0;
+  CUstream stream = nullptr;
+  std::string name;        // "GPU 0, NVIDIA H100"
+  unsigned capability = 0; // ten times: 90 is 9.0
+  unsigned cuda = 0;       // the version that the driver has: 12080 is 12.8
+
+  /// Makes the GPU the one that calls of this thread are for.
+  CUresult enter() const { return driver.cuCtxSetCurrent(context); }
+  /// Whether the call worked; otherwise `error` says what the driver said.
+  bool check(CUresult result, const std::string &what, Failure kind,
+             Error &error) const;
+
+private:
+  CudaContext() = default;
+  CUcontext context = nullptr;
+};
+
+/// What instructions may invoke; one entry each per callee.
+struct CudaCallees {
+  struct Kernel {
+    CUfunction function = nullptr; // null for a copy
+    format::Launch launch;
+  };
+  std::vector<format::Callee> described;
+  std::vector<Kernel> kernels;
+};
+
+class CudaDevice final : public Device {
+public:
+  /// Null, with `error` filled in, if there is no GPU, or none of the file's
+  /// kernels are for it.
+  static std::unique_ptr<Device> create(const format::Index &index,
+                                        const ExecutorOptions &options,
+                                        Error &error);
+  ~CudaDevice() override;
+
+  std::unique_ptr<DeviceMemory> allocate(const format::MemorySpace &space,
+                                         const format::Segment &segment,
+                                         bool prefault,
+                                         std::string &error) override;
+  bool copyIn(void *to, const void *from, uint64_t bytes,
+              Error &error) override;
+  bool copyOut(void *to, const void *from, uint64_t bytes,
+               Error &error) override;
+  AvailableMemory availableMemory() const override;
+  bool loadCallees(const format::Reader &reader, Error &error) override;
+  std::unique_ptr<Capture> beginCapture() override;
+
+private:
+  CudaDevice(std::shared_ptr<CudaContext> context, size_t module,
+             uint64_t largestSegment)
+      : context(std::move(context)), chosen(module),
+        largestSegment(largestSegment) {}
+
+  std::shared_ptr<CudaContext> context;
+  size_t chosen; // of format::Index::gpuModules
+  uint64_t largestSegment;
+  CUmodule module = nullptr;
+  CudaCallees callees;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_CUDADEVICE_H
