@@ -15,6 +15,8 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Package/ObjectForm.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
@@ -59,8 +61,16 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
   if (failed(kernels))
     return exitUnsupported;
   llvm::StringMap<std::string> symbols;
-  for (auto &[function, symbol] : kernels->symbols)
+  llvm::StringSet<> inParts;
+  for (const codegen::PtxKernel &kernel : kernels->modules.front().kernels)
+    if (kernel.isInParts)
+      inParts.insert(kernel.symbol);
+  for (auto &[function, symbol] : kernels->symbols) {
     symbols[function] = symbol;
+    if (inParts.contains(symbol))
+      program.module->lookupSymbol(function)->setAttr(
+          exec::fallbackAttrName, UnitAttr::get(run.context));
+  }
   std::vector<package::PtxCode> codes;
   int64_t bytes = 0;
   for (auto [gpu, ptx] : llvm::zip_equal(run.resolved.gpus, kernels->modules)) {

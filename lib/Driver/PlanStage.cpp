@@ -13,6 +13,7 @@
 #include "StageEntries.h"
 
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
+#include "tenon/Codegen/GPU/GpuSchedules.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LibraryGroup.h"
 #include "tenon/Memory/Passes.h"
@@ -83,9 +84,16 @@ static ExitCode planStep(Program &program, StageRun &run) {
   }
   if (run.resolved.memoryBudget)
     return planUnderBudget(memory, *run.resolved.memoryBudget, program, run);
-  // Kernels of GPUs need no scratch memory.
-  if (run.resolved.target == OutputTarget::cpu)
+  if (run.resolved.target == OutputTarget::cuda) {
+    codegen::GpuSchedules schedules(
+        {run.resolved.gpus.front(), run.resolved.features.subnormals});
+    codegen::annotateScratch(*program.module, [&](step::GroupOp group) {
+      return codegen::launchShapeOf(codegen::KernelSource(group), schedules)
+          .scratchBytes;
+    });
+  } else {
     codegen::annotateScratch(*program.module, run.resolved.features);
+  }
   return run.runPasses(*program.module, [&](OpPassManager &passes) {
     memory::buildPlanPipeline(passes, memory);
   });

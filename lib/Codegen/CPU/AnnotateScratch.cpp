@@ -36,8 +36,15 @@ int64_t codegen::scratchBytesOf(step::GroupOp group,
 }
 
 void codegen::annotateScratch(ModuleOp module, const FeatureSet &features) {
+  annotateScratch(module, [&](step::GroupOp group) {
+    return scratchBytesOf(group, features);
+  });
+}
+
+void codegen::annotateScratch(
+    ModuleOp module, llvm::function_ref<int64_t(step::GroupOp)> bytesOf) {
   module.walk([&](step::GroupOp group) {
-    int64_t bytes = scratchBytesOf(group, features);
+    int64_t bytes = bytesOf(group);
     if (bytes > 0)
       group->setAttr(step::scratchBytesAttrName,
                      Builder(group.getContext()).getI64IntegerAttr(bytes));

@@ -1,5 +1,4 @@
-//===- AnnotateScratch.h - Scratch memory of groups
-//------------------------===//
+//===- AnnotateScratch.h - Scratch memory of groups -----------------------===//
 //
 // Tells the Memory stage how many bytes of scratch memory each group's kernel
 // or library call will need, so that the planner places them like any value.
@@ -23,6 +22,9 @@ int64_t scratchBytesOf(step::GroupOp group, const FeatureSet &features);
 /// Puts `step.scratch_bytes` on every group of `module`, which is in grouped
 /// form, that needs any.
 void annotateScratch(mlir::ModuleOp module, const FeatureSet &features);
+/// The same for a target whose kernels need `bytesOf` a group.
+void annotateScratch(mlir::ModuleOp module,
+                     llvm::function_ref<int64_t(step::GroupOp)> bytesOf);
 
 } // namespace tenon::codegen
 
