@@ -8,14 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import compare
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import BUILD, Outcome, refused, run, succeed
+from conftest import BUILD, Outcome, Steps, differing, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+# Small enough for the emulated driver, and without loops.
+MODELS = ["01_mlp", "07_llama_bf16", "18_unread_leaves"]
 
 DRIVER = BUILD / "lib" / "libtenon-emulated-cuda.so"
 
@@ -248,3 +252,16 @@ def test_python(update: Step) -> None:
     np.testing.assert_array_equal(program.state["w.0"].read(), state["w.0"])
     with pytest.raises(Exception, match="it lies in memory of the device"):
         program.state["w.0"].array  # noqa: B018
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model_has_the_bits_of_the_processor(steps: Steps, name: str, tmp_path: Path) -> None:
+    """Two steps, every kernel by a processor's order of sums: all results are equal to the last bit."""
+    step = steps[name]
+    text = step.located if compare.needs_locations(step.info) else step.text
+    outputs = []
+    for kind in ("--no-libraries", "--target=sm_90"):
+        file = tmp_path / f"{kind}.tenon"
+        succeed("compile", text, "-o", file, kind)
+        outputs.append(step.outputs(tmp_path, f"--cuda-driver={DRIVER}", steps=2, program=file))
+    assert differing(*outputs) == []
