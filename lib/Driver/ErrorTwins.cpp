@@ -100,14 +100,14 @@ static std::string resultName(const std::string &parameter) {
   return "__gradient__." + parameter;
 }
 
-/// What is stored of a gradient: it, or the bf16 that it is rounded to for all
-/// who read it.
+/// What is stored of a gradient: it, or the number of 16 bits that it is
+/// rounded to for all who read it.
 static Value storedForm(Value gradient) {
   if (!gradient.hasOneUse())
     return gradient;
   Operation *reader = *gradient.user_begin();
   return step::isCompilerCast(reader) &&
-                 elementOf(reader->getResult(0)).isBF16()
+                 precision::isNarrowFormat(elementOf(reader->getResult(0)))
              ? reader->getResult(0)
              : gradient;
 }
@@ -132,8 +132,9 @@ static ExitCode compileLowered(const CompileOptions &options,
       Value stored = storedForm(value);
       std::string name = nameOf(main, argument);
       int64_t result = addResult(main, stored, resultName(name));
-      twins.gradients.push_back(
-          {name, elementOf(stored).isBF16(), result, /*inExact=*/0});
+      std::string format;
+      llvm::raw_string_ostream(format) << elementOf(stored);
+      twins.gradients.push_back({name, format, result, /*inExact=*/0});
     }
     return exitOk;
   };
@@ -147,6 +148,12 @@ static ExitCode compileLowered(const CompileOptions &options,
 static ExitCode compileExact(const CompileOptions &options, ErrorTwins &twins) {
   auto widen = [&](Program &program, StageRun &run) {
     func::FuncOp main = mainOf(program);
+    // Scaled like the lowered step's, so that both have the same gradients.
+    markGradients(main);
+    precision::LossScalingReport scaling;
+    if (ExitCode code = scaleLoss(*program.module, run, scaling);
+        code != exitOk)
+      return code;
     precision::FormatReport report;
     if (run.resolved.precision != Precision::f32) {
       OwningOpRef<ModuleOp> chosen;
@@ -159,15 +166,15 @@ static ExitCode compileExact(const CompileOptions &options, ErrorTwins &twins) {
     twins.decisions = switches.decisions();
     size_t found = 0;
     llvm::SmallBitVector hasGradient(main.getNumArguments());
-    for (const Gradient &gradient : gradientsOf(main)) {
-      std::string name = nameOf(main, gradient.parameter);
-      hasGradient.set(gradient.parameter);
+    for (auto [parameter, gradient] : takeMarked(main)) {
+      std::string name = nameOf(main, parameter);
+      hasGradient.set(parameter);
       if (found == twins.gradients.size() ||
           twins.gradients[found].parameter != name)
         return fail(exitInternal, "the gradient of '" + name +
                                       "' is lost in the lowered step");
       twins.gradients[found++].inExact =
-          addResult(main, gradient.value, resultName(name));
+          addResult(main, gradient, resultName(name));
     }
     for (BlockArgument argument : main.getArguments()) {
       unsigned number = argument.getArgNumber();

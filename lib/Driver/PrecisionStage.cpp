@@ -24,10 +24,31 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
+
+StringRef driver::nameOf(Precision precision) {
+  switch (precision) {
+  case Precision::f32:
+    return "f32";
+  case Precision::bf16:
+    return "bf16";
+  case Precision::bf16State:
+    return "bf16-state";
+  case Precision::f16:
+    return "f16";
+  }
+  llvm_unreachable("a policy");
+}
+
+/// The format of 16 bits that a policy lowers to.
+static precision::NarrowFormat narrowFormatOf(Precision precision) {
+  return precision == Precision::f16 ? precision::NarrowFormat::f16
+                                     : precision::NarrowFormat::bf16;
+}
 
 ExitCode driver::readPrecisionPolicy(const CompileOptions &options,
                                      ResolvedOptions &resolved) {
@@ -41,17 +62,19 @@ ExitCode driver::readPrecisionPolicy(const CompileOptions &options,
   if (!file)
     return fail(exitUserError, "cannot read '" + options.precisionPolicyFile +
                                    "': " + file.getError().message());
+  if (resolved.precision == Precision::f32)
+    return fail(exitBadUsage, "--precision-policy says what --precision=bf16 "
+                              "or --precision=f16 lowers; pass one of them, "
+                              "too");
   std::string error;
   StringRef text = (*file)->getBuffer();
   if (!precision::FormatPolicy::parse(
-          text, "'" + options.precisionPolicyFile + "'", error))
+          text, "'" + options.precisionPolicyFile + "'",
+          narrowFormatOf(resolved.precision), error))
     return fail(exitUserError, error);
   // Printed anew: keys in order, blanks gone.
   resolved.precisionPolicy =
       llvm::formatv("{0}", *llvm::json::parse(text)).str();
-  if (resolved.precision == Precision::f32)
-    return fail(exitBadUsage, "--precision-policy says what --precision=bf16 "
-                              "lowers; pass that, too");
   return exitOk;
 }
 
@@ -63,10 +86,12 @@ struct Outlook {
   double seconds = 0;
 };
 
-/// XLA gets the arguments and results that came.
+/// XLA gets the arguments and results that came. The upper half of an f32 is no
+/// f16, so the policy f16 leaves state as it is.
 precision::StateHolding holdingOf(const StageRun &run) {
   using precision::StateHolding;
-  if (run.options.target == OutputTarget::stablehlo)
+  if (run.options.target == OutputTarget::stablehlo ||
+      run.resolved.precision == Precision::f16)
     return StateHolding::none;
   return run.resolved.precision == Precision::bf16State ? StateHolding::bf16
                                                         : StateHolding::parts;
@@ -121,7 +146,8 @@ ExitCode FormatSearch::lookAhead(ModuleOp module, Outlook &outlook) {
   });
   if (code != exitOk)
     return code;
-  outlook.kernels = precision::kernelsOf(main, run.resolved.machine);
+  outlook.kernels = precision::kernelsOf(
+      main, run.resolved.machine, narrowFormatOf(run.resolved.precision));
   outlook.seconds =
       cost::predictStep(main.getBody(), run.resolved.machine).total.seconds;
   return exitOk;
@@ -132,6 +158,7 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
   return run.runPasses(module, [&](OpPassManager &passes) {
     precision::ChooseFormatsPassOptions options;
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
+    options.format = narrowFormatOf(run.resolved.precision);
     options.policy = run.resolved.precisionPolicy;
     options.holding = holding;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
@@ -209,8 +236,7 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
 
 static void reportFormats(const precision::FormatReport &report,
                           StageRun &run) {
-  run.details["precision"] =
-      run.resolved.precision == Precision::bf16 ? "bf16" : "bf16-state";
+  run.details["precision"] = nameOf(run.resolved.precision);
   run.details["policy"] = run.resolved.precisionPolicy;
   run.details["narrow_values"] = report.narrowValues;
   run.details["wide_values"] = report.wideValues;
@@ -218,15 +244,33 @@ static void reportFormats(const precision::FormatReport &report,
   run.details["wide_products"] = report.wideProducts;
   run.details["predicted_seconds"] = report.chosenSeconds;
   run.details["predicted_seconds_f32"] = report.wideSeconds;
+  if (run.resolved.precision == Precision::f16)
+    run.details["values_that_may_overflow"] = report.mayOverflow;
   llvm::json::Array lines;
   for (const precision::FormatReport::Line &line : report.lines)
-    lines.push_back(
-        llvm::json::Object{{"what", line.what},
-                           {"kind", line.isProduct ? "product" : "value"},
-                           {"format", line.isNarrow ? "bf16" : "f32"},
-                           {"bytes", line.bytes},
-                           {"why", line.why}});
+    lines.push_back(llvm::json::Object{
+        {"what", line.what},
+        {"kind", line.isProduct ? "product" : "value"},
+        {"format", line.isNarrow ? nameOf(report.format) : "f32"},
+        {"bytes", line.bytes},
+        {"why", line.why},
+        {"may_overflow", line.mayOverflow}});
   run.details["formats"] = std::move(lines);
+}
+
+static void reportLossScaling(const precision::LossScalingReport &report,
+                              StageRun &run) {
+  llvm::json::Array entries;
+  for (Location where : report.entries) {
+    std::string text;
+    llvm::raw_string_ostream(text) << where;
+    entries.push_back(text);
+  }
+  run.details["loss_scaling"] =
+      llvm::json::Object{{"entries", std::move(entries)},
+                         {"why_not", report.whyNot},
+                         {"gradients", report.gradients},
+                         {"gradient_bytes", report.gradientBytes}};
 }
 
 /// The tensors that the step has in another form, by a rule.
@@ -256,12 +300,27 @@ ExitCode driver::chooseFormats(ModuleOp step, StageRun &run,
   return code;
 }
 
+ExitCode driver::scaleLoss(ModuleOp step, StageRun &run,
+                           precision::LossScalingReport &report) {
+  if (run.resolved.precision != Precision::f16)
+    return exitOk;
+  const ExitCode before = std::exchange(run.blame, exitUnsupported);
+  ExitCode code = run.runPasses(step, [&](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(precision::createScaleLossPass(report));
+  });
+  run.blame = before;
+  return code;
+}
+
 ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
     return exitOk;
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
+  precision::LossScalingReport scaling;
+  if (ExitCode code = scaleLoss(*program.module, run, scaling); code != exitOk)
+    return code;
   precision::FormatReport report;
   OwningOpRef<ModuleOp> chosen;
   ExitCode code = chooseFormats(*program.module, run, chosen, report);
@@ -278,6 +337,10 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   if (code == exitOk) {
     precision::explainFormats(report);
     reportFormats(report, run);
+    if (run.resolved.precision == Precision::f16) {
+      precision::countGradients(main, scaling);
+      reportLossScaling(scaling, run);
+    }
     run.details["held_in_parts"] = heldBy(step::highAndLowRule, main);
     run.details["held_in_bf16"] = heldBy(step::convertedRule, main);
   }
@@ -313,10 +376,11 @@ std::vector<StageOption> driver::precisionOptions() {
   auto settled = [](auto &o) -> auto & { return o.precision; };
   StageOption format = recordedAsOneOf<Precision>(
       givenOption("--precision", &CompileOptions::precision, settled),
-      "precision", "\"bf16\" or \"bf16-state\"", settled,
+      "precision", "\"bf16\", \"bf16-state\" or \"f16\"", settled,
       {{Precision::f32, "", "--precision=f32"},
        {Precision::bf16, "\"bf16\"", "--precision=bf16"},
-       {Precision::bf16State, "\"bf16-state\"", "--precision=bf16-state"}});
+       {Precision::bf16State, "\"bf16-state\"", "--precision=bf16-state"},
+       {Precision::f16, "\"f16\"", "--precision=f16"}});
   StageOption file{.flag = "--precision-policy",
                    .isGiven = [](const CompileOptions &o) {
                      return !o.precisionPolicyFile.empty();
@@ -368,6 +432,8 @@ ExitCode driver::printFormats(const CompileOptions &options,
                          *line.getString("format"), *line.getInteger("bytes"),
                          *line.getString("kind"), *line.getString("what"), "",
                          *line.getString("why"));
+    if (line.getBoolean("may_overflow").value_or(false))
+      out << llvm::formatv("{0,-28}  is infinite where it exceeds 65504\n", "");
   }
   auto listHeld = [&](StringRef key, StringRef how) {
     const llvm::json::Array *held = formats->getArray(key);
@@ -381,6 +447,18 @@ ExitCode driver::printFormats(const CompileOptions &options,
            "parameters are held as bf16 and the rest of their bits");
   listHeld("held_in_bf16",
            "tensors of state are held as bf16, rounded by chance");
+  if (const llvm::json::Object *scaling = formats->getObject("loss_scaling")) {
+    StringRef whyNot = *scaling->getString("why_not");
+    if (!whyNot.empty())
+      out << "\nthe loss is not scaled: " << whyNot << "\n";
+    else
+      out << llvm::formatv("\nthe loss is scaled; {0} gradients of {1} bytes "
+                           "are known before state is replaced\n",
+                           *scaling->getInteger("gradients"),
+                           *scaling->getInteger("gradient_bytes"));
+    for (const llvm::json::Value &entry : *scaling->getArray("entries"))
+      out << "  the scale enters at " << *entry.getAsString() << "\n";
+  }
   const llvm::json::Array *casts = groups->getArray("cast_kernels");
   out << llvm::formatv("\n{0} kernels only cast\n", casts ? casts->size() : 0);
   if (casts)

@@ -9,6 +9,7 @@
 
 #include "tenon/Driver/Stages.h"
 #include "tenon/Precision/FormatReport.h"
+#include "tenon/Precision/LossScalingReport.h"
 
 namespace tenon::driver {
 
@@ -25,6 +26,12 @@ ExitCode chooseFormats(mlir::ModuleOp step, StageRun &run,
 /// Checks that the program is in step form, as several stages leave it.
 ExitCode checkStepForm(Program &program, StageRun &run);
 
+/// Scales the loss of a program in step form if its precision asks for that.
+ExitCode scaleLoss(mlir::ModuleOp step, StageRun &run,
+                   precision::LossScalingReport &report);
+
+/// The word for a policy, in options, texts and reports.
+llvm::StringRef nameOf(Precision precision);
 Stage precisionStage();
 /// --precision and --precision-policy.
 std::vector<StageOption> precisionOptions();

@@ -272,18 +272,8 @@ static Stage codegenStage() {
 /// What a run must know to say whether it goes on with equal bits.
 static std::vector<format::Attribute>
 arithmeticOf(const ResolvedOptions &options) {
-  auto precision = [&] {
-    switch (options.precision) {
-    case Precision::f32:
-      return "f32";
-    case Precision::bf16:
-      return "bf16";
-    case Precision::bf16State:
-      return "bf16-state";
-    }
-    llvm_unreachable("a precision without a name");
-  };
-  std::vector<format::Attribute> words{{"precision", precision(), {}}};
+  std::vector<format::Attribute> words{
+      {"precision", nameOf(options.precision).str(), {}}};
   if (!options.precisionPolicy.empty())
     words.push_back({"precision_policy", options.precisionPolicy, {}});
   if (options.precision == Precision::bf16State)

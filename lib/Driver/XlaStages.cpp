@@ -166,6 +166,11 @@ static ExitCode lowerForXla(Program &program, StageRun &run) {
     return fail(exitUserError,
                 "--precision=bf16-state holds state in bf16, but the target "
                 "stablehlo keeps arguments as they are; pass --precision=bf16");
+  if (run.resolved.precision == Precision::f16)
+    return fail(exitUserError,
+                "--precision=f16 keeps the scale of the loss as state, but the "
+                "target stablehlo keeps arguments as they are; pass "
+                "--precision=bf16");
   ModuleOp module = *program.module;
   if (DeviceCount count = countDevices(module); count.devices > 1)
     return fail(exitUserError, "--precision is for programs for one device, "

@@ -145,9 +145,9 @@ private:
     }
   }
 
-  static RankedTensorType narrowType(Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return type.clone(BFloat16Type::get(type.getContext()));
+  RankedTensorType narrowType(Value value) const {
+    auto type = mlir::cast<RankedTensorType>(value.getType());
+    return type.clone(typeOf(classes.narrow(), type.getContext()));
   }
 
   Value cast(Value value, Type element) {
@@ -167,14 +167,15 @@ private:
       return;
     }
     builder.setInsertionPointAfter(value.getDefiningOp());
-    handles[value] = cast(value, builder.getBF16Type());
+    handles[value] =
+        cast(value, typeOf(classes.narrow(), builder.getContext()));
   }
 
   /// Makes the regions of what moves elements work on elements of 16 bits.
-  static void retypeElements(Operation *op) {
+  void retypeElements(Operation *op) const {
     if (!op || !stablehlo::hasElementRegions(op))
       return;
-    auto retype = [](Value value) {
+    auto retype = [this](Value value) {
       if (isF32Tensor(value))
         value.setType(narrowType(value));
     };
@@ -217,7 +218,7 @@ private:
         builder.setInsertionPointAfter(op);
       else
         builder.setInsertionPointToStart(value.getParentBlock());
-      made = cast(value, builder.getBF16Type());
+      made = cast(value, typeOf(classes.narrow(), builder.getContext()));
       markCopy(made.getDefiningOp());
     }
     return copies[value] = made;
@@ -228,10 +229,11 @@ private:
     matchPattern(value, m_Constant(&elements));
     SmallVector<APFloat> rounded;
     if (elements.isSplat())
-      rounded.push_back(nearestBf16(elements.getSplatValue<APFloat>()));
+      rounded.push_back(
+          nearestIn(classes.narrow(), elements.getSplatValue<APFloat>()));
     else
       for (const APFloat &number : elements.getValues<APFloat>())
-        rounded.push_back(nearestBf16(number));
+        rounded.push_back(nearestIn(classes.narrow(), number));
     builder.setInsertionPointAfter(value.getDefiningOp());
     return stablehlo::ConstantOp::create(
         builder, value.getLoc(),

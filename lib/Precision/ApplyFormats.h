@@ -1,9 +1,9 @@
 //===- ApplyFormats.h - Write formats into a step -------------------------===//
 //
-// Stores values of classes in bf16 and has products multiply bf16. What only
-// moves elements is retyped; every other narrow value is rounded where it is
-// made, and widened for whoever computes with it, each by a conversion with the
-// attribute `step.cast`.
+// Stores values of classes in the narrow format of their policy and has
+// products multiply numbers of it. What only moves elements is retyped; every
+// other narrow value is rounded where it is made, and widened for whoever
+// computes with it, each by a conversion with the attribute `step.cast`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ChooseFormats.cpp - Store values in bf16 ---------------------------===//
+//===- ChooseFormats.cpp - Store values in 16 bits ------------------------===//
 //
 // Puts together what values may be narrow (FormatClasses), what that costs
 // (FormatModel), the cheapest choice (Solver/FormatChoice) and its proof, and
@@ -12,6 +12,7 @@
 #include "FormatModel.h"
 #include "HoldParameters.h"
 #include "HoldState.h"
+#include "OverflowRisk.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -40,7 +41,7 @@ struct ChooseFormats
     func::FuncOp step = getOperation();
     auto isa = target::isaOfFeatureSet(cpu);
     std::string error;
-    auto said = FormatPolicy::parse(policy, "the policy", error);
+    auto said = FormatPolicy::parse(policy, "the policy", format, error);
     if (!isa)
       error = "unknown feature set '" + cpu + "', expected " +
               target::featureSetNames();
@@ -48,7 +49,7 @@ struct ChooseFormats
       step.emitError() << error;
       return signalPassFailure();
     }
-    FormatClasses classes(step, *said);
+    FormatClasses classes(step, *said, format);
     if (std::string pattern = said->unmatched(); !pattern.empty()) {
       step.emitError() << pattern
                        << " of the precision policy matches nothing in this "
@@ -83,9 +84,12 @@ struct ChooseFormats
       step.emitError() << "the choice of formats is not proved: " << *wrong;
       return signalPassFailure();
     }
+    report.format = format;
     report.wideSeconds = model.wideSeconds;
     report.chosenSeconds = model.seconds(report.solution);
     ChosenFormats chosen = choose(classes, model, report);
+    if (format == NarrowFormat::f16)
+      noteRisks(step, classes, report);
     applyFormats(classes, chosen);
     if (filled)
       return;
@@ -100,7 +104,7 @@ private:
     numberOperations(step);
     OwningOpRef<func::FuncOp> copy = step.clone();
     groupOneByOne(*copy);
-    return kernelsOf(*copy, target::builtInTarget(isa));
+    return kernelsOf(*copy, target::builtInTarget(isa), format);
   }
 
   ChosenFormats choose(const FormatClasses &classes, const FormatModel &model,
@@ -124,6 +128,19 @@ private:
               report);
     }
     return chosen;
+  }
+
+  /// The report has a line per class first.
+  static void noteRisks(func::FuncOp step, const FormatClasses &classes,
+                        FormatReport &report) {
+    OverflowRisk risk(step);
+    for (auto [each, line] : llvm::zip(classes.classes(), report.lines)) {
+      line.mayOverflow =
+          line.isNarrow && llvm::any_of(each.members, [&](Value value) {
+            return risk.mayOverflow(value);
+          });
+      report.mayOverflow += line.mayOverflow;
+    }
   }
 
   static void explain(Value value, int64_t bytes, bool isProduct, bool isNarrow,
@@ -157,7 +174,11 @@ void precision::explainFormats(const FormatReport &report) {
                        .category("precision-choose-formats");
     remark::analysis(line.where, options) << remark::add(
         "{0} {1}: {2}", line.isProduct ? "multiplies" : "is stored as",
-        line.isNarrow ? "bf16" : "f32", line.why);
+        line.isNarrow ? nameOf(report.format) : "f32", line.why);
+    if (line.mayOverflow)
+      remark::analysis(line.where, remark::RemarkOpts::name("MayOverflow")
+                                       .category("precision-choose-formats"))
+          << remark::add("{0}", "is infinite in f16 where it exceeds 65504");
   }
 }
 

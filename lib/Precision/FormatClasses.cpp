@@ -7,6 +7,8 @@
 
 #include "FormatClasses.h"
 
+#include "LossScale.h"
+
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -108,10 +110,27 @@ private:
   llvm::DenseMap<size_t, SmallVector<Operation *, 1>> known;
 };
 
+/// Whether it repeats a constant with finite elements that are infinite in the
+/// format.
+bool holdsBeyond(NarrowFormat format, Value value) {
+  while (auto spread = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    value = spread.getOperand();
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) ||
+      !isa<FloatType>(elements.getElementType()))
+    return false;
+  auto isBeyond = [&](const APFloat &number) {
+    return number.isFinite() && nearestIn(format, number).isInfinity();
+  };
+  if (elements.isSplat())
+    return isBeyond(elements.getSplatValue<APFloat>());
+  return llvm::any_of(elements.getValues<APFloat>(), isBeyond);
+}
+
 class Classifier {
 public:
-  Classifier(func::FuncOp step, FormatPolicy &policy)
-      : step(step), policy(policy) {}
+  Classifier(func::FuncOp step, FormatPolicy &policy, NarrowFormat narrow)
+      : step(step), policy(policy), narrow(narrow), scale(lossScaleOf(step)) {}
 
   void run() {
     for (BlockArgument argument : step.getArguments()) {
@@ -124,7 +143,8 @@ public:
         policy.ofArgument(name.getValue());
       auto role = step.getArgAttrOfType<step::RoleAttr>(argument.getArgNumber(),
                                                         step::roleAttrName);
-      if (role && role.getValue() == step::Role::optimizer_state)
+      if (role && role.getValue() == step::Role::optimizer_state &&
+          argument != scale)
         updates.insert(argument);
     }
     forEachOperation(step.getBody(), [&](Operation *op) {
@@ -177,8 +197,10 @@ private:
       if (!to || !isF32Tensor(to) || !isF32Tensor(operand.get()))
         continue;
       if (isConstant(operand.get())) {
-        if (!isExactInBf16(operand.get()))
-          keepWide(to, "a constant in it is not a number of bf16");
+        if (!isExactIn(narrow, operand.get()))
+          keepWide(
+              to,
+              ("a constant in it is not a number of " + nameOf(narrow)).str());
         continue;
       }
       // What is picked from a parameter, or carried from one, is a value of its
@@ -211,7 +233,7 @@ private:
         continue;
       if (wish == Wish::f32)
         keepWide(result, "the policy keeps it f32");
-      else if (wish == Wish::bf16)
+      else if (wish == Wish::narrow)
         wished.insert(result);
       else
         judgeResult(op, result, rule);
@@ -236,6 +258,14 @@ private:
     if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(op) &&
         !isSpread(op->getOperand(0)) && !isSpread(op->getOperand(1)))
       return keepWide(result, "it is a sum of tensors");
+    // The numbers that stand for minus infinity in masks fit into bf16.
+    if (narrow == NarrowFormat::f16 &&
+        isa<stablehlo::SelectOp, stablehlo::MaximumOp, stablehlo::MinimumOp,
+            stablehlo::ClampOp>(op) &&
+        llvm::any_of(op->getOperands(), [&](Value operand) {
+          return holdsBeyond(narrow, operand);
+        }))
+      return keepWide(result, "a constant in it is beyond the range of f16");
     if (isa<stablehlo::ConvertOp>(op)) {
       Type from = elementOf(op->getOperand(0));
       if (isa<IntegerType>(from) && !from.isInteger(1))
@@ -248,6 +278,12 @@ private:
     Value value = operand.get();
     if (isa<func::ReturnOp>(op))
       return keepWide(value, "a result has the type that users see");
+    // Rounded to f16, the magnitude of a finite gradient may be infinite.
+    if (auto largest = value.getDefiningOp<stablehlo::ReduceOp>();
+        scale && largest && isa<stablehlo::IsFiniteOp>(op))
+      keepWide(largest->getOperand(0), "it says whether a gradient is finite");
+    if (isScaled(op))
+      return keepWide(value, "the loss's scale is not in it yet");
     StringRef name = op->getName().getStringRef();
     bool picksByValue = isa<stablehlo::ReduceOp>(op) && op->getNumResults() > 1;
     if (rule.Operands == keeps || picksByValue)
@@ -260,13 +296,29 @@ private:
       return keepWide(value, "a whole number is made of it");
   }
 
+  /// Whether the scale of the loss enters here.
+  bool isScaled(Operation *op) const {
+    return scale && isa<stablehlo::MultiplyOp>(op) &&
+           llvm::any_of(op->getOperands(), [&](Value operand) {
+             auto spread = operand.getDefiningOp<stablehlo::BroadcastInDimOp>();
+             return (spread ? spread.getOperand() : operand) == scale;
+           });
+  }
+
+  /// Whether it is the factor by which the scale of the loss leaves.
+  bool isReciprocalOfScale(Operation *op) const {
+    return scale && isa<stablehlo::DivideOp>(op) && op->getOperand(1) == scale;
+  }
+
   /// Notes what follows from sums alone, and what follows from the optimizer's
-  /// state.
+  /// state. What the scale has left belongs to the optimizer, too: it would be
+  /// too small for the format that gradients are scaled for.
   void followUpdates(Operation *op) {
     auto in = [&](const llvm::DenseSet<Value> &set) {
       return [&set](Value value) { return set.contains(value); };
     };
-    bool isUpdate = llvm::any_of(op->getOperands(), in(updates));
+    bool isUpdate =
+        isReciprocalOfScale(op) || llvm::any_of(op->getOperands(), in(updates));
     bool isStatistic =
         isa<stablehlo::ReduceOp>(op) ||
         ((ruleOf(op).Operands == computes || ruleOf(op).Operands == moves) &&
@@ -287,7 +339,7 @@ private:
     if (wish == Wish::f32)
       return "the policy keeps it f32";
     for (Value operand : op->getOperands()) {
-      if (wish != Wish::bf16 && updates.contains(operand))
+      if (wish != Wish::narrow && updates.contains(operand))
         return "it belongs to the optimizer's arithmetic";
       Value root = rootOfMovement(operand);
       if (auto argument = dyn_cast<BlockArgument>(root);
@@ -302,6 +354,8 @@ private:
 
   func::FuncOp step;
   FormatPolicy &policy;
+  NarrowFormat narrow;
+  Value scale; // of the loss; null if it is not scaled
   EqualExpressions equal;
   llvm::SetVector<Value> arguments;
   llvm::DenseSet<Value> updates, statistics;
@@ -314,20 +368,13 @@ bool precision::isF32Tensor(Value value) {
   return type && type.getElementType().isF32();
 }
 
-APFloat precision::nearestBf16(const APFloat &number) {
-  APFloat rounded = number;
-  bool losesInfo;
-  rounded.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven, &losesInfo);
-  return rounded;
-}
-
-bool precision::isExactInBf16(Value constant) {
+bool precision::isExactIn(NarrowFormat format, Value constant) {
   DenseElementsAttr elements;
   if (!matchPattern(constant, m_Constant(&elements)) ||
       !isa<FloatType>(elements.getElementType()))
     return false;
-  auto isExact = [](const APFloat &number) {
-    APFloat again = nearestBf16(number);
+  auto isExact = [&](const APFloat &number) {
+    APFloat again = nearestIn(format, number);
     bool losesInfo;
     again.convert(number.getSemantics(), APFloat::rmNearestTiesToEven,
                   &losesInfo);
@@ -381,8 +428,10 @@ Value FormatClasses::movedTo(OpOperand &operand) {
   return op->getResult(0);
 }
 
-FormatClasses::FormatClasses(func::FuncOp step, FormatPolicy &policy) {
-  Classifier classifier(step, policy);
+FormatClasses::FormatClasses(func::FuncOp step, FormatPolicy &policy,
+                             NarrowFormat narrow)
+    : narrowFormat(narrow) {
+  Classifier classifier(step, policy, narrow);
   classifier.run();
   multiplications = std::move(classifier.products);
   llvm::DenseMap<void *, int> numbers;

@@ -36,8 +36,10 @@ struct Product {
 
 class FormatClasses {
 public:
-  FormatClasses(mlir::func::FuncOp step, FormatPolicy &policy);
+  FormatClasses(mlir::func::FuncOp step, FormatPolicy &policy,
+                NarrowFormat narrow);
 
+  NarrowFormat narrow() const { return narrowFormat; }
   llvm::ArrayRef<FormatClass> classes() const { return all; }
   llvm::ArrayRef<Product> products() const { return multiplications; }
   /// The class of an f32 tensor; -1 for constants and other types.
@@ -50,6 +52,7 @@ public:
   static mlir::Value movedTo(mlir::OpOperand &operand);
 
 private:
+  NarrowFormat narrowFormat;
   llvm::SmallVector<FormatClass, 0> all;
   llvm::SmallVector<Product, 0> multiplications;
   llvm::DenseMap<mlir::Value, int> classes_;
@@ -60,10 +63,8 @@ private:
 void forEachOperation(mlir::Region &region,
                       llvm::function_ref<void(mlir::Operation *)> visit);
 
-/// Whether it is a constant whose elements all are numbers of bf16.
-bool isExactInBf16(mlir::Value constant);
-/// The nearest number of bf16; of two the even one.
-llvm::APFloat nearestBf16(const llvm::APFloat &number);
+/// Whether it is a constant whose elements all are numbers of the format.
+bool isExactIn(NarrowFormat format, mlir::Value constant);
 
 /// Through transposes and reshapes, what they move.
 mlir::Value rootOfMovement(mlir::Value value);

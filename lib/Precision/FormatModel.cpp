@@ -147,7 +147,7 @@ private:
   std::string whyNotNative(const Product &product) const {
     if (!product.whyWide.empty())
       return product.whyWide;
-    return machine.multipliesNatively(ElementType::bf16, features)
+    return machine.multipliesNatively(elementTypeOf(classes.narrow()), features)
                ? ""
                : "16-bit products are not quicker here";
   }

@@ -15,6 +15,7 @@ using namespace tenon;
 using namespace tenon::precision;
 
 std::optional<FormatPolicy> FormatPolicy::parse(StringRef text, StringRef file,
+                                                NarrowFormat narrow,
                                                 std::string &error) {
   FormatPolicy policy;
   if (text.empty())
@@ -38,12 +39,14 @@ std::optional<FormatPolicy> FormatPolicy::parse(StringRef text, StringRef file,
     const llvm::json::Object *named = value.getAsObject();
     if (!named)
       return refuse("'" + StringRef(key) +
-                    "' is no object that leads from names to f32 or bf16");
+                    "' is no object that leads from names to f32 or " +
+                    nameOf(narrow));
     for (const auto &[name, format] : *named) {
       auto word = format.getAsString();
-      if (!word || (*word != "f32" && *word != "bf16"))
+      if (!word || (*word != "f32" && *word != nameOf(narrow)))
         return refuse("'" + StringRef(name) + "' in '" + StringRef(key) +
-                      "' leads to neither \"f32\" nor \"bf16\"");
+                      "' leads to neither \"f32\" nor \"" + nameOf(narrow) +
+                      "\"");
       auto text = std::make_shared<const std::string>(StringRef(name).str());
       auto pattern = llvm::GlobPattern::create(*text);
       if (!pattern)
@@ -51,7 +54,7 @@ std::optional<FormatPolicy> FormatPolicy::parse(StringRef text, StringRef file,
                       llvm::toString(pattern.takeError()));
       policy.entries.push_back({Subject(subject - subjectNames.begin()), text,
                                 std::move(*pattern),
-                                *word == "f32" ? Wish::f32 : Wish::bf16});
+                                *word == "f32" ? Wish::f32 : Wish::narrow});
     }
   }
   // A JSON object has no order.
@@ -64,7 +67,7 @@ std::optional<FormatPolicy> FormatPolicy::parse(StringRef text, StringRef file,
 static Wish stronger(Wish a, Wish b) {
   if (a == Wish::f32 || b == Wish::f32)
     return Wish::f32;
-  return a == Wish::bf16 ? a : b;
+  return a == Wish::narrow ? a : b;
 }
 
 Wish FormatPolicy::find(Subject subject, StringRef name) {

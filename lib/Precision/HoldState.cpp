@@ -187,7 +187,8 @@ struct HoldState : public precision::impl::HoldStatePassBase<HoldState> {
     if (step.isDeclaration())
       return;
     std::string error;
-    auto said = FormatPolicy::parse(policy, "the policy", error);
+    auto said =
+        FormatPolicy::parse(policy, "the policy", NarrowFormat::bf16, error);
     if (!said) {
       step.emitError() << error;
       return signalPassFailure();

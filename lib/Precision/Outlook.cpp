@@ -60,8 +60,9 @@ namespace {
 
 class Reader {
 public:
-  Reader(const target::Target &machine, std::vector<PlannedKernel> &kernels)
-      : machine(machine), kernels(kernels) {}
+  Reader(const target::Target &machine, NarrowFormat narrow,
+         std::vector<PlannedKernel> &kernels)
+      : machine(machine), narrow(narrow), kernels(kernels) {}
 
   void read(Region &region, double runs) {
     for (Operation &op : region.getOps()) {
@@ -95,7 +96,7 @@ private:
         kernel.product = numberOf(&op);
     if (kernel.product >= 0) {
       kernel.wide = cost::rooflineOf(group, machine, ElementType::f32);
-      kernel.narrow = cost::rooflineOf(group, machine, ElementType::bf16);
+      kernel.narrow = cost::rooflineOf(group, machine, elementTypeOf(narrow));
     }
     llvm::SmallDenseSet<Value> seen;
     for (auto [operand, bytes] :
@@ -116,7 +117,7 @@ private:
 
   static Traffic measured(Traffic traffic, Value value, double bytes) {
     traffic.bytes = bytes;
-    traffic.isNarrow = getElementTypeOrSelf(value).isBF16();
+    traffic.isNarrow = isNarrowFormat(getElementTypeOrSelf(value));
     return traffic;
   }
 
@@ -164,15 +165,17 @@ private:
   }
 
   const target::Target &machine;
+  NarrowFormat narrow;
   std::vector<PlannedKernel> &kernels;
 };
 
 } // namespace
 
 std::vector<PlannedKernel> precision::kernelsOf(func::FuncOp grouped,
-                                                const target::Target &machine) {
+                                                const target::Target &machine,
+                                                NarrowFormat narrow) {
   std::vector<PlannedKernel> kernels;
-  Reader(machine, kernels).read(grouped.getBody(), 1);
+  Reader(machine, narrow, kernels).read(grouped.getBody(), 1);
   return kernels;
 }
 

@@ -9,6 +9,7 @@
 #include "FormatClasses.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include <cassert>
@@ -19,13 +20,13 @@ using namespace tenon::precision;
 
 RoundingSwitches::RoundingSwitches(func::FuncOp step, StringRef policy,
                                    const FormatReport &report)
-    : step(step) {
+    : step(step), format(report.format) {
   if (report.lines.empty())
     return;
   std::string error;
-  auto said = FormatPolicy::parse(policy, "the policy", error);
+  auto said = FormatPolicy::parse(policy, "the policy", format, error);
   assert(said && "the policy was read before");
-  FormatClasses classes(step, *said);
+  FormatClasses classes(step, *said, format);
   // The report has a line per class, then one per product.
   const size_t count = classes.classes().size();
   assert(report.lines.size() == count + classes.products().size() &&
@@ -41,7 +42,7 @@ RoundingSwitches::RoundingSwitches(func::FuncOp step, StringRef policy,
     const FormatReport::Line &line = report.lines[count + number];
     if (!line.isNarrow)
       continue;
-    // Operands that are stored in bf16 are rounded as values.
+    // Operands that are stored narrow are rounded as values.
     bool roundsAny = false;
     for (OpOperand &operand : product.op->getOpOperands()) {
       int index = classes.classOf(operand.get());
@@ -59,6 +60,10 @@ RoundingSwitches::RoundingSwitches(func::FuncOp step, StringRef policy,
 void RoundingSwitches::addArguments() {
   Builder builder(step.getContext());
   auto type = RankedTensorType::get({}, builder.getI32Type());
+  // Hidden state stands behind what users see.
+  unsigned number = step.getNumArguments();
+  while (number > 0 && step::initialValueOf(step.getArgAttrDict(number - 1)))
+    --number;
   for (StringRef name : {"__rounding__.first", "__rounding__.last"}) {
     NamedAttrList attributes;
     attributes.set(step::nameAttrName, builder.getStringAttr(name));
@@ -68,12 +73,12 @@ void RoundingSwitches::addArguments() {
         step::RoleAttr::get(step.getContext(), step::Role::hyper_parameter));
     attributes.set(step::roleReasonAttrName,
                    builder.getStringAttr("which values are rounded"));
-    (void)step.insertArgument(step.getNumArguments(), type,
+    (void)step.insertArgument(number++, type,
                               attributes.getDictionary(step.getContext()),
                               step.getLoc());
   }
-  first = step.getArguments().drop_back().back();
-  last = step.getArguments().back();
+  first = step.getArgument(number - 2);
+  last = step.getArgument(number - 1);
 }
 
 Value RoundingSwitches::isOn(size_t decision) {
@@ -97,7 +102,7 @@ Value RoundingSwitches::rounded(Value value, size_t decision,
   auto type = cast<RankedTensorType>(value.getType());
   Location at = value.getLoc();
   Value narrow = stablehlo::ConvertOp::create(
-      builder, at, type.clone(builder.getBF16Type()), value);
+      builder, at, type.clone(typeOf(format, builder.getContext())), value);
   Value wide = stablehlo::ConvertOp::create(builder, at, type, narrow);
   return stablehlo::SelectOp::create(builder, at, isOn(decision), wide, value);
 }

@@ -11,14 +11,17 @@
 #include "tenon/Precision/Passes.h"
 
 #include "FormatClasses.h"
+#include "LossScale.h"
 #include "ScaleExponents.h"
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/Gradients.h"
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Format/Index.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -38,6 +41,9 @@ constexpr float initialScale = 65536, growthFactor = 2, backoffFactor = 0.5;
 constexpr int32_t growthInterval = 2000;
 /// The largest scale whose reciprocal has all digits.
 constexpr float largestScale = 0x1p126f;
+
+/// The name of the scale behind the prefix of hidden state.
+constexpr llvm::StringLiteral scaleName = "loss_scale";
 
 SmallVector<Operation *> operationsOf(func::FuncOp step) {
   SmallVector<Operation *> operations;
@@ -339,7 +345,7 @@ public:
                      leaves = usesOf(exponents.leaves());
     auto f32 = RankedTensorType::get({}, builder.getF32Type());
     scale = step::addHiddenState(
-        step, "loss_scale",
+        step, scaleName,
         cast<SplatElementsAttr>(
             DenseElementsAttr::get(f32, builder.getF32FloatAttr(initialScale))),
         step::Role::optimizer_state, "the scale of the loss");
@@ -578,6 +584,9 @@ StringAttr ownScale(func::FuncOp step, ArrayRef<OpOperand *> learned) {
 }
 
 struct ScaleLoss : public precision::impl::ScaleLossPassBase<ScaleLoss> {
+  ScaleLoss() = default;
+  explicit ScaleLoss(LossScalingReport &report) : filled(&report) {}
+
   void runOnOperation() override {
     func::FuncOp step = getOperation();
     if (step.isDeclaration())
@@ -596,15 +605,20 @@ struct ScaleLoss : public precision::impl::ScaleLossPassBase<ScaleLoss> {
     if (Operation *op = writer.leavesInLoop())
       return refuse(op);
     writer.run();
-    for (Value seed : seeds)
+    for (Value seed : seeds) {
+      if (filled)
+        filled->entries.push_back(seed.getLoc());
       remark::passed(
           seed.getLoc(),
           remark::RemarkOpts::name("Entered").category("precision-scale-loss"))
           << remark::add("{0}", "the scale of the loss enters here");
+    }
   }
 
 private:
   void say(StringRef name, const std::string &text) {
+    if (filled)
+      filled->whyNot = text;
     remark::missed(
         getOperation().getLoc(),
         remark::RemarkOpts::name(name).category("precision-scale-loss"))
@@ -618,6 +632,57 @@ private:
                        "parameters learn from, so the loss cannot be scaled";
     signalPassFailure();
   }
+
+  LossScalingReport *filled = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+precision::createScaleLossPass(LossScalingReport &report) {
+  return std::make_unique<ScaleLoss>(report);
+}
+
+BlockArgument precision::lossScaleOf(func::FuncOp step) {
+  for (BlockArgument argument : llvm::reverse(step.getArguments())) {
+    auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  step::nameAttrName);
+    StringRef rest = name ? name.getValue() : "";
+    if (rest.consume_front(format::hiddenPrefix) && rest == scaleName)
+      return argument;
+  }
+  return {};
+}
+
+void precision::countGradients(func::FuncOp step, LossScalingReport &report) {
+  BlockArgument scale = lossScaleOf(step);
+  if (!scale)
+    return;
+  auto successor = step.getArgAttrOfType<IntegerAttr>(scale.getArgNumber(),
+                                                      step::successorAttrName);
+  Operation *end = step.getBody().front().getTerminator();
+  SmallVector<Operation *> operations = operationsOf(step);
+  Dependence dependence(
+      operations, end->getOperand(unsigned(successor.getInt())), noBorder);
+  for (Operation *op : operations) {
+    if (!isa<stablehlo::IsFiniteOp>(op) ||
+        !dependence.contains(op->getResult(0)))
+      continue;
+    // The largest magnitude of a gradient, which is widened for it.
+    Value gradient = op->getOperand(0);
+    if (Operation *reduce = gradient.getDefiningOp<stablehlo::ReduceOp>())
+      gradient = reduce->getOperand(0).getDefiningOp()->getOperand(0);
+    if (Operation *cast = gradient.getDefiningOp();
+        cast && step::isCompilerCast(cast))
+      gradient = cast->getOperand(0);
+    ++report.gradients;
+    report.gradientBytes += storedBytes(gradient.getType());
+  }
+  remark::analysis(step.getLoc(), remark::RemarkOpts::name("Waits").category(
+                                      "precision-scale-loss"))
+      << remark::add(
+             "{0} gradients of {1} bytes are all known before any state "
+             "is replaced, since a step with one that is not finite "
+             "keeps its state",
+             report.gradients, report.gradientBytes);
+}

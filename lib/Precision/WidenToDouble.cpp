@@ -10,6 +10,7 @@
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
+#include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/IR/Matchers.h"
@@ -67,6 +68,11 @@ class WidenToDouble
       return llvm::map_to_vector(types,
                                  [](Type type) { return widened(type); });
     };
+    for (unsigned index = 0; index < step.getNumArguments(); ++index)
+      if (SplatElementsAttr initial =
+              step::initialValueOf(step.getArgAttrDict(index));
+          initial && isF32(initial.getType()))
+        step.setArgAttr(index, step::initialAttrName, widened(initial));
     step.setFunctionType(FunctionType::get(step.getContext(),
                                            widenAll(step.getArgumentTypes()),
                                            widenAll(step.getResultTypes())));
@@ -113,7 +119,14 @@ class WidenToDouble
       return;
     DenseElementsAttr elements;
     matchPattern(constant.getOperation(), m_Constant(&elements));
-    auto type = cast<RankedTensorType>(widened(constant.getType()));
+    DenseElementsAttr wide = widened(elements);
+    constant.setValueAttr(wide);
+    constant.getResult().setType(cast<RankedTensorType>(wide.getType()));
+  }
+
+  /// The same numbers in f64.
+  static DenseElementsAttr widened(DenseElementsAttr elements) {
+    auto type = cast<RankedTensorType>(widened(Type(elements.getType())));
     auto widenNumber = [](APFloat number) {
       bool losesInfo;
       number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
@@ -126,8 +139,7 @@ class WidenToDouble
     else
       for (const APFloat &number : elements.getValues<APFloat>())
         numbers.push_back(widenNumber(number));
-    constant.setValueAttr(DenseElementsAttr::get(type, numbers));
-    constant.getResult().setType(type);
+    return DenseElementsAttr::get(type, numbers);
   }
 
   /// Converts what the operation reads and makes.

@@ -46,7 +46,8 @@ def compile_file(
     subnormals: `flush` takes numbers too small for all their digits as zero, as XLA does; `keep` computes with them.
     precision: `bf16` stores values and multiplies in 16 bits where that is quicker and trains alike; state stays f32.
         `bf16-state` holds parameters and moments in bf16, too, and rounds what replaces them up or down by chance.
-    precision_policy: a JSON file that says what is kept in f32 or may be bf16.
+        `f16` stores values in f16 and scales the loss, with the scale as state; parameters stay f32.
+    precision_policy: a JSON file that says what is kept in f32 or may be narrow.
     rounding_seed: what `bf16-state` draws chance from, 0 if it is not given.
     """
     command = [native.tool(), "compile", source, "-o", output, f"--fuse={str(fuse).lower()}"]

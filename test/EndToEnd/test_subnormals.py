@@ -271,6 +271,31 @@ def test_functions(mode: str, cpu: str, element: str, tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize(("mode", "cpu"), MODES)
+def test_all_numbers_of_f16(mode: str, cpu: str, tmp_path: Path) -> None:
+    """Every operation on one number, on all 65,536 of f16, which keeps its subnormal numbers in either mode."""
+    values = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    kind, wide = (f"tensor<{values.size}x{element}>" for element in ("f16", "f32"))
+    program = Program({"x": kind})
+    for name in UNARY + FUNCTIONS:
+        program.give(name, program.op(f"stablehlo.{name} %x : {kind}"), kind)
+    there = program.op(f"stablehlo.convert %x : ({kind}) -> {wide}")
+    program.give("to f32", there, wide)
+    half = program.op(f"stablehlo.constant dense<0.5> : {wide}")
+    product = program.op(f"stablehlo.multiply {there}, {half} : {wide}")
+    program.give("half in f32", program.op(f"stablehlo.convert {product} : ({wide}) -> {kind}"), kind)
+    wrong = []
+    for label, (merged, single, expected) in outputs(program, [values], tmp_path, mode, cpu).items():
+        for array in (merged, single):
+            near = close(array, expected, 1 if label in FUNCTIONS else 0)
+            wrong += [f"{label} of {values[i]}: {array[i]}, not {expected[i]}" for i in np.flatnonzero(~near)[:3]]
+        if label == "half in f32":
+            with np.errstate(invalid="ignore"):
+                exact = (values.astype(np.float64) / 2).astype(np.float16)
+            assert np.array_equal(bits(merged), bits(exact)) and is_subnormal(merged, "f16").any()
+    assert not wrong, "\n".join(wrong)
+
+
 def rows(element: str, count: int, length: int, places: tuple[int, ...]) -> np.ndarray:
     """Rows with a few terms that are not zero, and whose sums are the same in every order."""
     normal, subnormal = limits(element)

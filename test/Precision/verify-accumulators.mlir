@@ -171,7 +171,7 @@ module {
 // The mark of the compiler's casts stands on nothing else.
 
 func.func @no_cast(%x: tensor<128xf32>) -> tensor<128xf32> {
-  // expected-error @below {{'step.cast' stands on a conversion from f32 to bf16 or back, found 'stablehlo.tanh'}}
+  // expected-error @below {{'step.cast' stands on a conversion between f32 and bf16 or f16, found 'stablehlo.tanh'}}
   %0 = stablehlo.tanh %x {step.cast} : tensor<128xf32>
   return %0 : tensor<128xf32>
 }

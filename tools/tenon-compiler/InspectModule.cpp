@@ -56,7 +56,8 @@ int CompiledModules::inspectPrecision(const std::string &path,
   options.rolesFile = module.rolesFile;
   options.function = module.function;
   options.cpu = view.cpu;
-  options.precision = driver::Precision::bf16;
+  options.precision =
+      view.isF16 ? driver::Precision::f16 : driver::Precision::bf16;
   options.precisionPolicyFile = view.policyFile;
   return driver::printFormats(options, llvm::outs());
 }

@@ -162,6 +162,11 @@ struct Output {
   std::string dearest;
 };
 
+/// A tensor that a step starts from, in both programs.
+struct Argument {
+  size_t inLowered, inExact;
+};
+
 /// Half-open.
 using Decisions = std::pair<int32_t, int32_t>;
 
@@ -188,7 +193,9 @@ private:
 
   const ErrorRun &asked;
   std::unique_ptr<runtime::Executor> lowered, exact;
-  std::vector<size_t> arguments;              // tensors, the same in both
+  /// Those that users see, then hidden state that the twin has, too.
+  std::vector<Argument> arguments;
+  size_t seenArguments = 0;
   size_t firstDecision = 0, lastDecision = 0; // tensors of the twin
   std::vector<Output> outputs;
   size_t gradientCount = 0;
@@ -210,7 +217,12 @@ int Comparison::load(driver::ErrorTwins &twins) {
   const std::vector<format::Tensor> &tensors = lowered->index().tensors;
   for (size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].argument >= 0 && !tensors[i].isHidden())
-      arguments.push_back(i);
+      arguments.push_back({i, *exact->findArgument(tensors[i].argument)});
+  seenArguments = arguments.size();
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].isHidden())
+      if (auto twin = exact->findTensor(tensors[i].name))
+        arguments.push_back({i, *twin});
   firstDecision = *exact->findTensor("__rounding__.first");
   lastDecision = *exact->findTensor("__rounding__.last");
   return exitOk;
@@ -220,9 +232,8 @@ void Comparison::listOutputs(const driver::ErrorTwins &twins) {
   std::set<int64_t> gradientResults;
   for (const driver::ErrorTwins::Gradient &gradient : twins.gradients) {
     size_t tensor = *lowered->findResult(gradient.inLowered);
-    outputs.push_back({"gradient " + gradient.parameter,
-                       gradient.isNarrow ? "bf16" : "f32", tensor,
-                       *exact->findResult(gradient.inExact)});
+    outputs.push_back({"gradient " + gradient.parameter, gradient.format,
+                       tensor, *exact->findResult(gradient.inExact)});
     gradientResults.insert(gradient.inLowered);
   }
   gradientCount = outputs.size();
@@ -251,7 +262,7 @@ int Comparison::loadStart() {
 
 std::vector<std::vector<std::byte>> Comparison::argumentsNow() const {
   std::vector<std::vector<std::byte>> values;
-  for (size_t tensor : arguments) {
+  for (auto [tensor, inExact] : arguments) {
     if (lowered->index().tensors[tensor].type != ElementType::f32) {
       values.push_back(bytesOf(*lowered, tensor));
       continue;
@@ -268,9 +279,7 @@ bool Comparison::runExact(const std::vector<std::vector<std::byte>> &from,
                           std::vector<std::vector<double>> &values) {
   runtime::Error error;
   for (size_t i = 0; i < from.size(); ++i)
-    exact->write(
-        *exact->findArgument(lowered->index().tensors[arguments[i]].argument),
-        from[i], error);
+    exact->write(arguments[i].inExact, from[i], error);
   for (auto [tensor, number] : {std::pair(firstDecision, decisions.first),
                                 std::pair(lastDecision, decisions.second)})
     exact->write(tensor, std::as_bytes(std::span(&number, 1)), error);
@@ -389,7 +398,7 @@ void Comparison::print(const driver::ErrorTwins &twins) const {
   if (!invented.empty())
     out << llvm::formatv("{0} of {1} arguments have random start values (seed "
                          "{2}), since no file gives them\n",
-                         invented.size(), arguments.size(), asked.seed);
+                         invented.size(), seenArguments, asked.seed);
   out << llvm::formatv("\n{0,6} {1,9} {2,9} {3,9}  {4,-18} what\n", "format",
                        "SQNR dB", "bias/s.e.", "to zero", "dearest decision");
   for (const Output &output : outputs)

@@ -44,8 +44,8 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                 "keep what jax.checkpoint in the program computes again "
                 "(default), or replan");
   parser.custom("precision", "POLICY",
-                "f32 (default); bf16 where it is quicker; or bf16-state, with "
-                "state in 16 bits, too",
+                "f32 (default), bf16, bf16-state (state, too) or f16 (with a "
+                "scaled loss)",
                 [&options](std::string_view text) -> std::string {
                   using driver::Precision;
                   if (text == "f32")
@@ -54,8 +54,10 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                     options.precision = Precision::bf16;
                   else if (text == "bf16-state")
                     options.precision = Precision::bf16State;
+                  else if (text == "f16")
+                    options.precision = Precision::f16;
                   else
-                    return "expected f32, bf16 or bf16-state";
+                    return "expected f32, bf16, bf16-state or f16";
                   return "";
                 });
   parser.custom("rounding-seed", "N",
@@ -71,7 +73,7 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                   return "";
                 });
   parser.text("precision-policy", options.precisionPolicyFile, "FILE",
-              "JSON that says what stays f32 or may be bf16 (see "
+              "JSON that says what stays f32 or may be narrow (see "
               "docs/GettingStarted.md)");
   takeSubnormals(parser, options.subnormals, "");
 }

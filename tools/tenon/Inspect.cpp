@@ -139,12 +139,19 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
   parser.flag("json", json, "for a module: print the table as JSON");
   parser.flag("kernels", kernels, "for a .tenon file: list its kernels");
   PrecisionView formats;
-  parser.flag("precision", formats.table,
-              "for a module: list the formats that --precision=bf16 chooses, "
-              "and why");
+  parser.custom("precision", "",
+                "for a module: list the formats of --precision=bf16 (=f16: of "
+                "that), and why",
+                [&formats](std::string_view policy) -> std::string {
+                  formats.table = true;
+                  formats.isF16 = policy == "f16";
+                  return policy.empty() || policy == "bf16" || formats.isF16
+                             ? ""
+                             : "expected bf16 or f16";
+                });
   parser.text("precision-policy", formats.policyFile, "FILE",
               "with --precision: JSON that says what is kept in f32 or may be "
-              "bf16");
+              "narrow");
   parser.text("cpu", formats.cpu, "SET",
               "with --precision: what is compiled for (default: host)");
   MemoryView view;

@@ -23,7 +23,7 @@ struct ErrorTwins {
   std::vector<std::byte> lowered, exact;
   struct Gradient {
     std::string parameter;
-    bool isNarrow = false;              // as it is stored in `lowered`
+    std::string format;                 // as it is stored in `lowered`
     int64_t inLowered = 0, inExact = 0; // numbers of results
   };
   std::vector<Gradient> gradients;

@@ -7,6 +7,7 @@
 #ifndef TENON_PRECISION_FORMATREPORT_H
 #define TENON_PRECISION_FORMATREPORT_H
 
+#include "tenon/Precision/NarrowFormat.h"
 #include "tenon/Solver/FormatChoice.h"
 
 #include "mlir/IR/Location.h"
@@ -25,9 +26,13 @@ struct FormatReport {
     bool isNarrow = false;
     int64_t bytes = 0; // as stored; of a product 0
     std::string why;   // the rule, the policy or the choice
+    /// Whether it is a value of the forward pass in f16 that nothing keeps
+    /// below the largest number of f16.
+    bool mayOverflow = false;
   };
+  NarrowFormat format = NarrowFormat::bf16; // of what is narrow
   std::vector<Line> lines;
-  int64_t narrowValues = 0, wideValues = 0;
+  int64_t narrowValues = 0, wideValues = 0, mayOverflow = 0;
   int64_t narrowProducts = 0, wideProducts = 0;
   /// Seconds of the step as it is, and as it was chosen, by the model.
   double wideSeconds = 0, chosenSeconds = 0;

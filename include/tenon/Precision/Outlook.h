@@ -12,6 +12,7 @@
 #define TENON_PRECISION_OUTLOOK_H
 
 #include "tenon/Cost/GroupCost.h"
+#include "tenon/Precision/NarrowFormat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -58,7 +59,8 @@ void markCopy(mlir::Operation *conversion);
 
 /// The kernels of a step in grouped form whose operations were numbered.
 std::vector<PlannedKernel> kernelsOf(mlir::func::FuncOp grouped,
-                                     const target::Target &machine);
+                                     const target::Target &machine,
+                                     NarrowFormat narrow);
 
 /// Makes each operation of a step a group of its own, which is what is known
 /// where nobody grouped it.

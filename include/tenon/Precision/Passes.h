@@ -9,6 +9,8 @@
 #define TENON_PRECISION_PASSES_H
 
 #include "tenon/Precision/FormatReport.h"
+#include "tenon/Precision/LossScalingReport.h"
+#include "tenon/Precision/NarrowFormat.h"
 #include "tenon/Precision/Outlook.h"
 
 #include "mlir/Pass/Pass.h"
@@ -37,6 +39,14 @@ std::unique_ptr<mlir::Pass> createChooseFormatsPass(
 
 /// Remarks that say what was decided.
 void explainFormats(const FormatReport &report);
+
+/// The pass that scales the loss; `report` says what it did, but for the bytes
+/// of gradients, which are known once formats are chosen.
+std::unique_ptr<mlir::Pass> createScaleLossPass(LossScalingReport &report);
+
+/// Counts the gradients that a step with formats looks at before it replaces
+/// state, and says in a remark what that takes. Nothing if no loss is scaled.
+void countGradients(mlir::func::FuncOp step, LossScalingReport &report);
 
 } // namespace tenon::precision
 

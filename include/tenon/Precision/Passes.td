@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp"> {
-  let summary = "store values in bf16 where that takes least time";
+  let summary = "store values in 16 bits where that takes least time";
   let description = [{
     Chooses a format for each value that lies in memory and for each product, by
     a minimum cut over what the formats and the conversions between them take on
@@ -19,7 +19,8 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
     before it is carried out. A value that is stored narrow is rounded once,
     where it is made, and widened for whoever computes with it, by conversions
     with the attribute `step.cast`; a product of narrow operands adds up in f32
-    and rounds its result once.
+    and rounds its result once. The 16 bits are bf16 or f16; in f16, a value of
+    the forward pass that nothing keeps below 65504 is named in a remark.
 
     ```mlir
     // options: cpu=x86-64-v4+amxbf16
@@ -44,6 +45,14 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
   let options = [
     Option<"cpu", "cpu", "std::string", "\"x86-64-v3\"",
            "the feature set whose products are asked for">,
+    Option<"format", "format", "::tenon::precision::NarrowFormat",
+           "::tenon::precision::NarrowFormat::bf16",
+           "the format of 16 bits: bf16 or f16",
+           [{::llvm::cl::values(
+             clEnumValN(::tenon::precision::NarrowFormat::bf16, "bf16",
+                        "8 bits of exponent"),
+             clEnumValN(::tenon::precision::NarrowFormat::f16, "f16",
+                        "5 bits of exponent"))}]>,
     Option<"policy", "policy", "std::string", "\"\"",
            "what the user says of formats, as JSON (docs/GettingStarted.md)">,
     Option<"holding", "holding", "::tenon::precision::StateHolding",

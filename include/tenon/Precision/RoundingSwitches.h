@@ -1,8 +1,8 @@
 //===- RoundingSwitches.h - The roundings of a choice, one by one ---------===//
 //
 // What a choice of formats rounds can be told apart: the step that came, in
-// which every value that the choice stores in bf16, and every operand that a
-// product reads in bf16, is rounded if its decision is switched on. Two
+// which every value that the choice stores in 16 bits, and every operand that a
+// product reads so, is rounded if its decision is switched on. Two
 // arguments of the step, i32 numbers, say which: those from the first up to but
 // not including the last.
 //
@@ -31,7 +31,7 @@ public:
   const std::vector<std::string> &decisions() const { return names; }
 
   /// Rounds values of the step, for all who read them, its results included,
-  /// and adds the two arguments behind the others.
+  /// and adds the two arguments behind those that users see.
   void insert();
 
 private:
@@ -42,6 +42,7 @@ private:
                       mlir::OpBuilder &builder);
 
   mlir::func::FuncOp step;
+  NarrowFormat format;
   std::vector<std::string> names;
   /// Values and operands, each with its decision.
   std::vector<std::pair<mlir::Value, size_t>> values;

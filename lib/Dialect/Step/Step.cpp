@@ -167,13 +167,14 @@ bool isInitialValue(Attribute attribute) {
   return isa<SplatElementsAttr>(attribute);
 }
 
-bool castsBetweenF32AndBf16(Operation *op) {
+bool castsBetweenF32And16Bits(Operation *op) {
   if (op->getName().getStringRef() != "stablehlo.convert" ||
       op->getNumOperands() != 1 || op->getNumResults() != 1)
     return false;
   Type from = getElementTypeOrSelf(op->getOperand(0)),
        to = getElementTypeOrSelf(op->getResult(0));
-  return (from.isF32() && to.isBF16()) || (from.isBF16() && to.isF32());
+  auto isNarrow = [](Type type) { return type.isBF16() || type.isF16(); };
+  return (from.isF32() && isNarrow(to)) || (isNarrow(from) && to.isF32());
 }
 
 constexpr llvm::StringLiteral holdingShape =
@@ -264,11 +265,12 @@ LogicalResult checkSeenType(Operation *op, const Twine &where, Type stored,
 
 LogicalResult StepDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  if (attribute.getName() == castAttrName && !castsBetweenF32AndBf16(op))
-    return op->emitError() << "'" << castAttrName
-                           << "' stands on a conversion from f32 to bf16 or "
-                              "back, found '"
-                           << op->getName() << "'";
+  if (attribute.getName() == castAttrName && !castsBetweenF32And16Bits(op))
+    return op->emitError()
+           << "'" << castAttrName
+           << "' stands on a conversion between f32 and bf16 or "
+              "f16, found '"
+           << op->getName() << "'";
   return checkShape(op, attribute, operationShapes);
 }
 
