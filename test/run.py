@@ -30,7 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent
 RUNTIME_SUITES = {"TenonRuntimeTests", "TenonCInterfaceTests", "TenonRuntimeDependencies", "TenonTrainWithoutPython"}
 LIBRARY_SUITES = {f"TenonLibrariesTests.{isa}" for isa in ("avx2", "avx512", "avx512_bf16", "amx_bf16")}
 UNIT_SUITES = (
-    {f"Tenon{folder}Tests" for folder in ("Support", "Solver", "Format", "Target", "EmulatedCuda", "CudaDevice")} | LIBRARY_SUITES | RUNTIME_SUITES
+    {f"Tenon{folder}Tests" for folder in ("Support", "Solver", "Format", "Target", "EmulatedCuda", "CudaDevice")}
+    | LIBRARY_SUITES
+    | RUNTIME_SUITES
 )
 COMPILER_SUITES = {
     f"Tenon{folder}Tests" for folder in ("Dialect", "Analysis", "Cost", "Reference", "Import", "Codegen", "Package", "Driver")

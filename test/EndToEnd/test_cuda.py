@@ -160,6 +160,13 @@ def test_without_a_driver(update: Step) -> None:
     assert outcome.code == 1 and "lacks cuInit, cuDriverGetVersion" in outcome.errors
 
 
+def test_driver_by_variable(update: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable stands for the option, which wins."""
+    monkeypatch.setenv("TENON_CUDA_DRIVER", str(DRIVER))
+    assert run_update(update).code == 0
+    assert run_update(update, "--cuda-driver=/nowhere/libcuda.so.1").code == 1
+
+
 def test_gpu_that_is_not_there(update: Step) -> None:
     """The emulated driver has one."""
     outcome = run_update(update, f"--cuda-driver={DRIVER}", "--gpu=1")
