@@ -60,14 +60,15 @@ bool isF32(Type type) { return getElementTypeOrSelf(type).isF32(); }
 
 /// Permits 16 bits to every kind of operation whose results may have them, but
 /// not to those that loops add up with, which is an error.
-std::string permitAll(ModuleOp simplified) {
+std::string permitAll(ModuleOp simplified, driver::Precision precision) {
+  const StringRef narrow = precision == driver::Precision::f16 ? "f16" : "bf16";
   llvm::json::Object kinds;
   simplified.walk<WalkOrder::PreOrder>([&](Operation *op) {
     const precision::PrecisionRule &rule = precision::ruleOf(op);
     if (rule.Operands != precision::keeps && rule.Result == precision::stored &&
         !isa<stablehlo::AddOp, stablehlo::WhileOp>(op) &&
         llvm::any_of(op->getResultTypes(), isF32))
-      kinds[op->getName().getStringRef()] = "bf16";
+      kinds[op->getName().getStringRef()] = narrow;
     return stablehlo::hasElementRegions(op) ? WalkResult::skip()
                                             : WalkResult::advance();
   });
@@ -102,7 +103,8 @@ reference::Tensor read(const Place &place, Type type,
   const format::Index &index = executor.index();
   const format::Tensor &tensor = index.tensors[place.tensor];
   std::vector<std::byte> bytes(format::bytesOf(tensor));
-  executor.read(place.tensor, bytes);
+  runtime::Error error; // which a processor has none of
+  executor.read(place.tensor, bytes, error);
   if (tensor.type != elementTypeOf(getElementTypeOrSelf(type))) {
     std::vector<std::vector<std::byte>> parts;
     for (uint32_t storage : tensor.held.storages)
@@ -138,7 +140,8 @@ void fill(runtime::Executor &executor, size_t number) {
     else
       put(uint64_t(random.below(4)));
   }
-  executor.write(number, bytes);
+  runtime::Error error; // which a processor has none of
+  executor.write(number, bytes, error);
 }
 
 /// Compiles a lowered step and runs it once, from the same values each time.
@@ -219,7 +222,7 @@ CheckResult random::checkLowered(const std::string &path,
   auto simplified = stage(lowering);
   if (!simplified)
     return result;
-  TextFile policy(permitAll(*simplified), "json");
+  TextFile policy(permitAll(*simplified, options.precision), "json");
   lowering.precision = options.precision;
   lowering.precisionPolicyFile = policy.name();
   lowering.to = "precision";

@@ -207,6 +207,7 @@ std::optional<tenon::driver::Precision> precisionOf(StringRef name) {
       .Case("f32", Precision::f32)
       .Case("bf16", Precision::bf16)
       .Case("bf16-state", Precision::bf16State)
+      .Case("f16", Precision::f16)
       .Default(std::nullopt);
 }
 
