@@ -21,13 +21,19 @@ Device::~Device() = default;
 std::unique_ptr<Device>
 tenon::runtime::newDevice(const format::Index &index,
                           const ExecutorOptions &options, Error &error) {
-  if (index.deviceClasses.size() == 1 && index.deviceClasses[0].name == "cpu")
-    return CpuDevice::create(index, options, error);
-  if (index.deviceClasses.size() == 1 && index.deviceClasses[0].name == "cuda")
-    return CudaDevice::create(index, options, error);
   std::string classes;
   for (const format::DeviceClass &one : index.deviceClasses)
     classes += (classes.empty() ? "'" : ", '") + one.name + "'";
+  if (!options.deviceClass.empty() &&
+      classes != "'" + options.deviceClass + "'")
+    return refuse(error, Failure::machine,
+                  "the file is compiled for " + classes + ", not for '" +
+                      options.deviceClass +
+                      "'; compile the step again with another --target");
+  if (classes == "'cpu'")
+    return CpuDevice::create(index, options, error);
+  if (classes == "'cuda'")
+    return CudaDevice::create(index, options, error);
   return refuse(error, Failure::machine,
                 "the file is compiled for the device classes " + classes +
                     "; this runtime has one device, a 'cpu' or a 'cuda'");

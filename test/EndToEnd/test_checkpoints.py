@@ -241,7 +241,7 @@ def test_a_folder_that_vanishes(program: Path, tmp_path: Path) -> None:
     ) as process:
         assert process.stdout
         process.stdout.readline()
-        shutil.rmtree(tmp_path / "checkpoints")
+        (tmp_path / "checkpoints").rename(tmp_path / "elsewhere")
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 1 and "cannot write" in errors and "steps are complete" in errors, errors
 

@@ -169,8 +169,18 @@ def test_driver_by_variable(update: Step, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_gpu_that_is_not_there(update: Step) -> None:
     """The emulated driver has one."""
-    outcome = run_update(update, f"--cuda-driver={DRIVER}", "--gpu=1")
+    outcome = run_update(update, f"--cuda-driver={DRIVER}", "--device=cuda:1")
     assert outcome.code == 1 and "there is no GPU 1, this machine has 1, numbered from 0" in outcome.errors
+
+
+def test_device_that_the_file_is_not_for(update: Step) -> None:
+    """A run that insists on a processor does not take a GPU."""
+    driver = f"--cuda-driver={DRIVER}"
+    assert run_update(update, driver, "--device=cuda:0").code == 0
+    outcome = run_update(update, driver, "--device=cpu")
+    assert outcome.code == 1 and "the file is compiled for 'cuda', not for 'cpu'" in outcome.errors
+    assert run_update(update, driver, "--device=gpu").code == 2
+    assert run_update(update, driver, "--device=cuda:-1").code == 2
 
 
 def test_older_gpu(update: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon/ArgumentParser.h"
+#include "tools/tenon/DeviceOptions.h"
 #include "tools/tenon/Floor.h"
-#include "tools/tenon/GpuOptions.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/SubnormalsOption.h"
 
@@ -228,7 +228,7 @@ int tool::runBench(Arguments arguments, Modules *modules) {
   parser.number("rows", rows, "N", "how many kernels to list (default: 30)");
   std::vector<std::string> files;
   runtime::ExecutorOptions options;
-  takeGpuOptions(parser, options);
+  takeDeviceOptions(parser, options);
   if (auto code = parser.parse(arguments, files))
     return *code;
   if (!modules && isModule(files.front()))

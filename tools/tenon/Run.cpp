@@ -6,7 +6,7 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Batches.h"
-#include "tools/tenon/GpuOptions.h"
+#include "tools/tenon/DeviceOptions.h"
 #include "tools/tenon/Interruption.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/MetricsFile.h"
@@ -464,7 +464,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
               "for a module: which of its functions is the step (main)");
   takeSubnormals(parser, options.module.subnormals, "for a module: ");
   runtime::ExecutorOptions executorOptions;
-  takeGpuOptions(parser, executorOptions);
+  takeDeviceOptions(parser, executorOptions);
   bool reference = false;
   parser.flag("reference", reference,
               "for a module: interpret it element by element");

@@ -34,6 +34,8 @@ struct ExecutorOptions {
   /// Has the system give all memory while the file is loaded, instead of page
   /// by page when a step first touches it.
   bool prefault = false;
+  /// What the file has to be compiled for, `cpu` or `cuda`; empty for any.
+  std::string deviceClass;
   /// Of a file for GPUs: which of the machine's runs it, counted from 0, and
   /// the file of NVIDIA's driver, empty for the one that is installed.
   unsigned gpu = 0;

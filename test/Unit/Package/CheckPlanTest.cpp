@@ -257,18 +257,35 @@ const Index &plannedInParts() {
   return index;
 }
 
-/// Within the smallest of some budgets, in steps of a percent.
-Index withinLeast(const std::string &text, uint64_t percent) {
-  for (;; ++percent)
+/// The least budget, between the smallest and keeping everything, whose plan
+/// has what `shows` looks for; an index without plans if there is none.
+Index withinFirst(const std::string &text, bool (*shows)(const Plan &)) {
+  for (uint64_t percent = 30; percent < 100; ++percent)
     if (std::optional<Index> found = withinPercent(text, percent))
-      return *found;
+      if (shows(planOf(*found)))
+        return *found;
+  return {};
 }
 
-/// One with several copies that joined the kernels that read them: a budget
-/// between the smallest and keeping everything, where copying is worth it.
+/// One with several copies that joined the kernels that read them.
 const Index &plannedWithJoins() {
-  static const Index index = *withinPercent(residualText(), 60);
+  static const Index index = withinFirst(gatedText(), [](const Plan &plan) {
+    return std::ranges::count_if(plan.operations, [](const auto &operation) {
+             return !operation.joinedNodes.empty();
+           }) >= 2;
+  });
   return index;
+}
+
+/// The first operation that runs the node of the one before it, which joined
+/// its kernel; the end if there is none.
+auto finishOf(const Plan &plan) {
+  const std::vector<PlannedOperation> &operations = plan.operations;
+  return std::ranges::adjacent_find(
+      operations, [](const auto &before, const auto &operation) {
+        return !operation.joinedNodes.empty() &&
+               operation.joinedNodes.front() == before.node;
+      });
 }
 
 /// The operations that compute a part: their node runs first in another's.
@@ -772,17 +789,13 @@ TEST(CheckPlan, RefusesEveryFurtherLimit) {
 /// A node of several instructions, the last of which has joined the kernel that
 /// reads it: what the others read it has read.
 TEST(CheckPlan, KernelsFinishWhatOthersHaveBegun) {
-  const Index sound = withinLeast(gatedText(), 46);
+  const Index sound = withinFirst(gatedText(), [](const Plan &plan) {
+    return finishOf(plan) != plan.operations.end();
+  });
+  ASSERT_FALSE(sound.entryPoints.empty());
   EXPECT_EQ(judged(sound), "");
-  const std::vector<PlannedOperation> &operations = planOf(sound).operations;
-  auto finish = operations.begin() + 1;
-  while (finish != operations.end() &&
-         (finish->joinedNodes.empty() ||
-          finish->joinedNodes.front() != std::prev(finish)->node))
-    ++finish;
-  ASSERT_NE(finish, operations.end());
   // The two together read one more value.
-  const int32_t node = finish->joinedNodes.front();
+  const int32_t node = finishOf(planOf(sound))->node;
   Index damaged = sound;
   inProblem([&](RecomputeProblem &problem, RecomputeSolution &solution) {
     for (int32_t value = node - 1; value >= 0; --value)

@@ -293,7 +293,7 @@ TEST_F(CInterface, StructsSayHowLargeTheyAre) {
   // A later header's struct, with what it has appended off and on.
   struct {
     tenon_options known = TENON_OPTIONS_INIT;
-    uint32_t appended = 0;
+    uint64_t appended = 0; // as long as what it is aligned to: no padding
   } later;
   later.known.struct_size = sizeof(later);
   ASSERT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &later.known, &other),

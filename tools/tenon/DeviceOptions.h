@@ -1,0 +1,52 @@
+//===- DeviceOptions.h - What a program runs on ---------------------------===//
+//
+// The options of the verbs that run programs. A file says itself whether it is
+// for a processor or for GPUs; a run may insist on one, and choose among GPUs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TOOLS_TENON_DEVICEOPTIONS_H
+#define TENON_TOOLS_TENON_DEVICEOPTIONS_H
+
+#include "tools/tenon/ArgumentParser.h"
+
+#include "tenon/Runtime/Executor.h"
+
+#include <cstdlib>
+
+namespace tenon::tool {
+
+/// Fills `options` in from `cpu`, `cuda` or `cuda:N`; a message otherwise.
+inline std::string takeDevice(std::string_view given,
+                              runtime::ExecutorOptions &options) {
+  const size_t colon = given.find(':');
+  options.deviceClass = given.substr(0, colon);
+  if (given == "cpu" || given == "cuda")
+    return "";
+  auto number =
+      colon == given.npos ? std::nullopt : parseNumber(given.substr(colon + 1));
+  if (options.deviceClass != "cuda" || !number || *number < 0 || *number > 1023)
+    return "expected cpu, cuda, or cuda:N with N from 0 on";
+  options.gpu = unsigned(*number);
+  return "";
+}
+
+/// --device and --cuda-driver; without the latter what TENON_CUDA_DRIVER says.
+inline void takeDeviceOptions(ArgumentParser &parser,
+                              runtime::ExecutorOptions &options) {
+  if (const char *driver = std::getenv("TENON_CUDA_DRIVER"))
+    options.cudaDriver = driver;
+  parser.custom("device", "KIND",
+                "cpu, cuda or cuda:N (default: what the file is compiled for, "
+                "the first GPU)",
+                [&options](std::string_view given) {
+                  return takeDevice(given, options);
+                });
+  parser.text("cuda-driver", options.cudaDriver, "FILE",
+              "for a file for GPUs: the driver (libcuda.so.1, or what "
+              "TENON_CUDA_DRIVER names)");
+}
+
+} // namespace tenon::tool
+
+#endif // TENON_TOOLS_TENON_DEVICEOPTIONS_H
