@@ -38,4 +38,4 @@ def judge(result: compare.Comparison, name: str) -> None:
     assert result.tensors > 0 and np.isfinite(result.losses).all(), result
     assert result.first_error <= compare.tolerance(name), result.first_error
     assert not result.over_eight, result.over_eight
-    assert len(result.over_twice) <= 0.05 * result.tensors, result.over_twice
+    assert len(result.over_twice) <= compare.over_twice_at_most(name) * result.tensors, result.over_twice
