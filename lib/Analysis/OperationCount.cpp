@@ -150,6 +150,14 @@ std::optional<int64_t> rounds(int64_t start, int64_t limit, int64_t step,
   return int64_t(count);
 }
 
+/// Whether a counter of the type reaches the end without wrapping around.
+bool holdsAll(Type type, int64_t start, int64_t step, int64_t trips) {
+  auto integer = cast<IntegerType>(getElementTypeOrSelf(type));
+  unsigned bits = integer.getWidth() - !integer.isUnsigned();
+  __int128 end = start + __int128(step) * trips, most = __int128(1) << bits;
+  return end < most && end >= (integer.isUnsigned() ? 0 : -most);
+}
+
 stablehlo::ComparisonDirection
 mirrored(stablehlo::ComparisonDirection direction) {
   using enum stablehlo::ComparisonDirection;
@@ -235,7 +243,10 @@ std::optional<int64_t> tenon::tripCount(Operation *op) {
       return std::nullopt;
     step = -*step;
   }
-  return rounds(*start, *limit, *step, direction);
+  auto trips = rounds(*start, *limit, *step, direction);
+  return trips && holdsAll(counter.getType(), *start, *step, *trips)
+             ? trips
+             : std::nullopt;
 }
 
 double tenon::sumOverRuns(Region &region,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OptionEntries.h"
+#include "ReportCuts.h"
 #include "RunStages.h"
 #include "StageEntries.h"
 #include "StageOptions.h"
@@ -38,24 +39,7 @@ static Stage readStageForCuda() {
           .run = readForCuda};
 }
 
-/// What a captured step cannot do: it is one graph of kernels, the same each
-/// time.
-static LogicalResult refuseControlFlow(ModuleOp module) {
-  bool ok = true;
-  module.walk([&](Operation *op) {
-    if (!isa<exec::WhileOp, exec::CaseOp>(op))
-      return;
-    ok = false;
-    op->emitError() << (isa<exec::WhileOp>(op) ? "a loop" : "a conditional")
-                    << " cannot run on a GPU yet; compile the step with "
-                       "--target=cpu";
-  });
-  return success(ok);
-}
-
 static ExitCode compilePtx(Program &program, StageRun &run) {
-  if (failed(refuseControlFlow(*program.module)))
-    return exitUnsupported;
   auto kernels = codegen::emitGpuKernels(*program.module, run.resolved.gpus,
                                          run.resolved.features.subnormals);
   if (failed(kernels))
@@ -85,6 +69,7 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
   run.details["distinct_kernels"] =
       int64_t(kernels->modules.front().kernels.size());
   run.details["bytes"] = bytes;
+  run.details["cuts"] = reportCuts(*program.module);
   return succeeded(package::toObjectForm(*program.module, codes, symbols))
              ? exitOk
              : exitInternal;

@@ -6,7 +6,6 @@
 
 #include "RemarkLog.h"
 
-#include "mlir/IR/Location.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,10 +13,7 @@
 using namespace mlir;
 using namespace tenon;
 
-namespace {
-
-/// The innermost place in a source text, as `file:line:column`.
-std::string placeOf(Location location) {
+std::string driver::placeOf(Location location) {
   std::string place;
   location->walk([&](Location inner) {
     auto file = dyn_cast<FileLineColLoc>(inner);
@@ -30,6 +26,8 @@ std::string placeOf(Location location) {
   });
   return place;
 }
+
+namespace {
 
 class RemarkLog : public remark::detail::MLIRRemarkStreamerBase {
 public:
@@ -44,7 +42,7 @@ public:
         text += argument.key + "=";
       text += argument.val;
     }
-    std::string place = placeOf(remark.getLocation());
+    std::string place = driver::placeOf(remark.getLocation());
     llvm::errs() << (place.empty() ? "" : place + ": ") << "remark: " << text
                  << " [" << remark.getCombinedCategoryName() << "]\n";
     log.push_back(llvm::json::Object{

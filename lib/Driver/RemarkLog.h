@@ -9,6 +9,7 @@
 #ifndef TENON_LIB_DRIVER_REMARKLOG_H
 #define TENON_LIB_DRIVER_REMARKLOG_H
 
+#include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -20,6 +21,10 @@ namespace tenon::driver {
 /// must outlive the context. False if that is no regular expression.
 bool logRemarks(mlir::MLIRContext &context, llvm::StringRef categories,
                 llvm::json::Array &log);
+
+/// The innermost place in a source text, as `file:line:column`; empty if there
+/// is none.
+std::string placeOf(mlir::Location location);
 
 } // namespace tenon::driver
 

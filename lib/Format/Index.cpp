@@ -275,6 +275,9 @@ private:
       if (instruction.blocks.size() != 2)
         fail("a loop has " + std::to_string(instruction.blocks.size()) +
              " blocks, expected its condition and its body");
+      if (instruction.trips < -1)
+        fail("a loop runs its body " + std::to_string(instruction.trips) +
+             " times");
       break;
     case InstructionKind::branch:
       checkSelector(instruction, what, {1, 4});

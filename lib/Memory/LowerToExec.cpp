@@ -13,6 +13,7 @@
 #include "Views.h"
 
 #include "tenon/Analysis/KernelDescription.h"
+#include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -364,7 +365,10 @@ LogicalResult ProgramWriter::writeWhile(stablehlo::WhileOp loop) {
   copyResults(loop->getOperands(), carried, ids, loop, begin);
   Operation *condition = loop.getCond().front().getTerminator();
   Value predicate = slice(condition->getOperand(0));
-  auto lowered = exec::WhileOp::create(builder, loop.getLoc(), predicate);
+  auto lowered =
+      exec::WhileOp::create(builder, loop.getLoc(), predicate, /*trips=*/{});
+  if (auto trips = tripCount(loop))
+    lowered.setTrips(*trips);
   record.describe(lowered, loop, begin, end,
                   record.valueOf(condition->getOperand(0)), PlanRecord::none);
   OpBuilder::InsertionGuard guard(builder);

@@ -157,6 +157,10 @@ LogicalResult verifyInvoke(exec::InvokeOp invoke, ModuleOp module) {
 LogicalResult verifyInstruction(Operation *op, ModuleOp module) {
   if (failed(verifyOperands(op)))
     return failure();
+  if (auto loop = dyn_cast<exec::WhileOp>(op);
+      loop && loop.getTrips().value_or(0) > INT64_MAX)
+    return loop.emitOpError("runs its body ")
+           << int64_t(*loop.getTrips()) << " times, expected at least 0";
   auto invoke = dyn_cast<exec::InvokeOp>(op);
   return invoke ? verifyInvoke(invoke, module) : success();
 }

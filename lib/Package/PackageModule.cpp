@@ -412,8 +412,10 @@ FailureOr<format::Instruction> Packager::instructionOf(Operation &op) {
   } else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
     instruction.kind = format::InstructionKind::wait;
     instruction.queue = uint32_t(wait.getQueue());
-  } else if (isa<exec::WhileOp>(op)) {
+  } else if (auto loop = dyn_cast<exec::WhileOp>(op)) {
     instruction.kind = format::InstructionKind::loop;
+    if (auto trips = loop.getTrips())
+      instruction.trips = int64_t(*trips);
   } else if (isa<exec::CaseOp>(op)) {
     instruction.kind = format::InstructionKind::branch;
   } else {

@@ -1,10 +1,13 @@
-//===- CudaStep.cpp - An entry point as a CUDA graph ----------------------===//
+//===- CudaStep.cpp - An entry point as CUDA graphs -----------------------===//
 //
 // See CudaStep.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaStep.h"
+
+#include <array>
+#include <utility>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -35,26 +38,80 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   for (int64_t argument : callee.reads)
     if (argument >= 0 && size_t(argument) < node.slotCount)
       step->written[node.firstSlot + size_t(argument)] = false;
+  openGraph().order.push_back(step->nodes.size());
   step->nodes.push_back(node);
+  size.add();
   return true;
+}
+
+CudaStep::Part &CudaCapture::openGraph() {
+  if (into->empty() || into->back().kind != CudaStep::Part::graph)
+    into->emplace_back();
+  return into->back();
 }
 
 std::optional<Event> CudaCapture::record(uint32_t queue, Error &error) {
   return isTheQueue(queue, error) ? std::optional(Event{queue}) : std::nullopt;
 }
 
-bool CudaCapture::loop(const format::Slice &, const Body &, const Body &,
-                       Error &error) {
-  return refuse(error, Failure::machine,
-                "the file has a loop, which GPUs do not run yet; compile the "
-                "step again with --target=cpu");
+std::optional<CudaStep::Sequence> CudaCapture::captured(const Body &body,
+                                                        Error &error) {
+  CudaStep::Sequence inside;
+  CudaStep::Sequence *outside = std::exchange(into, &inside);
+  bool ok = body(error);
+  into = outside;
+  return ok ? std::optional(std::move(inside)) : std::nullopt;
 }
 
-bool CudaCapture::branch(const format::Slice &, std::span<const Body>,
-                         Error &error) {
-  return refuse(error, Failure::machine,
-                "the file has a conditional, which GPUs do not run yet; "
-                "compile the step again with --target=cpu");
+size_t CudaCapture::slotToRead(const format::Slice &slice) {
+  step->places.push_back(slice);
+  step->written.push_back(false);
+  return step->places.size() - 1;
+}
+
+bool CudaCapture::loop(const format::Slice &predicate, int64_t trips,
+                       const Body &condition, const Body &body, Error &error) {
+  using Part = CudaStep::Part;
+  Part loop{.kind = Part::loop, .trips = trips};
+  loop.blocks.resize(2);
+  if (trips < 0) {
+    loop.slot = slotToRead(predicate);
+    auto test = captured(condition, error);
+    if (!test)
+      return false;
+    loop.blocks[0] = std::move(*test);
+  }
+  auto round = captured(body, error);
+  if (!round)
+    return false;
+  if (trips >= 0 && round->empty())
+    return true;
+  if (trips >= 0 && round->size() == 1 && round->front().kind == Part::graph) {
+    const std::vector<size_t> &nodes = round->front().order;
+    if (size.repeats(int64_t(nodes.size()), trips)) {
+      std::vector<size_t> &order = openGraph().order;
+      for (int64_t trip = 0; trip < trips; ++trip)
+        order.insert(order.end(), nodes.begin(), nodes.end());
+      return true;
+    }
+  }
+  loop.blocks[1] = std::move(*round);
+  into->push_back(std::move(loop));
+  return true;
+}
+
+bool CudaCapture::branch(const format::Slice &selector,
+                         std::span<const Body> branches, Error &error) {
+  CudaStep::Part part{.kind = CudaStep::Part::branch,
+                      .slot = slotToRead(selector)};
+  for (const Body &body : branches) {
+    auto block = captured(body, error);
+    if (!block)
+      return false;
+    part.blocks.push_back(std::move(*block));
+  }
+  into->push_back(std::move(part));
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,16 +120,20 @@ bool CudaCapture::branch(const format::Slice &, std::span<const Body>,
 
 CudaStep::~CudaStep() {
   context->enter();
-  destroyGraph();
+  destroyGraphs(program);
 }
 
-void CudaStep::destroyGraph() {
-  if (executable)
-    context->driver.cuGraphExecDestroy(executable);
-  if (graph)
-    context->driver.cuGraphDestroy(graph);
-  executable = nullptr;
-  graph = nullptr;
+void CudaStep::destroyGraphs(Sequence &parts) {
+  for (Part &part : parts) {
+    if (part.executable)
+      context->driver.cuGraphExecDestroy(part.executable);
+    if (part.made)
+      context->driver.cuGraphDestroy(part.made);
+    part.executable = nullptr;
+    part.made = nullptr;
+    for (Sequence &block : part.blocks)
+      destroyGraphs(block);
+  }
 }
 
 InstructionTime CudaStep::describe(size_t operation) const {
@@ -123,18 +184,35 @@ CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
   return result;
 }
 
-bool CudaStep::update(Error &error) {
+CUresult CudaStep::makeGraph(Part &part) {
   const CudaDriverTable &driver = context->driver;
-  CUresult result = context->enter();
-  destroyGraph();
-  if (result == CUDA_SUCCESS)
-    result = driver.cuGraphCreate(&graph, 0);
+  CUresult result = driver.cuGraphCreate(&part.made, 0);
   CUgraphNode last = nullptr;
-  for (const Node &node : nodes)
+  for (size_t node : part.order)
     if (result == CUDA_SUCCESS)
-      result = addTo(graph, node, last);
+      result = addTo(part.made, nodes[node], last);
+  return result == CUDA_SUCCESS ? driver.cuGraphInstantiateWithFlags(
+                                      &part.executable, part.made, 0)
+                                : result;
+}
+
+CUresult CudaStep::makeReady(Sequence &parts) {
+  CUresult result = CUDA_SUCCESS;
+  for (Part &part : parts) {
+    if (result == CUDA_SUCCESS && part.kind == Part::graph)
+      result = makeGraph(part);
+    for (Sequence &block : part.blocks)
+      if (result == CUDA_SUCCESS)
+        result = makeReady(block);
+  }
+  return result;
+}
+
+bool CudaStep::update(Error &error) {
+  CUresult result = context->enter();
+  destroyGraphs(program);
   if (result == CUDA_SUCCESS)
-    result = driver.cuGraphInstantiateWithFlags(&executable, graph, 0);
+    result = makeReady(program);
   return context->check(result, "the step cannot be made ready",
                         Failure::machine, error);
 }
@@ -153,21 +231,74 @@ CUresult CudaStep::start(const Node &node) {
       /*sharedBytes=*/0, context->stream, parameters.data(), nullptr);
 }
 
-CUresult CudaStep::runOnce(OperationObserver *observer) {
+CUresult CudaStep::walkGraph(Part &part, OperationObserver *observer) {
   const CudaDriverTable &driver = context->driver;
+  if (!observer)
+    return driver.cuGraphLaunch(part.executable, context->stream);
   CUresult result = CUDA_SUCCESS;
-  if (!observer) {
-    result = driver.cuGraphLaunch(executable, context->stream);
-    return result == CUDA_SUCCESS ? driver.cuStreamSynchronize(context->stream)
-                                  : result;
-  }
-  for (size_t i = 0; i < nodes.size() && result == CUDA_SUCCESS; ++i) {
-    observer->begin(i);
-    result = start(nodes[i]);
+  for (size_t node : part.order) {
+    observer->begin(node);
+    result = start(nodes[node]);
     if (result == CUDA_SUCCESS)
       result = driver.cuStreamSynchronize(context->stream);
-    observer->end(i);
+    observer->end(node);
+    if (result != CUDA_SUCCESS)
+      break;
   }
+  return result;
+}
+
+CUresult CudaStep::readBack(size_t slot, void *to) {
+  const CudaDriverTable &driver = context->driver;
+  CUresult result = driver.cuMemcpyDtoHAsync_v2(
+      to, pointers[slot], places[slot].bytes, context->stream);
+  return result == CUDA_SUCCESS ? driver.cuStreamSynchronize(context->stream)
+                                : result;
+}
+
+CUresult CudaStep::walkLoop(Part &loop, OperationObserver *observer) {
+  CUresult result = CUDA_SUCCESS;
+  for (int64_t trip = 0; trip != loop.trips; ++trip) {
+    if (loop.trips < 0) {
+      uint8_t again = 0;
+      result = walk(loop.blocks[0], observer);
+      if (result == CUDA_SUCCESS)
+        result = readBack(loop.slot, &again);
+      if (result != CUDA_SUCCESS || !again)
+        return result;
+    }
+    result = walk(loop.blocks[1], observer);
+    if (result != CUDA_SUCCESS)
+      return result;
+  }
+  return result;
+}
+
+CUresult CudaStep::walk(Part &part, OperationObserver *observer) {
+  switch (part.kind) {
+  case Part::graph:
+    return walkGraph(part, observer);
+  case Part::loop:
+    return walkLoop(part, observer);
+  case Part::branch: {
+    std::array<std::byte, 4> selector{};
+    CUresult result = readBack(part.slot, selector.data());
+    return result == CUDA_SUCCESS
+               ? walk(part.blocks[branchOf(selector.data(),
+                                           places[part.slot].bytes,
+                                           uint32_t(part.blocks.size()))],
+                      observer)
+               : result;
+  }
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult CudaStep::walk(Sequence &parts, OperationObserver *observer) {
+  CUresult result = CUDA_SUCCESS;
+  for (Part &part : parts)
+    if (result == CUDA_SUCCESS)
+      result = walk(part, observer);
   return result;
 }
 
@@ -175,7 +306,9 @@ RunOutcome CudaStep::run(int64_t steps, unsigned, OperationObserver *observer) {
   RunOutcome outcome;
   CUresult result = context->enter();
   while (outcome.wholeSteps < steps && result == CUDA_SUCCESS) {
-    result = runOnce(observer);
+    result = walk(program, observer);
+    if (result == CUDA_SUCCESS)
+      result = context->driver.cuStreamSynchronize(context->stream);
     outcome.wholeSteps += result == CUDA_SUCCESS;
   }
   if (result != CUDA_SUCCESS)

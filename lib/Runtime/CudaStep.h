@@ -1,8 +1,19 @@
-//===- CudaStep.h - An entry point as a CUDA graph ------------------------===//
+//===- CudaStep.h - An entry point as CUDA graphs -------------------------===//
 //
-// Private to this folder. The instructions of an entry point become nodes of a
-// graph, one after the other, which is made ready once and launched once a
-// step. There is no control flow: the compiler lets none through.
+// Private to this folder. The instructions of an entry point become nodes of
+// graphs, one after the other, which are made ready once. Control flow cuts the
+// step into a tree, which the host walks in every step:
+//
+//   a, b, while(p) {c} do {d, e}, f          graph a b
+//                                            loop  graph c; reads p; graph d e
+//                                            graph f
+//   a, while(p, 2 trips) {c} do {d, e}, f    graph a d e d e f
+//
+// A loop whose trip count is known is repeated inside its graph as long as the
+// step stays small (tenon/Target/GraphNodes.h). Beyond that, and where its body
+// is cut itself, the host counts its rounds; in both cases the condition does
+// not run, and nothing is read back. Any other loop and each conditional waits
+// for the GPU, since the host has to know the predicate or the selector.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +21,8 @@
 #define TENON_LIB_RUNTIME_CUDASTEP_H
 
 #include "CudaDevice.h"
+
+#include "tenon/Target/GraphNodes.h"
 
 namespace tenon::runtime {
 
@@ -28,9 +41,9 @@ public:
   void setPointer(size_t slot, void *address) override {
     pointers[slot] = reinterpret_cast<CUdeviceptr>(address);
   }
-  /// Makes the graph anew.
+  /// Makes all graphs anew.
   bool update(Error &error) override;
-  /// With an observer node by node, without the graph.
+  /// With an observer node by node, without the graphs.
   RunOutcome run(int64_t steps, unsigned threads,
                  OperationObserver *observer) override;
 
@@ -43,33 +56,55 @@ private:
     uint64_t bytes = 0; // of a copy
   };
 
-  CUresult runOnce(OperationObserver *observer);
+  /// A graph, or control flow with what it runs.
+  struct Part {
+    enum Kind : uint8_t { graph, loop, branch };
+    Kind kind = graph;
+    // Of a graph.
+    std::vector<size_t> order; // its nodes, again for every repetition
+    CUgraph made = nullptr;
+    CUgraphExec executable = nullptr;
+    // Of control flow.
+    size_t slot = 0;    // of the selector, or of a predicate that is read
+    int64_t trips = -1; // of a loop, -1 if its predicate is read
+    std::vector<std::vector<Part>> blocks; // condition and body; the branches
+  };
+  using Sequence = std::vector<Part>; // one after the other
+
+  CUresult walk(Sequence &parts, OperationObserver *observer);
+  CUresult walk(Part &part, OperationObserver *observer);
+  CUresult walkGraph(Part &part, OperationObserver *observer);
+  CUresult walkLoop(Part &loop, OperationObserver *observer);
+  /// Waits for all that was started, then copies what is at the slot.
+  CUresult readBack(size_t slot, void *to);
   CUresult start(const Node &node);
+  CUresult makeReady(Sequence &parts);
+  CUresult makeGraph(Part &part);
   CUresult addTo(CUgraph graph, const Node &node, CUgraphNode &last);
   /// The addresses of what a kernel is given, as CUDA takes them.
   std::vector<void *> parametersOf(const Node &node);
-  void destroyGraph();
+  void destroyGraphs(Sequence &parts);
 
   std::shared_ptr<CudaContext> context;
   const CudaCallees &callees;
   std::vector<Node> nodes;
   std::vector<CUdeviceptr> pointers; // per slot
-  CUgraph graph = nullptr;
-  CUgraphExec executable = nullptr;
+  Sequence program;
 };
 
 class CudaCapture final : public Capture {
 public:
   CudaCapture(std::shared_ptr<CudaContext> context, const CudaCallees &callees)
       : callees(callees),
-        step(std::make_unique<CudaStep>(std::move(context), callees)) {}
+        step(std::make_unique<CudaStep>(std::move(context), callees)),
+        into(&step->program) {}
 
   bool launch(const format::Instruction &invoke, Error &error) override;
   std::optional<Event> record(uint32_t queue, Error &error) override;
   /// Nothing: all nodes follow each other.
   void wait(Event) override {}
-  bool loop(const format::Slice &predicate, const Body &condition,
-            const Body &body, Error &error) override;
+  bool loop(const format::Slice &predicate, int64_t trips,
+            const Body &condition, const Body &body, Error &error) override;
   bool branch(const format::Slice &selector, std::span<const Body> branches,
               Error &error) override;
   std::unique_ptr<CapturedStep> finish(Error &) override {
@@ -78,8 +113,17 @@ public:
   }
 
 private:
+  /// What the body captures; nothing if it cannot.
+  std::optional<CudaStep::Sequence> captured(const Body &body, Error &error);
+  /// Of a predicate or a selector.
+  size_t slotToRead(const format::Slice &slice);
+  /// The graph that takes what comes next.
+  CudaStep::Part &openGraph();
+
   const CudaCallees &callees;
   std::unique_ptr<CudaStep> step;
+  CudaStep::Sequence *into; // what is being captured
+  target::GraphNodes size;
 };
 
 } // namespace tenon::runtime

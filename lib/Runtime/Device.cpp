@@ -9,6 +9,8 @@
 #include "CpuDevice.h"
 #include "CudaDevice.h"
 
+#include <cstring>
+
 using namespace tenon;
 using namespace tenon::runtime;
 
@@ -17,6 +19,17 @@ OperationObserver::~OperationObserver() = default;
 CapturedStep::~CapturedStep() = default;
 Capture::~Capture() = default;
 Device::~Device() = default;
+
+uint32_t tenon::runtime::branchOf(const void *selector, uint64_t bytes,
+                                  uint32_t branches) {
+  int32_t value = 0;
+  if (bytes == 1)
+    value = *static_cast<const uint8_t *>(selector);
+  else
+    std::memcpy(&value, selector, sizeof(value));
+  return value < 0 || uint32_t(value) >= branches ? branches - 1
+                                                  : uint32_t(value);
+}
 
 std::unique_ptr<Device>
 tenon::runtime::newDevice(const format::Index &index,
@@ -57,7 +70,7 @@ static bool capture(const format::Instruction &instruction, Capture &into,
     }
     return false;
   case format::InstructionKind::loop:
-    return into.loop(instruction.operands[0],
+    return into.loop(instruction.operands[0], instruction.trips,
                      bodyOf(instruction.blocks[0], into),
                      bodyOf(instruction.blocks[1], into), error);
   case format::InstructionKind::branch: {

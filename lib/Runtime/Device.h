@@ -8,8 +8,8 @@
 //   space         `host`, pages of the process   `device`
 //   launch        an operation in a flat array   a node of a CUDA graph
 //   event, wait   a barrier of all threads       the order of the one queue
-//   loop, branch  jumps                          none
-//   run           a team walks the array         the graph, once a step
+//   loop, branch  jumps                          the host, between graphs
+//   run           a team walks the array         the host launches the graphs
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,8 +108,9 @@ public:
   virtual std::optional<Event> record(uint32_t queue, Error &error) = 0;
   /// Whatever is put into any queue from now on begins after the event.
   virtual void wait(Event event) = 0;
-  virtual bool loop(const format::Slice &predicate, const Body &condition,
-                    const Body &body, Error &error) = 0;
+  /// `trips` says how often the body runs, -1 if only the condition does.
+  virtual bool loop(const format::Slice &predicate, int64_t trips,
+                    const Body &condition, const Body &body, Error &error) = 0;
   virtual bool branch(const format::Slice &selector,
                       std::span<const Body> branches, Error &error) = 0;
   virtual std::unique_ptr<CapturedStep> finish(Error &error) = 0;
@@ -139,6 +140,10 @@ public:
   virtual bool loadCallees(const format::Reader &reader, Error &error) = 0;
   virtual std::unique_ptr<Capture> beginCapture() = 0;
 };
+
+/// Which of the branches of a conditional runs: the one whose number is at
+/// `selector`, a byte or an i32, the last if there is none of that number.
+uint32_t branchOf(const void *selector, uint64_t bytes, uint32_t branches);
 
 /// The device that runs the file; null with `error` filled in if this runtime
 /// or machine has none.

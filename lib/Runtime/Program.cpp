@@ -114,17 +114,6 @@ static void copyPart(void *from, void *to, uint64_t bytes, unsigned part,
                 static_cast<const char *>(from) + begin, end - begin);
 }
 
-static uint32_t readSelector(const void *address, uint64_t bytes,
-                             uint32_t branches) {
-  int32_t value = 0;
-  if (bytes == 1)
-    value = *static_cast<const uint8_t *>(address);
-  else
-    std::memcpy(&value, address, sizeof(value));
-  return value < 0 || uint32_t(value) >= branches ? branches - 1
-                                                  : uint32_t(value);
-}
-
 template <bool observed>
 bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
                    CallFailure &failure, OperationObserver *observer) const {
@@ -168,9 +157,8 @@ bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
     case Operation::wait: // for the barrier around it
       break;
     case Operation::select:
-      next =
-          targets[operation.target +
-                  readSelector(arguments[0], operation.bytes, operation.parts)];
+      next = targets[operation.target +
+                     branchOf(arguments[0], operation.bytes, operation.parts)];
       break;
     }
     if ((observed || operation.barrierAfter) && !barrier.wait(threads))

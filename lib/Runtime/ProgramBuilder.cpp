@@ -118,8 +118,9 @@ uint32_t ProgramBuilder::appendJump(uint32_t target) {
   return here() - 1;
 }
 
-bool ProgramBuilder::loop(const format::Slice &predicate, const Body &condition,
-                          const Body &body, Error &error) {
+bool ProgramBuilder::loop(const format::Slice &predicate, int64_t /*trips*/,
+                          const Body &condition, const Body &body,
+                          Error &error) {
   uint32_t head = here();
   if (!condition(error))
     return false;

@@ -23,8 +23,8 @@ public:
   bool launch(const format::Instruction &invoke, Error &error) override;
   std::optional<Event> record(uint32_t queue, Error &error) override;
   void wait(Event event) override;
-  bool loop(const format::Slice &predicate, const Body &condition,
-            const Body &body, Error &error) override;
+  bool loop(const format::Slice &predicate, int64_t trips,
+            const Body &condition, const Body &body, Error &error) override;
   bool branch(const format::Slice &selector, std::span<const Body> branches,
               Error &error) override;
   /// An error too if the system does not give the program its team.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -18,8 +19,11 @@ from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-# Small enough for the emulated driver, and without loops.
-MODELS = ["01_mlp", "07_llama_bf16", "18_unread_leaves"]
+# Small enough for the emulated driver; those of the second line have loops or conditionals.
+MODELS = [
+    "01_mlp", "07_llama_bf16", "18_unread_leaves",
+    "02_cnn", "08_lstm", "13_mlp_f16_loss_scale", "14_while_fori",
+]  # fmt: skip
 
 DRIVER = BUILD / "lib" / "libtenon-emulated-cuda.so"
 
@@ -224,11 +228,13 @@ def test_failing_gpu_leaves_saved_state(update: Step, tmp_path: Path) -> None:
     assert saved.read_bytes() == b"what was here before"
 
 
-LOOP = """
-module @loop {
-  func.func public @main(%x: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
+CONTROL = """
+module @control {
+  func.func @main(%x: tensor<8xf32>, %n: tensor<i32>) -> (tensor<8xf32>, tensor<i32>) {
     %zero = stablehlo.constant dense<0> : tensor<i32>
     %one = stablehlo.constant dense<1> : tensor<i32>
+    %five = stablehlo.constant dense<5> : tensor<i32>
+    %many = stablehlo.constant dense<5000> : tensor<i32>
     %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<8xf32>
     cond {
       %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -238,18 +244,63 @@ module @loop {
       %z = stablehlo.tanh %y : tensor<8xf32>
       stablehlo.return %j, %z : tensor<i32>, tensor<8xf32>
     }
-    return %0#1 : tensor<8xf32>
+    %1:2 = stablehlo.while(%i = %zero, %y = %0#1) : tensor<i32>, tensor<8xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %z = stablehlo.sine %y : tensor<8xf32>
+      stablehlo.return %j, %z : tensor<i32>, tensor<8xf32>
+    }
+    %2:2 = stablehlo.while(%i = %zero, %y = %1#1) : tensor<i32>, tensor<8xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %z = stablehlo.cosine %y : tensor<8xf32>
+      stablehlo.return %j, %z : tensor<i32>, tensor<8xf32>
+    }
+    %3 = "stablehlo.case"(%n) ({
+      %z = stablehlo.negate %2#1 : tensor<8xf32>
+      stablehlo.return %z : tensor<8xf32>
+    }, {
+      %z = stablehlo.exponential %2#1 : tensor<8xf32>
+      stablehlo.return %z : tensor<8xf32>
+    }) : (tensor<i32>) -> tensor<8xf32>
+    return %3, %0#0 : tensor<8xf32>, tensor<i32>
   }
 }
 """
 
 
+def test_control_flow(tmp_path: Path) -> None:
+    """A loop whose predicate is read, one repeated in its graph, one too long for that, and a conditional."""
+    text, cpu, gpu, report = (tmp_path / name for name in ("control.mlir", "cpu.tenon", "gpu.tenon", "report.json"))
+    text.write_text(CONTROL)
+    succeed("compile", text, "-o", cpu, "--no-libraries")
+    outcome = run("compile", text, "-o", gpu, "--target=sm_90", f"--report={report}", "--remarks=codegen-cut-graphs")
+    assert outcome.code == 0, outcome
+    cuts = json.loads(report.read_text())["stages"][-2]["cuts"]
+    assert [cut["place"].split(":")[-2] for cut in cuts] == ["8", "26", "35"]
+    assert [word in cut["why"] for word, cut in zip(("predicate", "5000 rounds", "conditional"), cuts, strict=True)] == [True] * 3
+    assert "control.mlir:17:" in outcome.errors and "the loop's 5 rounds of " in outcome.errors
+    inputs = tmp_path / "inputs.safetensors"
+    for trips in (0, 1, 7):
+        save_file({"arg0": np.linspace(-2, 2, 8, dtype=np.float32), "arg1": np.array(trips, np.int32)}, inputs)
+        outputs = []
+        for file in (cpu, gpu):
+            path = tmp_path / "outputs.safetensors"
+            succeed("run", file, f"--inputs={inputs}", f"--outputs={path}", f"--cuda-driver={DRIVER}")
+            outputs.append(load_file(path))
+        same_bits(*outputs)
+        assert outputs[0]["result1"] == trips
+
+
 def test_refuses_what_gpus_do_not_run(update: Step, tmp_path: Path) -> None:
-    """Loops, functions of f64 and options about processors, each with its reason."""
-    text, out = tmp_path / "loop.mlir", tmp_path / "out.tenon"
-    text.write_text(LOOP)
-    said = refused(4, "compile", text, "-o", out, "--target=sm_90")
-    assert "loop.mlir:6:" in said and "a loop cannot run on a GPU yet" in said
+    """Options about processors and unknown architectures, each with its reason."""
+    out = tmp_path / "out.tenon"
     for option in ("--cpu=host", "--memory-budget=1GiB", "--precision=bf16"):
         said = refused(2, "compile", update.text, "-o", out, "--target=sm_90", option)
         assert f"{option.split('=')[0]} is for the target cpu" in said

@@ -240,3 +240,16 @@ exec.program @step {
   // expected-error@+1 {{'exec.invoke' op passes 'memref<64xi8>' as scratch memory of kernel 'kernel_0', which takes 128 bytes}}
   exec.invoke @kernel_0(%0, %1) : memref<8xf32>, memref<64xi8>
 }
+
+// -----
+
+exec.device_class @cpu
+exec.memory_space @host
+exec.segment @batch batch in @host of @cpu bytes 64 alignment 64
+exec.program @step {
+  %0 = exec.slice @batch[0] : memref<i1>
+  // expected-error@+1 {{'exec.while' op runs its body -2 times, expected at least 0}}
+  exec.while %0 : memref<i1> attributes {trips = -2 : i64} condition {
+  } body {
+  }
+}

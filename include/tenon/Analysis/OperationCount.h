@@ -34,7 +34,7 @@ double operandAndResultBytes(mlir::Operation *op);
 /// How often the body of a stablehlo.while runs, if the loop evidently counts:
 /// one carried integer starts at a constant, gets a constant added in each
 /// round, and the condition compares it with a constant. Looks through
-/// step.group. Nothing otherwise.
+/// step.group. Nothing otherwise, or if the counter would wrap around.
 std::optional<int64_t> tripCount(mlir::Operation *loop);
 
 /// The sum of amount(op) over the operations of a region in step form or

@@ -244,6 +244,8 @@ struct Instruction {
   std::vector<Slice> operands;
   uint32_t parts = 1;        // of invoke: most parts it pays to cut it into
   std::vector<Block> blocks; // of a loop: condition and body; of a branch: each
+  /// Of a loop: how often its body runs, -1 if only its condition says that.
+  int64_t trips = -1;
 
   bool operator==(const Instruction &) const;
 };

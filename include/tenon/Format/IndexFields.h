@@ -57,7 +57,7 @@ inline constexpr auto fieldsOf<format::Block> =
 
 template <>
 inline constexpr auto fieldsOf<format::Instruction> = TENON_FIELDS(
-    format::Instruction, kind, callee, queue, operands, parts, blocks);
+    format::Instruction, kind, callee, queue, operands, parts, blocks, trips);
 
 template <>
 inline constexpr auto fieldsOf<format::Certificate> =

@@ -148,6 +148,11 @@ TEST_F(OperationCounts, OtherLoopsHaveNoEvidentTrips) {
   EXPECT_FALSE(trips(0, "subtract %step, %i", 1, "LT, %i, %limit", 9));
   EXPECT_FALSE(trips(1, "multiply %i, %step", 2, "LT, %i, %limit", 64));
   EXPECT_FALSE(trips(0, "add %i, %i", 1, "LT, %i, %limit", 64));
+  // An i32 wraps around before it is at the limit.
+  constexpr int64_t largest = INT32_MAX;
+  EXPECT_EQ(trips(1, "add %i, %step", 2, "LT, %i, %limit", largest - 1),
+            largest / 2);
+  EXPECT_FALSE(trips(0, "add %i, %step", 2, "LT, %i, %limit", largest));
 }
 
 TEST_F(OperationCounts, LoopsMultiplyAndBranchesTakeTheDearest) {

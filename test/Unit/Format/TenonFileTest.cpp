@@ -81,8 +81,8 @@ Index fullIndex() {
   Instruction copy{InstructionKind::invoke, 3, 1, {{1, 64, 32}, {1, 192, 32}}};
   Instruction wait{InstructionKind::wait, 0, 1};
   Instruction call{InstructionKind::invoke, 2, 0, {{0, 0, 64}}};
-  Instruction loop{InstructionKind::loop, 0, 0,
-                   {{1, 0, 1}},           1, {{{launch}}, {{copy, wait}}}};
+  Instruction loop{InstructionKind::loop,        0, 0, {{1, 0, 1}}, 1,
+                   {{{launch}}, {{copy, wait}}}, 11};
   Instruction branches{InstructionKind::branch, 0, 0,
                        {{1, 256, 4}},           1, {{}, {{loop, launch}}, {}}};
   EntryPoint &step = index.entryPoints.emplace_back();

@@ -1,12 +1,14 @@
 //===- CudaDeviceTest.cpp - A hand-made program on a GPU ------------------===//
 //
-// Two kernels and a copy in PTX, on the emulated driver, and what is wrong with
-// a file for GPUs beside its kernels.
+// A few kernels and a copy in PTX, on the emulated driver, as graphs and in
+// loops and conditionals, and what is wrong with a file for GPUs beside its
+// kernels.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Format/Writer.h"
 #include "tenon/Runtime/Executor.h"
+#include "tenon/Target/GraphNodes.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -40,6 +42,33 @@ constexpr std::string_view ptx = R"(.version 8.0
   ld.param.u64 %rd1, [to];
   mov.b32 %r1, 7;
   st.global.b32 [%rd1], %r1;
+  ret;
+}
+)";
+
+/// As a text of its own: a number counts up to a limit.
+constexpr std::string_view countingPtx = R"(
+.visible .entry increment(.param .u64 number) .reqntid 1 {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<3>;
+  ld.param.u64 %rd1, [number];
+  ld.global.b32 %r1, [%rd1];
+  add.s32 %r2, %r1, 1;
+  st.global.b32 [%rd1], %r2;
+  ret;
+}
+.visible .entry below(.param .u64 number, .param .u64 limit, .param .u64 is) .reqntid 1 {
+  .reg .b64 %rd<4>;
+  .reg .b32 %r<4>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd1, [number];
+  ld.param.u64 %rd2, [limit];
+  ld.param.u64 %rd3, [is];
+  ld.global.b32 %r1, [%rd1];
+  ld.global.b32 %r2, [%rd2];
+  setp.lt.s32 %p1, %r1, %r2;
+  selp.b32 %r3, 1, 0, %p1;
+  st.global.b8 [%rd3], %r3;
   ret;
 }
 )";
@@ -88,6 +117,42 @@ Index doublingIndex() {
   return index;
 }
 
+// What a step of countingIndex() works on.
+const Slice number{0, 0, 4}, limit{0, 64, 4}, isBelow{1, 0, 1};
+const Instruction increment = invoke(0, {number});
+
+/// The number is what is left of a step with this program.
+Index countingIndex(std::vector<Instruction> program) {
+  Index index;
+  index.name = "counting";
+  index.deviceClasses = {{"cuda", "sm_80", {}}};
+  index.memorySpaces = {{"device"}};
+  index.segments = {{"state", SegmentKind::state, 0, 0, 128, 64},
+                    {"temporaries", SegmentKind::temporaries, 0, 0, 64, 64}};
+  addTensor(index, "number", 1, 0, 0, number);
+  addTensor(index, "limit", 1, 1, 1, limit);
+  index.callees = {{CalleeKind::kernel, "increment", "one more", {}},
+                   {CalleeKind::kernel, "below", "below the limit", {0, 1}}};
+  EntryPoint &step = index.entryPoints.emplace_back();
+  step.name = "step";
+  step.program.instructions = std::move(program);
+  step.arguments = {0, 1};
+  step.results = {0, 1};
+  index.gpuModules = {{"sm_80", 80, 525, 12000, 0, {{1, 1}, {1, 1}}}};
+  return index;
+}
+
+/// Increments the number while it is below the limit, or `trips` times.
+Instruction countingLoop(int64_t trips, std::vector<Instruction> body) {
+  return {InstructionKind::loop,
+          0,
+          0,
+          {isBelow},
+          1,
+          {{{invoke(1, {number, limit, isBelow})}}, {std::move(body)}},
+          trips};
+}
+
 std::unique_ptr<Executor> load(const Index &index, std::string_view text,
                                Error &error) {
   SectionBytes code{SectionKind::ptx, std::as_bytes(std::span(text))};
@@ -106,7 +171,103 @@ std::vector<int32_t> numbers(const Executor &executor, const char *name) {
   return values;
 }
 
+/// The number behind two steps that start with 0 and this limit; `times` has
+/// those of two more.
+int32_t countTwice(std::vector<Instruction> program, int32_t limit,
+                   std::vector<InstructionTime> *times = nullptr) {
+  Error error;
+  std::string text(ptx.substr(0, ptx.find(".visible")));
+  auto executor = load(countingIndex(std::move(program)),
+                       text + std::string(countingPtx), error);
+  EXPECT_TRUE(executor) << error.message;
+  if (!executor)
+    return -1;
+  EXPECT_TRUE(executor->initializeZeros(error)) << error.message;
+  EXPECT_TRUE(executor->write(*executor->findTensor("limit"),
+                              std::as_bytes(std::span(&limit, 1)), error))
+      << error.message;
+  EXPECT_TRUE(executor->run(2, error)) << error.message;
+  int32_t result = numbers(*executor, "number")[0];
+  if (times) {
+    EXPECT_TRUE(executor->profile(2, *times, error)) << error.message;
+  }
+  return result;
+}
+
 } // namespace
+
+TEST(CudaDevice, ReadsWhetherALoopGoesOn) {
+  EXPECT_EQ(countTwice({countingLoop(-1, {increment})}, 5), 5);
+  EXPECT_EQ(countTwice({countingLoop(-1, {increment})}, 0), 0);
+  // Between graphs, and with a body of two nodes: 1, 3, 5, 7, 8; 9, 10.
+  EXPECT_EQ(
+      countTwice(
+          {increment, countingLoop(-1, {increment, increment}), increment}, 6),
+      10);
+}
+
+TEST(CudaDevice, CountsTheRoundsOfALoopWithoutItsCondition) {
+  // The limit alone would end it before the first round.
+  std::vector<InstructionTime> times;
+  EXPECT_EQ(countTwice({countingLoop(7, {increment})}, 0, &times), 14);
+  ASSERT_EQ(times.size(), 1u);
+  EXPECT_EQ(times[0].runs, 14);
+  EXPECT_EQ(countTwice({countingLoop(0, {increment})}, 9), 0);
+  EXPECT_EQ(countTwice({countingLoop(9, {})}, 9), 0);
+  EXPECT_EQ(
+      countTwice({increment, countingLoop(3, {countingLoop(4, {increment})}),
+                  increment},
+                 0),
+      28);
+  // More than the nodes of a step.
+  EXPECT_EQ(
+      countTwice({countingLoop(target::GraphNodes::most + 1, {increment})}, 0),
+      2 * (target::GraphNodes::most + 1));
+  // A body that is cut itself, by a loop that runs only in the first round.
+  EXPECT_EQ(
+      countTwice({countingLoop(3, {increment, countingLoop(-1, {increment})})},
+                 5),
+      5 + 2 + 3);
+}
+
+TEST(CudaDevice, ReadsWhichBranchRuns) {
+  auto branches = [](Slice selector) {
+    return Instruction{InstructionKind::branch,
+                       0,
+                       0,
+                       {selector},
+                       1,
+                       {{{increment}},
+                        {{increment, increment}},
+                        {{countingLoop(2, {increment, increment})}}}};
+  };
+  for (auto [selector, once] :
+       {std::pair{0, 1}, {1, 2}, {2, 4}, {3, 4}, {-1, 4}, {256, 4}})
+    EXPECT_EQ(countTwice({branches(limit)}, selector), 2 * once) << selector;
+  // One byte: 1 while the number is below the limit, then 0.
+  Slice byte = isBelow;
+  EXPECT_EQ(
+      countTwice({invoke(1, {number, limit, isBelow}), branches(byte)}, 1),
+      2 + 1);
+  std::vector<InstructionTime> times;
+  EXPECT_EQ(countTwice({branches(limit)}, 1, &times), 4);
+  ASSERT_EQ(times.size(), 5u);
+  EXPECT_EQ(times[0].runs, 0);
+  EXPECT_EQ(times[1].runs, 2);
+  EXPECT_EQ(times[3].runs, 0);
+}
+
+TEST(CudaDevice, RepeatsLoopsWhileTheStepIsSmall) {
+  constexpr int64_t most = target::GraphNodes::most;
+  target::GraphNodes nodes;
+  nodes.add();
+  EXPECT_TRUE(nodes.repeats(1, most));
+  EXPECT_TRUE(nodes.repeats(1, 1));
+  EXPECT_TRUE(nodes.repeats(0, INT64_MAX));
+  EXPECT_FALSE(nodes.repeats(1, 2));
+  EXPECT_FALSE(target::GraphNodes().repeats(2, most / 2 + 2));
+  EXPECT_FALSE(target::GraphNodes().repeats(most, INT64_MAX));
+}
 
 TEST(CudaDevice, RunsAGraphOfKernelsAndCopies) {
   Error error;
@@ -185,14 +346,9 @@ TEST(CudaDevice, SaysWhatIsWrongWithAFile) {
        "an instruction is for queue 1, a GPU has only 0");
   says(whyNot([](Index &i) {
          i.entryPoints[0].program.instructions = {
-             {InstructionKind::loop, 0, 0, {{1, 64, 1}}, 1, {{}, {}}}};
+             {InstructionKind::loop, 0, 0, {{1, 64, 1}}, 1, {{}, {}}, -2}};
        }),
-       "the file has a loop, which GPUs do not run yet");
-  says(whyNot([](Index &i) {
-         i.entryPoints[0].program.instructions = {
-             {InstructionKind::branch, 0, 0, {{1, 64, 4}}, 1, {{}}}};
-       }),
-       "the file has a conditional, which GPUs do not run yet");
+       "a loop runs its body -2 times");
   says(whyNot([](Index &i) { i.gpuModules[0].cuda = 99000; }),
        "needs driver 525 or later (CUDA 99.0), the one here has CUDA 13.0");
   says(whyNot([](Index &i) { i.gpuModules[0].capability = 120; }),

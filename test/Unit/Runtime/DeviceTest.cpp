@@ -52,9 +52,10 @@ private:
     void wait(Event event) override {
       log += "wait " + std::to_string(event.queue) + "; ";
     }
-    bool loop(const Slice &predicate, const Body &condition, const Body &body,
-              Error &error) override {
-      log += "while at " + std::to_string(predicate.offset) + " (";
+    bool loop(const Slice &predicate, int64_t trips, const Body &condition,
+              const Body &body, Error &error) override {
+      log += "while at " + std::to_string(predicate.offset) + " for " +
+             std::to_string(trips) + " (";
       bool ok = condition(error);
       log += ") (";
       ok = ok && body(error);
@@ -105,7 +106,8 @@ TEST(Device, IsGivenInstructionsOnTheirQueues) {
        0,
        {{0, 64, 1}},
        1,
-       {{{invoke(5, 0)}}, {{invoke(6, 1), {InstructionKind::wait, 0, 1}}}}},
+       {{{invoke(5, 0)}}, {{invoke(6, 1), {InstructionKind::wait, 0, 1}}}},
+       12},
       {InstructionKind::branch,
        0,
        0,
@@ -115,9 +117,10 @@ TEST(Device, IsGivenInstructionsOnTheirQueues) {
   WritingDevice device;
   Error error;
   captureStep(entry, device, error);
-  EXPECT_EQ(device.log, "3 on 1; 4 on 0; record 1; wait 1; "
-                        "while at 64 (5 on 0; ) (6 on 1; record 1; wait 1; ); "
-                        "case at 128 (7 on 0; )(); finish");
+  EXPECT_EQ(device.log,
+            "3 on 1; 4 on 0; record 1; wait 1; "
+            "while at 64 for 12 (5 on 0; ) (6 on 1; record 1; wait 1; ); "
+            "case at 128 (7 on 0; )(); finish");
 }
 
 TEST(Device, EndsTheCaptureWithTheFirstError) {

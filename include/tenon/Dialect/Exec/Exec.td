@@ -181,7 +181,11 @@ def Exec_WaitOp : Exec_Op<"wait"> {
 
 def Exec_WhileOp : Exec_Op<"while", [NoRegionArguments, NoTerminator, SingleBlock]> {
   let summary = "runs `condition`, then `body` while the i1 at `predicate` holds";
-  let arguments = (ins AnyMemRef:$predicate);
+  let description = [{
+    `trips` says how often the body runs, where that is known: then a device
+    need not run the condition.
+  }];
+  let arguments = (ins AnyMemRef:$predicate, OptionalAttr<I64Attr>:$trips);
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
   let assemblyFormat = [{
     $predicate `:` type($predicate) attr-dict-with-keyword `condition` $condition `body` $body
