@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace tenon;
 
 static void annotateParts(step::GroupOp group,
-                          const codegen::FeatureSet &features,
+                          const driver::KernelScratch &scratch,
                           const target::Target &machine) {
   OpBuilder builder(group->getNextNode());
   SmallVector<Attribute> figures;
@@ -35,7 +35,7 @@ static void annotateParts(step::GroupOp group,
     double seconds = cost::costOf(alone, machine).seconds;
     figures.push_back(builder.getDictionaryAttr(
         {integer("nanoseconds", std::llround(seconds * 1e9)),
-         integer("scratch_bytes", codegen::scratchBytesOf(alone, features))}));
+         integer("scratch_bytes", scratch(alone))}));
     alone.erase();
   }
   if (!figures.empty())
@@ -44,10 +44,9 @@ static void annotateParts(step::GroupOp group,
     group->removeAttr(step::partsAttrName);
 }
 
-void driver::annotateForBudget(ModuleOp grouped,
-                               const codegen::FeatureSet &features,
+void driver::annotateForBudget(ModuleOp grouped, const KernelScratch &scratch,
                                const target::Target &machine) {
-  codegen::annotateScratch(grouped, features);
+  codegen::annotateScratch(grouped, scratch);
   auto main = grouped.lookupSymbol<func::FuncOp>("main");
   if (!main)
     return;
@@ -55,5 +54,5 @@ void driver::annotateForBudget(ModuleOp grouped,
   SmallVector<step::GroupOp> groups;
   main.walk([&](step::GroupOp group) { groups.push_back(group); });
   for (step::GroupOp group : groups)
-    annotateParts(group, features, machine);
+    annotateParts(group, scratch, machine);
 }

@@ -8,7 +8,8 @@
 #ifndef TENON_LIB_DRIVER_ANNOTATEFORBUDGET_H
 #define TENON_LIB_DRIVER_ANNOTATEFORBUDGET_H
 
-#include "tenon/Codegen/CPU/FeatureSet.h"
+#include "KernelScratch.h"
+
 #include "tenon/Target/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -17,8 +18,7 @@ namespace tenon::driver {
 
 /// Predicted time and scratch memory of each group in @main and of the parts in
 /// which it may be computed again.
-void annotateForBudget(mlir::ModuleOp grouped,
-                       const codegen::FeatureSet &features,
+void annotateForBudget(mlir::ModuleOp grouped, const KernelScratch &scratch,
                        const target::Target &machine);
 
 } // namespace tenon::driver

@@ -23,11 +23,11 @@ static Attribute noteOf(ModuleOp module, StringRef name) {
   return main ? main->getAttr(name) : Attribute();
 }
 
-CandidateStream::CandidateStream(const codegen::FeatureSet &features,
+CandidateStream::CandidateStream(KernelScratch scratch,
                                  const target::Target &machine,
                                  OwningOpRef<ModuleOp> grouped,
                                  OwningOpRef<ModuleOp> from, Group how)
-    : features(features), machine(machine) {
+    : scratch(std::move(scratch)), machine(machine) {
   add(std::move(grouped), fusion::LoopChoice(), std::nullopt);
   if (!from || !noteOf(*candidates.front().module, step::loopSavingsAttrName))
     return;
@@ -39,7 +39,7 @@ CandidateStream::CandidateStream(const codegen::FeatureSet &features,
 void CandidateStream::add(OwningOpRef<ModuleOp> grouped,
                           ArrayRef<fusion::LoopChoice> choices,
                           std::optional<LoopFigures> predicted) {
-  annotateForBudget(*grouped, features, machine);
+  annotateForBudget(*grouped, scratch, machine);
   if (!predicted) {
     loopRows.push_back(loopRowsOf(*grouped, choices.front()));
     predicted = loopRows.back().sum() - loopRows.front().sum();

@@ -14,9 +14,9 @@
 #ifndef TENON_LIB_DRIVER_CANDIDATES_H
 #define TENON_LIB_DRIVER_CANDIDATES_H
 
+#include "KernelScratch.h"
 #include "LoopMixes.h"
 
-#include "tenon/Codegen/CPU/FeatureSet.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Support/ExitCode.h"
 
@@ -43,8 +43,7 @@ public:
       mlir::ModuleOp, const fusion::FusionOptions &loops, Part)>;
 
   /// Begins with `grouped`. If it came from `step`, `group` forms further ones.
-  CandidateStream(const codegen::FeatureSet &features,
-                  const target::Target &machine,
+  CandidateStream(KernelScratch scratch, const target::Target &machine,
                   mlir::OwningOpRef<mlir::ModuleOp> grouped,
                   mlir::OwningOpRef<mlir::ModuleOp> step = nullptr,
                   Group group = nullptr);
@@ -80,7 +79,7 @@ private:
   bool formLevels();
   bool formSegments();
 
-  const codegen::FeatureSet &features;
+  KernelScratch scratch;
   const target::Target &machine;
   std::vector<Candidate> candidates;
   mlir::OwningOpRef<mlir::ModuleOp> step; // if it has pairs of loops

@@ -22,7 +22,8 @@ SearchOptions driver::searchOptions(const StageRun &run) {
 CandidateStream &driver::candidatesOf(Program &program, const StageRun &run) {
   if (!program.candidates)
     program.candidates = std::make_shared<CandidateStream>(
-        run.resolved.features, run.resolved.machine, program.module->clone());
+        kernelScratchFor(run.resolved), run.resolved.machine,
+        program.module->clone());
   return *program.candidates;
 }
 

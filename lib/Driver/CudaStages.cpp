@@ -75,20 +75,13 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
              : exitInternal;
 }
 
-/// Budgets are planned with the times and the scratch memory of a processor's
-/// kernels.
-static Stage planStageForCuda() {
-  Stage stage = planStage();
-  stage.options.clear();
-  return stage;
-}
-
 Walk driver::walkToCuda() {
   return {readStageForCuda(),
           importStage(),
           simplifyStage(),
+          precisionStage(),
           groupStage(),
-          planStageForCuda(),
+          planStage(),
           lowerStage(),
           {.name = "codegen",
            .form = "object form",

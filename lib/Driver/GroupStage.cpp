@@ -120,8 +120,8 @@ static ExitCode groupStep(Program &program, StageRun &run) {
       return code;
   if (step)
     program.candidates = std::make_shared<CandidateStream>(
-        run.resolved.features, run.resolved.machine, program.module->clone(),
-        std::move(step),
+        kernelScratchFor(run.resolved), run.resolved.machine,
+        program.module->clone(), std::move(step),
         [&run](ModuleOp on, const fusion::FusionOptions &loops, Part part) {
           return groupPart(on, loops, part, run);
         });

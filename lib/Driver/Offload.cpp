@@ -33,7 +33,7 @@ ExitCode driver::planOffload(const CompileOptions &options, int64_t count,
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)
     return exitInternal;
-  annotateForBudget(module, resolved.features, machine);
+  annotateForBudget(module, kernelScratchFor(resolved), machine);
   ExitCode code = compilation.run.runPasses(module, [](OpPassManager &passes) {
     memory::buildOrderPipeline(passes, /*hasBudget=*/true);
   });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChooseCandidate.h"
+#include "KernelScratch.h"
 #include "OptionEntries.h"
 #include "PlanReport.h"
 #include "RegroupCopies.h"
@@ -13,7 +14,6 @@
 #include "StageEntries.h"
 
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
-#include "tenon/Codegen/GPU/GpuSchedules.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LibraryGroup.h"
 #include "tenon/Memory/Passes.h"
@@ -50,8 +50,9 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
           ->getAttrOfType<DictionaryAttr>(step::keepingEverythingAttrName);
   PlanBase base{figures.getAs<IntegerAttr>("bytes").getInt(),
                 figures.getAs<IntegerAttr>("nanoseconds").getInt()};
-  Regrouping regrouped = regroupCopies(
-      plan, run.resolved.features, run.resolved.machine, searchOptions(run));
+  Regrouping regrouped =
+      regroupCopies(plan, kernelScratchFor(run.resolved), run.resolved.machine,
+                    searchOptions(run));
   run.result.planSummary =
       reportPlan(plan, budget, base, regrouped, run.details);
   program.module = std::move(plan.module);
@@ -84,16 +85,7 @@ static ExitCode planStep(Program &program, StageRun &run) {
   }
   if (run.resolved.memoryBudget)
     return planUnderBudget(memory, *run.resolved.memoryBudget, program, run);
-  if (run.resolved.target == OutputTarget::cuda) {
-    codegen::GpuSchedules schedules(
-        {run.resolved.gpus.front(), run.resolved.features.subnormals});
-    codegen::annotateScratch(*program.module, [&](step::GroupOp group) {
-      return codegen::launchShapeOf(codegen::KernelSource(group), schedules)
-          .scratchBytes;
-    });
-  } else {
-    codegen::annotateScratch(*program.module, run.resolved.features);
-  }
+  codegen::annotateScratch(*program.module, kernelScratchFor(run.resolved));
   return run.runPasses(*program.module, [&](OpPassManager &passes) {
     memory::buildPlanPipeline(passes, memory);
   });

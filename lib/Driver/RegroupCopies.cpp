@@ -34,7 +34,7 @@ static GroupSum sumOf(ModuleOp module) {
 }
 
 Regrouping driver::regroupCopies(PlannedStep &plan,
-                                 const codegen::FeatureSet &features,
+                                 const KernelScratch &scratch,
                                  const target::Target &machine,
                                  SearchOptions options) {
   PlannedStep joined = copyOf(plan);
@@ -47,7 +47,7 @@ Regrouping driver::regroupCopies(PlannedStep &plan,
   GroupSum before = sumOf(*plan.module), after = sumOf(*joined.module);
   if (after.count == before.count)
     return {};
-  codegen::annotateScratch(*joined.module, features);
+  codegen::annotateScratch(*joined.module, scratch);
   if (!placeBuffers(joined, options, /*quick=*/false, plan.bytes) ||
       joined.bytes > plan.bytes)
     return {};

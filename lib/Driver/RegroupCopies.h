@@ -10,8 +10,8 @@
 #define TENON_LIB_DRIVER_REGROUPCOPIES_H
 
 #include "CandidatePlanner.h"
+#include "KernelScratch.h"
 
-#include "tenon/Codegen/CPU/FeatureSet.h"
 #include "tenon/Target/Target.h"
 
 namespace tenon::driver {
@@ -23,7 +23,7 @@ struct Regrouping {
 
 /// Merges copies with their readers and places all buffers again. The plan
 /// stays as it was where that would need more bytes.
-Regrouping regroupCopies(PlannedStep &plan, const codegen::FeatureSet &features,
+Regrouping regroupCopies(PlannedStep &plan, const KernelScratch &scratch,
                          const target::Target &machine, SearchOptions options);
 
 } // namespace tenon::driver

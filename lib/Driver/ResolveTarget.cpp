@@ -32,9 +32,8 @@ resolveGpus(const CompileOptions &options, const ResolvedOptions *text,
                          "for " + text->featureSet);
   resolved.target = OutputTarget::cuda;
   resolved.noLibraries = true;
-  resolved.machine = target::builtInTarget();
-  // Every launch fills the device by its blocks, which kernels say themselves.
-  resolved.machine.launches.mostParts = 1;
+  // One plan serves all of them; the least of them is what must run it.
+  resolved.machine = target::builtInTarget(*resolved.gpus.front());
   return exitOk;
 }
 

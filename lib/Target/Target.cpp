@@ -71,3 +71,24 @@ Target target::builtInTarget(const ProcessorFamily &family, Isa isa) {
   target.overheads = {2e-8, 3e-7};
   return target;
 }
+
+Target target::builtInTarget(const GpuArchitecture &gpu) {
+  const PublishedGpu &published = gpu.planned;
+  auto whole = [](double rate) { return Rate{rate, rate}; };
+  Target target;
+  target.name = "built-in " + std::string(published.name);
+  target.caches.level3 = published.cache;
+  // Generated products widen operands of 16 bits and multiply in f32.
+  target.compute = {whole(published.f32), whole(published.f32),
+                    whole(published.f32)};
+  // What its cache delivers is not published for all of them, so it is assumed
+  // to be no quicker than memory.
+  target.memory = {whole(published.memory), whole(published.memory),
+                   whole(published.memory)};
+  // A kernel of a graph takes 0.5 us more than it runs (NVIDIA's "Getting
+  // Started with CUDA Graphs", 3.4 us instead of 2.9). Nobody waits for parts.
+  target.overheads = {5e-7, 0};
+  target.launches.mostParts = 1;
+  target.hostLink = published.hostLink;
+  return target;
+}

@@ -39,16 +39,11 @@ int tool::runCompile(Arguments arguments, Modules *) {
                 "cpu (default), GPUs (sm_90 or sm_80,sm_90), or stablehlo, "
                 "text for XLA",
                 [&](std::string_view name) -> std::string {
-                  using driver::OutputTarget;
-                  std::string error;
-                  if (name == "cpu" || name == "stablehlo") {
-                    options.target = name == "cpu" ? OutputTarget::cpu
-                                                   : OutputTarget::stablehlo;
-                  } else {
-                    options.target = OutputTarget::cuda;
-                    options.architectures = name;
-                    target::gpuArchitecturesOf(name, error);
+                  if (name == "stablehlo") {
+                    options.target = driver::OutputTarget::stablehlo;
+                    return "";
                   }
+                  std::string error = readDevices(name, options);
                   return error.empty()
                              ? ""
                              : "expected cpu, stablehlo, or GPUs: " + error;

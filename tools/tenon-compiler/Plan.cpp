@@ -28,6 +28,12 @@ int tool::runPlan(Arguments arguments, Modules *) {
                         "costs. At least one of --frontier, --offload, --also, "
                         "--dump-problems and\n--error says what to do.",
                         "FILE.mlir");
+  parser.custom("target", "TARGET",
+                "cpu (default) or GPUs (sm_90), of which none has to be there",
+                [&options](std::string_view name) -> std::string {
+                  std::string error = readDevices(name, options);
+                  return error.empty() ? "" : "expected cpu, or GPUs: " + error;
+                });
   int64_t frontier = 0;
   parser.number("frontier", frontier, "K",
                 "predict the step time under K budgets, from the smallest "
@@ -87,6 +93,11 @@ int tool::runPlan(Arguments arguments, Modules *) {
   if (!error && errors != ErrorRun()) {
     llvm::errs() << "error: --steps, --state, --inputs, --batches, --seed and "
                     "--search-runs need --error\n";
+    return exitBadUsage;
+  }
+  if (error && options.target != driver::OutputTarget::cpu) {
+    llvm::errs() << "error: --error runs the step on this processor; leave "
+                    "out --target\n";
     return exitBadUsage;
   }
   if (error) {

@@ -15,6 +15,18 @@
 
 using namespace tenon;
 
+std::string tool::readDevices(std::string_view name,
+                              driver::CompileOptions &options) {
+  std::string error;
+  const bool isCpu = name == "cpu";
+  options.target =
+      isCpu ? driver::OutputTarget::cpu : driver::OutputTarget::cuda;
+  options.architectures = isCpu ? "" : name;
+  if (!isCpu)
+    target::gpuArchitecturesOf(name, error);
+  return error;
+}
+
 void tool::takePlanningOptions(ArgumentParser &parser,
                                driver::CompileOptions &options,
                                std::string_view budgetHelp) {

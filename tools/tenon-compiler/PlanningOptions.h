@@ -13,6 +13,10 @@
 
 namespace tenon::tool {
 
+/// Takes a target other than StableHLO from `name`: cpu, or architectures of
+/// GPUs. An error is returned.
+std::string readDevices(std::string_view name, driver::CompileOptions &options);
+
 /// Has the parser fill in `options`, which must outlive it: processor, machine,
 /// roles, function, checkpoints and the budget, which `budgetHelp` describes.
 void takePlanningOptions(ArgumentParser &parser,

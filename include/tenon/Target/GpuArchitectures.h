@@ -17,6 +17,15 @@
 
 namespace tenon::target {
 
+/// A GPU as its maker publishes it: peaks, which no program reaches.
+struct PublishedGpu {
+  std::string_view name;
+  double memory;   // bytes/s between it and its memory
+  double f32;      // FLOP/s of multiply-add without tensor cores
+  double hostLink; // bytes/s to the host and from it, each way
+  int64_t cache;   // bytes of the cache that all of it shares
+};
+
 struct GpuArchitecture {
   std::string_view name; // in options and files: `sm_90`
   /// The compute capability.
@@ -28,6 +37,8 @@ struct GpuArchitecture {
   unsigned driver;
   /// What that driver answers as its version of CUDA: 12080 is 12.8.
   unsigned cuda;
+  /// The one that steps for this architecture are planned for.
+  PublishedGpu planned;
 
   /// As one number: 90 is 9.0.
   unsigned capability() const { return 10 * major + minor; }

@@ -12,6 +12,7 @@
 #define TENON_TARGET_TARGET_H
 
 #include "tenon/Support/ElementType.h"
+#include "tenon/Target/GpuArchitectures.h"
 #include "tenon/Target/ProcessorFamilies.h"
 
 #include <cstdint>
@@ -93,7 +94,7 @@ struct Target {
   ComputeRates compute;
   MemoryRates memory;
   Overheads overheads;
-  LaunchLimits launches; // the same on every machine with processors
+  LaunchLimits launches; // the same on all processors and on all GPUs
   /// Bytes/s between the device's memory and the host's, each way; 0 if the
   /// device has no memory of its own.
   double hostLink = 0;
@@ -116,6 +117,10 @@ Target builtInTarget(Isa isa = Isa{});
 /// The same of a machine with processors of `family`, as far as they have
 /// `isa`.
 Target builtInTarget(const ProcessorFamily &family, Isa isa);
+
+/// The GPU that steps for `gpu` are planned for, by published peaks. It counts
+/// as one core, since each launch fills it by blocks of its own.
+Target builtInTarget(const GpuArchitecture &gpu);
 
 /// The file's text, ending in a newline; the same for equal targets.
 std::string toJson(const Target &target);

@@ -35,12 +35,6 @@ int64_t codegen::scratchBytesOf(step::GroupOp group,
                    .scratchBytes;
 }
 
-void codegen::annotateScratch(ModuleOp module, const FeatureSet &features) {
-  annotateScratch(module, [&](step::GroupOp group) {
-    return scratchBytesOf(group, features);
-  });
-}
-
 void codegen::annotateScratch(
     ModuleOp module, llvm::function_ref<int64_t(step::GroupOp)> bytesOf) {
   module.walk([&](step::GroupOp group) {

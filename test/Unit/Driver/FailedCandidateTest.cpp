@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Driver/BudgetSearch.h"
+#include "lib/Driver/KernelScratch.h"
 #include "tenon/Driver/Compiler.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -46,7 +47,7 @@ struct FailedCandidate : testing::Test {
 
   /// Each further candidate ends with `code`.
   CandidateStream candidates(ExitCode code) {
-    return {features, machine, module->clone(), module->clone(),
+    return {scratch, machine, module->clone(), module->clone(),
             [this, code](ModuleOp, const fusion::FusionOptions &,
                          CandidateStream::Part) {
               ++formed;
@@ -57,7 +58,7 @@ struct FailedCandidate : testing::Test {
   DialectRegistry registry;
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module;
-  codegen::FeatureSet features = {target::Isa::avx2};
+  KernelScratch scratch = kernelScratchFor({});
   target::Target machine = target::builtInTarget(target::Isa::avx2);
   SearchOptions options{/*parallel=*/false, /*verify=*/true};
   int formed = 0;

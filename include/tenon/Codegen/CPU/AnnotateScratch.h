@@ -20,9 +20,7 @@ namespace tenon::codegen {
 int64_t scratchBytesOf(step::GroupOp group, const FeatureSet &features);
 
 /// Puts `step.scratch_bytes` on every group of `module`, which is in grouped
-/// form, that needs any.
-void annotateScratch(mlir::ModuleOp module, const FeatureSet &features);
-/// The same for a target whose kernels need `bytesOf` a group.
+/// form, that needs any, by `bytesOf`.
 void annotateScratch(mlir::ModuleOp module,
                      llvm::function_ref<int64_t(step::GroupOp)> bytesOf);
 
