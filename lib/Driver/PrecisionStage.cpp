@@ -158,6 +158,7 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
   return run.runPasses(module, [&](OpPassManager &passes) {
     precision::ChooseFormatsPassOptions options;
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
+    options.narrowKernels = run.resolved.target == OutputTarget::cuda;
     options.format = narrowFormatOf(run.resolved.precision);
     options.policy = run.resolved.precisionPolicy;
     options.holding = holding;

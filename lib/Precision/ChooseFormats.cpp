@@ -71,7 +71,7 @@ struct ChooseFormats
     };
     FormatModel model = modelFormats(
         step, classes, kernels, filled ? machine : target::builtInTarget(*isa),
-        *isa, isHeldNarrow);
+        *isa, narrowKernels, isHeldNarrow);
     FormatReport own;
     FormatReport &report = filled ? *filled : own;
     report.problem = std::move(model.problem);

@@ -23,9 +23,10 @@ class Modeller {
 public:
   Modeller(func::FuncOp step, const FormatClasses &classes,
            ArrayRef<PlannedKernel> planned, const target::Target &machine,
-           target::Isa isa, IsHeldNarrow isHeldNarrow)
+           target::Isa isa, bool narrowKernels, IsHeldNarrow isHeldNarrow)
       : step(step), classes(classes), machine(machine), features(isa),
-        isHeldNarrow(isHeldNarrow), stored(classes.classes().size()) {
+        narrowKernels(narrowKernels), isHeldNarrow(isHeldNarrow),
+        stored(classes.classes().size()) {
     forEachOperation(step.getBody(),
                      [&](Operation *op) { operations[numberOf(op)] = op; });
     for (const PlannedKernel &kernel : planned)
@@ -147,7 +148,8 @@ private:
   std::string whyNotNative(const Product &product) const {
     if (!product.whyWide.empty())
       return product.whyWide;
-    return machine.multipliesNatively(elementTypeOf(classes.narrow()), features)
+    return narrowKernels || machine.multipliesNatively(
+                                elementTypeOf(classes.narrow()), features)
                ? ""
                : "16-bit products are not quicker here";
   }
@@ -174,7 +176,7 @@ private:
     for (auto [index, product] : llvm::enumerate(classes.products())) {
       std::string &why = model.whyFixedProduct[index];
       why = whyNotNative(product);
-      if (why.empty() && !inLibrary.contains(int(index)))
+      if (why.empty() && !narrowKernels && !inLibrary.contains(int(index)))
         why = "no library computes it";
       if (why.empty())
         model.variableOfProduct[index] = addVariable(narrowLevel, 0, 0);
@@ -206,7 +208,8 @@ private:
       return;
     model.wideSeconds += kernel.runs * whole;
     int variable = product >= 0 ? model.variableOfProduct[product] : -1;
-    if (kernel.kind == step::GroupKind::library && variable >= 0)
+    if (variable >= 0 &&
+        (narrowKernels || kernel.kind == step::GroupKind::library))
       return addProduct(kernel, variable);
     if (!kernel.takesAnyFormat)
       return addGeneric(kernel, whole);
@@ -283,7 +286,7 @@ private:
       int variable = model.variableOfClass[written];
       addSeconds(variable, wideLevel,
                  seconds(true, false) - seconds(true, true));
-      // The library writes what it multiplies, or f32.
+      // It writes what it multiplies, or f32.
       addBorder(product, variable, kernel.runs * castSeconds(result));
     }
     for (const Traffic &read : kernel.reads) {
@@ -350,6 +353,7 @@ private:
   std::vector<PlannedKernel> kernels;
   const target::Target &machine;
   target::Isa features;
+  bool narrowKernels;
   IsHeldNarrow isHeldNarrow;
   std::vector<Stored> stored;
   llvm::DenseMap<int64_t, Operation *> operations;
@@ -365,7 +369,9 @@ FormatModel precision::modelFormats(func::FuncOp step,
                                     const FormatClasses &classes,
                                     ArrayRef<PlannedKernel> kernels,
                                     const target::Target &machine,
-                                    target::Isa isa,
+                                    target::Isa isa, bool narrowKernels,
                                     IsHeldNarrow isHeldNarrow) {
-  return Modeller(step, classes, kernels, machine, isa, isHeldNarrow).run();
+  return Modeller(step, classes, kernels, machine, isa, narrowKernels,
+                  isHeldNarrow)
+      .run();
 }

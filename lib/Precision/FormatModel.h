@@ -45,11 +45,13 @@ struct FormatModel {
 /// Whether products will find an argument in 16 bits, at no cost.
 using IsHeldNarrow = llvm::function_ref<bool(mlir::BlockArgument)>;
 
-/// `step` carries the numbers that `kernels` speak of.
+/// `step` carries the numbers that `kernels` speak of. Products may be narrow
+/// in calls of libraries, by instructions for that, and with `narrowKernels` in
+/// any kernel.
 FormatModel modelFormats(mlir::func::FuncOp step, const FormatClasses &classes,
                          llvm::ArrayRef<PlannedKernel> kernels,
                          const target::Target &machine, target::Isa isa,
-                         IsHeldNarrow isHeldNarrow);
+                         bool narrowKernels, IsHeldNarrow isHeldNarrow);
 
 } // namespace tenon::precision
 

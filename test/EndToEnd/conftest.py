@@ -99,7 +99,7 @@ def compiled(source: Path, *options: object, code: int = 0) -> Compiled:
     """
     key = hashlib.sha256(json.dumps([source.read_text(), *map(str, options)]).encode()).hexdigest()[:32]
     folder = compilations / key
-    is_text = any(str(option).startswith(("--compile-to", "--target")) for option in options)
+    is_text = any(str(option).startswith(("--compile-to", "--target=stablehlo")) for option in options)
     output, report, ended = (folder / name for name in ("out.mlir" if is_text else "out.tenon", "report.json", "outcome.json"))
     with one_at_a_time(compilations / f"{key}.lock"):
         if not ended.exists():
@@ -112,9 +112,9 @@ def compiled(source: Path, *options: object, code: int = 0) -> Compiled:
     return Compiled(outcome, output, {stage["stage"]: stage for stage in stages})
 
 
-def smallest_budget(source: Path) -> int:
+def smallest_budget(source: Path, *options: object) -> int:
     """The smallest budget of a step, as the refusal of a hopeless one names it."""
-    refusal = compiled(source, "--memory-budget=1KiB", code=3)
+    refusal = compiled(source, "--memory-budget=1KiB", *options, code=3)
     assert not refusal.output.exists()
     assert "infeasible (proved)" in refusal.outcome.errors
     found = re.search(r"smallest budget that was planned is (\d+) bytes", refusal.outcome.errors)

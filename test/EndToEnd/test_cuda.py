@@ -131,7 +131,7 @@ def test_compiles_the_same_bytes_twice_and_in_parts(update: Step, tmp_path: Path
     again = tmp_path / "again.tenon"
     succeed("compile", update.text, "-o", again, "--target=sm_90,sm_80,sm_90")
     assert again.read_bytes() == whole
-    for stage in ("import", "simplify", "group", "plan", "lower", "codegen"):
+    for stage in ("import", "simplify", "precision", "group", "plan", "lower", "codegen"):
         text = tmp_path / f"{stage}.mlir"
         succeed("compile", update.text, f"--compile-to={stage}", "-o", text, "--target=sm_80,sm_90")
         assert 'architectures = "sm_80,sm_90"' in text.read_text()
@@ -301,7 +301,7 @@ def test_control_flow(tmp_path: Path) -> None:
 def test_refuses_what_gpus_do_not_run(update: Step, tmp_path: Path) -> None:
     """Options about processors and unknown architectures, each with its reason."""
     out = tmp_path / "out.tenon"
-    for option in ("--cpu=host", "--memory-budget=1GiB", "--precision=bf16"):
+    for option in ("--cpu=host", "--machine=machine.json"):
         said = refused(2, "compile", update.text, "-o", out, "--target=sm_90", option)
         assert f"{option.split('=')[0]} is for the target cpu" in said
     said = refused(2, "compile", update.text, "-o", out, "--target=sm_91")

@@ -39,9 +39,9 @@ int tool::runPlan(Arguments arguments, Modules *) {
                 "predict the step time under K budgets, from the smallest "
                 "possible one up");
   int64_t offload = 0;
-  parser.number(
-      "offload", offload, "K",
-      "the same if values may also move to a host; needs a link in --machine");
+  parser.number("offload", offload, "K",
+                "the same if values may also move to a host; needs a link (of "
+                "--machine or a GPU)");
   std::string also;
   parser.text(
       "also", also, "FILE.mlir",

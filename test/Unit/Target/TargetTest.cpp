@@ -31,6 +31,26 @@ std::string errorOf(const std::string &text) {
 
 } // namespace
 
+/// What GPUs are planned for has the rates of its row, and one core whose
+/// launches fill it.
+TEST(Target, BuiltInGpus) {
+  for (const GpuArchitecture &gpu : gpuArchitectures()) {
+    Target target = builtInTarget(gpu);
+    EXPECT_EQ(target.name, "built-in " + std::string(gpu.planned.name));
+    EXPECT_EQ(target.cores, 1);
+    EXPECT_EQ(target.launches.partsFor(1 << 30), 1);
+    EXPECT_EQ(target.caches.last(), gpu.planned.cache);
+    for (const Rate &rate : {target.memory.copy, target.memory.read,
+                             target.memory.cachedCopy})
+      EXPECT_EQ(rate, (Rate{gpu.planned.memory, gpu.planned.memory}));
+    EXPECT_EQ(target.computeRate(ElementType::bf16).allCores, gpu.planned.f32);
+    EXPECT_EQ(target.hostLink, gpu.planned.hostLink);
+    // Peaks of GPUs: each moves and computes more than any processor.
+    EXPECT_GT(gpu.planned.memory, 5e11);
+    EXPECT_GT(gpu.planned.f32, gpu.planned.memory);
+  }
+}
+
 TEST(Target, TextGoesBothWays) {
   for (const IsaInfo &info : instructionSets()) {
     Target target = builtInTarget(info.isa);

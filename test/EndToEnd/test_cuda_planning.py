@@ -1,0 +1,127 @@
+"""Budgets and lower precision for GPUs, on the emulated CUDA driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import Steps, compiled, refused, smallest_budget, succeed
+from safetensors.numpy import load_file, save_file
+from test_cuda import DRIVER, same_bits, text_of
+from test_precision import deviation, segments
+
+TARGET, EMULATED = "--target=sm_90", f"--cuda-driver={DRIVER}"
+
+
+@pytest.fixture(autouse=True)
+def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of the emulated driver."""
+    for name in [name for name in os.environ if name.startswith(("TENON_EMULATED_CUDA_", "TENON_CUDA_"))]:
+        monkeypatch.delenv(name)
+
+
+def layers(parameters: list[jax.Array], x: jax.Array) -> tuple[list[jax.Array], jax.Array]:
+    """A step of layers whose gradients read what each of them computed."""
+
+    def loss(parameters: list[jax.Array]) -> jax.Array:
+        y = x
+        for w in parameters:
+            y = jnp.tanh(jnp.exp(-jnp.square(y @ w)) * y)
+        return jnp.mean(jnp.square(y))
+
+    value, gradients = jax.value_and_grad(loss)(parameters)
+    return [w - 0.1 * g for w, g in zip(parameters, gradients, strict=True)], value
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The text of six layers, and values to start from."""
+    folder = tmp_path_factory.mktemp("layers")
+    random = np.random.default_rng(5)
+    values = [np.asarray(random.normal(size=shape), np.float32) for shape in [(16, 16)] * 6 + [(256, 16)]]
+    (folder / "step.mlir").write_text(text_of(layers, values[:-1], values[-1]))
+    save_file({f"arg{i}": value for i, value in enumerate(values)}, folder / "inputs.safetensors")
+    return folder / "step.mlir", folder / "inputs.safetensors"
+
+
+def run(program: Path, inputs: Path, scratch: Path, *options: object, steps: int = 2) -> dict[str, np.ndarray]:
+    """The results of the last step and the state behind it."""
+    results, state = scratch / "results.safetensors", scratch / "state.safetensors"
+    succeed("run", program, f"--inputs={inputs}", f"--steps={steps}", f"--outputs={results}", f"--save={state}", *options)
+    return load_file(results) | load_file(state)
+
+
+def budgeted(text: Path, inputs: Path, scratch: Path) -> tuple[int, int]:
+    """Bytes without a budget and with the smallest, where the plan is proved and all results have equal bits."""
+    whole, least = compiled(text, TARGET).output, smallest_budget(text, TARGET)
+    small = compiled(text, TARGET, f"--memory-budget={least}").output
+    assert "the budget" in succeed("verify", small)
+    same_bits(run(whole, inputs, scratch, EMULATED), run(small, inputs, scratch, EMULATED))
+    sizes = [sum(segment["bytes"] for segment in segments(program)) for program in (whole, small)]
+    assert sizes[1] <= least
+    return sizes[0], sizes[1]
+
+
+def test_smallest_budget_of_a_model(steps: Steps, tmp_path: Path) -> None:
+    """Two steps of a plain network."""
+    step = steps["01_mlp"]
+    whole, least = budgeted(step.text, step.inputs, tmp_path)
+    assert least <= whole
+
+
+def test_smallest_budget_recomputes(deep: tuple[Path, Path], tmp_path: Path) -> None:
+    """A step with much to compute again needs less, and says so."""
+    whole, least = budgeted(*deep, tmp_path)
+    assert least < 0.8 * whole
+    assert "recomputes" in compiled(deep[0], TARGET, f"--memory-budget={least}").outcome.out
+
+
+def test_frontier_without_a_gpu(deep: tuple[Path, Path]) -> None:
+    """Plans for a GPU are priced by its published rates, which are not those of a processor."""
+    text, _ = deep
+    said = {target: succeed("plan", text, "--frontier=3", f"--target={target}") for target in ("sm_90", "sm_80", "cpu")}
+    assert "smallest budget" in said["sm_90"]
+    assert len(set(said.values())) == 3
+    assert compiled(text, TARGET).stages["group"]["machine"] == "built-in H100 SXM"
+    assert "expected cpu, or GPUs: unknown GPU architecture 'sm_1'" in refused(2, "plan", text, "--frontier=3", "--target=sm_1")
+    assert "leave out --target" in refused(2, "plan", text, "--error", "--target=sm_90")
+
+
+@pytest.mark.parametrize(("name", "precision"), [("01_mlp", "bf16"), ("01_mlp", "bf16-state"), ("01_mlp", "f16"), ("04_chargpt", "bf16")])
+def test_lowered_bits(steps: Steps, name: str, precision: str, tmp_path: Path) -> None:
+    """Two steps with the formats that were chosen for a GPU have the bits that a processor computes with these formats."""
+    text, inputs = steps[name].text, steps[name].inputs
+    options = [TARGET, f"--precision={precision}", narrow_products(text, precision, tmp_path)]
+    gpu, lowered = compiled(text, *options), compiled(text, *options, "--compile-to=precision").output
+    chosen = gpu.stages["precision"]
+    assert chosen["narrow_products"] > 0, chosen["formats"]
+    held = {"bf16": "held_in_parts", "bf16-state": "held_in_bf16"}
+    assert precision not in held or chosen[held[precision]]
+    succeed("verify", gpu.output)
+    # The formats stand in the text; without what it was written for, it is one for any target.
+    source, cpu = tmp_path / "lowered.mlir", tmp_path / "cpu.tenon"
+    plain, count = re.subn(r', step\.options = \{(?:"[^"]*"|[^"}])*\}', "", lowered.read_text())
+    assert count == 1
+    source.write_text(plain)
+    succeed("compile", source, "--compile-from=precision", "--no-libraries", "-o", cpu)
+    same_bits(run(gpu.output, inputs, tmp_path, EMULATED), run(cpu, inputs, tmp_path))
+    if name != "01_mlp":
+        return  # Adam's first step moves each element by the sign of its gradient, so the interpreter's differ.
+    results = tmp_path / "expected.safetensors"
+    succeed("run", source, "--reference", f"--inputs={inputs}", f"--outputs={results}")
+    expected = load_file(results)
+    one = run(cpu, inputs, tmp_path, steps=1)
+    assert deviation(one, expected, [each for each, x in expected.items() if x.dtype == np.float32]) < 2**-9
+
+
+def narrow_products(text: Path, precision: str, folder: Path) -> str:
+    """The option that lets products be stored narrow however small they are."""
+    policy = folder / "policy.json"
+    policy.write_text(json.dumps({"operations": {"stablehlo.dot_general": precision.removesuffix("-state")}}))
+    return f"--precision-policy={policy}"
