@@ -11,58 +11,29 @@
 using namespace tenon;
 using namespace tenon::target;
 
-// PTX 8.0 is CUDA 12.0's, the first that knows sm_90 well; sm_100 came with 8.6
-// and sm_120 with 8.7, which CUDA 12.8 reads.
-//
-// Figures of GPUs are NVIDIA's: the data sheets of A100 80 GB SXM, H100 SXM and
-// HGX B200 (one of its eight GPUs), the papers on the architectures of GA102,
-// Ada and RTX Blackwell. A link by PCI Express with 16 lanes moves 32 GB/s each
-// way in version 4 and 64 GB/s in version 5.
+// NVIDIA's figures: the data sheets of A100 80 GB SXM, H100 SXM and HGX B200
+// (one of its eight GPUs), the papers on the architectures of GA102, Ada and
+// RTX Blackwell, and the tuning guide for Blackwell. A link by PCI Express with
+// 16 lanes moves 32 GB/s each way in version 4 and 64 GB/s in version 5.
 static constexpr double pcie4 = 32e9, pcie5 = 64e9;
 static constexpr int64_t mebibyte = 1024 * 1024;
+static constexpr PublishedGpu
+    a100 = {"A100 SXM", 2039e9, 19.5e12, pcie4, 40 * mebibyte},
+    rtx3090 = {"GeForce RTX 3090", 936e9, 35.6e12, pcie4, 6 * mebibyte},
+    rtx4090 = {"GeForce RTX 4090", 1008e9, 82.6e12, pcie4, 72 * mebibyte},
+    h100 = {"H100 SXM", 3350e9, 67e12, pcie5, 50 * mebibyte},
+    b200 = {"B200", 7700e9, 75e12, pcie5, 126 * mebibyte},
+    rtx5090 = {"GeForce RTX 5090", 1792e9, 104.8e12, pcie5, 96 * mebibyte};
+
+// PTX 8.0 is CUDA 12.0's, the first that knows sm_90 well; sm_100 came with 8.6
+// and sm_120 with 8.7, which CUDA 12.8 reads.
 static constexpr GpuArchitecture architectures[] = {
-    {"sm_80",
-     8,
-     0,
-     80,
-     525,
-     12000,
-     {"A100 SXM", 2039e9, 19.5e12, pcie4, 40 * mebibyte}},
-    {"sm_86",
-     8,
-     6,
-     80,
-     525,
-     12000,
-     {"GeForce RTX 3090", 936e9, 35.6e12, pcie4, 6 * mebibyte}},
-    {"sm_89",
-     8,
-     9,
-     80,
-     525,
-     12000,
-     {"GeForce RTX 4090", 1008e9, 82.6e12, pcie4, 72 * mebibyte}},
-    {"sm_90",
-     9,
-     0,
-     80,
-     525,
-     12000,
-     {"H100 SXM", 3350e9, 67e12, pcie5, 50 * mebibyte}},
-    {"sm_100",
-     10,
-     0,
-     86,
-     570,
-     12080,
-     {"B200", 7700e9, 75e12, pcie5, 126 * mebibyte}},
-    {"sm_120",
-     12,
-     0,
-     87,
-     570,
-     12080,
-     {"GeForce RTX 5090", 1792e9, 104.8e12, pcie5, 96 * mebibyte}},
+    {"sm_80", 8, 0, 80, 525, 12000, a100},
+    {"sm_86", 8, 6, 80, 525, 12000, rtx3090},
+    {"sm_89", 8, 9, 80, 525, 12000, rtx4090},
+    {"sm_90", 9, 0, 80, 525, 12000, h100},
+    {"sm_100", 10, 0, 86, 570, 12080, b200},
+    {"sm_120", 12, 0, 87, 570, 12080, rtx5090},
 };
 
 std::span<const GpuArchitecture> target::gpuArchitectures() {

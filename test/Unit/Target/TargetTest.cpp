@@ -40,8 +40,8 @@ TEST(Target, BuiltInGpus) {
     EXPECT_EQ(target.cores, 1);
     EXPECT_EQ(target.launches.partsFor(1 << 30), 1);
     EXPECT_EQ(target.caches.last(), gpu.planned.cache);
-    for (const Rate &rate : {target.memory.copy, target.memory.read,
-                             target.memory.cachedCopy})
+    for (const Rate &rate :
+         {target.memory.copy, target.memory.read, target.memory.cachedCopy})
       EXPECT_EQ(rate, (Rate{gpu.planned.memory, gpu.planned.memory}));
     EXPECT_EQ(target.computeRate(ElementType::bf16).allCores, gpu.planned.f32);
     EXPECT_EQ(target.hostLink, gpu.planned.hostLink);
