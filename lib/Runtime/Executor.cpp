@@ -177,10 +177,8 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
       (available.limit.empty()
            ? "which the system does not give"
            : bytesText(available.bytes) + " are available " + available.limit) +
-      "; compile the step again with " +
-      // Budgets are for processors.
-      (index.gpuModules.empty() ? "a --memory-budget, or with " : "") +
-      "a smaller batch";
+      "; compile the step again with a --memory-budget, or with a smaller "
+      "batch";
   if (planned > available.bytes)
     return refuse(error, Failure::memory, shortage);
   for (const format::Segment &segment : index.segments) {

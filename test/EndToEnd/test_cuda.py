@@ -205,7 +205,7 @@ def test_too_little_memory(update: Step, monkeypatch: pytest.MonkeyPatch) -> Non
     assert outcome.code == 1
     assert "the program needs " in outcome.errors and "8.00 KiB (8192 bytes) are available on GPU 0" in outcome.errors
     assert "the largest block of " in outcome.errors
-    assert "compile the step again with a smaller batch" in outcome.errors
+    assert "compile the step again with a --memory-budget, or with a smaller batch" in outcome.errors
 
 
 def test_failing_gpu_leaves_saved_state(update: Step, tmp_path: Path) -> None:
