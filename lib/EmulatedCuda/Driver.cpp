@@ -485,15 +485,16 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
   return CUDA_SUCCESS;
 }
 
+// After an error, too, memory of the process is given back.
 CUresult cuModuleUnload(CUmodule module) {
-  BEGIN_CALL;
-  if (!driver.modules.erase(module))
+  Call call;
+  if (!call.driver.modules.erase(module))
     return CUDA_ERROR_INVALID_HANDLE;
   for (const Variable &variable : module->program->variables)
     if (variable.space == Space::Global)
-      driver.memory->release(variable.address);
+      call.driver.memory->release(variable.address);
   delete module;
-  return CUDA_SUCCESS;
+  return call.state();
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
