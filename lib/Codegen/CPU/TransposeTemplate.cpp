@@ -138,28 +138,16 @@ void Tiles::emitUnit(const IndexExpression &unit) {
 // The template
 //===----------------------------------------------------------------------===//
 
-stablehlo::TransposeOp transposeOf(const KernelSource &source) {
-  auto op = dyn_cast_or_null<stablehlo::TransposeOp>(source.root);
-  if (!op || !isa<BlockArgument>(op.getOperand()) || source.inPlace[0] >= 0)
-    return nullptr;
-  Permutation permutation(op);
-  // Of a narrow matrix most of a tile would be padding.
-  if (!permutation.movesLast() || permutation.rows() < 4 ||
-      permutation.columns() < 4)
-    return nullptr;
-  return op;
-}
-
 bool accepts(const KernelSource &source) {
-  return transposeOf(source) != nullptr;
+  return tiledTransposeOf(source) != nullptr;
 }
 
 Demand demand(const KernelSource &source) {
-  return {unitsOf(Permutation(transposeOf(source))), 0};
+  return {unitsOf(Permutation(tiledTransposeOf(source))), 0};
 }
 
 void emit(KernelBuilder &k, unsigned) {
-  auto op = transposeOf(k.source);
+  auto op = tiledTransposeOf(k.source);
   Permutation permutation(op);
   Tiles tiles(k, permutation, k.points.bufferOf(op.getOperand()));
   k.forUnits(unitsOf(permutation),

@@ -291,9 +291,7 @@ LaunchShape ColumnSchedule::launchShape(const KernelSource &source) const {
 
 EmittedLoops ColumnSchedule::emit(const KernelSource &source, ModuleOp module,
                                   StringRef name, unsigned) const {
-  func::FuncOp function = createKernelFunction(module, name, source, 0, {});
-  ColumnKernel kernel(source, function, launchShape(source), instructions);
-  return {function};
+  return emitAs<ColumnKernel>(source, module, name);
 }
 
 } // namespace tenon::codegen

@@ -23,8 +23,19 @@ public:
   mlir::LogicalResult check(const KernelSource &source) const override {
     return checkPointOperations(source);
   }
+  unsigned variants(const KernelSource &) const override { return 1; }
 
 protected:
+  /// A function that `Kernel`, a builder, fills.
+  template <typename Kernel>
+  EmittedLoops emitAs(const KernelSource &source, mlir::ModuleOp module,
+                      llvm::StringRef name) const {
+    mlir::func::FuncOp function =
+        createKernelFunction(module, name, source, 0, {});
+    Kernel(source, function, launchShape(source), instructions);
+    return {function};
+  }
+
   const GpuInstructions &instructions;
 };
 
@@ -43,7 +54,6 @@ public:
   using GpuSchedule::GpuSchedule;
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
-  unsigned variants(const KernelSource &) const override { return 1; }
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
                     llvm::StringRef name, unsigned variant) const override;
 };
@@ -53,7 +63,6 @@ public:
   using GpuSchedule::GpuSchedule;
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
-  unsigned variants(const KernelSource &) const override { return 1; }
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
                     llvm::StringRef name, unsigned variant) const override;
 };
@@ -63,7 +72,6 @@ public:
   using GpuSchedule::GpuSchedule;
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
-  unsigned variants(const KernelSource &) const override { return 1; }
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
                     llvm::StringRef name, unsigned variant) const override;
 };
@@ -73,7 +81,6 @@ public:
   using GpuSchedule::GpuSchedule;
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
-  unsigned variants(const KernelSource &) const override { return 1; }
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
                     llvm::StringRef name, unsigned variant) const override;
 };

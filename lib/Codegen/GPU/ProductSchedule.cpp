@@ -260,9 +260,7 @@ LaunchShape ProductSchedule::launchShape(const KernelSource &source) const {
 
 EmittedLoops ProductSchedule::emit(const KernelSource &source, ModuleOp module,
                                    StringRef name, unsigned) const {
-  func::FuncOp function = createKernelFunction(module, name, source, 0, {});
-  ProductKernel kernel(source, function, launchShape(source), instructions);
-  return {function};
+  return emitAs<ProductKernel>(source, module, name);
 }
 
 } // namespace tenon::codegen

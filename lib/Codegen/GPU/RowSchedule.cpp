@@ -356,9 +356,7 @@ LaunchShape RowSchedule::launchShape(const KernelSource &source) const {
 
 EmittedLoops RowSchedule::emit(const KernelSource &source, ModuleOp module,
                                StringRef name, unsigned) const {
-  func::FuncOp function = createKernelFunction(module, name, source, 0, {});
-  RowKernel kernel(source, function, launchShape(source), instructions);
-  return {function};
+  return emitAs<RowKernel>(source, module, name);
 }
 
 } // namespace tenon::codegen

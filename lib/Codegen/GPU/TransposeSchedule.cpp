@@ -30,19 +30,6 @@ constexpr int64_t threadsPerBlock = 128;
 constexpr int64_t edge = 32; // of a tile
 constexpr int64_t slotsOfRow = edge + 1;
 
-stablehlo::TransposeOp transposeOf(const KernelSource &source) {
-  auto op = dyn_cast_or_null<stablehlo::TransposeOp>(source.root);
-  if (!op || !isa<BlockArgument>(op.getOperand()) || source.inPlace[0] >= 0 ||
-      source.results().size() != 1)
-    return nullptr;
-  Permutation permutation(op);
-  // Of a narrow matrix most of a tile would be empty.
-  if (!permutation.movesLast() || permutation.rows() < 4 ||
-      permutation.columns() < 4)
-    return nullptr;
-  return op;
-}
-
 int64_t tilesAlong(int64_t extent) { return llvm::divideCeil(extent, edge); }
 
 class TransposeKernel : GpuKernelBuilder {
@@ -51,7 +38,7 @@ public:
                   const LaunchShape &launch,
                   const GpuInstructions &instructions)
       : GpuKernelBuilder(source, function, launch, instructions),
-        op(transposeOf(source)), permutation(op),
+        op(tiledTransposeOf(source)), permutation(op),
         element(elementOf(op.getResult())),
         slot(builder.getIntegerType(bytesOf(element) == 8 ? 64 : 32)),
         from(points.bufferOf(op.getOperand())), to(results.front()) {
@@ -174,11 +161,11 @@ private:
 } // namespace
 
 bool TransposeSchedule::accepts(const KernelSource &source) const {
-  return transposeOf(source) != nullptr;
+  return tiledTransposeOf(source) && source.results().size() == 1;
 }
 
 LaunchShape TransposeSchedule::launchShape(const KernelSource &source) const {
-  Permutation permutation(transposeOf(source));
+  Permutation permutation(tiledTransposeOf(source));
   return {.parts = elementCount(permutation.others()) *
                    tilesAlong(permutation.columns()) *
                    tilesAlong(permutation.rows()),
@@ -188,9 +175,7 @@ LaunchShape TransposeSchedule::launchShape(const KernelSource &source) const {
 EmittedLoops TransposeSchedule::emit(const KernelSource &source,
                                      ModuleOp module, StringRef name,
                                      unsigned) const {
-  func::FuncOp function = createKernelFunction(module, name, source, 0, {});
-  TransposeKernel kernel(source, function, launchShape(source), instructions);
-  return {function};
+  return emitAs<TransposeKernel>(source, module, name);
 }
 
 } // namespace tenon::codegen

@@ -28,13 +28,20 @@ static Type sumTypeOf(Value left, Value right, Value result) {
   return element;
 }
 
+/// What both operations say alike.
+template <typename Op>
+static Contraction withoutIndices(Op op) {
+  Contraction c;
+  c.left = op.getLhs();
+  c.right = op.getRhs();
+  c.output = llvm::to_vector(shapeOf(op.getResult()));
+  c.sumType = sumTypeOf(c.left, c.right, op.getResult());
+  return c;
+}
+
 static Contraction ofDot(stablehlo::DotGeneralOp dot) {
   auto numbers = dot.getDotDimensionNumbers();
-  Contraction c;
-  c.left = dot.getLhs();
-  c.right = dot.getRhs();
-  c.output = llvm::to_vector(shapeOf(dot.getResult()));
-  c.sumType = sumTypeOf(c.left, c.right, dot.getResult());
+  Contraction c = withoutIndices(dot);
   for (int64_t dim : numbers.getLhsContractingDimensions())
     c.sums.push_back(shapeOf(c.left)[dim]);
 
@@ -77,11 +84,7 @@ static Contraction ofDot(stablehlo::DotGeneralOp dot) {
 
 static Contraction ofConvolution(stablehlo::ConvolutionOp convolution) {
   auto numbers = convolution.getDimensionNumbers();
-  Contraction c;
-  c.left = convolution.getLhs();
-  c.right = convolution.getRhs();
-  c.output = llvm::to_vector(shapeOf(convolution.getResult()));
-  c.sumType = sumTypeOf(c.left, c.right, convolution.getResult());
+  Contraction c = withoutIndices(convolution);
 
   ArrayRef<int64_t> input = shapeOf(c.left), kernel = shapeOf(c.right);
   size_t spatial = numbers.getInputSpatialDimensions().size();

@@ -84,4 +84,15 @@ Indices Permutation::inResult(const IndexExpression &row,
   return result;
 }
 
+stablehlo::TransposeOp tiledTransposeOf(const KernelSource &source) {
+  auto op = dyn_cast_or_null<stablehlo::TransposeOp>(source.root);
+  if (!op || !isa<BlockArgument>(op.getOperand()) || source.inPlace[0] >= 0)
+    return nullptr;
+  Permutation permutation(op);
+  if (!permutation.movesLast() || permutation.rows() < 4 ||
+      permutation.columns() < 4)
+    return nullptr;
+  return op;
+}
+
 } // namespace tenon::codegen

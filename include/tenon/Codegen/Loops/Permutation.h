@@ -10,6 +10,7 @@
 #define TENON_CODEGEN_LOOPS_PERMUTATION_H
 
 #include "tenon/Codegen/Loops/IndexExpression.h"
+#include "tenon/Codegen/Loops/KernelSource.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 namespace tenon::codegen {
@@ -38,6 +39,11 @@ struct Permutation {
   Indices inResult(const IndexExpression &row, const IndexExpression &column,
                    llvm::ArrayRef<IndexExpression> others) const;
 };
+
+/// The transpose of a kernel that is done in tiles: of an operand that it does
+/// not compute or overwrite, with another last dimension, of a matrix that is
+/// not narrow, of which most of a tile would be empty. Null if there is none.
+stablehlo::TransposeOp tiledTransposeOf(const KernelSource &source);
 
 } // namespace tenon::codegen
 
