@@ -141,12 +141,9 @@ CudaDevice::allocate(const format::MemorySpace &,
   auto memory = std::make_unique<CudaMemory>(context, address);
   // Temporaries are written before they are read.
   if (result == CUDA_SUCCESS && segment.bytes > 0 &&
-      segment.kind != format::SegmentKind::temporaries) {
-    result = context->driver.cuMemsetD8Async(address, 0, segment.bytes,
-                                             context->stream);
-    if (result == CUDA_SUCCESS)
-      result = context->driver.cuStreamSynchronize(context->stream);
-  }
+      segment.kind != format::SegmentKind::temporaries)
+    result = context->finish(context->driver.cuMemsetD8Async(
+        address, 0, segment.bytes, context->stream));
   if (result != CUDA_SUCCESS)
     return refuse(error, "cannot allocate " + std::to_string(segment.bytes) +
                              " bytes: " + context->driver.textOf(result));
@@ -157,13 +154,10 @@ bool CudaDevice::copyIn(void *to, const void *from, uint64_t bytes,
                         Error &error) {
   if (bytes == 0)
     return true;
-  const CudaDriverTable &driver = context->driver;
   CUresult result = context->enter();
   if (result == CUDA_SUCCESS)
-    result = driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to),
-                                         from, bytes, context->stream);
-  if (result == CUDA_SUCCESS)
-    result = driver.cuStreamSynchronize(context->stream);
+    result = context->finish(context->driver.cuMemcpyHtoDAsync_v2(
+        reinterpret_cast<CUdeviceptr>(to), from, bytes, context->stream));
   return context->check(result, "a copy to the GPU failed", Failure::run,
                         error);
 }
@@ -172,13 +166,10 @@ bool CudaDevice::copyOut(void *to, const void *from, uint64_t bytes,
                          Error &error) {
   if (bytes == 0)
     return true;
-  const CudaDriverTable &driver = context->driver;
   CUresult result = context->enter();
   if (result == CUDA_SUCCESS)
-    result = driver.cuMemcpyDtoHAsync_v2(
-        to, reinterpret_cast<CUdeviceptr>(from), bytes, context->stream);
-  if (result == CUDA_SUCCESS)
-    result = driver.cuStreamSynchronize(context->stream);
+    result = context->finish(context->driver.cuMemcpyDtoHAsync_v2(
+        to, reinterpret_cast<CUdeviceptr>(from), bytes, context->stream));
   return context->check(result, "a copy from the GPU failed", Failure::run,
                         error);
 }

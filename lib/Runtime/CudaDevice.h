@@ -36,6 +36,11 @@ public:
 
   /// Makes the GPU the one that calls of this thread are for.
   CUresult enter() const { return driver.cuCtxSetCurrent(context); }
+  /// Waits for all that was started, if starting the last of it worked.
+  CUresult finish(CUresult started) const {
+    return started == CUDA_SUCCESS ? driver.cuStreamSynchronize(stream)
+                                   : started;
+  }
   /// Whether the call worked; otherwise `error` says what the driver said.
   bool check(CUresult result, const std::string &what, Failure kind,
              Error &error) const;
