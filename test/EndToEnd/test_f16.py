@@ -10,7 +10,7 @@ import pytest
 from conftest import Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
 from test_loss_scaling import NAMES, STEP
-from test_precision import deviation, run, segments
+from test_precision import check_same_bits, deviation, run
 
 SCALE, GROWTH = "__tenon__.loss_scale", "__tenon__.loss_scale_growth"
 # A step of the others takes the interpreter a minute.
@@ -101,23 +101,7 @@ def test_masks_stay_wide(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["01_mlp", "08_lstm"])
 def test_same_bits(models: Steps, name: str, tmp_path: Path) -> None:
     """Threads, a budget, no fusion and a resumed run change no bit."""
-    step = models[name]
-    program = compiled(step.text, "--precision=f16").output
-    losses, expected = run(program, step.inputs, tmp_path, steps=4)
-    whole = sum(segment["bytes"] for segment in segments(program))
-    others = [compiled(step.text, "--precision=f16", option).output for option in (f"--memory-budget={whole}", "--fuse=false")]
-    for other in (*others, program):
-        succeed("verify", other)
-        _, values = run(other, step.inputs, tmp_path, "--threads=1", steps=4)
-        assert all(np.array_equal(values[name], expected[name]) for name in expected)
-    state, batch = tmp_path / "half.safetensors", tmp_path / "batch.safetensors"
-    first, _ = run(program, step.inputs, tmp_path, "--save", state, steps=2)
-    # State comes first among the arguments, and the hidden state has no number.
-    seen = len(load_file(state)) - 2
-    save_file({name: values for name, values in load_file(step.inputs).items() if int(name[3:]) >= seen}, batch)
-    second, values = run(program, batch, tmp_path, "--state", state, steps=2)
-    assert all(np.array_equal(values[name], expected[name]) for name in expected)
-    assert first + second == losses
+    check_same_bits(models[name], "--precision=f16", 2, tmp_path)
 
 
 def test_skips_a_step(models: Steps, tmp_path: Path) -> None:

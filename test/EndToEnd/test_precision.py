@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import random_steps
-from conftest import BUILD, PROCESSOR, Steps, compiled, refused, succeed
+from conftest import BUILD, PROCESSOR, Step, Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -260,6 +260,31 @@ def segments(program: Path) -> list[dict]:
     begin = next(i for i, line in enumerate(lines) if line.startswith("segment"))
     rows = [line.split() for line in lines[begin + 1 :]]
     return [{"name": row[0], "bytes": int(row[1])} for row in rows if len(row) == 2 and row[1].isdigit()]
+
+
+def check_same_bits(step: Step, option: str, hidden: int, scratch: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Threads, a budget, no fusion and a resumed run change no bit of four steps. `hidden` tensors of the state are the stage's own.
+
+    Returns the results, and the state after two steps.
+    """
+    program = compiled(step.text, option).output
+    losses, expected = run(program, step.inputs, scratch, steps=4)
+    whole = sum(segment["bytes"] for segment in segments(program))
+    others = [compiled(step.text, option, other).output for other in (f"--memory-budget={whole}", "--fuse=false")]
+    for other in (*others, program):
+        succeed("verify", other)
+        _, values = run(other, step.inputs, scratch, "--threads=1", steps=4)
+        assert all(np.array_equal(values[name], expected[name]) for name in expected)
+    state, batch = scratch / "half.safetensors", scratch / "batch.safetensors"
+    first, _ = run(program, step.inputs, scratch, "--save", state, steps=2)
+    held = load_file(state)
+    # State comes first among the arguments, and the hidden state has no number.
+    seen = len(held) - hidden
+    save_file({name: values for name, values in load_file(step.inputs).items() if int(name[3:]) >= seen}, batch)
+    second, values = run(program, batch, scratch, "--state", state, steps=2)
+    assert all(np.array_equal(values[name], expected[name]) for name in expected)
+    assert first + second == losses
+    return expected, held
 
 
 @pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "03_resnet18", "04_chargpt", "08_lstm", "10_vit_tiny"])

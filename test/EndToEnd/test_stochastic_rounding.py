@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
-from test_precision import deviation, passed, run, segments
+from test_precision import check_same_bits, deviation, passed, run, segments
 
 Words = np.ndarray
 KEY = (123456789, 3987654321)
@@ -162,26 +162,10 @@ def test_compiled_as_interpreted(steps: Steps, tmp_path: Path) -> None:
 def test_same_bits(steps: Steps, tmp_path: Path) -> None:
     """Threads, a budget, no fusion and a resumed run change no bit; another seed does, and so does another step."""
     step = steps["01_mlp"]
-    program = compiled(step.text, "--precision=bf16-state").output
-    losses, expected = run(program, step.inputs, tmp_path, steps=4)
-    whole = sum(segment["bytes"] for segment in segments(program))
-    others = [compiled(step.text, "--precision=bf16-state", option).output for option in (f"--memory-budget={whole}", "--fuse=false")]
-    for other in (*others, program):
-        succeed("verify", other)
-        _, values = run(other, step.inputs, tmp_path, "--threads=1", steps=4)
-        assert all(np.array_equal(values[name], expected[name]) for name in expected)
-    state = tmp_path / "half.safetensors"
-    first, _ = run(program, step.inputs, tmp_path, "--save", state, steps=2)
-    held = load_file(state)
+    expected, held = check_same_bits(step, "--precision=bf16-state", 1, tmp_path)
     assert held["__tenon__.rounding_step"] == 2
     narrow = compiled(step.text, "--precision=bf16-state").stages["precision"]["held_in_bf16"]
     assert all((held[name].view(np.uint32) & 0xFFFF == 0).all() and held[name].dtype == np.float32 for name in narrow)
-    # State comes first among the arguments, and the hidden state has no number.
-    batch = tmp_path / "batch.safetensors"
-    save_file({name: values for name, values in load_file(step.inputs).items() if int(name[3:]) >= len(held) - 1}, batch)
-    second, values = run(program, batch, tmp_path, "--state", state, steps=2)
-    assert all(np.array_equal(values[name], expected[name]) for name in expected)
-    assert first + second == losses
     seeded = compiled(step.text, "--precision=bf16-state", "--rounding-seed=18446744073709551615").output
     _, values = run(seeded, step.inputs, tmp_path, steps=4)
     assert any((values[name] != expected[name]).any() for name in expected)
