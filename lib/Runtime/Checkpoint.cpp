@@ -8,6 +8,7 @@
 #include "tenon/Runtime/Checkpoint.h"
 
 #include "tenon/Support/JsonShape.h"
+#include "tenon/Support/ParseNumber.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -255,12 +256,8 @@ std::optional<int64_t> stepOf(std::string_view name) {
   if (!name.starts_with(stepPrefix))
     return std::nullopt;
   name.remove_prefix(stepPrefix.size());
-  int64_t step = 0;
-  auto [end, code] =
-      std::from_chars(name.data(), name.data() + name.size(), step);
-  if (code != std::errc() || end != name.data() + name.size() || step < 0)
-    return std::nullopt;
-  return step;
+  auto step = parseNumber(name);
+  return step && *step >= 0 ? step : std::nullopt;
 }
 
 } // namespace

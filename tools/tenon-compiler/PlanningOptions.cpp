@@ -10,8 +10,7 @@
 #include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Support/Bytes.h"
-
-#include <charconv>
+#include "tenon/Support/ParseNumber.h"
 
 using namespace tenon;
 
@@ -76,12 +75,10 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                 "with bf16-state: the seed of stochastic rounding "
                 "(default: 0)",
                 [&options](std::string_view text) -> std::string {
-                  uint64_t seed = 0;
-                  auto [end, error] = std::from_chars(
-                      text.data(), text.data() + text.size(), seed);
-                  if (error != std::errc() || end != text.data() + text.size())
+                  auto seed = parseNumber<uint64_t>(text);
+                  if (!seed)
                     return "expected a number from 0 to 2^64 - 1";
-                  options.roundingSeed = seed;
+                  options.roundingSeed = *seed;
                   return "";
                 });
   parser.text("precision-policy", options.precisionPolicyFile, "FILE",

@@ -8,8 +8,8 @@
 #include "Commands.h"
 
 #include "tenon/Solver/OffsetPackingText.h"
+#include "tenon/Support/ParseNumber.h"
 
-#include <charconv>
 #include <cstdio>
 #include <vector>
 
@@ -29,10 +29,9 @@ struct Options {
 /// False after a message.
 static bool parse(Arguments arguments, Options &options) {
   auto number = [](std::string_view text, int64_t &value) {
-    auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() &&
-           !text.empty() && value >= 0;
+    auto given = parseNumber(text);
+    value = given.value_or(-1);
+    return value >= 0;
   };
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string_view argument = arguments[i];

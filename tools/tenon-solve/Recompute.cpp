@@ -8,8 +8,8 @@
 #include "Commands.h"
 
 #include "tenon/Solver/RecomputeChoice.h"
+#include "tenon/Support/ParseNumber.h"
 
-#include <charconv>
 #include <cstdio>
 
 namespace tenon::solve {
@@ -29,13 +29,8 @@ struct Options {
 static bool parse(Arguments arguments, Options &options) {
   auto number = [](std::string_view text,
                    int64_t least) -> std::optional<int64_t> {
-    int64_t value = 0;
-    auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() ||
-        text.empty() || value < least)
-      return std::nullopt;
-    return value;
+    auto value = parseNumber(text);
+    return value && *value >= least ? value : std::nullopt;
   };
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string_view argument = arguments[i];

@@ -9,20 +9,10 @@
 #include "tenon/Support/ExitCode.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 using namespace tenon;
 using namespace tenon::tool;
-
-std::optional<int64_t> tool::parseNumber(std::string_view text) {
-  int64_t number = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
-  return number;
-}
 
 /// Takes nothing, true or false.
 template <typename Bool>

@@ -11,15 +11,14 @@
 
 #include "tools/tenon/Commands.h"
 
+#include "tenon/Support/ParseNumber.h"
+
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tenon::tool {
-
-/// A whole number in decimal, and nothing else.
-std::optional<int64_t> parseNumber(std::string_view text);
 
 class ArgumentParser {
 public:

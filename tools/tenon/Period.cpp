@@ -6,9 +6,8 @@
 
 #include "tools/tenon/Period.h"
 
-#include "tools/tenon/ArgumentParser.h"
+#include "tenon/Support/ParseNumber.h"
 
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -21,14 +20,10 @@ std::optional<Period> tool::parsePeriod(std::string_view text) {
   for (auto [unit, seconds] : units) {
     if (!text.ends_with(unit))
       continue;
-    std::string_view number = text.substr(0, text.size() - unit.size());
-    double count = 0;
-    auto [end, code] =
-        std::from_chars(number.data(), number.data() + number.size(), count);
-    if (code != std::errc() || end != number.data() + number.size() ||
-        !std::isfinite(count) || count <= 0)
+    auto count = parseNumber<double>(text.substr(0, text.size() - unit.size()));
+    if (!count || !std::isfinite(*count) || *count <= 0)
       return std::nullopt;
-    return Period{0, count * seconds};
+    return Period{0, *count * seconds};
   }
   std::optional<int64_t> steps = parseNumber(text);
   if (!steps || *steps < 1)

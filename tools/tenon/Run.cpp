@@ -93,11 +93,8 @@ std::vector<size_t> metricTensors(const runtime::Executor &executor) {
 }
 
 std::string metricText(const runtime::Executor &executor, size_t tensor) {
-  const format::Tensor &described = executor.index().tensors[tensor];
-  std::vector<std::byte> bytes(format::bytesOf(described));
   runtime::Error error;
-  return executor.read(tensor, bytes, error) ? scalarText(described.type, bytes)
-                                             : "unknown";
+  return valueText(executor, tensor, error).value_or("unknown");
 }
 
 int saveOutputs(const runtime::Executor &executor, const std::string &path) {

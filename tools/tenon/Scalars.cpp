@@ -6,6 +6,8 @@
 
 #include "tools/tenon/Scalars.h"
 
+#include "tenon/Support/ParseNumber.h"
+
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -145,6 +147,16 @@ std::string tool::scalarText(ElementType type,
   return "?";
 }
 
+std::optional<std::string> tool::valueText(const runtime::Executor &executor,
+                                           size_t tensor,
+                                           runtime::Error &error) {
+  const format::Tensor &described = executor.index().tensors[tensor];
+  std::vector<std::byte> bytes(format::bytesOf(described));
+  if (!executor.read(tensor, bytes, error))
+    return std::nullopt;
+  return scalarText(described.type, bytes);
+}
+
 bool tool::takesFraction(ElementType type) {
   return type == ElementType::f16 || type == ElementType::bf16 ||
          type == ElementType::f32 || type == ElementType::f64;
@@ -177,13 +189,10 @@ void tool::writeScalar(ElementType type, double value,
 
 template <typename T>
 static bool parse(std::string_view text, std::span<std::byte> into) {
-  T value = 0;
-  auto [end, code] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size())
-    return false;
-  write(into, value);
-  return true;
+  auto value = parseNumber<T>(text);
+  if (value)
+    write(into, *value);
+  return value.has_value();
 }
 
 bool tool::parseScalar(ElementType type, std::string_view text,

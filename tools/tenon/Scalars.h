@@ -7,9 +7,10 @@
 #ifndef TENON_TOOLS_TENON_SCALARS_H
 #define TENON_TOOLS_TENON_SCALARS_H
 
-#include "tenon/Support/ElementType.h"
+#include "tenon/Runtime/Executor.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ namespace tenon::tool {
 
 /// The element at the start of `bytes`.
 std::string scalarText(ElementType type, std::span<const std::byte> bytes);
+
+/// The value of a scalar tensor; nothing with `error` filled in if the device
+/// has failed.
+std::optional<std::string> valueText(const runtime::Executor &executor,
+                                     size_t tensor, runtime::Error &error);
 
 /// Whether a scalar of the type takes what a schedule computes: floats of 16
 /// bits and more.

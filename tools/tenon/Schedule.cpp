@@ -8,6 +8,7 @@
 
 #include "tools/tenon/Schedule.h"
 
+#include "tenon/Support/ParseNumber.h"
 #include "tenon/Support/PortableMath.h"
 
 #include <algorithm>
@@ -34,16 +35,6 @@ const Schedule::Shape Schedule::shapes[] = {
 
 static constexpr std::string_view warmupPrefix = "warmup_";
 static constexpr int64_t mostSteps = int64_t(1) << 53;
-
-template <typename Number>
-static std::optional<Number> parseWhole(std::string_view text) {
-  Number number = 0;
-  auto [end, code] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
-  return number;
-}
 
 static std::string numberText(double number) {
   char text[64];
@@ -73,7 +64,7 @@ bool Schedule::take(std::string_view key, double number, std::string &error) {
     return true;
   };
   if (kind == Kind::piecewise) {
-    auto from = parseWhole<int64_t>(key);
+    auto from = parseNumber(key);
     if (!from || *from < 0)
       return wrong("piecewise takes STEP=VALUE, such as 0=1e-3");
     if (pieces.empty() ? *from != 0 : *from <= pieces.back().first)
@@ -142,7 +133,7 @@ std::optional<Schedule> Schedule::parse(std::string_view text,
     size_t equals = entry.find('=');
     auto number = equals == std::string_view::npos
                       ? std::nullopt
-                      : parseWhole<double>(entry.substr(equals + 1));
+                      : parseNumber<double>(entry.substr(equals + 1));
     if (!number || !std::isfinite(*number)) {
       error = "'" + std::string(entry) +
               "' is not a parameter, such as "

@@ -8,10 +8,10 @@
 
 #include "tools/tenon/Scalars.h"
 
+#include "tenon/Support/ParseNumber.h"
 #include "tenon/Support/Refuse.h"
 
 #include <algorithm>
-#include <charconv>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -138,14 +138,11 @@ bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
                                  "--set=" +
                                  name +
                                  "=VALUE or value=VALUE in the schedule");
-      std::vector<std::byte> bytes(format::bytesOf(described));
       runtime::Error why;
-      if (!executor.read(*tensor, bytes, why))
+      auto text = valueText(executor, *tensor, why);
+      if (!text)
         return refuse(error, why.message);
-      std::string text = scalarText(described.type, bytes);
-      double value = 0;
-      std::from_chars(text.data(), text.data() + text.size(), value);
-      schedule.setValue(value);
+      schedule.setValue(parseNumber<double>(*text).value_or(0));
     }
     schedules.insert_or_assign(*tensor, schedule);
   }
@@ -175,13 +172,12 @@ bool Settings::current(const runtime::Executor &executor,
     if (!isSetting(tensors[i]) ||
         std::ranges::find(missing, i) != missing.end())
       continue;
-    std::vector<std::byte> bytes(format::bytesOf(tensors[i]));
-    if (!executor.read(i, bytes, error))
+    auto text = valueText(executor, i, error);
+    if (!text)
       return false;
     auto schedule = schedules.find(i);
     result[tensors[i].name] = {
-        scalarText(tensors[i].type, bytes),
-        schedule == schedules.end() ? "" : schedule->second.text()};
+        *text, schedule == schedules.end() ? "" : schedule->second.text()};
   }
   return true;
 }
