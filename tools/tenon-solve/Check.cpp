@@ -57,6 +57,8 @@ int runCheck(Arguments arguments) {
     return checkRecomputeFiles(request);
   if (text.starts_with("formats-problem"))
     return checkFormatFiles(request);
+  if (text.starts_with("sharding-problem") || text.starts_with("{"))
+    return checkShardingFiles(request);
   return checkOffsetPackingFiles(request);
 }
 

@@ -32,6 +32,7 @@ int runOffsetPacking(Arguments arguments);
 int runOrdering(Arguments arguments);
 int runRecompute(Arguments arguments);
 int runFormats(Arguments arguments);
+int runSharding(Arguments arguments);
 int runCheck(Arguments arguments);
 
 /// What a subcommand without options of its own was given: P -o S [--json].
@@ -62,6 +63,7 @@ int checkOffsetPackingFiles(const CheckRequest &request); ///< a CSV header
 int checkOrderingFiles(const CheckRequest &request);      ///< ordering-problem
 int checkRecomputeFiles(const CheckRequest &request);     ///< recompute-problem
 int checkFormatFiles(const CheckRequest &request);        ///< formats-problem
+int checkShardingFiles(const CheckRequest &request); ///< sharding-problem, JSON
 
 /// Says on stderr what is wrong with a file; returns exitError.
 int complain(const std::string &path, const std::string &message);

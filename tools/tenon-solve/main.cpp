@@ -1,8 +1,8 @@
 //===- main.cpp - tenon-solve: the solvers on problem files ---------------===//
 //
 // Replays a planning problem from a text file without a compiler: packing,
-// ordering, recomputation, number formats, and the independent check of their
-// solutions. Here is only the table of subcommands.
+// ordering, recomputation, number formats, layouts on several devices, and the
+// independent check of their solutions. Here is only the table of subcommands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +33,8 @@ static constexpr Command commands[] = {
      "choose what to compute again so that the values fit into N bytes"},
     {"formats", runFormats, "P -o S [--json]",
      "choose a number format for every value so that the step costs least"},
+    {"sharding", runSharding, "P [--effort=N] [--seed=N] -o S [--json]",
+     "choose a layout on several devices for every value, within a limit"},
     {"check", runCheck, "P S [C] [--json]",
      "check a solution and its claims with code that is not the solver's"},
 };

@@ -1,0 +1,236 @@
+//===- ShardingBound.cpp - improve messages and prices --------------------===//
+
+#include "ShardingChoice/ShardingBound.h"
+
+#include <algorithm>
+
+using namespace tenon::solver;
+
+/// Costs of labels with prices per row added.
+static std::vector<std::vector<double>>
+pricedCosts(const ShardingGroups &groups, const std::vector<double> &prices) {
+  std::vector<double> sums = {0};
+  for (double price : prices)
+    sums.push_back(sums.back() + price);
+  std::vector<std::vector<double>> costs;
+  for (const ShardingGroups::Group &group : groups.groups) {
+    costs.emplace_back(group.costs.begin(), group.costs.end());
+    for (int32_t label = 0; label < group.size(); ++label)
+      for (const ShardingGroups::Run &run : group.runs[label])
+        costs.back()[label] +=
+            double(run.bytes) * (sums[run.end] - sums[run.begin]);
+  }
+  return costs;
+}
+
+ShardingBound::ShardingBound(const ShardingGroups &groups) : groups(groups) {
+  for (const ShardingGroups::Edge &edge : groups.edges) {
+    const size_t rows = groups.groups[edge.first].costs.size();
+    const size_t columns = groups.groups[edge.second].costs.size();
+    tables.emplace_back(edge.costs.begin(), edge.costs.end());
+    std::vector<double> &turned = tables.emplace_back(rows * columns);
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t column = 0; column < columns; ++column)
+        turned[column * rows + row] =
+            static_cast<double>(edge.costs[row * columns + column]);
+    passEffort += static_cast<int64_t>(3 * rows * columns);
+    now.messages.emplace_back(rows);
+    now.messages.emplace_back(columns);
+  }
+  for (size_t group = 0; group < groups.groups.size(); ++group) {
+    int64_t before = 0, behind = 0;
+    for (const ShardingGroups::Link &link : groups.groups[group].links)
+      ++(size_t(link.other) < group ? before : behind);
+    shares.push_back(1.0 / double(std::max({before, behind, int64_t(1)})));
+  }
+  setPrices(std::vector<double>(groups.rows.size()));
+  now.bound = measure();
+  best = now;
+}
+
+void ShardingBound::setPrices(const std::vector<double> &prices) {
+  now.prices = prices;
+  costs = pricedCosts(groups, prices);
+}
+
+void ShardingBound::addMessages(int32_t group,
+                                std::vector<double> &costs) const {
+  for (const ShardingGroups::Link &link : groups.groups[group].links) {
+    const std::vector<double> &message =
+        now.messages[2 * link.edge + (link.isFirst ? 0 : 1)];
+    for (size_t i = 0; i < costs.size(); ++i)
+      costs[i] += message[i];
+  }
+}
+
+/// Every group takes its share of what it costs back into each edge to a group
+/// that comes later, and the edge passes on all that it can.
+void ShardingBound::pass(bool forwards) {
+  const auto count = static_cast<int32_t>(groups.groups.size());
+  std::vector<double> sum;
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t group = forwards ? i : count - 1 - i;
+    sum = costs[group];
+    addMessages(group, sum);
+    for (const ShardingGroups::Link &link : groups.groups[group].links) {
+      if (forwards ? link.other < group : link.other > group)
+        continue;
+      std::vector<double> &back =
+          now.messages[2 * link.edge + (link.isFirst ? 0 : 1)];
+      std::vector<double> &on =
+          now.messages[2 * link.edge + (link.isFirst ? 1 : 0)];
+      const double *table =
+          tables[2 * link.edge + (link.isFirst ? 0 : 1)].data();
+      const size_t width = on.size();
+      for (size_t row = 0; row < sum.size(); ++row, table += width) {
+        const double kept = back[row] - shares[group] * sum[row];
+        back[row] = kept;
+        double *target = on.data();
+        if (row == 0)
+          for (size_t column = 0; column < width; ++column)
+            target[column] = table[column] - kept;
+        else
+          for (size_t column = 0; column < width; ++column)
+            target[column] = std::min(target[column], table[column] - kept);
+      }
+    }
+  }
+}
+
+double ShardingBound::measure() const {
+  double bound = double(groups.constant);
+  std::vector<double> sum;
+  for (size_t group = 0; group < groups.groups.size(); ++group) {
+    sum = costs[group];
+    addMessages(static_cast<int32_t>(group), sum);
+    bound += *std::min_element(sum.begin(), sum.end());
+  }
+  for (size_t edge = 0; edge < groups.edges.size(); ++edge) {
+    const std::vector<double> &rows = now.messages[2 * edge];
+    const std::vector<double> &columns = now.messages[2 * edge + 1];
+    sum.assign(columns.size(), 4e18);
+    const double *table = tables[2 * edge].data();
+    for (double row : rows)
+      for (double &least : sum)
+        least = std::min(least, *table++ - row);
+    double least = 4e18;
+    for (size_t column = 0; column < columns.size(); ++column)
+      least = std::min(least, sum[column] - columns[column]);
+    bound += least;
+  }
+  for (size_t row = 0; row < groups.rows.size(); ++row)
+    bound -= now.prices[row] * double(groups.rows[row].capacity);
+  return bound;
+}
+
+std::vector<double> ShardingBound::excess() const {
+  std::vector<double> sum, change(groups.rows.size() + 1);
+  for (size_t group = 0; group < groups.groups.size(); ++group) {
+    sum = costs[group];
+    addMessages(static_cast<int32_t>(group), sum);
+    const auto label = std::min_element(sum.begin(), sum.end()) - sum.begin();
+    for (const ShardingGroups::Run &run : groups.groups[group].runs[label]) {
+      change[run.begin] += double(run.bytes);
+      change[run.end] -= double(run.bytes);
+    }
+  }
+  std::vector<double> excess;
+  double taken = 0;
+  for (size_t row = 0; row < groups.rows.size(); ++row) {
+    taken += change[row];
+    excess.push_back(taken - double(groups.rows[row].capacity));
+  }
+  return excess;
+}
+
+void ShardingBound::improve(int64_t effort, double above) {
+  // Messages alone until they settle, then prices with them.
+  auto bothWays = [&] {
+    pass(true);
+    pass(false);
+    effort -= passEffort;
+  };
+  auto keepBetter = [&] {
+    now.bound = measure();
+    if (now.bound <= best.bound)
+      return false;
+    best = now;
+    return true;
+  };
+  for (double before = best.bound; effort > 0; before = best.bound) {
+    for (int i = 0; i < 8; ++i)
+      bothWays();
+    if (!keepBetter() || best.bound - before < 1e-4 * (above - before))
+      break;
+  }
+  if (groups.rows.empty()) {
+    while (effort > 0) {
+      for (int i = 0; i < 8; ++i)
+        bothWays();
+      if (!keepBetter())
+        break;
+    }
+    return;
+  }
+  std::vector<double> direction = excess();
+  double length = 0.3, target = std::min(above, 1.05 * best.bound);
+  int worse = 0;
+  while (effort > 0) {
+    std::vector<double> step = direction;
+    double square = 0;
+    for (size_t row = 0; row < step.size(); ++row) {
+      if (best.prices[row] <= 0 && step[row] < 0)
+        step[row] = 0;
+      square += step[row] * step[row];
+    }
+    if (square <= 0)
+      break;
+    // A little above the bound, or a known cost if that is less.
+    if (best.bound > 0.99 * target)
+      target = std::min(above, 1.05 * best.bound);
+    const double scale = length * (target - best.bound) / square;
+    std::vector<double> prices = best.prices;
+    for (size_t row = 0; row < step.size(); ++row)
+      prices[row] = std::max(0.0, prices[row] + scale * step[row]);
+    setPrices(prices);
+    bothWays();
+    bothWays();
+    const std::vector<double> seen = excess();
+    for (size_t row = 0; row < seen.size(); ++row)
+      direction[row] = 0.9 * direction[row] + 0.1 * seen[row];
+    if (keepBetter()) {
+      worse = 0;
+      length = std::min(2.0, 1.1 * length);
+    } else if (++worse == 20) {
+      worse = 0;
+      length *= 0.7;
+      if (length < 1e-5) {
+        length = 0.3;
+        direction = seen;
+      }
+    }
+  }
+  now = best;
+  setPrices(best.prices);
+}
+
+std::vector<int32_t> ShardingBound::decode() const {
+  std::vector<int32_t> labels;
+  const std::vector<std::vector<double>> priced =
+      pricedCosts(groups, best.prices);
+  for (size_t i = 0; i < groups.groups.size(); ++i) {
+    std::vector<double> sum = priced[i];
+    for (const ShardingGroups::Link &link : groups.groups[i].links) {
+      const double *row =
+          size_t(link.other) < i
+              ? tables[2 * link.edge + (link.isFirst ? 1 : 0)].data() +
+                    size_t(labels[link.other]) * sum.size()
+              : best.messages[2 * link.edge + (link.isFirst ? 0 : 1)].data();
+      for (size_t label = 0; label < sum.size(); ++label)
+        sum[label] += row[label];
+    }
+    labels.push_back(static_cast<int32_t>(
+        std::min_element(sum.begin(), sum.end()) - sum.begin()));
+  }
+  return labels;
+}

@@ -1,0 +1,76 @@
+//===- ShardingBound.h - messages and prices that prove a bound -----------===//
+//
+// Private to this folder. Messages are improved by sequential tree-reweighted
+// passes (Kolmogorov 2006, "Convergent tree-reweighted message passing for
+// energy minimization"), prices by the volume algorithm (Barahona, Anbil 2000,
+// "The volume algorithm"): they move along an average of what the rows of the
+// cheapest labels take too much.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGBOUND_H
+#define TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGBOUND_H
+
+#include "ShardingChoice/ShardingGroups.h"
+
+namespace tenon::solver {
+
+class ShardingBound {
+public:
+  explicit ShardingBound(const ShardingGroups &groups);
+
+  /// Looks at about `effort` numbers of tables. `above` is a cost that the
+  /// bound cannot exceed; steps are of the length that would reach it.
+  void improve(int64_t effort, double above);
+
+  /// The bound as it is, but for rounding.
+  double bound() const { return best.bound; }
+  const std::vector<double> &prices() const { return best.prices; }
+
+  /// Label by label in the order of the groups, each the cheapest after those
+  /// before it, with prices and with messages from those behind it.
+  std::vector<int32_t> decode() const;
+
+  /// Of an edge to its first and its second group, per label.
+  const std::vector<double> &toFirst(int32_t edge) const {
+    return best.messages[2 * edge];
+  }
+  const std::vector<double> &toSecond(int32_t edge) const {
+    return best.messages[2 * edge + 1];
+  }
+
+  /// A table with a row per label of the first group, and turned.
+  const std::vector<double> &table(int32_t edge) const {
+    return tables[2 * edge];
+  }
+  const std::vector<double> &turned(int32_t edge) const {
+    return tables[2 * edge + 1];
+  }
+
+private:
+  struct Point {
+    std::vector<std::vector<double>> messages;
+    std::vector<double> prices;
+    double bound = 0;
+  };
+
+  void setPrices(const std::vector<double> &prices);
+  void addMessages(int32_t group, std::vector<double> &costs) const;
+  void pass(bool forwards);
+  double measure() const;
+  /// Per row, what the cheapest label of each group takes beyond the capacity.
+  std::vector<double> excess() const;
+
+  const ShardingGroups &groups;
+  std::vector<std::vector<double>> tables;
+  /// What one pass in both directions looks at.
+  int64_t passEffort = 1;
+  std::vector<double> shares;
+  /// Per group and label, with prices.
+  std::vector<std::vector<double>> costs;
+  Point now, best;
+};
+
+} // namespace tenon::solver
+
+#endif // TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGBOUND_H

@@ -1,0 +1,217 @@
+//===- ShardingElimination.cpp - eliminate groups one after another -------===//
+
+#include "ShardingChoice/ShardingElimination.h"
+
+#include <algorithm>
+
+using namespace tenon::solver;
+
+/// The order in which groups are eliminated: always the one with the smallest
+/// table. Where even that is too large, one of the groups in it is left as it
+/// is, rather one with many neighbours; its number is taken away.
+std::vector<int32_t>
+ShardingElimination::order(const std::vector<int32_t> &region, int64_t largest,
+                           SplitRandom &random) {
+  const auto count = static_cast<int32_t>(region.size());
+  std::vector<std::vector<int32_t>> neighbours(count);
+  for (int32_t member = 0; member < count; ++member) {
+    std::vector<int32_t> &list = neighbours[member];
+    for (const ShardingGroups::Link &link : groups.groups[region[member]].links)
+      if (numbers[link.other] >= 0)
+        list.push_back(numbers[link.other]);
+    std::sort(list.begin(), list.end());
+  }
+  auto measure = [&](int32_t member) {
+    double product = size(region, member);
+    for (int32_t other : neighbours[member])
+      product *= size(region, other);
+    return product;
+  };
+  std::vector<double> sizes;
+  std::vector<int32_t> open;
+  for (int32_t member = 0; member < count; ++member) {
+    sizes.push_back(measure(member));
+    open.push_back(member);
+  }
+  auto remove = [&](int32_t member) {
+    open.erase(std::lower_bound(open.begin(), open.end(), member));
+    for (int32_t other : neighbours[member]) {
+      std::vector<int32_t> &list = neighbours[other];
+      list.erase(std::lower_bound(list.begin(), list.end(), member));
+    }
+  };
+  std::vector<int32_t> order;
+  while (!open.empty()) {
+    const int32_t next =
+        *std::min_element(open.begin(), open.end(), [&](int32_t a, int32_t b) {
+          return sizes[a] < sizes[b];
+        });
+    int32_t removed = next;
+    if (sizes[next] <= double(largest)) {
+      order.push_back(next);
+      remove(next);
+      for (int32_t one : neighbours[next])
+        for (int32_t other : neighbours[next]) {
+          std::vector<int32_t> &list = neighbours[one];
+          auto place = std::lower_bound(list.begin(), list.end(), other);
+          if (one != other && (place == list.end() || *place != other))
+            list.insert(place, other);
+        }
+    } else {
+      std::vector<int32_t> candidates = neighbours[next];
+      candidates.push_back(next);
+      auto weight = [&](int32_t member) {
+        return neighbours[member].size() * size_t(size(region, member));
+      };
+      const auto choices = static_cast<int64_t>(candidates.size());
+      removed = candidates[random.below(choices)];
+      for (int draw = 0; draw < 2; ++draw)
+        if (int32_t other = candidates[random.below(choices)];
+            weight(other) > weight(removed))
+          removed = other;
+      remove(removed);
+      numbers[region[removed]] = -1;
+    }
+    for (int32_t other : neighbours[removed])
+      sizes[other] = measure(other);
+  }
+  return order;
+}
+
+/// Adds the costs of a group's labels, with edges to what stays as it is, and
+/// the tables of edges to others of the region.
+void ShardingElimination::addFactors(const std::vector<int32_t> &region,
+                                     int32_t member,
+                                     const std::vector<int32_t> &labels,
+                                     const std::vector<double> &costs) {
+  Factor own{{member}, costs, false};
+  for (const ShardingGroups::Link &link : groups.groups[region[member]].links) {
+    const int32_t other = numbers[link.other];
+    if (other < 0) {
+      const double *row =
+          (link.isFirst ? tables.turned(link.edge) : tables.table(link.edge))
+              .data() +
+          size_t(labels[link.other]) * costs.size();
+      for (size_t label = 0; label < costs.size(); ++label)
+        own.costs[label] += row[label];
+    } else if (link.isFirst) {
+      const auto number = static_cast<int32_t>(factors.size());
+      factorsOf[member].push_back(number);
+      factorsOf[other].push_back(number);
+      factors.push_back({{member, other}, tables.table(link.edge), false});
+    }
+  }
+  factorsOf[member].push_back(static_cast<int32_t>(factors.size()));
+  factors.push_back(std::move(own));
+}
+
+std::vector<ShardingElimination::Change>
+ShardingElimination::solve(const std::vector<int32_t> &region,
+                           const std::vector<int32_t> &labels,
+                           const std::vector<std::vector<double>> &costs,
+                           int64_t largest, SplitRandom &random) {
+  for (size_t i = 0; i < region.size(); ++i)
+    numbers[region[i]] = static_cast<int32_t>(i);
+  const std::vector<int32_t> eliminated = order(region, largest, random);
+  factors.clear();
+  factorsOf.assign(region.size(), {});
+  for (int32_t member : eliminated)
+    addFactors(region, member, labels, costs[region[member]]);
+
+  struct Step {
+    int32_t member;
+    std::vector<int32_t> scope;
+    std::vector<uint16_t> best;
+  };
+  std::vector<Step> steps;
+  std::vector<double> joint;
+  for (int32_t member : eliminated) {
+    Step &step = steps.emplace_back();
+    step.member = member;
+    for (int32_t factor : factorsOf[member])
+      if (!factors[factor].isUsed)
+        for (int32_t other : factors[factor].scope)
+          if (other != member && std::find(step.scope.begin(), step.scope.end(),
+                                           other) == step.scope.end())
+            step.scope.push_back(other);
+    const size_t dimensions = step.scope.size();
+    std::vector<size_t> extents;
+    size_t count = 1;
+    for (int32_t other : step.scope) {
+      extents.push_back(size(region, other));
+      count *= extents.back();
+    }
+    const auto labelCount = static_cast<size_t>(size(region, member));
+    joint.assign(count * labelCount, 0);
+    for (int32_t number : factorsOf[member]) {
+      Factor &factor = factors[number];
+      if (factor.isUsed)
+        continue;
+      factor.isUsed = true;
+      effort += static_cast<int64_t>(joint.size());
+      // How far apart the factor's numbers are along the label and the scope.
+      size_t labelStride = 0, distance = 1;
+      std::vector<size_t> strides(dimensions);
+      for (size_t i = factor.scope.size(); i-- > 0;) {
+        if (factor.scope[i] == member)
+          labelStride = distance;
+        else
+          strides[std::find(step.scope.begin(), step.scope.end(),
+                            factor.scope[i]) -
+                  step.scope.begin()] = distance;
+        distance *= size(region, factor.scope[i]);
+      }
+      const size_t width = dimensions ? extents.back() : 1;
+      const size_t stride = dimensions ? strides.back() : 0;
+      double *target = joint.data();
+      std::vector<size_t> indices(dimensions);
+      for (size_t label = 0; label < labelCount; ++label) {
+        std::fill(indices.begin(), indices.end(), 0);
+        const double *source = factor.costs.data() + label * labelStride;
+        for (size_t row = 0; row < count / width; ++row) {
+          if (stride == 0)
+            for (size_t i = 0; i < width; ++i)
+              target[i] += *source;
+          else
+            for (size_t i = 0; i < width; ++i)
+              target[i] += source[i * stride];
+          target += width;
+          for (size_t i = dimensions; i-- > 1;) {
+            source += strides[i - 1];
+            if (++indices[i - 1] < extents[i - 1])
+              break;
+            source -= strides[i - 1] * extents[i - 1];
+            indices[i - 1] = 0;
+          }
+        }
+      }
+      std::vector<double>().swap(factor.costs);
+    }
+    step.best.assign(count, 0);
+    std::vector<double> least(joint.begin(), joint.begin() + count);
+    for (size_t label = 1; label < labelCount; ++label)
+      for (size_t i = 0; i < count; ++i)
+        if (const double cost = joint[label * count + i]; cost < least[i]) {
+          least[i] = cost;
+          step.best[i] = static_cast<uint16_t>(label);
+        }
+    if (dimensions) {
+      for (int32_t other : step.scope)
+        factorsOf[other].push_back(static_cast<int32_t>(factors.size()));
+      factors.push_back({step.scope, std::move(least), false});
+    }
+  }
+  for (int32_t group : region)
+    numbers[group] = -1;
+
+  std::vector<Change> changes;
+  std::vector<int32_t> chosen(region.size());
+  for (size_t i = steps.size(); i-- > 0;) {
+    size_t place = 0;
+    for (int32_t other : steps[i].scope)
+      place = place * size(region, other) + chosen[other];
+    chosen[steps[i].member] = steps[i].best[place];
+    changes.push_back({region[steps[i].member], chosen[steps[i].member]});
+  }
+  return changes;
+}

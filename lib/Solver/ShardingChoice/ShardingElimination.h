@@ -1,0 +1,67 @@
+//===- ShardingElimination.h - the best labels of many groups at once -----===//
+//
+// Private to this folder. Given labels of all groups, finds the cheapest ones
+// for a part of them while the rest stays as it is. Groups are eliminated one
+// after another (Bertele, Brioschi 1972, "Nonserial Dynamic Programming"): for
+// every combination of its neighbours' labels, the best label of a group is
+// noted, and what remains is a table of the neighbours. A group whose table
+// would be too large is left as it is, instead.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGELIMINATION_H
+#define TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGELIMINATION_H
+
+#include "ShardingChoice/ShardingBound.h"
+#include "SplitRandom.h"
+
+namespace tenon::solver {
+
+class ShardingElimination {
+public:
+  ShardingElimination(const ShardingGroups &groups, const ShardingBound &tables)
+      : groups(groups), tables(tables), numbers(groups.groups.size(), -1) {}
+
+  struct Change {
+    int32_t group = 0;
+    int32_t label = 0;
+  };
+  /// The best labels of a part of `region`; `costs` has those of labels per
+  /// group of it. No table has more than `largest` numbers.
+  std::vector<Change> solve(const std::vector<int32_t> &region,
+                            const std::vector<int32_t> &labels,
+                            const std::vector<std::vector<double>> &costs,
+                            int64_t largest, SplitRandom &random);
+
+  /// How many numbers of tables were looked at.
+  int64_t effort = 0;
+
+private:
+  struct Factor {
+    /// Numbers in the region; the last one's label varies fastest.
+    std::vector<int32_t> scope;
+    std::vector<double> costs;
+    bool isUsed = false;
+  };
+
+  std::vector<int32_t> order(const std::vector<int32_t> &region,
+                             int64_t largest, SplitRandom &random);
+  void addFactors(const std::vector<int32_t> &region, int32_t member,
+                  const std::vector<int32_t> &labels,
+                  const std::vector<double> &costs);
+  int32_t size(const std::vector<int32_t> &region, int32_t member) const {
+    return groups.groups[region[member]].size();
+  }
+
+  const ShardingGroups &groups;
+  const ShardingBound &tables;
+  /// Per group its number in the region, or -1.
+  std::vector<int32_t> numbers;
+  std::vector<Factor> factors;
+  /// Per number in the region, the factors that it is in.
+  std::vector<std::vector<int32_t>> factorsOf;
+};
+
+} // namespace tenon::solver
+
+#endif // TENON_LIB_SOLVER_SHARDINGCHOICE_SHARDINGELIMINATION_H
