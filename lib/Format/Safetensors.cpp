@@ -17,34 +17,16 @@
 #include "tenon/Support/Refuse.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
-#include <sys/stat.h>
-#include <tuple>
-#include <unistd.h>
 #include <utility>
 
 using namespace tenon;
 using namespace tenon::format;
 
 namespace {
-
-bool readAt(int file, uint64_t offset, std::span<std::byte> into) {
-  while (!into.empty()) {
-    ssize_t got = pread(file, into.data(), into.size(), off_t(offset));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    into = into.subspan(size_t(got));
-    offset += uint64_t(got);
-  }
-  return true;
-}
 
 /// What the header says about one tensor.
 struct HeaderEntry {
@@ -205,22 +187,11 @@ std::string jsonString(std::string_view text) {
 
 } // namespace
 
-SafetensorsReader::~SafetensorsReader() {
-  if (file >= 0)
-    close(file);
-}
-
 std::unique_ptr<SafetensorsReader>
 SafetensorsReader::open(const std::string &path, std::string &error) {
   std::unique_ptr<SafetensorsReader> reader(new SafetensorsReader);
-  reader->path = path;
-  reader->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status;
-  if (reader->file < 0 || fstat(reader->file, &status) != 0)
-    return refuse(error, "cannot open '" + path + "': " + std::strerror(errno));
-  if (!S_ISREG(status.st_mode))
-    return refuse(error, "'" + path + "' is not a file");
-  reader->fileBytes = uint64_t(status.st_size);
+  if (!reader->openFile(path, error))
+    return nullptr;
   if (!reader->load(error))
     return refuse(
         error, "'" + path + "' cannot be read as a safetensors file: " + error);
@@ -230,7 +201,7 @@ SafetensorsReader::open(const std::string &path, std::string &error) {
 bool SafetensorsReader::load(std::string &error) {
   uint64_t headerBytes = 0;
   if (fileBytes < sizeof(headerBytes) ||
-      !readAt(file, 0, std::as_writable_bytes(std::span(&headerBytes, 1))))
+      !readAt(0, std::as_writable_bytes(std::span(&headerBytes, 1))))
     return refuse(
         error,
         "it has " + std::to_string(fileBytes) +
@@ -241,8 +212,7 @@ bool SafetensorsReader::load(std::string &error) {
                              " bytes does not fit in " +
                              std::to_string(fileBytes) + " bytes");
   std::string text(headerBytes, '\0');
-  if (!readAt(file, sizeof(headerBytes),
-              std::as_writable_bytes(std::span(text))))
+  if (!readAt(sizeof(headerBytes), std::as_writable_bytes(std::span(text))))
     return refuse(error, "it ends within its header");
   dataStart = sizeof(headerBytes) + headerBytes;
   uint64_t dataBytes = fileBytes - dataStart;
@@ -253,47 +223,25 @@ bool SafetensorsReader::load(std::string &error) {
                                "once, expected {name: {\"shape\": [...]}}"
                              : "its header has the name '" + shape.twice +
                                    "' twice, expected every name once");
-  HeaderReader header(dataBytes, list, notes, error);
+  std::vector<StoredTensor> found;
+  HeaderReader header(dataBytes, found, notes, error);
   if (!nlohmann::json::sax_parse(text, &header))
     return false;
-  std::sort(list.begin(), list.end(),
-            [](const StoredTensor &a, const StoredTensor &b) {
-              return std::tie(a.offset, a.bytes, a.name) <
-                     std::tie(b.offset, b.bytes, b.name);
-            });
+  for (StoredTensor &tensor : found)
+    add(std::move(tensor));
+  sortByPlace();
   uint64_t end = 0;
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i].offset != end)
-      return refuse(error, "tensor '" + list[i].name + "' starts at byte " +
-                               std::to_string(list[i].offset) +
+  for (const StoredTensor &tensor : tensors()) {
+    if (tensor.offset != end)
+      return refuse(error, "tensor '" + tensor.name + "' starts at byte " +
+                               std::to_string(tensor.offset) +
                                ", the one before it ends at " +
                                std::to_string(end));
-    end += list[i].bytes;
-    byName[list[i].name] = i;
+    end += tensor.bytes;
   }
   if (end != dataBytes)
     return refuse(error, "its tensors take " + std::to_string(end) + " of " +
                              std::to_string(dataBytes) + " bytes of data");
-  return true;
-}
-
-const StoredTensor *SafetensorsReader::find(std::string_view name) const {
-  auto found = byName.find(name);
-  return found == byName.end() ? nullptr : &list[found->second];
-}
-
-bool SafetensorsReader::read(const StoredTensor &tensor, uint64_t from,
-                             std::span<std::byte> into,
-                             std::string &error) const {
-  if (from > tensor.bytes || into.size() > tensor.bytes - from)
-    return refuse(error, "tensor '" + tensor.name + "' of '" + path + "' has " +
-                             std::to_string(tensor.bytes) +
-                             " bytes, asked for " +
-                             std::to_string(into.size()) + " from byte " +
-                             std::to_string(from));
-  if (!readAt(file, dataStart + tensor.offset + from, into))
-    return refuse(error,
-                  "cannot read tensor '" + tensor.name + "' of '" + path + "'");
   return true;
 }
 

@@ -240,6 +240,10 @@ bool readRecord(const std::string &path, StoredRecord &record,
     return damaged("'step', 'batches' or 'metrics_bytes' is not a count");
   if (!readSettings(json.value("settings", Json()), record.run.settings))
     return damaged("'settings' is not what it should be");
+  Json data = json.value("data", Json::object());
+  if (!isObjectOfTexts(data))
+    return damaged("'data' is not what it should be");
+  record.run.data = data.get<std::map<std::string, std::string>>();
   Json signature = json.value("signature", Json());
   record.arithmetic = json.value("arithmetic", Json());
   record.signature =
@@ -354,6 +358,7 @@ CheckpointFolder::write(const Executor &executor, const RunRecord &record,
       {"batches", uint64_t(record.batches)},
       {"metrics_bytes", record.metricsBytes},
       {"settings", settings},
+      {"data", record.data},
       {"signature",
        {{"hash", hashOfText(textOf(signature))}, {"tensors", signature}}},
       {"arithmetic", arithmeticOf(executor.index())},

@@ -19,7 +19,7 @@ static std::string shapeText(ElementType type,
 }
 
 const format::StoredTensor *
-tenon::runtime::findStored(const format::SafetensorsReader &file,
+tenon::runtime::findStored(const format::TensorFile &file,
                            const format::Tensor &tensor) {
   if (const auto *stored = file.find(tensor.name))
     return stored;
@@ -45,7 +45,7 @@ std::string tenon::runtime::whyNotMatching(const format::Tensor &tensor,
 }
 
 bool tenon::runtime::readTensor(Executor &executor, size_t tensor,
-                                const format::SafetensorsReader &file,
+                                const format::TensorFile &file,
                                 const format::StoredTensor &stored,
                                 uint64_t from, std::string &error,
                                 const format::Hash *hash) {
@@ -92,7 +92,7 @@ struct Match {
 
 /// Reads matched tensors; all faults were found before but those of the disk,
 /// after which none of them has a value.
-bool readAll(Executor &executor, const format::SafetensorsReader &file,
+bool readAll(Executor &executor, const format::TensorFile &file,
              const std::vector<Match> &matches, const Hashes *hashes,
              Error &error) {
   auto hashOf = [&](const Match &match) -> const format::Hash * {

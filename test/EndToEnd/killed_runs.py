@@ -60,6 +60,9 @@ def export_step(folder: Path, width: int) -> Path:
     save_file({**flat, "count": np.array(0, np.int32), "key": state["key"]}, folder / "start.safetensors")
     data = {"x": numbers.standard_normal((11, 8, 16)), "y": numbers.standard_normal((11, 8, 4))}
     save_file({name: value.astype(np.float32) for name, value in data.items()}, folder / "batches.safetensors")
+    # The same as samples, and some that fill no batch.
+    data = {name: np.concatenate([value.reshape(88, -1), np.ones((5, value.shape[-1]))]) for name, value in data.items()}
+    np.savez(folder / "samples.npz", **{name: value.astype(np.float32) for name, value in data.items()})
     return folder / "step.mlir"
 
 
@@ -78,11 +81,15 @@ class Run:
 
     program: Path
     scratch: Path
+    shuffled: bool = False  # samples in another order every epoch, instead of whole batches
 
     def command(self, *options: object, until: int = STEPS) -> list[str]:
         data = self.program.parent
+        batches = [f"--batches={data / 'batches.safetensors'}"]
+        if self.shuffled:
+            batches = [f"--batches=samples:{data / 'samples.npz'}", "--shuffle=3"]
         return [str(part) for part in (
-            BUILD / "bin" / "tenon", "run", self.program, "--state", data / "start.safetensors", "--batches", data / "batches.safetensors",
+            BUILD / "bin" / "tenon", "run", self.program, "--state", data / "start.safetensors", *batches,
             "--set=lr=0.01", "--schedule=lr=warmup_cosine:warmup=10,steps=50,end=0.001", f"--until={until}", f"--save-every={SAVE_EVERY}",
             "--keep=3", "--resume", "--checkpoints", self.scratch / "checkpoints", "--metrics", self.scratch / "metrics.csv",
             "--save", self.scratch / "final.safetensors", *options,
@@ -116,7 +123,7 @@ def kill_and_resume(program: Path, kills: int, seed: int) -> tuple[Counter, str]
         folders = [Path(scratch) / name for name in ("whole", "killed")]
         for folder in folders:
             folder.mkdir()
-        whole, killed = (Run(program, folder) for folder in folders)
+        whole, killed = (Run(program, folder, shuffled=seed % 2 == 1) for folder in folders)
         if (process := whole.start()).returncode:
             return Counter(), process.stderr
         log: Counter = Counter()

@@ -258,9 +258,10 @@ def test_one_run_at_a_time(program: Path, tmp_path: Path) -> None:
     assert other.returncode == 1 and "another run is writing checkpoints to" in other.stderr
 
 
-def test_killed_runs_end_equal(program: Path) -> None:
+@pytest.mark.parametrize("seed", [0, 1], ids=["steps", "shuffled samples"])
+def test_killed_runs_end_equal(seed: int, program: Path) -> None:
     """20 kills in steps, saves and reads."""
-    log, wrong = kill_and_resume(program, 20, seed=0)
+    log, wrong = kill_and_resume(program, 20, seed=seed)
     assert not wrong, wrong
     kinds = {what.split()[0] for what in log}
     assert kinds == {"stepping", "saving", "reading"} and log.total() >= 15, log

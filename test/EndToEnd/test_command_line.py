@@ -303,7 +303,7 @@ def test_wrong_batches(tiny: Path, tmp_path: Path) -> None:
         said = refused(1, "run", tiny, "--inputs", tmp_path / "w.safetensors", "--batches", tmp_path / "b.safetensors")
         assert "'x'" in said and message in said, said
     said = refused(1, "run", tiny, "--inputs", tmp_path / "w.safetensors", "--batches", tmp_path / "empty")
-    assert "no .safetensors file" in said
+    assert "no .safetensors, .npy or .npz file in" in said
 
 
 def test_reference_takes_modules(tiny: Path, tmp_path: Path) -> None:

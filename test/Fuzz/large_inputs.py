@@ -72,6 +72,19 @@ def safetensors() -> Iterator[bytes]:
     yield len(small).to_bytes(8, "little") + small.encode() + bytes((SIZE - 200) // 4 * 4)
 
 
+def numpy_files() -> Iterator[bytes]:
+    """An array of many dimensions, and an archive of many arrays."""
+    header = filled("{'descr': '<f4', 'fortran_order': False, 'shape': (0, ", "{0}, ", ")}")
+    yield b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header.encode()
+    small = b"\x93NUMPY\x01\x00" + (59).to_bytes(2, "little") + b"{'descr': '|u1', 'fortran_order': False, 'shape': (0,), }\n\n"
+    local = b"PK\x03\x04" + bytes(26) + small
+    count = (SIZE - len(local) - 22) // 60
+    names = [f"{number:08}.npy".encode() for number in range(count)]
+    size = struct.pack("<II", len(small), len(small))
+    entries = b"".join(b"PK\x01\x02" + bytes(16) + size + struct.pack("<H", len(name)) + bytes(16) + name for name in names)
+    yield local + entries + b"PK\x05\x06" + struct.pack("<IHHIIH", 0, count, count, len(entries), len(local), 0)
+
+
 def shared_index(size: int, name: bytes, *, shares_tables: bool) -> bytes:
     """An index whose memory spaces all have one name; they are one table over and over, or tables of their own.
 
@@ -110,7 +123,14 @@ def repeated(reader: str) -> Iterator[bytes]:
             yield content + bytes(SIZE - len(content))
 
 
-INPUTS = {"StableHLO": stablehlo, "Roles": roles, "Target": target, "Safetensors": safetensors, "TenonFile": tenon_files}
+INPUTS = {
+    "StableHLO": stablehlo,
+    "Roles": roles,
+    "Target": target,
+    "Safetensors": safetensors,
+    "Numpy": numpy_files,
+    "TenonFile": tenon_files,
+}
 
 
 def write_inputs(reader: str, folder: Path) -> None:

@@ -349,8 +349,10 @@ bool Comparison::findDearest(const std::vector<std::vector<std::byte>> &from,
 int Comparison::compareSteps() {
   std::string message;
   std::unique_ptr<Batches> batches;
-  if (!asked.batches.empty() &&
-      !(batches = Batches::open(asked.batches, *lowered, message)))
+  BatchOptions taken;
+  taken.takePath(asked.batches);
+  if (!taken.path.empty() &&
+      !(batches = Batches::open(taken, *lowered, message)))
     return fail(message);
   for (int64_t step = 0; step < asked.steps; ++step) {
     if (batches && !batches->load(*lowered, step, message))

@@ -1,53 +1,52 @@
-//===- Batches.h - Where a run's batches come from ------------------------===//
+//===- Batches.h - Which rows make which batch ----------------------------===//
 //
-// A folder with one safetensors file per step, in the natural order of their
-// names, or one file whose tensors have a leading step dimension. Both start
-// over at their end. What does not fit is found when they are opened, before
-// the first step: tensors that would drift apart train on wrong pairs without
-// any sign of it.
+// A run's batches, numbered from 0 over all epochs: the rows of the data in
+// order, or in one that follows from a seed and the epoch. What a batch holds
+// follows from its number alone, so a run goes on with any of them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_TOOLS_TENON_BATCHES_H
 #define TENON_TOOLS_TENON_BATCHES_H
 
-#include "tenon/Format/Safetensors.h"
-#include "tenon/Runtime/Executor.h"
-
-#include <memory>
-#include <string>
-#include <vector>
+#include "tools/tenon/DataParts.h"
 
 namespace tenon::tool {
 
 class Batches {
 public:
-  /// Opens every file and holds its header against the program. Null with a
-  /// message in `error` if there is nothing readable at `path`, a tensor has
-  /// another type or shape than the step takes, the files do not all give the
-  /// same tensors, the tensors of one file do not all have the same number of
-  /// steps, or state is among them.
-  static std::unique_ptr<Batches> open(const std::string &path,
+  /// Null with a message in `error` as for DataParts::open, or if samples
+  /// remain and must not.
+  static std::unique_ptr<Batches> open(const BatchOptions &options,
                                        const runtime::Executor &executor,
                                        std::string &error);
 
-  /// Copies the batch of step `step` into the executor. False with a message in
-  /// `error` if a file has changed since it was opened or cannot be read.
-  bool load(runtime::Executor &executor, int64_t step, std::string &error);
+  /// Reads what batch `number` gives the argument given()[field]. By any
+  /// thread. False with a message in `error` if a file has changed or cannot be
+  /// read.
+  bool read(size_t field, int64_t number, std::span<std::byte> into,
+            std::string &error) const;
+  /// Copies batch `number` into the executor; as read().
+  bool load(runtime::Executor &executor, int64_t number,
+            std::string &error) const;
 
   /// What every batch gives, of the program's tensors.
   const std::vector<size_t> &given() const { return tensors; }
+  int64_t perEpoch() const { return batchesPerEpoch; }
+  int64_t rowsPerBatch() const { return parts->rowsPerBatch(); }
+  /// What a row is, see DataParts.
+  const char *rowWord() const { return parts->rowWord(); }
+  /// Rows that each epoch leaves out.
+  int64_t leftOut() const { return parts->rows() % parts->rowsPerBatch(); }
+  int64_t rows() const { return parts->rows(); }
+  /// What the position in the data counts in, for the checkpoint.
+  std::map<std::string, std::string> description() const;
 
 private:
-  bool openFolder(const std::string &path, const runtime::Executor &executor,
-                  std::string &error);
-  bool openFile(const std::string &path, const runtime::Executor &executor,
-                std::string &error);
-
-  std::vector<size_t> tensors;    // of the program: what every batch gives
-  std::vector<std::string> files; // a folder's
-  std::unique_ptr<format::SafetensorsReader> oneFile; // with `steps` inside
-  int64_t steps = 0;
+  std::unique_ptr<DataParts> parts;
+  std::optional<uint64_t> seed;
+  std::vector<size_t> tensors;
+  int64_t batchesPerEpoch = 0;
 };
 
 } // namespace tenon::tool

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon/ArgumentParser.h"
-#include "tools/tenon/Batches.h"
+#include "tools/tenon/BatchReaders.h"
 #include "tools/tenon/DeviceOptions.h"
 #include "tools/tenon/Interruption.h"
 #include "tools/tenon/LoadProgram.h"
@@ -17,6 +17,7 @@
 #include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Runtime/Checkpoint.h"
+#include "tenon/Support/CheckedArithmetic.h"
 #include "tenon/Support/ExitCode.h"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ using namespace tenon::tool;
 namespace {
 
 struct RunOptions {
-  std::string file, state, inputs, batches, metrics, save, outputs;
+  std::string file, state, inputs, metrics, save, outputs;
+  BatchOptions batches;
   ModuleOptions module;
   std::optional<int64_t> steps; // of this run; 1 if nothing says when to end
   int64_t threads = 0;
@@ -64,12 +66,13 @@ int loadStart(runtime::Executor &executor, const RunOptions &options) {
   return exitOk;
 }
 
-/// Every argument must come from somewhere.
-int checkFilled(const runtime::Executor &executor) {
+/// Every argument must come from somewhere, if not from batches.
+int checkFilled(const runtime::Executor &executor,
+                const std::vector<size_t> &perStep) {
   std::string missing;
   size_t count = 0;
   for (size_t tensor : executor.withoutValue())
-    if (++count <= 8)
+    if (std::ranges::find(perStep, tensor) == perStep.end() && ++count <= 8)
       missing += (missing.empty() ? "'" : ", '") +
                  executor.index().tensors[tensor].name + "'";
   if (count == 0)
@@ -120,6 +123,21 @@ int64_t mostResidentKiB() {
   return 0;
 }
 
+/// The data that a run goes on with, where it is not what a checkpoint counted
+/// in.
+void noteOtherData(const std::map<std::string, std::string> &before,
+                   const std::map<std::string, std::string> &now,
+                   int64_t step) {
+  for (const auto &[what, text] : now)
+    if (auto found = before.find(what);
+        found != before.end() && found->second != text)
+      std::fprintf(stderr,
+                   "note: data: %s was '%s' and is '%s' now: from step %s on, "
+                   "batches differ from those of the run that was stopped\n",
+                   what.c_str(), found->second.c_str(), text.c_str(),
+                   std::to_string(step + 1).c_str());
+}
+
 /// Step time, and the planned memory beside what the process really held.
 void printSummary(const runtime::Executor &executor,
                   std::vector<double> &stepSeconds) {
@@ -146,6 +164,8 @@ public:
       return code;
     started = lastSave = std::chrono::steady_clock::now();
     goal = options.until.steps > 0 ? options.until.steps : INT64_MAX;
+    if (options.batches.epochs > 0)
+      goal = std::min(goal, lastOfEpochs());
     if (options.steps || (goal == INT64_MAX && options.until.seconds == 0))
       goal = std::min(goal, record.step + options.steps.value_or(1));
     if (record.step >= goal)
@@ -158,6 +178,13 @@ public:
   }
 
 private:
+  /// The step after which all epochs are over.
+  int64_t lastOfEpochs() const {
+    auto all = mulChecked(options.batches.epochs, batches->perEpoch());
+    return all ? record.step + std::max<int64_t>(0, *all - record.batches)
+               : INT64_MAX;
+  }
+
   /// Fills all arguments and tries to save before any time is spent.
   int begin() {
     if (int code = loadStart(executor, options))
@@ -187,26 +214,59 @@ private:
       std::fflush(stdout);
     }
     std::string message;
-    if (!options.batches.empty() &&
-        !(batches = Batches::open(options.batches, executor, message)))
+    if (!openBatches(message))
       return fail(message);
-    if (!settings.open(executor, options.settings, record.settings,
-                       batches ? batches->given() : std::vector<size_t>(),
+    std::vector<size_t> perStep;
+    if (batches)
+      perStep = batches->given();
+    if (!settings.open(executor, options.settings, record.settings, perStep,
                        message))
       return fail(message);
     if (!settings.apply(executor, record.step, error))
       return fail(error.message);
-    if (batches && !batches->load(executor, record.batches, message))
-      return fail(message);
-    if (int code = checkFilled(executor))
+    if (int code = checkFilled(executor, perStep))
       return code;
     if (int code = openMetrics())
       return code;
+    if (int code = trySaving(isResumed))
+      return code;
+    if (batches &&
+        !(readers = BatchReaders::start(
+              *batches, executor, record.batches, options.batches.readers,
+              /*inPlace=*/!options.checkMemory, message)))
+      return fail(message);
+    return exitOk;
+  }
+
+  bool openBatches(std::string &message) {
+    if (options.batches.path.empty())
+      return true;
+    batches = Batches::open(options.batches, executor, message);
+    if (!batches)
+      return false;
+    auto description = batches->description();
+    noteOtherData(record.data, description, record.step);
+    record.data = description;
+    if (!options.batches.isSamples && !options.batches.tokenType)
+      return true;
+    std::printf("data       %s %s, %s batches of %s per epoch%s\n",
+                std::to_string(batches->rows()).c_str(), batches->rowWord(),
+                std::to_string(batches->perEpoch()).c_str(),
+                std::to_string(batches->rowsPerBatch()).c_str(),
+                batches->leftOut() == 0 ? ""
+                                        : ("; each leaves out " +
+                                           std::to_string(batches->leftOut()))
+                                              .c_str());
+    return true;
+  }
+
+  /// What would fail later fails now: a disk that is full, or a folder that
+  /// nobody may write to.
+  int trySaving(bool isResumed) {
     if (!checkpoints)
       return exitOk;
-    // What would fail later fails now: a disk that is full, or a folder that
-    // nobody may write to.
     saved = record.step;
+    runtime::Error error;
     if (isResumed)
       return checkpoints->trySaving(executor, record, error)
                  ? int(exitOk)
@@ -246,8 +306,7 @@ private:
 
   int step() {
     std::string message;
-    // The first batch is there already.
-    if (batches && ran > 0 && !batches->load(executor, record.batches, message))
+    if (readers && !readers->load(message))
       return endFailed(message);
     runtime::Error error;
     if (!settings.apply(executor, record.step, error))
@@ -319,8 +378,13 @@ private:
   }
 
   int end() {
-    if (!stepSeconds.empty())
+    if (!stepSeconds.empty()) {
+      double seconds = secondsSince(started);
       printSummary(executor, stepSeconds);
+      if (readers)
+        std::printf("data       steps waited %.2f %% of the time for batches\n",
+                    100 * readers->waitedSeconds() / seconds);
+    }
     std::string message;
     if (metrics && !metrics->write(/*durable=*/false, message))
       return fail(message);
@@ -370,6 +434,7 @@ private:
   Settings settings;
   std::unique_ptr<runtime::CheckpointFolder> checkpoints;
   std::unique_ptr<Batches> batches;
+  std::unique_ptr<BatchReaders> readers;
   std::unique_ptr<MetricsFile> metrics;
   std::vector<size_t> columns; // tensors whose values metrics hold
   std::chrono::steady_clock::time_point started, lastSave;
@@ -389,7 +454,7 @@ std::string whyContradictory(const RunOptions &options) {
   if (options.checkpoints.empty() && (options.resume || options.keep > 0))
     return std::string(options.resume ? "--resume" : "--keep") +
            " needs the folder of the checkpoints, give --checkpoints";
-  return "";
+  return options.batches.whyContradictory();
 }
 
 } // namespace
@@ -408,8 +473,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
               "start with zeros in all state that no file gives");
   parser.text("inputs", options.inputs, "F.safetensors",
               "values of any arguments, state or batch");
-  parser.text("batches", options.batches, "PATH",
-              "a folder with one file per step, or one file with all steps");
+  options.batches.take(parser);
   parser.custom("steps", "N", "how many steps this run makes (1)",
                 [&](std::string_view given) -> std::string {
                   options.steps = parseNumber(given).value_or(0);
@@ -466,14 +530,16 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   parser.flag("reference", reference,
               "for a module: interpret it element by element");
   parser.notes(
-      "--batches takes a folder or one file. The .safetensors files of a "
-      "folder "
-      "are used in natural order\n(batch2 comes before batch10), one file per "
-      "step. In a single file the first dimension of every tensor\ncounts the "
-      "steps. After the last batch the run starts again with the first. Before "
-      "the first step all\nfiles are checked: every file must hold the same "
-      "tensors, in the types and shapes of the step, and all\ntensors of a "
-      "single file must have the same number of steps.\n\n"
+      "--batches=PATH or steps:PATH has whole batches: in one file the first "
+      "dimension of every tensor counts the\nsteps, in a folder every file is "
+      "a "
+      "step. samples:PATH has samples, which the first dimension counts and\n"
+      "batches are cut from. Files are .safetensors, .npz and .npy, those of a "
+      "folder in natural order (batch2\ncomes before batch10). With --tokens "
+      "they are lists of tokens, cut into windows: 'input', 'target' (one "
+      "token\nlater) and 'window' (both). Names are those of the arguments, or "
+      "--map says which is which. After the last\nbatch the run starts again "
+      "with the first. Before the first step all files are checked.\n\n"
       "A checkpoint holds state, step, position in the batches and in "
       "--metrics, and settings. The same command\nwith --resume goes on from "
       "the newest one, with the same bits. SIGTERM and SIGINT end the run "
@@ -500,7 +566,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   if (!modules && (reference || isModule(inputs.front())))
     return callCompiler("run", arguments);
   if (reference) {
-    if (!options.state.empty() || !options.batches.empty() ||
+    if (!options.state.empty() || !options.batches.path.empty() ||
         !options.save.empty() || !options.checkpoints.empty() ||
         !options.settings.empty() || options.until.steps > 0 ||
         options.until.seconds > 0 || options.checkMemory || options.zeroState ||

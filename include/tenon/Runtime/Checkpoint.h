@@ -29,6 +29,9 @@ struct RunRecord {
   int64_t batches = 0;       // batches taken, the position in the data
   uint64_t metricsBytes = 0; // of the metrics file, written by these steps
   std::map<std::string, Setting> settings; // by canonical name
+  /// What the position in the data counts in, by names that the runtime does
+  /// not know.
+  std::map<std::string, std::string> data;
   bool operator==(const RunRecord &) const = default;
 };
 

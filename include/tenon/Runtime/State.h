@@ -21,7 +21,7 @@ namespace tenon::runtime {
 
 /// The entry of `file` for a tensor: by canonical name, else by another name,
 /// else by `arg<i>` or `result<i>`; null if there is none.
-const format::StoredTensor *findStored(const format::SafetensorsReader &file,
+const format::StoredTensor *findStored(const format::TensorFile &file,
                                        const format::Tensor &tensor);
 
 /// Empty if `stored` has the tensor's type and shape, otherwise what differs.
@@ -32,7 +32,7 @@ std::string whyNotMatching(const format::Tensor &tensor,
 /// bytes and the value's `from` on. Until that is done the tensor has none.
 /// With `hash`, what is read must have it.
 bool readTensor(Executor &executor, size_t tensor,
-                const format::SafetensorsReader &file,
+                const format::TensorFile &file,
                 const format::StoredTensor &stored, uint64_t from,
                 std::string &error, const format::Hash *hash = nullptr);
 

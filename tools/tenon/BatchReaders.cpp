@@ -1,0 +1,124 @@
+//===- BatchReaders.cpp - Threads that read batches ahead -----------------===//
+//
+// See BatchReaders.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/BatchReaders.h"
+
+#include <chrono>
+#include <system_error>
+
+using namespace tenon;
+using namespace tenon::tool;
+
+static constexpr uint64_t slotAlignment = 64;
+
+std::unique_ptr<BatchReaders> BatchReaders::start(const Batches &batches,
+                                                  runtime::Executor &executor,
+                                                  int64_t first,
+                                                  int64_t threads, bool inPlace,
+                                                  std::string &error) {
+  std::unique_ptr<BatchReaders> readers(
+      new BatchReaders(batches, executor, inPlace));
+  readers->toRead = readers->used = readers->next = first;
+  uint64_t total = slotAlignment;
+  auto rounded = [](uint64_t bytes) {
+    return (bytes + slotAlignment - 1) / slotAlignment * slotAlignment;
+  };
+  for (size_t tensor : batches.given()) {
+    readers->bytes.push_back(format::bytesOf(executor.index().tensors[tensor]));
+    total += rounded(readers->bytes.back());
+  }
+  // One that a step uses, one that waits for the next, and one per reader.
+  try {
+    for (int64_t i = 0; i < threads + 2; ++i) {
+      Slot &slot = readers->slots.emplace_back();
+      slot.memory.resize(total);
+      uintptr_t start = reinterpret_cast<uintptr_t>(slot.memory.data());
+      std::byte *next = slot.memory.data() + (rounded(start) - start);
+      for (uint64_t bytes : readers->bytes) {
+        slot.fields.push_back(next);
+        next += rounded(bytes);
+      }
+    }
+    for (int64_t i = 0; i < threads; ++i)
+      readers->threads.emplace_back(
+          [&readers = *readers] { readers.readOn(); });
+  } catch (const std::bad_alloc &) {
+    return refuse(error, "not enough memory to read ahead: " +
+                             std::to_string(threads + 2) + " batches take " +
+                             std::to_string(total * uint64_t(threads + 2)) +
+                             " bytes; give fewer --readers");
+  } catch (const std::system_error &failure) {
+    return refuse(error, std::string("cannot start threads that read: ") +
+                             failure.what());
+  }
+  return readers;
+}
+
+BatchReaders::~BatchReaders() {
+  {
+    std::lock_guard lock(access);
+    isOver = true;
+  }
+  isFree.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+  runtime::Error ignored;
+  if (inPlace)
+    for (size_t tensor : batches.given())
+      (void)executor.bind(tensor, nullptr, ignored);
+}
+
+void BatchReaders::readOn() {
+  std::unique_lock lock(access);
+  while (true) {
+    isFree.wait(
+        lock, [&] { return isOver || toRead - used < int64_t(slots.size()); });
+    if (isOver)
+      return;
+    int64_t batch = toRead++;
+    Slot &slot = slots[size_t(batch) % slots.size()];
+    lock.unlock();
+    std::string error;
+    for (size_t i = 0; i < bytes.size() && error.empty(); ++i)
+      if (!batches.read(i, batch, {slot.fields[i], bytes[i]}, error) &&
+          error.empty())
+        error = "a batch cannot be read";
+    slot.error = error;
+    lock.lock();
+    slot.batch.store(batch, std::memory_order_release);
+    isFilled.notify_one();
+  }
+}
+
+bool BatchReaders::load(std::string &error) {
+  auto begin = std::chrono::steady_clock::now();
+  Slot &slot = slots[size_t(next) % slots.size()];
+  // Without the lock, which a reader that lost its processor may hold.
+  auto isThere = [&] {
+    return slot.batch.load(std::memory_order_acquire) == next;
+  };
+  if (!isThere()) {
+    std::unique_lock lock(access);
+    isFilled.wait(lock, isThere);
+  }
+  error = slot.error;
+  runtime::Error why;
+  const std::vector<size_t> &given = batches.given();
+  for (size_t i = 0; i < given.size() && error.empty(); ++i)
+    if (!(inPlace && executor.bind(given[i], slot.fields[i], why)) &&
+        !executor.write(given[i], {slot.fields[i], bytes[i]}, why))
+      error = why.message;
+  waited +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  // The program no longer uses the batch before this one.
+  {
+    std::lock_guard lock(access);
+    used = next++;
+  }
+  isFree.notify_one();
+  return error.empty();
+}
