@@ -207,6 +207,63 @@ TENON_API tenon_status tenon_save_state(const tenon_program *program,
 TENON_API tenon_status tenon_save_results(const tenon_program *program,
                                           const char *path);
 
+/* Settings: scalar arguments with the role "hyper_parameter", such as a
+ * learning rate. TENON_ERROR_ARGUMENT if a step has none of that name or cannot
+ * take the value; the message lists those it has. */
+
+/* Gives a setting a value, written as a number, and ends its schedule. */
+TENON_API tenon_status tenon_set(tenon_program *program, const char *name,
+                                 const char *value);
+/* Gives a setting a schedule as `tenon run --schedule` takes it, such as
+ * "cosine:steps=1000", which begins at the present value. */
+TENON_API tenon_status tenon_schedule(tenon_program *program, const char *name,
+                                      const char *schedule);
+/* Gives settings the values that their schedules have in step `step`, counted
+ * from 0. Call it before each step. */
+TENON_API tenon_status tenon_apply_schedules(tenon_program *program,
+                                             int64_t step);
+
+/* A folder of checkpoints, as `tenon run --checkpoints` writes them: each holds
+ * the state, the settings with their schedules, and the position of the run,
+ * and is there as a whole or not at all. Used by one thread at a time. */
+typedef struct tenon_checkpoints tenon_checkpoints;
+
+/* How far a run is. Start with TENON_POSITION_INIT. */
+typedef struct tenon_position {
+  uint32_t struct_size; /* sizeof(tenon_position) */
+  int64_t step;         /* complete steps */
+  int64_t batches;      /* batches taken */
+  const char *data;     /* the caller's own text, null for none */
+} tenon_position;
+
+#define TENON_POSITION_INIT {sizeof(tenon_position), 0, 0, NULL}
+
+/* Opens a folder, and makes it if it is missing. TENON_ERROR_FILE if it cannot
+ * be written to or another run uses it. */
+TENON_API tenon_status tenon_open_checkpoints(const char *folder,
+                                              tenon_checkpoints **checkpoints);
+/* Null is fine. */
+TENON_API void tenon_close_checkpoints(tenon_checkpoints *checkpoints);
+/* The step of the newest checkpoint, -1 if there is none. */
+TENON_API tenon_status
+tenon_newest_checkpoint(const tenon_checkpoints *checkpoints, int64_t *step);
+/* Saves; when it returns TENON_OK the checkpoint is durable. Then removes all
+ * but the `keep` newest ones, 0 for none. */
+TENON_API tenon_status tenon_save_checkpoint(tenon_checkpoints *checkpoints,
+                                             const tenon_program *program,
+                                             const tenon_position *position,
+                                             size_t keep);
+/* Loads the newest checkpoint that is whole, and says its position; `data`
+ * lives until the next call with the checkpoints. TENON_ERROR_FILE if none is
+ * whole, TENON_ERROR_ARGUMENT if it is of a step with other arguments. */
+TENON_API tenon_status tenon_load_checkpoint(tenon_checkpoints *checkpoints,
+                                             tenon_program *program,
+                                             tenon_position *position);
+/* What the last load found damaged, or why bits differ from here on: lines of
+ * text, empty for nothing. */
+TENON_API const char *
+tenon_checkpoint_notes(const tenon_checkpoints *checkpoints);
+
 #ifdef __cplusplus
 }
 #endif

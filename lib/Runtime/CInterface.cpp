@@ -7,7 +7,7 @@
 
 #include "tenon/runtime.h"
 
-#include "tenon/Runtime/State.h"
+#include "tenon/Runtime/Settings.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,6 +29,12 @@ static_assert(std::string_view(TENON_VERSION) ==
 struct tenon_program {
   std::unique_ptr<Executor> executor;
   std::atomic_flag isBusy;
+  Settings settings;
+};
+
+struct tenon_checkpoints {
+  std::unique_ptr<CheckpointFolder> folder;
+  std::string data, notes; // of what was loaded last
 };
 
 // The message must outlive the call that failed and belong to its thread.
@@ -190,7 +196,7 @@ static tenon_status finishLoad(std::unique_ptr<Executor> executor,
                                const Error &error, tenon_program **program) {
   if (!executor)
     return fail(error);
-  *program = new tenon_program{std::move(executor), {}};
+  *program = new tenon_program{std::move(executor), {}, {}};
   return TENON_OK;
 }
 
@@ -411,4 +417,146 @@ tenon_status tenon_save_state(const tenon_program *program, const char *path) {
 tenon_status tenon_save_results(const tenon_program *program,
                                 const char *path) {
   return withFile(program, path, saveResults);
+}
+
+tenon_status tenon_set(tenon_program *program, const char *name,
+                       const char *value) {
+  return exclusively(program, [&] {
+    if (!name || !value)
+      return notGiven(name ? "the value" : "the name");
+    SettingValues told;
+    told.values[name] = value;
+    std::string error;
+    return program->settings.give(*program->executor, told, {}, {}, error)
+               ? TENON_OK
+               : fail(TENON_ERROR_ARGUMENT, error);
+  });
+}
+
+tenon_status tenon_schedule(tenon_program *program, const char *name,
+                            const char *schedule) {
+  return exclusively(program, [&] {
+    if (!name || !schedule)
+      return notGiven(name ? "the schedule" : "the name");
+    std::string error;
+    auto parsed = Schedule::parse(schedule, error);
+    if (!parsed)
+      return fail(TENON_ERROR_ARGUMENT,
+                  "the schedule of '" + std::string(name) + "': " + error);
+    SettingValues told;
+    told.schedules.emplace(name, *parsed);
+    return program->settings.give(*program->executor, told, {}, {}, error)
+               ? TENON_OK
+               : fail(TENON_ERROR_ARGUMENT, error);
+  });
+}
+
+tenon_status tenon_apply_schedules(tenon_program *program, int64_t step) {
+  return exclusively(program, [&] {
+    if (step < 0)
+      return fail(TENON_ERROR_ARGUMENT, "the step is negative");
+    Error error;
+    return program->settings.apply(*program->executor, step, error)
+               ? TENON_OK
+               : fail(error);
+  });
+}
+
+tenon_status tenon_open_checkpoints(const char *folder,
+                                    tenon_checkpoints **checkpoints) {
+  return guarded([&] {
+    if (!folder || !checkpoints)
+      return notGiven(folder ? "the place for the checkpoints" : "the folder");
+    *checkpoints = nullptr;
+    Error error;
+    auto opened = CheckpointFolder::open(folder, error);
+    if (!opened)
+      return fail(error);
+    *checkpoints = new tenon_checkpoints{std::move(opened), {}, {}};
+    return TENON_OK;
+  });
+}
+
+void tenon_close_checkpoints(tenon_checkpoints *checkpoints) {
+  delete checkpoints;
+}
+
+tenon_status tenon_newest_checkpoint(const tenon_checkpoints *checkpoints,
+                                     int64_t *step) {
+  return guarded([&] {
+    if (!checkpoints || !step)
+      return notGiven(checkpoints ? "the place for the step"
+                                  : "the checkpoints");
+    std::vector<int64_t> steps = checkpoints->folder->steps();
+    *step = steps.empty() ? -1 : steps.front();
+    return TENON_OK;
+  });
+}
+
+/// The name under which a run.json has the caller's text.
+static constexpr const char *dataName = "text";
+
+tenon_status tenon_save_checkpoint(tenon_checkpoints *checkpoints,
+                                   const tenon_program *program,
+                                   const tenon_position *position,
+                                   size_t keep) {
+  return exclusively(program, [&] {
+    if (!checkpoints || !position)
+      return notGiven(checkpoints ? "the position" : "the checkpoints");
+    if (tenon_status status =
+            checkStruct(position, sizeof(tenon_position), "tenon_position");
+        status != TENON_OK)
+      return status;
+    if (position->step < 0 || position->batches < 0)
+      return fail(TENON_ERROR_ARGUMENT, "the position is negative");
+    RunRecord record;
+    record.step = position->step;
+    record.batches = position->batches;
+    if (position->data)
+      record.data[dataName] = position->data;
+    Error error;
+    if (!program->settings.current(*program->executor, record.settings,
+                                   error) ||
+        !checkpoints->folder->save(*program->executor, record, error))
+      return fail(error);
+    if (keep > 0)
+      checkpoints->folder->keepNewest(keep);
+    return TENON_OK;
+  });
+}
+
+tenon_status tenon_load_checkpoint(tenon_checkpoints *checkpoints,
+                                   tenon_program *program,
+                                   tenon_position *position) {
+  return exclusively(program, [&] {
+    if (!checkpoints || !position)
+      return notGiven(checkpoints ? "the place for the position"
+                                  : "the checkpoints");
+    if (tenon_status status =
+            checkStruct(position, sizeof(tenon_position), "tenon_position");
+        status != TENON_OK)
+      return status;
+    RunRecord record;
+    std::vector<std::string> notes;
+    Error error;
+    if (!checkpoints->folder->load(*program->executor, record, notes, error))
+      return fail(error);
+    if (!program->settings.give(*program->executor, {}, record.settings, {},
+                                error.message))
+      return fail(TENON_ERROR_ARGUMENT, error.message);
+    checkpoints->notes.clear();
+    for (const std::string &note : notes)
+      checkpoints->notes += note + "\n";
+    auto data = record.data.find(dataName);
+    checkpoints->data = data == record.data.end() ? "" : data->second;
+    position->step = record.step;
+    position->batches = record.batches;
+    position->data =
+        data == record.data.end() ? nullptr : checkpoints->data.c_str();
+    return TENON_OK;
+  });
+}
+
+const char *tenon_checkpoint_notes(const tenon_checkpoints *checkpoints) {
+  return checkpoints ? checkpoints->notes.c_str() : "";
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from tenon.checkpoints import Checkpoints, Position
 from tenon.compiler import compile_file, optimize_file
 from tenon.errors import (
     ArgumentError,
@@ -25,15 +26,18 @@ from tenon.errors import (
 from tenon.native import VERSION as __version__
 from tenon.program import Program, aligned, load
 from tenon.tensors import Tensor, Tensors
+from tenon.training import train
 
 __all__ = [
     "ArgumentError",
     "BusyError",
+    "Checkpoints",
     "CompileError",
     "FileError",
     "InternalError",
     "MachineError",
     "OutOfMemoryError",
+    "Position",
     "Program",
     "RunError",
     "StateError",
@@ -45,6 +49,7 @@ __all__ = [
     "compile_file",
     "load",
     "optimize_file",
+    "train",
 ]
 
 

@@ -51,6 +51,17 @@ class TensorInfo(ctypes.Structure):
     ]
 
 
+class Position(ctypes.Structure):
+    """tenon_position."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("step", ctypes.c_int64),
+        ("batches", ctypes.c_int64),
+        ("data", ctypes.c_char_p),
+    ]
+
+
 _ERRORS: dict[int, type[errors.TenonError]] = {
     1: errors.FileError,
     2: errors.MachineError,
@@ -82,6 +93,13 @@ _FUNCTIONS: dict[str, tuple[type, ...]] = {
     "tenon_load_arguments": (_POINTER, _TEXT),
     "tenon_save_state": (_POINTER, _TEXT),
     "tenon_save_results": (_POINTER, _TEXT),
+    "tenon_set": (_POINTER, _TEXT, _TEXT),
+    "tenon_schedule": (_POINTER, _TEXT, _TEXT),
+    "tenon_apply_schedules": (_POINTER, ctypes.c_int64),
+    "tenon_open_checkpoints": (_TEXT, ctypes.POINTER(_POINTER)),
+    "tenon_newest_checkpoint": (_POINTER, ctypes.POINTER(ctypes.c_int64)),
+    "tenon_save_checkpoint": (_POINTER, _POINTER, ctypes.POINTER(Position), _SIZE),
+    "tenon_load_checkpoint": (_POINTER, _POINTER, ctypes.POINTER(Position)),
 }
 
 
@@ -121,6 +139,10 @@ def library() -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(path))
     _check_version(loaded, path)
     loaded.tenon_error_message.restype = _TEXT
+    loaded.tenon_checkpoint_notes.restype = _TEXT
+    loaded.tenon_checkpoint_notes.argtypes = (_POINTER,)
+    loaded.tenon_close_checkpoints.restype = None
+    loaded.tenon_close_checkpoints.argtypes = (_POINTER,)
     loaded.tenon_tensor_count.restype = _SIZE
     loaded.tenon_tensor_count.argtypes = (_POINTER,)
     loaded.tenon_unload.restype = ctypes.c_int

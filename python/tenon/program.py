@@ -39,9 +39,15 @@ class Program:
         self._handle = handle
         self._pointer = handle.pointer
         self._bound: dict[int, np.ndarray] = {}
+        self._set: set[int] = set()  # settings that have a value of their own
         self._refresh()
 
     # What it has.
+
+    @property
+    def pointer(self) -> ctypes.c_void_p:
+        """The tenon_program of the C interface, valid as long as this object."""
+        return self._pointer
 
     @property
     def tensors(self) -> Tensors:
@@ -69,9 +75,10 @@ class Program:
         """Runs steps and returns copies of the results that are no state, by canonical name.
 
         The batch is given in the order of the signature, by name, or not at all to use what is in its memory already:
-        all of it or nothing, since a part would be paired with what an earlier call gave.
+        all of it or nothing, since a part would be paired with what an earlier call gave. Settings that `set` or `schedule`
+        gave a value are not part of it.
         """
-        tensors = list(self.batch.values())
+        tensors = [tensor for tensor in self.batch.values() if tensor.index not in self._set]
         if len(batch) > len(tensors):
             raise errors.ArgumentError(f"the step takes {len(tensors)} batch tensors, given {len(batch)}")
         given = {tensor.index: (tensor, value) for tensor, value in zip(tensors, batch, strict=False)}
@@ -82,7 +89,7 @@ class Program:
             if tensor.index in given:
                 raise errors.ArgumentError(f"batch tensor '{name}' is given twice")
             given[tensor.index] = (tensor, value)
-        if missing := [name for name, tensor in self.batch.items() if given and tensor.index not in given]:
+        if missing := [tensor.name for tensor in tensors if given and tensor.index not in given]:
             raise errors.ArgumentError(
                 f"the batch lacks {', '.join(missing)}; give all of it, or write single tensors with batch[name].write"
             )
@@ -119,6 +126,20 @@ class Program:
     def load_arguments(self, path: str | os.PathLike[str]) -> None:
         """Reads those arguments, state or batch, that a safetensors file holds."""
         self._library.tenon_load_arguments(self._pointer, os.fsencode(path))
+
+    def set(self, name: str, value: float) -> None:
+        """Gives a setting, a scalar argument with the role hyper_parameter, a value, and ends its schedule."""
+        self._library.tenon_set(self._pointer, name.encode(), str(value).encode())
+        self._set.add(self.tensors[name].index)
+
+    def schedule(self, name: str, schedule: str) -> None:
+        """Gives a setting a schedule as `tenon run --schedule` takes it, such as "cosine:steps=1000"."""
+        self._library.tenon_schedule(self._pointer, name.encode(), schedule.encode())
+        self._set.add(self.tensors[name].index)
+
+    def apply_schedules(self, step: int) -> None:
+        """Gives settings the values that their schedules have in a step, counted from 0."""
+        self._library.tenon_apply_schedules(self._pointer, step)
 
     def bind(self, name: str, array: np.ndarray | None) -> None:
         """Lets a tensor live in an array's memory from now on, without copying; None goes back to the program's, where the

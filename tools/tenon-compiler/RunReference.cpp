@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon-compiler/CompiledModules.h"
-#include "tools/tenon/Scalars.h"
 
 #include "tenon/Analysis/DeviceCount.h"
 #include "tenon/Analysis/ElementTypes.h"
@@ -22,6 +21,7 @@
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Reference/Interpreter.h"
+#include "tenon/Runtime/Scalars.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -306,8 +306,8 @@ int CompiledModules::runReference(const ReferenceRun &run) {
       for (auto [index, result] : llvm::enumerate(results))
         if (!isState[index] && result.rank() == 0)
           metrics << ','
-                  << scalarText(*elementTypeOf(result.elementType()),
-                                bytesOf(result));
+                  << runtime::scalarText(*elementTypeOf(result.elementType()),
+                                         bytesOf(result));
       metrics << "\n";
     }
   }

@@ -6,10 +6,10 @@
 
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Modules.h"
-#include "tools/tenon/Settings.h"
 
 #include "tenon/Format/Holding.h"
 #include "tenon/Format/Reader.h"
+#include "tenon/Runtime/Settings.h"
 #include "tenon/Support/ExitCode.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ int64_t countInstructions(const format::Block &block) {
 void printSettings(const format::Index &index) {
   std::string names;
   for (const format::Tensor &tensor : index.tensors)
-    if (isSetting(tensor))
+    if (runtime::isSetting(tensor))
       names += (names.empty() ? "" : ", ") + tensor.name + " (" +
                std::string(name(tensor.type)) + ")";
   if (!names.empty())

@@ -12,11 +12,12 @@
 #include "tools/tenon/MetricsFile.h"
 #include "tools/tenon/Period.h"
 #include "tools/tenon/ResultNamesOption.h"
-#include "tools/tenon/Scalars.h"
-#include "tools/tenon/Settings.h"
+#include "tools/tenon/SettingOptions.h"
 #include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Runtime/Checkpoint.h"
+#include "tenon/Runtime/Scalars.h"
+#include "tenon/Runtime/Settings.h"
 #include "tenon/Support/CheckedArithmetic.h"
 #include "tenon/Support/ExitCode.h"
 
@@ -43,7 +44,7 @@ struct RunOptions {
   std::string checkpoints;
   int64_t keep = 0; // 0 for all
   bool resume = false;
-  SettingOptions settings;
+  runtime::SettingValues settings;
   bool checkMemory = false, zeroState = false, prefault = false;
 };
 
@@ -97,7 +98,7 @@ std::vector<size_t> metricTensors(const runtime::Executor &executor) {
 
 std::string metricText(const runtime::Executor &executor, size_t tensor) {
   runtime::Error error;
-  return valueText(executor, tensor, error).value_or("unknown");
+  return runtime::valueText(executor, tensor, error).value_or("unknown");
 }
 
 int saveOutputs(const runtime::Executor &executor, const std::string &path) {
@@ -219,7 +220,7 @@ private:
     std::vector<size_t> perStep;
     if (batches)
       perStep = batches->given();
-    if (!settings.open(executor, options.settings, record.settings, perStep,
+    if (!settings.give(executor, options.settings, record.settings, perStep,
                        message))
       return fail(message);
     if (!settings.apply(executor, record.step, error))
@@ -431,7 +432,7 @@ private:
   runtime::Executor &executor;
   const RunOptions &options;
   runtime::RunRecord record;
-  Settings settings;
+  runtime::Settings settings;
   std::unique_ptr<runtime::CheckpointFolder> checkpoints;
   std::unique_ptr<Batches> batches;
   std::unique_ptr<BatchReaders> readers;
@@ -509,7 +510,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
                   options.until = period.value_or(Period());
                   return period ? "" : expectedPeriod;
                 });
-  options.settings.take(parser);
+  takeSettings(parser, options.settings);
   parser.text("outputs", options.outputs, "F.safetensors",
               "write the last step's results");
   parser.number("threads", options.threads, "N", "threads (all processors)");

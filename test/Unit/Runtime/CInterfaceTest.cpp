@@ -174,6 +174,91 @@ TEST_F(CInterface, SavesAndLoadsState) {
   EXPECT_TRUE(file->find("result2"));
 }
 
+TEST_F(CInterface, GoesOnFromCheckpoints) {
+  fillWithZeros();
+  const size_t w = find("params.w"), loss = find("loss");
+  std::vector<float> weights(test::sampleFeatures, 0.5f);
+  ASSERT_EQ(tenon_write(program, w, weights.data(), weights.size() * 4),
+            TENON_OK);
+  const std::string path = folder / "checkpoints";
+  tenon_checkpoints *checkpoints = nullptr;
+  ASSERT_EQ(tenon_open_checkpoints(path.c_str(), &checkpoints), TENON_OK)
+      << tenon_error_message();
+  tenon_checkpoints *second = nullptr;
+  EXPECT_EQ(tenon_open_checkpoints(path.c_str(), &second), TENON_ERROR_FILE);
+  EXPECT_TRUE(messageHas("another run is writing checkpoints"));
+  int64_t newest = 0;
+  ASSERT_EQ(tenon_newest_checkpoint(checkpoints, &newest), TENON_OK);
+  EXPECT_EQ(newest, -1);
+  tenon_position position = TENON_POSITION_INIT;
+  EXPECT_EQ(tenon_load_checkpoint(checkpoints, program, &position),
+            TENON_ERROR_FILE);
+  float before = 0, after = 0;
+  for (int64_t step = 1; step <= 4; ++step) {
+    ASSERT_EQ(tenon_run(program, 1), TENON_OK) << tenon_error_message();
+    position.step = step;
+    position.batches = 10 * step;
+    position.data = step == 3 ? "third" : nullptr;
+    if (step == 4)
+      ASSERT_EQ(tenon_read(program, loss, &before, sizeof(before)), TENON_OK);
+    else
+      ASSERT_EQ(tenon_save_checkpoint(checkpoints, program, &position, 2),
+                TENON_OK)
+          << tenon_error_message();
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + "/step-000000001"));
+  EXPECT_TRUE(std::filesystem::exists(path + "/step-000000002"));
+  position = TENON_POSITION_INIT;
+  ASSERT_EQ(tenon_load_checkpoint(checkpoints, program, &position), TENON_OK)
+      << tenon_error_message();
+  EXPECT_EQ(position.step, 3);
+  EXPECT_EQ(position.batches, 30);
+  EXPECT_STREQ(position.data, "third");
+  EXPECT_STREQ(tenon_checkpoint_notes(checkpoints), "");
+  ASSERT_EQ(tenon_run(program, 1), TENON_OK);
+  ASSERT_EQ(tenon_read(program, loss, &after, sizeof(after)), TENON_OK);
+  EXPECT_EQ(before, after);
+  // What is damaged is said, and the one before taken.
+  std::ofstream(path + "/step-000000003/run.json") << "{}";
+  ASSERT_EQ(tenon_load_checkpoint(checkpoints, program, &position), TENON_OK);
+  EXPECT_EQ(position.step, 2);
+  EXPECT_EQ(position.data, nullptr);
+  EXPECT_NE(std::string(tenon_checkpoint_notes(checkpoints))
+                .find("an older checkpoint is taken"),
+            std::string::npos);
+  position.step = -1;
+  EXPECT_EQ(tenon_save_checkpoint(checkpoints, program, &position, 0),
+            TENON_ERROR_ARGUMENT);
+  position = {0, 0, 0, nullptr};
+  EXPECT_EQ(tenon_save_checkpoint(checkpoints, program, &position, 0),
+            TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("struct_size"));
+  for (tenon_status refused :
+       {tenon_save_checkpoint(nullptr, program, &position, 0),
+        tenon_save_checkpoint(checkpoints, nullptr, &position, 0),
+        tenon_save_checkpoint(checkpoints, program, nullptr, 0),
+        tenon_load_checkpoint(checkpoints, program, nullptr),
+        tenon_newest_checkpoint(checkpoints, nullptr),
+        tenon_open_checkpoints(nullptr, &second)})
+    EXPECT_EQ(refused, TENON_ERROR_ARGUMENT);
+  tenon_close_checkpoints(checkpoints);
+  tenon_close_checkpoints(nullptr);
+}
+
+TEST_F(CInterface, SaysThatAStepHasNoSettings) {
+  EXPECT_EQ(tenon_set(program, "lr", "1"), TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("'lr' is no setting of this step; it has none"))
+      << tenon_error_message();
+  EXPECT_EQ(tenon_schedule(program, "x", "constant"), TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("'x' is no setting of this step"));
+  EXPECT_EQ(tenon_schedule(program, "lr", "zigzag"), TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("the schedule of 'lr'"));
+  EXPECT_EQ(tenon_apply_schedules(program, -1), TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_apply_schedules(program, 0), TENON_OK);
+  EXPECT_EQ(tenon_set(program, nullptr, "1"), TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_schedule(program, "lr", nullptr), TENON_ERROR_ARGUMENT);
+}
+
 TEST_F(CInterface, ListsEveryTensorThatDoesNotFit) {
   std::string path = folder / "wrong.safetensors";
   std::vector<float> weights(7, 3.0f);

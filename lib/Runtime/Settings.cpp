@@ -4,57 +4,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/tenon/Settings.h"
+#include "tenon/Runtime/Settings.h"
 
-#include "tools/tenon/Scalars.h"
-
+#include "tenon/Runtime/Scalars.h"
 #include "tenon/Support/ParseNumber.h"
 #include "tenon/Support/Refuse.h"
 
 #include <algorithm>
 
 using namespace tenon;
-using namespace tenon::tool;
+using namespace tenon::runtime;
 
-bool tool::isSetting(const format::Tensor &tensor) {
+bool runtime::isSetting(const format::Tensor &tensor) {
   return tensor.role == format::Role::hyperParameter && tensor.shape.empty() &&
          tensor.argument >= 0;
 }
 
-void SettingOptions::take(ArgumentParser &parser) {
-  // A name may hold the sign only as part of a path, which a value has not.
-  parser.custom(
-      "set", "NAME=VALUE", "give a scalar hyper-parameter a value",
-      [this](std::string_view text) -> std::string {
-        size_t equals = text.rfind('=');
-        if (equals == std::string_view::npos || equals == 0 ||
-            equals + 1 == text.size())
-          return "expected a name and a value, such as lr=3e-4";
-        if (!values.emplace(text.substr(0, equals), text.substr(equals + 1))
-                 .second)
-          return "the name is given twice";
-        return "";
-      });
-  parser.custom(
-      "schedule", "NAME=SCHEDULE", "give it a value per step, see below",
-      [this](std::string_view text) -> std::string {
-        size_t equals = text.find('=');
-        if (equals == std::string_view::npos || equals == 0)
-          return "expected a name and a schedule, such as "
-                 "lr=cosine:steps=1000";
-        std::string wrong;
-        auto schedule = Schedule::parse(text.substr(equals + 1), wrong);
-        if (!schedule)
-          return wrong;
-        if (!schedules.emplace(text.substr(0, equals), *schedule).second)
-          return "the name is given twice";
-        return "";
-      });
-}
-
 /// The setting of a name; nothing with a message that lists those there are.
-static std::optional<size_t> find(const runtime::Executor &executor,
-                                  const std::string &name, std::string &error) {
+static std::optional<size_t> findSetting(const Executor &executor,
+                                         const std::string &name,
+                                         std::string &error) {
   const std::vector<format::Tensor> &tensors = executor.index().tensors;
   auto found = executor.findTensor(name);
   if (found && isSetting(tensors[*found]))
@@ -71,26 +40,26 @@ static std::optional<size_t> find(const runtime::Executor &executor,
   return std::nullopt;
 }
 
-bool Settings::set(runtime::Executor &executor, size_t tensor,
-                   const std::string &text, std::string &error) {
+bool Settings::set(Executor &executor, size_t tensor, const std::string &text,
+                   std::string &error) {
   const format::Tensor &described = executor.index().tensors[tensor];
   std::vector<std::byte> bytes(format::bytesOf(described));
   if (!parseScalar(described.type, text, bytes))
     return refuse(error, "'" + text + "' is no value for '" + described.name +
                              "', which is " +
                              std::string(name(described.type)));
-  runtime::Error why;
+  Error why;
   return executor.write(tensor, bytes, why) || refuse(error, why.message);
 }
 
-bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
-                    const std::map<std::string, runtime::Setting> &recorded,
+bool Settings::give(Executor &executor, const SettingValues &told,
+                    const std::map<std::string, Setting> &recorded,
                     const std::vector<size_t> &perStep, std::string &error) {
   auto isPerStep = [&](size_t tensor) {
     return std::ranges::find(perStep, tensor) != perStep.end();
   };
   for (const auto &[name, setting] : recorded) {
-    auto tensor = find(executor, name, error);
+    auto tensor = findSetting(executor, name, error);
     if (!tensor)
       return false;
     if (isPerStep(*tensor))
@@ -106,7 +75,7 @@ bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
     schedules.emplace(*tensor, *schedule);
   }
   auto findGiven = [&](const std::string &name) {
-    auto tensor = find(executor, name, error);
+    auto tensor = findSetting(executor, name, error);
     if (tensor && isPerStep(*tensor)) {
       error = "'" + name +
               "' has a value in every batch; leave it out there, "
@@ -115,14 +84,14 @@ bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
     }
     return tensor;
   };
-  for (const auto &[name, value] : options.values) {
+  for (const auto &[name, value] : told.values) {
     auto tensor = findGiven(name);
     if (!tensor || !set(executor, *tensor, value, error))
       return false;
     schedules.erase(*tensor);
   }
   const std::vector<size_t> missing = executor.withoutValue();
-  for (auto [name, schedule] : options.schedules) {
+  for (auto [name, schedule] : told.schedules) {
     auto tensor = findGiven(name);
     if (!tensor)
       return false;
@@ -138,7 +107,7 @@ bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
                                  "--set=" +
                                  name +
                                  "=VALUE or value=VALUE in the schedule");
-      runtime::Error why;
+      Error why;
       auto text = valueText(executor, *tensor, why);
       if (!text)
         return refuse(error, why.message);
@@ -149,8 +118,7 @@ bool Settings::open(runtime::Executor &executor, const SettingOptions &options,
   return true;
 }
 
-bool Settings::apply(runtime::Executor &executor, int64_t step,
-                     runtime::Error &error) const {
+bool Settings::apply(Executor &executor, int64_t step, Error &error) const {
   for (const auto &[tensor, schedule] : schedules) {
     ElementType type = executor.index().tensors[tensor].type;
     std::vector<std::byte> bytes(
@@ -162,9 +130,9 @@ bool Settings::apply(runtime::Executor &executor, int64_t step,
   return true;
 }
 
-bool Settings::current(const runtime::Executor &executor,
-                       std::map<std::string, runtime::Setting> &result,
-                       runtime::Error &error) const {
+bool Settings::current(const Executor &executor,
+                       std::map<std::string, Setting> &result,
+                       Error &error) const {
   result.clear();
   const std::vector<format::Tensor> &tensors = executor.index().tensors;
   const std::vector<size_t> missing = executor.withoutValue();

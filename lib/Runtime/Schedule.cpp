@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/tenon/Schedule.h"
+#include "tenon/Runtime/Schedule.h"
 
 #include "tenon/Support/ParseNumber.h"
 #include "tenon/Support/PortableMath.h"
@@ -16,7 +16,7 @@
 #include <cmath>
 
 using namespace tenon;
-using namespace tenon::tool;
+using namespace tenon::runtime;
 
 /// What a kind is called and which parameters it takes.
 struct Schedule::Shape {

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/tenon/Scalars.h"
+#include "tenon/Runtime/Scalars.h"
 
 #include "tenon/Support/ParseNumber.h"
 
@@ -71,8 +71,8 @@ std::string narrowText(const NarrowFloat &format, uint8_t bits) {
 
 } // namespace
 
-std::string tool::scalarText(ElementType type,
-                             std::span<const std::byte> bytes) {
+std::string runtime::scalarText(ElementType type,
+                                std::span<const std::byte> bytes) {
   switch (type) {
   case ElementType::i1:
     return read<uint8_t>(bytes) ? "1" : "0";
@@ -147,9 +147,9 @@ std::string tool::scalarText(ElementType type,
   return "?";
 }
 
-std::optional<std::string> tool::valueText(const runtime::Executor &executor,
-                                           size_t tensor,
-                                           runtime::Error &error) {
+std::optional<std::string> runtime::valueText(const runtime::Executor &executor,
+                                              size_t tensor,
+                                              runtime::Error &error) {
   const format::Tensor &described = executor.index().tensors[tensor];
   std::vector<std::byte> bytes(format::bytesOf(described));
   if (!executor.read(tensor, bytes, error))
@@ -157,7 +157,7 @@ std::optional<std::string> tool::valueText(const runtime::Executor &executor,
   return scalarText(described.type, bytes);
 }
 
-bool tool::takesFraction(ElementType type) {
+bool runtime::takesFraction(ElementType type) {
   return type == ElementType::f16 || type == ElementType::bf16 ||
          type == ElementType::f32 || type == ElementType::f64;
 }
@@ -175,8 +175,8 @@ static uint16_t roundToBf16(float value) {
   return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-void tool::writeScalar(ElementType type, double value,
-                       std::span<std::byte> into) {
+void runtime::writeScalar(ElementType type, double value,
+                          std::span<std::byte> into) {
   if (type == ElementType::f64)
     write(into, value);
   else if (type == ElementType::f32)
@@ -195,8 +195,8 @@ static bool parse(std::string_view text, std::span<std::byte> into) {
   return value.has_value();
 }
 
-bool tool::parseScalar(ElementType type, std::string_view text,
-                       std::span<std::byte> into) {
+bool runtime::parseScalar(ElementType type, std::string_view text,
+                          std::span<std::byte> into) {
   switch (type) {
   case ElementType::f32:
     return parse<float>(text, into);

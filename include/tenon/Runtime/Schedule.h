@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_TOOLS_TENON_SCHEDULE_H
-#define TENON_TOOLS_TENON_SCHEDULE_H
+#ifndef TENON_RUNTIME_SCHEDULE_H
+#define TENON_RUNTIME_SCHEDULE_H
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenon::tool {
+namespace tenon::runtime {
 
 class Schedule {
 public:
@@ -48,6 +48,6 @@ private:
   std::vector<std::pair<int64_t, double>> pieces; // from which step, in order
 };
 
-} // namespace tenon::tool
+} // namespace tenon::runtime
 
-#endif // TENON_TOOLS_TENON_SCHEDULE_H
+#endif // TENON_RUNTIME_SCHEDULE_H

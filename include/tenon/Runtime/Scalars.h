@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_TOOLS_TENON_SCALARS_H
-#define TENON_TOOLS_TENON_SCALARS_H
+#ifndef TENON_RUNTIME_SCALARS_H
+#define TENON_RUNTIME_SCALARS_H
 
 #include "tenon/Runtime/Executor.h"
 
@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace tenon::tool {
+namespace tenon::runtime {
 
 /// The element at the start of `bytes`.
 std::string scalarText(ElementType type, std::span<const std::byte> bytes);
@@ -37,6 +37,6 @@ void writeScalar(ElementType type, double value, std::span<std::byte> into);
 bool parseScalar(ElementType type, std::string_view text,
                  std::span<std::byte> into);
 
-} // namespace tenon::tool
+} // namespace tenon::runtime
 
-#endif // TENON_TOOLS_TENON_SCALARS_H
+#endif // TENON_RUNTIME_SCALARS_H
