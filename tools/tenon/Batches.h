@@ -34,6 +34,10 @@ public:
   const std::vector<size_t> &given() const { return tensors; }
   int64_t perEpoch() const { return batchesPerEpoch; }
   int64_t rowsPerBatch() const { return parts->rowsPerBatch(); }
+  /// What throughput counts: samples or tokens, and how many a batch has; 0 for
+  /// whole batches, which do not say.
+  int64_t itemsPerBatch() const { return parts->itemsPerBatch(); }
+  const char *itemWord() const { return parts->itemWord(); }
   /// What a row is, see DataParts.
   const char *rowWord() const { return parts->rowWord(); }
   /// Rows that each epoch leaves out.

@@ -47,6 +47,15 @@ public:
   int64_t rowsPerBatch() const { return batchRows; }
   /// What a row is: `steps`, `samples` or `windows`.
   const char *rowWord() const;
+  /// How many samples, or tokens, a batch has; 0 if that is not known.
+  int64_t itemsPerBatch() const {
+    return windowLength > 0    ? batchRows * windowLength
+           : options.isSamples ? batchRows
+                               : 0;
+  }
+  const char *itemWord() const {
+    return windowLength > 0 ? "tokens" : "samples";
+  }
   /// The hash of the files' names and rows, as text.
   std::string layout() const;
 

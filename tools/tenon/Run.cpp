@@ -11,8 +11,10 @@
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/MetricsFile.h"
 #include "tools/tenon/Period.h"
+#include "tools/tenon/ProgressLine.h"
 #include "tools/tenon/ResultNamesOption.h"
 #include "tools/tenon/SettingOptions.h"
+#include "tools/tenon/StopCondition.h"
 #include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Runtime/Checkpoint.h"
@@ -27,6 +29,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -45,6 +48,7 @@ struct RunOptions {
   int64_t keep = 0; // 0 for all
   bool resume = false;
   runtime::SettingValues settings;
+  std::vector<StopCondition> stopConditions;
   bool checkMemory = false, zeroState = false, prefault = false;
 };
 
@@ -277,15 +281,44 @@ private:
 
   int openMetrics() {
     columns = metricTensors(executor);
+    const std::vector<format::Tensor> &tensors = executor.index().tensors;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      bool isFloat = runtime::takesFraction(tensors[columns[i]].type);
+      if (isFloat && (!lossColumn || tensors[columns[i]].name == "loss"))
+        lossColumn = i;
+    }
+    std::string message;
+    if (!findStopColumns(message))
+      return fail(message);
     if (options.metrics.empty())
       return exitOk;
     std::vector<std::string> names{"step"};
     for (size_t tensor : columns)
-      names.push_back(executor.index().tensors[tensor].name);
-    std::string message;
+      names.push_back(tensors[tensor].name);
     metrics =
         MetricsFile::open(options.metrics, names, record.metricsBytes, message);
     return metrics ? int(exitOk) : fail(message);
+  }
+
+  /// Which result each condition of --stop-if is about.
+  bool findStopColumns(std::string &message) {
+    for (const StopCondition &condition : options.stopConditions) {
+      auto tensor = executor.findTensor(condition.name);
+      auto column =
+          tensor ? std::ranges::find(columns, *tensor) : columns.end();
+      if (column == columns.end()) {
+        std::string known;
+        for (size_t result : columns)
+          known += (known.empty() ? "'" : ", '") +
+                   executor.index().tensors[result].name + "'";
+        return refuse(message, "'" + condition.name +
+                                   "' of --stop-if is no scalar result of the "
+                                   "step; it has " +
+                                   (known.empty() ? "none" : known));
+      }
+      stopColumns.push_back(size_t(column - columns.begin()));
+    }
+    return true;
   }
 
   double secondsSince(std::chrono::steady_clock::time_point time) const {
@@ -317,39 +350,77 @@ private:
                               : executor.run(1, error)))
       return endFailed(error.message);
     stepSeconds.push_back(secondsSince(stepStart));
+    values.assign(1, std::to_string(record.step));
+    for (size_t tensor : columns)
+      values.push_back(metricText(executor, tensor));
     if (metrics) {
-      std::vector<std::string> values{std::to_string(record.step)};
-      for (size_t tensor : columns)
-        values.push_back(metricText(executor, tensor));
       metrics->add(values);
+      if (!metrics->write(/*durable=*/false, message))
+        return endFailed(message);
     }
+    if (lossColumn)
+      smoothed.add(valueOf(*lossColumn));
     ++ran;
     ++record.step;
     record.batches += batches ? 1 : 0;
-    if (int code = report())
+    report();
+    if (int code = endIfAsked())
       return code;
     if (record.step < goal && isTimeToSave() && !save())
       return endFailed(failure);
     return exitOk;
   }
 
-  /// A line per second, and the last one.
-  int report() {
+  /// The number in a column of the last step; no number if it has none.
+  double valueOf(size_t column) const {
+    return parseNumber<double>(values[column + 1])
+        .value_or(std::numeric_limits<double>::quiet_NaN());
+  }
+
+  /// A line when it is time for one, and the last one.
+  void report() {
     double seconds = secondsSince(started);
-    if (record.step < goal && seconds - lastLine <= 1)
-      return exitOk;
-    lastLine = seconds;
-    std::printf("step %s", std::to_string(record.step).c_str());
-    if (goal != INT64_MAX)
-      std::printf("/%s", std::to_string(goal).c_str());
-    for (size_t tensor : columns)
-      std::printf("  %s %s", executor.index().tensors[tensor].name.c_str(),
-                  metricText(executor, tensor).c_str());
-    std::printf("  %.1f steps/s\n", double(ran) / seconds);
-    std::fflush(stdout);
-    std::string message;
-    if (metrics && !metrics->write(/*durable=*/false, message))
-      return endFailed(message);
+    if (record.step < goal && !progressLine.isDue(seconds))
+      return;
+    Progress progress;
+    progress.step = record.step;
+    for (size_t i = 0; i < columns.size(); ++i)
+      progress.results.emplace_back(executor.index().tensors[columns[i]].name,
+                                    values[i + 1]);
+    progress.smoothed = smoothed.value();
+    progress.stepsPerSecond = double(ran) / seconds;
+    if (batches && batches->itemsPerBatch() > 0) {
+      progress.itemsPerSecond =
+          progress.stepsPerSecond * double(batches->itemsPerBatch());
+      progress.items = batches->itemWord();
+    }
+    if (goal != INT64_MAX) {
+      progress.goal = goal;
+      progress.secondsLeft =
+          double(goal - record.step) / progress.stepsPerSecond;
+    }
+    if (options.until.seconds > 0)
+      progress.secondsLeft =
+          std::min(progress.secondsLeft.value_or(options.until.seconds),
+                   std::max(0.0, options.until.seconds - seconds));
+    progressLine.show(progress, seconds);
+  }
+
+  /// The exit code for a condition of --stop-if that holds, 0 for none. Nothing
+  /// is saved: a state that has gone wrong is none to go on from.
+  int endIfAsked() {
+    for (size_t i = 0; i < stopColumns.size(); ++i) {
+      const StopCondition &condition = options.stopConditions[i];
+      if (!condition.holdsFor(valueOf(stopColumns[i])))
+        continue;
+      progressLine.finish();
+      std::printf("stopped    after step %s: '%s' is %s, --stop-if='%s'\n",
+                  std::to_string(record.step).c_str(), condition.name.c_str(),
+                  values[stopColumns[i] + 1].c_str(), condition.text.c_str());
+      std::fflush(stdout);
+      noteWhatIsSaved();
+      return exitStopped;
+    }
     return exitOk;
   }
 
@@ -379,6 +450,7 @@ private:
   }
 
   int end() {
+    progressLine.finish();
     if (!stepSeconds.empty()) {
       double seconds = secondsSince(started);
       printSummary(executor, stepSeconds);
@@ -409,7 +481,13 @@ private:
 
   /// Ends a run that failed, with what is left of it.
   int endFailed(const std::string &message) {
+    progressLine.finish();
     fail(message);
+    noteWhatIsSaved();
+    return exitUserError;
+  }
+
+  void noteWhatIsSaved() const {
     std::string rest = std::to_string(record.step);
     if (goal != INT64_MAX)
       rest += " of " + std::to_string(goal);
@@ -426,7 +504,6 @@ private:
       rest +=
           "this run saved no state, '" + options.save + "' is as it was before";
     std::fprintf(stderr, "note: %s\n", rest.c_str());
-    return exitUserError;
   }
 
   runtime::Executor &executor;
@@ -439,12 +516,16 @@ private:
   std::unique_ptr<MetricsFile> metrics;
   std::vector<size_t> columns; // tensors whose values metrics hold
   std::chrono::steady_clock::time_point started, lastSave;
-  double lastLine = 0; // seconds since the start
-  int64_t goal = 0;    // the step to end after
-  int64_t ran = 0;     // steps of this run
-  int64_t saved = 0;   // the last step that was saved; 0 for none or the start
+  int64_t goal = 0;  // the step to end after
+  int64_t ran = 0;   // steps of this run
+  int64_t saved = 0; // the last step that was saved; 0 for none or the start
   std::vector<double> stepSeconds;
-  std::string failure; // of save()
+  std::string failure;              // of save()
+  std::vector<std::string> values;  // of the last step: its number and columns
+  std::optional<size_t> lossColumn; // the one that is smoothed
+  std::vector<size_t> stopColumns;  // of the conditions of --stop-if
+  SmoothedValue smoothed;
+  ProgressLine progressLine;
 };
 
 /// What is wrong with options that are right one by one; empty for nothing.
@@ -481,8 +562,19 @@ int tool::runRun(Arguments arguments, Modules *modules) {
                   return *options.steps < 1 ? "expected a number from 1 on"
                                             : "";
                 });
-  parser.text("metrics", options.metrics, "F.csv",
-              "write every scalar result of every step");
+  parser.text(
+      "metrics", options.metrics, "FILE|DIR/",
+      "write every scalar result of every step: CSV, .jsonl or TensorBoard's");
+  parser.custom("stop-if", "CONDITIONS",
+                "end with exit code 6 if a result is so, such as 'loss > 10 or "
+                "loss not finite'",
+                [&](std::string_view given) -> std::string {
+                  std::string wrong;
+                  auto conditions = parseStopConditions(given, wrong);
+                  if (conditions)
+                    options.stopConditions = *conditions;
+                  return wrong;
+                });
   parser.text("save", options.save, "F.safetensors",
               "write the state at the end");
   parser.custom("save-every", "N|TIME",
@@ -569,9 +661,9 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   if (reference) {
     if (!options.state.empty() || !options.batches.path.empty() ||
         !options.save.empty() || !options.checkpoints.empty() ||
-        !options.settings.empty() || options.until.steps > 0 ||
-        options.until.seconds > 0 || options.checkMemory || options.zeroState ||
-        options.prefault)
+        !options.settings.empty() || !options.stopConditions.empty() ||
+        options.until.steps > 0 || options.until.seconds > 0 ||
+        options.checkMemory || options.zeroState || options.prefault)
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
     return modules->runReference({inputs.front(), options.inputs,

@@ -16,6 +16,7 @@ enum ExitCode {
   exitNoPlan = 3,
   exitUnsupported = 4,
   exitInterrupted = 5,
+  exitStopped = 6, // by a condition of `tenon run --stop-if`
   exitInternal = 70,
 };
 
