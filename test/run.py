@@ -50,7 +50,7 @@ SUITES = {
     | readers("StableHLO", "Roles")
     | {f"SolverFuzz.{solver}" for solver in ("packing", "ordering", "search", "recompute", "variants")}
     | {"TenonAllocationTest", "lit", "Layout", "Python", "Conformance", "EndToEnd"},
-    "address,undefined": UNIT_SUITES | readers("Numpy", "Target", "Safetensors", "TenonFile"),
+    "address,undefined": UNIT_SUITES | readers("Numpy", "RunRecord", "Target", "Safetensors", "TenonFile"),
     "thread": {"TenonSolverTests", "TenonTargetTests"} | RUNTIME_SUITES,
 }
 

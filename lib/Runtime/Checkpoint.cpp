@@ -1,18 +1,15 @@
 //===- Checkpoint.cpp - A run that goes on where it was stopped -----------===//
 //
-// See Checkpoint.h. The last entry of run.json is the hash of all others, so a
-// changed digit anywhere is found before anything is believed.
+// See Checkpoint.h.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Runtime/Checkpoint.h"
+#include "StoredRecord.h"
 
-#include "tenon/Support/JsonShape.h"
 #include "tenon/Support/ParseNumber.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -28,27 +25,14 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr int64_t checkpointVersion = 1;
 constexpr std::string_view stepPrefix = "step-";
 constexpr const char *recordFile = "run.json";
 // One file now. A run on several devices writes one per device, and run.json
 // names for each tensor the file that holds it.
 constexpr const char *stateFile = "state-1-of-1.safetensors";
 constexpr uint64_t maxRecordBytes = uint64_t(256) << 20;
-constexpr size_t deepestRecord = 8;
 
 std::string inQuotes(const std::string &text) { return "'" + text + "'"; }
-
-/// The same text for equal values: the library sorts keys. Names that are no
-/// UTF-8 lose what is not, in the same way each time.
-std::string textOf(const Json &json, int indent = -1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string hashOfText(const std::string &text) {
-  return format::hashText(
-      format::hashOf(std::as_bytes(std::span(text.data(), text.size()))));
-}
 
 /// What a caller of the step sees of it: arguments by name, results by number,
 /// since they may be renamed.
@@ -96,7 +80,7 @@ std::vector<std::string> differences(const Json &before, const Json &now) {
     auto found = side.find(key);
     return found == side.end()  ? "nothing"
            : found->is_string() ? inQuotes(found->get<std::string>())
-                                : textOf(*found);
+                                : textOfRecord(*found);
   };
   std::vector<std::string> lines;
   for (const std::string &key : keys)
@@ -127,132 +111,11 @@ std::optional<std::string> readFile(const std::string &path,
   return text;
 }
 
-/// A run.json as it was read.
-struct StoredRecord {
-  RunRecord run;
-  Json signature, arithmetic;
-  bool isOfOtherVersion = false;
-  std::string file; // with the state
-  Hashes hashes;
-};
-
-bool readHash(const Json &json, format::Hash &hash) {
-  if (!json.is_string())
-    return false;
-  const auto &text = json.get_ref<const std::string &>();
-  auto half = [&](size_t from, uint64_t &into) {
-    const char *begin = text.data() + from, *end = begin + 16;
-    auto [stop, code] = std::from_chars(begin, end, into, 16);
-    return code == std::errc() && stop == end;
-  };
-  return text.size() == 32 && half(0, hash.high) && half(16, hash.low);
-}
-
-bool isObjectOfTexts(const Json &json) {
-  return json.is_object() && std::ranges::all_of(json, [](const Json &entry) {
-           return entry.is_string();
-         });
-}
-
-/// A count that is not negative.
-template <typename Number>
-bool readCount(const Json &record, const char *key, Number &into) {
-  auto found = record.find(key);
-  if (found == record.end() || !found->is_number_unsigned() ||
-      found->get<uint64_t>() > uint64_t(INT64_MAX))
-    return false;
-  into = Number(found->get<uint64_t>());
-  return true;
-}
-
-bool readSettings(const Json &settings,
-                  std::map<std::string, Setting> &result) {
-  if (!settings.is_object())
-    return false;
-  for (const auto &entry : settings.items()) {
-    const Json &setting = entry.value();
-    if (!isObjectOfTexts(setting) || !setting.contains("value"))
-      return false;
-    result[entry.key()] = {setting["value"].get<std::string>(),
-                           setting.value("schedule", std::string())};
-  }
-  return true;
-}
-
-bool readTensors(const Json &tensors, StoredRecord &record,
-                 std::string &error) {
-  if (!tensors.is_object())
-    return refuse(error, "'tensors' is not an object");
-  for (const auto &entry : tensors.items()) {
-    const Json &tensor = entry.value();
-    if (!isObjectOfTexts(tensor) || !tensor.contains("file") ||
-        !tensor.contains("hash") ||
-        !readHash(tensor["hash"], record.hashes[entry.key()]))
-      return refuse(error, "the entry of tensor " + inQuotes(entry.key()) +
-                               " lacks its file or its hash");
-    std::string file = tensor["file"].get<std::string>();
-    if (file.empty() || file.find('/') != std::string::npos)
-      return refuse(error, inQuotes(file) + " is not the name of a file in the "
-                                            "checkpoint");
-    if (!record.file.empty() && record.file != file)
-      return refuse(error, "the state is in several files, this version reads "
-                           "one");
-    record.file = file;
-  }
-  return true;
-}
-
 /// Reads and checks a run.json; false with what is wrong in `error`.
 bool readRecord(const std::string &path, StoredRecord &record,
                 std::string &error) {
   auto text = readFile(path, error);
-  if (!text)
-    return false;
-  auto damaged = [&](const std::string &what) {
-    return refuse(error, inQuotes(path) + " is damaged: " + what);
-  };
-  JsonShape shape(*text, deepestRecord);
-  if (shape.isDeep || shape.isTwice)
-    return damaged(shape.isDeep ? "it is nested too deeply"
-                                : "the key " + inQuotes(shape.twice) +
-                                      " is there twice");
-  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object())
-    return damaged("it is not a JSON object");
-  int64_t version = 0;
-  if (!readCount(json, "checkpoint_version", version))
-    return damaged("it has no 'checkpoint_version'");
-  if (version != checkpointVersion) {
-    record.isOfOtherVersion = true;
-    return refuse(error, inQuotes(path) + " has the version " +
-                             std::to_string(version) + ", this Tenon reads " +
-                             std::to_string(checkpointVersion));
-  }
-  std::string hash = json.value("hash", Json()).is_string()
-                         ? json["hash"].get<std::string>()
-                         : "";
-  json.erase("hash");
-  if (hash != hashOfText(textOf(json)))
-    return damaged("its entries do not have the hash that it gives");
-  if (!readCount(json, "step", record.run.step) ||
-      !readCount(json, "batches", record.run.batches) ||
-      !readCount(json, "metrics_bytes", record.run.metricsBytes))
-    return damaged("'step', 'batches' or 'metrics_bytes' is not a count");
-  if (!readSettings(json.value("settings", Json()), record.run.settings))
-    return damaged("'settings' is not what it should be");
-  Json data = json.value("data", Json::object());
-  if (!isObjectOfTexts(data))
-    return damaged("'data' is not what it should be");
-  record.run.data = data.get<std::map<std::string, std::string>>();
-  Json signature = json.value("signature", Json());
-  record.arithmetic = json.value("arithmetic", Json());
-  record.signature =
-      signature.is_object() ? signature.value("tensors", Json()) : Json();
-  if (!isObjectOfTexts(record.signature) || !isObjectOfTexts(record.arithmetic))
-    return damaged("'signature' or 'arithmetic' is not what it should be");
-  std::string why;
-  return readTensors(json.value("tensors", Json()), record, why) ||
-         damaged(why);
+  return text && readRecordText(*text, path, record, error);
 }
 
 /// The number in the name of a checkpoint.
@@ -360,11 +223,11 @@ CheckpointFolder::write(const Executor &executor, const RunRecord &record,
       {"settings", settings},
       {"data", record.data},
       {"signature",
-       {{"hash", hashOfText(textOf(signature))}, {"tensors", signature}}},
+       {{"hash", hashOfText(textOfRecord(signature))}, {"tensors", signature}}},
       {"arithmetic", arithmeticOf(executor.index())},
       {"tensors", tensors}};
-  json["hash"] = hashOfText(textOf(json));
-  std::string text = textOf(json, 1) + "\n";
+  json["hash"] = hashOfText(textOfRecord(json));
+  std::string text = textOfRecord(json, 1) + "\n";
   if (!format::writeFile(folder->unfinished() + "/" + recordFile,
                          std::as_bytes(std::span(text)), error.message))
     return nullptr;

@@ -85,6 +85,15 @@ def numpy_files() -> Iterator[bytes]:
     yield local + entries + b"PK\x05\x06" + struct.pack("<IHHIIH", 0, count, count, len(entries), len(local), 0)
 
 
+def run_records() -> Iterator[str]:
+    """A record of many tensors, and one with a long setting."""
+    text = (CORPUS / "RunRecord/whole.json").read_text()
+    entry = '"w{0}": {"file": "s", "hash": "0123456789abcdef0123456789abcdef"}, '
+    start, end = text.rsplit('"tensors": {"w": ', 1)
+    yield filled(start + '"tensors": {', entry, '"w": ' + end)
+    yield text.replace('"0.1"', '"' + "1" * (SIZE - len(text) - 10) + '"')
+
+
 def shared_index(size: int, name: bytes, *, shares_tables: bool) -> bytes:
     """An index whose memory spaces all have one name; they are one table over and over, or tables of their own.
 
@@ -129,6 +138,7 @@ INPUTS = {
     "Target": target,
     "Safetensors": safetensors,
     "Numpy": numpy_files,
+    "RunRecord": run_records,
     "TenonFile": tenon_files,
 }
 
