@@ -26,9 +26,8 @@ void BatchOptions::takePath(std::string_view text) {
 }
 
 void BatchOptions::take(ArgumentParser &parser) {
-  parser.custom("batches", "[FORM:]PATH",
-                "files of whole batches (steps:PATH) or of samples "
-                "(samples:PATH)",
+  parser.custom("batches", "PATH",
+                "files of whole batches; samples:PATH for files of samples",
                 [this](std::string_view text) -> std::string {
                   takePath(text);
                   return path.empty() ? "expected a file or a folder" : "";

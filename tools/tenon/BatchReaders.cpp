@@ -7,6 +7,7 @@
 #include "tools/tenon/BatchReaders.h"
 
 #include <chrono>
+#include <new>
 #include <system_error>
 
 using namespace tenon;
@@ -82,10 +83,14 @@ void BatchReaders::readOn() {
     Slot &slot = slots[size_t(batch) % slots.size()];
     lock.unlock();
     std::string error;
-    for (size_t i = 0; i < bytes.size() && error.empty(); ++i)
-      if (!batches.read(i, batch, {slot.fields[i], bytes[i]}, error) &&
-          error.empty())
-        error = "a batch cannot be read";
+    try {
+      for (size_t i = 0; i < bytes.size() && error.empty(); ++i)
+        if (!batches.read(i, batch, {slot.fields[i], bytes[i]}, error) &&
+            error.empty())
+          error = "a batch cannot be read";
+    } catch (const std::bad_alloc &) {
+      error = "not enough memory to read a batch";
+    }
     slot.error = error;
     lock.lock();
     slot.batch.store(batch, std::memory_order_release);

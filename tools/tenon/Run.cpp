@@ -350,9 +350,9 @@ private:
                               : executor.run(1, error)))
       return endFailed(error.message);
     stepSeconds.push_back(secondsSince(stepStart));
-    values.assign(1, std::to_string(record.step));
-    for (size_t tensor : columns)
-      values.push_back(metricText(executor, tensor));
+    bool isLineDue =
+        record.step + 1 >= goal || progressLine.isDue(secondsSince(started));
+    readValues(/*all=*/metrics || isLineDue);
     if (metrics) {
       metrics->add(values);
       if (!metrics->write(/*durable=*/false, message))
@@ -363,7 +363,8 @@ private:
     ++ran;
     ++record.step;
     record.batches += batches ? 1 : 0;
-    report();
+    if (isLineDue)
+      report();
     if (int code = endIfAsked())
       return code;
     if (record.step < goal && isTimeToSave() && !save())
@@ -377,11 +378,19 @@ private:
         .value_or(std::numeric_limits<double>::quiet_NaN());
   }
 
-  /// A line when it is time for one, and the last one.
+  /// Reads all results of the step, or those that are looked at after each:
+  /// each costs a copy where results are a GPU's.
+  void readValues(bool all) {
+    values.assign(columns.size() + 1, "");
+    values[0] = std::to_string(record.step);
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (all || lossColumn == i ||
+          std::ranges::find(stopColumns, i) != stopColumns.end())
+        values[i + 1] = metricText(executor, columns[i]);
+  }
+
   void report() {
     double seconds = secondsSince(started);
-    if (record.step < goal && !progressLine.isDue(seconds))
-      return;
     Progress progress;
     progress.step = record.step;
     for (size_t i = 0; i < columns.size(); ++i)

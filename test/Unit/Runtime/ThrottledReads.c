@@ -1,6 +1,6 @@
 // Preloaded, lets the process read the file TENON_THROTTLE_FILE no faster than
-// TENON_THROTTLE_RATE bytes per second, over all threads, as a disk or a network
-// would: a call waits until its bytes would have come. With
+// TENON_THROTTLE_RATE bytes per second, over all threads, as a disk or a
+// network would: a call waits until its bytes would have come. With
 // TENON_THROTTLE_FAIL_AT, that call and all later ones read nothing.
 
 #define _GNU_SOURCE
