@@ -213,20 +213,7 @@ void Tile::alongSums(const IndexExpression &firstRow, int64_t rows,
 //===----------------------------------------------------------------------===//
 
 LogicalResult check(const KernelSource &source) {
-  Operation *op = source.root;
-  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
-      dot && dot.getAlgorithm())
-    return op->emitOpError() << "has no code for an algorithm, which import "
-                                "writes as plain dots";
-  for (Value value :
-       {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))}) {
-    Type element = elementOf(value);
-    if (!element.isIntOrFloat() ||
-        (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16))
-      return op->emitOpError()
-             << "has no code for elements of type " << element;
-  }
-  return success();
+  return checkContraction(source.root);
 }
 
 Demand demand(const KernelSource &source) {

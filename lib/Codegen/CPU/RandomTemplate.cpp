@@ -1,38 +1,13 @@
 //===- RandomTemplate.cpp - rng_bit_generator -----------------------------===//
 //
-// Bits of a counter-based generator: block p of the output is a fixed function
-// of a key and the counter plus p, so blocks are independent and lanes compute
-// 16 of them. The state is two 64-bit words, for PHILOX also three.
-//
-// PHILOX: Philox 4x32 with 10 rounds (Salmon et al., "Parallel random numbers:
-// as easy as 1, 2, 3", SC 2011). The key is word 0; the 128-bit counter has
-// word 1 as its low half and word 2 as its high one, or word 0 if there are
-// only two. A block is four 32-bit numbers
-// in order, or two 64-bit ones with the earlier number low; 8- and 16-bit
-// elements are the low bits of a 32-bit number each. The new state has word 1
-// advanced by the number of blocks, with the carry in word 2. DEFAULT is
-// PHILOX, as it is in JAX on the CPU.
-//
-// THREE_FRY: Threefry 2x32 with 20 rounds (the same paper). The key is word 0,
-// the counter word 1, each with its low half first. A block is two 32-bit
-// numbers or one 64-bit one. Elements of 32 bits and less: a dimension is
-// halved (the first even one, else the first largest one, rounded up), block p
-// belongs to row-major index p of the halved shape, and its two numbers go to
-// positions 2 j and 2 j + 1 of that dimension. The counter advances by the
-// number of blocks.
-//
-// Both agree with JAX's CPU backend bit for bit.
+// Blocks of random bits (Loops/RandomBits.h) in units of 256, computed by
+// lanes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Templates.h"
 
-#include "tenon/Dialect/StableHLO/StableHLO.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
-#include <array>
+#include "tenon/Codegen/Loops/RandomBits.h"
 
 using namespace mlir;
 
@@ -41,302 +16,48 @@ namespace {
 
 constexpr int64_t blocksPerUnit = 256;
 
-struct Layout {
-  bool isThreefry = false;
-  unsigned width = 32;         // of an element
-  SmallVector<int64_t> blocks; // the shape of the blocks
-  size_t halved = 0;           // the dimension that has two elements per block
-  int64_t perBlock = 1;        // elements of a block, if nothing is halved
-
-  int64_t count() const { return elementCount(blocks); }
-};
-
-Layout layoutOf(stablehlo::RngBitGeneratorOp op) {
-  Layout layout;
-  ArrayRef<int64_t> shape = shapeOf(op.getOutput());
-  layout.width = elementOf(op.getOutput()).getIntOrFloatBitWidth();
-  layout.isThreefry =
-      op.getRngAlgorithm() == stablehlo::RngAlgorithm::THREE_FRY;
-  int64_t total = elementCount(shape);
-  if (!layout.isThreefry || layout.width == 64) {
-    layout.perBlock = layout.isThreefry ? 1 : layout.width == 64 ? 2 : 4;
-    layout.blocks = {(total + layout.perBlock - 1) / layout.perBlock};
-    return layout;
-  }
-  layout.blocks = llvm::to_vector(shape);
-  if (shape.empty())
-    layout.blocks = {1};
-  auto even = llvm::find_if(shape, [](int64_t e) { return e % 2 == 0; });
-  if (even != shape.end())
-    layout.halved = even - shape.begin();
-  else if (!shape.empty())
-    layout.halved = llvm::max_element(shape) - shape.begin();
-  int64_t &extent = layout.blocks[layout.halved];
-  extent = (extent + 1) / 2;
-  return layout;
+stablehlo::RngBitGeneratorOp generatorOf(const KernelSource &source) {
+  return cast<stablehlo::RngBitGeneratorOp>(source.root);
 }
 
-/// Arithmetic on vectors (or scalars) of one type.
-struct Words {
-  OpBuilder &b;
-  Location loc;
-  Type type;
-
-  Value number(uint64_t value) const {
-    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-    Attribute element = b.getIntegerAttr(getElementTypeOrSelf(type),
-                                         APInt(64, value).trunc(width));
-    if (auto vector = dyn_cast<VectorType>(type))
-      element = DenseElementsAttr::get(vector, element);
-    return arith::ConstantOp::create(b, loc, cast<TypedAttr>(element));
-  }
-  Words of(unsigned width) const {
-    return {b, loc, withLanesOf(b.getIntegerType(width), type)};
-  }
-  Value add(Value x, Value y) const {
-    return arith::AddIOp::create(b, loc, x, y);
-  }
-  Value exclusiveOr(Value x, Value y) const {
-    return arith::XOrIOp::create(b, loc, x, y);
-  }
-  Value rotate(Value x, unsigned by) const {
-    Value up = arith::ShLIOp::create(b, loc, x, number(by));
-    Value down = arith::ShRUIOp::create(b, loc, x, number(32 - by));
-    return arith::OrIOp::create(b, loc, up, down);
-  }
-  Value low(Value wide) const {
-    return arith::TruncIOp::create(b, loc, of(32).type, wide);
-  }
-  Value high(Value wide) const {
-    Words words = of(64);
-    Value shifted = arith::ShRUIOp::create(b, loc, wide, words.number(32));
-    return low(shifted);
-  }
-  Value widen(Value narrow) const {
-    return arith::ExtUIOp::create(b, loc, of(64).type, narrow);
-  }
-  Value join(Value lowHalf, Value highHalf) const {
-    Words words = of(64);
-    Value shifted =
-        arith::ShLIOp::create(b, loc, widen(highHalf), words.number(32));
-    return arith::OrIOp::create(b, loc, widen(lowHalf), shifted);
-  }
-};
-
-std::array<Value, 4> philox(const Words &w, Value key0, Value key1,
-                            std::array<Value, 4> x) {
-  for (int round = 0; round < 10; ++round) {
-    Value product0 = arith::MulIOp::create(w.b, w.loc, w.widen(x[0]),
-                                           w.of(64).number(0xD2511F53));
-    Value product1 = arith::MulIOp::create(w.b, w.loc, w.widen(x[2]),
-                                           w.of(64).number(0xCD9E8D57));
-    x = {w.exclusiveOr(w.exclusiveOr(w.high(product1), x[1]), key0),
-         w.low(product1),
-         w.exclusiveOr(w.exclusiveOr(w.high(product0), x[3]), key1),
-         w.low(product0)};
-    key0 = w.add(key0, w.number(0x9E3779B9));
-    key1 = w.add(key1, w.number(0xBB67AE85));
-  }
-  return x;
+LogicalResult check(const KernelSource &source) {
+  return checkRandomBits(generatorOf(source));
 }
 
-std::array<Value, 2> threefry(const Words &w, Value key0, Value key1, Value x0,
-                              Value x1) {
-  constexpr unsigned rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  Value parity = w.exclusiveOr(w.exclusiveOr(key0, key1), w.number(0x1BD11BDA));
-  Value keys[3] = {key0, key1, parity};
-  x0 = w.add(x0, keys[0]);
-  x1 = w.add(x1, keys[1]);
-  for (unsigned group = 0; group < 5; ++group) {
-    for (unsigned by : rotations[group % 2]) {
-      x0 = w.add(x0, x1);
-      x1 = w.exclusiveOr(w.rotate(x1, by), x0);
-    }
-    x0 = w.add(x0, keys[(group + 1) % 3]);
-    x1 = w.add(w.add(x1, keys[(group + 2) % 3]), w.number(group + 1));
-  }
-  return {x0, x1};
+Demand demand(const KernelSource &source) {
+  int64_t count = RandomLayout(generatorOf(source)).count();
+  return {(count + blocksPerUnit - 1) / blocksPerUnit, 0};
 }
 
-class Generator {
-public:
-  Generator(KernelBuilder &k, stablehlo::RngBitGeneratorOp op)
-      : k(k), op(op), layout(layoutOf(op)) {}
-
-  void emit();
-
-private:
-  void emitBlocks(const IndexExpression &block);
-  void store(const IndexExpression &position, const IndexExpression &along,
-             int64_t extent, Value number);
-
-  KernelBuilder &k;
-  stablehlo::RngBitGeneratorOp op;
-  Layout layout;
-  Value word0, word1, word2;                // the state, scalars
-  Buffer *state = nullptr, *bits = nullptr; // the results that are asked for
-};
-
-/// Stores where `along`, an index in an extent, exists.
-void Generator::store(const IndexExpression &position,
-                      const IndexExpression &along, int64_t extent,
-                      Value number) {
-  PointEmitter::Guard guard;
-  k.points.require(guard, along, extent);
-  if (guard.never)
-    return;
-  if (layout.width < 32)
-    number = k.create<arith::TruncIOp>(
-        withLanesOf(k.builder.getIntegerType(layout.width), number.getType()),
-        number);
-  k.where(guard, [&] {
-    k.points.store(*bits, position, {number, k.levels.current()});
-  });
-}
-
-void Generator::emitBlocks(const IndexExpression &block) {
-  OpBuilder &b = k.builder;
-  Location loc = k.loc;
-  bool isVector = !k.algebra.laneForm(block).isUniform();
-  Type wideType = b.getI64Type();
-  Value number;
-  if (isVector) {
-    Value index = k.algebra.vector(block);
-    wideType = VectorType::get({k.algebra.lanes}, wideType);
-    number = index.getType() == wideType
-                 ? index
-                 : Value(k.create<arith::ExtUIOp>(wideType, index));
-  } else {
-    number = k.create<arith::IndexCastOp>(wideType, k.algebra.scalar(block));
-  }
-  auto everywhere = [&](Value scalar) -> Value {
-    if (!isVector)
-      return scalar;
-    return k.create<vector::BroadcastOp>(
-        withLanesOf(scalar.getType(), wideType), scalar);
-  };
-  Words w{b, loc, withLanesOf(b.getI32Type(), wideType)};
-  Value base = everywhere(word1), key = everywhere(word0);
-  Value counter = k.create<arith::AddIOp>(base, number);
-  Value key0 = w.low(key), key1 = w.high(key);
-
-  if (layout.isThreefry) {
-    auto [x0, x1] = threefry(w, key0, key1, w.low(counter), w.high(counter));
-    if (layout.width == 64)
-      return store(block, 0, 1, w.join(x0, x1));
-    Indices indices = k.algebra.delinearize(block, layout.blocks);
-    SmallVector<int64_t> shape = llvm::to_vector(shapeOf(op.getOutput()));
-    if (shape.empty())
-      shape = {1};
-    IndexExpression first = indices[layout.halved] * 2;
-    for (int64_t i = 0; i < 2; ++i) {
-      indices[layout.halved] = first + i;
-      store(k.algebra.linearize(indices, shape), first + i,
-            shape[layout.halved], i ? x1 : x0);
-    }
-    return;
-  }
-  // The 128-bit sum: a carry if the low half wrapped around.
-  Value wrapped =
-      k.create<arith::CmpIOp>(arith::CmpIPredicate::ult, counter, base);
-  Value carry = k.create<arith::ExtUIOp>(wideType, wrapped);
-  Value upper = k.create<arith::AddIOp>(word2 ? everywhere(word2) : key, carry);
-  std::array<Value, 4> x =
-      philox(w, key0, key1,
-             {w.low(counter), w.high(counter), w.low(upper), w.high(upper)});
-  int64_t total = elementCount(shapeOf(op.getOutput()));
-  for (int64_t i = 0; i < layout.perBlock; ++i) {
-    IndexExpression position = block * layout.perBlock + i;
-    Value element = layout.width == 64 ? w.join(x[2 * i], x[2 * i + 1]) : x[i];
-    store(position, position, total, element);
-  }
-}
-
-void Generator::emit() {
-  int64_t count = layout.count();
+void emit(KernelBuilder &k, unsigned) {
+  RandomBits bits(k, generatorOf(k.source));
+  const int64_t count = bits.layout.count();
   int64_t units = (count + blocksPerUnit - 1) / blocksPerUnit;
-  Value initial = op.getInitialState();
-  word0 = k.points.at(initial, {0}).value;
-  word1 = k.points.at(initial, {1}).value;
-  if (shapeOf(initial)[0] == 3)
-    word2 = k.points.at(initial, {2}).value;
   if (count < vectorLanes)
     k.algebra.lanes = 1;
   auto emitUnit = [&](const IndexExpression &unit) {
     if (k.algebra.lanes == 1)
       return k.forRange(
-          count, [&](const IndexExpression &block) { emitBlocks(block); });
+          count, [&](const IndexExpression &block) { bits.emitBlocks(block); });
     k.forLanes(count, unit, blocksPerUnit,
-               [&](const IndexExpression &block) { emitBlocks(block); });
+               [&](const IndexExpression &block) { bits.emitBlocks(block); });
   };
-  auto storeState = [&] {
-    Value advance =
-        k.create<arith::ConstantOp>(k.builder.getI64IntegerAttr(count));
-    Value next = k.create<arith::AddIOp>(word1, advance);
-    k.points.store(*state, 0, {word0, 0});
-    k.points.store(*state, 1, {next, 0});
-    if (!word2)
-      return;
-    Value wrapped =
-        k.create<arith::CmpIOp>(arith::CmpIPredicate::ult, next, word1);
-    Value carry = k.create<arith::ExtUIOp>(word2.getType(), wrapped);
-    Value upper = k.create<arith::AddIOp>(word2, carry);
-    k.points.store(*state, 2, {upper, 0});
-  };
-  if (int i = k.source.indexOfResult(op.getOutputState()); i >= 0)
-    state = &k.results[i];
-  if (int i = k.source.indexOfResult(op.getOutput()); i >= 0)
-    bits = &k.results[i];
-  else
+  if (!bits.hasBits())
     units = 0;
   if (llvm::any_of(k.source.inPlace, [](int64_t i) { return i >= 0; })) {
     // Nobody else may read the state while it is replaced.
     k.forUnits(1, [&](const IndexExpression &) {
       if (units)
         k.forRange(units, emitUnit);
-      if (state)
-        storeState();
+      if (bits.hasState())
+        bits.storeState();
     });
     return;
   }
   if (units)
     k.forUnits(units, emitUnit);
-  if (state)
-    k.forUnits(1, [&](const IndexExpression &) { storeState(); });
-}
-
-//===----------------------------------------------------------------------===//
-// The template
-//===----------------------------------------------------------------------===//
-
-stablehlo::RngBitGeneratorOp generatorOf(const KernelSource &source) {
-  return cast<stablehlo::RngBitGeneratorOp>(source.root);
-}
-
-LogicalResult check(const KernelSource &source) {
-  auto op = generatorOf(source);
-  Type element = elementOf(op.getOutput());
-  if (!isa<IntegerType>(element) || element.isInteger(1))
-    return op.emitOpError() << "has no code for elements of type " << element;
-  Type state = elementOf(op.getInitialState());
-  ArrayRef<int64_t> words = shapeOf(op.getInitialState());
-  bool isThreefry = op.getRngAlgorithm() == stablehlo::RngAlgorithm::THREE_FRY;
-  if ((words != ArrayRef<int64_t>{2} &&
-       (isThreefry || words != ArrayRef<int64_t>{3})) ||
-      state.getIntOrFloatBitWidth() != 64)
-    return op.emitOpError()
-           << "has a state of type " << op.getInitialState().getType()
-           << ", expected two 64-bit integers";
-  return success();
-}
-
-Demand demand(const KernelSource &source) {
-  int64_t count = layoutOf(generatorOf(source)).count();
-  return {(count + blocksPerUnit - 1) / blocksPerUnit, 0};
-}
-
-void emit(KernelBuilder &k, unsigned) {
-  Generator(k, generatorOf(k.source)).emit();
+  if (bits.hasState())
+    k.forUnits(1, [&](const IndexExpression &) { bits.storeState(); });
 }
 
 } // namespace

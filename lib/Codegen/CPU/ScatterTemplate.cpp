@@ -12,6 +12,8 @@
 
 #include "Templates.h"
 
+#include "tenon/Codegen/Loops/ScatterPoints.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -27,34 +29,22 @@ size_t partitionedDim(ArrayRef<int64_t> shape) {
   return 0;
 }
 
-class Scatter {
+class Scatter : ScatterShape {
 public:
-  Scatter(KernelBuilder &k, stablehlo::ScatterOp op)
-      : k(k), op(op), numbers(op.getScatterDimensionNumbers()),
-        shape(shapeOf(op.getInputs().front())),
-        updateShape(shapeOf(op.getUpdates().front())) {}
+  Scatter(KernelBuilder &k, stablehlo::ScatterOp op) : ScatterShape(op), k(k) {}
 
   void emit();
 
 private:
-  bool isWindowDim(size_t updateDim) const {
-    return llvm::is_contained(numbers.getUpdateWindowDims(),
-                              int64_t(updateDim));
-  }
   /// Whether 16 neighbours along the last update dimension go to neighbours.
   bool hasLanes() const;
   void copyOperands(const IndexExpression &row);
-  Indices startOf(const Indices &scatterIndex);
   void applyWindow(const Indices &scatterIndex, const Indices &start);
   void apply(const Indices &update, const Indices &place);
   Value isMine(const IndexExpression &row);
 
   KernelBuilder &k;
-  stablehlo::ScatterOp op;
-  stablehlo::ScatterDimensionNumbersAttr numbers;
-  ArrayRef<int64_t> shape, updateShape;
-  SmallVector<size_t> windowDims; // of the operand, one per update window dim
-  Value low, high;                // this part's rows, none if there is one part
+  Value low, high; // this part's rows, none if there is one part
 };
 
 } // namespace
@@ -97,52 +87,6 @@ void Scatter::copyOperands(const IndexExpression &row) {
   k.forLanes(inner, copy);
 }
 
-/// The index where the window of a scatter index starts: what is read from the
-/// indices, cut to where it makes no difference, and the batching dimensions.
-Indices Scatter::startOf(const Indices &scatterIndex) {
-  Indices start(shape.size());
-  int64_t vectorDim = numbers.getIndexVectorDim();
-  Value indices = op.getScatterIndices();
-  int64_t rank = shapeOf(indices).size();
-  auto position = [&](int64_t dim) { return dim > vectorDim ? dim - 1 : dim; };
-  for (auto [inputDim, indexDim] :
-       llvm::zip(numbers.getInputBatchingDims(),
-                 numbers.getScatterIndicesBatchingDims()))
-    start[inputDim] = scatterIndex[position(indexDim)];
-  for (auto [component, inputDim] :
-       llvm::enumerate(numbers.getScatterDimsToOperandDims())) {
-    Indices place;
-    for (int64_t dim = 0; dim < rank; ++dim)
-      place.push_back(dim == vectorDim ? IndexExpression(component)
-                                       : scatterIndex[position(dim)]);
-    Element element = k.points.at(indices, place);
-    int64_t window = 1;
-    for (auto [updateDim, dim] :
-         llvm::zip(numbers.getUpdateWindowDims(), windowDims))
-      if (int64_t(dim) == inputDim)
-        window = updateShape[updateDim];
-    int64_t extent = shape[inputDim];
-    bool isUnsigned = elementOf(indices).isUnsignedInteger();
-    Value raw = element.value;
-    Value lowest = k.constantIndex(-window);
-    Value highest = k.constantIndex(extent);
-    Value cut = k.levels.emitAt(element.level, [&](OpBuilder &b) -> Value {
-      Type type = b.getIndexType();
-      if (isUnsigned) {
-        Value index = arith::IndexCastUIOp::create(b, k.loc, type, raw);
-        return arith::MinUIOp::create(b, k.loc, index, highest);
-      }
-      Value index = arith::IndexCastOp::create(b, k.loc, type, raw);
-      Value raised = arith::MaxSIOp::create(b, k.loc, index, lowest);
-      return arith::MinSIOp::create(b, k.loc, raised, highest);
-    });
-    start[inputDim] = start[inputDim] +
-                      k.algebra.uniform(cut, {isUnsigned ? 0 : -window, extent},
-                                        element.level);
-  }
-  return start;
-}
-
 Value Scatter::isMine(const IndexExpression &row) {
   Value index = k.algebra.scalar(row);
   Value above = k.create<arith::CmpIOp>(arith::CmpIPredicate::sge, index, low);
@@ -153,36 +97,25 @@ Value Scatter::isMine(const IndexExpression &row) {
 /// Combines one update, or 16 neighbouring ones, into the results.
 void Scatter::apply(const Indices &update, const Indices &place) {
   IndexExpression position = k.algebra.linearize(place, shape);
-  SmallVector<Element> elements;
-  for (unsigned i = 0; i < k.results.size(); ++i)
-    elements.push_back(k.points.load(k.results[i], position));
+  SmallVector<Value> old, updates;
+  for (const Buffer &result : k.results)
+    old.push_back(k.points.asVector(k.points.load(result, position)));
   for (Value tensor : op.getUpdates())
-    elements.push_back(k.points.at(tensor, update));
-  SmallVector<Value> values;
-  for (Element element : elements)
-    values.push_back(k.points.asVector(element));
-  SmallVector<Value> combined =
-      k.points.applyRegion(op.getUpdateComputation(), values);
-  for (auto [buffer, value] : llvm::zip(k.results, combined))
+    updates.push_back(k.points.asVector(k.points.at(tensor, update)));
+  for (auto [buffer, value] : llvm::zip(k.results, combine(k, old, updates)))
     k.points.store(buffer, position, {value, k.levels.current()});
 }
 
 void Scatter::applyWindow(const Indices &scatterIndex, const Indices &start) {
-  SmallVector<int64_t> windowShape;
-  for (int64_t dim : numbers.getUpdateWindowDims())
-    windowShape.push_back(updateShape[dim]);
+  SmallVector<int64_t> outer = windowShape();
   bool lanes = hasLanes();
   int64_t lastWindow = 1;
   if (lanes)
-    lastWindow = windowShape.pop_back_val();
+    lastWindow = outer.pop_back_val();
   size_t owned = partitionedDim(shape);
 
   auto atPoint = [&](Indices window) {
-    Indices update(updateShape.size()), place = start;
-    size_t nextScatter = 0, nextWindow = 0;
-    for (size_t dim = 0; dim < updateShape.size(); ++dim)
-      update[dim] =
-          isWindowDim(dim) ? window[nextWindow++] : scatterIndex[nextScatter++];
+    Indices update = updateAt(scatterIndex, window), place = start;
     for (auto [dim, index] : llvm::zip(windowDims, window))
       place[dim] = place[dim] + index;
     // What may be out of range is tested here; lanes by a mask.
@@ -191,7 +124,7 @@ void Scatter::applyWindow(const Indices &scatterIndex, const Indices &start) {
       k.points.require(guard, index, extent);
     if (guard.never)
       return;
-    if (low && !windowShape.empty()) {
+    if (low && !outer.empty()) {
       Value mine = isMine(place[owned]);
       guard.uniform = guard.uniform
                           ? Value(k.create<arith::AndIOp>(guard.uniform, mine))
@@ -199,7 +132,7 @@ void Scatter::applyWindow(const Indices &scatterIndex, const Indices &start) {
     }
     k.where(guard, [&] { apply(update, place); });
   };
-  k.forSpace(windowShape, [&](const Indices &window) {
+  k.forSpace(outer, [&](const Indices &window) {
     if (!lanes)
       return atPoint(window);
     k.forLanes(lastWindow, [&](const IndexExpression &last) {
@@ -211,11 +144,6 @@ void Scatter::applyWindow(const Indices &scatterIndex, const Indices &start) {
 }
 
 void Scatter::emit() {
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    if (!llvm::is_contained(numbers.getInsertedWindowDims(), int64_t(dim)) &&
-        !llvm::is_contained(numbers.getInputBatchingDims(), int64_t(dim)))
-      windowDims.push_back(dim);
-
   int64_t units = scatterUnits(op);
   bool copies = llvm::is_contained(k.source.inPlace, -1);
   size_t owned = partitionedDim(shape);
@@ -229,14 +157,10 @@ void Scatter::emit() {
   auto applyAll = [&] {
     if (units == 1 && copies)
       k.forRange(rows, [&](const IndexExpression &row) { copyOperands(row); });
-    SmallVector<int64_t> scatterShape;
-    for (size_t dim = 0; dim < updateShape.size(); ++dim)
-      if (!isWindowDim(dim))
-        scatterShape.push_back(updateShape[dim]);
     if (!hasLanes())
       k.algebra.lanes = 1;
-    k.forSpace(scatterShape, [&](const Indices &scatterIndex) {
-      Indices start = startOf(scatterIndex);
+    k.forSpace(scatterShape(), [&](const Indices &scatterIndex) {
+      Indices start = startOf(k, scatterIndex);
       // If no window dimension moves the row, decide here.
       bool decided =
           low &&

@@ -177,6 +177,22 @@ std::optional<Contraction> Contraction::of(Operation *op) {
   return std::nullopt;
 }
 
+LogicalResult checkContraction(Operation *op) {
+  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
+      dot && dot.getAlgorithm())
+    return op->emitOpError() << "has no code for an algorithm, which import "
+                                "writes as plain dots";
+  for (Value value :
+       {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))}) {
+    Type element = elementOf(value);
+    if (!element.isIntOrFloat() ||
+        (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16))
+      return op->emitOpError()
+             << "has no code for elements of type " << element;
+  }
+  return success();
+}
+
 /// Whether neighbouring lanes read neighbouring elements or one.
 static bool isVectorFriendly(IndexAlgebra &algebra, Value operand,
                              const OperandElement &element) {

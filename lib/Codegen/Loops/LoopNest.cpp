@@ -126,6 +126,21 @@ void LoopNest::ifThen(Value condition, llvm::function_ref<void()> body) {
   leave(conditional);
 }
 
+LoopNest::Values LoopNest::ifThen(Value condition, ValueRange otherwise,
+                                  llvm::function_ref<Values()> body) {
+  auto conditional =
+      scf::IfOp::create(builder, loc, otherwise.getTypes(), condition,
+                        /*addThenBlock=*/true, /*addElseBlock=*/true);
+  enter(conditional.thenBlock(), 1, /*barrier=*/true);
+  Values results = body();
+  builder.setInsertionPointToEnd(conditional.thenBlock());
+  scf::YieldOp::create(builder, loc, results);
+  builder.setInsertionPointToEnd(conditional.elseBlock());
+  scf::YieldOp::create(builder, loc, otherwise);
+  leave(conditional);
+  return Values(conditional.getResults());
+}
+
 void LoopNest::where(const PointEmitter::Guard &guard,
                      llvm::function_ref<void()> body) {
   auto masked = [&] {

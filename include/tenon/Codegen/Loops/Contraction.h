@@ -62,6 +62,9 @@ struct Contraction {
   static std::optional<Contraction> of(mlir::Operation *op);
 };
 
+/// Reports what there is no code for in a dot or a convolution.
+mlir::LogicalResult checkContraction(mlir::Operation *op);
+
 } // namespace tenon::codegen
 
 #endif // TENON_CODEGEN_LOOPS_CONTRACTION_H

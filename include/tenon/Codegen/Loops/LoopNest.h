@@ -60,6 +60,9 @@ public:
   /// Runs the body if `condition` holds; nothing is emitted in front of it
   /// that it needs.
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
+  /// What the body gives if `condition` holds, and `otherwise` if not.
+  Values ifThen(mlir::Value condition, mlir::ValueRange otherwise,
+                llvm::function_ref<Values()> body);
   /// Runs the body where `guard` holds: under a condition, a mask, or neither.
   void where(const PointEmitter::Guard &guard, llvm::function_ref<void()> body);
 
