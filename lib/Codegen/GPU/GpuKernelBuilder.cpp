@@ -88,6 +88,47 @@ IndexExpression GpuKernelBuilder::vectorAt(const IndexExpression &first,
                               levels.current(), algebra.lanes);
 }
 
+/// It has to be 32 bits for the instruction.
+Value GpuKernelBuilder::fromLane(Value value, int64_t distance, int64_t group) {
+  Type type = value.getType();
+  const unsigned width = type.getIntOrFloatBitWidth();
+  Type i32 = builder.getI32Type(), bits = builder.getIntegerType(width);
+  if (type != bits)
+    value = create<arith::BitcastOp>(bits, value);
+  auto integer = [&](int64_t number) -> Value {
+    return create<arith::ConstantOp>(
+        builder.getI32IntegerAttr(int32_t(number)));
+  };
+  auto shuffle = [&](Value word) -> Value {
+    if (distance)
+      return create<NVVM::ShflOp>(i32, integer(-1), word, integer(distance),
+                                  integer(threadsOfWarp - 1),
+                                  NVVM::ShflKind::down, UnitAttr());
+    // Lanes of a group have the bits of this mask in common.
+    const int64_t segment = (threadsOfWarp - group) << 8;
+    return create<NVVM::ShflOp>(i32, integer(-1), word, integer(0),
+                                integer(segment | (threadsOfWarp - 1)),
+                                NVVM::ShflKind::idx, UnitAttr());
+  };
+  if (width <= 32) {
+    if (width < 32)
+      value = create<arith::ExtUIOp>(i32, value);
+    value = shuffle(value);
+    if (width < 32)
+      value = create<arith::TruncIOp>(bits, value);
+  } else {
+    Value half = create<arith::ConstantOp>(builder.getI64IntegerAttr(32));
+    Value high = create<arith::TruncIOp>(
+        i32, create<arith::ShRUIOp>(value, half).getResult());
+    Value low = create<arith::TruncIOp>(i32, value);
+    high = create<arith::ExtUIOp>(bits, shuffle(high));
+    low = create<arith::ExtUIOp>(bits, shuffle(low));
+    value = create<arith::OrIOp>(create<arith::ShLIOp>(high, half).getResult(),
+                                 low);
+  }
+  return type == bits ? value : Value(create<arith::BitcastOp>(type, value));
+}
+
 /// Vectors are computed lane by lane.
 static double costOf(Operation &op) {
   if (op.hasTrait<OpTrait::ConstantLike>())

@@ -50,6 +50,10 @@ public:
   /// What threads of the block have written is there behind it. All of them
   /// have to come by.
   void awaitBlock();
+  /// The value of another thread of the warp, all of whose threads have to come
+  /// by: `distance` further on, or, for 0, the first one of its `group`, a
+  /// power of two.
+  mlir::Value fromLane(mlir::Value value, int64_t distance, int64_t group);
   /// `lanes` neighbouring elements from `first` on, a multiple of `lanes`; the
   /// last one is less than `extent`.
   IndexExpression vectorAt(const IndexExpression &first, int64_t extent);

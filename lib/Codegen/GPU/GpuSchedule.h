@@ -85,6 +85,53 @@ public:
                     llvm::StringRef name, unsigned variant) const override;
 };
 
+class PointProductSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  bool accepts(const KernelSource &source) const override;
+  mlir::LogicalResult check(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
+class WindowSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
+class RandomSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  bool accepts(const KernelSource &source) const override;
+  mlir::LogicalResult check(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
+class ScatterSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
+class UpdateSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
 /// The parts of the vector templates as threads: any kernel that the CPU
 /// computes, and its bits, but the slow way.
 class PartsSchedule final : public Schedule {

@@ -17,6 +17,11 @@ GpuSchedules::GpuSchedules(const GpuTarget &target)
   owned.push_back(std::make_unique<RowSchedule>(*instructions));
   owned.push_back(std::make_unique<ColumnSchedule>(*instructions));
   owned.push_back(std::make_unique<ProductSchedule>(*instructions));
+  owned.push_back(std::make_unique<PointProductSchedule>(*instructions));
+  owned.push_back(std::make_unique<WindowSchedule>(*instructions));
+  owned.push_back(std::make_unique<RandomSchedule>(*instructions));
+  owned.push_back(std::make_unique<ScatterSchedule>(*instructions));
+  owned.push_back(std::make_unique<UpdateSchedule>(*instructions));
   owned.push_back(std::make_unique<PartsSchedule>(target));
   for (const auto &schedule : owned)
     all.push_back(schedule.get());

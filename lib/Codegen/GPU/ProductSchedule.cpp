@@ -1,14 +1,21 @@
-//===- ProductSchedule.cpp - Dots of floats in tiles ----------------------===//
+//===- ProductSchedule.cpp - Dots and convolutions of floats in tiles -----===//
 //
 // A block of threads has a tile of a matrix of results. It walks the sum in
 // steps of 16: tiles of both operands go to shared memory, then each thread
 // takes them into the sums of a few elements, which stay in its registers, in
 // the order of Loops/Contraction.h. Elements have 1 or 16 sums; with 16, a step
-// is one product for each of them, and tiles are smaller.
+// is one product for each of them, and tiles are smaller. So are the tiles of
+// small results, which would leave processors of the GPU without work.
 //
-// A row of an operand's tile is one index of the sum. Rows lie a little more
-// than a tile apart: a warp that reads along the sum writes 2 neighbours in 16
-// rows, whose slots are 2 k + i modulo the 32 banks.
+// A convolution is a product whose rows are images and positions and whose
+// columns are the features of a group. The matrix of its inputs is never
+// written: each element is read where the index map says, and is zero outside.
+//
+// A row of an operand's tile is one index of the sum. Where a warp reads along
+// the sum it writes 2 neighbours in 16 rows, so rows lie 2 slots more than a
+// tile apart: the slots are 2 k + i or 18 k + i modulo the 32 banks, all of
+// them different. Otherwise it writes neighbours in one row, or 16 in each of
+// two, and rows follow each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,22 +37,30 @@ constexpr int64_t edge = 16;
 /// Indices of the sum that are taken at once.
 constexpr int64_t step = reductionChunk;
 
-/// The result as a batch of matrices.
+/// Tiles that keep a GPU busy.
+constexpr int64_t manyTiles = 128;
+
+/// The result as a batch of matrices. Of a convolution the batch is its groups.
 struct ProductShape {
+  Contraction c;
   SmallVector<int64_t> batch, rows, columns;
+  /// The result's dimension that holds the group and the column, if the batch
+  /// is one of groups; otherwise dimensions are batch, rows and columns.
+  std::optional<size_t> feature;
+  /// Whether neighbours along the sum are neighbours in memory.
+  bool leftIsAlongSum, rightIsAlongSum;
   int64_t sumsPerElement;
   int64_t perThread; // rows, and columns, of a tile
 
-  ProductShape(stablehlo::DotGeneralOp dot, const Contraction &c)
-      : sumsPerElement(c.sumsPerElement()),
-        perThread(sumsPerElement > 1 ? 2 : 4) {
-    auto numbers = dot.getDotDimensionNumbers();
-    const size_t batches = numbers.getLhsBatchingDimensions().size();
-    const size_t free = shapeOf(c.left).size() - batches - c.sums.size();
-    ArrayRef<int64_t> output = c.output;
-    batch.append(output.begin(), output.begin() + batches);
-    rows.append(output.begin() + batches, output.begin() + batches + free);
-    columns.append(output.begin() + batches + free, output.end());
+  explicit ProductShape(Operation *op)
+      : c(*Contraction::of(op)), sumsPerElement(c.sumsPerElement()) {
+    if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
+      ofConvolution(convolution);
+    else
+      ofDot(cast<stablehlo::DotGeneralOp>(op));
+    perThread = sumsPerElement > 1 ? 2 : 4;
+    while (perThread > 1 && tiles() < manyTiles)
+      perThread /= 2;
   }
 
   int64_t tile() const { return edge * perThread; }
@@ -55,24 +70,79 @@ struct ProductShape {
   int64_t columnTiles() const {
     return llvm::divideCeil(elementCount(columns), tile());
   }
+  int64_t tiles() const {
+    return elementCount(batch) * rowTiles() * columnTiles();
+  }
+
+  /// The index in the result.
+  Indices outputAt(const Indices &batchAt, const Indices &rowAt,
+                   const Indices &columnAt) const {
+    Indices all;
+    if (feature) {
+      all = rowAt;
+      all.insert(all.begin() + *feature,
+                 batchAt.front() * columns.front() + columnAt.front());
+      return all;
+    }
+    for (const Indices &some : {batchAt, rowAt, columnAt})
+      llvm::append_range(all, some);
+    return all;
+  }
+
+private:
+  void ofDot(stablehlo::DotGeneralOp dot) {
+    auto numbers = dot.getDotDimensionNumbers();
+    const size_t batches = numbers.getLhsBatchingDimensions().size();
+    const size_t free = shapeOf(c.left).size() - batches - c.sums.size();
+    ArrayRef<int64_t> output = c.output;
+    batch.append(output.begin(), output.begin() + batches);
+    rows.append(output.begin() + batches, output.begin() + batches + free);
+    columns.append(output.begin() + batches + free, output.end());
+    auto isAlongSum = [](Value tensor, ArrayRef<int64_t> contracting) {
+      return !contracting.empty() &&
+             contracting.back() + 1 == int64_t(shapeOf(tensor).size());
+    };
+    leftIsAlongSum = isAlongSum(c.left, numbers.getLhsContractingDimensions());
+    rightIsAlongSum =
+        isAlongSum(c.right, numbers.getRhsContractingDimensions());
+  }
+
+  void ofConvolution(stablehlo::ConvolutionOp convolution) {
+    auto numbers = convolution.getDimensionNumbers();
+    const int64_t groups =
+        convolution.getFeatureGroupCount() * convolution.getBatchGroupCount();
+    feature = numbers.getOutputFeatureDimension();
+    rows = c.output;
+    rows.erase(rows.begin() + *feature);
+    batch = {groups};
+    columns = {c.output[*feature] / groups};
+    const int64_t last = int64_t(c.output.size()) - 1;
+    leftIsAlongSum = numbers.getInputFeatureDimension() == last;
+    rightIsAlongSum = numbers.getKernelInputFeatureDimension() == last;
+  }
 };
 
-stablehlo::DotGeneralOp productOf(const KernelSource &source) {
-  auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(source.root);
-  if (!dot || dot.getAlgorithm() || source.inPlace[0] >= 0)
+Operation *productOf(const KernelSource &source) {
+  Operation *op = source.root;
+  auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(op);
+  if (!isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op) ||
+      (dot && dot.getAlgorithm()) || source.inPlace[0] >= 0)
     return nullptr;
-  Contraction c = *Contraction::of(dot);
-  // A few rows or columns would leave most of a tile empty.
-  ProductShape shape(dot, c);
-  bool isSmall = elementCount(shape.rows) < 4 ||
-                 elementCount(shape.columns) < 4 || elementCount(c.sums) < 2;
-  // Other types are left to the parts, which say what there is no code for.
+  // Other types are left to others, which say what there is no code for.
   bool areFloats = llvm::all_of(
-      ArrayRef<Value>{c.left, c.right, dot.getResult()}, [](Value value) {
+      ArrayRef<Value>{op->getOperand(0), op->getOperand(1), op->getResult(0)},
+      [](Value value) {
         Type element = elementOf(value);
         return isa<FloatType>(element) && element.getIntOrFloatBitWidth() >= 16;
       });
-  return areFloats && !isSmall ? dot : nullptr;
+  if (!areFloats)
+    return nullptr;
+  // A few rows or columns would leave most of a tile empty.
+  ProductShape shape(op);
+  bool isSmall = elementCount(shape.rows) < 4 ||
+                 elementCount(shape.columns) < 4 ||
+                 elementCount(shape.c.sums) < 2;
+  return isSmall ? nullptr : op;
 }
 
 class ProductKernel : GpuKernelBuilder {
@@ -80,13 +150,9 @@ public:
   ProductKernel(const KernelSource &source, func::FuncOp function,
                 const LaunchShape &launch, const GpuInstructions &instructions)
       : GpuKernelBuilder(source, function, launch, instructions),
-        dot(productOf(source)), c(*Contraction::of(dot)), shape(dot, c),
-        left(operandOf(
-            c.left, c.leftAt,
-            dot.getDotDimensionNumbers().getLhsContractingDimensions())),
-        right(operandOf(
-            c.right, c.rightAt,
-            dot.getDotDimensionNumbers().getRhsContractingDimensions())) {
+        shape(productOf(source)), c(shape.c),
+        left(operandOf(c.left, c.leftAt, shape.leftIsAlongSum)),
+        right(operandOf(c.right, c.rightAt, shape.rightIsAlongSum)) {
     emit();
   }
 
@@ -94,18 +160,17 @@ private:
   struct Operand {
     Value tensor;
     const Contraction::Map &map;
-    /// Whether neighbours along the sum are neighbours in memory.
     bool isAlongSum;
+    int64_t slotsOfRow;
     Buffer tile;
   };
 
   Operand operandOf(Value tensor, const Contraction::Map &map,
-                    ArrayRef<int64_t> contracting) {
-    bool isAlongSum = contracting.back() + 1 == int64_t(shapeOf(tensor).size());
-    return {tensor, map, isAlongSum,
-            sharedMemory(step * slotsOfRow(), c.sumType)};
+                    bool isAlongSum) {
+    const int64_t slots = shape.tile() + (isAlongSum ? 2 : 0);
+    return {tensor, map, isAlongSum, slots,
+            sharedMemory(step * slots, c.sumType)};
   }
-  int64_t slotsOfRow() const { return shape.tile() + 2; }
 
   void emit() {
     Indices place =
@@ -120,9 +185,11 @@ private:
     Value zero = numberOfType(builder, loc, valueType(c.sumType), 0);
     Values sums(shape.perThread * shape.perThread * shape.sumsPerElement, zero);
     // With several sums, each stretch of the last dimension begins with the
-    // first of them.
+    // first of them. With one, steps that never reach over the end of a stretch
+    // need no division, and a window's place is tested once for all of them.
     ArrayRef<int64_t> outer, inner = c.sums;
-    if (shape.sumsPerElement > 1) {
+    if (shape.sumsPerElement > 1 ||
+        (!inner.empty() && inner.back() % step == 0)) {
       outer = inner.drop_back();
       inner = inner.take_back();
     }
@@ -193,13 +260,13 @@ private:
           std::swap(k, index);
         IndexExpression inside =
             algebra.clamped(first + index, {0, elementCount(extents) - 1});
-        Indices own = algebra.delinearize(inside, extents), output = batch;
-        output.resize(batch.size() + (isLeft ? 0 : shape.rows.size()), 0);
-        llvm::append_range(output, own);
-        output.resize(c.output.size(), 0);
+        Indices own = algebra.delinearize(inside, extents);
+        Indices output =
+            isLeft ? shape.outputAt(batch, own, Indices(shape.columns.size()))
+                   : shape.outputAt(batch, Indices(shape.rows.size()), own);
         Element element =
             c.operand(*this, operand.tensor, operand.map, output, sumIndex(k));
-        points.store(operand.tile, k * slotsOfRow() + index, element);
+        points.store(operand.tile, k * operand.slotsOfRow + index, element);
       });
   }
 
@@ -207,7 +274,7 @@ private:
     Values values;
     for (int64_t i = 0; i < shape.perThread; ++i)
       values.push_back(
-          points.load(operand.tile, first + (k * slotsOfRow() + i * edge))
+          points.load(operand.tile, first + (k * operand.slotsOfRow + i * edge))
               .value);
     return values;
   }
@@ -218,12 +285,12 @@ private:
               ifBelow(firstColumn + threadColumn + j * edge,
                       elementCount(shape.columns),
                       [&](const IndexExpression &column) {
-                        Indices place = batch;
-                        llvm::append_range(
-                            place, algebra.delinearize(row, shape.rows));
-                        llvm::append_range(
-                            place, algebra.delinearize(column, shape.columns));
-                        storeResult(0, place, {finish(sums), levels.current()});
+                        storeResult(
+                            0,
+                            shape.outputAt(
+                                batch, algebra.delinearize(row, shape.rows),
+                                algebra.delinearize(column, shape.columns)),
+                            {finish(sums), levels.current()});
                       });
             });
   }
@@ -236,9 +303,8 @@ private:
     return convertFloat(builder, loc, sum, results.front().elementType);
   }
 
-  stablehlo::DotGeneralOp dot;
-  const Contraction c;
   const ProductShape shape;
+  const Contraction &c;
   Operand left, right;
   Indices batch;
   IndexExpression firstRow, firstColumn, threadRow, threadColumn;
@@ -251,10 +317,7 @@ bool ProductSchedule::accepts(const KernelSource &source) const {
 }
 
 LaunchShape ProductSchedule::launchShape(const KernelSource &source) const {
-  auto dot = productOf(source);
-  ProductShape shape(dot, *Contraction::of(dot));
-  return {.parts = elementCount(shape.batch) * shape.rowTiles() *
-                   shape.columnTiles(),
+  return {.parts = ProductShape(productOf(source)).tiles(),
           .threads = edge * edge};
 }
 

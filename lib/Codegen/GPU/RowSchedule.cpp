@@ -11,7 +11,8 @@
 //
 // Short rows are written out: what a pass has computed at an element is still
 // in a register in the next one. Longer rows are walked by a loop per pass,
-// which reads and computes again.
+// which reads and computes again, but for what is kept where a result will be
+// (Analysis/KernelDescription.h): a lane reads there what it wrote itself.
 //
 // Example: f32 rows of 768. A vector is 4 elements, 16 lanes have 64 places, a
 // warp has two rows, a lane reads 12 vectors.
@@ -43,6 +44,7 @@ struct RowTiling {
   int64_t lanes;        // elements of a vector
   int64_t group;        // lanes of the warp that have a row
   int64_t vectors;      // of a lane, for all places
+  bool isOneRun;        // no dimension further out is reduced, too
 
   explicit RowTiling(const KernelSource &source) {
     const ReductionSpace &space = *source.kernel.space();
@@ -59,6 +61,7 @@ struct RowTiling {
       group = lanes > 1 ? groupFor(lanes) : threadsOfWarp;
     }
     vectors = llvm::divideCeil(places, group * lanes);
+    isOneRun = space.outerReduced().empty();
   }
 
   /// Whether every lane has as many whole vectors as the others, few enough to
@@ -67,6 +70,8 @@ struct RowTiling {
     return places == group * lanes * vectors && length % places == 0 &&
            length / group <= mostElementsInRegisters;
   }
+  /// Whether all that is read or computed stays in registers.
+  bool holdsRow() const { return fitsRegisters() && isOneRun; }
   int64_t rowsOfBlock() const { return threadsPerBlock / group; }
 
 private:
@@ -120,7 +125,8 @@ private:
     // Other lanes may still read what one of them overwrites.
     if (llvm::any_of(llvm::seq(source.body->getNumArguments()),
                      [&](unsigned operand) { return isWritten(operand); }))
-      create<NVVM::SyncWarpOp>(integer(-1));
+      create<NVVM::SyncWarpOp>(
+          create<arith::ConstantOp>(builder.getI32IntegerAttr(-1)).getResult());
     ifBelow(lane, 1, [&](const IndexExpression &) {
       for (unsigned i = 0; i < results.size(); ++i) {
         if (isFull(i))
@@ -140,6 +146,8 @@ private:
         llvm::any_of(llvm::seq<unsigned>(results.size()), [&](unsigned i) {
           return isFull(i) && passOf(i) == pass;
         });
+    writes |= llvm::any_of(
+        plan.kept, [&](const KeptValue &kept) { return isKeptIn(kept, pass); });
     if (combiners.empty() && !writes)
       return;
     Values sums;
@@ -154,6 +162,14 @@ private:
       combiner.provide(
           *this, {collapse(combiner, ArrayRef(sums).slice(i * tiling.vectors,
                                                           tiling.vectors))});
+    for (const KeptValue &kept : plan.kept)
+      if (isKeptIn(kept, pass))
+        points.bind(kept.value, results[kept.result]);
+  }
+
+  /// Whether a pass writes a value where a result will be, for later passes.
+  bool isKeptIn(const KeptValue &kept, unsigned pass) const {
+    return kept.pass == pass && kept.result >= 0 && !tiling.holdsRow();
   }
 
   /// The run of reduced dimensions at the end. Sums are by reduction, then by
@@ -210,15 +226,21 @@ private:
     auto at = [&](Value value) {
       return points.at(value, indicesIn(value, reduced));
     };
-    SmallVector<Element> inputs, outputs;
+    SmallVector<Element> inputs, outputs, keeps;
     for (const Combiner &combiner : combiners)
       inputs.push_back(at(combiner.inputs.front()));
     auto isWritten = [&](unsigned i) { return isFull(i) && passOf(i) == pass; };
     for (unsigned i = 0; i < results.size(); ++i)
       outputs.push_back(isWritten(i) ? at(resultValue(i)) : Element());
+    for (const KeptValue &kept : plan.kept)
+      keeps.push_back(isKeptIn(kept, pass) ? at(kept.value) : Element());
     for (unsigned i = 0; i < results.size(); ++i)
       if (isWritten(i))
         storeResult(i, indicesIn(resultValue(i), reduced), outputs[i]);
+    for (auto [kept, element] : llvm::zip(plan.kept, keeps))
+      if (isKeptIn(kept, pass))
+        storeResult(kept.result, indicesIn(resultValue(kept.result), reduced),
+                    element);
     for (auto [combiner, input, sum] : llvm::zip(combiners, inputs, sums))
       sum = combiner.combine(*this, {sum}, {points.asVector(input)}).front();
   }
@@ -226,48 +248,6 @@ private:
   //===--------------------------------------------------------------------===//
   // Places to one value
   //===--------------------------------------------------------------------===//
-
-  Value integer(int64_t value) {
-    return create<arith::ConstantOp>(builder.getI32IntegerAttr(int32_t(value)));
-  }
-
-  /// The value of another lane: `distance` further on, or the first one of the
-  /// group. It has to be 32 bits for the instruction.
-  Value fromLane(Value value, int64_t distance) {
-    Type type = value.getType();
-    const unsigned width = type.getIntOrFloatBitWidth();
-    Type i32 = builder.getI32Type(), bits = builder.getIntegerType(width);
-    if (type != bits)
-      value = create<arith::BitcastOp>(bits, value);
-    auto shuffle = [&](Value word) -> Value {
-      if (distance)
-        return create<NVVM::ShflOp>(i32, integer(-1), word, integer(distance),
-                                    integer(threadsOfWarp - 1),
-                                    NVVM::ShflKind::down, UnitAttr());
-      // Lanes of a group have the bits of this mask in common.
-      const int64_t segment = (threadsOfWarp - tiling.group) << 8;
-      return create<NVVM::ShflOp>(i32, integer(-1), word, integer(0),
-                                  integer(segment | (threadsOfWarp - 1)),
-                                  NVVM::ShflKind::idx, UnitAttr());
-    };
-    if (width <= 32) {
-      if (width < 32)
-        value = create<arith::ExtUIOp>(i32, value);
-      value = shuffle(value);
-      if (width < 32)
-        value = create<arith::TruncIOp>(bits, value);
-    } else {
-      Value half = create<arith::ConstantOp>(builder.getI64IntegerAttr(32));
-      Value high = create<arith::TruncIOp>(
-          i32, create<arith::ShRUIOp>(value, half).getResult());
-      Value low = create<arith::TruncIOp>(i32, value);
-      high = create<arith::ExtUIOp>(bits, shuffle(high));
-      low = create<arith::ExtUIOp>(bits, shuffle(low));
-      value = create<arith::OrIOp>(
-          create<arith::ShLIOp>(high, half).getResult(), low);
-    }
-    return type == bits ? value : Value(create<arith::BitcastOp>(type, value));
-  }
 
   /// The sums of all places to one value, in all lanes. Place p is element p
   /// mod V of vector p / V, vectors are dealt out to the group in turn.
@@ -284,7 +264,7 @@ private:
       for (auto [i, element] : llvm::enumerate(elements)) {
         Value other;
         if (distance >= tiling.lanes && distance < ofVectors)
-          other = fromLane(element, distance / tiling.lanes);
+          other = fromLane(element, distance / tiling.lanes, tiling.group);
         else if (size_t place = i + std::min(distance, tiling.lanes);
                  place < elements.size())
           other = elements[place];
@@ -307,7 +287,7 @@ private:
       joinWith(distance);
       keep(distance);
     }
-    return fromLane(elements.front(), 0);
+    return fromLane(elements.front(), 0, tiling.group);
   }
 
   const RowTiling tiling;
@@ -322,14 +302,16 @@ private:
 
 } // namespace
 
-/// Whether a pass may overwrite what a later one, which keeps nothing but what
-/// is in registers, computes from again. It does not look at which results are
-/// written in place, since scratch memory is planned before that is known.
+/// Whether a pass may overwrite what a later one computes from again: values
+/// that other targets keep apart are not kept here. It does not look at which
+/// results are written in place, since scratch memory is planned before that is
+/// known.
 static bool mayOverwriteEarly(const KernelSource &source) {
   const KernelDescription &kernel = source.kernel;
-  bool holdsRow = RowTiling(source).fitsRegisters() &&
-                  kernel.space()->outerReduced().empty();
-  if (holdsRow || kernel.passes().kept.empty())
+  const RowPasses plan = kernel.passes();
+  bool keepsAll = llvm::all_of(
+      plan.kept, [](const KeptValue &kept) { return kept.result >= 0; });
+  if (keepsAll || RowTiling(source).holdsRow())
     return false;
   unsigned last = 0;
   for (Value result : source.results())

@@ -263,3 +263,29 @@ PtxKernel compareTargets(const std::string &text,
   }
   return kernel;
 }
+
+void compareFast(const std::string &text,
+                 const std::map<size_t, int64_t> &limits) {
+  EXPECT_FALSE(compareTargets(text, limits).isInParts) << text;
+}
+
+void expectGoodAccesses(const std::string &text,
+                        const std::map<size_t, int64_t> &limits) {
+  BothTargets both(text, Subnormals::flush, "sm_90");
+  both.limits = limits;
+  both.compare(3, "forward");
+  EXPECT_GE(double(both.counters.globalWideBytes),
+            0.99 * double(both.counters.globalBytes));
+  EXPECT_LE(double(both.counters.globalSectors),
+            1.01 * double(both.counters.globalBytes) / 32);
+  EXPECT_EQ(both.counters.sharedBankConflicts, 0u);
+}
+
+std::string fill(std::string text,
+                 const std::map<std::string, std::string> &values) {
+  for (const auto &[key, value] : values)
+    for (size_t at = 0; (at = text.find(key, at)) != std::string::npos;
+         at += value.size())
+      text.replace(at, key.size(), value);
+  return text;
+}

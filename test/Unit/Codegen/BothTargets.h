@@ -74,4 +74,17 @@ tenon::codegen::PtxKernel
 compareTargets(const std::string &text,
                const std::map<size_t, int64_t> &limits = {});
 
+/// The same of a kernel that a schedule for GPUs has to take.
+void compareFast(const std::string &text,
+                 const std::map<size_t, int64_t> &limits = {});
+/// The counters of a kernel on an emulated sm_90. Its bytes have to move by
+/// wide accesses, in no more sectors than they fill, without conflicts in
+/// shared memory.
+void expectGoodAccesses(const std::string &text,
+                        const std::map<size_t, int64_t> &limits = {});
+
+/// `text` with each key replaced.
+std::string fill(std::string text,
+                 const std::map<std::string, std::string> &values);
+
 #endif // TENON_TEST_UNIT_CODEGEN_BOTHTARGETS_H

@@ -16,32 +16,6 @@ using namespace tenon;
 
 namespace {
 
-/// `text` with each key replaced.
-std::string fill(std::string text,
-                 const std::map<std::string, std::string> &values) {
-  for (const auto &[key, value] : values)
-    for (size_t at = 0; (at = text.find(key, at)) != std::string::npos;
-         at += value.size())
-      text.replace(at, key.size(), value);
-  return text;
-}
-
-void compareFast(const std::string &text,
-                 const std::map<size_t, int64_t> &limits = {}) {
-  EXPECT_FALSE(compareTargets(text, limits).isInParts);
-}
-
-/// Bytes move by wide accesses, no more sectors than they fill, no conflicts.
-void expectGoodAccesses(const std::string &text) {
-  BothTargets both(text, Subnormals::flush, "sm_90");
-  both.compare(3, "forward");
-  EXPECT_GE(double(both.counters.globalWideBytes),
-            0.99 * double(both.counters.globalBytes));
-  EXPECT_LE(double(both.counters.globalSectors),
-            1.01 * double(both.counters.globalBytes) / 32);
-  EXPECT_EQ(both.counters.sharedBankConflicts, 0u);
-}
-
 std::string softmax(int64_t rows, int64_t length, const std::string &type,
                     const std::string &place = "-1") {
   return fill(
@@ -100,13 +74,18 @@ TEST(PtxSchedules, RowsOfSeveralDimensions) {
                      {{"xLx", "x" + std::string(last) + "x"}}));
 }
 
-/// A result that overwrites the operand before the last pass has what it needs:
-/// rows are held in registers, or computed in parts, which keep it.
+/// A result that overwrites the operand before the last pass leaves that what
+/// it needs: rows are held in registers, or the exponentials are kept where the
+/// quotients will be. If they have no place there, the kernel is computed in
+/// parts, which keep them apart.
 TEST(PtxSchedules, RowsThatOverwriteEarly) {
-  for (const char *length : {"64", "83"}) {
-    bool isInParts =
-        compareTargets(fill(R"(
-    func.func private @kernel(%x: tensor<6xNxf32>) -> (tensor<6xNxf32>, tensor<6xNxf32>) attributes {exec.in_place = array<i64: 0, -1>} {
+  for (const char *length : {"64", "83", "4160"})
+    for (const char *type : {"f32", "bf16"}) {
+      SCOPED_TRACE(std::string(length) + " " + type);
+      bool isInParts =
+          compareTargets(
+              fill(R"(
+    func.func private @kernel(%x: tensor<6xNxf32>) -> (tensor<6xNxf32>, tensor<6xNxTYPE>) attributes {exec.in_place = array<i64: 0, -1>} {
       %z = stablehlo.constant dense<0.0> : tensor<f32>
       %m = stablehlo.constant dense<0xff800000> : tensor<f32>
       %0 = stablehlo.reduce(%x init: %m) applies stablehlo.maximum across dimensions = [1] : (tensor<6xNxf32>, tensor<f32>) -> tensor<6xf32>
@@ -116,12 +95,14 @@ TEST(PtxSchedules, RowsThatOverwriteEarly) {
       %4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<6xNxf32>, tensor<f32>) -> tensor<6xf32>
       %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<6xf32>) -> tensor<6xNxf32>
       %6 = stablehlo.divide %3, %5 : tensor<6xNxf32>
-      return %2, %6 : tensor<6xNxf32>, tensor<6xNxf32>
+      %7 = stablehlo.convert %6 : (tensor<6xNxf32>) -> tensor<6xNxTYPE>
+      return %2, %7 : tensor<6xNxf32>, tensor<6xNxTYPE>
     })",
-                            {{"xNx", "x" + std::string(length) + "x"}}))
-            .isInParts;
-    EXPECT_EQ(isInParts, std::string(length) == "83");
-  }
+                   {{"xNx", "x" + std::string(length) + "x"}, {"TYPE", type}}))
+              .isInParts;
+      EXPECT_EQ(isInParts,
+                type == std::string("bf16") && length != std::string("64"));
+    }
 }
 
 TEST(PtxSchedules, RowsOfOtherTypes) {
