@@ -11,8 +11,8 @@
 //
 // Short rows are written out: what a pass has computed at an element is still
 // in a register in the next one. Longer rows are walked by a loop per pass,
-// which reads and computes again, but for what is kept where a result will be
-// (Analysis/KernelDescription.h): a lane reads there what it wrote itself.
+// which reads and computes again. There all results are written in the last
+// pass: one of them may overwrite an operand from which others are computed.
 //
 // Example: f32 rows of 768. A vector is 4 elements, 16 lanes have 64 places, a
 // warp has two rows, a lane reads 12 vectors.
@@ -104,7 +104,8 @@ private:
   }
   /// The pass in which a result of the space is written.
   unsigned passOf(unsigned result) {
-    return source.kernel.level(resultValue(result));
+    return tiling.holdsRow() ? source.kernel.level(resultValue(result))
+                             : passes - 1;
   }
   /// The index of `value`, which has the space's shape, at a point of the row.
   Indices indicesIn(Value value, ArrayRef<IndexExpression> reduced) {
@@ -113,10 +114,10 @@ private:
   }
 
   void emitRow() {
-    unsigned passes = plan.reductions.size();
+    passes = plan.reductions.size();
     for (unsigned i = 0; i < results.size(); ++i)
       if (isFull(i))
-        passes = std::max(passes, passOf(i) + 1);
+        passes = std::max(passes, source.kernel.level(resultValue(i)) + 1);
     for (unsigned pass = 0; pass < passes; ++pass)
       emitPass(pass);
     if (llvm::all_of(llvm::seq<unsigned>(results.size()),
@@ -146,8 +147,6 @@ private:
         llvm::any_of(llvm::seq<unsigned>(results.size()), [&](unsigned i) {
           return isFull(i) && passOf(i) == pass;
         });
-    writes |= llvm::any_of(
-        plan.kept, [&](const KeptValue &kept) { return isKeptIn(kept, pass); });
     if (combiners.empty() && !writes)
       return;
     Values sums;
@@ -162,14 +161,6 @@ private:
       combiner.provide(
           *this, {collapse(combiner, ArrayRef(sums).slice(i * tiling.vectors,
                                                           tiling.vectors))});
-    for (const KeptValue &kept : plan.kept)
-      if (isKeptIn(kept, pass))
-        points.bind(kept.value, results[kept.result]);
-  }
-
-  /// Whether a pass writes a value where a result will be, for later passes.
-  bool isKeptIn(const KeptValue &kept, unsigned pass) const {
-    return kept.pass == pass && kept.result >= 0 && !tiling.holdsRow();
   }
 
   /// The run of reduced dimensions at the end. Sums are by reduction, then by
@@ -226,21 +217,15 @@ private:
     auto at = [&](Value value) {
       return points.at(value, indicesIn(value, reduced));
     };
-    SmallVector<Element> inputs, outputs, keeps;
+    SmallVector<Element> inputs, outputs;
     for (const Combiner &combiner : combiners)
       inputs.push_back(at(combiner.inputs.front()));
     auto isWritten = [&](unsigned i) { return isFull(i) && passOf(i) == pass; };
     for (unsigned i = 0; i < results.size(); ++i)
       outputs.push_back(isWritten(i) ? at(resultValue(i)) : Element());
-    for (const KeptValue &kept : plan.kept)
-      keeps.push_back(isKeptIn(kept, pass) ? at(kept.value) : Element());
     for (unsigned i = 0; i < results.size(); ++i)
       if (isWritten(i))
         storeResult(i, indicesIn(resultValue(i), reduced), outputs[i]);
-    for (auto [kept, element] : llvm::zip(plan.kept, keeps))
-      if (isKeptIn(kept, pass))
-        storeResult(kept.result, indicesIn(resultValue(kept.result), reduced),
-                    element);
     for (auto [combiner, input, sum] : llvm::zip(combiners, inputs, sums))
       sum = combiner.combine(*this, {sum}, {points.asVector(input)}).front();
   }
@@ -292,6 +277,7 @@ private:
 
   const RowTiling tiling;
   const RowPasses plan;
+  unsigned passes = 0;
   const ReductionSpace &space;
   IndexExpression lane;
   /// The lane's first vector, one variable for all passes: what is computed at
@@ -302,32 +288,12 @@ private:
 
 } // namespace
 
-/// Whether a pass may overwrite what a later one computes from again: values
-/// that other targets keep apart are not kept here. It does not look at which
-/// results are written in place, since scratch memory is planned before that is
-/// known.
-static bool mayOverwriteEarly(const KernelSource &source) {
-  const KernelDescription &kernel = source.kernel;
-  const RowPasses plan = kernel.passes();
-  bool keepsAll = llvm::all_of(
-      plan.kept, [](const KeptValue &kept) { return kept.result >= 0; });
-  if (keepsAll || RowTiling(source).holdsRow())
-    return false;
-  unsigned last = 0;
-  for (Value result : source.results())
-    last = std::max(last, kernel.level(result));
-  return llvm::any_of(source.results(), [&](Value result) {
-    return kernel.isFull(result) && kernel.level(result) < last;
-  });
-}
-
 bool RowSchedule::accepts(const KernelSource &source) const {
   return source.kernelClass == KernelClass::row &&
          llvm::all_of(source.kernel.reductions(),
                       [](stablehlo::ReduceOp reduce) {
                         return Combiner(reduce).isSimple();
-                      }) &&
-         !mayOverwriteEarly(source);
+                      });
 }
 
 LaunchShape RowSchedule::launchShape(const KernelSource &source) const {
