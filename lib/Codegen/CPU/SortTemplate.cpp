@@ -12,6 +12,7 @@
 
 #include "Templates.h"
 
+#include "tenon/Codegen/Loops/TotalOrder.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -212,7 +213,9 @@ private:
   void emitRow(const IndexExpression &row);
   void insert(const IndexExpression &row, const IndexExpression &column,
               Value element);
-  Value isLarger(Value x, Value y);
+  Value isLarger(Value x, Value y) {
+    return emitIsLarger(k, elementOf(op.getOperand()), x, y);
+  }
 
   KernelBuilder &k;
   chlo::TopKOp op;
@@ -240,30 +243,6 @@ void TopK::place(unsigned i, Buffer &buffer, bool &isAsked) {
   Value start = k.create<arith::MulIOp>(
       k.part, k.constantIndex(unaskedBytes(k.source, op, i)));
   buffer = k.scratchBuffer(start, {count}, elementOf(op->getResult(i)));
-}
-
-Value TopK::isLarger(Value x, Value y) {
-  OpBuilder &b = k.builder;
-  Type element = elementOf(op.getOperand());
-  if (isa<FloatType>(element)) {
-    unsigned width = element.getIntOrFloatBitWidth();
-    Type integer = b.getIntegerType(width);
-    auto key = [&](Value value) -> Value {
-      // Below zero, larger magnitudes come first.
-      Value bits = k.create<arith::BitcastOp>(integer, value);
-      Value shift =
-          k.create<arith::ConstantOp>(b.getIntegerAttr(integer, width - 1));
-      Value sign = k.create<arith::ShRSIOp>(bits, shift);
-      Value magnitude = k.create<arith::ConstantOp>(
-          b.getIntegerAttr(integer, APInt::getSignedMaxValue(width)));
-      Value flip = k.create<arith::AndIOp>(sign, magnitude);
-      return k.create<arith::XOrIOp>(bits, flip);
-    };
-    return k.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, key(x), key(y));
-  }
-  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
-  return k.create<arith::CmpIOp>(
-      isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, x, y);
 }
 
 /// Puts an element in its place among those of the row so far: from the front,

@@ -54,10 +54,11 @@ TEST(PtxParts, Sorts) {
       }) : (tensor<5x33x3xf32>, tensor<5x33x3xi32>) -> (tensor<5x33x3xf32>, tensor<5x33x3xi32>)
       return %0#0, %0#1 : tensor<5x33x3xf32>, tensor<5x33x3xi32>
     })");
+  // More than fit registers.
   compareParts(R"(
-    func.func private @kernel(%x: tensor<6x20xf32>) -> (tensor<6x4xf32>, tensor<6x4xi32>) {
-      %0, %1 = chlo.top_k(%x, k = 4) : tensor<6x20xf32> -> (tensor<6x4xf32>, tensor<6x4xi32>)
-      return %0, %1 : tensor<6x4xf32>, tensor<6x4xi32>
+    func.func private @kernel(%x: tensor<6x40xf32>) -> (tensor<6x20xf32>, tensor<6x20xi32>) {
+      %0, %1 = chlo.top_k(%x, k = 20) : tensor<6x40xf32> -> (tensor<6x20xf32>, tensor<6x20xi32>)
+      return %0, %1 : tensor<6x20xf32>, tensor<6x20xi32>
     })");
 }
 

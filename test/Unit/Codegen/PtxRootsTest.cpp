@@ -1,8 +1,9 @@
 //===- PtxRootsTest.cpp - Single operations that GPUs have schedules for --===//
 //
-// Convolutions, small products, windows, scatters, updates of slices and random
-// bits, of shapes that fit tiles, vectors and warps and of such as do not, on
-// the emulated GPU and on this processor; and how they access memory.
+// Convolutions, small products, windows, scatters, updates of slices, the
+// largest elements and random bits, of shapes that fit tiles, vectors and warps
+// and of such as do not, on the emulated GPU and on this processor; and how
+// they access memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -115,7 +116,9 @@ TEST(PtxRoots, ConvolutionsHaveNoConflicts) {
        {Convolution{"2x8x8x16", "3x3x16x64", "2x8x8x64"},
         Convolution{"2x8x8x32", "3x3x16x32", "2x8x8x16", toInput},
         Convolution{"16x8x8x16", "16x8x8x32", "3x3x16x32", toWeights},
-        Convolution{"8x32x32x16", "3x3x16x64", "8x32x32x64"}}) {
+        Convolution{"8x32x32x16", "1x1x16x64", "8x32x32x64",
+                    "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+                    "pad = [[0, 0], [0, 0]]"}}) {
     SCOPED_TRACE(c.input + " * " + c.kernel + " " + c.numbers);
     BothTargets both(textOf(c), Subnormals::flush, "sm_90");
     both.compare(3, "forward");
@@ -352,6 +355,33 @@ TEST(PtxRoots, UpdatesOfSlices) {
       return %0 : tensor<9x30xf32>
     })",
       {{2, 30}});
+}
+
+//===----------------------------------------------------------------------===//
+// The largest elements
+//===----------------------------------------------------------------------===//
+
+/// With ties, NaN and zeros of both signs; with all and with some of the
+/// results.
+TEST(PtxRoots, LargestElements) {
+  for (const char *type : {"f32", "bf16", "i32", "ui8"})
+    for (const char *count : {"1", "4", "16"})
+      for (const char *results : {"%0, %1", "%1"}) {
+        SCOPED_TRACE(std::string(type) + " " + count + " " + results);
+        std::string types = "tensor<7xCOUNTxi32>";
+        if (results == std::string("%0, %1"))
+          types = "tensor<7xCOUNTxTYPE>, " + types;
+        compareFast(
+            fill(R"(
+    func.func private @kernel(%x: tensor<7x90xTYPE>) -> (RESULTS) {
+      %0, %1 = chlo.top_k(%x, k = COUNT) : tensor<7x90xTYPE> -> (tensor<7xCOUNTxTYPE>, tensor<7xCOUNTxi32>)
+      return VALUES : RESULTS
+    })",
+                 {{"RESULTS", fill(types, {{"COUNT", count}, {"TYPE", type}})},
+                  {"VALUES", results},
+                  {"COUNT", count},
+                  {"TYPE", type}}));
+      }
 }
 
 //===----------------------------------------------------------------------===//
