@@ -39,6 +39,21 @@ static Stage readStageForCuda() {
           .run = readForCuda};
 }
 
+/// The kernels of object form that no schedule for GPUs took, and what they
+/// compute.
+static llvm::json::Array kernelsInParts(ModuleOp module) {
+  llvm::json::Array found;
+  for (auto kernel : module.getOps<func::FuncOp>())
+    if (kernel->hasAttr(exec::fallbackAttrName))
+      found.push_back(llvm::json::Object{
+          {"kernel", kernel.getSymName().str()},
+          {"operations",
+           kernel->getAttrOfType<StringAttr>(exec::descriptionAttrName)
+               .getValue()
+               .str()}});
+  return found;
+}
+
 static ExitCode compilePtx(Program &program, StageRun &run) {
   auto kernels = codegen::emitGpuKernels(*program.module, run.resolved.gpus,
                                          run.resolved.features.subnormals);
@@ -70,9 +85,10 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
       int64_t(kernels->modules.front().kernels.size());
   run.details["bytes"] = bytes;
   run.details["cuts"] = reportCuts(*program.module);
-  return succeeded(package::toObjectForm(*program.module, codes, symbols))
-             ? exitOk
-             : exitInternal;
+  if (failed(package::toObjectForm(*program.module, codes, symbols)))
+    return exitInternal;
+  run.details["in_parts"] = kernelsInParts(*program.module);
+  return exitOk;
 }
 
 Walk driver::walkToCuda() {

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import BUILD, Outcome, Steps, differing, refused, run, succeed
+from conftest import BUILD, NAMES, Outcome, Steps, compiled, differing, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
@@ -24,6 +24,14 @@ MODELS = [
     "01_mlp", "07_llama_bf16", "18_unread_leaves",
     "02_cnn", "08_lstm", "13_mlp_f16_loss_scale", "14_while_fori",
 ]  # fmt: skip
+
+# The kernels that no schedule for GPUs takes, by their last operation.
+ATTENTION = ["attention", "attention_gradient"]
+IN_PARTS = {
+    "04_chargpt": ATTENTION, "05_gpt2_124m": ATTENTION, "06_gpt2_124m_scan_remat": ATTENTION, "07_llama_bf16": ATTENTION,
+    "09_unet_ddpm": ATTENTION, "10_vit_tiny": ATTENTION, "11_moe": ATTENTION, "12_chargpt_accum": ATTENTION,
+    "17_chargpt_remat": ATTENTION,
+}  # fmt: skip
 
 DRIVER = BUILD / "lib" / "libtenon-emulated-cuda.so"
 
@@ -334,3 +342,12 @@ def test_model_has_the_bits_of_the_processor(steps: Steps, name: str, tmp_path: 
         succeed("compile", text, "-o", file, kind)
         outputs.append(step.outputs(tmp_path, f"--cuda-driver={DRIVER}", steps=2, program=file))
     assert differing(*outputs) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kernels_in_parts(steps: Steps, name: str) -> None:
+    """The report names the kernels that run the processor's code, and there are no others than these."""
+    step = steps[name]
+    text = step.located if compare.needs_locations(step.info) else step.text
+    kernels = compiled(text, "--target=sm_90").stages["codegen"]["in_parts"]
+    assert sorted({kernel["operations"].split()[-1] for kernel in kernels}) == IN_PARTS.get(name, [])

@@ -143,7 +143,7 @@ def convolve(kernel: jax.Array, images: jax.Array) -> tuple[jax.Array, jax.Array
 
 @pytest.mark.parametrize("precision", ["bf16", "f16"])
 def test_narrow_convolution(precision: str, tmp_path: Path) -> None:
-    """A convolution that reads 16 bits, by parts of the processor's code."""
+    """A convolution that reads 16 bits, in tiles."""
     random = np.random.default_rng(6)
     values = [np.asarray(random.normal(size=shape), np.float32) for shape in [(3, 3, 8, 16), (2, 24, 24, 8)]]
     text, inputs = tmp_path / "step.mlir", tmp_path / "inputs.safetensors"
