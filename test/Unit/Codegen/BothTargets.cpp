@@ -163,7 +163,10 @@ void BothTargets::compare(uint32_t seed, const char *order) {
                          ? someValues(parameter, seed + uint32_t(index),
                                       limits.count(index) ? limits[index] : 0)
                          : Bytes(parameter.bytes()));
-  std::vector<Bytes> emulated = runEmulated(values, order);
+  EmulatedRun emulated = runEmulated(ptx, values, operands, {.order = order});
+  counters = emulated.counters;
+  if (emulated.values.empty())
+    ADD_FAILURE() << emulated.error << "\n" << ptx.text;
   std::vector<void *> arguments;
   for (Bytes &bytes : values)
     arguments.push_back(bytes.data());
@@ -171,10 +174,10 @@ void BothTargets::compare(uint32_t seed, const char *order) {
     ProcessorMode mode(subnormals);
     onCpu.run(arguments, 3);
   }
-  if (emulated.empty())
+  if (emulated.values.empty())
     return;
   for (auto [index, parameter] : llvm::enumerate(parameters))
-    compareOne(index, parameter, values[index], emulated[index]);
+    compareOne(index, parameter, values[index], emulated.values[index]);
 }
 
 void BothTargets::compareOne(size_t index, const Parameter &parameter,
@@ -192,60 +195,6 @@ void BothTargets::compareOne(size_t index, const Parameter &parameter,
            << ": 0x" << a << " on the CPU, 0x" << b << " on the GPU\n"
            << ptx.text;
   }
-}
-
-std::vector<Bytes> BothTargets::runEmulated(const std::vector<Bytes> &values,
-                                            const char *order) {
-  setenv("TENON_EMULATED_CUDA_ORDER", order, 1);
-  setenv("TENON_EMULATED_CUDA_SM", "90", 1);
-  tenonEmulatedCudaReset();
-  CUcontext device;
-  CUmodule loaded;
-  CUfunction function;
-  EXPECT_EQ(cuInit(0), CUDA_SUCCESS);
-  EXPECT_EQ(cuDevicePrimaryCtxRetain(&device, 0), CUDA_SUCCESS);
-  EXPECT_EQ(cuCtxSetCurrent(device), CUDA_SUCCESS);
-  if (cuModuleLoadData(&loaded, ptx.text.c_str()) != CUDA_SUCCESS) {
-    ADD_FAILURE() << tenonEmulatedCudaError() << "\n" << ptx.text;
-    return {};
-  }
-  EXPECT_EQ(cuModuleGetFunction(&function, loaded, "kernel_0"), CUDA_SUCCESS);
-  std::vector<CUdeviceptr> addresses(values.size());
-  std::vector<void *> pointers;
-  for (auto [index, bytes] : llvm::enumerate(values)) {
-    EXPECT_EQ(
-        cuMemAlloc_v2(&addresses[index], std::max<size_t>(bytes.size(), 1)),
-        CUDA_SUCCESS);
-    // What the kernel has to write is never written before.
-    if (index < operands)
-      EXPECT_EQ(cuMemcpyHtoDAsync_v2(addresses[index], bytes.data(),
-                                     bytes.size(), nullptr),
-                CUDA_SUCCESS);
-    pointers.push_back(&addresses[index]);
-  }
-  const PtxKernel &kernel = ptx.kernels.front();
-  CUdeviceptr scratch = 0;
-  if (kernel.scratchBytes) {
-    EXPECT_EQ(cuMemAlloc_v2(&scratch, size_t(kernel.scratchBytes)),
-              CUDA_SUCCESS);
-    pointers.push_back(&scratch);
-  }
-  EXPECT_EQ(cuLaunchKernel(function, unsigned(kernel.blocks), 1, 1,
-                           unsigned(kernel.threads), 1, 1, 0, nullptr,
-                           pointers.data(), nullptr),
-            CUDA_SUCCESS);
-  std::vector<Bytes> results;
-  for (auto [index, bytes] : llvm::enumerate(values)) {
-    results.emplace_back(bytes.size());
-    if (cuMemcpyDtoHAsync_v2(results.back().data(), addresses[index],
-                             bytes.size(), nullptr) != CUDA_SUCCESS ||
-        cuStreamSynchronize(nullptr) != CUDA_SUCCESS) {
-      ADD_FAILURE() << tenonEmulatedCudaError() << "\n" << ptx.text;
-      return {};
-    }
-  }
-  EXPECT_EQ(tenonEmulatedCudaCounters(function, &counters), CUDA_SUCCESS);
-  return results;
 }
 
 PtxKernel compareTargets(const std::string &text,

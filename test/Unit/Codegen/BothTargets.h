@@ -9,10 +9,7 @@
 #ifndef TENON_TEST_UNIT_CODEGEN_BOTHTARGETS_H
 #define TENON_TEST_UNIT_CODEGEN_BOTHTARGETS_H
 
-#include "EmittedKernel.h"
-
-#include "tenon/Codegen/GPU/EmitPtx.h"
-#include "tenon/EmulatedCuda/EmulatedCuda.h"
+#include "EmulatedKernel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -20,8 +17,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-using Bytes = Array<char>;
 
 /// A kernel's signature as far as a test has to make values for it.
 struct Parameter {
@@ -55,11 +50,6 @@ public:
 private:
   void compareOne(size_t index, const Parameter &parameter, const Bytes &cpu,
                   const Bytes &gpu);
-  /// The memory behind the kernel; empty, with the fault reported, if there was
-  /// one.
-  std::vector<Bytes> runEmulated(const std::vector<Bytes> &values,
-                                 const char *order);
-
   tenon::Subnormals subnormals;
   EmittedKernel onCpu;
   mlir::MLIRContext context;

@@ -187,27 +187,28 @@ std::string product(const std::string &left, const std::string &right,
 /// All layouts, tiles that are cut short, sums with a rest and of several
 /// dimensions, one sum per element and 16.
 TEST(PtxSchedules, Products) {
-  for (auto [type, result] :
-       {std::pair("f32", "f32"), std::pair("bf16", "bf16")}) {
+  compareFast(product("13x29", "29x37", "contracting_dims = [1] x [0]", "13x37",
+                      "f32", "f32"));
+  compareFast(product("29x70", "69x29", "contracting_dims = [0] x [1]", "70x69",
+                      "f32", "f32"));
+  compareFast(product("3x34x48", "3x37x48",
+                      "batching_dims = [0] x [0], contracting_dims = [2] x [2]",
+                      "3x34x37", "f32", "f32"));
+  // Fewer rows or columns than tensor cores are worth.
+  for (const char *type : {"f32", "bf16"}) {
     SCOPED_TRACE(type);
-    compareFast(product("13x29", "29x37", "contracting_dims = [1] x [0]",
-                        "13x37", type, result));
-    compareFast(product("29x70", "69x29", "contracting_dims = [0] x [1]",
-                        "70x69", type, result));
-    compareFast(product("3x34x48", "3x37x48",
-                        "batching_dims = [0] x [0], contracting_dims = [2] x "
-                        "[2]",
-                        "3x34x37", type, result));
-    compareFast(product("5x3x4x20", "3x20x9",
-                        "contracting_dims = [1, 3] x [0, 1]", "5x4x9", type,
-                        result));
+    compareFast(product("5x29", "29x37", "contracting_dims = [1] x [0]", "5x37",
+                        type, type));
+    compareFast(product("5x3x4x20", "3x20x7",
+                        "contracting_dims = [1, 3] x [0, 1]", "5x4x7", type,
+                        type));
     compareFast(product("5x3x4x20", "6x3x20",
                         "contracting_dims = [1, 3] x [1, 2]", "5x4x6", type,
-                        result));
+                        type));
   }
   compareFast(product("16x8", "40x8", "contracting_dims = [1] x [1]", "16x40",
                       "f64", "f64"));
-  compareFast(product("8x16", "16x40", "contracting_dims = [1] x [0]", "8x40",
+  compareFast(product("7x16", "16x40", "contracting_dims = [1] x [0]", "7x40",
                       "f16", "f32"));
   BothTargets both(product("128x64", "64x128", "contracting_dims = [1] x [0]",
                            "128x128", "f32", "f32"),

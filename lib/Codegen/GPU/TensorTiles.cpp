@@ -1,0 +1,231 @@
+//===- TensorTiles.cpp - Tiles of 16-bit numbers for tensor cores ---------===//
+//
+// See TensorTiles.h. Which element lies in which register of which lane is in
+// the PTX ISA, section "Matrix Fragments for mma.m16n8k16".
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorTiles.h"
+
+#include "tenon/Codegen/Loops/PointwiseOperations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+static constexpr int64_t bytesOfLine = 128; // all banks
+static constexpr int64_t edge = 8;          // of a matrix
+
+static Type pointerTo(MLIRContext *context, NVVM::NVVMMemorySpace space) {
+  return LLVM::LLVMPointerType::get(context, unsigned(space));
+}
+
+TensorTiles::TensorTiles(GpuKernelBuilder &k, FloatType type)
+    : warp(k.algebra.floorDiv(k.thread, threadsOfWarp)),
+      lane(k.algebra.mod(k.thread, threadsOfWarp)),
+      matrixRow(k.algebra.mod(lane, edge)),
+      matrixLow(k.algebra.mod(k.algebra.floorDiv(lane, edge), 2)),
+      matrixHigh(k.algebra.floorDiv(lane, 2 * edge)), k(k), type(type),
+      pointer(pointerTo(k.builder.getContext(), NVVM::NVVMMemorySpace::Shared)),
+      i32(k.builder.getI32Type()) {}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+Value TensorTiles::sharedMemory(int64_t bytes) {
+  OpBuilder before(k.function);
+  auto global = LLVM::GlobalOp::create(
+      before, k.loc, LLVM::LLVMArrayType::get(before.getI8Type(), bytes),
+      /*isConstant=*/false, LLVM::Linkage::Private,
+      (k.function.getName() + ".tiles").str(), Attribute(),
+      /*alignment=*/bytesOfLine, unsigned(NVVM::NVVMMemorySpace::Shared));
+  return k.create<LLVM::AddressOfOp>(global);
+}
+
+Value TensorTiles::addressAt(Value base, Value bytes) {
+  Value offset = k.create<arith::IndexCastOp>(k.builder.getI64Type(), bytes);
+  return k.create<LLVM::GEPOp>(pointer, k.builder.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+}
+
+Value TensorTiles::addressAt(Value base, const IndexExpression &bytes) {
+  IndexExpression variable = bytes;
+  variable.constant = 0;
+  if (!variable.isConstant())
+    base = addressAt(base, k.algebra.scalar(variable));
+  if (!bytes.constant)
+    return base;
+  // Becomes part of the instruction that uses it.
+  return k.create<LLVM::GEPOp>(pointer, k.builder.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{int32_t(bytes.constant)});
+}
+
+IndexExpression TensorTiles::swizzled(const IndexExpression &row,
+                                      const IndexExpression &chunk,
+                                      int64_t chunks, bool pairs) {
+  const int64_t rowsOfLine =
+      std::max<int64_t>(bytesOfLine / (chunks * bytesOfAccess), 1);
+  const int64_t factor = pairs ? 2 : 1;
+  const int64_t keys = std::min(chunks, bytesOfLine / bytesOfAccess) / factor;
+  if (keys <= 1)
+    return chunk;
+  IndexExpression key =
+      k.algebra.mod(k.algebra.floorDiv(row, rowsOfLine), keys) * factor;
+  if (key.isConstant() && chunk.isConstant())
+    return key.constant ^ chunk.constant;
+  unsigned level = std::max(k.algebra.level(key), k.algebra.level(chunk));
+  Value a = k.algebra.scalar(chunk), b = k.algebra.scalar(key);
+  Value place = k.levels.createAt<arith::XOrIOp>(level, k.loc, a, b);
+  return k.algebra.uniform(place, {0, chunks - 1}, level);
+}
+
+IndexExpression TensorTiles::placeIn(const TileShape &tile,
+                                     const IndexExpression &row,
+                                     const IndexExpression &column) {
+  constexpr int64_t perChunk = TileShape::elementsOfChunk;
+  IndexExpression chunk = swizzled(row, k.algebra.floorDiv(column, perChunk),
+                                   tile.width / perChunk);
+  return row * tile.bytesOfRow() + chunk * bytesOfAccess +
+         k.algebra.mod(column, perChunk) * 2;
+}
+
+void TensorTiles::store(Value address, Value value) {
+  int64_t bytes = 0;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    bytes = vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
+  else
+    bytes = value.getType().getIntOrFloatBitWidth() / 8;
+  k.create<LLVM::StoreOp>(value, address, unsigned(bytes));
+}
+
+Value TensorTiles::load(Value address, Type type) {
+  int64_t bytes = 0;
+  if (auto vector = dyn_cast<VectorType>(type))
+    bytes = vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
+  else
+    bytes = type.getIntOrFloatBitWidth() / 8;
+  return k.create<LLVM::LoadOp>(type, address, unsigned(bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+void TensorTiles::beginCopy(Value to, const Buffer &from,
+                            const IndexExpression &position, int64_t bytes,
+                            Value condition) {
+  Type i64 = k.builder.getI64Type();
+  // The memory of arguments is global.
+  Value begin = k.create<memref::ExtractAlignedPointerAsIndexOp>(from.memref);
+  begin = k.create<arith::IndexCastOp>(i64, begin);
+  Value offset = k.algebra.scalar(position * bytesOf(from.elementType));
+  offset = k.create<arith::IndexCastOp>(i64, offset);
+  Value place = k.create<arith::AddIOp>(begin, offset);
+  Value address = k.create<LLVM::IntToPtrOp>(
+      pointerTo(k.builder.getContext(), NVVM::NVVMMemorySpace::Global), place);
+  Value count;
+  if (condition)
+    count = k.create<arith::SelectOp>(
+        condition, numberOfType(k.builder, k.loc, i32, double(bytes)),
+        numberOfType(k.builder, k.loc, i32, 0));
+  // Copies of 16 bytes need not come by the cache of one multiprocessor.
+  k.create<NVVM::CpAsyncOp>(to, address, uint32_t(bytes),
+                            bytes == bytesOfAccess
+                                ? NVVM::LoadCacheModifierKind::CG
+                                : NVVM::LoadCacheModifierKind::CA,
+                            count);
+}
+
+void TensorTiles::endGroup() { k.create<NVVM::CpAsyncCommitGroupOp>(); }
+
+void TensorTiles::awaitGroups(uint32_t left) {
+  k.create<NVVM::CpAsyncWaitGroupOp>(left);
+}
+
+void TensorTiles::awaitWarp() {
+  k.create<NVVM::SyncWarpOp>(numberOfType(k.builder, k.loc, i32, -1));
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+// The four matrices of an operand's 16 x 16 numbers are, in the order of the
+// registers: of the left operand rows 0 to 7 and 8 to 15 with indices 0 to 7 of
+// the sum, then with 8 to 15; of the right operand rows 0 to 7 with both halves
+// of the sum, then rows 8 to 15. Lane 8 m + r has the address of row r of
+// matrix m. A tile whose rows are indices of the sum is read transposed.
+
+IndexExpression TensorTiles::placeOfLeft(const TileShape &tile, bool isAlongSum,
+                                         const IndexExpression &row,
+                                         const IndexExpression &sum) {
+  return isAlongSum ? placeIn(tile, row + matrixLow * edge + matrixRow,
+                              sum + matrixHigh * edge)
+                    : placeIn(tile, sum + matrixHigh * edge + matrixRow,
+                              row + matrixLow * edge);
+}
+
+IndexExpression TensorTiles::placeOfRight(const TileShape &tile,
+                                          bool isAlongSum,
+                                          const IndexExpression &row,
+                                          const IndexExpression &sum) {
+  return isAlongSum ? placeIn(tile, row + matrixHigh * edge + matrixRow,
+                              sum + matrixLow * edge)
+                    : placeIn(tile, sum + matrixLow * edge + matrixRow,
+                              row + matrixHigh * edge);
+}
+
+TensorTiles::Values TensorTiles::loadMatrices(Value address, bool isAlongSum) {
+  MLIRContext *context = k.builder.getContext();
+  Type registers =
+      LLVM::LLVMStructType::getLiteral(context, SmallVector<Type>(4, i32));
+  Value all = k.create<NVVM::LdMatrixOp>(
+      registers, address, 4u,
+      isAlongSum ? NVVM::MMALayout::row : NVVM::MMALayout::col,
+      NVVM::LdStMatrixShapeAttr::get(context, edge, edge),
+      NVVM::LdStMatrixEltType::B16);
+  Values values;
+  for (int64_t i = 0; i < 4; ++i)
+    values.push_back(k.create<LLVM::ExtractValueOp>(all, i));
+  return values;
+}
+
+TensorTiles::Values TensorTiles::multiplyAdd(ValueRange a, ValueRange b,
+                                             ValueRange c) {
+  // LLVM takes bf16 as integers and f16 as vectors.
+  Type pair = VectorType::get({2}, type);
+  auto operand = [&](ValueRange registers) {
+    Values values(registers);
+    if (type.isF16())
+      for (Value &value : values)
+        value = k.create<LLVM::BitcastOp>(pair, value);
+    return values;
+  };
+  auto format = type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  Type result = LLVM::LLVMStructType::getLiteral(
+      k.builder.getContext(), SmallVector<Type>(4, k.builder.getF32Type()));
+  Value all = k.create<NVVM::MmaOp>(
+      result, operand(a), operand(b), c, ArrayRef<int64_t>{16, 8, 16},
+      std::nullopt, std::nullopt, std::array{format, format},
+      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  Values values;
+  for (int64_t i = 0; i < 4; ++i)
+    values.push_back(k.create<LLVM::ExtractValueOp>(all, i));
+  return values;
+}
+
+Value TensorTiles::pack(Value low, Value high) {
+  Value both = k.create<vector::FromElementsOp>(
+      VectorType::get({2}, k.builder.getF32Type()), ValueRange{low, high});
+  return k.create<LLVM::BitcastOp>(i32,
+                                   convertFloat(k.builder, k.loc, both, type));
+}
+
+} // namespace tenon::codegen

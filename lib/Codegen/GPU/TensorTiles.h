@@ -1,0 +1,100 @@
+//===- TensorTiles.h - Tiles of 16-bit numbers for tensor cores -----------===//
+//
+// What schedules for tensor cores share: tiles in shared memory, copies into
+// them, and the matrix instructions that read them (PTX: cp.async, ldmatrix,
+// mma.sync.m16n8k16 with sums in f32).
+//
+// A tile is a matrix of 16-bit numbers. Its rows are cut into chunks of 16
+// bytes, which is what ldmatrix reads: 8 rows of one chunk make a matrix of
+// 8 x 8. These 8 chunks must lie in different banks, so the chunk c of row r
+// stands in the place of chunk c xor key(r), where the key counts the rows that
+// begin at the same bank.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_GPU_TENSORTILES_H
+#define TENON_LIB_CODEGEN_GPU_TENSORTILES_H
+
+#include "GpuKernelBuilder.h"
+
+#include "tenon/Codegen/Loops/Contraction.h"
+
+namespace tenon::codegen {
+
+/// A tile's rows, in memory one behind the other.
+struct TileShape {
+  int64_t rows, width; // the width in elements of 2 bytes, a power of two
+  static constexpr int64_t elementsOfChunk = 8;
+
+  int64_t bytesOfRow() const { return 2 * width; }
+  int64_t bytes() const { return rows * bytesOfRow(); }
+};
+
+class TensorTiles {
+public:
+  using Values = GpuKernelBuilder::Values;
+
+  /// Numbers are bf16 or f16.
+  TensorTiles(GpuKernelBuilder &k, mlir::FloatType type);
+
+  /// The number of the warp in its block, and of the thread in its warp.
+  IndexExpression warp, lane;
+
+  /// The address of `bytes` of shared memory.
+  mlir::Value sharedMemory(int64_t bytes);
+  mlir::Value addressAt(mlir::Value base, mlir::Value bytes);
+  mlir::Value addressAt(mlir::Value base, const IndexExpression &bytes);
+  /// Where an element stands in a tile, in bytes from its beginning.
+  IndexExpression placeIn(const TileShape &tile, const IndexExpression &row,
+                          const IndexExpression &column);
+  /// Chunk `chunk` of rows of `chunks` chunks stands there. `pairs` keeps two
+  /// neighbours together.
+  IndexExpression swizzled(const IndexExpression &row,
+                           const IndexExpression &chunk, int64_t chunks,
+                           bool pairs = false);
+
+  /// Where this thread's address for ldmatrix lies, for the 16 x 16 numbers
+  /// from a place of the tile on. Both operands of the product have rows and
+  /// indices of the sum, and a tile has one of these as its rows.
+  IndexExpression placeOfLeft(const TileShape &tile, bool isAlongSum,
+                              const IndexExpression &row,
+                              const IndexExpression &sum);
+  IndexExpression placeOfRight(const TileShape &tile, bool isAlongSum,
+                               const IndexExpression &row,
+                               const IndexExpression &sum);
+  /// The four registers of 16 x 16 numbers: of the left operand for one
+  /// product, of the right one two for each of two products.
+  Values loadMatrices(mlir::Value address, bool isAlongSum);
+  /// c + a b, of 16 x 16, 16 x 8 and 16 x 8 numbers: 4, 2 and 4 registers.
+  Values multiplyAdd(mlir::ValueRange a, mlir::ValueRange b,
+                     mlir::ValueRange c);
+  /// Two f32 as one register of an operand.
+  mlir::Value pack(mlir::Value low, mlir::Value high);
+
+  /// Begins to copy `bytes` (4, 8 or 16) of global memory, or to write zeros
+  /// where `condition`, if there is one, does not hold.
+  void beginCopy(mlir::Value to, const Buffer &from,
+                 const IndexExpression &position, int64_t bytes,
+                 mlir::Value condition);
+  /// Puts what was begun into a group, and waits until at most so many groups
+  /// of this thread have not arrived.
+  void endGroup();
+  void awaitGroups(uint32_t left);
+  void awaitWarp();
+
+  void store(mlir::Value address, mlir::Value value);
+  mlir::Value load(mlir::Value address, mlir::Type type);
+
+private:
+  /// `row` and `column` of a 8 x 8 matrix's first element, and which of its
+  /// rows and of the four matrices this lane has the address of.
+  IndexExpression matrixRow, matrixLow, matrixHigh;
+
+  GpuKernelBuilder &k;
+  mlir::FloatType type;
+  mlir::Type pointer, i32;
+};
+
+} // namespace tenon::codegen
+
+#endif // TENON_LIB_CODEGEN_GPU_TENSORTILES_H
