@@ -76,6 +76,15 @@ public:
                     llvm::StringRef name, unsigned variant) const override;
 };
 
+class TensorAttentionSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
 class TensorProductSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;

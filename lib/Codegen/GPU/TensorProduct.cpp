@@ -37,23 +37,19 @@ TensorTile TensorTile::of(int64_t batch, int64_t rows, int64_t columns) {
 
 TensorProduct::TensorProduct(GpuKernelBuilder &k, FloatType type,
                              const TensorTile &tile, const TensorOperand &left,
-                             const TensorOperand &right, int64_t sum,
+                             const TensorOperand &right,
                              const IndexExpression &firstRow,
                              const IndexExpression &firstColumn)
     : k(k), type(type), tile(tile), tiles(k, type), left(left), right(right),
-      leftSide{left, shapeOf(left, tile.rows), firstRow, 0},
-      rightSide{right, shapeOf(right, tile.columns), firstColumn,
-                leftSide.shape.bytes()},
-      sum(sum), warpRow(k.algebra.floorDiv(tiles.warp, tile.warpColumns) *
-                        (tile.rows / tile.warpRows)),
+      leftSide{left, TensorTiles::shapeOf(left, tile.rows, TensorTile::depth),
+               firstRow, 0},
+      rightSide{right,
+                TensorTiles::shapeOf(right, tile.columns, TensorTile::depth),
+                firstColumn, leftSide.shape.bytes()},
+      warpRow(k.algebra.floorDiv(tiles.warp, tile.warpColumns) *
+              (tile.rows / tile.warpRows)),
       warpColumn(k.algebra.mod(tiles.warp, tile.warpColumns) *
                  (tile.columns / tile.warpColumns)) {}
-
-TileShape TensorProduct::shapeOf(const TensorOperand &operand,
-                                 int64_t rows) const {
-  return operand.isAlongSum ? TileShape{rows, TensorTile::depth}
-                            : TileShape{TensorTile::depth, rows};
-}
 
 int64_t TensorProduct::bytesOfStage() const {
   return leftSide.shape.bytes() + rightSide.shape.bytes();
@@ -65,15 +61,11 @@ int64_t TensorProduct::bytesOfStage() const {
 
 void TensorProduct::multiply() {
   const int64_t stage = bytesOfStage(), all = tile.stages * stage;
-  const int64_t count = llvm::divideCeil(sum, TensorTile::depth);
+  const int64_t count = llvm::divideCeil(left.sum, TensorTile::depth);
   memory = tiles.sharedMemory(all);
-  auto store = [&](Value to, ArrayRef<Held> held) {
-    for (const Held &one : held)
-      tiles.store(tiles.addressAt(to, one.place), one.value);
-  };
   for (int64_t i = 0; i + 1 < tile.stages; ++i) {
     Value to = tiles.addressAt(memory, IndexExpression(i * stage));
-    store(to, begin(to, i));
+    tiles.store(to, begin(to, i));
     tiles.endGroup();
   }
 
@@ -92,10 +84,11 @@ void TensorProduct::multiply() {
         tiles.awaitGroups(uint32_t(tile.stages - 2));
         k.awaitBlock();
         Value to = tiles.addressAt(memory, write);
-        SmallVector<Held> computed = begin(to, index + (tile.stages - 1));
+        SmallVector<TensorTiles::Held> computed =
+            begin(to, index + (tile.stages - 1));
         tiles.endGroup();
         multiplyTile(tiles.addressAt(memory, read), next);
-        store(to, computed);
+        tiles.store(to, computed);
         auto following = [&](Value at) -> Value {
           Value behind = k.create<arith::AddIOp>(at, k.constantIndex(stage));
           Value isEnd = k.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
@@ -143,153 +136,49 @@ void TensorProduct::multiplyTile(Value stage, Values &sums) {
 // The operands
 //===----------------------------------------------------------------------===//
 
-IndexExpression TensorProduct::bounded(const IndexExpression &index,
-                                       int64_t extent, int64_t multiple) {
-  auto [low, high] = k.algebra.range(index);
-  if (high < extent)
-    return index;
-  const unsigned level = k.algebra.level(index);
-  Value at = k.algebra.scalar(index), last = k.constantIndex(extent - multiple);
-  Value value = k.levels.createAt<arith::MinUIOp>(level, k.loc, at, last);
-  return k.algebra.uniform(value, {0, extent - multiple}, level, multiple);
-}
-
-SmallVector<TensorProduct::Held>
+SmallVector<TensorTiles::Held>
 TensorProduct::begin(Value stage, const IndexExpression &index) {
-  SmallVector<Held> held;
-  begin(leftSide, stage, index, held);
-  begin(rightSide, stage, index, held);
+  SmallVector<TensorTiles::Held> held;
+  for (const Side *side : {&leftSide, &rightSide})
+    tiles.begin(side->operand, side->shape, side->first,
+                index * TensorTile::depth, stage, side->offset, held);
   return held;
-}
-
-void TensorProduct::begin(const Side &side, Value stage,
-                          const IndexExpression &index,
-                          SmallVector<Held> &held) {
-  const TensorOperand &operand = side.operand;
-  const int64_t lanes = operand.neighbours, bytes = 2 * lanes;
-  const int64_t perRow = side.shape.width / lanes;
-  const int64_t vectors = side.shape.rows * perRow;
-  auto argument = dyn_cast<BlockArgument>(operand.tensor);
-  const bool isCopied = argument && bytes >= 4;
-  for (int64_t done = 0; done < vectors; done += tile.threads()) {
-    IndexExpression vector = k.thread + done;
-    IndexExpression down = k.algebra.floorDiv(vector, perRow),
-                    along = k.algebra.mod(vector, perRow) * lanes;
-    IndexExpression place =
-        tiles.placeIn(side.shape, down, along) + side.offset;
-    IndexExpression row = side.first + (operand.isAlongSum ? down : along),
-                    s = index * TensorTile::depth +
-                        (operand.isAlongSum ? along : down);
-
-    // Zero where there is no such row or index.
-    PointEmitter::Guard guard;
-    k.points.require(guard, row, operand.rows);
-    k.points.require(guard, s, sum);
-    const bool hasRows = operand.isAlongSum;
-    row = bounded(row, operand.rows, hasRows ? 1 : lanes);
-    s = bounded(s, sum, hasRows ? lanes : 1);
-    k.algebra.lanes = lanes;
-    if (lanes > 1) {
-      IndexExpression &fast = operand.isAlongSum ? s : row;
-      fast = k.algebra.laneVariable(
-          k.algebra.scalar(fast),
-          {0, (operand.isAlongSum ? sum : operand.rows) - 1},
-          k.algebra.level(fast), lanes);
-    }
-    OperandElement element = operand.at(row, s);
-    for (auto &[expression, extent] : element.inside)
-      k.points.require(guard, expression, extent);
-    for (const IndexExpression &expression : element.zero)
-      k.points.requireZero(guard, expression);
-    assert(!guard.lanes && "neighbours are there together");
-    if (isCopied) {
-      IndexExpression position =
-          k.algebra.linearize(element.indices, tenon::shapeOf(operand.tensor));
-      k.algebra.lanes = 1;
-      Value condition = guard.uniform;
-      if (guard.never)
-        condition = k.create<arith::ConstantOp>(k.builder.getBoolAttr(false));
-      tiles.beginCopy(tiles.addressAt(stage, place),
-                      k.points.bufferOf(argument), position, bytes, condition);
-      continue;
-    }
-    Type number = type;
-    if (lanes > 1)
-      number = VectorType::get({lanes}, type);
-    Element zero{numberOfType(k.builder, k.loc, number, 0), k.levels.current()};
-    Element value = k.points.guarded(guard, operand.tensor, element.indices,
-                                     [&] { return zero; });
-    held.push_back({k.points.asVector(value), place});
-    k.algebra.lanes = 1;
-  }
 }
 
 //===----------------------------------------------------------------------===//
 // The results
 //===----------------------------------------------------------------------===//
 
-// Lane 4 g + t has the elements 2 t and 2 t + 1 of the rows g and g + 8 of each
-// 16 x 8 results. A warp puts 16 of its rows into shared memory, as they will
-// be stored, and takes whole vectors of them out.
 void TensorProduct::forResults(
     Type result, int64_t lanes,
     llvm::function_ref<void(const IndexExpression &, const IndexExpression &,
                             Value)>
         body) {
-  const int64_t bytes = bytesOf(result);
   const int64_t rows = tile.rows / tile.warpRows / rowsAtOnce,
-                width = tile.columns / tile.warpColumns,
-                columns = width / columnsAtOnce;
-  const int64_t bytesOfRow = width * bytes, chunks = bytesOfRow / bytesOfAccess,
-                bytesOfWarp = rowsAtOnce * bytesOfRow;
+                width = tile.columns / tile.warpColumns;
+  const int64_t bytesOfWarp = rowsAtOnce * width * bytesOf(result);
   assert(tile.threads() / threadsOfWarp * bytesOfWarp <=
              tile.stages * bytesOfStage() &&
          "the operands' tiles make room for the results'");
   tiles.awaitGroups(0);
   k.awaitBlock();
-  auto placeOf = [&](const IndexExpression &row,
-                     const IndexExpression &column) {
-    const int64_t perChunk = bytesOfAccess / bytes;
-    IndexExpression chunk =
-        tiles.swizzled(row, k.algebra.floorDiv(column, perChunk), chunks,
-                       /*pairs=*/bytes == 4);
-    return tiles.warp * bytesOfWarp + row * bytesOfRow + chunk * bytesOfAccess +
-           k.algebra.mod(column, perChunk) * bytes;
-  };
-  IndexExpression group = k.algebra.floorDiv(tiles.lane, 4),
-                  pair = k.algebra.mod(tiles.lane, 4) * 2;
+  Value own = tiles.addressAt(memory, tiles.warp * bytesOfWarp);
+  const int64_t perRows = sums.size() / rows;
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j)
-      for (int64_t half = 0; half < 2; ++half) {
-        ArrayRef<Value> two =
-            ArrayRef(sums).slice(4 * (i * columns + j) + 2 * half, 2);
-        Value both = k.create<vector::FromElementsOp>(
-            VectorType::get({2}, two.front().getType()), two);
-        tiles.store(tiles.addressAt(memory, placeOf(group + 8 * half,
-                                                    pair + j * columnsAtOnce)),
-                    convertFloat(k.builder, k.loc, both, result));
-      }
-    tiles.awaitWarp();
-    const int64_t perRow = width / lanes;
-    for (int64_t done = 0; done < rowsAtOnce * perRow; done += threadsOfWarp) {
-      IndexExpression vector = tiles.lane + done;
-      IndexExpression row = k.algebra.floorDiv(vector, perRow),
-                      column = k.algebra.mod(vector, perRow) * lanes;
-      Type type = result;
-      if (lanes > 1)
-        type = VectorType::get({lanes}, result);
-      Value value =
-          tiles.load(tiles.addressAt(memory, placeOf(row, column)), type);
-      k.ifBelow(leftSide.first + warpRow + i * rowsAtOnce + row, left.rows,
-                [&](const IndexExpression &row) {
-                  k.ifBelow(rightSide.first + warpColumn + column, right.rows,
-                            [&](const IndexExpression &column) {
-                              body(row, column, value);
-                            });
-                });
-    }
-    if (i + 1 < rows)
+    if (i)
       tiles.awaitWarp();
+    tiles.forVectors(
+        own, ArrayRef(sums).slice(i * perRows, perRows), width, result, lanes,
+        [&](const IndexExpression &row, const IndexExpression &column,
+            Value vector) {
+          k.ifBelow(leftSide.first + warpRow + i * rowsAtOnce + row, left.rows,
+                    [&](const IndexExpression &row) {
+                      k.ifBelow(rightSide.first + warpColumn + column,
+                                right.rows, [&](const IndexExpression &column) {
+                                  body(row, column, vector);
+                                });
+                    });
+        });
   }
 }
 

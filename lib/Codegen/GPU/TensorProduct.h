@@ -17,8 +17,6 @@
 
 #include "TensorTiles.h"
 
-#include <functional>
-
 namespace tenon::codegen {
 
 /// How a block cuts its tile. Each warp has a part of it.
@@ -35,22 +33,6 @@ struct TensorTile {
   static TensorTile of(int64_t batch, int64_t rows, int64_t columns);
 };
 
-/// One operand of the product.
-struct TensorOperand {
-  mlir::Value tensor;
-  /// Its rows: those of the result, or for the right operand its columns.
-  int64_t rows;
-  /// The element at a row and an index of the sum.
-  std::function<OperandElement(const IndexExpression &row,
-                               const IndexExpression &sum)>
-      at;
-  /// Whether neighbours along the sum are neighbours in memory, or else those
-  /// along the rows; how many of them, a power of two up to 8, are there or not
-  /// together and begin at a multiple of that number.
-  bool isAlongSum;
-  int64_t neighbours;
-};
-
 class TensorProduct {
 public:
   using Values = GpuKernelBuilder::Values;
@@ -58,8 +40,7 @@ public:
   /// The operands' elements are of `type`, bf16 or f16.
   TensorProduct(GpuKernelBuilder &k, mlir::FloatType type,
                 const TensorTile &tile, const TensorOperand &left,
-                const TensorOperand &right, int64_t sum,
-                const IndexExpression &firstRow,
+                const TensorOperand &right, const IndexExpression &firstRow,
                 const IndexExpression &firstColumn);
 
   /// Computes the tile and keeps its sums, in f32, in registers.
@@ -82,22 +63,13 @@ private:
     IndexExpression first;
     int64_t offset; // in a stage, bytes
   };
-  /// What this thread has computed for a tile and not yet stored.
-  struct Held {
-    Value value;
-    IndexExpression place;
-  };
 
-  TileShape shapeOf(const TensorOperand &operand, int64_t rows) const;
   int64_t bytesOfStage() const;
   /// The product of two tiles in shared memory.
   void multiplyTile(Value stage, Values &sums);
   /// Begins to fetch both operands' tiles number `index`.
-  llvm::SmallVector<Held> begin(Value stage, const IndexExpression &index);
-  void begin(const Side &side, Value stage, const IndexExpression &index,
-             llvm::SmallVector<Held> &held);
-  IndexExpression bounded(const IndexExpression &index, int64_t extent,
-                          int64_t multiple);
+  llvm::SmallVector<TensorTiles::Held> begin(Value stage,
+                                             const IndexExpression &index);
 
   GpuKernelBuilder &k;
   const mlir::FloatType type;
@@ -105,7 +77,6 @@ private:
   TensorTiles tiles;
   const TensorOperand &left, &right;
   Side leftSide, rightSide;
-  const int64_t sum;
   IndexExpression warpRow, warpColumn; // the first ones of this warp's part
   Value memory;
   Values sums;

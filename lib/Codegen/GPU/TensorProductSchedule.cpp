@@ -111,8 +111,7 @@ private:
         c.right, c.rightAt, numbers.getRhsContractingDimensions(),
         numbers.getRhsBatchingDimensions(), shape.columns, shape.rows.size());
     TensorProduct product(*this, cast<FloatType>(elementOf(c.left)), shape.tile,
-                          left, right, elementCount(shape.sums),
-                          place[1] * shape.tile.rows,
+                          left, right, place[1] * shape.tile.rows,
                           place[2] * shape.tile.columns);
     product.multiply();
 
@@ -156,6 +155,7 @@ private:
     TensorOperand operand;
     operand.tensor = tensor;
     operand.rows = elementCount(extents);
+    operand.sum = elementCount(shape.sums);
     // Not so where another summed dimension had to be the last one.
     operand.isAlongSum = llvm::is_contained(contracting, fastest);
     bool hasNeighbours = !llvm::is_contained(batching, fastest);

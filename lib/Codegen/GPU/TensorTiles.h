@@ -19,6 +19,8 @@
 
 #include "tenon/Codegen/Loops/Contraction.h"
 
+#include <functional>
+
 namespace tenon::codegen {
 
 /// A tile's rows, in memory one behind the other.
@@ -28,6 +30,23 @@ struct TileShape {
 
   int64_t bytesOfRow() const { return 2 * width; }
   int64_t bytes() const { return rows * bytesOfRow(); }
+};
+
+/// One operand of a product.
+struct TensorOperand {
+  mlir::Value tensor;
+  /// Its rows: those of the result, or for the right operand its columns; and
+  /// the indices of the sum.
+  int64_t rows, sum;
+  /// The element at a row and an index of the sum.
+  std::function<OperandElement(const IndexExpression &row,
+                               const IndexExpression &sum)>
+      at;
+  /// Whether neighbours along the sum are neighbours in memory, or else those
+  /// along the rows; how many of them, a power of two up to 8, are there or not
+  /// together and begin at a multiple of that number.
+  bool isAlongSum;
+  int64_t neighbours;
 };
 
 class TensorTiles {
@@ -82,10 +101,40 @@ public:
   void awaitGroups(uint32_t left);
   void awaitWarp();
 
+  /// What a thread has computed for a tile and not yet stored there.
+  struct Held {
+    mlir::Value value;
+    IndexExpression place;
+  };
+  /// The tile of an operand, which has those along the sum as its rows'
+  /// elements or else the rows.
+  static TileShape shapeOf(const TensorOperand &operand, int64_t rows,
+                           int64_t sum);
+  /// Begins to fetch a tile of an operand to `offset` bytes behind `to`, with
+  /// zeros where there is no such row or index. What is computed for it goes to
+  /// `held`.
+  void begin(const TensorOperand &operand, const TileShape &shape,
+             const IndexExpression &firstRow, const IndexExpression &firstSum,
+             mlir::Value to, int64_t offset, llvm::SmallVectorImpl<Held> &held);
+  void store(mlir::Value to, llvm::ArrayRef<Held> held);
+
+  /// Hands 16 rows of `width` results, 4 registers for each 8 columns, over in
+  /// vectors of `lanes` neighbours along a row, of `type`. They go by `memory`,
+  /// which the warp has for itself.
+  void forVectors(mlir::Value memory, llvm::ArrayRef<mlir::Value> sums,
+                  int64_t width, mlir::Type type, int64_t lanes,
+                  llvm::function_ref<void(const IndexExpression &row,
+                                          const IndexExpression &column,
+                                          mlir::Value vector)>
+                      body);
+
   void store(mlir::Value address, mlir::Value value);
   mlir::Value load(mlir::Value address, mlir::Type type);
 
 private:
+  IndexExpression bounded(const IndexExpression &index, int64_t extent,
+                          int64_t multiple);
+
   /// `row` and `column` of a 8 x 8 matrix's first element, and which of its
   /// rows and of the four matrices this lane has the address of.
   IndexExpression matrixRow, matrixLow, matrixHigh;

@@ -354,7 +354,7 @@ TEST(PtxTensor, LargeTiles) {
 
 /// Bytes move by wide accesses and no two lanes meet in a bank.
 TEST(PtxTensor, Accesses) {
-  for (const char *result : {"f32", "bf16", "f16"})
+  for (const char *result : {"f32", "f16"})
     for (const Dot &dot :
          {Dot{"128x256", "256x96", plain, "128x96", 256},
           Dot{"128x256", "96x256", bothAlong, "128x96", 256},
@@ -394,6 +394,181 @@ TEST(PtxTensor, LeavesOthers) {
     PtxModule ptx = ptxOf(dot.text(false), "sm_90");
     EXPECT_EQ(ptx.text.find("mma.sync"), std::string::npos);
     EXPECT_FALSE(ptx.kernels.front().isInParts);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Attention with what stands beside the scores; shapes as dimensions.
+struct Attention {
+  std::string query, key, value, output, statistics;
+  std::string dims;       // of query, key, value
+  std::string beside;     // bias, mask and factor, in this order
+  std::string besideType; // ", " and the shapes of those with their types
+  std::string attributes; // in front of the scale
+  std::string type = "bf16", resultType = "f32";
+
+  std::string text() const {
+    std::string arguments, types;
+    int number = 0;
+    for (size_t at = 0;
+         (at = besideType.find("tensor", at)) != std::string::npos; ++at) {
+      size_t end = besideType.find('>', at) + 1;
+      arguments += ", %b" + std::to_string(number++) + ": " +
+                   besideType.substr(at, end - at);
+    }
+    return fill(
+        R"(
+    func.func private @kernel(%q: tensor<QUERYxTYPE>, %k: tensor<KEYxTYPE>, %v: tensor<VALUExTYPE>ARGUMENTS) -> (tensor<OUTPUTxRESULT>, tensor<STATISTICSxf32>, tensor<STATISTICSxf32>) {
+      %o, %m, %s = step.attention DIMS {ATTRIBUTESscale = 0.25 : f32}
+        : (tensor<QUERYxTYPE>, tensor<KEYxTYPE>, tensor<VALUExTYPE>BESIDES) -> (tensor<OUTPUTxRESULT>, tensor<STATISTICSxf32>, tensor<STATISTICSxf32>)
+      return %o, %m, %s : tensor<OUTPUTxRESULT>, tensor<STATISTICSxf32>, tensor<STATISTICSxf32>
+    })",
+        {{"ARGUMENTS", arguments},
+         {"BESIDES", besideType},
+         {"DIMS", dims},
+         {"ATTRIBUTES", attributes},
+         {"QUERY", query},
+         {"KEY", key},
+         {"VALUE", value},
+         {"OUTPUT", output},
+         {"STATISTICS", statistics},
+         {"RESULT", resultType},
+         {"xTYPE", "x" + type}});
+  }
+};
+
+/// Against the processor's, whose weights are f32: those of tensor cores are
+/// rounded to 16 bits, each by at most half a unit in the last place.
+TenonEmulatedCounters checkAttention(const Attention &attention,
+                                     const std::vector<Bytes> &beside = {}) {
+  SCOPED_TRACE(attention.text());
+  PtxModule ptx = ptxOf(attention.text(), "sm_90");
+  EmulatedRun run;
+  if (ptx.kernels.empty())
+    return {}; // reported
+  EXPECT_NE(ptx.text.find("mma.sync"), std::string::npos);
+  const size_t statistics = size_t(elementsOf(attention.statistics)),
+               outputs = size_t(elementsOf(attention.output)),
+               width = attention.resultType == "f32" ? 4 : 2;
+  std::vector<Bytes> values = {
+      numbersFor(attention.query, attention.type, Numbers::ordinary, 1),
+      numbersFor(attention.key, attention.type, Numbers::ordinary, 2),
+      numbersFor(attention.value, attention.type, Numbers::ordinary, 3)};
+  values.insert(values.end(), beside.begin(), beside.end());
+  const size_t operands = values.size();
+  for (size_t bytes : {outputs * width, statistics * 4, statistics * 4})
+    values.emplace_back(bytes);
+  run = runEmulated(ptx, values, operands);
+  EXPECT_EQ(run.error, "") << ptx.text;
+  if (run.values.empty())
+    return {};
+  EmulatedSettings settings;
+  settings.order = "reverse", settings.copies = "early";
+  EXPECT_EQ(runEmulated(ptx, values, operands, settings).values, run.values);
+
+  Attention wide = attention;
+  wide.resultType = "f32";
+  EmittedKernel kernel(wide.text());
+  auto onCpu = [&](std::vector<Bytes> memory) {
+    memory[operands] = Bytes(outputs * 4);
+    std::vector<void *> pointers;
+    for (Bytes &bytes : memory)
+      pointers.push_back(bytes.data());
+    kernel.run(pointers);
+    return memory;
+  };
+  std::vector<Bytes> exact = onCpu(values), magnitudes = values;
+  for (size_t i = 1; i < magnitudes[2].size(); i += 2)
+    magnitudes[2][i] &= 0x7f;
+  magnitudes = onCpu(magnitudes);
+  const double unit = attention.type == "bf16" ? 0x1p-8 : 0x1p-11;
+  for (size_t i = 0; i < outputs; ++i) {
+    double found = get(&run.values[operands][i * width], attention.resultType),
+           expected = get(&exact[operands][4 * i], "f32"),
+           magnitude = get(&magnitudes[operands][4 * i], "f32");
+    double bound = (unit + 0x1p-18) * std::abs(magnitude) + 0x1p-20;
+    if (width == 2)
+      bound += (attention.resultType == "bf16" ? 0x1p-8 : 0x1p-11) *
+               std::abs(expected);
+    if (!(std::abs(found - expected) <= bound)) {
+      ADD_FAILURE() << "element " << i << " is " << found << ", expected "
+                    << expected << " within " << bound;
+      return run.counters;
+    }
+  }
+  for (size_t i = 0; i < 2 * statistics; ++i) {
+    const size_t which = operands + 1 + i / statistics,
+                 at = 4 * (i % statistics);
+    double found = get(&run.values[which][at], "f32"),
+           expected = get(&exact[which][at], "f32");
+    if (!(std::abs(found - expected) <=
+          0x1p-16 * std::abs(expected) + 0x1p-18)) {
+      ADD_FAILURE() << "statistic " << i << " is " << found << ", expected "
+                    << expected;
+      return run.counters;
+    }
+  }
+  return run.counters;
+}
+
+Bytes masks(size_t count) {
+  Bytes bytes(count);
+  for (size_t i = 0; i < count; ++i)
+    bytes[i] = i % 3 != 0;
+  return bytes;
+}
+
+Bytes floats(size_t count, float low, uint32_t seed) {
+  Array<float> numbers = someNumbers(count, low, 2, seed);
+  Bytes bytes(4 * count);
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+const char *heads = "%q[0, q, 1, d], %k[0, k, 1, d], %v[0, k, 1, v]";
+
+/// Tiles that are whole and cut short, keys that are left out, features that
+/// fill no power of two.
+TEST(PtxTensor, Attention) {
+  for (const char *causal : {"", "causal, "}) {
+    std::string out = " -> [0, q, 1, v]";
+    checkAttention({"2x64x2x16", "2x64x2x16", "2x64x2x16", "2x64x2x16",
+                    "2x2x64", heads + out, "", "", causal});
+    checkAttention({"1x70x2x24", "1x45x2x24", "1x45x2x40", "1x70x2x40",
+                    "1x2x70", heads + out, "", "", causal, "bf16", "bf16"});
+    checkAttention({"1x9x1x64", "1x130x1x64", "1x130x1x64", "1x9x1x64", "1x1x9",
+                    heads + out, "", "", causal, "f16", "f16"});
+  }
+  // Features that are not last, and queries that share keys.
+  checkAttention({"2x3x16x33", "2x16x40", "2x40x16", "2x3x33x16", "2x3x33",
+                  "%q[0, 1, d, q], %k[0, d, k], %v[0, k, v] -> [0, 1, q, v]",
+                  "", "", ""});
+}
+
+TEST(PtxTensor, AttentionBesides) {
+  checkAttention(
+      {"2x33x1x16", "2x37x1x16", "2x37x1x16", "2x33x1x16", "2x1x33",
+       std::string(heads) + " bias %b0[1, k] mask %b1[0, q, k] -> [0, q, 1, v]",
+       "", ", tensor<1x37xf32>, tensor<2x33x37xi1>", "fill = -1.0e30 : f32, "},
+      {floats(37, -2, 4), masks(2 * 33 * 37)});
+  checkAttention({"1x33x2x16", "1x37x2x16", "1x37x2x16", "1x33x2x16", "1x2x33",
+                  std::string(heads) + " factor %b0[1, q, k] -> [0, q, 1, v]",
+                  "", ", tensor<2x33x37xf32>", "causal, "},
+                 {floats(2 * 33 * 37, 0, 5)});
+}
+
+TEST(PtxTensor, AttentionAccesses) {
+  for (const char *type : {"bf16", "f16"}) {
+    TenonEmulatedCounters counters = checkAttention(
+        {"1x128x2x64", "1x128x2x64", "1x128x2x64", "1x128x2x64", "1x2x128",
+         std::string(heads) + " -> [0, q, 1, v]", "", "", "", type, type});
+    EXPECT_EQ(counters.sharedBankConflicts, 0u);
+    EXPECT_GE(double(counters.globalWideBytes),
+              0.9 * double(counters.globalBytes));
+    EXPECT_GT(counters.tensorInstructions, 0u);
   }
 }
 
