@@ -78,7 +78,7 @@ Target target::builtInTarget(const GpuArchitecture &gpu) {
   Target target;
   target.name = "built-in " + std::string(published.name);
   target.caches.level3 = published.cache;
-  // Generated products widen operands of 16 bits and multiply in f32.
+  // Products of 16 bits are priced as those of f32, also on tensor cores.
   target.compute = {whole(published.f32), whole(published.f32),
                     whole(published.f32)};
   // What its cache delivers is not published for all of them, so it is assumed

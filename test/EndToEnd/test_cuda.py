@@ -358,18 +358,26 @@ def test_kernels_in_parts(steps: Steps, name: str) -> None:
 
 
 def within_twice_the_error(step: ModelStep, cpu: Path, gpu: Path, scratch: Path) -> None:
-    """The state behind one step is no farther from float64 than twice as far as the processor's, tensor by tensor."""
+    """The state behind one step is no farther from float64 than twice as far as the processor's.
+
+    That is asked of all tensors together and of the middle and the worst one: where a gradient is next to nothing, an
+    optimizer that divides by its size makes a whole step of its sign, in one tensor here and in another there.
+    """
     exact, _ = replays.replayed(step.text.read_text(), step.info, True, 1)
-    states = [step.outputs(scratch, f"--cuda-driver={DRIVER}", steps=1, program=file) for file in (cpu, gpu)]
 
     def size(values: np.ndarray) -> float:
         return float(np.sqrt(np.mean(np.square(values))))
 
-    for index, truth in enumerate(exact):
-        truth = np.asarray(truth, np.float64)
-        errors = [size(state[f"result{index}"].astype(np.float64) - truth) for state in states]
-        # Both may be exact by chance where there are few elements.
-        assert errors[1] <= 2 * errors[0] + 2**-11 * size(truth), (index, errors)
+    def errors(file: Path) -> np.ndarray:
+        state = step.outputs(scratch, f"--cuda-driver={DRIVER}", steps=1, program=file)
+        truths = [np.asarray(truth, np.float64) for truth in exact]
+        return np.array([size(state[f"result{i}"].astype(np.float64) - x) / (size(x) or 1) for i, x in enumerate(truths)])
+
+    on_cpu, on_gpu = errors(cpu), errors(gpu)
+    # Tensors that a step hardly changes may be exact on both.
+    inexact = (on_cpu > 0) | (on_gpu > 0)
+    for total in (size, np.median, np.max):
+        assert total(on_gpu[inexact]) <= 2 * total(on_cpu[inexact]), total
 
 
 @pytest.mark.parametrize("name", TENSOR_MODELS)
