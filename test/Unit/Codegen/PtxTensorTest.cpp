@@ -658,4 +658,33 @@ TEST_F(PtxTensorMutants, WithSwappedRegisters) {
   EXPECT_TRUE(isWithinBound(dot, values[0], values[1], whole.values[2], "90"));
 }
 
+/// The same faults in attention, whose warps read the keys and values that all
+/// of them fetch.
+TEST(PtxTensor, AttentionMutants) {
+  Attention attention{
+      "1x64x1x32", "1x128x1x32", "1x128x1x32",
+      "1x64x1x32", "1x1x64",     std::string(heads) + " -> [0, q, 1, v]",
+      "",          "",           ""};
+  PtxModule ptx = ptxOf(attention.text(), "sm_90");
+  std::vector<Bytes> values = {
+      numbersFor(attention.query, "bf16", Numbers::ordinary, 1),
+      numbersFor(attention.key, "bf16", Numbers::ordinary, 2),
+      numbersFor(attention.value, "bf16", Numbers::ordinary, 3),
+      Bytes(64 * 32 * 4),
+      Bytes(64 * 4),
+      Bytes(64 * 4)};
+  EXPECT_EQ(runEmulated(ptx, values, 3).error, "");
+  for (auto [instruction, which] :
+       {std::pair("cp.async.wait_group", 0),
+        std::pair("cp.async.wait_group", 1), std::pair("bar.sync", 0),
+        std::pair("bar.sync", 1), std::pair("bar.sync", 2),
+        std::pair("bar.warp.sync", 0)}) {
+    PtxModule mutant = ptx;
+    mutant.text = without(ptx.text, instruction, which);
+    EXPECT_NE(mutant.text, ptx.text);
+    EXPECT_NE(runEmulated(mutant, values, 3).error, "")
+        << instruction << " " << which;
+  }
+}
+
 } // namespace
