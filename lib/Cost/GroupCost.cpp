@@ -43,7 +43,10 @@ int64_t partsOf(step::GroupOp group, const KernelWork &work,
 /// call says, while kernels widen what they read.
 ElementType multipliedType(step::GroupOp group) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  // On a GPU operands are multiplied as they are.
   auto compute = library ? library.getAs<StringAttr>("compute") : StringAttr();
+  if (library && !compute)
+    compute = library.getAs<StringAttr>("lhs");
   auto type = compute ? fromName<ElementType>(compute.getValue())
                       : std::optional<ElementType>();
   return type.value_or(ElementType::f32);

@@ -1,8 +1,8 @@
 //===- CudaStages.cpp - A step as a .tenon file for GPUs ------------------===//
 //
 // The walk to a file for NVIDIA's GPUs is that of a processor with code of its
-// own: one text of PTX for each architecture. All products are kernels, since
-// libraries are not called there yet.
+// own: one text of PTX for each architecture. Matrix products are calls of
+// cuBLASLt unless no libraries are asked for; convolutions are kernels.
 //
 //===----------------------------------------------------------------------===//
 

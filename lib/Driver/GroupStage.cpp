@@ -25,9 +25,11 @@ using namespace tenon;
 using namespace tenon::driver;
 
 ExitCode driver::askLibraries(ModuleOp module, const StageRun &run) {
-  if (run.resolved.noLibraries)
-    return failed(fusion::verifyNoLibraryIsNeeded(module)) ? exitUnsupported
-                                                           : exitOk;
+  const bool onGpus = run.resolved.target == OutputTarget::cuda;
+  if (run.resolved.noLibraries || onGpus)
+    return failed(fusion::verifyNoLibraryIsNeeded(module, onGpus))
+               ? exitUnsupported
+               : exitOk;
   std::string whyNot =
       fusion::whyLibrariesNotAskable(module, run.resolved.features.isa);
   if (whyNot.empty())
@@ -56,6 +58,7 @@ static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
     fusion.merge = run.resolved.fuse;
     fusion.callLibraries = !run.resolved.noLibraries;
     fusion.isa = run.resolved.features.isa;
+    fusion.forGpus = run.resolved.target == OutputTarget::cuda;
     fusion.machine = run.resolved.machine;
     if (part == CandidateStream::Part::loops)
       return fusion::buildLoopPipeline(passes, fusion);

@@ -22,7 +22,9 @@ KernelScratch driver::kernelScratchFor(const ResolvedOptions &resolved) {
   // It follows from shapes alone, so it is the same on all architectures.
   auto schedules = std::make_shared<codegen::GpuSchedules>(
       codegen::GpuTarget{resolved.gpus.front(), resolved.features.subnormals});
-  return [schedules](step::GroupOp group) {
+  return [schedules, features = resolved.features](step::GroupOp group) {
+    if (group.getKind() == step::GroupKind::library)
+      return codegen::scratchBytesOf(group, features);
     return codegen::launchShapeOf(codegen::KernelSource(group), *schedules)
         .scratchBytes;
   };

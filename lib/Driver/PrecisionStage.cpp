@@ -132,6 +132,7 @@ ExitCode FormatSearch::lookAhead(ModuleOp module, Outlook &outlook) {
   fusion::FusionOptions grouping;
   grouping.callLibraries = !run.resolved.noLibraries && !forXla;
   grouping.isa = run.resolved.features.isa;
+  grouping.forGpus = run.resolved.target == OutputTarget::cuda;
   grouping.machine = run.resolved.machine;
   auto main = copy->lookupSymbol<func::FuncOp>("main");
   ExitCode code = run.runPasses(*copy, [&](OpPassManager &passes) {

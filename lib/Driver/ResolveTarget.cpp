@@ -31,7 +31,6 @@ resolveGpus(const CompileOptions &options, const ResolvedOptions *text,
     return contradiction("--target=" + options.architectures,
                          "for " + text->featureSet);
   resolved.target = OutputTarget::cuda;
-  resolved.noLibraries = true;
   // One plan serves all of them; the least of them is what must run it.
   resolved.machine = target::builtInTarget(*resolved.gpus.front());
   return exitOk;

@@ -152,6 +152,20 @@ void Driver::execute(const FillWork &work) {
   to->setWritten(work.to - to->begin, bytes, true);
 }
 
+CUresult Driver::enqueue(CUstream stream, Work work) {
+  if (stream && stream->capturing)
+    return addNode(&stream->last, stream->capturing, &stream->last,
+                   stream->last ? 1 : 0, std::move(work));
+  if (fault)
+    return CUDA_SUCCESS;
+  try {
+    std::visit([&](const auto &each) { execute(each); }, work);
+  } catch (const Fault &found) {
+    setFault(found);
+  }
+  return CUDA_SUCCESS;
+}
+
 #pragma GCC visibility push(default)
 
 namespace {
@@ -161,20 +175,6 @@ CUresult synchronize(Driver &driver) {
     return CUDA_SUCCESS;
   driver.reported = true;
   return driver.fault->code;
-}
-
-/// Runs work of a stream; a fault waits for the next synchronizing call, and
-/// what follows one does not run.
-template <typename Work>
-CUresult enqueue(Driver &driver, const Work &work) {
-  if (driver.fault)
-    return CUDA_SUCCESS;
-  try {
-    driver.execute(work);
-  } catch (const Fault &found) {
-    driver.setFault(found);
-  }
-  return CUDA_SUCCESS;
 }
 
 uint64_t placeVariable(void *context, const Variable &variable) {
@@ -241,6 +241,8 @@ const ErrorText errorTexts[] = {
     ERROR_TEXT(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
     ERROR_TEXT(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
     ERROR_TEXT(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
+    ERROR_TEXT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+               "operation not permitted when stream is capturing"),
 };
 
 struct Symbol {
@@ -646,36 +648,36 @@ CUresult cuMemHostUnregister(void *pointer) {
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes,
-                              CUstream) {
+                              CUstream stream) {
   BEGIN_CALL;
-  return enqueue(driver, CopyWork{to, reinterpret_cast<uint64_t>(from), bytes,
-                                  true, false});
+  return driver.enqueue(stream, CopyWork{to, reinterpret_cast<uint64_t>(from),
+                                         bytes, true, false});
 }
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
-                              CUstream) {
+                              CUstream stream) {
   BEGIN_CALL;
-  return enqueue(driver, CopyWork{reinterpret_cast<uint64_t>(to), from, bytes,
-                                  false, true});
+  return driver.enqueue(stream, CopyWork{reinterpret_cast<uint64_t>(to), from,
+                                         bytes, false, true});
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                              CUstream) {
+                              CUstream stream) {
   BEGIN_CALL;
-  return enqueue(driver, CopyWork{to, from, bytes, true, true});
+  return driver.enqueue(stream, CopyWork{to, from, bytes, true, true});
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count,
-                         CUstream) {
+                         CUstream stream) {
   BEGIN_CALL;
-  return enqueue(driver, FillWork{to, value, 1, count});
+  return driver.enqueue(stream, FillWork{to, value, 1, count});
 }
 CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count,
-                          CUstream) {
+                          CUstream stream) {
   BEGIN_CALL;
-  return enqueue(driver, FillWork{to, value, 2, count});
+  return driver.enqueue(stream, FillWork{to, value, 2, count});
 }
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count,
-                          CUstream) {
+                          CUstream stream) {
   BEGIN_CALL;
-  return enqueue(driver, FillWork{to, value, 4, count});
+  return driver.enqueue(stream, FillWork{to, value, 4, count});
 }
 
 // --- Streams, events, launches.
@@ -692,9 +694,26 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   delete stream;
   return CUDA_SUCCESS;
 }
-CUresult cuStreamSynchronize(CUstream) {
+CUresult cuStreamSynchronize(CUstream stream) {
   BEGIN_CALL;
+  if (stream && stream->capturing)
+    return driver.error(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                        "a wait for a stream that captures");
   return synchronize(driver);
+}
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+  BEGIN_CALL;
+  if (!stream || stream->capturing)
+    return CUDA_ERROR_INVALID_VALUE;
+  stream->last = nullptr;
+  return cuGraphCreate(&stream->capturing, 0);
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  BEGIN_CALL;
+  if (!stream || !stream->capturing)
+    return CUDA_ERROR_INVALID_VALUE;
+  *graph = std::exchange(stream->capturing, nullptr);
+  return CUDA_SUCCESS;
 }
 CUresult cuStreamQuery(CUstream) {
   BEGIN_CALL;
@@ -741,7 +760,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
                         unsigned gridZ, unsigned blockX, unsigned blockY,
-                        unsigned blockZ, unsigned sharedBytes, CUstream,
+                        unsigned blockZ, unsigned sharedBytes, CUstream stream,
                         void **parameters, void **extra) {
   BEGIN_CALL;
   KernelWork work{function,
@@ -751,7 +770,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
                   {}};
   if (CUresult error = driver.prepare(work, parameters, extra))
     return error;
-  return enqueue(driver, work);
+  return driver.enqueue(stream, std::move(work));
 }
 
 // --- What CUDA does not have.

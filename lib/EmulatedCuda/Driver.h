@@ -6,6 +6,7 @@
 #include "Launch.h"
 #include <mutex>
 #include <set>
+#include <variant>
 
 // The handles of CUDA are pointers to these.
 struct CUfunc_st {
@@ -19,12 +20,19 @@ struct CUmod_st {
   std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
 };
 struct CUctx_st {};
-struct CUstream_st {};
+struct CUstream_st {
+  /// While it captures: what work becomes nodes of, one after the other.
+  CUgraph capturing = nullptr;
+  CUgraphNode last = nullptr;
+};
 struct CUevent_st {
   bool recorded = false;
 };
 
 namespace tenon::emulated {
+
+/// A matrix product of the emulated cuBLASLt, see CublasLt.h.
+struct ProductWork;
 
 struct KernelWork {
   CUfunction function;
@@ -42,6 +50,10 @@ struct FillWork {
   uint32_t value, elementBytes;
   uint64_t count;
 };
+
+/// What a stream or a node of a graph does; nothing for an empty node.
+using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork,
+                          std::shared_ptr<const ProductWork>>;
 
 /// One device with its context. The mutex keeps callers' threads apart.
 struct Driver {
@@ -73,9 +85,19 @@ struct Driver {
   void execute(const KernelWork &work);
   void execute(const CopyWork &work);
   void execute(const FillWork &work);
+  void execute(const std::shared_ptr<const ProductWork> &work);
+  void execute(std::monostate) {}
+  /// Runs work of a stream, or makes it the next node of what the stream
+  /// captures. A fault waits for the next synchronizing call, and what follows
+  /// one does not run.
+  CUresult enqueue(CUstream stream, Work work);
   void setFault(const Fault &found);
   CUresult error(CUresult code, const std::string &text);
 };
+
+/// Adds a node to a graph, behind others of it.
+CUresult addNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+                 size_t afterCount, Work work);
 
 /// What every call begins with: one caller at a time, and the errors of before.
 struct Call {

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Driver.h"
+#include "CublasLt.h"
 #include <algorithm>
-#include <variant>
 
 using namespace tenon::emulated;
 
@@ -18,14 +17,16 @@ struct CUgraphNode_st {
 };
 
 struct Node {
-  std::variant<std::monostate, KernelWork, CopyWork, FillWork> work;
+  Work work;
   std::vector<size_t> after;
   std::string name() const {
     if (auto *kernel = std::get_if<KernelWork>(&work))
       return "kernel '" + kernel->function->function->name + "'";
     return std::holds_alternative<CopyWork>(work)   ? "copy"
            : std::holds_alternative<FillWork>(work) ? "fill"
-                                                    : "empty node";
+           : std::holds_alternative<std::monostate>(work)
+               ? "empty node"
+               : "matrix product of cuBLASLt";
   }
 };
 
@@ -95,13 +96,7 @@ void run(Driver &driver, const CUgraphExec_st &graph) {
       if (!region->footprint)
         region->footprint = std::make_unique<Footprint>(
             (region->bytes + 4 * pageWords - 1) / (4 * pageWords));
-    std::visit(
-        [&](const auto &work) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(work)>,
-                                        std::monostate>)
-            driver.execute(work);
-        },
-        node.work);
+    std::visit([&](const auto &work) { driver.execute(work); }, node.work);
     for (Region *region : driver.memory->regions())
       if (std::any_of(region->footprint->begin(), region->footprint->end(),
                       [](auto &page) { return page != nullptr; }))
@@ -114,8 +109,11 @@ void run(Driver &driver, const CUgraphExec_st &graph) {
   }
 }
 
-CUresult addNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
-                 size_t afterCount, decltype(Node::work) work) {
+} // namespace
+
+CUresult tenon::emulated::addNode(CUgraphNode *node, CUgraph graph,
+                                  const CUgraphNode *after, size_t afterCount,
+                                  Work work) {
   Node added{std::move(work), {}};
   for (size_t i = 0; i < afterCount; ++i) {
     if (after[i]->graph != graph)
@@ -128,8 +126,6 @@ CUresult addNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
   *node = graph->handles.back().get();
   return CUDA_SUCCESS;
 }
-
-} // namespace
 
 #pragma GCC visibility push(default)
 
@@ -201,6 +197,28 @@ CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph,
                              const CUgraphNode *after, size_t afterCount) {
   BEGIN_CALL;
   return addNode(node, graph, after, afterCount, std::monostate());
+}
+
+CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph,
+                                  const CUgraphNode *after, size_t afterCount,
+                                  CUgraph child) {
+  BEGIN_CALL;
+  // The child's nodes become the graph's, between its predecessors and an empty
+  // node.
+  std::vector<CUgraphNode> copies;
+  for (const Node &each : child->nodes) {
+    std::vector<CUgraphNode> behind;
+    for (size_t earlier : each.after)
+      behind.push_back(copies[earlier]);
+    if (behind.empty())
+      behind.assign(after, after + afterCount);
+    if (CUresult error = addNode(&copies.emplace_back(), graph, behind.data(),
+                                 behind.size(), each.work))
+      return error;
+  }
+  if (copies.empty())
+    copies.assign(after, after + afterCount);
+  return addNode(node, graph, copies.data(), copies.size(), std::monostate());
 }
 
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph,

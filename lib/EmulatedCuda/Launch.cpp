@@ -33,6 +33,13 @@ Settings Settings::fromEnvironment() {
   if (const char *text = getenv("TENON_EMULATED_CUDA_ORDER"))
     settings.order =
         strcmp(text, "reverse") == 0 ? 1 : strtoull(text, nullptr, 0);
+  if (const char *text = getenv("TENON_EMULATED_CUDA_CUBLASLT_VERSION"))
+    settings.cublasLtVersion = strtoull(text, nullptr, 0);
+  if (const char *text = getenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE"))
+    settings.refusalSeed =
+        strcmp(text, "all") == 0 ? ~uint64_t(0) : strtoull(text, nullptr, 0);
+  if (const char *text = getenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS"))
+    settings.dropsTails = strcmp(text, "dropped") == 0;
   return settings;
 }
 

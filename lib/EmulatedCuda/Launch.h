@@ -34,6 +34,12 @@ struct Settings {
   uint64_t approximateSeed = 0;
   /// 0 forward, 1 reverse, else a seed.
   uint64_t order = 0;
+  // Of the emulated cuBLASLt: its version, which optional epilogues it refuses
+  // (0 none, the largest number all, else a seed), and whether it offers an
+  // algorithm that forgets the last terms of a sum.
+  size_t cublasLtVersion = 130100;
+  uint64_t refusalSeed = 1;
+  bool dropsTails = false;
   static Settings fromEnvironment();
 };
 

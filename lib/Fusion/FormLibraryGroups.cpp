@@ -38,7 +38,9 @@ struct FormLibraryGroups
       : FormLibraryGroupsPassBase(std::move(options)), machine(machine) {}
 
   void runOnOperation() override {
-    auto isa = isaOfOption(getOperation(), cpu);
+    // What runs on a GPU does not depend on the processor.
+    auto isa = gpu ? FailureOr<target::Isa>(target::Isa())
+                   : isaOfOption(getOperation(), cpu);
     if (failed(isa))
       return signalPassFailure();
     SmallVector<Operation *> candidates;
@@ -80,6 +82,16 @@ private:
     return {ElementType::f32};
   }
 
+  /// The call for a dot, read by a transpose or not.
+  std::optional<LibraryCandidate>
+  describeProduct(Operation *op, bool throughResult, std::string &whyNot) {
+    auto candidate = describeDot(op, throughResult, whyNot);
+    if (candidate && gpu)
+      candidate->description = libraries::GpuMatmulDescription(
+          std::get<libraries::MatmulDescription>(candidate->description));
+    return candidate;
+  }
+
   /// The candidate if the library runs it, its pieces and the type that it
   /// multiplies in chosen.
   std::optional<LibraryCandidate>
@@ -92,7 +104,9 @@ private:
         [&]<typename Description>(Description &description) {
           description.pieces = pieces;
           if constexpr (std::is_same_v<Description,
-                                       libraries::LapackDescription>) {
+                                       libraries::LapackDescription> ||
+                        std::is_same_v<Description,
+                                       libraries::GpuMatmulDescription>) {
             whyNot = libraries::whyNotSupported(description, isa);
             return whyNot.empty();
           } else {
@@ -115,11 +129,13 @@ private:
     std::optional<LibraryCandidate> candidate;
     if (llvm::isa<stablehlo::DotGeneralOp>(op)) {
       std::string ignored;
-      candidate = accept(describeDot(op, /*throughResult=*/true, ignored), isa,
-                         ignored);
+      candidate = accept(describeProduct(op, /*throughResult=*/true, ignored),
+                         isa, ignored);
       if (!candidate)
-        candidate = accept(describeDot(op, /*throughResult=*/false, whyNot),
+        candidate = accept(describeProduct(op, /*throughResult=*/false, whyNot),
                            isa, whyNot);
+    } else if (gpu) {
+      whyNot = "cuBLASLt has matrix products alone";
     } else if (llvm::isa<stablehlo::CustomCallOp>(op)) {
       candidate = accept(describeCustomCall(op, whyNot), isa, whyNot);
     } else {

@@ -51,6 +51,43 @@ std::optional<BiasAddition> biasAddition(step::GroupOp group) {
   return found;
 }
 
+/// The product of a library's call that `value` is, behind reshapes, which are
+/// other views of the same bytes; null for any other value.
+Value productBehind(Value value) {
+  while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>()) {
+    if (!value.hasOneUse())
+      break;
+    value = reshape.getOperand();
+  }
+  auto call = value.getDefiningOp<step::GroupOp>();
+  return call && call.getKind() == step::GroupKind::library ? value : Value();
+}
+
+/// The sum of a group that only adds two values of one shape, the first product
+/// of a library's call among them that is read by nothing else.
+std::optional<BiasAddition> addendAddition(step::GroupOp group) {
+  if (group.getKind() != step::GroupKind::elementwise ||
+      group.getInputs().size() != 2 || group.getNumResults() != 1 ||
+      !llvm::hasSingleElement(group.bodyOperations()))
+    return std::nullopt;
+  Value result = group.getBody().front().getTerminator()->getOperand(0);
+  for (BlockArgument argument : group.getBody().front().getArguments()) {
+    Value input = group.getInputs()[argument.getArgNumber()];
+    Value product = productBehind(input);
+    if (!product || !product.hasOneUse() || !input.hasOneUse())
+      continue;
+    auto found = fusion::addendAddition(result, argument);
+    auto addend =
+        found ? dyn_cast<BlockArgument>(found->bias) : BlockArgument();
+    if (!addend)
+      return std::nullopt;
+    found->product = input;
+    found->bias = group.getInputs()[addend.getArgNumber()];
+    return found;
+  }
+  return std::nullopt;
+}
+
 struct FuseEpilogues
     : public fusion::impl::FuseEpiloguesPassBase<FuseEpilogues> {
   using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
@@ -58,13 +95,16 @@ struct FuseEpilogues
       : FuseEpiloguesPassBase(std::move(options)), machine(machine) {}
 
   void runOnOperation() override {
-    auto isa = isaOfOption(getOperation(), cpu);
+    auto isa = gpu ? FailureOr<target::Isa>(target::Isa())
+                   : isaOfOption(getOperation(), cpu);
     if (failed(isa))
       return signalPassFailure();
     SmallVector<step::GroupOp> groups;
     getOperation().walk([&](step::GroupOp group) { groups.push_back(group); });
     for (step::GroupOp group : groups)
       if (auto addition = biasAddition(group))
+        fuse(group, *addition, *isa);
+      else if (auto addition = gpu ? addendAddition(group) : std::nullopt)
         fuse(group, *addition, *isa);
   }
 
@@ -77,29 +117,25 @@ private:
   }
 
   void fuse(step::GroupOp addition, BiasAddition parts, target::Isa isa) {
-    // Reshapes between the two are other views of the same bytes.
-    Value product = parts.product;
-    while (auto reshape = product.getDefiningOp<stablehlo::ReshapeOp>()) {
-      if (!product.hasOneUse())
-        break;
-      product = reshape.getOperand();
-    }
-    auto call = product.getDefiningOp<step::GroupOp>();
-    if (!call || call.getKind() != step::GroupKind::library ||
-        call->getBlock() != addition->getBlock())
+    Value product = productBehind(parts.product);
+    auto call = product ? product.getDefiningOp<step::GroupOp>() : nullptr;
+    if (!call || call->getBlock() != addition->getBlock())
       return;
     if (!product.hasOneUse())
-      return decline(addition, "the product is read without the bias as well");
+      return decline(addition, "the product is read without the sum as well");
     std::string wrong;
     auto description = exec::fromAttribute(
         call->getAttrOfType<DictionaryAttr>(exec::libraryAttrName), wrong);
-    auto *matmul =
-        description ? std::get_if<MatmulDescription>(&*description) : nullptr;
+    MatmulDescription *matmul = description ? matmulOf(*description) : nullptr;
     if (!matmul || matmul->epilogue != libraries::Epilogue::none)
       return;
-    if (!addEpilogue(*matmul, parts, wrong))
+    if (auto *onGpu =
+            std::get_if<libraries::GpuMatmulDescription>(&*description);
+        onGpu && onGpu->addend != libraries::Addend::none)
+      return;
+    if (!addEpilogue(*description, parts, wrong))
       return decline(addition, wrong);
-    wrong = libraries::whyNotSupported(*matmul, isa);
+    wrong = libraries::whyNotSupported(*description, isa);
     if (!wrong.empty())
       return decline(addition, wrong);
 
@@ -129,7 +165,8 @@ private:
     remark::passed(
         fused.getLoc(),
         remark::RemarkOpts::name("Epilogue").category("fusion-fuse-epilogues"))
-        << remark::add("the library adds the bias: {0}", prediction);
+        << remark::add("the library adds the {0}: {1}",
+                       parts.broadcast ? "bias" : "other value", prediction);
   }
 
   /// The call's group with the addition in it, where the addition is.
@@ -148,8 +185,7 @@ private:
              call.getInputs(), call.getBody().front().getArguments()))
       mapping.map(argument,
                   body->addArgument(operand.getType(), argument.getLoc()));
-    Value bias =
-        body->addArgument(parts.bias.getType(), parts.broadcast.getLoc());
+    Value bias = body->addArgument(parts.bias.getType(), parts.add.getLoc());
     for (Operation &op : call.bodyOperations())
       builder.clone(op, mapping);
     Value product =
@@ -157,11 +193,19 @@ private:
     if (product.getType() != parts.add.getType())
       product = stablehlo::ReshapeOp::create(builder, call.getLoc(),
                                              parts.add.getType(), product);
-    bool productFirst = parts.add.getRhs() == parts.broadcast.getResult();
-    mapping.map(parts.broadcast.getOperand(), bias);
-    mapping.map(productFirst ? parts.add.getLhs() : parts.add.getRhs(),
-                product);
-    builder.clone(*parts.broadcast, mapping);
+    Value first = parts.add.getLhs(), second = parts.add.getRhs();
+    auto isBias = [&](Value value) {
+      if (parts.broadcast)
+        return value == parts.broadcast.getResult();
+      return addition.getInputs()[cast<BlockArgument>(value).getArgNumber()] ==
+             parts.bias;
+    };
+    if (isBias(first))
+      std::swap(first, second);
+    mapping.map(first, product);
+    mapping.map(parts.broadcast ? parts.broadcast.getOperand() : second, bias);
+    if (parts.broadcast)
+      builder.clone(*parts.broadcast, mapping);
     Operation *last = builder.clone(*parts.add, mapping);
     if (parts.rounding)
       last = builder.clone(*parts.rounding, mapping);

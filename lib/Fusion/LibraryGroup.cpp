@@ -17,6 +17,12 @@ using namespace tenon;
 using namespace tenon::fusion;
 using libraries::MatmulDescription;
 
+MatmulDescription *fusion::matmulOf(libraries::Description &description) {
+  if (auto *matmul = std::get_if<libraries::GpuMatmulDescription>(&description))
+    return matmul;
+  return std::get_if<MatmulDescription>(&description);
+}
+
 std::optional<BiasAddition> fusion::biasAddition(Value result) {
   BiasAddition found;
   if (auto convert = result.getDefiningOp<stablehlo::ConvertOp>()) {
@@ -68,8 +74,38 @@ static bool addsPerColumn(const MatmulDescription &matmul,
          });
 }
 
-bool fusion::addEpilogue(MatmulDescription &matmul,
+std::optional<BiasAddition> fusion::addendAddition(Value result,
+                                                   Value product) {
+  BiasAddition found;
+  found.add = result.getDefiningOp<stablehlo::AddOp>();
+  if (!found.add || found.add.getLhs() == found.add.getRhs())
+    return std::nullopt;
+  for (auto [sum, other] : {std::pair(found.add.getLhs(), found.add.getRhs()),
+                            std::pair(found.add.getRhs(), found.add.getLhs())})
+    if (sum == product) {
+      found.product = sum;
+      found.bias = other;
+      return found;
+    }
+  return std::nullopt;
+}
+
+bool fusion::addEpilogue(libraries::Description &call,
                          const BiasAddition &addition, std::string &whyNot) {
+  if (!addition.broadcast) {
+    auto *onGpu = std::get_if<libraries::GpuMatmulDescription>(&call);
+    if (!onGpu) {
+      whyNot = "the library adds a bias alone";
+      return false;
+    }
+    if (onGpu->resultType != ElementType::f32) {
+      whyNot = "the product is rounded before the sum";
+      return false;
+    }
+    onGpu->addend = libraries::Addend::operand;
+    return true;
+  }
+  MatmulDescription &matmul = *matmulOf(call);
   if (matmul.resultType != ElementType::f32) {
     whyNot = "the product is rounded before the bias is added";
     return false;
@@ -102,7 +138,7 @@ Operation *callOf(step::GroupOp group) {
 }
 
 /// The call that computes `op` and, of a dot, the transpose behind it.
-std::optional<LibraryCandidate> describeCall(Operation *op,
+std::optional<LibraryCandidate> describeCall(Operation *op, bool onGpus,
                                              std::string &whyNot) {
   if (auto call = dyn_cast<stablehlo::CustomCallOp>(op)) {
     auto description = describeLapack(call, whyNot);
@@ -112,23 +148,33 @@ std::optional<LibraryCandidate> describeCall(Operation *op,
   }
   if (isa<stablehlo::ConvolutionOp>(op))
     return describeConvolution(op, whyNot);
-  if (auto through = describeDot(op, /*throughResult=*/true, whyNot))
-    return through;
-  return describeDot(op, /*throughResult=*/false, whyNot);
+  auto candidate = describeDot(op, /*throughResult=*/true, whyNot);
+  if (!candidate)
+    candidate = describeDot(op, /*throughResult=*/false, whyNot);
+  if (candidate && onGpus)
+    candidate->description = libraries::GpuMatmulDescription(
+        std::get<MatmulDescription>(candidate->description));
+  return candidate;
 }
 
-/// Makes the bias that is added to a matrix product part of its call; false,
+/// Makes what is added to a matrix product part of its call; false,
 /// with the reason, if `yielded` is something else.
 bool takeEpilogue(LibraryCandidate &candidate, Value yielded,
                   std::string &whyNot) {
   Value product = candidate.operations.back()->getResult(0);
+  auto isProduct = [&](Value value) {
+    if (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
+      value = reshape.getOperand();
+    return value == product;
+  };
   auto addition = fusion::biasAddition(yielded);
-  Value sum = addition ? addition->product : Value();
-  if (auto reshape = sum ? sum.getDefiningOp<stablehlo::ReshapeOp>() : nullptr)
-    sum = reshape.getOperand();
-  auto *matmul = std::get_if<MatmulDescription>(&candidate.description);
+  if (auto add = yielded.getDefiningOp<stablehlo::AddOp>(); add && !addition)
+    addition = addendAddition(yielded, isProduct(add.getLhs()) ? add.getLhs()
+                                                               : add.getRhs());
   std::string why;
-  if (!matmul || sum != product || !addEpilogue(*matmul, *addition, why)) {
+  if (!matmulOf(candidate.description) || !addition ||
+      !isProduct(addition->product) ||
+      !addEpilogue(candidate.description, *addition, why)) {
     whyNot = "it does not end with the product, or with a bias added to it";
     return false;
   }
@@ -136,14 +182,15 @@ bool takeEpilogue(LibraryCandidate &candidate, Value yielded,
   return true;
 }
 
-std::optional<LibraryCandidate> describeBody(step::GroupOp group,
+/// As a call on a GPU if `onGpus`; the body does not say where it runs.
+std::optional<LibraryCandidate> describeBody(step::GroupOp group, bool onGpus,
                                              std::string &whyNot) {
   Operation *op = callOf(group);
   if (!op) {
     whyNot = "it has not exactly one dot_general, convolution or custom_call";
     return std::nullopt;
   }
-  auto candidate = describeCall(op, whyNot);
+  auto candidate = describeCall(op, onGpus, whyNot);
   if (!candidate)
     return std::nullopt;
   ValueRange yielded = group.getBody().front().getTerminator()->getOperands();
@@ -173,7 +220,10 @@ LogicalResult fusion::verifyLibraryGroup(step::GroupOp group) {
     return group.emitOpError("a library group needs the attribute '")
            << exec::libraryAttrName << "'";
   std::string whyNot;
-  auto candidate = describeBody(group, whyNot);
+  auto call = written.getAs<StringAttr>("call");
+  auto candidate = describeBody(
+      group, call && call == StringRef(libraries::GpuMatmulDescription::call),
+      whyNot);
   if (!candidate)
     return group.emitOpError("no library call computes this group: ") << whyNot;
   auto needed = exec::toAttribute(group.getContext(), candidate->description);

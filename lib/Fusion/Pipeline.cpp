@@ -53,12 +53,14 @@ std::string fusion::whyLibrariesNotAskable(ModuleOp module, target::Isa isa) {
   return whyNot;
 }
 
-LogicalResult fusion::verifyNoLibraryIsNeeded(ModuleOp module) {
+LogicalResult fusion::verifyNoLibraryIsNeeded(ModuleOp module, bool onGpus) {
   bool isNeeded = false;
   module.walk([&](stablehlo::CustomCallOp call) {
     call.emitError() << "custom call @" << call.getCallTargetName()
-                     << " has no kernel, only a library runs it; leave out "
-                        "--no-libraries";
+                     << " has no kernel, only a library "
+                     << (onGpus
+                             ? "of processors runs it; compile for --target=cpu"
+                             : "runs it; leave out --no-libraries");
     isNeeded = true;
   });
   return failure(isNeeded);
@@ -79,7 +81,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   if (options.callLibraries) {
     functions.addPass(createTransposeInvariantsPass());
     functions.addPass(createAlignContractionsPass());
-    functions.addPass(createFormLibraryGroupsPass({cpu}, options.machine));
+    functions.addPass(
+        createFormLibraryGroupsPass({cpu, options.forGpus}, options.machine));
   }
   functions.addPass(createFormAttentionGroupsPass());
   functions.addPass(
@@ -87,7 +90,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   if (options.merge)
     functions.addPass(createReadSlicesPass(options.machine));
   if (options.merge && options.callLibraries)
-    functions.addPass(createFuseEpiloguesPass({cpu}, options.machine));
+    functions.addPass(
+        createFuseEpiloguesPass({cpu, options.forGpus}, options.machine));
 }
 
 void fusion::buildFusionPipeline(OpPassManager &passes,

@@ -66,6 +66,14 @@ std::string words(const libraries::MatmulDescription &matmul) {
          words(matmul.lhsType, matmul.computeType, matmul.resultType);
 }
 
+std::string words(const libraries::GpuMatmulDescription &matmul) {
+  libraries::MatmulDescription product = matmul;
+  product.computeType = product.lhsType;
+  return words(product) +
+         (matmul.addend != Addend::none ? " plus an addend" : "") +
+         (matmul.epilogue == Epilogue::bias ? " plus a bias" : "");
+}
+
 std::string words(const libraries::ConvolutionDescription &convolution) {
   static constexpr const char *kinds[] = {"convolution",
                                           "convolution data gradient",

@@ -23,8 +23,8 @@ std::string Library::whyNotSupported(const Description &description,
 }
 
 static std::vector<const Library *> &list() {
-  static std::vector<const Library *> list = {&oneDNNLibrary(),
-                                              &lapackLibrary()};
+  static std::vector<const Library *> list = {
+      &oneDNNLibrary(), &lapackLibrary(), &cublasLtLibrary()};
   return list;
 }
 

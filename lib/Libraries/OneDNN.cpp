@@ -234,7 +234,8 @@ public:
            std::to_string(version->patch);
   }
   bool takes(const Description &description) const override {
-    return !std::holds_alternative<LapackDescription>(description);
+    return std::holds_alternative<MatmulDescription>(description) ||
+           std::holds_alternative<ConvolutionDescription>(description);
   }
   std::string whyNotAskable(Isa isa) const override {
     std::string error;

@@ -92,7 +92,8 @@ format::Callee tenon::libraries::store(const Description &description, Isa isa,
   callee.description = describe(description);
   callee.library = libraryOf(description).name();
   callee.libraryVersion = libraryOf(description).version();
-  callee.isa = target::describe(isa).ofLibraries;
+  if (!std::holds_alternative<GpuMatmulDescription>(description))
+    callee.isa = target::describe(isa).ofLibraries;
   callee.workspaceBytes = workspaceBytes;
   std::visit(
       [&]<typename Struct>(const Struct &call) {
@@ -115,7 +116,7 @@ tenon::libraries::restore(const format::Callee &callee, std::string &error) {
     return std::nullopt;
   if (callee.library != libraryOf(*description).name())
     error = "the file wants library '" + callee.library + "' for a " +
-            callee.name + ", this runtime has oneDNN and LAPACK";
+            callee.name + ", this runtime has oneDNN, LAPACK and cuBLASLt";
   else
     error = std::visit(
         [&](auto &call) { return ::restore(callee.attributes, call); },

@@ -13,6 +13,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationClass.h"
+#include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Matchers.h"
@@ -49,6 +50,19 @@ bool readOnlyWhereWritten(Value value, bool inRows = false) {
 
 } // namespace
 
+/// Whether a library adds the product to the operand, where nothing else reads
+/// the bytes of it.
+static bool addsInPlace(step::GroupOp group, unsigned operand) {
+  auto call = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  auto addend = call ? call.getAs<StringAttr>("addend") : StringAttr();
+  const StringRef apart = name(libraries::Addend::operand);
+  // Behind the two factors.
+  return addend && addend == apart && operand == 2 &&
+         llvm::count_if(group.getInputs(), [&](Value input) {
+           return storageOf(input) == storageOf(group.getInputs()[operand]);
+         }) == 1;
+}
+
 bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
                           unsigned result) {
   auto from = cast<RankedTensorType>(group.getInputs()[operand].getType());
@@ -68,6 +82,8 @@ bool memory::mayOverwrite(step::GroupOp group, unsigned operand,
            from.getElementTypeBitWidth() == to.getElementTypeBitWidth() &&
            readOnlyWhereWritten(argument, inRows) &&
            (!inRows || KernelDescription(body).mayReplace(argument, result));
+  if (kind == step::GroupKind::library)
+    return addsInPlace(group, operand);
   if (kind != step::GroupKind::generic)
     return false;
   // Updates of a part of their first operand.

@@ -52,7 +52,7 @@ private:
   LogicalResult writeWhile(stablehlo::WhileOp loop);
   LogicalResult writeBranches(Operation *op);
   StringRef kernelFor(step::GroupOp group, ArrayRef<int64_t> inPlace);
-  StringRef libraryFor(step::GroupOp group);
+  StringRef libraryFor(step::GroupOp group, bool addsInPlace);
 
   step::PlaceAttr place(Value value);
   Value slice(Value value) { return slice(place(value), value.getType()); }
@@ -264,8 +264,15 @@ StringRef ProgramWriter::kernelFor(step::GroupOp group,
   return known->second;
 }
 
-StringRef ProgramWriter::libraryFor(step::GroupOp group) {
-  Attribute description = group->getAttr(exec::libraryAttrName);
+StringRef ProgramWriter::libraryFor(step::GroupOp group, bool addsInPlace) {
+  auto description =
+      group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  if (addsInPlace) {
+    NamedAttrList entries(description);
+    entries.set("addend", builder.getStringAttr(
+                              StringRef(name(libraries::Addend::inPlace))));
+    description = entries.getDictionary(builder.getContext());
+  }
   std::string key;
   llvm::raw_string_ostream(key) << description;
   auto known = libraries.find(key);
@@ -275,8 +282,7 @@ StringRef ProgramWriter::libraryFor(step::GroupOp group) {
   builder.setInsertionPoint(program);
   std::string name = "library_" + std::to_string(libraries.size());
   auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
-  exec::LibraryOp::create(builder, group.getLoc(), name,
-                          cast<DictionaryAttr>(description),
+  exec::LibraryOp::create(builder, group.getLoc(), name, description,
                           uint64_t(bytes ? bytes.getInt() : 0));
   return libraries[key] = name;
 }
@@ -289,10 +295,15 @@ LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
     reads.push_back(read);
     writes.push_back(written);
   };
-  for (Value operand : group.getInputs())
-    pass(slice(operand), record.valueOf(operand), PlanRecord::none);
+  PlanRecord::Id overwritten = PlanRecord::none;
+  for (auto [number, operand] : llvm::enumerate(group.getInputs()))
+    if (mayOverwrite(group, number, 0) &&
+        place(operand) == place(group.getResult(0)))
+      overwritten = record.valueOf(operand);
+    else
+      pass(slice(operand), record.valueOf(operand), PlanRecord::none);
   for (Value result : group.getOutputs())
-    pass(slice(result), PlanRecord::none, record.valueOf(result));
+    pass(slice(result), overwritten, record.valueOf(result));
   auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
   if (bytes && bytes.getInt() > 0)
     pass(
@@ -300,8 +311,9 @@ LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
               RankedTensorType::get({bytes.getInt()}, builder.getI8Type())),
         PlanRecord::none, record.scratchOf(group));
   int64_t time = record.timeOf(group);
-  record.describe(invoke(group.getLoc(), libraryFor(group), arguments), group,
-                  time, time, reads, writes);
+  StringRef callee = libraryFor(group, overwritten != PlanRecord::none);
+  record.describe(invoke(group.getLoc(), callee, arguments), group, time, time,
+                  reads, writes);
   return success();
 }
 

@@ -73,6 +73,10 @@ static std::unique_ptr<libraries::Call> makeCall(const format::Callee &callee,
   auto description = libraries::restore(callee, message);
   if (!description)
     return refuse(error, Failure::file, "the file is damaged: " + message);
+  if (std::holds_alternative<libraries::GpuMatmulDescription>(*description))
+    return refuse(error, Failure::file,
+                  "the file is damaged: it calls " + callee.library +
+                      " on a processor");
   auto isa = target::isaOfLibraries(callee.isa);
   auto host = target::hostIsa();
   if (!isa || !host || *isa > *host) {

@@ -6,6 +6,7 @@
 
 #include "CudaDevice.h"
 
+#include "CudaLibraries.h"
 #include "CudaStep.h"
 
 #include "tenon/Format/Reader.h"
@@ -254,7 +255,7 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
   for (const format::Segment &segment : index.segments)
     largest = std::max(largest, segment.bytes);
   return std::unique_ptr<Device>(
-      new CudaDevice(std::move(context), *module, largest));
+      new CudaDevice(std::move(context), *module, largest, options.cublasLt));
 }
 
 CudaDevice::~CudaDevice() {
@@ -297,10 +298,13 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
                       Failure::machine, error))
     return false;
   size_t launch = 0;
+  CudaLibraries libraries(context, cublasLtFile);
   for (const format::Callee &callee : callees.described) {
     CudaCallees::Kernel &kernel = callees.kernels.emplace_back();
-    if (callee.kind == format::CalleeKind::library)
-      return damaged("it calls " + callee.library + ", which GPUs do not have");
+    CudaCallees::Call &call = callees.calls.emplace_back();
+    if (callee.kind == format::CalleeKind::library &&
+        !libraries.make(callee, call, error))
+      return false;
     if (callee.kind != format::CalleeKind::kernel)
       continue;
     kernel.launch = described.launches[launch++];

@@ -3,7 +3,7 @@
 // Private to this folder. Its memory space is `device`, the GPU's own memory;
 // its one queue a CUDA graph (CudaStep.h) that is launched once a step; its
 // callees are kernels in PTX, which the driver compiles when a file is loaded,
-// and copies.
+// calls of cuBLASLt (CudaLibraries.h), and copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,9 @@
 
 #include "CudaDriverTable.h"
 #include "Device.h"
+
+#include "tenon/Libraries/Call.h"
+#include "tenon/Libraries/GpuCalls.h"
 
 namespace tenon::runtime {
 
@@ -53,11 +56,17 @@ private:
 /// What instructions may invoke; one entry each per callee.
 struct CudaCallees {
   struct Kernel {
-    CUfunction function = nullptr; // null for a copy
+    CUfunction function = nullptr; // null for a copy or a call
     format::Launch launch;
+  };
+  /// Nothing for a callee that is no library call.
+  struct Call {
+    std::unique_ptr<libraries::Call> planned; // what the file has to pass
+    std::unique_ptr<libraries::GpuCall> ready;
   };
   std::vector<format::Callee> described;
   std::vector<Kernel> kernels;
+  std::vector<Call> calls;
 };
 
 class CudaDevice final : public Device {
@@ -83,13 +92,14 @@ public:
 
 private:
   CudaDevice(std::shared_ptr<CudaContext> context, size_t module,
-             uint64_t largestSegment)
+             uint64_t largestSegment, std::string cublasLtFile)
       : context(std::move(context)), chosen(module),
-        largestSegment(largestSegment) {}
+        largestSegment(largestSegment), cublasLtFile(std::move(cublasLtFile)) {}
 
   std::shared_ptr<CudaContext> context;
   size_t chosen; // of format::Index::gpuModules
   uint64_t largestSegment;
+  std::string cublasLtFile;
   CUmodule module = nullptr;
   CudaCallees callees;
 };

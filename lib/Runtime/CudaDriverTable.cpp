@@ -20,6 +20,8 @@ bool CudaDriverTable::open(const std::string &file, std::string &error) {
     const char *reason = dlerror();
     return refuse(error, reason ? reason : "cannot open " + name);
   }
+  if (dlsym(library, "cublasLtCreate"))
+    fileWithCublasLt = name;
   std::string missing;
 #define TENON_CUDA_FIND(NAME)                                                  \
   NAME = reinterpret_cast<decltype(NAME)>(dlsym(library, #NAME));              \

@@ -38,14 +38,18 @@ namespace tenon::runtime {
   FUNCTION(cuMemcpyDtoHAsync_v2)                                               \
   FUNCTION(cuMemcpyDtoDAsync_v2)                                               \
   FUNCTION(cuMemsetD8Async)                                                    \
+  FUNCTION(cuMemsetD32Async)                                                   \
   FUNCTION(cuStreamCreate)                                                     \
   FUNCTION(cuStreamDestroy_v2)                                                 \
   FUNCTION(cuStreamSynchronize)                                                \
+  FUNCTION(cuStreamBeginCapture_v2)                                            \
+  FUNCTION(cuStreamEndCapture)                                                 \
   FUNCTION(cuLaunchKernel)                                                     \
   FUNCTION(cuGraphCreate)                                                      \
   FUNCTION(cuGraphDestroy)                                                     \
   FUNCTION(cuGraphAddKernelNode_v2)                                            \
   FUNCTION(cuGraphAddMemcpyNode)                                               \
+  FUNCTION(cuGraphAddChildGraphNode)                                           \
   FUNCTION(cuGraphInstantiateWithFlags)                                        \
   FUNCTION(cuGraphExecDestroy)                                                 \
   FUNCTION(cuGraphLaunch)
@@ -59,6 +63,10 @@ struct CudaDriverTable {
   /// process lives. False with a message in `error` if it is not there or lacks
   /// a function.
   bool open(const std::string &file, std::string &error);
+
+  /// The driver's file if it brings a cuBLASLt of its own, as the emulated one
+  /// does; otherwise empty.
+  std::string fileWithCublasLt;
 
   /// "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)".
   std::string textOf(CUresult result) const;

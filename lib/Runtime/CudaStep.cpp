@@ -27,6 +27,8 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   if (!isTheQueue(invoke.queue, error))
     return false;
   const format::Callee &callee = callees.described[invoke.callee];
+  if (!checkCall(invoke, error))
+    return false;
   CudaStep::Node node{.callee = invoke.callee,
                       .firstSlot = step->places.size(),
                       .slotCount = invoke.operands.size()};
@@ -38,9 +40,47 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   for (int64_t argument : callee.reads)
     if (argument >= 0 && size_t(argument) < node.slotCount)
       step->written[node.firstSlot + size_t(argument)] = false;
+  if (const auto &call = callees.calls[invoke.callee].planned)
+    for (int64_t i = 0; i < call->operandCount(); ++i)
+      step->written[node.firstSlot + size_t(i)] = false;
   openGraph().order.push_back(step->nodes.size());
   step->nodes.push_back(node);
   size.add();
+  return true;
+}
+
+/// Whether a library call is passed what it works on.
+bool CudaCapture::checkCall(const format::Instruction &invoke, Error &error) {
+  const auto &call = callees.calls[invoke.callee].planned;
+  if (!call)
+    return true;
+  auto damaged = [&](const std::string &why) {
+    return refuse(error, Failure::file, "the file is damaged: " + why);
+  };
+  const bool hasWorkspace = callees.described[invoke.callee].workspaceBytes > 0;
+  const int64_t arguments =
+      call->argumentCount() - (call->workspaceBytes() > 0);
+  if (int64_t(invoke.operands.size()) != arguments + hasWorkspace)
+    return damaged(
+        "a library call has " + std::to_string(invoke.operands.size()) +
+        " arguments, expected " + std::to_string(arguments + hasWorkspace));
+  for (size_t i = 0; i < invoke.operands.size(); ++i) {
+    const format::Slice &slice = invoke.operands[i];
+    const uint64_t expected =
+        int64_t(i) < arguments
+            ? uint64_t(call->argumentBytes(int64_t(i)))
+            : callees.described[invoke.callee].workspaceBytes;
+    if (slice.bytes < expected)
+      return damaged("argument " + std::to_string(i) +
+                     " of a library call has " + std::to_string(slice.bytes) +
+                     " bytes, it works on " + std::to_string(expected));
+    // What cuBLASLt is told when it offers algorithms.
+    if (slice.offset % 64)
+      return damaged("argument " + std::to_string(i) +
+                     " of a library call is at byte " +
+                     std::to_string(slice.offset) +
+                     " of its segment, expected a multiple of 64");
+  }
   return true;
 }
 
@@ -144,6 +184,7 @@ InstructionTime CudaStep::describe(size_t operation) const {
                   ? std::to_string(nodes[operation].bytes) + " bytes"
                   : callee.description;
   time.fallback = callee.fallback;
+  time.library = callee.kind == format::CalleeKind::library;
   return time;
 }
 
@@ -152,6 +193,25 @@ std::vector<void *> CudaStep::parametersOf(const Node &node) {
   for (size_t i = 0; i < node.slotCount; ++i)
     parameters.push_back(&pointers[node.firstSlot + i]);
   return parameters;
+}
+
+CUresult CudaStep::enqueueCall(const Node &node) {
+  const std::span<const CUdeviceptr> arguments(pointers.data() + node.firstSlot,
+                                               node.slotCount);
+  saidByLibrary =
+      callees.calls[node.callee].ready->enqueue(arguments, context->stream);
+  return saidByLibrary.empty() ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
+}
+
+CUresult CudaStep::captureCall(const Node &node, CUgraph &graph) {
+  const CudaDriverTable &driver = context->driver;
+  CUresult result = driver.cuStreamBeginCapture_v2(
+      context->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  if (result != CUDA_SUCCESS)
+    return result;
+  result = enqueueCall(node);
+  CUresult ended = driver.cuStreamEndCapture(context->stream, &graph);
+  return result == CUDA_SUCCESS ? ended : result;
 }
 
 CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
@@ -169,6 +229,14 @@ CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
     what.kernelParams = parameters.data();
     result = context->driver.cuGraphAddKernelNode_v2(&added, into, after,
                                                      after ? 1 : 0, &what);
+  } else if (callees.calls[node.callee].ready) {
+    CUgraph call = nullptr;
+    result = captureCall(node, call);
+    if (result == CUDA_SUCCESS)
+      result = context->driver.cuGraphAddChildGraphNode(&added, into, after,
+                                                        after ? 1 : 0, call);
+    if (call)
+      context->driver.cuGraphDestroy(call);
   } else if (node.bytes > 0) {
     CUDA_MEMCPY3D what{};
     what.srcMemoryType = what.dstMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -213,12 +281,18 @@ bool CudaStep::update(Error &error) {
   destroyGraphs(program);
   if (result == CUDA_SUCCESS)
     result = makeReady(program);
+  if (!saidByLibrary.empty())
+    return refuse(error, Failure::machine,
+                  "the step cannot be made ready: cuBLASLt reports " +
+                      saidByLibrary);
   return context->check(result, "the step cannot be made ready",
                         Failure::machine, error);
 }
 
 CUresult CudaStep::start(const Node &node) {
   const CudaCallees::Kernel &kernel = callees.kernels[node.callee];
+  if (callees.calls[node.callee].ready)
+    return enqueueCall(node);
   if (!kernel.function)
     return node.bytes == 0
                ? CUDA_SUCCESS
@@ -313,6 +387,8 @@ RunOutcome CudaStep::run(int64_t steps, unsigned, OperationObserver *observer) {
   }
   if (result != CUDA_SUCCESS)
     outcome.whatFailed =
-        context->name + " reports: " + context->driver.textOf(result);
+        saidByLibrary.empty()
+            ? context->name + " reports: " + context->driver.textOf(result)
+            : "cuBLASLt reports " + saidByLibrary;
   return outcome;
 }

@@ -81,6 +81,9 @@ private:
   CUresult makeReady(Sequence &parts);
   CUresult makeGraph(Part &part);
   CUresult addTo(CUgraph graph, const Node &node, CUgraphNode &last);
+  /// The graph of what a library does for a call.
+  CUresult captureCall(const Node &node, CUgraph &graph);
+  CUresult enqueueCall(const Node &node);
   /// The addresses of what a kernel is given, as CUDA takes them.
   std::vector<void *> parametersOf(const Node &node);
   void destroyGraphs(Sequence &parts);
@@ -89,6 +92,7 @@ private:
   const CudaCallees &callees;
   std::vector<Node> nodes;
   std::vector<CUdeviceptr> pointers; // per slot
+  std::string saidByLibrary;         // of the call that failed
   Sequence program;
 };
 
@@ -117,6 +121,7 @@ private:
   std::optional<CudaStep::Sequence> captured(const Body &body, Error &error);
   /// Of a predicate or a selector.
   size_t slotToRead(const format::Slice &slice);
+  bool checkCall(const format::Instruction &invoke, Error &error);
   /// The graph that takes what comes next.
   CudaStep::Part &openGraph();
 

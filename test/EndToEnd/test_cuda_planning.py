@@ -97,7 +97,7 @@ def narrow_products(folder: Path, precision: str, *operations: str) -> list[str]
     """The options for a precision in which results of these operations are stored narrow however small they are."""
     policy = folder / "policy.json"
     policy.write_text(json.dumps({"operations": {f"stablehlo.{each}": precision.removesuffix("-state") for each in operations}}))
-    return [TARGET, f"--precision={precision}", f"--precision-policy={policy}"]
+    return [TARGET, "--no-libraries", f"--precision={precision}", f"--precision-policy={policy}"]
 
 
 def lowered_for_both(text: Path, options: list[str], scratch: Path) -> tuple[Compiled, Path, Path]:

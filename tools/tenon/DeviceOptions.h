@@ -31,11 +31,14 @@ inline std::string takeDevice(std::string_view given,
   return "";
 }
 
-/// --device and --cuda-driver; without the latter what TENON_CUDA_DRIVER says.
+/// --device, --cuda-driver and --cublaslt; without the last two what
+/// TENON_CUDA_DRIVER and TENON_CUBLASLT say.
 inline void takeDeviceOptions(ArgumentParser &parser,
                               runtime::ExecutorOptions &options) {
   if (const char *driver = std::getenv("TENON_CUDA_DRIVER"))
     options.cudaDriver = driver;
+  if (const char *library = std::getenv("TENON_CUBLASLT"))
+    options.cublasLt = library;
   parser.custom("device", "KIND",
                 "cpu, cuda or cuda:N (default: what the file is compiled for, "
                 "the first GPU)",
@@ -45,6 +48,9 @@ inline void takeDeviceOptions(ArgumentParser &parser,
   parser.text("cuda-driver", options.cudaDriver, "FILE",
               "for a file for GPUs: the driver (libcuda.so.1, or what "
               "TENON_CUDA_DRIVER names)");
+  parser.text("cublaslt", options.cublasLt, "FILE",
+              "for a file for GPUs: cuBLASLt (libcublasLt.so.13, or what "
+              "TENON_CUBLASLT names)");
 }
 
 } // namespace tenon::tool

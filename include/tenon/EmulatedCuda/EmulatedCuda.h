@@ -1,9 +1,9 @@
 //===- EmulatedCuda.h - What the emulated driver tells beyond CUDA --------===//
 //
-// libtenon-emulated-cuda.so exports the functions of CudaDriver.h and those
-// below, which a test or a tool finds by name. The environment configures it
-// when cuInit is called, for nothing in CUDA's interface could. The variables
-// begin with TENON_EMULATED_CUDA_:
+// libtenon-emulated-cuda.so exports the functions of CudaDriver.h, those of
+// CublasLt.h and those below, which a test or a tool finds by name. The
+// environment configures it when cuInit is called, for nothing in CUDA's
+// interface could. The variables begin with TENON_EMULATED_CUDA_:
 //
 //   SM           80, 86, 89, 90 (default), 100 or 120
 //   MEMORY       bytes of device memory (default 80e9)
@@ -13,6 +13,14 @@
 //                documented bounds
 //   ORDER        in which warps and blocks run: `forward` (default), `reverse`,
 //                or a number, the seed of an order
+//   CUBLASLT_VERSION
+//                of the cuBLASLt in it (default 130100)
+//   CUBLASLT_REFUSE
+//                which optional epilogues that declines: `all`, 0 for none, or
+//                the seed of a tenth (default 1)
+//   CUBLASLT_TAILS
+//                `dropped`: the first algorithm that it offers for a sum of
+//                no multiple of 32 terms forgets the rest
 //
 //===----------------------------------------------------------------------===//
 

@@ -224,9 +224,9 @@ struct Callee {
   std::vector<int64_t> reads;
   bool fallback = false; // a kernel without fast code, only obvious loops
   // Of a library call, see Libraries/Stored.h.
-  std::string library;        // oneDNN or LAPACK
+  std::string library;        // oneDNN, LAPACK or cuBLASLt
   std::string libraryVersion; // planned with
-  std::string isa;            // libraries::name(Isa): the plan's cap
+  std::string isa;            // libraries::name(Isa): the cap; none on GPUs
   uint64_t workspaceBytes = 0;
   std::vector<Attribute> attributes;
 

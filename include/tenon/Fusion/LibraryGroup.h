@@ -16,25 +16,33 @@
 
 namespace tenon::fusion {
 
-/// A sum that adds to a value a broadcast one of its last dimensions, and may
-/// be rounded to 16 bits.
+/// The matrix product that a call computes, on a processor or a GPU; null if it
+/// computes something else.
+libraries::MatmulDescription *matmulOf(libraries::Description &description);
+
+/// A sum that adds to a product a broadcast value of its last dimensions, and
+/// may be rounded to 16 bits; or one that adds a value of the product's shape.
 struct BiasAddition {
   stablehlo::AddOp add;
-  stablehlo::ConvertOp rounding; // null for none
-  stablehlo::BroadcastInDimOp broadcast;
+  stablehlo::ConvertOp rounding;         // null for none
+  stablehlo::BroadcastInDimOp broadcast; // null for a value of the same shape
   mlir::Value product, bias;
-  int64_t columns = 1; // values of the bias
+  int64_t columns = 1; // values of a bias that is broadcast
 };
 
-/// The one that ends with `result`.
+/// The one that ends with `result` and adds what is broadcast.
 std::optional<BiasAddition> biasAddition(mlir::Value result);
+/// The one that is `result` and adds another value to `product`.
+std::optional<BiasAddition> addendAddition(mlir::Value result,
+                                           mlir::Value product);
 
 /// Makes the addition part of the call. False, with the reason, if the product
-/// is rounded before, or if the bias has not one value per column of the
-/// product as it lies in memory: column j is what lies at offsets j, n + j, 2 n
-/// + j, ... of the result.
-bool addEpilogue(libraries::MatmulDescription &matmul,
-                 const BiasAddition &addition, std::string &whyNot);
+/// is rounded before, if the bias has not one value per column of the product
+/// as it lies in memory (column j is what lies at offsets j, n + j, 2 n + j,
+/// ... of the result), or if a value of the product's shape is to be added by a
+/// call that does not.
+bool addEpilogue(libraries::Description &call, const BiasAddition &addition,
+                 std::string &whyNot);
 
 /// Fails, with an error at the group, if its description is missing or is not
 /// that of its operations. Into how many pieces the work is cut may be

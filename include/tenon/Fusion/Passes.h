@@ -63,6 +63,8 @@ struct FusionOptions {
   /// Whether libraries are called, and what their calls are planned for.
   bool callLibraries = true;
   target::Isa isa{};
+  /// Whether the step runs on GPUs, whose libraries are asked instead.
+  bool forGpus = false;
   /// Whose predicted times decide what is merged.
   target::Target machine = target::builtInTarget();
   /// Of each pair of loops in the order of the program, the last one for all
@@ -74,8 +76,8 @@ struct FusionOptions {
 /// this process what they do on `isa`, otherwise why not.
 std::string whyLibrariesNotAskable(mlir::ModuleOp module, target::Isa isa);
 
-/// Reports the operations of `module` that only a library runs.
-mlir::LogicalResult verifyNoLibraryIsNeeded(mlir::ModuleOp module);
+/// Reports the operations of `module` that only a library of processors runs.
+mlir::LogicalResult verifyNoLibraryIsNeeded(mlir::ModuleOp module, bool onGpus);
 
 /// The instruction set that a pass's option `cpu` names. Reports an unknown one
 /// and none.

@@ -553,6 +553,7 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
     machine's instructions for it are no slower than those for f32 and the
     library has code for the shape; otherwise the call widens its operands. What
     the library does not run stays for the generic template; a remark says why.
+    On GPUs calls are of matrix products alone.
 
     ```mlir
     // options: cpu=x86-64-v3
@@ -583,6 +584,8 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
   let options = [
     Option<"cpu", "cpu", "std::string", "\"\"",
            "the feature set, as in a file; there is no default">,
+    Option<"gpu", "gpu", "bool", "false",
+           "whether the calls run on GPUs; then no feature set is needed">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }
@@ -798,7 +801,8 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
     the call's epilogue, if the library offers one with the bits of the separate
     addition and that is predicted to take less time. The group may round the
     sum to 16 bits, then the call does so. An addition that is part of a larger
-    group stays there: the group reads the product anyway.
+    group stays there: the group reads the product anyway. On GPUs the same is
+    done with the addition of a value of the product's shape.
 
     ```mlir
     // options: cpu=x86-64-v3
@@ -843,6 +847,8 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
   let options = [
     Option<"cpu", "cpu", "std::string", "\"\"",
            "the feature set, as in a file; there is no default">,
+    Option<"gpu", "gpu", "bool", "false",
+           "whether the calls run on GPUs; then no feature set is needed">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }

@@ -55,6 +55,7 @@ enum CUresult : int {
   CUDA_ERROR_MISALIGNED_ADDRESS = 716,
   CUDA_ERROR_LAUNCH_FAILED = 719,
   CUDA_ERROR_NOT_SUPPORTED = 801,
+  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
 };
 
 enum CUdevice_attribute : int {
@@ -100,6 +101,10 @@ enum CUmemorytype : int {
   CU_MEMORYTYPE_DEVICE = 2,
   CU_MEMORYTYPE_ARRAY = 3,
   CU_MEMORYTYPE_UNIFIED = 4,
+};
+
+enum CUstreamCaptureMode : int {
+  CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
 };
 
 enum CUgraphNodeType : int {
@@ -242,6 +247,9 @@ static_assert(sizeof(CUgraphEdgeData) == 8);
   FUNCTION(cuStreamDestroy_v2, (CUstream stream))                              \
   FUNCTION(cuStreamSynchronize, (CUstream stream))                             \
   FUNCTION(cuStreamQuery, (CUstream stream))                                   \
+  FUNCTION(cuStreamBeginCapture_v2,                                            \
+           (CUstream stream, CUstreamCaptureMode mode))                        \
+  FUNCTION(cuStreamEndCapture, (CUstream stream, CUgraph * graph))             \
   FUNCTION(cuStreamWaitEvent,                                                  \
            (CUstream stream, CUevent event, unsigned flags))                   \
   FUNCTION(cuEventCreate, (CUevent * event, unsigned flags))                   \
@@ -270,6 +278,9 @@ static_assert(sizeof(CUgraphEdgeData) == 8);
             CUcontext context))                                                \
   FUNCTION(cuGraphAddEmptyNode, (CUgraphNode * node, CUgraph graph,            \
                                  const CUgraphNode *after, size_t afterCount)) \
+  FUNCTION(cuGraphAddChildGraphNode,                                           \
+           (CUgraphNode * node, CUgraph graph, const CUgraphNode *after,       \
+            size_t afterCount, CUgraph child))                                 \
   FUNCTION(cuGraphAddNode,                                                     \
            (CUgraphNode * node, CUgraph graph, const CUgraphNode *after,       \
             size_t afterCount, CUgraphNodeParams *what))                       \

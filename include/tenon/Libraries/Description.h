@@ -9,6 +9,7 @@
 #define TENON_LIBRARIES_DESCRIPTION_H
 
 #include "tenon/Libraries/Convolution.h"
+#include "tenon/Libraries/GpuMatmul.h"
 #include "tenon/Libraries/Lapack.h"
 #include "tenon/Libraries/Matmul.h"
 
@@ -17,8 +18,8 @@
 
 namespace tenon::libraries {
 
-using Description =
-    std::variant<MatmulDescription, ConvolutionDescription, LapackDescription>;
+using Description = std::variant<MatmulDescription, ConvolutionDescription,
+                                 LapackDescription, GpuMatmulDescription>;
 
 /// A description of the kind that is called so, all fields at their defaults;
 /// nothing with a message in `error` for an unknown word.
@@ -30,6 +31,7 @@ std::optional<Description> newDescription(std::string_view call,
 std::string whyInvalid(const MatmulDescription &description);
 std::string whyInvalid(const ConvolutionDescription &description);
 std::string whyInvalid(const LapackDescription &description);
+std::string whyInvalid(const GpuMatmulDescription &description);
 inline std::string whyInvalid(const Description &description) {
   return std::visit([](const auto &call) { return whyInvalid(call); },
                     description);

@@ -49,6 +49,8 @@ public:
 
 const Library &oneDNNLibrary();
 const Library &lapackLibrary();
+/// Needs no GPU to be asked; the instruction set says nothing about it.
+const Library &cublasLtLibrary();
 
 /// All of them; those from outside the tree come first.
 std::span<const Library *const> all();

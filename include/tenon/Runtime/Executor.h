@@ -40,6 +40,9 @@ struct ExecutorOptions {
   /// the file of NVIDIA's driver, empty for the one that is installed.
   unsigned gpu = 0;
   std::string cudaDriver;
+  /// Of a file for GPUs that calls cuBLASLt: the library's file, empty for the
+  /// one that is installed.
+  std::string cublasLt;
 };
 
 /// Why a file could not be loaded or a step not run.

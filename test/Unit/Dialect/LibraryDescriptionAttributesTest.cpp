@@ -62,6 +62,12 @@ ConvolutionDescription convolution() {
   return d;
 }
 
+GpuMatmulDescription gpuMatmul() {
+  GpuMatmulDescription d(matmul());
+  d.addend = Addend::operand;
+  return d;
+}
+
 LapackDescription lapack() {
   LapackDescription d;
   d.routine = LapackRoutine::trsm;
@@ -84,7 +90,7 @@ TEST(LibraryDescriptionAttributes, ThereAndBackThroughText) {
   MLIRContext context;
   for (const libraries::Description &description :
        {libraries::Description(matmul()), libraries::Description(convolution()),
-        libraries::Description(lapack()),
+        libraries::Description(lapack()), libraries::Description(gpuMatmul()),
         libraries::Description(MatmulDescription()),
         libraries::Description(ConvolutionDescription())}) {
     DictionaryAttr attribute = toAttribute(&context, description);

@@ -20,7 +20,9 @@ class Device {
 public:
   explicit Device(
       std::vector<std::pair<std::string, std::string>> settings = {}) {
-    for (const char *name : {"SM", "MEMORY", "COPIES", "APPROXIMATE", "ORDER"})
+    for (const char *name :
+         {"SM", "MEMORY", "COPIES", "APPROXIMATE", "ORDER", "CUBLASLT_VERSION",
+          "CUBLASLT_REFUSE", "CUBLASLT_TAILS"})
       unsetenv((std::string("TENON_EMULATED_CUDA_") + name).c_str());
     for (auto &[name, value] : settings)
       setenv(("TENON_EMULATED_CUDA_" + name).c_str(), value.c_str(), 1);

@@ -55,6 +55,7 @@ TEST(Library, EachKindOfCallHasOne) {
   EXPECT_EQ(libraryOf(MatmulDescription()).name(), "oneDNN");
   EXPECT_EQ(libraryOf(ConvolutionDescription()).name(), "oneDNN");
   EXPECT_EQ(libraryOf(decomposition()).name(), "LAPACK");
+  EXPECT_EQ(libraryOf(GpuMatmulDescription()).name(), "cuBLASLt");
   for (const Library *library : all())
     EXPECT_FALSE(library->version().empty());
 }
@@ -87,7 +88,7 @@ TEST(Library, FromOutsideTheTreeIsAskedFirst) {
   EvenRows library;
   {
     AddedLibrary added(library);
-    EXPECT_EQ(all().size(), 3u);
+    EXPECT_EQ(all().size(), 4u);
     EXPECT_EQ(libraryOf(product(2)).name(), "even rows");
     EXPECT_EQ(libraryOf(ConvolutionDescription()).name(), "oneDNN");
     EXPECT_EQ(whyNotSupported(product(3), Isa::avx512Bf16),

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Format/Writer.h"
+#include "tenon/Libraries/Stored.h"
 #include "tenon/Runtime/Executor.h"
 #include "tenon/Target/GraphNodes.h"
 
@@ -269,6 +270,79 @@ TEST(CudaDevice, RepeatsLoopsWhileTheStepIsSmall) {
   EXPECT_FALSE(target::GraphNodes().repeats(most, INT64_MAX));
 }
 
+/// A product of two matrices of four rows and columns, in a graph with a copy
+/// of the state before it.
+Index productIndex(const libraries::GpuMatmulDescription &description) {
+  Index index = doublingIndex();
+  index.segments[1].bytes = 192;
+  const Slice before{1, 0, 64}, product{1, 128, 64};
+  addTensor(index, "product", 16, -1, 3, product);
+  index.callees.push_back(libraries::store(description, {}, 0));
+  EntryPoint &step = index.entryPoints[0];
+  step.program.instructions.push_back(invoke(3, {before, before, product}));
+  step.results.push_back(3);
+  return index;
+}
+
+libraries::GpuMatmulDescription smallProduct() {
+  libraries::GpuMatmulDescription d;
+  d.m = d.n = d.k = 4;
+  d.lhsStrideM = d.rhsStrideK = d.resultStrideM = 4;
+  d.lhsStrideK = d.rhsStrideN = d.resultStrideN = 1;
+  return d;
+}
+
+TEST(CudaDevice, RunsAProductInTheGraph) {
+  Error error;
+  auto executor = load(productIndex(smallProduct()), ptx, error);
+  ASSERT_TRUE(executor) << error.message;
+  // Doubled bits of a small f32 count its exponent up: what matters is that the
+  // product reads what the copy has written.
+  std::vector<float> start(16);
+  for (int i = 0; i < 4; ++i)
+    start[5 * i] = 1.0f;
+  size_t x = *executor->findTensor("x");
+  ASSERT_TRUE(executor->write(x, std::as_bytes(std::span(start)), error));
+  std::vector<InstructionTime> times;
+  ASSERT_TRUE(executor->run(1, error)) << error.message;
+  std::vector<float> found(16);
+  ASSERT_TRUE(executor->read(*executor->findTensor("product"),
+                             std::as_writable_bytes(std::span(found)), error));
+  EXPECT_EQ(found, start);
+  ASSERT_TRUE(executor->write(x, std::as_bytes(std::span(start)), error));
+  ASSERT_TRUE(executor->profile(1, times, error)) << error.message;
+  ASSERT_EQ(times.size(), 5u);
+  EXPECT_EQ(times[4].name, "gpu_matmul");
+  EXPECT_EQ(times[4].what, "matrix multiplication 4x4x4 f32");
+  EXPECT_TRUE(times[4].library);
+}
+
+TEST(CudaDevice, SaysWhatIsWrongWithALibraryCall) {
+  auto whyNot = [](auto spoil) {
+    Index index = productIndex(smallProduct());
+    spoil(index, index.entryPoints[0].program.instructions.back());
+    Error error;
+    EXPECT_FALSE(load(index, ptx, error));
+    return error.message;
+  };
+  auto says = [](const std::string &message, const char *expected) {
+    EXPECT_NE(message.find(expected), std::string::npos) << message;
+  };
+  says(whyNot([](Index &, Instruction &call) { call.operands.pop_back(); }),
+       "a library call has 2 arguments, expected 3");
+  says(whyNot([](Index &, Instruction &call) { call.operands[1].bytes = 60; }),
+       "argument 1 of a library call has 60 bytes, it works on 64");
+  says(whyNot([](Index &index, Instruction &call) {
+         index.segments[1].bytes = 256;
+         call.operands[2].offset = 132;
+       }),
+       "expected a multiple of 64");
+  says(whyNot([](Index &index, Instruction &) {
+         index.callees[3].attributes[1].text = "bf16";
+       }),
+       "two operands of f32, of bf16 or of f16, found f32 and bf16");
+}
+
 TEST(CudaDevice, RunsAGraphOfKernelsAndCopies) {
   Error error;
   auto executor = load(doublingIndex(), ptx, error);
@@ -339,7 +413,13 @@ TEST(CudaDevice, SaysWhatIsWrongWithAFile) {
          i.callees[2].kind = CalleeKind::library;
          i.gpuModules[0].launches.pop_back();
        }),
-       "which GPUs do not have");
+       "'seven' is no library call");
+  says(whyNot([](Index &i) {
+         i.callees[2] = libraries::store(libraries::MatmulDescription(),
+                                         target::Isa::avx2, 0);
+         i.gpuModules[0].launches.pop_back();
+       }),
+       "it calls oneDNN, which GPUs do not have");
   says(whyNot([](Index &i) {
          i.entryPoints[0].program.instructions[0].queue = 1;
        }),

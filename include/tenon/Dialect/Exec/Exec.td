@@ -117,7 +117,8 @@ def Exec_LibraryOp : Exec_Op<"library", [Symbol]> {
   let summary = "a described library call";
   let description = [{
     `description` is the dictionary form of a MatmulDescription, a
-    ConvolutionDescription or a LapackDescription (include/tenon/Libraries),
+    ConvolutionDescription, a LapackDescription or, for GPUs, a
+    GpuMatmulDescription (include/tenon/Libraries),
     `workspace_bytes` what the planned library version needs.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$description,

@@ -1,0 +1,108 @@
+//===- GpuMatmul.h - A matrix multiplication for a GPU's library ---------===//
+//
+// A product like those of Matmul.h that a library runs on a GPU, as one call
+// that fills the GPU by itself: it is not cut into pieces. Operands are
+// multiplied exactly in all types that there are, sums are held in f32 and
+// rounded once to the result's type.
+//
+//   result[b, i, j] = sum over k of lhs[b, i, k] * rhs[b, k, j]
+//                     + addend[b, i, j] + bias[j]
+//
+// The arguments of a call are lhs, rhs, the addend if it is an operand, the
+// bias if there is one, the result, and the workspace if it has bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIBRARIES_GPUMATMUL_H
+#define TENON_LIBRARIES_GPUMATMUL_H
+
+#include "tenon/Libraries/Matmul.h"
+
+#include <optional>
+#include <string>
+
+namespace tenon::libraries {
+
+using tenon::name;
+
+/// What is added to the finished sums, in the type and layout of the result.
+enum class Addend : uint8_t {
+  none = 0,
+  operand = 1,
+  inPlace = 2, // what the result holds before
+};
+
+struct GpuMatmulDescription : MatmulDescription {
+  GpuMatmulDescription() = default;
+  /// Neither how that one is cut nor in which type it multiplies matters.
+  explicit GpuMatmulDescription(const MatmulDescription &matmul)
+      : MatmulDescription(matmul) {
+    computeType = ElementType::f32;
+    pieces = 1;
+  }
+
+  Addend addend = Addend::none;
+
+  static constexpr std::string_view call = "gpu_matmul";
+  bool operator==(const GpuMatmulDescription &) const = default;
+};
+
+/// A matrix as cuBLASLt takes it: by columns, which lie `leading` elements
+/// apart.
+struct ColumnMajor {
+  int64_t rows = 1, columns = 1, leading = 1;
+  bool isTransposed = false; // of what the product reads
+};
+
+/// The call as cuBLASLt takes it. A row of ours is a column there, so the right
+/// operand comes first: its `first` is our rhs, its `second` our lhs.
+struct ColumnMajorProduct {
+  ColumnMajor first, second, result;
+  /// Which dimension of the description's batch one call runs through; nothing
+  /// if there is none. All others are calls of their own.
+  std::optional<size_t> batched;
+  /// For each of these calls, where it finds the operands: elements.
+  struct Offsets {
+    int64_t lhs = 0, rhs = 0, result = 0;
+  };
+  std::vector<Offsets> calls;
+};
+
+/// Nothing, with the reason, if cuBLASLt does not take the valid description.
+std::optional<ColumnMajorProduct>
+columnMajor(const GpuMatmulDescription &description, std::string &whyNot);
+
+/// Elements from the first to past the last one that the call touches.
+int64_t spanOfLhs(const GpuMatmulDescription &description);
+int64_t spanOfRhs(const GpuMatmulDescription &description);
+int64_t spanOfResult(const GpuMatmulDescription &description);
+
+/// What the planner puts aside for the call: a function of the description
+/// alone, so that a plan is the same on every machine. The library may use
+/// less.
+int64_t plannedWorkspace(const GpuMatmulDescription &description);
+
+} // namespace tenon::libraries
+
+namespace tenon {
+
+template <>
+inline constexpr auto namesOf<libraries::Addend> =
+    std::to_array<std::string_view>({"none", "operand", "in_place"});
+
+template <>
+inline constexpr auto fieldsOf<libraries::GpuMatmulDescription> =
+    std::tuple_cat(
+        std::tuple{
+            Field{"lhs", &libraries::GpuMatmulDescription::lhsType},
+            Field{"rhs", &libraries::GpuMatmulDescription::rhsType},
+            Field{"result", &libraries::GpuMatmulDescription::resultType},
+            Field{"accumulate",
+                  &libraries::GpuMatmulDescription::accumulateType}},
+        TENON_FIELDS(libraries::GpuMatmulDescription, batch, m, n, k,
+                     lhsStrideM, lhsStrideK, rhsStrideK, rhsStrideN,
+                     resultStrideM, resultStrideN, addend, epilogue));
+
+} // namespace tenon
+
+#endif // TENON_LIBRARIES_GPUMATMUL_H

@@ -1,0 +1,268 @@
+//===- CudaLibraries.cpp - Calls of cuBLASLt, tried before they are used --===//
+//
+// See CudaLibraries.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaLibraries.h"
+
+#include "tenon/Libraries/Library.h"
+#include "tenon/Libraries/Stored.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+using namespace tenon;
+using namespace tenon::runtime;
+using libraries::GpuMatmulDescription;
+using libraries::GpuProduct;
+
+namespace {
+
+/// Memory of the GPU for as long as it lives.
+class Block {
+public:
+  explicit Block(const CudaContext &gpu) : gpu(gpu) {}
+  ~Block() {
+    if (address)
+      gpu.driver.cuMemFree_v2(address);
+  }
+  Block(const Block &) = delete;
+  Block &operator=(const Block &) = delete;
+
+  CUresult allocate(int64_t bytes) {
+    return bytes == 0 ? CUDA_SUCCESS
+                      : gpu.driver.cuMemAlloc_v2(&address, size_t(bytes));
+  }
+  /// Each four bytes are the word.
+  CUresult allocate(int64_t bytes, uint32_t word) {
+    const int64_t words = (bytes + 3) / 4;
+    CUresult done = allocate(4 * words);
+    return done == CUDA_SUCCESS ? gpu.driver.cuMemsetD32Async(
+                                      address, word, size_t(words), gpu.stream)
+                                : done;
+  }
+  CUresult allocate(std::span<const std::byte> bytes) {
+    CUresult done = allocate(int64_t(bytes.size()));
+    return done == CUDA_SUCCESS
+               ? gpu.finish(gpu.driver.cuMemcpyHtoDAsync_v2(
+                     address, bytes.data(), bytes.size(), gpu.stream))
+               : done;
+  }
+
+  CUdeviceptr address = 0;
+
+private:
+  const CudaContext &gpu;
+};
+
+/// The bits of a number that the type holds exactly.
+uint32_t bitsOf(float value, ElementType type) {
+  const auto word = std::bit_cast<uint32_t>(value);
+  if (type == ElementType::bf16)
+    return word >> 16;
+  // The exponent counts from 15, and 10 of its 23 digits are kept.
+  if (type == ElementType::f16)
+    return (word >> 13) - ((127 - 15) << 10);
+  return word;
+}
+
+/// Ones side by side, in four bytes.
+uint32_t wordOfOnes(ElementType type) {
+  const uint32_t one = bitsOf(1, type);
+  return byteWidth(type) == 4 ? one : one << 16 | one;
+}
+
+/// A product of ones.
+class OnesTest {
+public:
+  OnesTest(const CudaContext &gpu, const GpuProduct &product)
+      : gpu(gpu), product(product), d(product.description()) {
+    if (!d.batch.empty())
+      batch = d.batch[0];
+    // Sums that all types hold exactly, up to the last term: what is forgotten
+    // is at the end.
+    terms = std::min<int64_t>(d.k,
+                              d.resultType == ElementType::f32 ? 1 << 23 : 128);
+  }
+
+  /// Makes the operands.
+  CUresult prepare();
+  /// Whether the product comes out right, if the driver has not failed.
+  CUresult run(bool &isRight);
+
+private:
+  CUresult prepareFactors();
+  CUresult compare(bool &isRight);
+
+  const CudaContext &gpu;
+  const GpuProduct &product;
+  const GpuMatmulDescription &d;
+  libraries::MatmulDescription::BatchDimension batch;
+  int64_t terms;
+  Block lhs{gpu}, rhs{gpu}, addend{gpu}, bias{gpu}, result{gpu}, workspace{gpu};
+};
+
+/// The larger operand is all ones, the smaller one where terms count.
+CUresult OnesTest::prepareFactors() {
+  struct Factor {
+    Block *block;
+    int64_t elements, rows, rowStride, termStride, batchStride;
+  };
+  Factor smaller{&lhs,         libraries::spanOfLhs(d), d.m, d.lhsStrideM,
+                 d.lhsStrideK, batch.lhsStride},
+      larger{&rhs,         libraries::spanOfRhs(d), d.n, d.rhsStrideN,
+             d.rhsStrideK, batch.rhsStride};
+  if (smaller.elements > larger.elements)
+    std::swap(smaller, larger);
+  const int64_t width = byteWidth(d.lhsType);
+  const uint32_t one = bitsOf(1, d.lhsType);
+  std::vector<std::byte> bytes(size_t(smaller.elements * width));
+  for (int64_t matrix = 0; matrix < batch.size; ++matrix)
+    for (int64_t row = 0; row < smaller.rows; ++row)
+      for (int64_t term = d.k - terms; term < d.k; ++term)
+        std::memcpy(bytes.data() + width * (matrix * smaller.batchStride +
+                                            row * smaller.rowStride +
+                                            term * smaller.termStride),
+                    &one, size_t(width));
+  CUresult done = smaller.block->allocate(bytes);
+  return done == CUDA_SUCCESS ? larger.block->allocate(larger.elements * width,
+                                                       wordOfOnes(d.lhsType))
+                              : done;
+}
+
+CUresult OnesTest::prepare() {
+  const int64_t resultBytes =
+      libraries::spanOfResult(d) * byteWidth(d.resultType);
+  CUresult done = prepareFactors();
+  if (done == CUDA_SUCCESS && d.addend == libraries::Addend::operand)
+    done = addend.allocate(resultBytes, wordOfOnes(d.resultType));
+  if (done == CUDA_SUCCESS && d.epilogue == libraries::Epilogue::bias)
+    done = bias.allocate(d.n * 4, wordOfOnes(ElementType::f32));
+  if (done == CUDA_SUCCESS)
+    done = result.allocate((resultBytes + 3) / 4 * 4);
+  if (done == CUDA_SUCCESS)
+    done = workspace.allocate(int64_t(product.workspaceLimit()));
+  return done;
+}
+
+CUresult OnesTest::run(bool &isRight) {
+  isRight = false;
+  const int64_t bytes = libraries::spanOfResult(d) * byteWidth(d.resultType);
+  // Not-a-numbers where nothing is added to them, so that what is not written
+  // is seen.
+  CUresult done = gpu.driver.cuMemsetD32Async(
+      result.address,
+      d.addend == libraries::Addend::inPlace ? wordOfOnes(d.resultType) : ~0u,
+      size_t((bytes + 3) / 4), gpu.stream);
+  if (done != CUDA_SUCCESS)
+    return done;
+  const cublasStatus_t status =
+      product.enqueue({lhs.address, rhs.address, addend.address, bias.address,
+                       result.address, workspace.address},
+                      gpu.stream);
+  done = gpu.driver.cuStreamSynchronize(gpu.stream);
+  return done == CUDA_SUCCESS && status == CUBLAS_STATUS_SUCCESS
+             ? compare(isRight)
+             : done;
+}
+
+/// Looks at 256 rows at most, the last one among them: an algorithm that is
+/// wrong is so in all tiles.
+CUresult OnesTest::compare(bool &isRight) {
+  const int64_t width = byteWidth(d.resultType), rows = d.m * batch.size;
+  const int64_t step = (rows + 255) / 256;
+  const uint32_t expected =
+      bitsOf(float(terms + (d.addend == libraries::Addend::none ? 0 : 1) +
+                   (d.epilogue == libraries::Epilogue::bias ? 1 : 0)),
+             d.resultType);
+  std::vector<std::byte> row(size_t(d.n * width));
+  for (int64_t number = rows - 1; number >= 0; number -= step) {
+    const int64_t at =
+        number / d.m * batch.resultStride + number % d.m * d.resultStrideM;
+    CUresult done = gpu.finish(gpu.driver.cuMemcpyDtoHAsync_v2(
+        row.data(), result.address + CUdeviceptr(at * width), row.size(),
+        gpu.stream));
+    if (done != CUDA_SUCCESS)
+      return done;
+    for (int64_t column = 0; column < d.n; ++column)
+      if (std::memcmp(row.data() + column * width, &expected, size_t(width)))
+        return CUDA_SUCCESS;
+  }
+  isRight = true;
+  return CUDA_SUCCESS;
+}
+
+} // namespace
+
+bool CudaLibraries::open(Error &error) {
+  if (cublasLt)
+    return true;
+  std::string why;
+  cublasLt = libraries::CublasLt::open(
+      file.empty() ? context->driver.fileWithCublasLt : file,
+      context->driver.cuMemsetD32Async, why);
+  return cublasLt ||
+         refuse(error, Failure::machine,
+                "the file's matrix products are calls of cuBLASLt 13, which "
+                "cannot be called here: " +
+                    why +
+                    "; install it (the package nvidia-cublas has it), name its "
+                    "file (--cublaslt, TENON_CUBLASLT), or compile the step "
+                    "again with --no-libraries");
+}
+
+bool CudaLibraries::choose(GpuProduct &product, Error &error) {
+  OnesTest test(*context, product);
+  CUresult done = test.prepare();
+  for (size_t i = 0; i < product.algorithms().size(); ++i) {
+    bool isRight = false;
+    product.choose(i);
+    if (done == CUDA_SUCCESS)
+      done = test.run(isRight);
+    if (isRight)
+      return true;
+  }
+  const std::string what = libraries::describe(product.description());
+  if (done != CUDA_SUCCESS)
+    return context->check(done, "cuBLASLt's " + what + " cannot be tried",
+                          done == CUDA_ERROR_OUT_OF_MEMORY ? Failure::memory
+                                                           : Failure::machine,
+                          error);
+  return refuse(error, Failure::machine,
+                "cuBLASLt " + cublasLt->version() +
+                    " gives a wrong result for a " + what + " of ones on " +
+                    context->name +
+                    ", with all algorithms that it offers; install another "
+                    "version, or compile the step again with --no-libraries");
+}
+
+bool CudaLibraries::make(const format::Callee &callee, CudaCallees::Call &call,
+                         Error &error) {
+  std::string why;
+  auto description = libraries::restore(callee, why);
+  if (!description)
+    return refuse(error, Failure::file, "the file is damaged: " + why);
+  auto *matmul = std::get_if<GpuMatmulDescription>(&*description);
+  if (!matmul)
+    return refuse(error, Failure::file,
+                  "the file is damaged: it calls " + callee.library +
+                      ", which GPUs do not have");
+  // What the plan has to hold does not depend on the library.
+  call.planned = libraries::Call::create(*description, {}, why);
+  if (!call.planned)
+    return refuse(error, Failure::file, "the file is damaged: " + why);
+  if (!open(error))
+    return false;
+  call.ready =
+      libraries::GpuCall::create(cublasLt, *matmul, callee.workspaceBytes, why);
+  if (!call.ready)
+    return refuse(error, Failure::machine,
+                  "the file calls cuBLASLt for a " + callee.description +
+                      ", which cannot run here: " + why +
+                      "; compile the step again with --no-libraries");
+  return std::ranges::all_of(call.ready->products(), [&](const auto &product) {
+    return choose(*product, error);
+  });
+}

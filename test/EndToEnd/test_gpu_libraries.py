@@ -1,0 +1,205 @@
+"""Matrix products of steps for GPUs as calls of cuBLASLt, by the one of the emulated CUDA driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import compare
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import BUILD, Steps, compiled, run, succeed
+from safetensors.numpy import load_file, save_file
+from test_cuda import DRIVER, same_bits, text_of
+from test_models import judge
+
+TARGET = "--target=sm_90"
+
+# A plain network, a transformer with a loop over its layers, and one with heads that are batches of two dimensions.
+MODELS = ["01_mlp", "04_chargpt", "10_vit_tiny"]
+
+
+@pytest.fixture(autouse=True)
+def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulated driver, and no variable of it but those that a test sets."""
+    for name in [name for name in os.environ if name.startswith(("TENON_EMULATED_CUDA_", "TENON_CU"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TENON_CUDA_DRIVER", str(DRIVER))
+
+
+def calls_of(file: Path) -> int:
+    """How many distinct library calls a file has."""
+    found = re.search(r"(\d+) library calls", succeed("inspect", file))
+    assert found
+    return int(found[1])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model(models: Steps, name: str) -> None:
+    """Five steps with products of the library stay as close to the exact values as JAX's."""
+    step = models[name]
+    file = compiled(compare.source_of(models.folder, name, step.info), TARGET).output
+    assert calls_of(file) > 0
+    succeed("verify", file)
+    judge(compare.compare(BUILD, models.folder, name, program=file), name)
+
+
+def layer(parameters: dict[str, jax.Array], x: jax.Array) -> tuple[dict[str, jax.Array], jax.Array]:
+    """A step whose first product is read with its bias alone, and whose second is added to a value."""
+
+    def loss(parameters: dict[str, jax.Array]) -> jax.Array:
+        y = x @ parameters["w"] + parameters["b"]
+        z = jnp.cumsum(y, axis=0) @ parameters["v"] + jnp.sort(y, axis=0)
+        return jnp.mean(jnp.square(jnp.sort(z, axis=0)))
+
+    value, gradients = jax.value_and_grad(loss)(parameters)
+    return jax.tree.map(lambda p, g: p - 1e-6 * g, parameters, gradients), value
+
+
+@pytest.fixture(scope="module")
+def biased(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The text of that step, with sums of 100 terms, and values to start from."""
+    folder = tmp_path_factory.mktemp("layer")
+    random = np.random.default_rng(3)
+    normal = lambda *shape: np.asarray(random.normal(size=shape), np.float32)  # noqa: E731
+    parameters: Any = {"w": normal(100, 24), "b": normal(24), "v": normal(24, 24)}
+    x = normal(40, 100)
+    (folder / "step.mlir").write_text(text_of(layer, parameters, x))
+    save_file({f"arg{i}": v for i, v in enumerate(jax.tree.leaves((parameters, x)))}, folder / "inputs.safetensors")
+    return folder / "step.mlir", folder / "inputs.safetensors"
+
+
+def outputs(file: Path, inputs: Path, scratch: Path, *options: object) -> dict[str, np.ndarray]:
+    """The results of two steps."""
+    results = scratch / "results.safetensors"
+    succeed("run", file, f"--inputs={inputs}", "--steps=2", f"--outputs={results}", *options)
+    return load_file(results)
+
+
+def test_epilogues(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bias and another value are added by calls; where the library declines the bias, the bits are the same."""
+    text, inputs = biased
+    lowered = compiled(text, TARGET, "--compile-to=lower").output.read_text()
+    assert 'epilogue = "bias"' in lowered and 'addend = "none"' in lowered
+    assert 'addend = "operand"' in lowered or 'addend = "in_place"' in lowered
+    file = compiled(text, TARGET).output
+    succeed("verify", file)
+    found = {}
+    for refuse in ("0", "all"):
+        monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", refuse)
+        found[refuse] = outputs(file, inputs, tmp_path)
+    same_bits(found["0"], found["all"])
+    generated = outputs(compiled(text, TARGET, "--no-libraries").output, inputs, tmp_path)
+    for name, value in found["0"].items():
+        np.testing.assert_allclose(value, generated[name], rtol=1e-5, atol=1e-5 * np.abs(value).max())
+
+
+SUM = """
+module @acc {
+  func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>) -> (tensor<8x16xf32>) {
+    %t = stablehlo.tanh %x : tensor<8x16xf32>
+    %n = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %five = stablehlo.constant dense<5> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %n, %s = %t) : tensor<i32>, tensor<8x16xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %q = stablehlo.tanh %s : tensor<8x16xf32>
+      %0 = stablehlo.dot_general %q, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+      %1 = stablehlo.add %s, %0 : tensor<8x16xf32>
+      stablehlo.return %j, %1 : tensor<i32>, tensor<8x16xf32>
+    }
+    return %r#1 : tensor<8x16xf32>
+  }
+}
+"""
+
+
+def test_sum_in_place(tmp_path: Path) -> None:
+    """A product that a loop adds to what it carries is added where that lies."""
+    text, inputs = tmp_path / "sum.mlir", tmp_path / "inputs.safetensors"
+    text.write_text(SUM)
+    random = np.random.default_rng(8)
+    save_file({f"arg{i}": np.asarray(random.normal(size=(n, 16)), np.float32) for i, n in enumerate((8, 16))}, inputs)
+    assert 'addend = "in_place"' in compiled(text, TARGET, "--compile-to=lower").output.read_text()
+    file = compiled(text, TARGET).output
+    succeed("verify", file)
+    expected = outputs(compiled(text, "--no-libraries").output, inputs, tmp_path)["result0"]
+    np.testing.assert_allclose(outputs(file, inputs, tmp_path)["result0"], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_forgetful_algorithm(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An algorithm that forgets the last terms of a sum is found by a product of ones, and another one runs."""
+    text, inputs = biased
+    file = compiled(text, TARGET).output
+    plain = outputs(file, inputs, tmp_path)
+    monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "dropped")
+    same_bits(plain, outputs(file, inputs, tmp_path))
+
+
+def test_narrow_products(steps: Steps, tmp_path: Path) -> None:
+    """Products of bf16 are as far from those of f32 as a processor's."""
+    step, policy = steps["01_mlp"], tmp_path / "policy.json"
+    policy.write_text(json.dumps({"operations": {"stablehlo.dot_general": "bf16"}}))
+    options = ("--precision=bf16", f"--precision-policy={policy}")
+    lowered = compiled(step.text, TARGET, *options, "--compile-to=lower").output.read_text()
+    assert re.search(r'call = "gpu_matmul"[^}]*lhs = "bf16"', lowered)
+    exact = outputs(step.compiled, step.inputs, tmp_path)
+    errors = []
+    for target in (TARGET, "--target=cpu"):
+        found = outputs(compiled(step.text, target, *options).output, step.inputs, tmp_path)
+        floats = [name for name, value in exact.items() if value.dtype == np.float32]
+        errors.append([np.linalg.norm(found[name] - exact[name]) / np.linalg.norm(exact[name]) for name in floats])
+    gpu, cpu = np.array(errors)
+    assert cpu.max() > 1e-4
+    assert (gpu <= 2 * cpu + 1e-3).all(), (gpu, cpu)
+
+
+def test_without_the_library(biased: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missing, and what to do; a file without calls needs no library."""
+    text, inputs = biased
+    file = compiled(text, TARGET).output
+    outcome = run("run", file, f"--inputs={inputs}", "--cublaslt=/nowhere/libcublasLt.so.13")
+    assert outcome.code == 1
+    assert "calls of cuBLASLt 13, which cannot be called here: /nowhere/libcublasLt.so.13: cannot open" in outcome.errors
+    assert "with --no-libraries" in outcome.errors
+    monkeypatch.setenv("TENON_CUBLASLT", str(BUILD / "lib" / "libtenon-runtime.so"))
+    outcome = run("run", file, f"--inputs={inputs}")
+    assert outcome.code == 1 and "lacks cublasLtCreate, cublasLtDestroy" in outcome.errors
+    succeed("run", compiled(text, TARGET, "--no-libraries").output, f"--inputs={inputs}")
+
+
+def test_another_version(biased: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library of another major version has another interface."""
+    text, inputs = biased
+    monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_VERSION", "120805")
+    outcome = run("run", compiled(text, TARGET).output, f"--inputs={inputs}")
+    assert outcome.code == 1 and "libtenon-emulated-cuda.so is version 12.8.5, expected 13.x" in outcome.errors
+
+
+def test_edited_call(biased: tuple[Path, Path], tmp_path: Path) -> None:
+    """A description that is not that of its operations is refused."""
+    text, _ = biased
+    grouped = compiled(text, TARGET, "--compile-to=group").output.read_text()
+    assert "k = 100 : i64" in grouped
+    edited = tmp_path / "edited.mlir"
+    edited.write_text(grouped.replace("k = 100 : i64", "k = 96 : i64", 1))
+    outcome = run("compile", edited, "--compile-from=group", TARGET, "-o", tmp_path / "out.tenon")
+    assert outcome.code == 1 and "but its operations need k = 100" in outcome.errors
+
+
+def test_budget(biased: tuple[Path, Path], tmp_path: Path) -> None:
+    """Plans with and without a budget hold the workspaces of calls, and give the same bits."""
+    text, inputs = biased
+    whole = compiled(text, TARGET).output
+    small = compiled(text, TARGET, "--memory-budget=1MiB").output
+    succeed("verify", small)
+    same_bits(outputs(whole, inputs, tmp_path), outputs(small, inputs, tmp_path))
