@@ -35,7 +35,7 @@ UNIT_SUITES = (
     | RUNTIME_SUITES
 )
 COMPILER_SUITES = {
-    f"Tenon{folder}Tests" for folder in ("Dialect", "Analysis", "Cost", "Reference", "Import", "Codegen", "Package", "Driver")
+    f"Tenon{folder}Tests" for folder in ("Dialect", "Analysis", "Cost", "Reference", "Import", "Sharding", "Codegen", "Package", "Driver")
 }
 
 

@@ -22,6 +22,7 @@ STAGES = {
     "Import": "Import/Passes.td",
     "Simplify": "Simplify/Passes.td",
     "Precision": "Precision/Passes.td",
+    "Sharding": "Sharding/Passes.td",
     "Fusion": "Fusion/Passes.td",
     "Memory": "Memory/Passes.td",
     "Codegen/CPU": "Codegen/CPU/Passes.td",

@@ -26,6 +26,7 @@
 #include "tenon/Memory/Passes.h"
 #include "tenon/Package/ObjectForm.h"
 #include "tenon/Precision/Passes.h"
+#include "tenon/Sharding/Passes.h"
 #include "tenon/Simplify/Passes.h"
 #include "tenon/Simplify/Pipeline.h"
 
@@ -324,4 +325,5 @@ void tenon::registerAllPasses() {
     for (const Stage &stage : walkTo(target))
       if (stage.registerPasses)
         stage.registerPasses();
+  sharding::registerShardingPasses(); // of no walk yet
 }

@@ -11,6 +11,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
@@ -45,6 +46,11 @@ class VerifyStepForm
         refuse(&op) << "step form holds one public function @main and nothing "
                        "beside it";
     }
+    if (Attribute mesh = getOperation()->getAttr(tenon::step::meshAttrName))
+      refuse(getOperation())
+          << "the step is cut for the devices of the mesh " << mesh
+          << ", and code is generated for one device; "
+             "compile it as it was before '--partition'";
     if (!main)
       refuse(getOperation()) << "step form holds a public function @main";
     else

@@ -124,3 +124,20 @@ func::FuncOp Devices::nextFeed() {
   feed.pop_front();
   return function;
 }
+
+FailureOr<std::vector<Tensors>>
+reference::runOnDevices(func::FuncOp function, ArrayRef<Tensors> arguments,
+                        Subnormals subnormals, InterpreterLimits limits) {
+  Devices devices(/*replicas=*/1, int64_t(arguments.size()));
+  std::vector<Tensors> returned(arguments.size());
+  if (failed(devices.run([&](int64_t device) -> LogicalResult {
+        Interpreter own(subnormals, limits, &devices, device);
+        auto values = own.run(function, arguments[device]);
+        if (failed(values))
+          return failure();
+        returned[device] = std::move(*values);
+        return success();
+      })))
+    return failure();
+  return std::move(returned);
+}

@@ -133,6 +133,12 @@ private:
   llvm::DenseMap<mlir::Value, Tensors> futures;
 };
 
+/// What a function returns on each of some simulated devices, which are the
+/// partitions of one replica: one list of arguments and of results per device.
+mlir::FailureOr<std::vector<Tensors>>
+runOnDevices(mlir::func::FuncOp function, llvm::ArrayRef<Tensors> arguments,
+             Subnormals subnormals, InterpreterLimits limits = {});
+
 /// One operation: its operands' values in, its results' values out.
 using Evaluate = mlir::LogicalResult (*)(mlir::Operation *op,
                                          Interpreter &interpreter,

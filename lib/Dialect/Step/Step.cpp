@@ -11,6 +11,7 @@
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/StochasticRounding.h"
 #include "tenon/Dialect/Step/Succession.h"
 
@@ -177,6 +178,11 @@ bool castsBetweenF32And16Bits(Operation *op) {
   return (from.isF32() && isNarrow(to)) || (isNarrow(from) && to.isF32());
 }
 
+bool isTensorType(Attribute attribute) {
+  auto type = dyn_cast<TypeAttr>(attribute);
+  return type && isa<RankedTensorType>(type.getValue());
+}
+
 constexpr llvm::StringLiteral holdingShape =
     "{part, rule, tensor}: 0 or 1, \"high_and_low\", and a name; or 0, "
     "\"converted\", and a name";
@@ -215,6 +221,8 @@ constexpr AttributeShape operationShapes[] = {
     {idiomAttrName, isText, "a string"},
     {castAttrName, isUnit, "no value"},
     {narrowSumsAttrName, isUnit, "no value"},
+    {meshAttrName, isText, "a string"},
+    {layoutAttrName, isText, "a string"},
     {holdsAttrName, isHolding, holdingShape},
     {recomputationAttrName, isRecomputation,
      "a dictionary of i64 and strings, and 'exclusions', an array of {bytes, "
@@ -229,6 +237,8 @@ constexpr AttributeShape valueShapes[] = {
     {aliasesAttrName, isArrayOf<isText>, "an array of strings"},
     {donatedAttrName, isUnit, "no value"},
     {holdsAttrName, isHolding, holdingShape},
+    {layoutAttrName, isText, "a string"},
+    {wholeAttrName, isTensorType, "a type of tensors"},
     {initialAttrName, isInitialValue,
      "a dense tensor that repeats one element"},
 };

@@ -1,0 +1,25 @@
+//===- Parts.h - Steps that many devices run together ---------------------===//
+//
+// The attributes of a step that the stage Sharding has cut: every device of a
+// mesh runs it on its parts of the tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_STEP_PARTS_H
+#define TENON_DIALECT_STEP_PARTS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tenon::step {
+
+/// Module attribute, string: the axes of the mesh (Mesh::text in
+/// Sharding/Layout.h).
+inline constexpr llvm::StringLiteral meshAttrName = "step.mesh";
+/// On arguments and results, string: their layout (Layout::text).
+inline constexpr llvm::StringLiteral layoutAttrName = "step.layout";
+/// On arguments and results: the type of the tensor that they are a part of.
+inline constexpr llvm::StringLiteral wholeAttrName = "step.whole";
+
+} // namespace tenon::step
+
+#endif // TENON_DIALECT_STEP_PARTS_H

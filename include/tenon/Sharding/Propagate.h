@@ -1,0 +1,57 @@
+//===- Propagate.h - Layouts for all values of a step ---------------------===//
+//
+// A user gives layouts to some arguments and results. From them every other
+// value gets one, forwards and backwards along the factors of operations: where
+// a factor is cut in one tensor of an operation, it is cut alike in the others,
+// as long as nobody has asked for something else. No costs are looked at; where
+// a layout does not suit an operation, the partitioner moves the tensor.
+//
+// Batches come first: their layouts reach everything that depends on them
+// before those of parameters do, so that activations stay cut along the batch
+// and parameters that are cut along the same axis are gathered. Within each of
+// the two, element-wise operations and movements go before all others.
+//
+// Values that cost nothing to make, such as constants, are left out: they are
+// made in whatever layout is asked for, and would tie values together that have
+// nothing to do with each other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_SHARDING_PROPAGATE_H
+#define TENON_SHARDING_PROPAGATE_H
+
+#include "tenon/Sharding/Layout.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <optional>
+#include <vector>
+
+namespace tenon::sharding {
+
+/// What a user asks for, by number of argument and result of @main.
+struct AskedLayouts {
+  std::vector<std::optional<Layout>> arguments, results;
+};
+
+using ValueLayouts = llvm::DenseMap<mlir::Value, Layout>;
+
+struct PropagatedLayouts {
+  /// Of every tensor in the function, its arguments and those of its regions.
+  ValueLayouts values;
+  /// Of what the function returns.
+  std::vector<Layout> results;
+};
+
+/// A state argument and the result that replaces it get the same layout; both
+/// may be asked for only if they are the same.
+PropagatedLayouts propagate(mlir::func::FuncOp main, const AskedLayouts &asked);
+
+/// Whether `value` is made anew for each layout: constants, iota, and scalars
+/// that are repeated.
+bool isMadeAnywhere(mlir::Value value);
+
+} // namespace tenon::sharding
+
+#endif // TENON_SHARDING_PROPAGATE_H

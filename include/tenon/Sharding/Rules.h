@@ -1,0 +1,82 @@
+//===- Rules.h - Which dimensions of an operation are cut together --------===//
+//
+// An operation is seen as loops over factors. Every dimension of an operand or
+// result runs over a list of factors, major first; dimensions of several
+// tensors that run over one factor are cut along the same axes, and the
+// operation is then computed shard by shard. A factor that is in operands and
+// not in a result leaves that result pending, to be combined over the devices,
+// if the factor has a reduction; without one every shard computes the same.
+// What runs over no factor is whole on every device.
+//
+// Example: dot_general of tensor<8x16xf32> and tensor<16x4xf32> has the factors
+// i = 8, k = 16 (sum), j = 4; operands [i, k] and [k, j], result [i, j]. A
+// reshape of tensor<8x6xf32> to tensor<2x24xf32> has the factors a = 2, b = 4,
+// c = 6: operand [ab, c], result [a, bc].
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_SHARDING_RULES_H
+#define TENON_SHARDING_RULES_H
+
+#include "tenon/Sharding/Layout.h"
+
+#include "mlir/IR/Operation.h"
+
+namespace tenon::sharding {
+
+#define GET_StructureKind_DECL
+#include "tenon/Sharding/ShardingRules.h.inc"
+
+struct ShardingRule {
+  const char *Operation;
+  StructureKind Kind;
+};
+
+/// The operation's line; `absent` for what has none.
+StructureKind structureOf(mlir::Operation *op);
+
+struct Factor {
+  int64_t size = 1;
+  /// How results without the factor are combined.
+  std::optional<Reduction> reduction = std::nullopt;
+  bool isWhole = false; // may not be cut
+  bool isEven = false;  // may be cut into shards of one size alone
+};
+
+/// The factors of each dimension of a tensor.
+using TensorFactors = llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4>;
+
+struct Factors {
+  llvm::SmallVector<Factor> factors;
+  llvm::SmallVector<TensorFactors> operands, results;
+};
+
+/// The factors of an operation of step form without regions on tensors; those
+/// of loops and branches are values', not an operation's.
+Factors factorsOf(mlir::Operation *op);
+
+/// The reduction that a region of two arguments stands for, if it combines them
+/// by one operation that is one.
+std::optional<Reduction> reductionOf(mlir::Region &region);
+
+/// Axes for each factor.
+using FactorAxes = llvm::SmallVector<AxisParts>;
+
+/// Gives factors the axes by which `layout` cuts a tensor, as far as they have
+/// none that differ, and as no other factor has the same axis.
+void adopt(const Factors &rule, const TensorFactors &tensor,
+           const Layout &layout, llvm::ArrayRef<int64_t> shape,
+           FactorAxes &axes);
+
+/// Takes away axes that cannot be: of a factor behind one that is not cut into
+/// single elements.
+void restrict(const Factors &rule, FactorAxes &axes);
+
+/// The layout of a tensor whose factors are cut by `axes`. `isResult` adds what
+/// is pending.
+Layout layoutOf(const Factors &rule, const TensorFactors &tensor,
+                const FactorAxes &axes, bool isResult);
+
+} // namespace tenon::sharding
+
+#endif // TENON_SHARDING_RULES_H

@@ -1,0 +1,688 @@
+//===- Partition.cpp - One program that every device runs -----------------===//
+//
+// Walks over the step once. Every operation gets axes for its factors: of the
+// ways to choose them that its results and its operands suggest, the one that
+// cuts most, so that no work is done twice, and of several the one that moves
+// the least bytes. Its operands are moved to the layouts that follow, it is
+// written on parts, and a reduction that is left pending is finished at once,
+// in the layout that the value is to have.
+//
+// A value may be there in several layouts; it moves from the nearest one. What
+// was moved within a region is forgotten behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LocalCode.h"
+
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Dialect/Shardy/Shardy.h"
+#include "tenon/Dialect/StableHLO/BuildLoop.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Sharding/Passes.h"
+#include "tenon/Sharding/Rules.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace tenon::sharding {
+#define GEN_PASS_DEF_PARTITIONPASS
+#include "tenon/Sharding/Passes.h.inc"
+} // namespace tenon::sharding
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::sharding;
+
+namespace {
+
+struct Part {
+  Layout layout;
+  Value value;
+};
+
+class Partitioner {
+public:
+  Partitioner(func::FuncOp from, func::FuncOp to, const Mesh &mesh,
+              PropagatedLayouts propagated)
+      : from(from), mesh(mesh), wanted(std::move(propagated)),
+        entry(to.addEntryBlock()), code(mesh, *entry),
+        builder(from.getLoc(), from.getContext()) {}
+
+  LogicalResult run() {
+    builder.setInsertionPointToEnd(entry);
+    for (auto [old, local] :
+         llvm::zip_equal(from.getArguments(), entry->getArguments()))
+      remember(old, {wanted.values[old], local});
+    Block &body = from.getBody().front();
+    if (failed(writeBlock(body)))
+      return failure();
+    builder.setLoc(body.getTerminator()->getLoc());
+    SmallVector<Value> results;
+    for (auto [value, layout] :
+         llvm::zip_equal(body.getTerminator()->getOperands(), wanted.results))
+      results.push_back(partOf(value, layout));
+    func::ReturnOp::create(builder, results);
+    return success();
+  }
+
+private:
+  LogicalResult writeBlock(Block &block) {
+    for (Operation &op : block.without_terminator())
+      if (failed(write(&op)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult write(Operation *op) {
+    builder.setLoc(op->getLoc());
+    if (llvm::all_of(op->getResults(), isMadeAnywhere) &&
+        op->getNumResults() > 0)
+      return success(); // where it is read
+    if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+      return writeControl(op);
+    if (structureOf(op) == absent)
+      return op->emitOpError("cannot be partitioned: step form does not hold "
+                             "it");
+    Factors rule = factorsOf(op);
+    if (structureOf(op) == gathered)
+      explainGathering(op);
+    for (auto [value, part] :
+         llvm::zip_equal(op->getResults(), emit(op, rule, choose(op, rule)))) {
+      Layout &target = wanted.values[value];
+      if (!part.layout.pending.empty())
+        part = {target, move(part, value, target)};
+      remember(value, std::move(part));
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
+
+  void remember(Value value, Part part) {
+    parts[value].push_back(std::move(part));
+    added.push_back(value);
+  }
+  void forgetBehind(size_t count) {
+    while (added.size() > count)
+      parts[added.pop_back_val()].pop_back();
+  }
+
+  static int64_t bytesOf(Value value) {
+    Type element = elementOf(value);
+    if (auto complex = dyn_cast<ComplexType>(element))
+      return 2 * (complex.getElementType().getIntOrFloatBitWidth() / 8);
+    return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  }
+
+  const ReshardPlan &planFor(Value value, const Layout &source,
+                             const Layout &target) {
+    std::string key = source.text(mesh) + target.text(mesh);
+    for (int64_t extent : shapeOf(value))
+      key += "x" + std::to_string(extent);
+    key += "b" + std::to_string(bytesOf(value));
+    auto [found, isNew] = plans.try_emplace(key);
+    if (isNew)
+      found->second =
+          planReshard(mesh, shapeOf(value), bytesOf(value), source, target);
+    return found->second;
+  }
+
+  Value move(const Part &part, Value value, const Layout &target) {
+    return code.reshard(builder, part.value,
+                        cast<RankedTensorType>(value.getType()),
+                        planFor(value, part.layout, target));
+  }
+
+  /// The part that the layout is nearest to; null if the value is made
+  /// anywhere.
+  const Part *nearest(Value value, const Layout &target) {
+    const Part *best = nullptr;
+    for (const Part &part : parts[value])
+      if (!best || planFor(value, part.layout, target).received <
+                       planFor(value, best->layout, target).received)
+        best = &part;
+    return best;
+  }
+
+  Value partOf(Value value, const Layout &layout) {
+    for (const Part &part : parts[value])
+      if (part.layout == layout)
+        return part.value;
+    Value made = isMadeAnywhere(value)
+                     ? make(value, layout)
+                     : move(*nearest(value, layout), value, layout);
+    remember(value, {layout, made});
+    return made;
+  }
+
+  Value make(Value value, const Layout &layout) {
+    Operation *op = value.getDefiningOp();
+    auto whole = cast<RankedTensorType>(value.getType());
+    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
+      auto splat = dyn_cast<DenseElementsAttr>(constant.getValue());
+      if (splat && splat.isSplat())
+        return stablehlo::ConstantOp::create(
+            builder, cast<ElementsAttr>(splat.resizeSplat(
+                         LocalCode::localType(whole, layout))));
+      Value all = builder.clone(*op)->getResult(0);
+      return move({Layout::replicated(whole.getRank()), all}, value, layout);
+    }
+    Factors rule = factorsOf(op);
+    FactorAxes axes(rule.factors.size());
+    adopt(rule, rule.results[0], layout, whole.getShape(), axes);
+    Part part = emit(op, rule, axes).front();
+    return move(part, value, layout);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Choice
+  //===--------------------------------------------------------------------===//
+
+  struct Tensor {
+    Value value;
+    const TensorFactors *factors;
+    Layout layout;
+  };
+
+  FactorAxes axesBy(const Factors &rule, ArrayRef<Tensor> order) {
+    FactorAxes axes(rule.factors.size());
+    for (const Tensor &tensor : order)
+      adopt(rule, *tensor.factors, tensor.layout, shapeOf(tensor.value), axes);
+    restrict(rule, axes);
+    return axes;
+  }
+
+  FactorAxes choose(Operation *op, const Factors &rule) {
+    SmallVector<Tensor> results, operands;
+    for (auto [value, factors] :
+         llvm::zip_equal(op->getResults(), rule.results))
+      results.push_back({value, &factors, wanted.values[value]});
+    SmallVector<std::pair<int64_t, unsigned>> largestFirst;
+    for (auto [at, value] : llvm::enumerate(op->getOperands()))
+      if (!isMadeAnywhere(value))
+        largestFirst.push_back({-elementCount(shapeOf(value)), unsigned(at)});
+    llvm::sort(largestFirst);
+    for (auto [size, at] : largestFirst) {
+      Value value = op->getOperand(at);
+      operands.push_back(
+          {value, &rule.operands[at], parts[value].front().layout});
+    }
+    auto both = [](ArrayRef<Tensor> first, ArrayRef<Tensor> second) {
+      SmallVector<Tensor> all(first);
+      llvm::append_range(all, second);
+      return all;
+    };
+    SmallVector<FactorAxes> ways{axesBy(rule, both(results, operands)),
+                                 axesBy(rule, both(operands, results)),
+                                 axesBy(rule, results)};
+    SmallVector<Tensor> reversed(llvm::reverse(operands));
+    ways.push_back(axesBy(rule, both(reversed, results)));
+    FactorAxes *best = nullptr;
+    int64_t least = 0, most = 0;
+    for (FactorAxes &axes : ways) {
+      int64_t bytes = receivedFor(op, rule, axes), cuts = 1;
+      for (const AxisParts &cut : axes)
+        cuts *= countOf(cut);
+      if (best && (cuts < most || (cuts == most && bytes >= least)))
+        continue;
+      best = &axes;
+      least = bytes;
+      most = cuts;
+    }
+    return *best;
+  }
+
+  /// The bytes that a device receives if the factors are cut so.
+  int64_t receivedFor(Operation *op, const Factors &rule,
+                      const FactorAxes &axes) {
+    int64_t bytes = 0;
+    for (auto [at, value] : llvm::enumerate(op->getOperands()))
+      if (!isMadeAnywhere(value)) {
+        Layout layout = layoutOf(rule, rule.operands[at], axes, false);
+        bytes +=
+            planFor(value, nearest(value, layout)->layout, layout).received;
+      }
+    for (auto [at, value] : llvm::enumerate(op->getResults()))
+      bytes += planFor(value, layoutOf(rule, rule.results[at], axes, true),
+                       wanted.values[value])
+                   .received;
+    return bytes;
+  }
+
+  void explainGathering(Operation *op) {
+    for (auto [at, value] : llvm::enumerate(op->getOperands())) {
+      Layout whole = Layout::replicated(shapeOf(value).size());
+      if (isMadeAnywhere(value) || nearest(value, whole)->layout == whole)
+        continue;
+      remark::missed(op->getLoc(),
+                     remark::RemarkOpts::name("gathered").category("partition"))
+          << remark::add("'{0}' runs on whole tensors on every device: operand "
+                         "{1} is gathered",
+                         op->getName().getStringRef().str(), at);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Operations
+  //===--------------------------------------------------------------------===//
+
+  SmallVector<Part> emit(Operation *op, const Factors &rule,
+                         const FactorAxes &axes) {
+    SmallVector<Layout> layouts;
+    SmallVector<Value> operands;
+    for (auto [value, factors] :
+         llvm::zip_equal(op->getOperands(), rule.operands)) {
+      layouts.push_back(layoutOf(rule, factors, axes, false));
+      operands.push_back(partOf(value, layouts.back()));
+    }
+    SmallVector<Part> results;
+    for (TensorFactors const &factors : rule.results)
+      results.push_back({layoutOf(rule, factors, axes, true), Value()});
+    if (!isa<stablehlo::GatherOp>(op))
+      maskTails(op, rule, layouts, operands);
+    if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
+      results[0].value = emitGather(gather, layouts, operands, results[0]);
+      return results;
+    }
+    if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op);
+        scatter && scatter.getInputs().size() == 1)
+      prepareScatter(scatter, layouts, operands, results[0].layout);
+    Operation *local = cloneOn(op, operands, results);
+    for (auto [part, value] : llvm::zip_equal(results, local->getResults()))
+      part.value = value;
+    if (auto iota = dyn_cast<stablehlo::IotaOp>(op))
+      results[0].value = fromStart(iota, results[0]);
+    return results;
+  }
+
+  /// Reductions take no elements that are none.
+  void maskTails(Operation *op, const Factors &rule, ArrayRef<Layout> layouts,
+                 MutableArrayRef<Value> operands) {
+    for (auto [at, factors] : llvm::enumerate(rule.operands))
+      for (auto [dim, list] : llvm::enumerate(factors))
+        if (list.size() == 1 && rule.factors[list[0]].reduction)
+          operands[at] = code.maskTail(
+              builder, operands[at],
+              cast<RankedTensorType>(op->getOperand(at).getType()), layouts[at],
+              dim, *rule.factors[list[0]].reduction);
+  }
+
+  /// The same operation on parts.
+  Operation *cloneOn(Operation *op, ArrayRef<Value> operands,
+                     ArrayRef<Part> results) {
+    Operation *local = op->clone();
+    local->setOperands(operands);
+    for (auto [value, part] : llvm::zip_equal(local->getResults(), results))
+      value.setType(LocalCode::localType(value.getType(), part.layout));
+    // Regions on elements may read scalars from outside.
+    SmallVector<OpOperand *> captured;
+    for (Region &region : local->getRegions())
+      region.walk([&](Operation *inner) {
+        for (OpOperand &use : inner->getOpOperands())
+          if (!local->isAncestor(use.get().getParentBlock()->getParentOp()))
+            captured.push_back(&use);
+      });
+    for (OpOperand *use : captured)
+      use->set(
+          partOf(use->get(), Layout::replicated(shapeOf(use->get()).size())));
+    if (local->getNumResults() > 0) {
+      auto type = cast<RankedTensorType>(local->getResult(0).getType());
+      SmallVector<int64_t> extents(type.getShape());
+      if (auto slice = dyn_cast<stablehlo::SliceOp>(local)) {
+        SmallVector<int64_t> limits(slice.getLimitIndices());
+        for (auto [dim, parts] : llvm::enumerate(results[0].layout.dims))
+          if (!parts.empty())
+            limits[dim] = extents[dim];
+        slice.setLimitIndices(limits);
+      } else if (auto slice = dyn_cast<stablehlo::DynamicSliceOp>(local)) {
+        slice.setSliceSizes(extents);
+      }
+    }
+    builder.insert(local);
+    return local;
+  }
+
+  Value fromStart(stablehlo::IotaOp iota, const Part &part) {
+    int64_t dim = iota.getIotaDimension();
+    ArrayRef<AxisPart> cut = part.layout.dims[dim];
+    if (cut.empty())
+      return part.value;
+    auto type = cast<RankedTensorType>(part.value.getType());
+    Value start = code.startOf(builder, shapeOf(iota.getResult())[dim], cut);
+    start = stablehlo::ConvertOp::create(
+        builder, RankedTensorType::get({}, type.getElementType()), start);
+    return stablehlo::AddOp::create(builder, part.value,
+                                    repeat(builder, start, type.getShape()));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Indices
+  //===--------------------------------------------------------------------===//
+
+  /// Indices of at least 32 bits, so that they hold every extent.
+  Value widened(Value indices) {
+    auto type = cast<RankedTensorType>(indices.getType());
+    if (type.getElementType().isIndex() || widthOf(type) >= 32)
+      return indices;
+    return stablehlo::ConvertOp::create(
+        builder, type.clone(builder.getI32Type()), indices);
+  }
+  static unsigned widthOf(RankedTensorType type) {
+    return type.getElementType().getIntOrFloatBitWidth();
+  }
+
+  /// A number per component of index vectors, for each of the indices.
+  Value perComponent(Value indices, int64_t vectorDim,
+                     ArrayRef<int64_t> numbers) {
+    auto type = cast<RankedTensorType>(indices.getType());
+    auto vector =
+        RankedTensorType::get({int64_t(numbers.size())}, builder.getI64Type());
+    Value constant = stablehlo::ConstantOp::create(
+        builder, cast<ElementsAttr>(DenseElementsAttr::get(vector, numbers)));
+    constant = stablehlo::ConvertOp::create(
+        builder, vector.clone(type.getElementType()), constant);
+    return spread(constant, type, vectorDim);
+  }
+  /// A vector along the components of the indices; a single component has no
+  /// dimension if the indices are scalars.
+  Value spread(Value vector, RankedTensorType type, int64_t vectorDim) {
+    if (vectorDim < type.getRank())
+      return stablehlo::BroadcastInDimOp::create(builder, type, vector,
+                                                 ArrayRef<int64_t>{vectorDim});
+    Value scalar = stablehlo::ReshapeOp::create(
+        builder, RankedTensorType::get({}, type.getElementType()), vector);
+    return repeat(builder, scalar, type.getShape());
+  }
+
+  /// Where the shards of the dimensions that index vectors name begin.
+  Value shardStarts(Value indices, int64_t vectorDim, ArrayRef<int64_t> dims,
+                    const Layout &layout, ArrayRef<int64_t> shape) {
+    auto type = cast<RankedTensorType>(indices.getType());
+    auto single = RankedTensorType::get({1}, builder.getI32Type());
+    SmallVector<Value> starts;
+    for (int64_t dim : dims)
+      starts.push_back(stablehlo::ReshapeOp::create(
+          builder, single,
+          code.startOf(builder, shape[dim], layout.dims[dim])));
+    Value vector = starts.front();
+    if (starts.size() > 1)
+      vector = stablehlo::ConcatenateOp::create(
+          builder,
+          RankedTensorType::get({int64_t(starts.size())}, builder.getI32Type()),
+          starts, uint64_t(0));
+    vector = stablehlo::ConvertOp::create(
+        builder,
+        cast<RankedTensorType>(vector.getType()).clone(type.getElementType()),
+        vector);
+    return spread(vector, type, vectorDim);
+  }
+
+  static bool cutsAny(const Layout &layout, ArrayRef<int64_t> dims) {
+    return llvm::any_of(dims,
+                        [&](int64_t dim) { return !layout.dims[dim].empty(); });
+  }
+
+  /// Indices are moved into the whole operand first, as the operation does it,
+  /// and then to the shard. A device that does not hold the element adds zero.
+  Value emitGather(stablehlo::GatherOp op, ArrayRef<Layout> layouts,
+                   ArrayRef<Value> operands, const Part &result) {
+    auto numbers = op.getDimensionNumbers();
+    ArrayRef<int64_t> shape = shapeOf(op.getOperand());
+    SmallVector<int64_t> sizes(op.getSliceSizes());
+    SmallVector<int64_t> extents = layouts[0].localShape(shape);
+    for (size_t dim = 0; dim < sizes.size(); ++dim)
+      if (!layouts[0].dims[dim].empty() && sizes[dim] == shape[dim])
+        sizes[dim] = extents[dim];
+    SmallVector<Value> inputs(operands);
+    Value isHere;
+    ArrayRef<int64_t> dims = numbers.getStartIndexMap();
+    if (cutsAny(layouts[0], dims)) {
+      Value indices = widened(operands[1]);
+      auto type = cast<RankedTensorType>(indices.getType());
+      int64_t vectorDim = numbers.getIndexVectorDim();
+      SmallVector<int64_t> most, ends;
+      for (int64_t dim : dims) {
+        most.push_back(shape[dim] - op.getSliceSizes()[dim]);
+        ends.push_back(layouts[0].dims[dim].empty()
+                           ? std::numeric_limits<int32_t>::max()
+                           : extents[dim]);
+      }
+      Value zero = stablehlo::zeros(builder, type);
+      indices = stablehlo::ClampOp::create(
+          builder, type, zero, indices, perComponent(indices, vectorDim, most));
+      // Unsigned numbers do not go below zero.
+      auto wide = type.clone(builder.getI64Type());
+      indices = stablehlo::ConvertOp::create(builder, wide, indices);
+      zero = stablehlo::zeros(builder, wide);
+      indices = stablehlo::SubtractOp::create(
+          builder, indices,
+          shardStarts(indices, vectorDim, dims, layouts[0], shape));
+      inputs[1] = indices;
+      using stablehlo::ComparisonDirection;
+      auto compare = [&](Value right, ComparisonDirection direction) -> Value {
+        return stablehlo::CompareOp::create(builder, indices, right, direction,
+                                            stablehlo::ComparisonType::SIGNED);
+      };
+      isHere = stablehlo::AndOp::create(
+          builder, compare(zero, ComparisonDirection::GE),
+          compare(perComponent(indices, vectorDim, ends),
+                  ComparisonDirection::LT));
+      isHere = allComponents(isHere, vectorDim);
+    }
+    Operation *local = op->clone();
+    local->setOperands(inputs);
+    auto type = LocalCode::localType(op.getType(), result.layout);
+    local->getResult(0).setType(type);
+    cast<stablehlo::GatherOp>(local).setSliceSizes(sizes);
+    builder.insert(local);
+    Value gathered = local->getResult(0);
+    if (!isHere)
+      return gathered;
+    SmallVector<int64_t> batch;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (!llvm::is_contained(numbers.getOffsetDims(), dim))
+        batch.push_back(dim);
+    isHere = stablehlo::BroadcastInDimOp::create(
+        builder, type.clone(builder.getI1Type()), isHere, batch);
+    return stablehlo::SelectOp::create(builder, type, isHere, gathered,
+                                       stablehlo::zeros(builder, type));
+  }
+
+  /// Whether something holds for all components of index vectors.
+  Value allComponents(Value holds, int64_t vectorDim) {
+    auto type = cast<RankedTensorType>(holds.getType());
+    if (vectorDim == type.getRank())
+      return holds;
+    SmallVector<int64_t> shape(type.getShape());
+    shape.erase(shape.begin() + vectorDim);
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    Value init = stablehlo::ConstantOp::create(
+        builder, cast<ElementsAttr>(DenseElementsAttr::get(scalar, true)));
+    auto reduce = stablehlo::ReduceOp::create(
+        builder, TypeRange(type.clone(shape)), ValueRange(holds),
+        ValueRange(init), ArrayRef<int64_t>{vectorDim});
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block = builder.createBlock(&reduce.getBody(), {}, {scalar, scalar},
+                                       {builder.getLoc(), builder.getLoc()});
+    Value both = stablehlo::AndOp::create(builder, block->getArgument(0),
+                                          block->getArgument(1));
+    stablehlo::ReturnOp::create(builder, both);
+    return reduce.getResult(0);
+  }
+
+  /// Updates outside the shard are outside the operand. Where devices hold
+  /// different updates, one of them has the operand to add them to.
+  void prepareScatter(stablehlo::ScatterOp op, ArrayRef<Layout> layouts,
+                      MutableArrayRef<Value> operands, const Layout &result) {
+    auto numbers = op.getScatterDimensionNumbers();
+    ArrayRef<int64_t> dims = numbers.getScatterDimsToOperandDims();
+    if (cutsAny(layouts[0], dims)) {
+      Value indices = widened(operands[1]);
+      auto wide =
+          cast<RankedTensorType>(indices.getType()).clone(builder.getI64Type());
+      indices = stablehlo::ConvertOp::create(builder, wide, indices);
+      operands[1] = stablehlo::SubtractOp::create(
+          builder, indices,
+          shardStarts(indices, numbers.getIndexVectorDim(), dims, layouts[0],
+                      shapeOf(op.getInputs()[0])));
+    }
+    if (!result.pending.empty())
+      operands[0] =
+          code.onFirst(builder, operands[0], result.pending, Reduction::sum);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Loops and branches
+  //===--------------------------------------------------------------------===//
+
+  /// Carried values keep one layout; what decides is the same on all devices.
+  LogicalResult writeControl(Operation *op) {
+    auto loop = dyn_cast<stablehlo::WhileOp>(op);
+    SmallVector<Layout> layouts;
+    OperationState state(op->getLoc(), op->getName());
+    for (Value result : op->getResults()) {
+      layouts.push_back(isMadeAnywhere(result)
+                            ? Layout::replicated(shapeOf(result).size())
+                            : wanted.values[result]);
+      state.addTypes(LocalCode::localType(result.getType(), layouts.back()));
+    }
+    for (auto [at, operand] : llvm::enumerate(op->getOperands()))
+      state.addOperands(
+          partOf(operand, loop ? layouts[at]
+                               : Layout::replicated(shapeOf(operand).size())));
+    state.addAttributes(op->getAttrs());
+    for (unsigned at = 0; at < op->getNumRegions(); ++at)
+      state.addRegion();
+    Operation *local = builder.create(state);
+    for (auto [old, region] :
+         llvm::zip_equal(op->getRegions(), local->getRegions())) {
+      OpBuilder::InsertionGuard guard(builder);
+      size_t known = added.size();
+      Block &body = old.front();
+      Block *block = builder.createBlock(&region);
+      for (auto [at, argument] : llvm::enumerate(body.getArguments()))
+        remember(argument,
+                 {layouts[at],
+                  block->addArgument(
+                      LocalCode::localType(argument.getType(), layouts[at]),
+                      argument.getLoc())});
+      if (failed(writeBlock(body)))
+        return failure();
+      builder.setLoc(body.getTerminator()->getLoc());
+      bool isTest = loop && &old == &loop.getCond();
+      SmallVector<Value> results;
+      for (auto [at, value] :
+           llvm::enumerate(body.getTerminator()->getOperands()))
+        results.push_back(
+            partOf(value, isTest ? Layout::replicated(shapeOf(value).size())
+                                 : layouts[at]));
+      stablehlo::ReturnOp::create(builder, results);
+      forgetBehind(known);
+    }
+    for (auto [at, value] : llvm::enumerate(op->getResults()))
+      remember(value, {layouts[at], local->getResult(at)});
+    return success();
+  }
+
+  func::FuncOp from;
+  const Mesh &mesh;
+  PropagatedLayouts wanted;
+  Block *entry;
+  LocalCode code;
+  ImplicitLocOpBuilder builder;
+  llvm::DenseMap<Value, SmallVector<Part, 1>> parts;
+  SmallVector<Value> added;
+  std::map<std::string, ReshardPlan> plans;
+};
+
+/// Attributes of an argument or result, with what it is a part of.
+DictionaryAttr describe(DictionaryAttr attributes, Type whole,
+                        const Layout &layout, const Mesh &mesh,
+                        MLIRContext *context) {
+  NamedAttrList list(attributes);
+  list.erase(sdy::shardingAttrName);
+  list.erase("mhlo.sharding");
+  list.set(step::layoutAttrName, StringAttr::get(context, layout.text(mesh)));
+  list.set(step::wholeAttrName, TypeAttr::get(whole));
+  return list.getDictionary(context);
+}
+
+class PartitionModule
+    : public tenon::sharding::impl::PartitionPassBase<PartitionModule> {
+public:
+  using PartitionPassBase::PartitionPassBase;
+
+  void runOnOperation() override {
+    Mesh devices;
+    std::string error;
+    if (!mesh.empty()) {
+      auto read = Mesh::parse(mesh, error);
+      if (!read) {
+        getOperation().emitError() << "mesh: " << error;
+        return signalPassFailure();
+      }
+      devices = *read;
+    }
+    std::string text;
+    if (!layouts.empty()) {
+      auto file = llvm::MemoryBuffer::getFile(layouts);
+      if (!file) {
+        getOperation().emitError()
+            << "cannot read '" << layouts << "': " << file.getError().message();
+        return signalPassFailure();
+      }
+      text = (*file)->getBuffer().str();
+    }
+    auto asked = readAskedLayouts(getOperation(), devices, text, layouts);
+    if (failed(asked) || failed(partition(getOperation(), devices, *asked)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult tenon::sharding::partition(ModuleOp module, const Mesh &mesh,
+                                         const AskedLayouts &asked) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (module->hasAttr(step::meshAttrName))
+    return module.emitError("the step is partitioned already, for the mesh ")
+           << module->getAttr(step::meshAttrName);
+  PropagatedLayouts layouts = propagate(main, asked);
+  MLIRContext *context = module.getContext();
+  SmallVector<Type> inputs, outputs;
+  SmallVector<DictionaryAttr> ofInputs, ofOutputs;
+  for (auto [at, argument] : llvm::enumerate(main.getArguments())) {
+    const Layout &layout = layouts.values[argument];
+    inputs.push_back(LocalCode::localType(argument.getType(), layout));
+    ofInputs.push_back(describe(main.getArgAttrDict(at), argument.getType(),
+                                layout, mesh, context));
+  }
+  for (auto [at, type] : llvm::enumerate(main.getResultTypes())) {
+    outputs.push_back(LocalCode::localType(type, layouts.results[at]));
+    ofOutputs.push_back(describe(main.getResultAttrDict(at), type,
+                                 layouts.results[at], mesh, context));
+  }
+  OpBuilder builder(main);
+  auto local =
+      func::FuncOp::create(builder, main.getLoc(), main.getSymName(),
+                           FunctionType::get(context, inputs, outputs));
+  local->setDiscardableAttrs(main->getDiscardableAttrDictionary());
+  local.setVisibility(main.getVisibility());
+  local.setAllArgAttrs(ofInputs);
+  local.setAllResultAttrs(ofOutputs);
+  if (failed(Partitioner(main, local, mesh, std::move(layouts)).run()))
+    return failure();
+  main.erase();
+  for (Operation &op :
+       llvm::make_early_inc_range(module.getBody()->getOperations()))
+    if (isa<sdy::MeshOp>(op))
+      op.erase();
+  module->setAttr(step::meshAttrName, builder.getStringAttr(mesh.text()));
+  module->setAttr("mhlo.num_partitions",
+                  builder.getI32IntegerAttr(int32_t(mesh.devices())));
+  return success();
+}

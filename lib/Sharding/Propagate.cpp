@@ -1,0 +1,210 @@
+//===- Propagate.cpp - Layouts for all values of a step -------------------===//
+//
+// See Propagate.h. Layouts only grow, by parts behind those that a dimension
+// has, so sweeps over the operations end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Sharding/Propagate.h"
+
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Sharding/Rules.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::sharding;
+
+bool tenon::sharding::isMadeAnywhere(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<stablehlo::ConstantOp, stablehlo::IotaOp>(op))
+    return true;
+  auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op);
+  return broadcast && elementCount(shapeOf(broadcast.getOperand())) == 1;
+}
+
+namespace {
+
+class Propagation {
+public:
+  Propagation(func::FuncOp main, const AskedLayouts &asked)
+      : main(main), asked(asked), end(main.getBody().front().getTerminator()) {}
+
+  PropagatedLayouts run() {
+    collect();
+    for (unsigned at = 0; at < main.getNumArguments(); ++at)
+      if (asked.arguments[at])
+        fixed.insert(main.getArgument(at));
+    for (bool batchesOnly : {true, false}) {
+      for (unsigned at = 0; at < main.getNumArguments(); ++at)
+        if (asked.arguments[at] && (!batchesOnly || isBatch(at)))
+          layouts.values[main.getArgument(at)] = *asked.arguments[at];
+      if (!batchesOnly)
+        for (auto [value, wanted] :
+             llvm::zip_equal(end->getOperands(), asked.results))
+          if (wanted)
+            offer(value, *wanted);
+      for (bool everything : {false, true})
+        while (sweep(everything))
+          ;
+    }
+    finishResults();
+    return std::move(layouts);
+  }
+
+private:
+  bool isBatch(unsigned argument) {
+    auto role =
+        main.getArgAttrOfType<step::RoleAttr>(argument, step::roleAttrName);
+    return role && role.getValue() == step::Role::batch;
+  }
+
+  /// Operations with their factors, and values that are one.
+  void collect() {
+    main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value result : op->getResults())
+        addValue(result);
+      if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+        for (Region &region : op->getRegions())
+          for (BlockArgument argument : region.getArguments())
+            addValue(argument);
+        tieControl(op);
+        return WalkResult::advance();
+      }
+      if (op == main)
+        for (BlockArgument argument : main.getArguments())
+          addValue(argument);
+      else if (!op->hasTrait<OpTrait::IsTerminator>())
+        operations.push_back({op, factorsOf(op)});
+      // Regions on elements hold no tensors of the step.
+      return op == main ? WalkResult::advance() : WalkResult::skip();
+    });
+    for (unsigned at = 0; at < main.getNumArguments(); ++at)
+      if (auto successor =
+              main.getArgAttrOfType<IntegerAttr>(at, step::successorAttrName))
+        ties.push_back(
+            {main.getArgument(at), end->getOperand(successor.getInt())});
+  }
+
+  void addValue(Value value) {
+    layouts.values.try_emplace(value,
+                               Layout::replicated(shapeOf(value).size()));
+  }
+
+  void tieControl(Operation *op) {
+    for (unsigned at = 0; at < op->getNumResults(); ++at) {
+      SmallVector<Value> tied{op->getResult(at)};
+      if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
+        tied.push_back(loop.getOperand()[at]);
+        tied.push_back(loop.getCond().getArgument(at));
+        tied.push_back(loop.getBody().getArgument(at));
+        tied.push_back(loop.getBody().front().getTerminator()->getOperand(at));
+      } else {
+        for (Region &region : op->getRegions())
+          tied.push_back(region.front().getTerminator()->getOperand(at));
+      }
+      ties.push_back(std::move(tied));
+    }
+  }
+
+  bool offer(Value value, const Layout &layout) {
+    if (fixed.contains(value) || isMadeAnywhere(value))
+      return false;
+    Layout &own = layouts.values[value];
+    ArrayRef<int64_t> shape = shapeOf(value);
+    bool changed = false;
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      int64_t count = countOf(own.dims[dim]);
+      if (countOf(layout.dims[dim]) <= count ||
+          countOf(layout.dims[dim]) > shape[dim])
+        continue;
+      auto [first, more] = cutAt(layout.dims[dim], count);
+      if (first != own.dims[dim] ||
+          llvm::any_of(more, [&](auto &part) { return own.uses(part); }))
+        continue;
+      own.dims[dim] = layout.dims[dim];
+      changed = true;
+    }
+    return changed;
+  }
+
+  bool sweep(bool everything) {
+    bool changed = false;
+    auto visitTies = [&] {
+      for (ArrayRef<Value> tied : ties)
+        for (Value from : tied)
+          for (Value to : tied)
+            if (from != to && !isMadeAnywhere(from))
+              changed |= offer(to, layouts.values[from]);
+    };
+    visitTies();
+    for (auto &[op, rule] : operations)
+      changed |= visit(op, rule, everything);
+    visitTies();
+    for (auto &[op, rule] : llvm::reverse(operations))
+      changed |= visit(op, rule, everything);
+    return changed;
+  }
+
+  bool visit(Operation *op, const Factors &rule, bool everything) {
+    StructureKind kind = structureOf(op);
+    if (!everything && kind != pointwise && kind != transposes &&
+        kind != reshapes && kind != flows)
+      return false;
+    FactorAxes axes(rule.factors.size());
+    auto read = [&](Value value, const TensorFactors &tensor) {
+      if (!isMadeAnywhere(value))
+        adopt(rule, tensor, layouts.values[value], shapeOf(value), axes);
+    };
+    for (auto [value, tensor] : llvm::zip_equal(op->getResults(), rule.results))
+      read(value, tensor);
+    for (auto [value, tensor] :
+         llvm::zip_equal(op->getOperands(), rule.operands))
+      read(value, tensor);
+    restrict(rule, axes);
+    bool changed = false;
+    for (auto [value, tensor] : llvm::zip_equal(op->getResults(), rule.results))
+      changed |= offer(value, layoutOf(rule, tensor, axes, false));
+    for (auto [value, tensor] :
+         llvm::zip_equal(op->getOperands(), rule.operands))
+      changed |= offer(value, layoutOf(rule, tensor, axes, false));
+    return changed;
+  }
+
+  void finishResults() {
+    for (auto [at, value] : llvm::enumerate(end->getOperands()))
+      layouts.results.push_back(asked.results[at] ? *asked.results[at]
+                                : isMadeAnywhere(value)
+                                    ? Layout::replicated(shapeOf(value).size())
+                                    : layouts.values[value]);
+    // State is replaced in the layout in which it came.
+    for (unsigned at = 0; at < main.getNumArguments(); ++at)
+      if (auto successor =
+              main.getArgAttrOfType<IntegerAttr>(at, step::successorAttrName)) {
+        size_t result = successor.getInt();
+        if (asked.results[result] && !asked.arguments[at])
+          layouts.values[main.getArgument(at)] = *asked.results[result];
+        layouts.results[result] = layouts.values[main.getArgument(at)];
+      }
+  }
+
+  func::FuncOp main;
+  const AskedLayouts &asked;
+  Operation *end;
+  std::vector<std::pair<Operation *, Factors>> operations;
+  std::vector<SmallVector<Value>> ties;
+  llvm::DenseSet<Value> fixed;
+  PropagatedLayouts layouts;
+};
+
+} // namespace
+
+PropagatedLayouts tenon::sharding::propagate(func::FuncOp main,
+                                             const AskedLayouts &asked) {
+  return Propagation(main, asked).run();
+}

@@ -1,0 +1,54 @@
+//===- Simulate.h - Partitioned steps against whole ones ------------------===//
+//
+// Runs a step as it is and partitioned, both in the reference interpreter, the
+// latter on as many simulated devices as the mesh has, and compares. Tails of
+// shards are filled with NaN and with large numbers, so that whatever takes
+// them for elements shows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TEST_SHARDING_SIMULATE_H
+#define TENON_TEST_SHARDING_SIMULATE_H
+
+#include "tenon/Reference/Interpreter.h"
+#include "tenon/Sharding/Passes.h"
+
+#include <map>
+#include <string>
+
+namespace tenon::sharding {
+
+struct Inputs {
+  uint64_t seed = 0;
+  int64_t leastInteger = -3, mostInteger = 12;
+};
+
+/// Arguments for a step: floats around 0, above 0 for the state of an
+/// optimizer.
+reference::Tensors makeInputs(mlir::func::FuncOp main, const Inputs &inputs);
+
+/// What a device holds of a tensor.
+reference::Tensor shardOf(const reference::Tensor &whole, const Layout &layout,
+                          const Mesh &mesh, int64_t device);
+
+struct Comparison {
+  /// Empty if the partitioned step does what the whole one does.
+  std::string failure;
+  /// The largest difference, relative to the largest element of its tensor.
+  double farthest = 0;
+  std::map<std::string, int64_t> collectives; // by name
+};
+
+/// Partitions a copy of the module and compares what both return for the
+/// arguments; `expected` is what the whole one does.
+Comparison compare(mlir::ModuleOp module, const Mesh &mesh,
+                   const AskedLayouts &asked,
+                   llvm::ArrayRef<reference::Tensor> arguments,
+                   llvm::ArrayRef<reference::Tensor> expected);
+
+/// All ways to cut a tensor of a rank on a mesh; axes of size 4 also by halves.
+std::vector<Layout> allLayouts(const Mesh &mesh, int64_t rank);
+
+} // namespace tenon::sharding
+
+#endif // TENON_TEST_SHARDING_SIMULATE_H

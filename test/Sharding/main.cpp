@@ -1,0 +1,215 @@
+//===- main.cpp - Partitioned steps, simulated on all devices -------------===//
+//
+//   TenonShardingCheck run FILE --mesh=M [--layouts=FILE] [--random=SEED]
+//                      [--integers=LEAST:MOST]
+//   TenonShardingCheck every FILE --mesh=M [--most=N] [--integers=LEAST:MOST]
+//
+// `run` partitions @main with the layouts that are asked for, or with random
+// ones, and prints its collectives and how far results are from those of the
+// whole step. `every` takes each function of a file alone, as @main, and goes
+// through all layouts of its arguments and results; N of them, drawn by chance,
+// where there are more. Both end with 1 if anything differs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Random/Random.h"
+#include "Simulate.h"
+
+#include "tenon/Dialect/CHLO/CHLO.h"
+#include "tenon/Dialect/Shardy/Shardy.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::sharding;
+using reference::Tensors;
+
+namespace {
+
+struct Options {
+  std::string command, file, layouts;
+  Mesh mesh;
+  std::optional<uint64_t> random;
+  int64_t most = 1000;
+  Inputs inputs;
+};
+
+int fail(const llvm::Twine &why) {
+  llvm::errs() << "error: " << why << "\n";
+  return 2;
+}
+
+FailureOr<Tensors> interpret(ModuleOp module,
+                             llvm::ArrayRef<reference::Tensor> arguments) {
+  reference::Interpreter whole(Subnormals::keep);
+  return whole.run(module.lookupSymbol<func::FuncOp>("main"), arguments);
+}
+
+AskedLayouts randomLayouts(func::FuncOp main, const Mesh &mesh, uint64_t seed) {
+  random::Random random(seed);
+  AskedLayouts asked;
+  auto draw = [&](Type type) {
+    auto all = allLayouts(mesh, cast<RankedTensorType>(type).getRank());
+    return all[random.below(all.size())];
+  };
+  for (Type type : main.getArgumentTypes())
+    asked.arguments.push_back(draw(type));
+  for (Type type : main.getResultTypes())
+    asked.results.push_back(draw(type));
+  // State is replaced where it lies.
+  for (unsigned at = 0; at < main.getNumArguments(); ++at)
+    if (auto successor =
+            main.getArgAttrOfType<IntegerAttr>(at, "step.successor"))
+      asked.results[successor.getInt()] = asked.arguments[at];
+  return asked;
+}
+
+int run(ModuleOp module, Options &options) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  AskedLayouts asked;
+  if (options.random) {
+    asked = randomLayouts(main, options.mesh, *options.random);
+  } else {
+    std::string text;
+    if (!options.layouts.empty()) {
+      auto file = llvm::MemoryBuffer::getFile(options.layouts);
+      if (!file)
+        return fail("cannot read " + options.layouts);
+      text = (*file)->getBuffer().str();
+    }
+    auto read = readAskedLayouts(module, options.mesh, text, options.layouts);
+    if (failed(read))
+      return 2;
+    asked = std::move(*read);
+  }
+  Tensors arguments = makeInputs(main, options.inputs);
+  auto expected = interpret(module, arguments);
+  if (failed(expected))
+    return 2;
+  for (auto [at, result] : llvm::enumerate(*expected))
+    for (const reference::Element &element : result.elements)
+      if (reference::isFloat(result.elementType()) &&
+          element.real != element.real)
+        return fail("result " + llvm::Twine(at) +
+                    " has NaN, which hides differences");
+  Comparison found = compare(module, options.mesh, asked, arguments, *expected);
+  if (!found.failure.empty()) {
+    llvm::outs() << found.failure << "\n";
+    return 1;
+  }
+  for (auto &[name, count] : found.collectives)
+    llvm::outs() << name << " " << count << "\n";
+  llvm::outs() << "farthest " << llvm::formatv("{0:e2}", found.farthest)
+               << "\n";
+  return 0;
+}
+
+/// All layouts of one function.
+bool everyLayout(func::FuncOp function, const Options &options) {
+  OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
+  auto main = cast<func::FuncOp>(function->clone());
+  main.setSymName("main");
+  module->push_back(main);
+  Tensors arguments = makeInputs(main, options.inputs);
+  auto expected = interpret(*module, arguments);
+  if (failed(expected))
+    return false;
+  SmallVector<Type> types(main.getArgumentTypes());
+  llvm::append_range(types, main.getResultTypes());
+  std::vector<std::vector<Layout>> choices;
+  int64_t total = 1;
+  for (Type type : types) {
+    choices.push_back(
+        allLayouts(options.mesh, cast<RankedTensorType>(type).getRank()));
+    total *= int64_t(choices.back().size());
+  }
+  bool isSampled = total > options.most;
+  random::Random random(options.inputs.seed + 1);
+  std::map<std::string, int64_t> collectives;
+  for (int64_t number = 0; number < std::min(total, options.most); ++number) {
+    AskedLayouts asked;
+    int64_t rest = number;
+    std::string text;
+    for (size_t at = 0; at < types.size(); ++at) {
+      int64_t count = int64_t(choices[at].size());
+      int64_t pick = isSampled ? random.below(count) : rest % count;
+      rest /= count;
+      text += " " + choices[at][pick].text(options.mesh);
+      (at < main.getNumArguments() ? asked.arguments : asked.results)
+          .push_back(choices[at][pick]);
+    }
+    Comparison found =
+        compare(*module, options.mesh, asked, arguments, *expected);
+    for (auto &[name, count] : found.collectives)
+      collectives[name] += count;
+    if (!found.failure.empty()) {
+      llvm::outs() << function.getSymName() << " with" << text << ": "
+                   << found.failure << "\n";
+      return false;
+    }
+  }
+  llvm::outs() << function.getSymName() << ": " << std::min(total, options.most)
+               << " of " << total << " splits";
+  for (auto &[name, count] : collectives)
+    llvm::outs() << ", " << name << " " << count;
+  llvm::outs() << "\n";
+  return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Options options;
+  std::string error;
+  for (int at = 1; at < argc; ++at) {
+    llvm::StringRef word = argv[at];
+    auto number = [&](llvm::StringRef text, auto &to) {
+      if (text.getAsInteger(10, to))
+        error = "'" + text.str() + "' is no number";
+    };
+    if (word.consume_front("--mesh=")) {
+      auto mesh = Mesh::parse(word, error);
+      if (mesh)
+        options.mesh = *mesh;
+    } else if (word.consume_front("--layouts=")) {
+      options.layouts = word.str();
+    } else if (word.consume_front("--random=")) {
+      number(word, options.random.emplace());
+    } else if (word.consume_front("--most=")) {
+      number(word, options.most);
+    } else if (word.consume_front("--integers=")) {
+      number(word.split(':').first, options.inputs.leastInteger);
+      number(word.split(':').second, options.inputs.mostInteger);
+    } else if (options.command.empty()) {
+      options.command = word.str();
+    } else {
+      options.file = word.str();
+    }
+  }
+  if (!error.empty())
+    return fail(error);
+  if ((options.command != "run" && options.command != "every") ||
+      options.file.empty())
+    return fail("usage: TenonShardingCheck run|every FILE --mesh=AXES ...");
+  DialectRegistry registry;
+  registry.insert<chlo::CHLODialect, func::FuncDialect, sdy::SdyDialect,
+                  stablehlo::StableHLODialect, step::StepDialect>();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  auto module = parseSourceFile<ModuleOp>(options.file, &context);
+  if (!module)
+    return 2;
+  if (options.command == "run")
+    return run(*module, options);
+  bool ok = true;
+  for (func::FuncOp function : llvm::to_vector(module->getOps<func::FuncOp>()))
+    ok &= everyLayout(function, options);
+  return ok ? 0 : 1;
+}
