@@ -67,6 +67,14 @@ std::optional<std::pair<Value, double>> scaling(Operation *op) {
   return std::nullopt;
 }
 
+/// The booleans that a tensor of numbers is, true being 1.
+Value booleansOf(Value numbers) {
+  auto convert = numbers.getDefiningOp<hlo::ConvertOp>();
+  return convert && elementOf(convert.getOperand()).isInteger(1)
+             ? convert.getOperand()
+             : Value();
+}
+
 /// What a value is but for its shape and the sign of its zeros.
 Value beforeReshapes(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -151,13 +159,76 @@ LabelledTensor beforeBroadcasts(LabelledTensor tensor) {
     Labels labels;
     for (auto [dim, target] :
          llvm::enumerate(broadcast.getBroadcastDimensions())) {
-      if (from.getDimSize(dim) != to.getDimSize(target))
-        return tensor; // an extent of 1 that is repeated
-      labels.push_back(tensor.labels[target]);
+      bool isRepeated = from.getDimSize(dim) != to.getDimSize(target);
+      labels.push_back(isRepeated ? unitDimension : tensor.labels[target]);
     }
     tensor = asStored({broadcast.getOperand(), labels});
   }
   return tensor;
+}
+
+/// One operation of dropout: a number that is multiplied, or booleans where
+/// false makes zero.
+struct DropoutStep {
+  Value operand; // what it changes
+  double scale = 1;
+  LabelledTensor kept;
+};
+
+/// The booleans, and the number that is there where they are true, of a tensor
+/// that is zero elsewhere.
+std::optional<DropoutStep> scaledBooleans(LabelledTensor tensor) {
+  DropoutStep step;
+  while (true) {
+    tensor = beforeBroadcasts(tensor);
+    if (Value booleans = booleansOf(tensor.value)) {
+      step.kept = beforeBroadcasts({booleans, tensor.labels});
+      return step;
+    }
+    Operation *op = tensor.value.getDefiningOp();
+    if (auto select = dyn_cast_or_null<hlo::SelectOp>(op)) {
+      auto scale = repeatedNumber(select.getOnTrue());
+      if (!scale || !repeats(select.getOnFalse(), 0))
+        return std::nullopt;
+      step.scale *= *scale;
+      step.kept = beforeBroadcasts({select.getPred(), tensor.labels});
+      return step;
+    }
+    if (auto reshape = dyn_cast_or_null<hlo::ReshapeOp>(op)) {
+      auto labels = acrossUnits(shapeOf(tensor.value), tensor.labels,
+                                shapeOf(reshape.getOperand()));
+      if (!labels)
+        return std::nullopt;
+      tensor = {reshape.getOperand(), *labels};
+      continue;
+    }
+    auto scaled = scaling(op);
+    if (!scaled)
+      return std::nullopt;
+    step.scale *= scaled->second;
+    tensor.value = scaled->first;
+  }
+}
+
+/// `op` as a step of dropout on numbers whose dimensions have `labels`.
+std::optional<DropoutStep> dropoutStep(Operation *op,
+                                       ArrayRef<int64_t> labels) {
+  if (auto scaled = scaling(op))
+    return DropoutStep{scaled->first, scaled->second, {}};
+  if (auto select = dyn_cast_or_null<hlo::SelectOp>(op)) {
+    if (!repeats(select.getOnFalse(), 0) ||
+        shapeOf(select.getPred()).size() != labels.size())
+      return std::nullopt;
+    return DropoutStep{select.getOnTrue(), 1,
+                       beforeBroadcasts({select.getPred(), Labels(labels)})};
+  }
+  if (isa_and_nonnull<hlo::MultiplyOp>(op))
+    for (unsigned side : {0, 1})
+      if (auto step = scaledBooleans({op->getOperand(side), Labels(labels)})) {
+        step->operand = op->getOperand(1 - side);
+        return step;
+      }
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,6 +370,8 @@ private:
   bool findGradient();
   bool findSlopes(Value &gradientOfWeights, Value &slopes);
   bool followGradientOfWeights(Value value);
+  bool takeDropout(const DropoutStep &step, AttentionPattern::Dropout &dropout);
+  bool hasSameDropout(const AttentionPattern::Dropout &gradient);
   bool followSlopes(Value value);
   bool takeRoundings();
   std::nullopt_t declineUnmultiplied();
@@ -584,6 +657,28 @@ bool Search::takeMask(LabelledTensor mask) {
 // Products with the weights
 //===----------------------------------------------------------------------===//
 
+bool Search::takeDropout(const DropoutStep &step,
+                         AttentionPattern::Dropout &dropout) {
+  dropout.scale *= step.scale;
+  if (!step.kept)
+    return true;
+  if (dropout.kept)
+    return fail("dropout on its weights has two masks");
+  if (step.kept.labels.empty())
+    return fail("dropout on its weights has one boolean for all");
+  dropout.kept = step.kept;
+  return true;
+}
+
+bool Search::hasSameDropout(const AttentionPattern::Dropout &gradient) {
+  const AttentionPattern::Dropout &dropout = found.dropout;
+  if (bool(gradient.kept) != bool(dropout.kept) ||
+      (dropout.kept && !isSameTensor(gradient.kept, dropout.kept)))
+    return fail("the gradient of its weights has another dropout mask");
+  return float(gradient.scale) == float(dropout.scale) ||
+         fail("the gradient of its weights has another factor of dropout");
+}
+
 bool Search::findWeightedSum() {
   multiplied = {weights, scoreLabels()};
   // What lies between the weights and their products.
@@ -624,11 +719,26 @@ bool Search::findWeightedSum() {
           next = user;
           break;
         }
+      // Numbers of 16 bits that are scaled are rounded once more.
+      if (roundedWeights ||
+          !isa<hlo::MultiplyOp, hlo::DivideOp, hlo::SelectOp>(user) ||
+          !reachesProduct(user->getResult(0)))
+        continue;
+      if (auto step = dropoutStep(user, multiplied.labels);
+          step && step->operand == multiplied.value) {
+        if (!takeDropout(*step, found.dropout))
+          return false;
+        multiplied.value = user->getResult(0);
+        next = user;
+        break;
+      }
     }
     if (!next)
       break;
     inside.insert(next);
   }
+  if (!found.dropout.kept && found.dropout.scale != 1)
+    return fail("its weights are scaled, but by no mask");
 
   for (Operation *user : multiplied.value.getUsers()) {
     auto dot = dyn_cast<hlo::DotGeneralOp>(user);
@@ -765,6 +875,7 @@ bool Search::findSlopes(Value &gradientOfWeights, Value &slopes) {
 /// Back to the product of the output's gradient and the values.
 bool Search::followGradientOfWeights(Value value) {
   LabelledTensor at{value, scoreLabels()};
+  AttentionPattern::Dropout dropout;
   while (true) {
     include(at.value);
     if (Type element = elementOf(at.value);
@@ -788,6 +899,14 @@ bool Search::followGradientOfWeights(Value value) {
         at = {reshape.getOperand(), *labels};
         continue;
       }
+    auto step =
+        roundedWeightGradients ? std::nullopt : dropoutStep(op, at.labels);
+    if (step) {
+      if (!takeDropout(*step, dropout))
+        return false;
+      at.value = step->operand;
+      continue;
+    }
     auto dot = dyn_cast_or_null<hlo::DotGeneralOp>(op);
     if (!dot)
       return fail(
@@ -816,7 +935,7 @@ bool Search::followGradientOfWeights(Value value) {
                     "output");
       found.value = values;
       found.outputGradient = gradient;
-      return true;
+      return hasSameDropout(dropout);
     }
     return fail("the gradient of its weights is no product with the values");
   }
@@ -974,7 +1093,7 @@ void Search::rename() {
                                      : found.batches++;
   for (LabelledTensor *tensor :
        {&found.query, &found.key, &found.value, &found.bias, &found.mask,
-        &found.factor, &found.output, &found.outputGradient,
+        &found.dropout.kept, &found.output, &found.outputGradient,
         &found.queryGradient, &found.keyGradient, &found.valueGradient})
     for (int64_t &label : tensor->labels)
       if (label >= 0)
@@ -1077,6 +1196,10 @@ void Search::addScores(llvm::DenseSet<Operation *> &operations) {
   for (Operation *user : weights.getUsers())
     if (isa<hlo::ConvertOp, hlo::TransposeOp>(user))
       operations.insert(user);
+  if (findWeightedSum() && found.dropout.kept)
+    for (Operation *op : inside)
+      if (op->getBlock() == exponential->getBlock())
+        operations.insert(op);
 }
 
 } // namespace

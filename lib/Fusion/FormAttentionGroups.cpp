@@ -1,10 +1,10 @@
 //===- FormAttentionGroups.cpp - Attention with what it reads -------------===//
 //
 // Makes a `generic` group of every attention operation, together with the
-// slices, transposes, reshapes and widenings in front of its operands: its
-// kernel copies operands element by element to f32 anyway, and needs no copy of
-// them in memory. Results that are needed in 16 bits alone are rounded as they
-// are stored.
+// slices, transposes, reshapes and widenings in front of its operands, and the
+// factors of dropout: its kernel reads operands element by element anyway, and
+// needs no copy of them in memory. Results that are needed in 16 bits alone are
+// rounded as they are stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,16 +28,23 @@ using namespace tenon;
 
 namespace {
 
-/// What only says which element is read, and what widens 16 bits to the f32
-/// that the kernel computes in.
+bool isNumber(Value value) {
+  DenseElementsAttr constant;
+  return matchPattern(value, m_Constant(&constant)) && constant.isSplat();
+}
+
+/// What only says which element is read, what widens 16 bits to the f32 that
+/// the kernel computes in, and the choice between two numbers that makes the
+/// factors of dropout from booleans, of which a byte each is in memory.
 bool isPartOfReading(Operation *op) {
-  DenseElementsAttr value;
   if (auto convert = dyn_cast<stablehlo::ConvertOp>(op))
     return elementOf(convert.getResult()).isF32() &&
            isa<BFloat16Type, Float16Type>(elementOf(convert.getOperand()));
+  if (auto select = dyn_cast<stablehlo::SelectOp>(op))
+    return isNumber(select.getOnTrue()) && isNumber(select.getOnFalse());
   return isa<stablehlo::ReshapeOp, stablehlo::TransposeOp, stablehlo::SliceOp,
              stablehlo::BroadcastInDimOp>(op) ||
-         (matchPattern(op, m_Constant(&value)) && value.isSplat());
+         (op->getNumResults() == 1 && isNumber(op->getResult(0)));
 }
 
 /// What rounds a result to 16 bits, if nothing reads it before: the kernel

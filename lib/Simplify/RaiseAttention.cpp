@@ -41,6 +41,8 @@ private:
     SmallVector<int64_t> labels;
     Type type;
   };
+  /// What dropout multiplies the weights by; nothing without dropout.
+  LabelledTensor factorOf(const AttentionPattern::Dropout &dropout);
   Result resultFor(const LabelledTensor &wanted);
   void replace(Result result, Value value);
   /// Behind what is read, at the softmax or later.
@@ -109,6 +111,21 @@ LabelledTensor AttentionWriter::squeezed(const LabelledTensor &tensor) {
   return result;
 }
 
+LabelledTensor
+AttentionWriter::factorOf(const AttentionPattern::Dropout &dropout) {
+  if (!dropout)
+    return {};
+  LabelledTensor kept = squeezed(dropout.kept);
+  auto type = RankedTensorType::get(shapeOf(kept.value), builder.getF32Type());
+  auto number = [&](float value) {
+    return stablehlo::ConstantOp::create(builder, location,
+                                         DenseElementsAttr::get(type, value));
+  };
+  return {stablehlo::SelectOp::create(builder, location, type, kept.value,
+                                      number(float(dropout.scale)), number(0)),
+          kept.labels};
+}
+
 void AttentionWriter::standBehind(ArrayRef<Value> operands) {
   for (Value operand : operands) {
     Operation *op = operand ? operand.getDefiningOp() : nullptr;
@@ -122,10 +139,10 @@ void AttentionWriter::standBehind(ArrayRef<Value> operands) {
 void AttentionWriter::write() {
   AttentionPattern p = pattern;
   standBehind({p.query.value, p.key.value, p.value.value, p.bias.value,
-               p.mask.value, p.factor.value});
-  for (LabelledTensor *tensor :
-       {&p.query, &p.key, &p.value, &p.bias, &p.mask, &p.factor})
+               p.mask.value, p.dropout.kept.value});
+  for (LabelledTensor *tensor : {&p.query, &p.key, &p.value, &p.bias, &p.mask})
     *tensor = squeezed(*tensor);
+  LabelledTensor factor = factorOf(p.dropout);
   auto queryType = cast<RankedTensorType>(p.query.value.getType());
   SmallVector<int64_t> rows(p.batches + 1);
   for (auto [label, extent] : llvm::zip(p.query.labels, queryType.getShape()))
@@ -140,9 +157,9 @@ void AttentionWriter::write() {
   Result output = resultFor(p.output ? p.output : p.outputGradient);
   auto attention = step::AttentionOp::create(
       builder, location, output.type, rowType, rowType, p.query.value,
-      p.key.value, p.value.value, p.bias.value, p.mask.value, p.factor.value,
+      p.key.value, p.value.value, p.bias.value, p.mask.value, factor.value,
       dims(p.query), dims(p.key), dims(p.value), dims(p.bias), dims(p.mask),
-      dims(p.factor), builder.getDenseI64ArrayAttr(output.labels),
+      dims(factor), builder.getDenseI64ArrayAttr(output.labels),
       builder.getF32FloatAttr(p.scale), fill, flag(p.causal),
       flag(p.roundsWeights));
   if (p.output)
@@ -156,10 +173,10 @@ void AttentionWriter::write() {
   p.outputGradient = squeezed(p.outputGradient);
   auto gradient = step::AttentionGradientOp::create(
       builder, location, query.type, key.type, value.type, p.query.value,
-      p.key.value, p.value.value, p.bias.value, p.mask.value, p.factor.value,
+      p.key.value, p.value.value, p.bias.value, p.mask.value, factor.value,
       attention.getMaximum(), attention.getSum(), p.outputGradient.value,
       dims(p.query), dims(p.key), dims(p.value), dims(p.bias), dims(p.mask),
-      dims(p.factor), dims(p.outputGradient),
+      dims(factor), dims(p.outputGradient),
       builder.getDenseI64ArrayAttr(query.labels),
       builder.getDenseI64ArrayAttr(key.labels),
       builder.getDenseI64ArrayAttr(value.labels),
@@ -197,9 +214,10 @@ class RaiseAttention
       return false;
     }
     AttentionWriter(*pattern, exponential).write();
-    remark::passed(exponential.getLoc(), options)
-        << remark::add("attention of {0} batch dimensions{1}", pattern->batches,
-                       pattern->hasGradient() ? " with its gradient" : "");
+    remark::passed(exponential.getLoc(), options) << remark::add(
+        "attention of {0} batch dimensions{1}{2}", pattern->batches,
+        pattern->hasGradient() ? " with its gradient" : "",
+        pattern->dropout ? ", with dropout" : "");
     return true;
   }
 

@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -27,6 +27,7 @@ from safetensors.numpy import load_file, save_file
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 INPUTS = ("normal", "normal", "ties", "large", "zero gradient")
+KEPT = 0.9  # the share of weights that dropout leaves
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,13 @@ class Fragment:
     fill: float
     bias: str
     softmax: str
+    dropout: str
     inputs: str
     has_gradient: bool
     seed: int
 
     def tensors(self) -> list[np.ndarray]:
-        """Query, key, value, the output's gradient, padding, bias."""
+        """Query, key, value, the output's gradient, padding, bias, and which weights dropout leaves."""
         random = np.random.default_rng(self.seed)
         b, h, g = self.batch, self.heads, self.group
 
@@ -72,7 +74,9 @@ class Fragment:
         padding = random.random((b, self.keys)) > 0.3
         if random.random() < 0.3:
             padding[0] = False  # rows that are masked everywhere
-        return [query, key, value, gradient, padding, normal(*self.bias_shape())]
+        bias = normal(*self.bias_shape())
+        kept = random.random((b, h, g, self.queries, self.keys)) < KEPT
+        return [query, key, value, gradient, padding, bias, kept]
 
     def bias_shape(self) -> tuple[int, ...]:
         """Along the heads and pairs, along the pairs, or along the keys of each batch."""
@@ -82,7 +86,21 @@ class Fragment:
             "keys": (self.batch, self.keys),
         }.get(self.bias, ())
 
-    def attention(self, query: jax.Array, key: jax.Array, value: jax.Array, padding: jax.Array, bias: jax.Array) -> jax.Array:
+    def without_some(self, weights: jax.Array, kept: jax.Array) -> jax.Array:
+        """Dropout, as it is written in several ways."""
+        if self.dropout == "none":
+            return weights
+        if self.dropout == "shared":
+            kept = jnp.broadcast_to(kept[:, :1], weights.shape)
+        if self.dropout == "chosen":
+            return jax.lax.select(kept, weights / KEPT, jnp.zeros_like(weights))
+        if self.dropout == "masked":
+            return kept * weights / KEPT
+        return weights * (kept.astype(weights.dtype) / KEPT)
+
+    def attention(
+        self, query: jax.Array, key: jax.Array, value: jax.Array, padding: jax.Array, bias: jax.Array, left: jax.Array
+    ) -> jax.Array:
         """The output, in the layout of the query."""
         factor = self.features**-0.5
         if self.is_narrow:
@@ -117,7 +135,7 @@ class Fragment:
         else:
             weights = jnp.exp(scores - jax.lax.stop_gradient(scores.max(-1, keepdims=True)))
             weights = weights / weights.sum(-1, keepdims=True)
-        weights = weights.astype(value.dtype)
+        weights = self.without_some(weights, left).astype(value.dtype)
         if self.heads_first:
             output = jnp.moveaxis(jnp.einsum("bhgqk,bhkv->bhgqv", weights, value), 3, 1)
         else:
@@ -125,10 +143,17 @@ class Fragment:
         return output.astype(jnp.float32)
 
     def run(
-        self, query: jax.Array, key: jax.Array, value: jax.Array, gradient: jax.Array, padding: jax.Array, bias: jax.Array
+        self,
+        query: jax.Array,
+        key: jax.Array,
+        value: jax.Array,
+        gradient: jax.Array,
+        padding: jax.Array,
+        bias: jax.Array,
+        left: jax.Array,
     ) -> list[jax.Array]:
         """Results of the step: the output, and the gradients of query, key and value."""
-        output, back = jax.vjp(lambda *x: self.attention(*x, padding, bias), query, key, value)
+        output, back = jax.vjp(lambda *x: self.attention(*x, padding, bias, left), query, key, value)
         return [output, *back(gradient)] if self.has_gradient else [output]
 
     def tolerance(self, given: list[np.ndarray]) -> float:
@@ -151,7 +176,9 @@ def fragment(seed: int) -> Fragment:
     keys = queries if random.random() < 0.6 else int(random.integers(2, chosen(34, 60, 600)))
     is_small = queries * keys < 4000
     inputs = str(chosen(*INPUTS))
-    return Fragment(
+    # A generator of its own: further choices would change what a number stands for.
+    dropout = np.random.default_rng((seed, 1))
+    one = Fragment(
         batch=int(random.integers(1, 4 if is_small else 2)),
         heads=int(random.integers(1, 4 if is_small else 3)),
         group=int(chosen(1, 1, 2, 3)) if is_small else 1,
@@ -168,8 +195,14 @@ def fragment(seed: int) -> Fragment:
         softmax=str(chosen("library", "library", "written")),
         inputs=inputs,
         has_gradient=bool(random.random() < 0.8),
+        dropout="none",
         seed=seed,
     )
+    # Of a row that is masked everywhere with -inf, a choice drops what is not a number, a factor leaves it.
+    ways = ["factor", "masked", "shared", *(["chosen"] if np.isfinite(one.fill) else [])]
+    if dropout.random() < 0.4:
+        one = replace(one, dropout=str(dropout.choice(ways)))
+    return one
 
 
 def largest_terms(one: Fragment, given: list[np.ndarray]) -> dict[str, float]:

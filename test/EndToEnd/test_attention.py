@@ -244,7 +244,39 @@ def biased(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
     return jax.nn.dot_product_attention(query, key, value, bias=-jnp.abs(positions[:, None] - positions)[None, None])
 
 
+RATE = 0.1
+
+
+def dropped(change: Callable[[jax.Array, jax.Array], jax.Array]) -> Callable[..., jax.Array]:
+    """Attention whose weights `change` drops, given booleans of the same shape."""
+
+    def attention(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+        weights = softmax(jnp.einsum("bqhd,bkhd->bhqk", query, key) / 4.0)
+        # The key follows from the inputs, so that nothing is known when compiling.
+        seed = jax.lax.bitcast_convert_type(jax.lax.stop_gradient(query[0, 0, 0, :2]), jnp.uint32)
+        kept = jax.random.bernoulli(seed, 1 - RATE, weights.shape)
+        return jnp.einsum("bhqk,bkhd->bqhd", change(weights, kept), value)
+
+    return attention
+
+
+DROPOUTS: dict[str, Callable[[jax.Array, jax.Array], jax.Array]] = {
+    # Flax's Dropout, and Keras
+    "divided, then chosen": lambda weights, kept: jax.lax.select(kept, weights / (1 - RATE), jnp.zeros_like(weights)),
+    # Flax's dot_product_attention
+    "times a factor": lambda weights, kept: weights * (kept.astype(weights.dtype) / jnp.asarray(1 - RATE, weights.dtype)),
+    "times one factor for all heads": lambda weights, kept: (
+        weights * (jnp.broadcast_to(kept[:1, :1], weights.shape).astype(weights.dtype) / (1 - RATE))
+    ),
+    # Haiku
+    "masked, then divided": lambda weights, kept: kept * weights / (1 - RATE),
+    # PyTorch's native_dropout through torchax
+    "masked, then multiplied": lambda weights, kept: kept * weights * (1.0 / (1.0 - RATE)),
+    "without a factor": lambda weights, kept: jnp.where(kept, weights, 0),
+}
+
 WAYS = {
+    **{f"dropout {name}": (dropped(change), 1) for name, change in DROPOUTS.items()},
     "heads last": (heads_last, 1),
     "heads first": (heads_first, 1),
     "jax.nn": (library, 1),
@@ -262,6 +294,7 @@ def test_exports_are_raised(tmp_path: Path, way: str) -> None:
     text = simplified.read_text()
     assert "step.attention_gradient" in text
     assert "stablehlo.exponential" not in text
+    assert text.count(" factor ") == (2 if "dropout" in way else 0)
 
     # The compiled step against JAX.
     random = np.random.default_rng(1)
@@ -279,11 +312,34 @@ def test_near_misses_are_named(tmp_path: Path) -> None:
         scores = jnp.tanh(jnp.einsum("bqhd,bkhd->bhqk", query, key))
         return jnp.einsum("bhqk,bkhd->bqhd", softmax(scores), value)
 
+    def masked_twice(weights: jax.Array, kept: jax.Array) -> jax.Array:
+        return jnp.where(kept, jnp.where(kept[::-1], weights, 0), 0)
+
+    def weighed(weights: jax.Array, kept: jax.Array) -> jax.Array:
+        return weights * jnp.sin(kept.astype(weights.dtype))
+
+    misses = {
+        "its scores come from stablehlo.tanh": capped,
+        "dropout on its weights has two masks": dropped(masked_twice),
+        "its weights are changed by stablehlo.multiply before they are multiplied": dropped(weighed),
+        "its weights are scaled, but by no mask": dropped(lambda weights, kept: weights * 1.25),
+    }
     source, simplified = tmp_path / "step.mlir", tmp_path / "simplified.mlir"
-    source.write_text(exported(capped, 1))
-    outcome = conftest.run("compile", source, "--compile-to=simplify", "--remarks=simplify-raise-attention", "-o", simplified)
-    assert "its scores come from stablehlo.tanh" in outcome.out + outcome.errors
-    assert "step.attention" not in simplified.read_text()
+    for why, attention in misses.items():
+        source.write_text(exported(attention, 1))
+        outcome = conftest.run("compile", source, "--compile-to=simplify", "--remarks=simplify-raise-attention", "-o", simplified)
+        assert why in outcome.out + outcome.errors
+        assert "step.attention" not in simplified.read_text()
+
+
+def test_dropout_keeps_a_byte_per_weight(tmp_path: Path) -> None:
+    """What kernels read of dropout is its booleans; neither scores nor factors are in memory."""
+    source, grouped = tmp_path / "step.mlir", tmp_path / "grouped.mlir"
+    source.write_text(exported(dropped(DROPOUTS["times a factor"]), 1))
+    succeed("compile", source, "--compile-to=group", "-o", grouped)
+    headers = [line for line in grouped.read_text().splitlines() if "step.group" in line]
+    assert sum("2x4x24x24xi1" in line for line in headers) == 3  # written, and read by both kernels
+    assert not any("2x4x24x24xf32" in line for line in headers)
 
 
 def in_16_bits(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:

@@ -122,11 +122,11 @@ func.func @read(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf
 
 // -----
 
-// Dropout on the weights.
-// CHECK-LABEL: func.func @dropout
+// Weights that are weighed by numbers that dropout does not give.
+// CHECK-LABEL: func.func @weighed
 // CHECK-NOT: step.attention
 // REMARK: remark: [Missed] Attention {{.*}}Reason="its weights are changed by stablehlo.multiply before they are multiplied", Remark="attention stays many operations"
-func.func @dropout(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf32>, %keep: tensor<2x8x8xf32>) -> tensor<2x8x4xf32> {
+func.func @weighed(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf32>, %keep: tensor<2x8x8xf32>) -> tensor<2x8x4xf32> {
   %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x8xf32>
@@ -140,6 +140,35 @@ func.func @dropout(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x
   %8 = stablehlo.multiply %7, %keep : tensor<2x8x8xf32>
   %9 = stablehlo.dot_general %8, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
   return %9 : tensor<2x8x4xf32>
+}
+
+// -----
+
+// Dropout on the weights, in an evaluation and written as a choice: its factor
+// is made of the booleans.
+// CHECK-LABEL: func.func @dropout
+// CHECK: %[[FACTOR:.*]] = stablehlo.select %arg3, %{{.*}}, %{{.*}} : tensor<8x8xi1>, tensor<8x8xf32>
+// CHECK: step.attention %arg0 [0, q, d], %arg1 [0, k, d], %arg2 [0, k, v] factor %[[FACTOR]] [q, k] -> [0, q, v]
+// CHECK-NOT: stablehlo.exponential
+// REMARK: remark: [Passed] Attention {{.*}}Remark="attention of 1 batch dimensions, with dropout"
+func.func @dropout(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x4xf32>, %keep: tensor<8x8xi1>) -> tensor<2x8x4xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<2x8x8xf32>
+  %share = stablehlo.constant dense<0.9> : tensor<2x8x8xf32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x8xf32>
+  %1 = stablehlo.reduce(%0 init: %least) applies stablehlo.maximum across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2x8x8xf32>
+  %4 = stablehlo.exponential %3 : tensor<2x8x8xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x8x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x8xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<2x8x8xf32>
+  %8 = stablehlo.divide %7, %share : tensor<2x8x8xf32>
+  %9 = stablehlo.broadcast_in_dim %keep, dims = [1, 2] : (tensor<8x8xi1>) -> tensor<2x8x8xi1>
+  %10 = stablehlo.select %9, %8, %zeros : tensor<2x8x8xi1>, tensor<2x8x8xf32>
+  %11 = stablehlo.dot_general %10, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  return %11 : tensor<2x8x4xf32>
 }
 
 // -----

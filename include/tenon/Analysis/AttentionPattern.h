@@ -33,7 +33,16 @@ struct LabelledTensor {
 };
 
 struct AttentionPattern {
-  LabelledTensor query, key, value, bias, mask, factor;
+  /// Weights are zero where `kept` is false and times `scale` elsewhere.
+  struct Dropout {
+    LabelledTensor kept;
+    double scale = 1;
+
+    explicit operator bool() const { return kept || scale != 1; }
+  };
+
+  LabelledTensor query, key, value, bias, mask;
+  Dropout dropout;
   float scale = 1;
   std::optional<float> fill;
   bool causal = false;

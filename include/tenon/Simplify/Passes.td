@@ -223,10 +223,10 @@ def RaiseAttentionPass : Pass<"simplify-raise-attention"> {
   let summary = "attention, written as many operations, becomes one";
   let description = [{
     Finds the softmax of products of queries and keys, with scale, bias and mask,
-    whose weights are multiplied by values, and its gradient as automatic
-    differentiation writes it, and puts `step.attention` and
-    `step.attention_gradient` in their place. Whether it does follows from the
-    program alone; what is close to attention gets a remark that says why it
+    whose weights, with or without dropout, are multiplied by values, and its
+    gradient as automatic differentiation writes it, and puts `step.attention`
+    and `step.attention_gradient` in their place. Whether it does follows from
+    the program alone; what is close to attention gets a remark that says why it
     stays.
 
     ```mlir
