@@ -11,6 +11,7 @@
 #include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Cost/KernelCost.h"
+#include "tenon/Cost/ProductCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
 
 #include "mlir/IR/Builders.h"
@@ -81,7 +82,10 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
   roofline.compute = work.flops / (multiplyAdd.of(cores, target.cores) *
                                    (isFallback ? 1 : libraryEfficiency)) +
                      arithmeticSeconds(work.operations, cores, target);
-  if (isFallback)
+  if (auto product =
+          isFallback ? productSeconds(kernel.root(), target.isa) : std::nullopt)
+    roofline.compute = product->generated / double(cores);
+  else if (isFallback)
     roofline.compute *= fallbackSlowdown;
   roofline.start = startSeconds(parts, target);
   roofline.bytes = work.bytes;

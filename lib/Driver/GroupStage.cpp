@@ -57,6 +57,7 @@ static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
   return run.runPasses(on, [&](OpPassManager &passes) {
     fusion.merge = run.resolved.fuse;
     fusion.callLibraries = !run.resolved.noLibraries;
+    fusion.callAllLibraries = run.options.allLibraries;
     fusion.isa = run.resolved.features.isa;
     fusion.forGpus = run.resolved.target == OutputTarget::cuda;
     fusion.machine = run.resolved.machine;

@@ -1,7 +1,8 @@
 //===- FormLibraryGroups.cpp - Dots and convolutions for the library -----===//
 //
 // Makes a `library` group of every dot and convolution that the library runs on
-// the planned instruction set, and of every LAPACK routine. Runs before
+// the planned instruction set, and of every LAPACK routine; small products are
+// left to generated code where that is predicted to take less time. Runs before
 // FormGroups, which then treats these groups as fixed.
 //
 //===----------------------------------------------------------------------===//
@@ -9,6 +10,7 @@
 #include "tenon/Fusion/Passes.h"
 
 #include "tenon/Analysis/LapackCalls.h"
+#include "tenon/Cost/ProductCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -18,6 +20,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace tenon::fusion {
 #define GEN_PASS_DEF_FORMLIBRARYGROUPSPASS
@@ -124,10 +127,23 @@ private:
     return candidate;
   }
 
+  /// Says why in the remark of `op` if generated code is to compute it.
+  bool leavesToKernel(Operation *op, target::Isa isa, std::string &whyNot) {
+    auto seconds = choose ? cost::productSeconds(op, isa) : std::nullopt;
+    if (!seconds || seconds->library <= seconds->generated)
+      return false;
+    whyNot = llvm::formatv("generated code takes {0:F2} us, the call {1:F2} us "
+                           "(predicted)",
+                           seconds->generated * 1e6, seconds->library * 1e6)
+                 .str();
+    return true;
+  }
+
   void formGroup(Operation *op, target::Isa isa) {
     std::string whyNot;
     std::optional<LibraryCandidate> candidate;
-    if (llvm::isa<stablehlo::DotGeneralOp>(op)) {
+    if (leavesToKernel(op, isa, whyNot)) {
+    } else if (llvm::isa<stablehlo::DotGeneralOp>(op)) {
       std::string ignored;
       candidate = accept(describeProduct(op, /*throughResult=*/true, ignored),
                          isa, ignored);

@@ -81,8 +81,10 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   if (options.callLibraries) {
     functions.addPass(createTransposeInvariantsPass());
     functions.addPass(createAlignContractionsPass());
-    functions.addPass(
-        createFormLibraryGroupsPass({cpu, options.forGpus}, options.machine));
+    functions.addPass(createFormLibraryGroupsPass(
+        {cpu, options.forGpus,
+         /*choose=*/!options.callAllLibraries && !options.forGpus},
+        options.machine));
   }
   functions.addPass(createFormAttentionGroupsPass());
   functions.addPass(

@@ -11,30 +11,31 @@ from conftest import refused, run, succeed
 
 STAGES = ["import", "simplify", "precision", "group", "plan", "lower", "codegen"]
 
+# Products that are wide enough to be calls of a library.
 STEP = """
 module @step {
-  func.func @main(%w: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<32x64xf32>)
-      -> (tensor<64x64xf32> {jax.result_info = "result[0]['w']"}, tensor<f32> {jax.result_info = "result[1]"}) {
+  func.func @main(%w: tensor<96x96xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<32x96xf32>)
+      -> (tensor<96x96xf32> {jax.result_info = "result[0]['w']"}, tensor<f32> {jax.result_info = "result[1]"}) {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %i = stablehlo.constant dense<0> : tensor<i32>
     %n = stablehlo.constant dense<3> : tensor<i32>
     %one = stablehlo.constant dense<1> : tensor<i32>
-    %loop:2 = stablehlo.while(%k = %i, %v = %x) : tensor<i32>, tensor<32x64xf32>
+    %loop:2 = stablehlo.while(%k = %i, %v = %x) : tensor<i32>, tensor<32x96xf32>
     cond {
       %more = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
       stablehlo.return %more : tensor<i1>
     } do {
       %next = stablehlo.add %k, %one : tensor<i32>
-      %d = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
-      %t = stablehlo.tanh %d : tensor<32x64xf32>
-      stablehlo.return %next, %t : tensor<i32>, tensor<32x64xf32>
+      %d = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<32x96xf32>, tensor<96x96xf32>) -> tensor<32x96xf32>
+      %t = stablehlo.tanh %d : tensor<32x96xf32>
+      stablehlo.return %next, %t : tensor<i32>, tensor<32x96xf32>
     }
-    %square = stablehlo.multiply %loop#1, %loop#1 : tensor<32x64xf32>
+    %square = stablehlo.multiply %loop#1, %loop#1 : tensor<32x96xf32>
     %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1]
-        : (tensor<32x64xf32>, tensor<f32>) -> tensor<f32>
-    %g = stablehlo.dot_general %x, %square, contracting_dims = [0] x [0] : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
-    %new = stablehlo.subtract %w, %g : tensor<64x64xf32>
-    return %new, %loss : tensor<64x64xf32>, tensor<f32>
+        : (tensor<32x96xf32>, tensor<f32>) -> tensor<f32>
+    %g = stablehlo.dot_general %x, %square, contracting_dims = [0] x [0] : (tensor<32x96xf32>, tensor<32x96xf32>) -> tensor<96x96xf32>
+    %new = stablehlo.subtract %w, %g : tensor<96x96xf32>
+    return %new, %loss : tensor<96x96xf32>, tensor<f32>
   }
 }
 """
@@ -128,9 +129,9 @@ def test_library_descriptions(texts: dict[str, str], tmp_path: Path) -> None:
         assert "step.mlir:22:" in said  # where the dot stands in the user's text
         assert "'step.group' op has 'exec.library' with k = 31 : i64, but its operations need k = 32 : i64; correct the entry" in said
     for stage in ("lower", "codegen"):
-        said = edited(stage, "lhs_stride_k = 64 : i64", "lhs_stride_k = 65 : i64")
+        said = edited(stage, "lhs_stride_k = 96 : i64", "lhs_stride_k = 97 : i64")
         assert "step.mlir:22:" in said
-        assert "'exec.invoke' op passes 'memref<32x64xf32>' as argument #0, 8192 bytes, of which 'library_1' uses 8316" in said
+        assert "'exec.invoke' op passes 'memref<32x96xf32>' as argument #0, 12288 bytes, of which 'library_1' uses 12412" in said
         said = edited(stage, 'epilogue = "none"', 'epilogue = "bias"')
         assert re.search(r"'exec.invoke' op passes 4 slices, 'library_\d' takes 5", said), said
 

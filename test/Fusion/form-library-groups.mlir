@@ -1,4 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --fusion-form-library-groups=cpu=x86-64-v3 | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --fusion-form-library-groups="cpu=x86-64-v3 choose=true" --remarks-filter="fusion-.*" --remark-format=emitRemark 2>%t.remarks | FileCheck %s --check-prefix=CHOOSE
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 // The transposes of an operand and of the result are strides of the call.
 
@@ -49,4 +51,21 @@ func.func @main(%x: tensor<4x8xi32>, %w: tensor<8x4xi32>) -> tensor<4x4xi32> {
 func.func @main(%q: tensor<128x2x4x64xf32>, %k: tensor<128x2x64xf32>) -> tensor<2x128x4x128xf32> {
   %0 = stablehlo.dot_general %q, %k, batching_dims = [1] x [1], contracting_dims = [3] x [2] : (tensor<128x2x4x64xf32>, tensor<128x2x64xf32>) -> tensor<2x128x4x128xf32>
   return %0 : tensor<2x128x4x128xf32>
+}
+
+// -----
+
+// Small products are generated code's where it takes less time, and the
+// library's where the kernel would gather.
+
+// CHECK-LABEL: func.func @small
+// CHECK-COUNT-2: step.group library
+// REMARK: remark: [Missed] LibraryCall {{.*}}Reason="generated code takes 0.{{.*}} us, the call 0.{{.*}} us (predicted)"
+// CHOOSE-LABEL: func.func @small
+// CHOOSE-NEXT: stablehlo.dot_general
+// CHOOSE-NEXT: step.group library
+func.func @small(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<64x64xf32>) -> (tensor<4x16xf32>, tensor<64x64xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %1 = stablehlo.dot_general %y, %y, contracting_dims = [0] x [1] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0, %1 : tensor<4x16xf32>, tensor<64x64xf32>
 }

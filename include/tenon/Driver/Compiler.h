@@ -65,6 +65,9 @@ struct CompileOptions {
   std::optional<bool> fuse;
   /// Call no libraries; if false, what the text between stages says.
   bool noLibraries = false;
+  /// Call them wherever they run an operation, also where generated code is
+  /// predicted to take less time. For measurements of both.
+  bool allLibraries = false;
   bool verifyForms = false; // check the contract after every stage
   unsigned threads = 0;     // for planning and kernels; 0 for all
 };

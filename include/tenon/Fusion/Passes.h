@@ -62,6 +62,8 @@ struct FusionOptions {
   bool merge = true;
   /// Whether libraries are called, and what their calls are planned for.
   bool callLibraries = true;
+  /// Also where generated code is predicted to take less time.
+  bool callAllLibraries = false;
   target::Isa isa{};
   /// Whether the step runs on GPUs, whose libraries are asked instead.
   bool forGpus = false;

@@ -552,7 +552,9 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
     reads through strides. Products of bf16 are multiplied as such where the
     machine's instructions for it are no slower than those for f32 and the
     library has code for the shape; otherwise the call widens its operands. What
-    the library does not run stays for the generic template; a remark says why.
+    the library does not run stays for the generic template, and with `choose`
+    so do small products of f32 that generated code is predicted to compute in
+    less time; a remark says why.
     On GPUs calls are of matrix products alone.
 
     ```mlir
@@ -586,6 +588,8 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
            "the feature set, as in a file; there is no default">,
     Option<"gpu", "gpu", "bool", "false",
            "whether the calls run on GPUs; then no feature set is needed">,
+    Option<"choose", "choose", "bool", "false",
+           "leave small products to generated code where that takes less time">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }

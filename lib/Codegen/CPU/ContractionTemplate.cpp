@@ -11,6 +11,7 @@
 
 #include "Templates.h"
 
+#include "tenon/Analysis/ContractionTiling.h"
 #include "tenon/Codegen/Loops/Contraction.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
@@ -25,56 +26,11 @@ namespace {
 
 using Values = KernelBuilder::Values;
 
-struct Tiling {
-  bool lanesAlongSums = false;
-  /// The result's dimensions as [outer..., rows, columns], without those of
-  /// extent 1; rows and columns may be 1.
-  SmallVector<int64_t> outer;
-  int64_t rows = 1, columns = 1;
-  int64_t tileRows = 1;
-  /// Columns per tile: whole vectors, or single columns.
-  int64_t tileColumns = 1;
-
-  int64_t rowBlocks() const { return (rows + tileRows - 1) / tileRows; }
-  int64_t columnBlocks() const {
-    return (columns + tileColumns - 1) / tileColumns;
-  }
-  int64_t units() const {
-    return elementCount(outer) * rowBlocks() * columnBlocks();
-  }
-};
-
-/// The largest divisor of `extent` up to `most`, or `most` if there is none
-/// worth having.
-int64_t tileOf(int64_t extent, int64_t most) {
-  if (extent <= most)
-    return extent;
-  for (int64_t tile = most; tile > most / 2; --tile)
-    if (extent % tile == 0)
-      return tile;
-  return most;
-}
+using Tiling = ContractionTiling;
+static_assert(contractionLanes == vectorLanes);
 
 Tiling chooseTiling(const Contraction &c, bool wideRegisters) {
-  SmallVector<int64_t> shape = withoutUnits(c.output);
-  Tiling tiling;
-  tiling.columns = shape.empty() ? 1 : shape.back();
-  tiling.rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
-  tiling.outer.assign(shape.begin(),
-                      shape.end() - std::min<size_t>(shape.size(), 2));
-  tiling.lanesAlongSums = c.sumsPerElement() > 1;
-
-  // Accumulators: 16 of 32 registers, or 6 pairs of 16.
-  if (tiling.lanesAlongSums) {
-    tiling.tileColumns = tileOf(tiling.columns, wideRegisters ? 4 : 2);
-    tiling.tileRows = tileOf(tiling.rows, wideRegisters ? 4 : 3);
-    return tiling;
-  }
-  int64_t vectors = (tiling.columns + vectorLanes - 1) / vectorLanes;
-  int64_t tileVectors = std::min<int64_t>(vectors, wideRegisters ? 4 : 2);
-  tiling.tileColumns = tileVectors * vectorLanes;
-  tiling.tileRows = tileOf(tiling.rows, (wideRegisters ? 16 : 6) / tileVectors);
-  return tiling;
+  return {withoutUnits(c.output), c.sumsPerElement() > 1, wideRegisters};
 }
 
 /// One tile of the result.

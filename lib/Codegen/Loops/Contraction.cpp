@@ -6,6 +6,7 @@
 
 #include "tenon/Codegen/Loops/Contraction.h"
 
+#include "tenon/Analysis/ContractionTiling.h"
 #include "tenon/Analysis/ReductionTree.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Codegen/Loops/PointwiseOperations.h"
@@ -234,9 +235,9 @@ int64_t Contraction::sumsPerElement() const {
   int64_t lastSum = sums.empty() ? 1 : sums.back();
   bool columnsFriendly = !shape.empty() && friendly(false);
   bool sumsFriendly = lastSum > 1 && friendly(true);
-  bool shortColumns = columns < reductionChunk && lastSum >= 2 * columns;
-  return sumsFriendly && (!columnsFriendly || shortColumns) ? reductionChunk
-                                                            : 1;
+  return lanesRunAlongSums(columns, lastSum, columnsFriendly, sumsFriendly)
+             ? reductionChunk
+             : 1;
 }
 
 Element Contraction::operand(LoopNest &k, Value tensor, const Map &map,

@@ -1,0 +1,306 @@
+//===- ProductCost.cpp - Seconds of small products by library and kernel --===//
+//
+// See ProductCost.h. Predictions are sums of counts times rates. The counts are
+// those of the generated kernel's tiles (ContractionTiling.h), and of what a
+// library does per call, per matrix of the batch and per vector.
+// test/Benchmark/products.py measures products and fits the rates to them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Cost/ProductCost.h"
+
+#include "tenon/Analysis/ContractionTiling.h"
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::cost;
+
+namespace {
+
+constexpr int64_t mostExtent = 64, mostBatch = 2048;
+
+/// What a generated kernel does.
+enum KernelWork {
+  kernelStart,
+  // With lanes along the columns, in vectors.
+  multiplyAdds,
+  loads,
+  broadcasts,
+  gathers,
+  stores,
+  steps,       // of the sum, per tile
+  maskedSteps, // per row, where columns end inside a vector
+  // With lanes along the sums.
+  sumMultiplyAdds,
+  sumLoads,
+  sumMasks,
+  collapses, // of a vector to one element
+  sumTiles,
+  /// Lines of an operand that crowd into few sets of the first cache.
+  crowdedLines,
+};
+
+/// What a library's call does.
+enum CallWork {
+  callStart,
+  // By layout: both operands plain, the right one transposed, the left one,
+  // both.
+  single,                           // a call without a batch
+  outsideMatrix = single + 4,       // a matrix of a batch around matrices
+  outsideRow = outsideMatrix + 4,   // one of a single row
+  outsideColumn = outsideRow + 4,   // or column
+  insideMatrix = outsideColumn + 4, // the same of a batch inside of them
+  insideRow = insideMatrix + 4,
+  insideColumn = insideRow + 4,
+  callMultiplyAdds = insideColumn + 4, // in vectors
+  callStores,
+  callSteps,  // of the sum, per matrix
+  turnedLeft, // blocks of 16 by 16 of a transposed operand
+  turnedRight,
+  insideLines, // rows of vectors that are read around the batch
+};
+static_assert(crowdedLines + 1 ==
+              std::tuple_size_v<decltype(ProductCounts::kernel)>);
+static_assert(insideLines + 1 ==
+              std::tuple_size_v<decltype(ProductCounts::call)>);
+
+/// Nanoseconds of each of the above, as `products.py rates` fits them to what
+/// it measured for a feature set.
+struct ProductRates {
+  target::Isa isa; // the least that they are for
+  std::array<double, std::tuple_size_v<decltype(ProductCounts::kernel)>> kernel;
+  std::array<double, std::tuple_size_v<decltype(ProductCounts::call)>> call;
+};
+
+constexpr ProductRates rates[] = {
+    // A Zen 5 core held to AVX2, oneDNN held to it, too; 1,367 products.
+    {target::Isa::avx2,
+     {17.7, 0.244, 0.156, 0, 0.818, 0.0314, 0, 0.00665, 0.234, 0.0547, 0.0983,
+      0.387, 0.183, 0.312},
+     {277,  181, 0,    114,  85.7, 195,   190,   141,   136, 83.6, 68.6, 0,
+      0,    0,   29.3, 0,    53.4, 197,   189,   147,   140, 95.8, 63.8, 84.2,
+      73.5, 83,  50.5, 76.7, 48.7, 0.197, 0.452, 0.297, 0,   17.8, 0}},
+    // The same core with AVX-512; 6,098 products.
+    {target::Isa::avx512,
+     {16.4, 0.0457, 0.243, 0.0752, 3.65, 0.092, 0.0631, 0.0127, 0.121, 0.00241,
+      0.0866, 0.676, 0.685, 0.516},
+     {248,  0.307, 34.3, 32, 74.3, 20.7,  26.5,  27,    35,   22.6, 27.2, 0,
+      0,    0,     11.9, 0,  17.7, 227,   136,   224,   232,  114,  88.3, 96.8,
+      85.3, 94.6,  52,   65, 52.9, 0.136, 0.334, 0.372, 9.03, 9.19, 0.786}},
+};
+
+/// A dot as one batch of products of matrices.
+struct Product {
+  /// How far an operand moves along each dimension, in elements.
+  struct Operand {
+    int64_t batch = 0, free = 0, sum = 0;
+  };
+  int64_t batch = 1, rows = 1, columns = 1, sums = 1;
+  Operand left, right;
+
+  static std::optional<Product> of(Operation *op);
+
+  /// Whether the batch of an operand lies inside of its matrices.
+  bool isInside(const Operand &operand, int64_t extent) const {
+    return batch > 1 && (operand.batch < operand.sum ||
+                         (extent > 1 && operand.batch < operand.free));
+  }
+  void countKernel(ProductCounts &counts, bool wideRegisters) const;
+  void countCall(ProductCounts &counts) const;
+};
+
+int64_t vectorsOf(int64_t extent) {
+  return (extent + contractionLanes - 1) / contractionLanes;
+}
+
+/// The dimensions of one kind as one: its extent and its smallest stride.
+struct Merged {
+  int64_t extent = 1, stride = 0;
+
+  void add(int64_t size, int64_t step) {
+    if (size == 1)
+      return;
+    stride = extent == 1 ? step : std::min(stride, step);
+    extent *= size;
+  }
+};
+
+std::optional<Product> Product::of(Operation *op) {
+  auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(op);
+  if (!dot || dot.getAlgorithm())
+    return std::nullopt;
+  for (Value value :
+       {Value(dot.getLhs()), Value(dot.getRhs()), Value(dot.getResult())})
+    if (!elementOf(value).isF32())
+      return std::nullopt;
+  auto dims = dot.getDotDimensionNumbers();
+  Product product;
+  auto take = [](Value tensor, ArrayRef<int64_t> batching,
+                 ArrayRef<int64_t> contracting, Operand &operand) {
+    ArrayRef<int64_t> shape = shapeOf(tensor);
+    Merged batch, free, sum;
+    int64_t stride = 1;
+    for (size_t dim = shape.size(); dim-- > 0; stride *= shape[dim]) {
+      Merged &kind = llvm::is_contained(batching, dim)      ? batch
+                     : llvm::is_contained(contracting, dim) ? sum
+                                                            : free;
+      kind.add(shape[dim], stride);
+    }
+    operand = {batch.stride, free.stride, sum.stride};
+    return std::array{batch.extent, free.extent, sum.extent};
+  };
+  auto left = take(dot.getLhs(), dims.getLhsBatchingDimensions(),
+                   dims.getLhsContractingDimensions(), product.left);
+  auto right = take(dot.getRhs(), dims.getRhsBatchingDimensions(),
+                    dims.getRhsContractingDimensions(), product.right);
+  product.batch = left[0];
+  product.rows = left[1];
+  product.columns = right[1];
+  product.sums = left[2];
+  int64_t summed =
+      llvm::count_if(dims.getLhsContractingDimensions(), [&](int64_t dim) {
+        return shapeOf(dot.getLhs())[dim] != 1;
+      });
+  int64_t extent = std::max({product.rows, product.columns, product.sums});
+  if (summed != 1 || extent > mostExtent || product.batch > mostBatch)
+    return std::nullopt;
+  return product;
+}
+
+void Product::countKernel(ProductCounts &counts, bool wideRegisters) const {
+  auto &count = counts.kernel;
+  count[kernelStart] = 1;
+  /// A dimension of the result, and how operands move along it.
+  struct Dimension {
+    int64_t extent, left, right;
+  };
+  SmallVector<Dimension> dimensions;
+  SmallVector<int64_t> shape;
+  for (Dimension dimension : {Dimension{batch, left.batch, right.batch},
+                              {rows, left.free, 0},
+                              {columns, 0, right.free}})
+    if (dimension.extent > 1) {
+      dimensions.push_back(dimension);
+      shape.push_back(dimension.extent);
+    }
+  Dimension column =
+      dimensions.empty() ? Dimension{1, 0, 0} : dimensions.back();
+  Dimension row = dimensions.size() < 2 ? Dimension{1, 0, 0}
+                                        : dimensions[dimensions.size() - 2];
+  auto isFriendly = [](int64_t stride) { return stride <= 1; };
+  bool alongSums = lanesRunAlongSums(
+      column.extent, sums,
+      !shape.empty() && isFriendly(column.left) && isFriendly(column.right),
+      isFriendly(left.sum) && isFriendly(right.sum));
+  ContractionTiling tiling(shape, alongSums, wideRegisters);
+  const double outer = double(elementCount(tiling.outer));
+  const double rowBlocks = double(tiling.rowBlocks()),
+               columnBlocks = double(tiling.columnBlocks());
+  const double length = double(sums);
+  if (alongSums) {
+    const double vectors = double(vectorsOf(sums));
+    const double elements = outer * double(column.extent * row.extent);
+    count[sumMultiplyAdds] = elements * vectors;
+    count[sumLoads] =
+        outer * vectors *
+        (columnBlocks * double(row.extent) + rowBlocks * double(column.extent));
+    count[sumMasks] = sums % contractionLanes ? elements : 0;
+    count[collapses] = elements;
+    count[sumTiles] = outer * rowBlocks * columnBlocks;
+  } else {
+    const double vectors = double(vectorsOf(column.extent));
+    const double rowsInAll = outer * double(row.extent);
+    count[multiplyAdds] = rowsInAll * vectors * length;
+    count[stores] = rowsInAll * vectors;
+    count[steps] = outer * rowBlocks * columnBlocks * length;
+    count[maskedSteps] =
+        column.extent % contractionLanes ? rowsInAll * length : 0;
+    for (auto [lane, perRow] : {std::pair(column.left, row.left),
+                                std::pair(column.right, row.right)}) {
+      double times = outer * length * (perRow ? double(row.extent) : rowBlocks);
+      if (lane == 0)
+        count[broadcasts] += times * columnBlocks;
+      else
+        count[lane == 1 ? loads : gathers] += times * vectors;
+    }
+  }
+  // Lines that are a multiple of some 2 KiB apart share few sets of 8 and more
+  // ways.
+  constexpr int64_t setsBytes = 4096, ways = 8, elementBytes = 4;
+  auto crowds = [](int64_t extent, int64_t stride) {
+    return extent * std::gcd(stride * elementBytes, setsBytes) >
+           ways * setsBytes;
+  };
+  auto linesOf = [&](const Operand &operand, int64_t extent) {
+    bool isDense = operand.sum == 1;
+    return double(batch * extent * (isDense ? vectorsOf(sums) : sums));
+  };
+  if (crowds(rows, left.free))
+    count[crowdedLines] += linesOf(left, rows) * double(vectorsOf(columns));
+  if (crowds(columns, right.free))
+    count[crowdedLines] += linesOf(right, columns);
+}
+
+void Product::countCall(ProductCounts &counts) const {
+  auto &count = counts.call;
+  const double matrices = double(batch);
+  const bool leftTurned = left.sum != 1, rightTurned = right.sum == 1;
+  const int layout = 2 * leftTurned + rightTurned;
+  const bool inside = isInside(left, rows) || isInside(right, columns);
+  count[callStart] = 1;
+  if (batch == 1)
+    count[single + layout] = 1;
+  else
+    count[(rows == 1      ? inside ? insideRow : outsideRow
+           : columns == 1 ? inside ? insideColumn : outsideColumn
+           : inside       ? insideMatrix
+                          : outsideMatrix) +
+          layout] = matrices;
+  const double vectors = double(vectorsOf(columns)), length = double(sums);
+  count[callMultiplyAdds] = matrices * double(rows) * vectors * length;
+  count[callStores] = matrices * double(rows) * vectors;
+  count[callSteps] = matrices * length;
+  const double sumVectors = double(vectorsOf(sums));
+  if (leftTurned)
+    count[turnedLeft] = matrices * sumVectors * double(vectorsOf(rows));
+  if (rightTurned)
+    count[turnedRight] = matrices * sumVectors * vectors;
+  if (inside)
+    count[insideLines] =
+        matrices * ((leftTurned ? 0 : double(rows) * sumVectors) +
+                    (rightTurned ? double(columns) * sumVectors : 0));
+}
+
+} // namespace
+
+std::optional<ProductCounts> cost::countProduct(Operation *op,
+                                                target::Isa isa) {
+  auto product = Product::of(op);
+  if (!product)
+    return std::nullopt;
+  ProductCounts counts;
+  product->countKernel(counts, /*wideRegisters=*/isa >= target::Isa::avx512);
+  product->countCall(counts);
+  return counts;
+}
+
+std::optional<ProductSeconds> cost::productSeconds(Operation *op,
+                                                   target::Isa isa) {
+  auto counts = countProduct(op, isa);
+  if (!counts)
+    return std::nullopt;
+  const ProductRates *known = &rates[0];
+  for (const ProductRates &each : rates)
+    if (each.isa <= isa)
+      known = &each;
+  auto seconds = [](const auto &counts, const auto &rates) {
+    return 1e-9 *
+           std::inner_product(counts.begin(), counts.end(), rates.begin(), 0.0);
+  };
+  return ProductSeconds{seconds(counts->call, known->call),
+                        seconds(counts->kernel, known->kernel)};
+}
