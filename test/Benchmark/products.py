@@ -114,13 +114,18 @@ def fitted(counts: np.ndarray, nanoseconds: np.ndarray) -> np.ndarray:
     """Positive rates for which the logarithms of predicted and measured times are near each other, outliers counting less."""
     from scipy.optimize import least_squares, nnls
 
+    # What no product does has no rate.
+    occurs = counts.any(axis=0)
+    counts = counts[:, occurs]
     first, _ = nnls(counts / nanoseconds[:, None], np.ones(len(nanoseconds)), maxiter=100_000)
 
     def apart(logarithms: np.ndarray) -> np.ndarray:
         return np.log(np.maximum(counts @ np.exp(logarithms), 1) / nanoseconds)
 
     found = least_squares(apart, np.log(np.maximum(first, 1e-3)), loss="soft_l1", f_scale=0.1, max_nfev=60)
-    return np.where(np.exp(found.x) < 1e-3, 0, np.exp(found.x))
+    rates = np.zeros(len(occurs))
+    rates[occurs] = np.where(found.x < np.log(2e-3), 0, np.exp(found.x))
+    return rates
 
 
 def rates(arguments: argparse.Namespace) -> None:
