@@ -186,6 +186,26 @@ TENON_API tenon_status tenon_initialize_zeros(tenon_program *program);
  * again before the next step. */
 TENON_API tenon_status tenon_run(tenon_program *program, int64_t steps);
 
+/* A tensor that the step stores in f16 and that nothing keeps below 65504, and
+ * how many of its elements were infinite there, over all steps since the state
+ * was initialized. Start with TENON_OVERFLOW_INIT. */
+typedef struct tenon_overflow {
+  uint32_t struct_size; /* sizeof(tenon_overflow) */
+  const char *tensor;   /* the operation that makes it, and where it is written;
+                           lives as long as the program */
+  int64_t elements;
+} tenon_overflow;
+
+#define TENON_OVERFLOW_INIT {sizeof(tenon_overflow), NULL, 0}
+
+/* How many such tensors there are: none but in programs that were compiled with
+ * --precision=f16. */
+TENON_API size_t tenon_overflow_count(const tenon_program *program);
+/* By number, in the order of the step. */
+TENON_API tenon_status tenon_get_overflow(const tenon_program *program,
+                                          size_t number,
+                                          tenon_overflow *overflow);
+
 /* Reads all state from a safetensors file, under any of the tensors' names.
  * If any tensor is missing or has another type or shape nothing is changed and
  * the message lists all of them. */

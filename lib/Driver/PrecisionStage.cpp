@@ -314,6 +314,21 @@ ExitCode driver::scaleLoss(ModuleOp step, StageRun &run,
   return code;
 }
 
+/// Has the step count what f16 is too small for. XLA keeps the arguments that
+/// came; and which values have a scale that the step brings is not known.
+static ExitCode countOverflows(ModuleOp step,
+                               const precision::LossScalingReport &scaling,
+                               StageRun &run) {
+  if (run.options.target == OutputTarget::stablehlo || scaling.scalesItself)
+    return exitOk;
+  ExitCode code = run.runPasses(step, [](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(precision::createCountOverflowsPass());
+  });
+  run.details["overflow_counters"] = llvm::json::Array(
+      precision::countedTensors(step.lookupSymbol<func::FuncOp>("main")));
+  return code;
+}
+
 ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
@@ -342,6 +357,7 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
     if (run.resolved.precision == Precision::f16) {
       precision::countGradients(main, scaling);
       reportLossScaling(scaling, run);
+      code = countOverflows(*program.module, scaling, run);
     }
     run.details["held_in_parts"] = heldBy(step::highAndLowRule, main);
     run.details["held_in_bf16"] = heldBy(step::convertedRule, main);
@@ -461,6 +477,8 @@ ExitCode driver::printFormats(const CompileOptions &options,
     for (const llvm::json::Value &entry : *scaling->getArray("entries"))
       out << "  the scale enters at " << *entry.getAsString() << "\n";
   }
+  listHeld("overflow_counters",
+           "tensors in f16 have their infinite elements counted");
   const llvm::json::Array *casts = groups->getArray("cast_kernels");
   out << llvm::formatv("\n{0} kernels only cast\n", casts ? casts->size() : 0);
   if (casts)

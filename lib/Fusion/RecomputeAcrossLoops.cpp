@@ -28,7 +28,7 @@
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LoopPair.h"
-#include "tenon/Fusion/RebuildLoop.h"
+#include "tenon/Dialect/StableHLO/RebuildLoop.h"
 #include "tenon/Fusion/RecomputationCut.h"
 
 #include "mlir/IR/Matchers.h"
@@ -224,7 +224,7 @@ int64_t StackChoice::run(int64_t level, bool attentionOnly) {
   unsigned firstNew = loop->getNumOperands() - dropped.count();
   unsigned oldResults = loop->getNumResults();
   Value counter = forward.counter();
-  WhileOp rebuilt = fusion::rebuildLoop(
+  WhileOp rebuilt = stablehlo::rebuildLoop(
       loop, dropped, starts, [&](ValueRange carried, OpBuilder &inside) {
         SmallVector<Value> following;
         for (auto [value, stack] : llvm::zip_equal(added, carried)) {

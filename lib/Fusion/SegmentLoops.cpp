@@ -32,7 +32,7 @@
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LoopPair.h"
-#include "tenon/Fusion/RebuildLoop.h"
+#include "tenon/Dialect/StableHLO/RebuildLoop.h"
 #include "tenon/Fusion/RoundSums.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -341,7 +341,7 @@ void Segmentation::dropStacks(WhileOp keeping) {
   llvm::BitVector dropped(keeping->getNumOperands());
   for (const LoopPair::Residual &residual : residuals)
     dropped.set(residual.stack.position);
-  fusion::rebuildLoop(keeping, dropped, {}, [](ValueRange, OpBuilder &) {
+  stablehlo::rebuildLoop(keeping, dropped, {}, [](ValueRange, OpBuilder &) {
     return SmallVector<Value>();
   });
   keeping->erase();
@@ -375,7 +375,7 @@ int64_t Segmentation::run(int64_t depth) {
     llvm::append_range(shape, type.getShape());
     starts.push_back(zeros(builder, type.clone(shape)));
   }
-  WhileOp keeping = fusion::rebuildLoop(
+  WhileOp keeping = stablehlo::rebuildLoop(
       loop, llvm::BitVector(loop->getNumOperands()), starts,
       [&](ValueRange stacks, OpBuilder &inside) {
         ImplicitLocOpBuilder round(loop.getLoc(), inside);

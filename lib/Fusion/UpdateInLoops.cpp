@@ -13,7 +13,7 @@
 #include "tenon/Analysis/CountedLoop.h"
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/Step/Step.h"
-#include "tenon/Fusion/RebuildLoop.h"
+#include "tenon/Dialect/StableHLO/RebuildLoop.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -315,7 +315,7 @@ WhileOp Update::move() {
     return following;
   };
   unsigned firstNew = loop->getNumOperands() - dropped.count();
-  WhileOp updating = fusion::rebuildLoop(loop, dropped, starts, update);
+  WhileOp updating = stablehlo::rebuildLoop(loop, dropped, starts, update);
   for (auto [number, output] : llvm::enumerate(outputs))
     output.value.replaceAllUsesWith(updating->getResult(firstNew + number));
   for (Operation *op : llvm::reverse(ordered)) {

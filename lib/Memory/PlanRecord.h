@@ -16,6 +16,7 @@
 #ifndef TENON_LIB_MEMORY_PLANRECORD_H
 #define TENON_LIB_MEMORY_PLANRECORD_H
 
+#include "tenon/Analysis/SourceText.h"
 #include "tenon/Memory/BufferClasses.h"
 
 #include "mlir/IR/Builders.h"
@@ -76,8 +77,7 @@ private:
   llvm::MapVector<llvm::StringRef, int64_t> texts;
 };
 
-/// What a user knows an operation by: its name there, its file and line.
-std::string sourceOf(mlir::Location location);
+using tenon::sourceOf;
 /// The same for what computes a value, inside a group.
 std::string sourceOf(mlir::Value value);
 /// `8x64xf32`

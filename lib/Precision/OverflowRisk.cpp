@@ -79,6 +79,19 @@ static double boundOf(Value value, int depth = 0) {
   return unbounded;
 }
 
+bool precision::repeatsInfinity(Value value) {
+  while (auto spread = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    value = spread.getOperand();
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) ||
+      !isa<FloatType>(elements.getElementType()))
+    return false;
+  return elements.isSplat()
+             ? elements.getSplatValue<APFloat>().isInfinity()
+             : llvm::any_of(elements.getValues<APFloat>(),
+                            [](const APFloat &n) { return n.isInfinity(); });
+}
+
 OverflowRisk::OverflowRisk(func::FuncOp step) {
   if (BlockArgument scale = lossScaleOf(step))
     scaled.insert(scale);

@@ -14,6 +14,9 @@
 
 namespace tenon::precision {
 
+/// Whether a value is a constant with infinite elements, or repeats one.
+bool repeatsInfinity(mlir::Value value);
+
 class OverflowRisk {
 public:
   /// `step` is an f32 step; of one whose loss is scaled, what the scale is in

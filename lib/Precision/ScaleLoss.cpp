@@ -595,9 +595,12 @@ struct ScaleLoss : public precision::impl::ScaleLossPassBase<ScaleLoss> {
     if (search.parameters().empty())
       return say("NoGradients", "no parameter learns from a batch, so there "
                                 "are no gradients to scale");
-    if (StringAttr own = ownScale(step, search.parameters()))
+    if (StringAttr own = ownScale(step, search.parameters())) {
+      if (filled)
+        filled->scalesItself = true;
       return say("ScalesItself",
                  "the step scales its loss itself, by '" + own.str() + "'");
+    }
     SmallVector<Value> seeds = search.find();
     if (seeds.empty())
       return refuse(search.whereBroken());

@@ -382,6 +382,39 @@ tenon_status tenon_run(tenon_program *program, int64_t steps) {
   });
 }
 
+size_t tenon_overflow_count(const tenon_program *program) {
+  return program ? size_t(std::ranges::count_if(
+                       program->executor->index().tensors,
+                       [](const format::Tensor &tensor) {
+                         return !tensor.countsOverflowOf().empty();
+                       }))
+                 : 0;
+}
+
+tenon_status tenon_get_overflow(const tenon_program *program, size_t number,
+                                tenon_overflow *overflow) {
+  return exclusively(program, [&] {
+    if (!overflow)
+      return notGiven("the place for the counter");
+    if (tenon_status status =
+            checkStruct(overflow, sizeof(tenon_overflow), "tenon_overflow");
+        status != TENON_OK)
+      return status;
+    Error error;
+    auto all = program->executor->overflows(error);
+    if (!all)
+      return fail(error);
+    if (number >= all->size())
+      return fail(TENON_ERROR_ARGUMENT,
+                  "there is no counter " + std::to_string(number) +
+                      ", the program has " + std::to_string(all->size()));
+    // What follows the prefix of a name, which ends in a null.
+    overflow->tensor = (*all)[number].tensor.data();
+    overflow->elements = (*all)[number].elements;
+    return TENON_OK;
+  });
+}
+
 /// The functions that take a program and a path.
 template <typename Program, typename Action>
 static tenon_status withFile(Program *program, const char *path,

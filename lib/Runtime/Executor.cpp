@@ -608,6 +608,21 @@ void Executor::markWritten(size_t tensor, bool isWhole) {
   implementation->markWritten(tensor, isWhole);
 }
 
+std::optional<std::vector<Overflow>> Executor::overflows(Error &error) const {
+  std::vector<Overflow> found;
+  const std::vector<format::Tensor> &tensors = index().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Overflow overflow{tensors[i].countsOverflowOf()};
+    if (overflow.tensor.empty())
+      continue;
+    if (!read(i, std::as_writable_bytes(std::span(&overflow.elements, 1)),
+              error))
+      return std::nullopt;
+    found.push_back(overflow);
+  }
+  return found;
+}
+
 bool Executor::initializeHidden(bool onlyMissing, Error &error) {
   return implementation->initializeHidden(onlyMissing, error);
 }

@@ -62,6 +62,16 @@ class Position(ctypes.Structure):
     ]
 
 
+class Overflow(ctypes.Structure):
+    """tenon_overflow."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("tensor", ctypes.c_char_p),
+        ("elements", ctypes.c_int64),
+    ]
+
+
 _ERRORS: dict[int, type[errors.TenonError]] = {
     1: errors.FileError,
     2: errors.MachineError,
@@ -88,6 +98,7 @@ _FUNCTIONS: dict[str, tuple[type, ...]] = {
     "tenon_bind": (_POINTER, _SIZE, _POINTER, _SIZE),
     "tenon_initialize_zeros": (_POINTER,),
     "tenon_run": (_POINTER, ctypes.c_int64),
+    "tenon_get_overflow": (_POINTER, _SIZE, ctypes.POINTER(Overflow)),
     "tenon_load_state": (_POINTER, _TEXT),
     "tenon_load_batch": (_POINTER, _TEXT),
     "tenon_load_arguments": (_POINTER, _TEXT),
@@ -145,6 +156,8 @@ def library() -> ctypes.CDLL:
     loaded.tenon_close_checkpoints.argtypes = (_POINTER,)
     loaded.tenon_tensor_count.restype = _SIZE
     loaded.tenon_tensor_count.argtypes = (_POINTER,)
+    loaded.tenon_overflow_count.restype = _SIZE
+    loaded.tenon_overflow_count.argtypes = (_POINTER,)
     loaded.tenon_unload.restype = ctypes.c_int
     loaded.tenon_unload.argtypes = (_POINTER,)
 

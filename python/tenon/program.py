@@ -69,6 +69,18 @@ class Program:
         """What a step makes that is no state. The next step overwrites it."""
         return self._of_kind("result")
 
+    @property
+    def overflows(self) -> dict[str, int]:
+        """How many elements of each f16 tensor that may overflow were infinite, over all steps since the state was
+        initialized. Only programs that were compiled with precision="f16" have such tensors.
+        """
+        counts = {}
+        for number in range(self._library.tenon_overflow_count(self._pointer)):
+            found = native.Overflow(struct_size=ctypes.sizeof(native.Overflow))
+            self._library.tenon_get_overflow(self._pointer, number, ctypes.byref(found))
+            counts[found.tensor.decode()] = found.elements
+        return counts
+
     # What it does.
 
     def run(self, *batch: Any, steps: int = 1, **named: Any) -> dict[str, np.ndarray]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Steps, compiled, refused, succeed
+from conftest import BUILD, Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
 from test_loss_scaling import NAMES, STEP
-from test_precision import check_same_bits, deviation, run
+from test_precision import check_same_bits, deviation, run, segments
 
 SCALE, GROWTH = "__tenon__.loss_scale", "__tenon__.loss_scale_growth"
 # A step of the others takes the interpreter a minute.
@@ -101,7 +102,8 @@ def test_masks_stay_wide(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["01_mlp", "08_lstm"])
 def test_same_bits(models: Steps, name: str, tmp_path: Path) -> None:
     """Threads, a budget, no fusion and a resumed run change no bit."""
-    check_same_bits(models[name], "--precision=f16", 2, tmp_path)
+    counted = compiled(models[name].text, "--precision=f16").stages["precision"]["overflow_counters"]
+    check_same_bits(models[name], "--precision=f16", 2 + len(counted), tmp_path)
 
 
 def test_skips_a_step(models: Steps, tmp_path: Path) -> None:
@@ -201,6 +203,75 @@ def test_without_gradients(tmp_path: Path) -> None:
     said = succeed("inspect", "--precision=f16", source)
     assert "policy: f16" in said and "the loss is not scaled: no parameter learns" in said
     assert "is infinite where it exceeds 65504" in said
+
+
+def test_counts_overflows(tmp_path: Path) -> None:
+    """Infinite elements are counted over all steps, alike for any threads, budget and grouping; a resumed run goes on counting."""
+    import tenon
+
+    source, state, inputs = tmp_path / "forward.mlir", tmp_path / "state.safetensors", tmp_path / "in.safetensors"
+    source.write_text(spelled(FORWARD))
+    # The exponential of 12 is beyond f16, that of 90 beyond f32, that of NaN no overflow; the tangent has no counter.
+    x = np.zeros((512, 512), np.float32)
+    x[3, 5], x[7, 9], x[11, :] = 12, 90, np.nan
+    save_file({"x": x}, inputs)
+    plain = compiled(source, "--precision=f16")
+    assert plain.stages["precision"]["overflow_counters"] == ["exponential line 4"]
+    whole = sum(segment["bytes"] for segment in segments(plain.output))
+    counter = "__tenon__.overflow.exponential line 4"
+    for options in ((), ("--fuse=false",), (f"--memory-budget={whole + 4096}",)):
+        program = compiled(source, "--precision=f16", *options).output
+        succeed("verify", program)
+        for threads in (1, 2):
+            said = succeed("run", program, "--inputs", inputs, "--steps=3", f"--threads={threads}", "--save", state)
+            assert load_file(state)[counter] == 6
+            assert "6 elements of 'exponential line 4' were infinite in f16, first in step" in said
+    succeed("run", plain.output, "--inputs", inputs, "--state", state, "--save", state)
+    assert load_file(state)[counter] == 8
+    loaded = tenon.load(plain.output)
+    assert loaded.overflows == {"exponential line 4": 0}
+    loaded.run(x, steps=2)
+    assert loaded.overflows == {"exponential line 4": 4}
+    save_file({"x": np.zeros_like(x)}, inputs)
+    assert "overflow" not in succeed("run", plain.output, "--inputs", inputs, "--state", state)
+    # What is bounded, and what is no f16, has no counters.
+    assert tenon.load(compiled(source).output).overflows == {}
+
+
+def test_stops_on_overflow(tmp_path: Path) -> None:
+    """--stop-on-overflow ends a run with exit code 6, names tensor and step, and saves nothing of that step."""
+    source, batches, checkpoints = tmp_path / "forward.mlir", tmp_path / "batches", tmp_path / "checkpoints"
+    source.write_text(spelled(FORWARD))
+    batches.mkdir()
+    for number in range(4):
+        save_file({"x": np.full((512, 512), 20 if number == 2 else 1, np.float32)}, batches / f"{number}.safetensors")
+    program = compiled(source, "--precision=f16").output
+    options = (f"--batches={batches}", "--steps=4", f"--checkpoints={checkpoints}", "--save-every=1")
+    said = refused(6, "run", program, *options, "--stop-on-overflow")
+    assert "in step 3 elements of 'exponential line 4' were infinite in f16" in said
+    assert "holds the state after step 2" in said
+    assert "4 of 4 steps are complete" not in succeed("run", program, *options, "--resume")
+    wide = compiled(source).output
+    said = succeed("run", wide, f"--batches={batches}", "--steps=4", "--stop-on-overflow")
+    assert "overflow " not in said
+
+
+def test_counts_in_loops(tmp_path: Path) -> None:
+    """Every round of a loop counts, and a branch only if it is taken."""
+    import tenon
+
+    text = (Path(__file__).parent.parent / "Precision/count-overflows.mlir").read_text()
+    source, counted, program = (tmp_path / name for name in ("step.mlir", "counted.mlir", "step.tenon"))
+    source.write_text(text)
+    subprocess.run([BUILD / "bin/tenon-opt", source, "--precision-count-overflows", "-o", counted], check=True)
+    succeed("compile", counted, "--compile-from=precision", "-o", program)
+    # From the third on, four rounds of 100 are beyond f16, and so are the squares of infinity and of 300. The mask lets nothing pass.
+    x = np.ones((6, 4, 8), np.float32)
+    x[:, 1, 2], x[5, 3, 3] = 100, 300
+    for taken in (False, True):
+        loaded = tenon.load(program)
+        loaded.run(x, np.array(taken), np.zeros((4, 8), np.bool_), steps=2)
+        assert list(loaded.overflows.values()) == [2 * 4, 2 * 2 * taken, 0]
 
 
 def test_scales_itself(models: Steps) -> None:

@@ -10,6 +10,7 @@
 #include "tools/tenon/Interruption.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/MetricsFile.h"
+#include "tools/tenon/OverflowWatch.h"
 #include "tools/tenon/Period.h"
 #include "tools/tenon/ProgressLine.h"
 #include "tools/tenon/ResultNamesOption.h"
@@ -50,6 +51,7 @@ struct RunOptions {
   runtime::SettingValues settings;
   std::vector<StopCondition> stopConditions;
   bool checkMemory = false, zeroState = false, prefault = false;
+  bool stopOnOverflow = false;
 };
 
 int fail(const std::string &message) {
@@ -233,6 +235,12 @@ private:
       return code;
     if (int code = openMetrics())
       return code;
+    runtime::Error error;
+    if (!overflows.open(executor, record.step, error))
+      return fail(error.message);
+    if (options.stopOnOverflow && !overflows.hasCounters())
+      std::fprintf(stderr, "note: this step stores nothing in f16 that may "
+                           "overflow, so --stop-on-overflow changes nothing\n");
     if (int code = trySaving(isResumed))
       return code;
     if (batches &&
@@ -363,8 +371,15 @@ private:
     ++ran;
     ++record.step;
     record.batches += batches ? 1 : 0;
-    if (isLineDue)
+    if (options.stopOnOverflow)
+      if (int code = stopIfOverflowed())
+        return code;
+    if (isLineDue) {
+      std::string overflowed;
+      if (!overflows.look(executor, record.step, overflowed, error))
+        return endFailed(error.message);
       report();
+    }
     if (int code = endIfAsked())
       return code;
     if (record.step < goal && isTimeToSave() && !save())
@@ -433,6 +448,22 @@ private:
     return exitOk;
   }
 
+  int stopIfOverflowed() {
+    std::string overflowed;
+    runtime::Error error;
+    if (!overflows.look(executor, record.step, overflowed, error))
+      return endFailed(error.message);
+    if (overflowed.empty())
+      return exitOk;
+    overflows.print();
+    return endFailed("in step " + std::to_string(record.step) +
+                         " elements of '" + overflowed +
+                         "' were infinite in f16, which ends at 65504; keep it "
+                         "in f32 with --precision-policy, or compile with "
+                         "--precision=bf16",
+                     exitStopped);
+  }
+
   /// Saves to the checkpoints, else to the file of --save; false with `failure`
   /// filled in. The metrics come first: a checkpoint says where they were.
   bool save() {
@@ -468,11 +499,14 @@ private:
                     100 * readers->waitedSeconds() / seconds);
     }
     std::string message;
+    runtime::Error error;
+    if (!overflows.look(executor, record.step, message, error))
+      return endFailed(error.message);
+    overflows.print();
     if (metrics && !metrics->write(/*durable=*/false, message))
       return fail(message);
     if (checkpoints && saved != record.step && !save())
       return endFailed(failure);
-    runtime::Error error;
     if (!options.save.empty() &&
         !runtime::saveState(executor, options.save, error))
       return endFailed(error.message);
@@ -489,11 +523,11 @@ private:
   }
 
   /// Ends a run that failed, with what is left of it.
-  int endFailed(const std::string &message) {
+  int endFailed(const std::string &message, int code = exitUserError) {
     progressLine.finish();
     fail(message);
     noteWhatIsSaved();
-    return exitUserError;
+    return code;
   }
 
   void noteWhatIsSaved() const {
@@ -523,6 +557,7 @@ private:
   std::unique_ptr<Batches> batches;
   std::unique_ptr<BatchReaders> readers;
   std::unique_ptr<MetricsFile> metrics;
+  OverflowWatch overflows;
   std::vector<size_t> columns; // tensors whose values metrics hold
   std::chrono::steady_clock::time_point started, lastSave;
   int64_t goal = 0;  // the step to end after
@@ -652,6 +687,10 @@ int tool::runRun(Arguments arguments, Modules *modules) {
       "warmup_linear:warmup=N,... and so on, which rises from start=V (0) "
       "first, or\npiecewise:0=V,100=V. It begins at value=V, or at the value "
       "of --set or --inputs; steps counts the\nwarmup.\n\n"
+      "A step that was compiled with --precision=f16 counts the infinite "
+      "elements of f16 tensors that may\noverflow; the run prints what it "
+      "counted. --stop-on-overflow ends it with exit code 6 before that step\n"
+      "is saved, and names tensor and step.\n\n"
       "If a step fails, the run ends with exit code 1. The file of --save then "
       "still holds what was saved last,\nand the message says from which step "
       "that is.\n\n"

@@ -48,7 +48,8 @@ void printHelp(std::FILE *out) {
                     "Exit codes: 0 success, 1 an error in the input or a file, "
                     "2 a wrong command line,\n3 no plan fits the memory "
                     "budget, 4 an unsupported operation, 5 a run that a signal "
-                    "stopped and that was saved,\n70 an internal error.\n");
+                    "stopped and that was saved,\n6 an f16 tensor overflowed, "
+                    "70 an internal error.\n");
 }
 
 } // namespace

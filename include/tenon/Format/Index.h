@@ -184,6 +184,10 @@ struct Holding {
 
 /// What the names of hidden state begin with.
 inline constexpr std::string_view hiddenPrefix = "__tenon__.";
+/// Behind that prefix, what the names of hidden state begin with that counts
+/// the elements of an f16 tensor that were infinite. The tensor's name follows;
+/// the count is an i64.
+inline constexpr std::string_view overflowName = "overflow.";
 
 /// A logical tensor, as users and safetensors files see it: row-major, plain
 /// layout. Hidden state is none that users see, but is saved with theirs.
@@ -201,6 +205,15 @@ struct Tensor {
   std::vector<Holding> copies;
 
   bool isHidden() const { return name.starts_with(hiddenPrefix); }
+  /// The tensor whose infinite elements this counts; empty for none.
+  std::string_view countsOverflowOf() const {
+    std::string_view rest = name;
+    if (!isHidden() ||
+        !rest.substr(hiddenPrefix.size()).starts_with(overflowName) ||
+        type != ElementType::i64 || !shape.empty())
+      return {};
+    return rest.substr(hiddenPrefix.size() + overflowName.size());
+  }
   bool operator==(const Tensor &) const = default;
 };
 

@@ -19,6 +19,9 @@ namespace tenon::precision {
 struct LossScalingReport {
   /// Why the loss is not scaled; empty if it is.
   std::string whyNot;
+  /// Whether that is because the step scales its loss itself, so that nothing
+  /// is known of which values have the scale.
+  bool scalesItself = false;
   /// Where the scale enters: once for each loss.
   std::vector<mlir::Location> entries;
   /// The gradients that are looked at before state is replaced, and their

@@ -44,6 +44,10 @@ void explainFormats(const FormatReport &report);
 /// of gradients, which are known once formats are chosen.
 std::unique_ptr<mlir::Pass> createScaleLossPass(LossScalingReport &report);
 
+/// The tensors whose infinite elements a step counts, in the order of its
+/// counters.
+std::vector<std::string> countedTensors(mlir::func::FuncOp step);
+
 /// Counts the gradients that a step with formats looks at before it replaces
 /// state, and says in a remark what that takes. Nothing if no loss is scaled.
 void countGradients(mlir::func::FuncOp step, LossScalingReport &report);

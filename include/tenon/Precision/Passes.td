@@ -240,6 +240,44 @@ def ScaleLossPass : Pass<"precision-scale-loss", "::mlir::func::FuncOp"> {
                            "::tenon::step::StepDialect"];
 }
 
+def CountOverflowsPass : Pass<"precision-count-overflows", "::mlir::func::FuncOp"> {
+  let summary = "count the infinite elements of f16 tensors";
+  let description = [{
+    Gives every f16 tensor that may overflow (a value that the choice of formats
+    stores in f16, that does not carry the scale of the loss, and that nothing
+    keeps below 65504) hidden state that counts its infinite elements over all
+    steps. A loop carries the count of each row. Where a constant that is
+    infinite goes into a value, as into a mask, what was infinite before it was
+    rounded does not count.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<4x8xf32> {step.name = "x", step.role = #step.role<batch>}) -> (tensor<4x8xf16> {step.name = "y"}) {
+      %0 = stablehlo.exponential %x : tensor<4x8xf32>
+      %1 = stablehlo.convert %0 {step.cast} : (tensor<4x8xf32>) -> tensor<4x8xf16>
+      return %1 : tensor<4x8xf16>
+    }
+    // after
+    func.func @main(%arg0: tensor<4x8xf32> {step.name = "x", step.role = #step.role<batch>}, %arg1: tensor<i64> {step.aliases = [], step.initial = dense<0> : tensor<i64>, step.name = "__tenon__.overflow.exponential line 2", step.role = #step.role<counter>, step.role_reason = "elements that were infinite in f16", step.successor = 1 : i64}) -> (tensor<4x8xf16> {step.name = "y"}, tensor<i64> {step.aliases = [], step.name = "__tenon__.overflow.exponential line 2"}) {
+      %0 = stablehlo.exponential %arg0 : tensor<4x8xf32>
+      %1 = stablehlo.convert %0 {step.cast} : (tensor<4x8xf32>) -> tensor<4x8xf16>
+      %2 = stablehlo.convert %1 {step.cast} : (tensor<4x8xf16>) -> tensor<4x8xf32>
+      %3 = stablehlo.abs %2 : tensor<4x8xf32>
+      %cst = stablehlo.constant dense<0x7F800000> : tensor<4x8xf32>
+      %4 = stablehlo.compare EQ, %3, %cst : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
+      %5 = stablehlo.convert %4 : (tensor<4x8xi1>) -> tensor<4x8xi32>
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %6 = stablehlo.reduce(%5 init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x8xi32>, tensor<i32>) -> tensor<i32>
+      %7 = stablehlo.convert %6 : (tensor<i32>) -> tensor<i64>
+      %8 = stablehlo.add %arg1, %7 : tensor<i64>
+      return %1, %8 : tensor<4x8xf16>, tensor<i64>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+}
+
 def ExpandStochasticRoundingPass : Pass<"precision-expand-stochastic-rounding", "::mlir::func::FuncOp"> {
   let summary = "write stochastic rounding as operations on whole numbers";
   let description = [{

@@ -79,6 +79,12 @@ struct InstructionTime {
   double shortest = 0;   // seconds of the fastest run
 };
 
+/// How often a tensor that the step stores in f16 was too large for it.
+struct Overflow {
+  std::string_view tensor; // of the index, which lives as long as the program
+  int64_t elements = 0;    // infinite ones, over all steps since the first
+};
+
 class Executor {
 public:
   /// Null with `error` filled in if the file is missing, damaged, or cannot run
@@ -134,6 +140,10 @@ public:
   /// Gives hidden state its initial value, as loading a program does; with
   /// `onlyMissing` not if it has a value.
   bool initializeHidden(bool onlyMissing, Error &error);
+  /// The f16 tensors whose infinite elements the step counts, in the order of
+  /// the step. Counts are state: they go on where a checkpoint left them.
+  /// Nothing, with `error` filled in, if the device has failed.
+  std::optional<std::vector<Overflow>> overflows(Error &error) const;
   /// Whether all state has a value; `error` names what has none.
   bool checkState(Error &error) const;
 

@@ -16,7 +16,7 @@ enum ExitCode {
   exitNoPlan = 3,
   exitUnsupported = 4,
   exitInterrupted = 5,
-  exitStopped = 6, // by a condition of `tenon run --stop-if`
+  exitStopped = 6, // by `tenon run --stop-if` or --stop-on-overflow
   exitInternal = 70,
 };
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tenon/Fusion/RebuildLoop.h"
+#include "tenon/Dialect/StableHLO/RebuildLoop.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace tenon;
 using tenon::stablehlo::WhileOp;
 
-WhileOp fusion::rebuildLoop(
+WhileOp stablehlo::rebuildLoop(
     WhileOp loop, const llvm::BitVector &dropped, ValueRange starts,
     llvm::function_ref<SmallVector<Value>(ValueRange, OpBuilder &)>
         makeFollowing) {
