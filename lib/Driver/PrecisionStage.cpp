@@ -111,9 +111,9 @@ public:
 private:
   /// The kernels of `module`, which is left as it is.
   ExitCode lookAhead(ModuleOp module, Outlook &outlook);
-  /// Gives `module` the formats that are cheapest with these kernels, and holds
-  /// its parameters as they ask for.
-  ExitCode lower(ModuleOp module, const Outlook &outlook,
+  /// Gives `module` the formats that are cheapest with these kernels, or f32
+  /// alone, and holds its state as they ask for.
+  ExitCode lower(ModuleOp module, const Outlook &outlook, bool keepWide,
                  precision::FormatReport &report);
 
   ModuleOp step;
@@ -155,12 +155,13 @@ ExitCode FormatSearch::lookAhead(ModuleOp module, Outlook &outlook) {
 }
 
 ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
-                             precision::FormatReport &report) {
+                             bool keepWide, precision::FormatReport &report) {
   return run.runPasses(module, [&](OpPassManager &passes) {
     precision::ChooseFormatsPassOptions options;
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
     options.narrowKernels = run.resolved.target == OutputTarget::cuda;
     options.format = narrowFormatOf(run.resolved.precision);
+    options.keepWide = keepWide;
     options.policy = run.resolved.precisionPolicy;
     options.holding = holding;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
@@ -195,12 +196,14 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
     double seconds = 0; // of the groups that it leads to
   };
   std::vector<Choice> choices;
-  Outlook next;
-  if (ExitCode code = lookAhead(step, next); code != exitOk)
+  Outlook asItIs;
+  if (ExitCode code = lookAhead(step, asItIs); code != exitOk)
     return code;
+  Outlook next = asItIs;
   for (int round = 0; round < mostRounds; ++round) {
     Choice choice{step.clone(), {}};
-    if (ExitCode code = lower(*choice.lowered, next, choice.report);
+    if (ExitCode code =
+            lower(*choice.lowered, next, /*keepWide=*/false, choice.report);
         code != exitOk)
       return code;
     auto known = llvm::find_if(choices, [&](const Choice &other) {
@@ -230,6 +233,24 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
       choices.begin(), choices.end(),
       [&](const Choice &a, const Choice &b) { return error(a) < error(b); });
   const double wideSeconds = choices.front().report.wideSeconds;
+  // The model charges bytes, and kernels that cast; what grouping makes of the
+  // choice may still take longer than f32. What a policy asks for is kept.
+  if (!best->report.isWished) {
+    Choice wide{step.clone(), {}};
+    if (ExitCode code =
+            lower(*wide.lowered, asItIs, /*keepWide=*/true, wide.report);
+        code != exitOk)
+      return code;
+    // Only the policy bf16-state makes another step of it.
+    wide.seconds = asItIs.seconds;
+    if (holding == precision::StateHolding::bf16) {
+      if (ExitCode code = lookAhead(*wide.lowered, next); code != exitOk)
+        return code;
+      wide.seconds = next.seconds;
+    }
+    if (wide.seconds < best->seconds)
+      best = choices.insert(choices.end(), std::move(wide));
+  }
   report = std::move(best->report);
   report.wideSeconds = wideSeconds;
   chosen = std::move(best->lowered);

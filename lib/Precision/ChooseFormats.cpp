@@ -56,6 +56,8 @@ struct ChooseFormats
                           "step; correct or remove it";
       return signalPassFailure();
     }
+    if (keepWide)
+      classes.keepAllWide("the step is predicted to be quicker in f32");
     if (!filled)
       kernels = kernelsAsTheyAre(step, *isa);
     auto isHeldNarrow = [&](BlockArgument argument) {
@@ -116,6 +118,7 @@ private:
     for (auto [index, each] : llvm::enumerate(classes.classes())) {
       int variable = model.variableOfClass[index];
       chosen.isNarrowClass.push_back(isNarrow(variable));
+      report.isWished |= each.isWished && isNarrow(variable);
       explain(each.members.front(), each.bytes, /*isProduct=*/false,
               isNarrow(variable), variable >= 0, model.whyFixedClass[index],
               report);

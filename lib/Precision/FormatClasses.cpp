@@ -110,11 +110,12 @@ private:
   llvm::DenseMap<size_t, SmallVector<Operation *, 1>> known;
 };
 
-/// Whether it repeats a constant with finite elements that are infinite in the
-/// format.
+/// Whether it repeats or moves a constant with finite elements that are
+/// infinite in the format.
 bool holdsBeyond(NarrowFormat format, Value value) {
+  value = rootOfMovement(value);
   while (auto spread = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
-    value = spread.getOperand();
+    value = rootOfMovement(spread.getOperand());
   DenseElementsAttr elements;
   if (!matchPattern(value, m_Constant(&elements)) ||
       !isa<FloatType>(elements.getElementType()))
@@ -341,6 +342,9 @@ private:
     for (Value operand : op->getOperands()) {
       if (wish != Wish::narrow && updates.contains(operand))
         return "it belongs to the optimizer's arithmetic";
+      if (holdsBeyond(narrow, operand))
+        return ("a constant in it is beyond the range of " + nameOf(narrow))
+            .str();
       Value root = rootOfMovement(operand);
       if (auto argument = dyn_cast<BlockArgument>(root);
           argument && arguments.contains(root))
@@ -452,4 +456,13 @@ FormatClasses::FormatClasses(func::FuncOp step, FormatPolicy &policy,
   for (FormatClass &each : all)
     if (each.whyWide.empty() && !each.isWished && each.bytes < leastBytes)
       each.whyWide = "it is smaller than 64 KiB";
+}
+
+void FormatClasses::keepAllWide(StringRef why) {
+  for (FormatClass &each : all)
+    if (each.whyWide.empty())
+      each.whyWide = why.str();
+  for (Product &product : multiplications)
+    if (product.whyWide.empty())
+      product.whyWide = why.str();
 }

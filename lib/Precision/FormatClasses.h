@@ -42,6 +42,8 @@ public:
   NarrowFormat narrow() const { return narrowFormat; }
   llvm::ArrayRef<FormatClass> classes() const { return all; }
   llvm::ArrayRef<Product> products() const { return multiplications; }
+  /// Has all that may be narrow stay f32.
+  void keepAllWide(llvm::StringRef why);
   /// The class of an f32 tensor; -1 for constants and other types.
   int classOf(mlir::Value value) const {
     auto found = classes_.find(value);

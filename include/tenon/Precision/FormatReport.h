@@ -30,6 +30,8 @@ struct FormatReport {
     /// below the largest number of f16.
     bool mayOverflow = false;
   };
+  /// Whether something is narrow because the policy permits it.
+  bool isWished = false;
   NarrowFormat format = NarrowFormat::bf16; // of what is narrow
   std::vector<Line> lines;
   int64_t narrowValues = 0, wideValues = 0, mayOverflow = 0;

@@ -56,6 +56,8 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
                         "8 bits of exponent"),
              clEnumValN(::tenon::precision::NarrowFormat::f16, "f16",
                         "5 bits of exponent"))}]>,
+    Option<"keepWide", "keep-wide", "bool", "false",
+           "nothing is stored or multiplied in 16 bits">,
     Option<"policy", "policy", "std::string", "\"\"",
            "what the user says of formats, as JSON (docs/GettingStarted.md)">,
     Option<"holding", "holding", "::tenon::precision::StateHolding",
