@@ -122,8 +122,10 @@ static Walk walkWith(StringRef behind, Stage::Work work, Walk walk) {
 
 static ExitCode compileLowered(const CompileOptions &options,
                                ErrorTwins &twins) {
-  auto mark = [](Program &program, StageRun &) {
+  auto mark = [](Program &program, StageRun &run) {
     markGradients(mainOf(program));
+    // The bits are the same, and the twin reads what users gave.
+    run.resolved.holdBatches = false;
     return exitOk;
   };
   auto show = [&](Program &program, StageRun &) {

@@ -164,8 +164,15 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
     options.keepWide = keepWide;
     options.policy = run.resolved.precisionPolicy;
     options.holding = holding;
+    options.holdBatches = run.resolved.holdBatches && !forXla;
     passes.addNestedPass<func::FuncOp>(precision::createChooseFormatsPass(
         options, run.resolved.machine, outlook.kernels, report));
+    if (run.resolved.holdBatches && !forXla) {
+      precision::HoldBatchPassOptions batch;
+      batch.format = options.format;
+      batch.policy = options.policy;
+      passes.addNestedPass<func::FuncOp>(precision::createHoldBatchPass(batch));
+    }
     if (holding == precision::StateHolding::parts)
       passes.addNestedPass<func::FuncOp>(precision::createHoldParametersPass());
     if (holding != precision::StateHolding::bf16)
@@ -306,6 +313,15 @@ static llvm::json::Array heldBy(StringRef rule, func::FuncOp main) {
   return names;
 }
 
+/// Whether the argument that holds a tensor is replaced by no result.
+static bool isBatch(func::FuncOp main, StringRef tensor) {
+  for (unsigned index = 0; index < main.getNumArguments(); ++index)
+    if (auto held = step::heldPartOf(main.getArgAttrDict(index));
+        held && held->tensor == tensor)
+      return !main.getArgAttr(index, step::successorAttrName);
+  return false;
+}
+
 ExitCode driver::chooseFormats(ModuleOp step, StageRun &run,
                                OwningOpRef<ModuleOp> &chosen,
                                precision::FormatReport &report) {
@@ -381,7 +397,12 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
       code = countOverflows(*program.module, scaling, run);
     }
     run.details["held_in_parts"] = heldBy(step::highAndLowRule, main);
-    run.details["held_in_bf16"] = heldBy(step::convertedRule, main);
+    llvm::json::Array batches, states;
+    for (llvm::json::Value &name : heldBy(step::convertedRule, main))
+      (isBatch(main, *name.getAsString()) ? batches : states)
+          .push_back(std::move(name));
+    run.details["held_in_bf16"] = std::move(states);
+    run.details["batches_held_narrow"] = std::move(batches);
   }
   return code;
 }
@@ -486,6 +507,8 @@ ExitCode driver::printFormats(const CompileOptions &options,
            "parameters are held as bf16 and the rest of their bits");
   listHeld("held_in_bf16",
            "tensors of state are held as bf16, rounded by chance");
+  listHeld("batches_held_narrow",
+           "batch tensors are held in 16 bits, rounded when they are written");
   if (const llvm::json::Object *scaling = formats->getObject("loss_scaling")) {
     StringRef whyNot = *scaling->getString("why_not");
     if (!whyNot.empty())

@@ -10,6 +10,7 @@
 
 #include "ApplyFormats.h"
 #include "FormatModel.h"
+#include "HoldBatch.h"
 #include "HoldParameters.h"
 #include "HoldState.h"
 #include "OverflowRisk.h"
@@ -61,6 +62,9 @@ struct ChooseFormats
     if (!filled)
       kernels = kernelsAsTheyAre(step, *isa);
     auto isHeldNarrow = [&](BlockArgument argument) {
+      if (holdBatches && canBatchBeHeld(argument, *said, format,
+                                        /*narrowProductsOnly=*/false))
+        return true;
       switch (holding) {
       case StateHolding::none:
         return false;

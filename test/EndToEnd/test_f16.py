@@ -270,7 +270,7 @@ def test_counts_in_loops(tmp_path: Path) -> None:
     x[:, 1, 2], x[5, 3, 3] = 100, 300
     for taken in (False, True):
         loaded = tenon.load(program)
-        loaded.run(x, np.array(taken), np.zeros((4, 8), np.bool_), steps=2)
+        loaded.run(x, np.array(0 if taken else 1, np.int32), np.zeros((4, 8), np.bool_), steps=2)
         assert list(loaded.overflows.values()) == [2 * 4, 2 * 2 * taken, 0]
 
 

@@ -294,6 +294,19 @@ def test_predicted_as_grouped(steps: Steps, name: str) -> None:
     assert stages["precision"]["predicted_seconds"] == pytest.approx(stages["group"]["predicted_seconds"], rel=0.05)
 
 
+@pytest.mark.parametrize("target", ["cpu", "sm_90"])
+@pytest.mark.parametrize("name", ["01_mlp", "02_cnn", "08_lstm", "10_vit_tiny"])
+def test_never_predicted_slower(models: Steps, name: str, target: str) -> None:
+    """Where the groups of all choices would take longer than those of f32, the step stays f32 and says why."""
+    options = ("--compile-to=group", *([] if target == "cpu" else [f"--target={target}"]))
+    wide = compiled(models[name].text, *options).stages["group"]["predicted_seconds"]
+    lowered = compiled(models[name].text, "--precision=bf16", *options).stages
+    assert lowered["group"]["predicted_seconds"] <= wide * (1 + 1e-9)
+    why = {line["why"] for line in lowered["precision"]["formats"]}
+    narrow = lowered["precision"]["narrow_values"] + lowered["precision"]["narrow_products"]
+    assert narrow == 0 or "the step is predicted to be quicker in f32" not in why
+
+
 def test_inspect(steps: Steps) -> None:
     """`tenon inspect --precision` lists every value and product with its format and the reason."""
     said = succeed("inspect", "--precision", steps["01_mlp"].text)
@@ -403,3 +416,38 @@ def test_held_parameters(steps: Steps, name: str, tmp_path: Path) -> None:
     assert set(lowered.stages["precision"]["held_in_parts"]) <= before.keys()
     narrow, wide = ({row["name"]: row["bytes"] for row in segments(file)} for file in (lowered.output, step.compiled))
     assert narrow["temporaries"] < wide["temporaries"] and narrow["state"] <= wide["state"]
+
+
+@pytest.mark.skipif(not HAS_BF16, reason="products of bf16 are not native here")
+@pytest.mark.parametrize("name", ["01_mlp", "02_cnn"])
+def test_held_batch(steps: Steps, name: str, tmp_path: Path) -> None:
+    """A batch that only products read is rounded when it is written: no kernel casts it, and it takes half the bytes."""
+    import tenon
+
+    step = steps[name]
+    lowered = compiled(step.text, "--precision=bf16")
+    held = lowered.stages["precision"]["batches_held_narrow"]
+    assert len(held) == 1
+    program = tenon.load(lowered.output)
+    tensor = program.batch[held[0]]
+    values = load_file(step.inputs)[f"arg{tensor.argument}"]
+    shape = "x".join(map(str, values.shape))
+    assert not [cast for cast in lowered.stages["group"].get("cast_kernels", []) if cast.startswith(f"tensor<{shape}xf32>")]
+    rounded = values.astype(ml_dtypes.bfloat16).astype(np.float32)
+    assert (values != rounded).any()
+    tensor.write(values)
+    np.testing.assert_array_equal(tensor.read(), rounded)
+    with pytest.raises(tenon.ArgumentError, match="converted to bf16"):
+        program.bind(held[0], tenon.aligned(values.shape, values.dtype))
+    narrow, wide = ({row["name"]: row["bytes"] for row in segments(file)} for file in (lowered.output, step.compiled))
+    assert narrow["batch"] < 0.6 * wide["batch"]
+    # The step reads the rounded numbers.
+    _, expected = run(lowered.output, step.inputs, tmp_path)
+    changed = tmp_path / "rounded.safetensors"
+    save_file(load_file(step.inputs) | {f"arg{tensor.argument}": rounded}, changed)
+    _, found = run(lowered.output, changed, tmp_path)
+    assert all(np.array_equal(found[key], expected[key]) for key in expected)
+    # A policy keeps it f32.
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps({"arguments": {held[0]: "f32"}}))
+    assert not compiled(step.text, "--precision=bf16", f"--precision-policy={policy}").stages["precision"]["batches_held_narrow"]

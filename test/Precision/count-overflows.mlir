@@ -15,7 +15,7 @@
 // CHECK: %[[SUM:.*]] = stablehlo.reduce({{.*}} across dimensions = [1] : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
 // CHECK: stablehlo.add %[[ROWS]], %[[SUM]] : tensor<4xi32>
 // CHECK: stablehlo.reduce(%[[LOOP]]#2 init
-// CHECK: "stablehlo.if"
+// CHECK: "stablehlo.case"
 // CHECK: stablehlo.return %{{.*}}, %{{.*}} : tensor<4x8xf16>, tensor<4xi32>
 // CHECK: %[[NONE:.*]] = stablehlo.constant dense<0> : tensor<4xi32>
 // CHECK: stablehlo.return %{{.*}}, %[[NONE]] : tensor<4x8xf16>, tensor<4xi32>
@@ -25,7 +25,7 @@
 // CHECK: stablehlo.compare EQ
 // CHECK: stablehlo.compare LT
 // CHECK: stablehlo.and
-func.func @main(%x: tensor<6x4x8xf32> {step.aliases = [], step.name = "x", step.role = #step.role<batch>, step.role_reason = "given"}, %c: tensor<i1> {step.aliases = [], step.name = "c", step.role = #step.role<batch>, step.role_reason = "given"}, %mask: tensor<4x8xi1> {step.aliases = [], step.name = "mask", step.role = #step.role<batch>, step.role_reason = "given"}) -> (tensor<4x8xf16> {step.aliases = [], step.name = "y"}, tensor<4x8xf16> {step.aliases = [], step.name = "z"}, tensor<4x8xf16> {step.aliases = [], step.name = "t"}, tensor<4x8xf16> {step.aliases = [], step.name = "m"}) {
+func.func @main(%x: tensor<6x4x8xf32> {step.aliases = [], step.name = "x", step.role = #step.role<batch>, step.role_reason = "given"}, %c: tensor<i32> {step.aliases = [], step.name = "c", step.role = #step.role<batch>, step.role_reason = "given"}, %mask: tensor<4x8xi1> {step.aliases = [], step.name = "mask", step.role = #step.role<batch>, step.role_reason = "given"}) -> (tensor<4x8xf16> {step.aliases = [], step.name = "y"}, tensor<4x8xf16> {step.aliases = [], step.name = "z"}, tensor<4x8xf16> {step.aliases = [], step.name = "t"}, tensor<4x8xf16> {step.aliases = [], step.name = "m"}) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %start = stablehlo.constant dense<1.0> : tensor<4x8xf16>
   %0:2 = stablehlo.while(%i = %zero, %y = %start) : tensor<i32>, tensor<4x8xf16>
@@ -43,14 +43,14 @@ func.func @main(%x: tensor<6x4x8xf32> {step.aliases = [], step.name = "x", step.
     %6 = stablehlo.add %i, %one : tensor<i32>
     stablehlo.return %6, %5 : tensor<i32>, tensor<4x8xf16>
   }
-  %7 = "stablehlo.if"(%c) ({
+  %7 = "stablehlo.case"(%c) ({
     %8 = stablehlo.convert %0#1 {step.cast} : (tensor<4x8xf16>) -> tensor<4x8xf32>
     %9 = stablehlo.multiply %8, %8 : tensor<4x8xf32>
     %10 = stablehlo.convert %9 {step.cast} : (tensor<4x8xf32>) -> tensor<4x8xf16>
     stablehlo.return %10 : tensor<4x8xf16>
   }, {
     stablehlo.return %0#1 : tensor<4x8xf16>
-  }) : (tensor<i1>) -> tensor<4x8xf16>
+  }) : (tensor<i32>) -> tensor<4x8xf16>
   %f = stablehlo.convert %7 {step.cast} : (tensor<4x8xf16>) -> tensor<4x8xf32>
   %t = stablehlo.tanh %f : tensor<4x8xf32>
   %11 = stablehlo.convert %t {step.cast} : (tensor<4x8xf32>) -> tensor<4x8xf16>

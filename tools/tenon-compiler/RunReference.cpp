@@ -70,17 +70,18 @@ SmallVector<std::string> namesOf(func::FuncOp main, unsigned index) {
   return names;
 }
 
-/// An f32 tensor that the step has in parts, for Format/Holding.h: a bf16, and
-/// what more the rule wants.
+/// An f32 tensor that the step has in parts, for Format/Holding.h: 16 bits of
+/// a float, and what more the rule wants.
 struct HeldTensor {
   format::Index index;
   format::Tensor tensor;
   std::vector<std::byte> high, low;
 
-  HeldTensor(StringRef rule, ArrayRef<int64_t> shape) {
+  HeldTensor(StringRef rule, const Tensor &first) {
+    ArrayRef<int64_t> shape = first.shape();
     tensor.shape.assign(shape.begin(), shape.end());
     tensor.held = {*fromName<format::HoldingRule>(rule), {0}, {}};
-    index.storages = {{ElementType::bf16, tensor.shape, {}},
+    index.storages = {{*elementTypeOf(first.elementType()), tensor.shape, {}},
                       {ElementType::i16, tensor.shape, {}}};
     high.resize(format::bytesOf(tensor) / 2);
     if (rule == step::highAndLowRule) {
@@ -157,7 +158,7 @@ int loadArguments(func::FuncOp main, const std::string &path,
     if (!file->read(*stored, 0, bytes, error))
       return fail(error);
     if (held) {
-      HeldTensor parts(held->rule, tensor.shape());
+      HeldTensor parts(held->rule, tensor);
       parts.split(bytes);
       bytes = parts.high;
       lowParts[held->tensor] = parts.low;
@@ -208,7 +209,7 @@ int saveResults(func::FuncOp main, const std::string &path,
     bytes[index] = bytesOf(tensor);
     ElementType type = *elementTypeOf(tensor.elementType());
     if (held) {
-      HeldTensor parts(held->rule, tensor.shape());
+      HeldTensor parts(held->rule, tensor);
       parts.high = bytes[index];
       if (auto low = lowParts.find(held->tensor); low != lowParts.end())
         parts.low = bytesOf(results[low->second]);

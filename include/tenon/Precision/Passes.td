@@ -60,6 +60,8 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
            "nothing is stored or multiplied in 16 bits">,
     Option<"policy", "policy", "std::string", "\"\"",
            "what the user says of formats, as JSON (docs/GettingStarted.md)">,
+    Option<"holdBatches", "hold-batches", "bool", "false",
+           "batch tensors that only products read will be held in 16 bits">,
     Option<"holding", "holding", "::tenon::precision::StateHolding",
            "::tenon::precision::StateHolding::parts",
            "how state will be held, which products then read for nothing: none "
@@ -129,6 +131,45 @@ def HoldParametersPass : Pass<"precision-hold-parameters", "::mlir::func::FuncOp
     Option<"inside", "inside", "bool", "false",
            "split the parameter where the step begins and leave its argument "
            "f32: the step that a held one has to equal bit by bit">,
+  ];
+}
+
+def HoldBatchPass : Pass<"precision-hold-batch", "::mlir::func::FuncOp"> {
+  let summary = "hold batch tensors that only products read in 16 bits";
+  let description = [{
+    An f32 batch tensor of more than one element that only products read, rounded
+    to 16 bits, becomes an argument of 16 bits that is marked with `step.holds`:
+    users go on seeing the f32, and it is rounded when they write it, instead of
+    by a kernel in every step. What computes with its elements keeps it f32.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<64x256xf32> {step.name = "x", step.role = #step.role<batch>}, %w: tensor<256x256xbf16> {step.name = "w", step.role = #step.role<batch>}) -> (tensor<64x256xf32> {step.name = "y"}) {
+      %0 = stablehlo.convert %x {step.cast} : (tensor<64x256xf32>) -> tensor<64x256xbf16>
+      %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<64x256xbf16>, tensor<256x256xbf16>) -> tensor<64x256xf32>
+      return %1 : tensor<64x256xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<64x256xbf16> {step.holds = {part = 0 : i64, rule = "converted", tensor = "x"}, step.name = "x", step.role = #step.role<batch>}, %arg1: tensor<256x256xbf16> {step.name = "w", step.role = #step.role<batch>}) -> (tensor<64x256xf32> {step.name = "y"}) {
+      %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<64x256xbf16>, tensor<256x256xbf16>) -> tensor<64x256xf32>
+      return %0 : tensor<64x256xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+  let options = [
+    Option<"format", "format", "::tenon::precision::NarrowFormat",
+           "::tenon::precision::NarrowFormat::bf16",
+           "the format of 16 bits: bf16 or f16",
+           [{::llvm::cl::values(
+             clEnumValN(::tenon::precision::NarrowFormat::bf16, "bf16",
+                        "8 bits of exponent"),
+             clEnumValN(::tenon::precision::NarrowFormat::f16, "f16",
+                        "5 bits of exponent"))}]>,
+    Option<"policy", "policy", "std::string", "\"\"",
+           "what the user says of formats, as JSON (docs/GettingStarted.md): "
+           "arguments that stay f32 are not held in 16 bits">,
   ];
 }
 

@@ -30,8 +30,8 @@ constexpr KnownRule knownRules[] = {
      [](Type element, int64_t part) {
        return part == 0 ? element.isBF16() : element.isSignlessInteger(16);
      }},
-    {step::convertedRule, 1, "a bf16",
-     [](Type element, int64_t) { return element.isBF16(); }},
+    {step::convertedRule, 1, "a bf16 or an f16",
+     [](Type element, int64_t) { return element.isBF16() || element.isF16(); }},
 };
 
 const KnownRule *ruleOf(StringRef word) {
@@ -106,10 +106,16 @@ LogicalResult step::verifyHolding(FunctionOpInterface main) {
              << rule->expected;
     auto successor =
         main.getArgAttrOfType<IntegerAttr>(index, successorAttrName);
-    if (!successor)
+    if (!successor) {
+      auto role = main.getArgAttrOfType<RoleAttr>(index, roleAttrName);
+      if (held->rule == convertedRule && role && role.getValue() == Role::batch)
+        continue;
       return main->emitError()
              << "argument " << index << " is a part of '" << held->tensor
-             << "' and has no successor; only state is held so";
+             << "' and has no successor; only state is held so, and batch "
+                "tensors by the rule '"
+             << convertedRule << "'";
+    }
     replacing.insert(successor.getInt());
     if (main.getResultAttr(unsigned(successor.getInt()), holdsAttrName) !=
         main.getArgAttr(index, holdsAttrName))

@@ -154,6 +154,22 @@ TEST(Holding, NarrowerTypesRoundAsTheProcessorDoes) {
         << values[i];
 }
 
+TEST(Holding, Bf16OfF32AndOfTheSameF64AreTheSame) {
+  Bits patterns = bitPatterns();
+  Floats floats(patterns.size());
+  std::memcpy(floats.data(), patterns.data(), 4 * patterns.size());
+  std::vector<double> doubles(floats.begin(), floats.end());
+  auto count = int64_t(patterns.size());
+  Example fromF32(converted, f32, {count}, {{bf16, {count}}}),
+      fromF64(converted, f64, {count}, {{bf16, {count}}});
+  fromF32.roundTrip(floats);
+  fromF64.roundTrip(doubles);
+  auto found = fromF32.storedAs<uint16_t>(),
+       expected = fromF64.storedAs<uint16_t>();
+  for (size_t i = 0; i < patterns.size(); ++i)
+    ASSERT_EQ(found[i], expected[i]) << std::hex << patterns[i];
+}
+
 TEST(Holding, SixteenBitsAreRoundedOnce) {
   // Half way between two bf16 only when rounded to f32 before: goes down.
   std::vector<double> values{1 + std::ldexp(3, -8) - std::ldexp(1, -40),

@@ -27,7 +27,7 @@ inline constexpr llvm::StringLiteral holdsAttrName = "step.holds";
 /// The word for a bf16 and the rest of an f32's bits, an i16.
 inline constexpr llvm::StringLiteral highAndLowRule = "high_and_low";
 
-/// The word for a bf16 alone.
+/// The word for a bf16 alone, or an f16. Batch tensors may be held so, too.
 inline constexpr llvm::StringLiteral convertedRule = "converted";
 
 struct HeldPart {
