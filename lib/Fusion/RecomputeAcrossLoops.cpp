@@ -26,9 +26,9 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
+#include "tenon/Dialect/StableHLO/RebuildLoop.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LoopPair.h"
-#include "tenon/Dialect/StableHLO/RebuildLoop.h"
 #include "tenon/Fusion/RecomputationCut.h"
 
 #include "mlir/IR/Matchers.h"

@@ -30,9 +30,9 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
+#include "tenon/Dialect/StableHLO/RebuildLoop.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LoopPair.h"
-#include "tenon/Dialect/StableHLO/RebuildLoop.h"
 #include "tenon/Fusion/RoundSums.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -12,8 +12,8 @@
 
 #include "tenon/Analysis/CountedLoop.h"
 #include "tenon/Analysis/OperationClass.h"
-#include "tenon/Dialect/Step/Step.h"
 #include "tenon/Dialect/StableHLO/RebuildLoop.h"
+#include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"

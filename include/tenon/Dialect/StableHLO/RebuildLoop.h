@@ -18,12 +18,11 @@ namespace tenon::stablehlo {
 /// last arguments; `makeFollowing` gets those. The values in `dropped` are no
 /// longer carried: nothing reads their results, and in the body only operations
 /// whose results are not used otherwise. The old loop is left without blocks.
-WhileOp rebuildLoop(
-    WhileOp loop, const llvm::BitVector &dropped,
-    mlir::ValueRange starts,
-    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange carried,
-                                                      mlir::OpBuilder &builder)>
-        makeFollowing);
+WhileOp rebuildLoop(WhileOp loop, const llvm::BitVector &dropped,
+                    mlir::ValueRange starts,
+                    llvm::function_ref<llvm::SmallVector<mlir::Value>(
+                        mlir::ValueRange carried, mlir::OpBuilder &builder)>
+                        makeFollowing);
 
 } // namespace tenon::stablehlo
 
