@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from conftest import PROCESSOR, Steps, compiled, refused, succeed
 from safetensors.numpy import load_file, save_file
+from test_precision import lowering
 
 HAS_BF16 = "avx512_bf16" in PROCESSOR or "amx_bf16" in PROCESSOR
 
@@ -157,13 +158,13 @@ def test_flushed_to_zero(linear: tuple[Path, str], kept: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["01_mlp", "08_lstm"])
-def test_gradients(steps: Steps, name: str) -> None:
+def test_gradients(steps: Steps, name: str, tmp_path: Path) -> None:
     """Every parameter has its gradient; in f32 it has the digits of f32, in bf16 those that training needs."""
     step = steps[name]
     parameters = [leaf["path"] for leaf in step.info["args"] if leaf["path"].startswith("arg0['params']")]
     given = f"--inputs={step.inputs}"
     wide, _ = errors(step.text, "--precision=f32", given)
-    narrow, said = errors(step.text, "--precision=bf16", given, "--steps=2", "--search-runs=4")
+    narrow, said = errors(step.text, *lowering(name, tmp_path), given, "--steps=2", "--search-runs=4")
     found = {what.removeprefix("gradient ") for what in wide if what.startswith("gradient ")}
     assert len(found) == len(parameters) > 0 and all(name.startswith("params.") for name in found)
     assert wide.keys() == narrow.keys()
