@@ -50,19 +50,27 @@ install_apt_packages() {
     apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
-install_python_packages() {
-  local stamp="$venv/.requirements"
-  if [ -x "$venv/bin/python" ] && cmp -s python/requirements.txt "$stamp"; then
-    say "Python packages: all there"
+# install_requirements FILE STAMP [OPTION...]
+install_requirements() {
+  local file="$1" stamp="$venv/$2"
+  shift 2
+  if [ -x "$venv/bin/python" ] && cmp -s "$file" "$stamp"; then
+    say "Packages of $file: all there"
     return
   fi
-  say "Python packages: installing python/requirements.txt into .venv"
+  say "Packages: installing $file into .venv"
   # Debian's interpreter, whatever else is first on the path.
   [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv"
   # Python compiles what is imported when it is imported, which is little of it.
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-compile \
-    -r python/requirements.txt
-  cp python/requirements.txt "$stamp"
+    "$@" -r "$file"
+  cp "$file" "$stamp"
+}
+
+install_python_packages() {
+  install_requirements python/requirements.txt .requirements
+  # What the tools depend on is for programs in CUDA.
+  install_requirements python/requirements-gpu.txt .requirements-gpu --no-deps
 }
 
 # build_tenon PRESET [TARGET...]

@@ -1,8 +1,9 @@
 //===- CudaStages.cpp - A step as a .tenon file for GPUs ------------------===//
 //
 // The walk to a file for NVIDIA's GPUs is that of a processor with code of its
-// own: one text of PTX for each architecture. Matrix products are calls of
-// cuBLASLt unless no libraries are asked for; convolutions are kernels.
+// own: one text of PTX for each architecture, and machine code of it if there
+// is an assembler. Matrix products are calls of cuBLASLt unless no libraries
+// are asked for; convolutions are kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,11 +13,15 @@
 #include "StageEntries.h"
 #include "StageOptions.h"
 
+#include "tenon/Codegen/GPU/AssemblePtx.h"
 #include "tenon/Codegen/GPU/EmitGpuKernels.h"
+#include "tenon/Codegen/GPU/MachineCodeCache.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Package/ObjectForm.h"
 
 #include "llvm/ADT/StringSet.h"
+
+#include <future>
 
 using namespace mlir;
 using namespace tenon;
@@ -54,6 +59,50 @@ static llvm::json::Array kernelsInParts(ModuleOp module) {
   return found;
 }
 
+/// What the assembler makes of each text; nothing without one. The error has
+/// been printed if it refuses one.
+static std::optional<std::vector<codegen::MachineCode>>
+assemble(const codegen::GpuKernels &kernels, StageRun &run) {
+  auto refused = [&](const std::string &why) {
+    fail(exitUserError, why + "; name another assembler with --ptxas=FILE, or "
+                              "leave machine code out with --no-cubins");
+    return std::nullopt;
+  };
+  if (run.options.noCubins || kernels.modules.front().kernels.empty())
+    return std::vector<codegen::MachineCode>();
+  std::string error;
+  auto assembler = codegen::findAssembler(run.options.ptxas, error);
+  if (!error.empty())
+    return refused(error);
+  if (!assembler)
+    return std::vector<codegen::MachineCode>();
+  run.details["assembler"] = assembler->version;
+  struct Assembled {
+    std::optional<codegen::MachineCode> code;
+    std::string error;
+  };
+  const codegen::MachineCodeCache cache(run.options.kernelCache);
+  std::vector<std::future<Assembled>> running;
+  for (auto [gpu, ptx] : llvm::zip_equal(run.resolved.gpus, kernels.modules))
+    running.push_back(std::async(std::launch::async, [&, gpu, text = &ptx] {
+      Assembled result;
+      result.code = cache.assemble(text->text, *gpu, *assembler, result.error);
+      return result;
+    }));
+  std::vector<codegen::MachineCode> codes;
+  for (auto [gpu, each] : llvm::zip_equal(run.resolved.gpus, running)) {
+    Assembled result = each.get();
+    if (result.code)
+      codes.push_back(std::move(*result.code));
+    else if (error.empty())
+      error = "the code for " + std::string(gpu->name) +
+              " cannot be assembled: " + result.error;
+  }
+  if (!error.empty())
+    return refused(error);
+  return codes;
+}
+
 static ExitCode compilePtx(Program &program, StageRun &run) {
   auto kernels = codegen::emitGpuKernels(*program.module, run.resolved.gpus,
                                          run.resolved.features.subnormals);
@@ -70,20 +119,41 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
       program.module->lookupSymbol(function)->setAttr(
           exec::fallbackAttrName, UnitAttr::get(run.context));
   }
+  auto assembled = assemble(*kernels, run);
+  if (!assembled)
+    return exitUserError;
   std::vector<package::PtxCode> codes;
-  int64_t bytes = 0;
-  for (auto [gpu, ptx] : llvm::zip_equal(run.resolved.gpus, kernels->modules)) {
+  int64_t bytes = 0, machineBytes = 0;
+  for (auto [number, gpu, ptx] :
+       llvm::enumerate(run.resolved.gpus, kernels->modules)) {
     package::PtxCode &code = codes.emplace_back();
     code.architecture = gpu->name;
     code.text = ptx.text;
     for (const codegen::PtxKernel &kernel : ptx.kernels)
-      code.launches[kernel.symbol] = {kernel.blocks, kernel.threads};
+      code.kernels[kernel.symbol] = {.launch = {kernel.blocks, kernel.threads},
+                                     .schedule = kernel.schedule};
     bytes += int64_t(ptx.text.size());
+    if (assembled->empty())
+      continue;
+    const codegen::MachineCode &machine = (*assembled)[number];
+    code.assembler = machine.assembler;
+    code.binary = machine.binary;
+    for (const auto &each : machine.resources)
+      code.kernels[each.first()].resources = {
+          each.second.registers, each.second.sharedBytes,
+          each.second.stackBytes, each.second.spillBytes};
+    machineBytes += int64_t(machine.binary.size());
   }
   run.details["kernels"] = int64_t(kernels->symbols.size());
   run.details["distinct_kernels"] =
       int64_t(kernels->modules.front().kernels.size());
   run.details["bytes"] = bytes;
+  run.details["machine_code_bytes"] = machineBytes;
+  llvm::json::Array warnings;
+  for (const codegen::MachineCode &machine : *assembled)
+    for (const std::string &warning : machine.warnings)
+      warnings.push_back(warning);
+  run.details["warnings"] = std::move(warnings);
   run.details["cuts"] = reportCuts(*program.module);
   if (failed(package::toObjectForm(*program.module, codes, symbols)))
     return exitInternal;
@@ -92,6 +162,16 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
 }
 
 Walk driver::walkToCuda() {
+  StageOption ptxas{.flag = "--ptxas", .isGiven = [](const CompileOptions &o) {
+                      return !o.ptxas.empty();
+                    }};
+  StageOption kernelCache{.flag = "--kernel-cache",
+                          .isGiven = [](const CompileOptions &o) {
+                            return !o.kernelCache.empty();
+                          }};
+  StageOption noCubins{
+      .flag = "--no-cubins",
+      .isGiven = [](const CompileOptions &o) { return o.noCubins; }};
   return {readStageForCuda(),
           importStage(),
           simplifyStage(),
@@ -102,6 +182,7 @@ Walk driver::walkToCuda() {
           {.name = "codegen",
            .form = "object form",
            .summary = "compile kernels",
+           .options = {ptxas, noCubins, kernelCache},
            .run = compilePtx,
            .checkForm = checkExecForm},
           packageStage()};

@@ -101,14 +101,22 @@ ExitCode driver::refuseOptionsOfOthers(const CompileOptions &options,
   for (const Stage &stage : walk)
     for (const StageOption &option : stage.options)
       known.insert(option.flag);
-  for (const Stage &stage : walkTo(OutputTarget::cpu))
-    for (const StageOption &option : stage.options)
-      if (!option.flag.empty() && !known.contains(option.flag) &&
-          option.isGiven(options))
-        return fail(exitBadUsage,
-                    option.flag + " is for the target cpu; " +
-                        (options.target == OutputTarget::stablehlo
-                             ? "XLA decides that for the target stablehlo"
-                             : "GPUs do not take it yet"));
+  auto firstGiven = [&](OutputTarget target) -> StringRef {
+    for (const Stage &stage : walkTo(target))
+      for (const StageOption &option : stage.options)
+        if (!option.flag.empty() && !known.contains(option.flag) &&
+            option.isGiven(options))
+          return option.flag;
+    return "";
+  };
+  if (StringRef flag = firstGiven(OutputTarget::cpu); !flag.empty())
+    return fail(exitBadUsage,
+                flag + " is for the target cpu; " +
+                    (options.target == OutputTarget::stablehlo
+                         ? "XLA decides that for the target stablehlo"
+                         : "GPUs do not take it yet"));
+  if (StringRef flag = firstGiven(OutputTarget::cuda); !flag.empty())
+    return fail(exitBadUsage,
+                flag + " is for GPUs; name one, such as --target=sm_90");
   return exitOk;
 }

@@ -76,6 +76,11 @@ StageOption driver::subnormalsOption() {
        {Subnormals::keep, "\"keep\"", "--subnormals=keep"}});
 }
 
+static ExitCode readForCpu(Program &program, StageRun &run) {
+  ExitCode code = refuseOptionsOfOthers(run.options, run.walk);
+  return code == exitOk ? readInput(program, run) : code;
+}
+
 static Stage readStage() {
   // That a text is for this target is all that it says of it.
   StageOption target = recordedAsOneOf<OutputTarget>(
@@ -89,7 +94,7 @@ static Stage readStage() {
                  [](auto &o) -> auto & { return o.machineText; });
   return {.name = "read",
           .options = {target, features, machine, subnormalsOption()},
-          .run = readInput};
+          .run = readForCpu};
 }
 
 //===----------------------------------------------------------------------===//

@@ -452,7 +452,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
                             void **values) {
   BEGIN_CALL;
   auto loaded = std::make_unique<CUmod_st>();
-  auto refuse = [&](CUresult code, const std::string &text) {
+  auto writeLog = [&](const std::string &text) {
     char *log = nullptr;
     size_t bytes = 0;
     for (unsigned i = 0; i < optionCount; ++i) {
@@ -463,12 +463,24 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
     }
     if (log && bytes)
       snprintf(log, bytes, "%s", text.c_str());
+  };
+  auto refuse = [&](CUresult code, const std::string &text) {
+    writeLog(text);
     return driver.error(code, text);
   };
   const char *text = static_cast<const char *>(image);
-  if (!text || memcmp(text, "\177ELF", 4) == 0)
-    return refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                  "the emulated device executes PTX, found a cubin or nothing");
+  if (!text)
+    return refuse(CUDA_ERROR_INVALID_VALUE, "there is no code to load");
+  if (memcmp(text, "\177ELF", 4) == 0) {
+    // As a driver does that is older than the code. Whoever has PTX, too, goes
+    // on with that, so it is not printed as a fault.
+    const std::string why =
+        "the emulated device executes PTX, found machine code";
+    if (!driver.fault)
+      driver.lastRefusal = why;
+    writeLog(why);
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
   try {
     loaded->program = parse(text, placeVariable, &driver);
   } catch (const Fault &found) {

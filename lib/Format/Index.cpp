@@ -245,6 +245,14 @@ private:
              " blocks of " + std::to_string(launch.threads) +
              " threads, expected at most " + std::to_string(mostBlocks) +
              " of at most " + std::to_string(mostThreads));
+    if (!module.schedules.empty() && std::ssize(module.schedules) != kernels)
+      fail(which + " names the schedules of " +
+           std::to_string(module.schedules.size()) + " kernels, expected " +
+           std::to_string(kernels));
+    if (std::ssize(module.resources) != (module.hasBinary() ? kernels : 0))
+      fail(which + " says what " + std::to_string(module.resources.size()) +
+           " kernels take as machine code, expected " +
+           std::to_string(module.hasBinary() ? kernels : 0));
   }
 
   void checkBlock(const Block &block, int nesting) {

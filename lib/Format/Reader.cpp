@@ -139,11 +139,13 @@ private:
 std::string whyMisplaced(const std::vector<Section> &sections,
                          uint64_t indexEnd, uint64_t fileBytes) {
   uint64_t end = indexEnd;
-  bool seen[size_t(SectionKind::ptx) + 1] = {};
+  constexpr SectionKind last = SectionKind::cubin;
+  bool seen[size_t(last) + 1] = {};
   for (const Section &section : sections) {
-    // There is one section of PTX for each architecture.
-    if (section.kind > SectionKind::ptx ||
-        (seen[size_t(section.kind)] && section.kind != SectionKind::ptx))
+    // Of code for GPUs there is a section for each architecture.
+    const bool isForGpu =
+        section.kind == SectionKind::ptx || section.kind == SectionKind::cubin;
+    if (section.kind > last || (seen[size_t(section.kind)] && !isForGpu))
       return "a section is of unknown kind or there twice";
     seen[size_t(section.kind)] = true;
     if (section.offset % sectionAlignment != 0 || section.offset < end ||

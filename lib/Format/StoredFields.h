@@ -64,9 +64,11 @@ struct Elements<const flatbuffers::Vector<const Struct *> *> {
 /// Whether a pointer leads to a struct of the schema, which lies where it is
 /// used.
 template <typename Stored>
-inline constexpr bool isStruct = std::is_same_v<Stored, const fb::Slice *> ||
-                                 std::is_same_v<Stored, const fb::Launch *> ||
-                                 std::is_same_v<Stored, const fb::Lifetime *>;
+inline constexpr bool isStruct =
+    std::is_same_v<Stored, const fb::Slice *> ||
+    std::is_same_v<Stored, const fb::Launch *> ||
+    std::is_same_v<Stored, const fb::KernelResources *> ||
+    std::is_same_v<Stored, const fb::Lifetime *>;
 
 /// Whether a pointer leads to the table around a text or list in a list.
 template <typename Stored>

@@ -7,6 +7,7 @@
 #include "tenon/Package/ObjectForm.h"
 
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/GpuCode.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,6 +59,12 @@ declareKernels(ModuleOp module, const llvm::StringMap<std::string> &symbols,
   return success();
 }
 
+static Attribute bytesAttribute(Builder &builder, ArrayRef<char> bytes) {
+  return DenseElementsAttr::getFromRawBuffer(
+      RankedTensorType::get({int64_t(bytes.size())}, builder.getI8Type()),
+      bytes);
+}
+
 LogicalResult
 package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
                       const llvm::StringMap<std::string> &symbols) {
@@ -66,10 +73,7 @@ package::toObjectForm(ModuleOp module, ArrayRef<char> sharedObject,
     return failure();
   if (!sharedObject.empty())
     module->setAttr(exec::sharedObjectAttrName,
-                    DenseElementsAttr::getFromRawBuffer(
-                        RankedTensorType::get({int64_t(sharedObject.size())},
-                                              builder.getI8Type()),
-                        sharedObject));
+                    bytesAttribute(builder, sharedObject));
   return success();
 }
 
@@ -77,21 +81,36 @@ LogicalResult
 package::toObjectForm(ModuleOp module, ArrayRef<PtxCode> codes,
                       const llvm::StringMap<std::string> &symbols) {
   Builder builder(module.getContext());
-  auto addLaunches = [&](func::FuncOp kernel, StringRef symbol) {
-    SmallVector<int64_t> launches;
-    for (const PtxCode &code : codes)
-      llvm::append_range(launches, code.launches.lookup(symbol));
+  auto addFacts = [&](func::FuncOp kernel, StringRef symbol) {
+    SmallVector<int64_t> launches, resources;
+    SmallVector<StringRef> schedules;
+    for (const PtxCode &code : codes) {
+      PtxKernelFacts facts = code.kernels.lookup(symbol);
+      llvm::append_range(launches, facts.launch);
+      llvm::append_range(resources, facts.resources);
+      schedules.push_back(facts.schedule);
+    }
     kernel->setAttr(exec::launchesAttrName,
                     builder.getDenseI64ArrayAttr(launches));
+    kernel->setAttr(exec::schedulesAttrName,
+                    builder.getStrArrayAttr(schedules));
+    if (llvm::any_of(resources, [](int64_t each) { return each != 0; }))
+      kernel->setAttr(exec::resourcesAttrName,
+                      builder.getDenseI64ArrayAttr(resources));
   };
-  if (failed(declareKernels(module, symbols, addLaunches)))
+  if (failed(declareKernels(module, symbols, addFacts)))
     return failure();
   SmallVector<Attribute> texts;
-  for (const PtxCode &code : codes)
-    texts.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr("architecture",
-                              builder.getStringAttr(code.architecture)),
-         builder.getNamedAttr("text", builder.getStringAttr(code.text))}));
+  for (const PtxCode &code : codes) {
+    NamedAttrList entries;
+    entries.set("architecture", builder.getStringAttr(code.architecture));
+    entries.set("text", builder.getStringAttr(code.text));
+    if (!code.binary.empty()) {
+      entries.set("assembler", builder.getStringAttr(code.assembler));
+      entries.set("binary", bytesAttribute(builder, code.binary));
+    }
+    texts.push_back(entries.getDictionary(module.getContext()));
+  }
   module->setAttr(exec::ptxAttrName, builder.getArrayAttr(texts));
   return success();
 }

@@ -10,6 +10,7 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/GpuCode.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Reader.h"
@@ -305,15 +306,41 @@ LogicalResult Packager::addPtx(unsigned number, DictionaryAttr code) {
       return kernel.emitOpError("does not say in '")
              << exec::launchesAttrName << "' how it starts on " << name;
     // What is out of range is refused with the file.
-    auto count = [&](int64_t at) {
-      return uint32_t(std::clamp<int64_t>(launches[at], 0, UINT32_MAX));
+    auto count = [](DenseI64ArrayAttr numbers, int64_t at) {
+      return uint32_t(std::clamp<int64_t>(numbers[at], 0, UINT32_MAX));
     };
-    described.launches.push_back({count(2 * number), count(2 * number + 1)});
+    described.launches.push_back(
+        {count(launches, 2 * number), count(launches, 2 * number + 1)});
+    // What only people read may be missing.
+    auto schedules = kernel->getAttrOfType<ArrayAttr>(exec::schedulesAttrName);
+    described.schedules.push_back(
+        schedules && schedules.size() > number
+            ? cast<StringAttr>(schedules[number]).str()
+            : "");
+    auto resources =
+        kernel->getAttrOfType<DenseI64ArrayAttr>(exec::resourcesAttrName);
+    const int64_t first = 4 * int64_t(number);
+    if (code.get("binary"))
+      described.resources.push_back(
+          resources && resources.size() > first + 3
+              ? format::KernelResources{count(resources, first),
+                                        count(resources, first + 1),
+                                        count(resources, first + 2),
+                                        count(resources, first + 3)}
+              : format::KernelResources());
   }
   StringRef text = code.getAs<StringAttr>("text").getValue();
   package.sections.push_back(
       {format::SectionKind::ptx,
        std::as_bytes(std::span(text.data(), text.size()))});
+  if (auto binary = code.getAs<DenseElementsAttr>("binary")) {
+    described.assembler = code.getAs<StringAttr>("assembler").str();
+    described.binary = int32_t(package.sections.size());
+    ArrayRef<char> bytes = binary.getRawData();
+    package.sections.push_back(
+        {format::SectionKind::cubin,
+         std::as_bytes(std::span(bytes.data(), bytes.size()))});
+  }
   return success();
 }
 

@@ -197,22 +197,32 @@ static std::string architecturesOf(const format::Index &index) {
   return names;
 }
 
-/// The one of the highest architecture that the GPU and the driver take.
-static std::optional<size_t>
-chooseModule(const format::Index &index, const CudaContext &gpu, Error &error) {
+/// Of both the highest architecture that is not above the GPU's. Machine code
+/// runs on its own major compute capability only; whether the driver takes it
+/// is seen when it gets it. Of PTX it is known.
+std::optional<CudaDevice::Choice> CudaDevice::choose(const format::Index &index,
+                                                     const CudaContext &gpu,
+                                                     Error &error) {
   const std::vector<format::GpuModule> &modules = index.gpuModules;
-  std::optional<size_t> best;
+  Choice found;
   const format::GpuModule *tooNew = nullptr; // for the driver
+  auto prefer = [&](std::optional<size_t> &best, size_t module) {
+    if (!best || modules[module].capability > modules[*best].capability)
+      best = module;
+  };
   for (size_t i = 0; i < modules.size(); ++i) {
     if (modules[i].capability > gpu.capability)
       continue;
+    if (modules[i].hasBinary() &&
+        modules[i].capability / 10 == gpu.capability / 10)
+      prefer(found.binary, i);
     if (modules[i].cuda > gpu.cuda)
       tooNew = &modules[i];
-    else if (!best || modules[i].capability > modules[*best].capability)
-      best = i;
+    else
+      prefer(found.text, i);
   }
-  if (best)
-    return best;
+  if (found.binary || found.text)
+    return found;
   if (tooNew) {
     error = {Failure::machine,
              "the file's code for " + tooNew->architecture + " needs driver " +
@@ -248,14 +258,14 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
   auto context = CudaContext::open(options, error);
   if (!context)
     return nullptr;
-  auto module = chooseModule(index, *context, error);
-  if (!module)
+  auto choice = choose(index, *context, error);
+  if (!choice)
     return nullptr;
   uint64_t largest = 0;
   for (const format::Segment &segment : index.segments)
     largest = std::max(largest, segment.bytes);
   return std::unique_ptr<Device>(
-      new CudaDevice(std::move(context), *module, largest, options.cublasLt));
+      new CudaDevice(std::move(context), *choice, largest, options.cublasLt));
 }
 
 CudaDevice::~CudaDevice() {
@@ -264,21 +274,21 @@ CudaDevice::~CudaDevice() {
     context->driver.cuModuleUnload(module);
 }
 
-bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
-  const format::Index &index = reader.index();
-  const format::GpuModule &described = index.gpuModules[chosen];
-  auto damaged = [&](const std::string &why) {
-    return refuse(error, Failure::file, "the file is damaged: " + why);
-  };
-  if (described.section >= index.sections.size() ||
-      index.sections[described.section].kind != format::SectionKind::ptx)
-    return damaged("the code for " + described.architecture + " is not there");
-  const format::Section &section = index.sections[described.section];
-  std::vector<std::byte> text(section.bytes + 1); // ends in a zero
-  if (!reader.readSection(section, {text.data(), section.bytes}, error.message))
-    return refuse(error, Failure::file, error.message);
+static bool refuseAsDamaged(const std::string &why, Error &error) {
+  return refuse(error, Failure::file, "the file is damaged: " + why);
+}
 
-  callees.described = index.callees;
+bool CudaDevice::loadModule(const format::Reader &reader, uint32_t number,
+                            format::SectionKind kind,
+                            const std::string &architecture, Error &error) {
+  const format::Index &index = reader.index();
+  if (number >= index.sections.size() || index.sections[number].kind != kind)
+    return refuseAsDamaged("the code for " + architecture + " is not there",
+                           error);
+  const format::Section &section = index.sections[number];
+  std::vector<std::byte> code(section.bytes + 1); // PTX ends in a zero
+  if (!reader.readSection(section, {code.data(), section.bytes}, error.message))
+    return refuse(error, Failure::file, error.message);
   const CudaDriverTable &driver = context->driver;
   std::array<char, 8192> log{};
   std::array options = {CU_JIT_ERROR_LOG_BUFFER,
@@ -288,15 +298,47 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
   CUresult loaded = context->enter();
   // A step of copies alone has no kernels.
   if (loaded == CUDA_SUCCESS && section.bytes > 0)
-    loaded = driver.cuModuleLoadDataEx(&module, text.data(),
+    loaded = driver.cuModuleLoadDataEx(&module, code.data(),
                                        unsigned(options.size()), options.data(),
                                        values.data());
-  if (!context->check(loaded,
-                      "the kernels for " + described.architecture +
-                          " do not load" +
-                          (log[0] ? " (" + std::string(log.data()) + ")" : ""),
-                      Failure::machine, error))
-    return false;
+  return context->check(
+      loaded,
+      "the kernels for " + architecture + " do not load" +
+          (log[0] ? " (" + std::string(log.data()) + ")" : ""),
+      Failure::machine, error);
+}
+
+bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
+  const format::Index &index = reader.index();
+  const auto &modules = index.gpuModules;
+  std::optional<size_t> chosen = choice.binary;
+  if (chosen) {
+    const format::GpuModule &each = modules[*chosen];
+    if (!loadModule(reader, uint32_t(each.binary), format::SectionKind::cubin,
+                    each.architecture, error)) {
+      // A driver may be older than the assembler: it compiles the PTX.
+      if (error.kind != Failure::machine || !choice.text)
+        return false;
+      refusedBinary = "the driver did not take the machine code for " +
+                      each.architecture + " by ptxas " + each.assembler +
+                      " and compiled the kernels anew: " + error.message;
+      error = {};
+      chosen.reset();
+    }
+  }
+  if (!chosen) {
+    chosen = choice.text;
+    const format::GpuModule &each = modules[*chosen];
+    if (!loadModule(reader, each.section, format::SectionKind::ptx,
+                    each.architecture, error))
+      return false;
+  }
+  const format::GpuModule &described = modules[*chosen];
+  const CudaDriverTable &driver = context->driver;
+  callees.described = index.callees;
+  auto damaged = [&](const std::string &why) {
+    return refuseAsDamaged(why, error);
+  };
   size_t launch = 0;
   CudaLibraries libraries(context, cublasLtFile);
   for (const format::Callee &callee : callees.described) {

@@ -89,17 +89,35 @@ public:
   AvailableMemory availableMemory() const override;
   bool loadCallees(const format::Reader &reader, Error &error) override;
   std::unique_ptr<Capture> beginCapture() override;
+  std::string whyNotBinary() const override { return refusedBinary; }
+  bool isEmulated() const override { return context->driver.isEmulated; }
 
 private:
-  CudaDevice(std::shared_ptr<CudaContext> context, size_t module,
+  /// Of format::Index::gpuModules, what may run here: the one whose machine
+  /// code may, and the one whose PTX may. One of them is there.
+  struct Choice {
+    std::optional<size_t> binary, text;
+  };
+
+  CudaDevice(std::shared_ptr<CudaContext> context, Choice choice,
              uint64_t largestSegment, std::string cublasLtFile)
-      : context(std::move(context)), chosen(module),
+      : context(std::move(context)), choice(choice),
         largestSegment(largestSegment), cublasLtFile(std::move(cublasLtFile)) {}
 
+  /// Nothing, with `error` filled in, if there is none.
+  static std::optional<Choice> choose(const format::Index &index,
+                                      const CudaContext &gpu, Error &error);
+  /// Hands a section of code to the driver; false with `error` filled in if
+  /// that does not take it.
+  bool loadModule(const format::Reader &reader, uint32_t section,
+                  format::SectionKind kind, const std::string &architecture,
+                  Error &error);
+
   std::shared_ptr<CudaContext> context;
-  size_t chosen; // of format::Index::gpuModules
+  Choice choice;
   uint64_t largestSegment;
   std::string cublasLtFile;
+  std::string refusedBinary;
   CUmodule module = nullptr;
   CudaCallees callees;
 };

@@ -29,6 +29,7 @@ bool CudaDriverTable::open(const std::string &file, std::string &error) {
     missing += std::string(missing.empty() ? "" : ", ") + #NAME;
   TENON_CUDA_CALLED(TENON_CUDA_FIND)
 #undef TENON_CUDA_FIND
+  isEmulated = dlsym(library, "tenonEmulatedCudaError") != nullptr;
   return missing.empty() ||
          refuse(error, name + " lacks " + missing +
                            ", which every driver since CUDA 12.0 has");

@@ -67,6 +67,8 @@ struct CudaDriverTable {
   /// The driver's file if it brings a cuBLASLt of its own, as the emulated one
   /// does; otherwise empty.
   std::string fileWithCublasLt;
+  /// Whether it is Tenon's own, which executes PTX on the processor.
+  bool isEmulated = false;
 
   /// "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)".
   std::string textOf(CUresult result) const;

@@ -139,6 +139,10 @@ public:
   /// Makes the callees of a file ready to be launched.
   virtual bool loadCallees(const format::Reader &reader, Error &error) = 0;
   virtual std::unique_ptr<Capture> beginCapture() = 0;
+
+  /// Once callees are loaded: as Executor says of them.
+  virtual std::string whyNotBinary() const { return ""; }
+  virtual bool isEmulated() const { return false; }
 };
 
 /// Which of the branches of a conditional runs: the one whose number is at

@@ -521,6 +521,14 @@ const format::Index &Executor::index() const { return implementation->index; }
 
 unsigned Executor::threads() const { return implementation->options.threads; }
 
+std::string Executor::whyNotBinary() const {
+  return implementation->device->whyNotBinary();
+}
+
+bool Executor::isEmulated() const {
+  return implementation->device->isEmulated();
+}
+
 std::optional<size_t> Executor::findTensor(std::string_view name) const {
   auto found = implementation->byName.find(name);
   return found == implementation->byName.end() ? std::nullopt

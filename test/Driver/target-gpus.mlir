@@ -1,6 +1,6 @@
 // A step for GPUs lies in their memory, and its kernels are texts of PTX.
 // RUN: tenon compile %s --target=sm_90,sm_80 --compile-to=lower | FileCheck %s --check-prefix=LOWER
-// RUN: tenon compile %s --target=sm_90,sm_80 --compile-to=codegen -o %t.mlir --report=%t.json
+// RUN: tenon compile %s --target=sm_90,sm_80 --compile-to=codegen --no-cubins -o %t.mlir --report=%t.json
 // RUN: FileCheck %s --check-prefix=OBJECT < %t.mlir
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json
 
@@ -12,6 +12,7 @@
 // OBJECT: exec.ptx = [{architecture = "sm_80", text = "{{.*}}.target sm_80{{.*}}"}, {architecture = "sm_90", text = "{{.*}}.target sm_90{{.*}}"}]
 // OBJECT: func.func private @kernel_0
 // OBJECT-SAME: exec.launches = array<i64: 4, 256, 4, 256>
+// OBJECT-SAME: exec.schedules = ["element-wise", "element-wise"]
 // OBJECT-SAME: exec.symbol = "kernel_0"
 
 // REPORT: "gpu": "sm_80,sm_90"

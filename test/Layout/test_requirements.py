@@ -11,12 +11,17 @@ ROOT = Path(__file__).resolve().parents[2]
 # Where the module has another name than the package.
 MODULES = {"scikit-learn": "sklearn"}
 # What people run; where the repository says so.
-COMMANDS = {"ruff": "docs/Contributing.md", "pytest": "test/CMakeLists.txt", "pytest-xdist": "test/CMakeLists.txt"}
+COMMANDS = {
+    "ruff": "docs/Contributing.md", "pytest": "test/CMakeLists.txt", "pytest-xdist": "test/CMakeLists.txt",
+    "nvidia-cuda-nvcc": "include/tenon/Codegen/GPU/AssemblePtx.h", "nvidia-cuda-nvdisasm": "test/EndToEnd/test_machine_code.py",
+    "nvidia-cuda-cuobjdump": "docs/Debugging.md",
+}  # fmt: skip
 
 
 def requirements() -> list[str]:
-    """The lines of requirements.txt that are no comments."""
-    lines = (ROOT / "python/requirements.txt").read_text().splitlines()
+    """The lines that are no comments, of what runs with Python and of NVIDIA's tools."""
+    files = [ROOT / "python" / name for name in ("requirements.txt", "requirements-gpu.txt")]
+    lines = [line for file in files for line in file.read_text().splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 
 
@@ -26,7 +31,7 @@ def test_pinned_and_used(line: str) -> None:
     name, version = re.fullmatch(r"([a-z-]+)==([0-9.]+)", line).groups()
     assert version
     if name in COMMANDS:
-        assert name in (ROOT / COMMANDS[name]).read_text()
+        assert name.removeprefix("nvidia-cuda-") in (ROOT / COMMANDS[name]).read_text()
         return
     imports = re.compile(rf"^\s*(import|from) {MODULES.get(name, name)}\b", re.MULTILINE)
     files = [path for folder in ("python", "test") for path in (ROOT / folder).rglob("*.py")]

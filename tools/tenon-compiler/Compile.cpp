@@ -51,6 +51,15 @@ int tool::runCompile(Arguments arguments, Modules *) {
   parser.flag("generic", options.generic,
               "with --target=stablehlo: write MLIR's generic form, which more "
               "versions can read");
+  parser.text("ptxas", options.ptxas, "FILE",
+              "for GPUs: NVIDIA's assembler, for machine code beside the PTX "
+              "(default: an installed one)");
+  parser.flag("no-cubins", options.noCubins,
+              "for GPUs: no machine code beside the PTX, even if ptxas is "
+              "installed");
+  parser.text("kernel-cache", options.kernelCache, "FOLDER",
+              "for GPUs: keep machine code here for later compilations, at "
+              "most 1 GiB");
   takePlanningOptions(parser, options,
                       "the most memory the step may use, such as 1.6GiB; the "
                       "rest is computed again");
@@ -93,6 +102,11 @@ int tool::runCompile(Arguments arguments, Modules *) {
   options.input = inputs.front();
   options.threads = threads;
   bool isText = options.target == driver::OutputTarget::stablehlo;
+  if (options.noCubins && !options.ptxas.empty()) {
+    llvm::errs() << "error: --no-cubins leaves out what --ptxas makes; pass "
+                    "one of them\n";
+    return exitBadUsage;
+  }
   if (options.generic && !isText) {
     llvm::errs() << "error: --generic works only with --target=stablehlo\n";
     return exitBadUsage;

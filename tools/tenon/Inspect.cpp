@@ -7,6 +7,7 @@
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/Modules.h"
 
+#include "tenon/Format/AtomicFile.h"
 #include "tenon/Format/Holding.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Runtime/Settings.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -60,14 +62,132 @@ void printSettings(const format::Index &index) {
                 names.c_str());
 }
 
-int inspectFile(const std::string &path, bool kernels) {
+int fail(const std::string &why) {
+  std::fprintf(stderr, "error: %s\n", why.c_str());
+  return exitUserError;
+}
+
+/// What is shown of the code in a file.
+struct CodeView {
+  bool kernels = false;
+  std::string ptx;    // the symbol of a kernel; empty for none
+  std::string folder; // where code is written to; empty for nowhere
+
+  bool any() const { return kernels || !ptx.empty() || !folder.empty(); }
+};
+
+void printGpuModule(const format::Index &index,
+                    const format::GpuModule &module) {
+  auto bytesOf = [&](size_t section) {
+    return static_cast<unsigned long long>(
+        section < index.sections.size() ? index.sections[section].bytes : 0);
+  };
+  std::printf("code for %s: %llu bytes of PTX, driver %u or later (CUDA "
+              "%u.%u); ",
+              module.architecture.c_str(), bytesOf(module.section),
+              module.driver, module.cuda / 1000, module.cuda % 1000 / 10);
+  if (module.hasBinary())
+    std::printf("%llu bytes of machine code by ptxas %s\n",
+                bytesOf(size_t(module.binary)), module.assembler.c_str());
+  else
+    std::printf("no machine code, the driver compiles the PTX\n");
+}
+
+/// What each kernel takes of a GPU: `-` where only an assembler would know.
+void printGpuKernels(const format::Index &index,
+                     const format::GpuModule &module) {
+  std::printf("\nkernels for %s\n%-14s %-14s %9s %7s %9s %7s %6s %7s  %s\n",
+              module.architecture.c_str(), "kernel", "schedule", "blocks",
+              "threads", "registers", "shared", "stack", "spilled", "what");
+  size_t number = 0;
+  for (const format::Callee &callee : index.callees) {
+    if (callee.kind != format::CalleeKind::kernel)
+      continue;
+    const format::Launch &launch = module.launches[number];
+    std::string schedule;
+    if (number < module.schedules.size())
+      schedule = module.schedules[number];
+    std::printf("%-14s %-14s %9u %7u", callee.name.c_str(),
+                schedule.empty() ? "-" : schedule.c_str(), launch.blocks,
+                launch.threads);
+    if (module.hasBinary()) {
+      const format::KernelResources &taken = module.resources[number];
+      std::printf(" %9u %7u %6u %7u", taken.registers, taken.sharedBytes,
+                  taken.stackBytes, taken.spillBytes);
+    } else {
+      std::printf(" %9s %7s %6s %7s", "-", "-", "-", "-");
+    }
+    std::printf("  %s\n", callee.description.c_str());
+    ++number;
+  }
+}
+
+/// The text of one kernel for each architecture.
+int printPtx(const format::Reader &reader, const std::string &symbol) {
+  const format::Index &index = reader.index();
+  bool found = false;
+  for (const format::GpuModule &module : index.gpuModules) {
+    if (module.section >= index.sections.size())
+      continue;
+    const format::Section &section = index.sections[module.section];
+    std::string text(section.bytes, '\0'), error;
+    if (!reader.readSection(section, std::as_writable_bytes(std::span(text)),
+                            error))
+      return fail(error);
+    size_t entry = text.find(".entry " + symbol + "(");
+    if (entry == std::string::npos)
+      continue;
+    size_t begin = text.rfind('\n', entry) + 1, end = text.find("\n}", entry);
+    std::printf("\n// %s for %s\n%s\n}\n", symbol.c_str(),
+                module.architecture.c_str(),
+                text.substr(begin, end - begin).c_str());
+    found = true;
+  }
+  return found ? int(exitOk)
+               : fail("the file has no PTX of a kernel '" + symbol +
+                      "'; --kernels lists its kernels");
+}
+
+/// The code for each architecture as files of its name.
+int writeCode(const format::Reader &reader, const std::string &folder) {
+  const format::Index &index = reader.index();
+  if (index.gpuModules.empty())
+    return fail("the file has no code for GPUs");
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed)
+    return fail("cannot make '" + folder + "': " + failed.message());
+  for (const format::GpuModule &module : index.gpuModules)
+    for (auto [number, ending] :
+         {std::pair(int64_t(module.section), ".ptx"),
+          std::pair(int64_t(module.binary), ".cubin")}) {
+      if (number < 0 || number >= std::ssize(index.sections))
+        continue;
+      const format::Section &section = index.sections[size_t(number)];
+      std::vector<std::byte> bytes(section.bytes);
+      std::string error,
+          file =
+              folder + "/" +
+              std::filesystem::path(module.architecture).filename().string() +
+              ending;
+      if (!reader.readSection(section, bytes, error) ||
+          !format::writeFile(file, bytes, error))
+        return fail(error);
+      std::printf("wrote %s\n", file.c_str());
+    }
+  return exitOk;
+}
+
+int inspectFile(const std::string &path, const CodeView &view) {
   std::string error;
   auto reader = format::Reader::open(path, error);
-  if (!reader) {
-    std::fprintf(stderr, "error: %s\n", error.c_str());
-    return exitUserError;
-  }
+  if (!reader)
+    return fail(error);
   const format::Index &index = reader->index();
+  if (!view.ptx.empty())
+    return printPtx(*reader, view.ptx);
+  if (!view.folder.empty())
+    return writeCode(*reader, view.folder);
   std::string devices;
   for (const format::DeviceClass &device : index.deviceClasses)
     devices += (devices.empty() ? "" : ", ") + device.architecture;
@@ -81,14 +201,7 @@ int inspectFile(const std::string &path, bool kernels) {
     std::printf("%-14s %14llu\n", name(segment.kind).data(),
                 static_cast<unsigned long long>(segment.bytes));
   for (const format::GpuModule &module : index.gpuModules)
-    std::printf("code for %s: %llu bytes of PTX, driver %u or later (CUDA "
-                "%u.%u)\n",
-                module.architecture.c_str(),
-                static_cast<unsigned long long>(
-                    module.section < index.sections.size()
-                        ? index.sections[module.section].bytes
-                        : 0),
-                module.driver, module.cuda / 1000, module.cuda % 1000 / 10);
+    printGpuModule(index, module);
   auto count = [&](format::CalleeKind kind) {
     return std::ranges::count(index.callees, kind, &format::Callee::kind);
   };
@@ -112,7 +225,11 @@ int inspectFile(const std::string &path, bool kernels) {
                 shapeText(tensor).c_str(), tensor.name.c_str(),
                 holdingText(index, tensor).c_str());
   printSettings(index);
-  if (!kernels)
+  if (!view.kernels)
+    return exitOk;
+  for (const format::GpuModule &module : index.gpuModules)
+    printGpuKernels(index, module);
+  if (!index.gpuModules.empty())
     return exitOk;
   std::printf("\n");
   for (const format::Callee &callee : index.callees)
@@ -126,7 +243,8 @@ int inspectFile(const std::string &path, bool kernels) {
 
 int tool::runInspect(Arguments arguments, Modules *modules) {
   ModuleOptions module;
-  bool json = false, kernels = false;
+  bool json = false;
+  CodeView code;
   ArgumentParser parser("inspect",
                         "Shows the arguments of an exported module and how "
                         "Tenon found their roles, or what a .tenon file "
@@ -137,7 +255,12 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
   parser.text("function", module.function, "NAME",
               "for a module: the function that is the step (default: main)");
   parser.flag("json", json, "for a module: print the table as JSON");
-  parser.flag("kernels", kernels, "for a .tenon file: list its kernels");
+  parser.flag("kernels", code.kernels,
+              "for a .tenon file: list its kernels; of GPUs what each takes");
+  parser.text("ptx", code.ptx, "KERNEL",
+              "for a .tenon file: print the PTX of a kernel");
+  parser.text("write-code", code.folder, "FOLDER",
+              "for a .tenon file: write its PTX and machine code for GPUs");
   PrecisionView formats;
   parser.custom("precision", "",
                 "for a module: list the formats of --precision=bf16 (=f16: of "
@@ -167,7 +290,12 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
     return *code;
   bool isFile = files.front().ends_with(".tenon"), showsMemory = view.any();
   if (isFile && !showsMemory && !formats.table)
-    return inspectFile(files.front(), kernels);
+    return inspectFile(files.front(), code);
+  if (!isFile && code.any()) {
+    std::fprintf(stderr, "error: --kernels, --ptx and --write-code show the "
+                         "code in a .tenon file; compile the module first\n");
+    return exitBadUsage;
+  }
   if (!isFile && showsMemory) {
     std::fprintf(stderr, "error: --memory and --memory-picture show the plan "
                          "in a .tenon file; compile the module first\n");

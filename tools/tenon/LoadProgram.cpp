@@ -51,6 +51,11 @@ tool::loadProgram(const std::string &path, const ModuleOptions &module,
     std::fprintf(stderr, "error: %s\n", error.message.c_str());
     code = error.kind == runtime::Failure::unsupported ? exitUnsupported
                                                        : exitUserError;
+    return nullptr;
   }
+  // The emulated driver is there to execute PTX.
+  if (std::string why = executor->whyNotBinary();
+      !why.empty() && !executor->isEmulated())
+    std::fprintf(stderr, "note: %s\n", why.c_str());
   return executor;
 }

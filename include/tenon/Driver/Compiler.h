@@ -27,6 +27,12 @@ struct CompileOptions {
   OutputTarget target = OutputTarget::cpu;
   /// With OutputTarget::cuda: what GPUs code is for, `sm_90,sm_80`.
   std::string architectures;
+  /// With OutputTarget::cuda: the file of NVIDIA's assembler, empty for the one
+  /// that is installed, and whether machine code is left out.
+  std::string ptxas;
+  bool noCubins = false;
+  /// A folder that keeps machine code for later compilations; empty for none.
+  std::string kernelCache;
   bool generic = false; // StableHLO in the form that depends least on versions
   /// host, x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16, x86-64-v4+amxbf16; empty
   /// for what the text between stages says, else the machine description, else

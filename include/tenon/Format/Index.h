@@ -53,6 +53,7 @@ enum class SectionKind : uint8_t {
   constants,  // initial bytes of the constants segment, same length
   cpuKernels, // an ELF shared object
   ptx,        // kernels as the text of NVIDIA's assembler, for one architecture
+  cubin,      // the same kernels as what that assembler makes of them, an ELF
 };
 
 enum class CalleeKind : uint8_t {
@@ -97,7 +98,8 @@ inline constexpr auto namesOf<format::Role> = std::to_array<std::string_view>(
      "metric", "batch", "hyper_parameter", "unknown"});
 template <>
 inline constexpr auto namesOf<format::SectionKind> =
-    std::to_array<std::string_view>({"constants", "cpu_kernels", "ptx"});
+    std::to_array<std::string_view>(
+        {"constants", "cpu_kernels", "ptx", "cubin"});
 template <>
 inline constexpr auto namesOf<format::CalleeKind> =
     std::to_array<std::string_view>({"kernel", "library", "copy"});
@@ -348,6 +350,16 @@ struct Launch {
   bool operator==(const Launch &) const = default;
 };
 
+/// What a kernel takes of a GPU, as machine code.
+struct KernelResources {
+  uint32_t registers = 0;   // of 32 bits, per thread
+  uint32_t sharedBytes = 0; // per block
+  uint32_t stackBytes = 0;  // of local memory, per thread
+  uint32_t spillBytes = 0;  // of registers stored and loaded, in its text
+
+  bool operator==(const KernelResources &) const = default;
+};
+
 /// The kernels of a file as PTX for one architecture of NVIDIA's. Every later
 /// architecture runs it, too.
 struct GpuModule {
@@ -359,7 +371,16 @@ struct GpuModule {
   uint32_t section = 0; // index into Index::sections
   /// Of the kernels among the callees, in their order.
   std::vector<Launch> launches;
+  /// Of the same kernels: the schedule that emitted each. Empty if not known.
+  std::vector<std::string> schedules;
+  /// The version of NVIDIA's assembler that made machine code of the PTX, and
+  /// the section that has it; without, empty and -1. GPUs of the same major
+  /// and of no lesser minor compute capability run it.
+  std::string assembler;
+  int32_t binary = -1;
+  std::vector<KernelResources> resources; // of the same kernels in it
 
+  bool hasBinary() const { return binary >= 0; }
   bool operator==(const GpuModule &) const = default;
 };
 

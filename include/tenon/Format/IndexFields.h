@@ -98,9 +98,13 @@ inline constexpr auto fieldsOf<format::Launch> =
     TENON_FIELDS(format::Launch, blocks, threads);
 
 template <>
+inline constexpr auto fieldsOf<format::KernelResources> = TENON_FIELDS(
+    format::KernelResources, registers, sharedBytes, stackBytes, spillBytes);
+
+template <>
 inline constexpr auto fieldsOf<format::GpuModule> =
     TENON_FIELDS(format::GpuModule, architecture, capability, driver, cuda,
-                 section, launches);
+                 section, launches, schedules, assembler, binary, resources);
 
 template <>
 inline constexpr auto fieldsOf<format::Index> =

@@ -25,11 +25,22 @@ mlir::LogicalResult toObjectForm(mlir::ModuleOp module,
                                  llvm::ArrayRef<char> sharedObject,
                                  const llvm::StringMap<std::string> &symbols);
 
+/// A kernel in PTX.
+struct PtxKernelFacts {
+  /// The number of blocks, and of the threads of each.
+  std::array<int64_t, 2> launch = {};
+  llvm::StringRef schedule;
+  /// With machine code: registers, shared bytes, stack bytes, spilled bytes.
+  std::array<int64_t, 4> resources = {};
+};
+
 /// Kernels as PTX for one architecture.
 struct PtxCode {
   llvm::StringRef architecture, text;
-  /// Per symbol the number of blocks, and of the threads of each.
-  llvm::StringMap<std::array<int64_t, 2>> launches;
+  /// The version of what made machine code of it, and that; empty without.
+  llvm::StringRef assembler;
+  llvm::ArrayRef<char> binary;
+  llvm::StringMap<PtxKernelFacts> kernels; // by symbol
 };
 
 /// The same for GPUs: code for one or more architectures.

@@ -100,6 +100,11 @@ public:
 
   const format::Index &index() const;
   unsigned threads() const;
+  /// Of a file for GPUs that has machine code for this one: why the driver did
+  /// not take it and compiled the kernels instead; empty if it did.
+  std::string whyNotBinary() const;
+  /// Whether the GPU is the emulated one, which never takes machine code.
+  bool isEmulated() const;
 
   /// Index into index().tensors by canonical name, full path, `arg<i>` or
   /// `result<i>`; an argument wins over a result of the same name.

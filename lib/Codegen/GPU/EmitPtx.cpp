@@ -113,7 +113,10 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
          .blocks = launch[0],
          .threads = launch[1],
          .scratchBytes = launch[2],
-         .isInParts = (*function)->hasAttr(inPartsAttribute)});
+         .isInParts = (*function)->hasAttr(inPartsAttribute),
+         .schedule =
+             schedules.nameOf(scheduleOf(KernelSource(kernel), schedules))
+                 .str()});
   }
   if (!ok || failed(refuseCalls(*module)) ||
       failed(verifyKernels(*module, "GPU", "nvvm")))

@@ -20,6 +20,8 @@ public:
   explicit GpuSchedule(const GpuInstructions &instructions)
       : instructions(instructions) {}
 
+  /// What reports call it, a word; empty if it has none.
+  virtual llvm::StringRef name() const { return ""; }
   mlir::LogicalResult check(const KernelSource &source) const override {
     return checkPointOperations(source);
   }
@@ -42,6 +44,7 @@ protected:
 class ElementwiseSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "element-wise"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   unsigned variants(const KernelSource &source) const override;
@@ -52,6 +55,7 @@ public:
 class TransposeSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "transpose"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
@@ -61,6 +65,7 @@ public:
 class RowSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "rows"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
@@ -70,6 +75,7 @@ public:
 class ColumnSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "columns"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
@@ -97,6 +103,7 @@ public:
 class ProductSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "product"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,

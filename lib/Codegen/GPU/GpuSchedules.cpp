@@ -32,4 +32,11 @@ GpuSchedules::GpuSchedules(const GpuTarget &target)
 
 GpuSchedules::~GpuSchedules() = default;
 
+llvm::StringRef GpuSchedules::nameOf(const Schedule *schedule) const {
+  // All others are made for GPUs.
+  return schedule == all.back()
+             ? "parts"
+             : static_cast<const GpuSchedule *>(schedule)->name();
+}
+
 } // namespace tenon::codegen

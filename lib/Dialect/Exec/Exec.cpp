@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/GpuCode.h"
 
 #include "tenon/Dialect/Step/AttributeShape.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -53,8 +54,13 @@ bool isSharedObject(Attribute attribute) {
 
 bool isPtx(Attribute attribute) {
   auto code = dyn_cast<DictionaryAttr>(attribute);
-  return code && code.size() == 2 && code.getAs<StringAttr>("architecture") &&
-         code.getAs<StringAttr>("text");
+  if (!code || !code.getAs<StringAttr>("architecture") ||
+      !code.getAs<StringAttr>("text"))
+    return false;
+  Attribute binary = code.get("binary");
+  return binary ? code.size() == 4 && code.getAs<StringAttr>("assembler") &&
+                      isSharedObject(binary)
+                : code.size() == 2;
 }
 
 constexpr step::AttributeShape shapes[] = {
@@ -72,8 +78,11 @@ constexpr step::AttributeShape shapes[] = {
     {sharedObjectAttrName, isSharedObject,
      "a dense tensor of i8, the bytes of a shared object"},
     {ptxAttrName, step::isArrayOf<isPtx>,
-     "an array of {architecture, text}, both strings"},
+     "an array of {architecture, text}, both strings, or {architecture, "
+     "assembler, binary, text}, binary a dense tensor of i8"},
     {launchesAttrName, step::isNumberList, "an array<i64>"},
+    {schedulesAttrName, step::isArrayOf<step::isText>, "an array of strings"},
+    {resourcesAttrName, step::isNumberList, "an array<i64>"},
 };
 
 /// A result overwrites an operand or none, and no two the same.

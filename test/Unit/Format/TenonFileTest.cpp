@@ -108,7 +108,16 @@ Index fullIndex() {
   plan.recomputationSolution = "solution";
   index.entryPoints.push_back({"eval", {}});
   index.arithmetic = {{"precision", "bf16", {1}}};
-  index.gpuModules = {{"sm_90", 90, 525, 12000, 1, {{7, 256}, {1, 32}}}};
+  index.gpuModules = {{"sm_90",
+                       90,
+                       525,
+                       12000,
+                       1,
+                       {{7, 256}, {1, 32}},
+                       {"rows", "parts"},
+                       "13.0.88",
+                       2,
+                       {{40, 4096, 16, 8}, {10, 0, 0, 0}}}};
   return index;
 }
 
@@ -200,7 +209,9 @@ TEST(TenonFile, RoundTrip) {
 TEST(TenonFile, HoldsCodeForSeveralGpus) {
   auto first = pattern(10, 1), second = pattern(20, 2);
   SectionBytes sections[] = {{SectionKind::ptx, first},
-                             {SectionKind::ptx, second}};
+                             {SectionKind::ptx, second},
+                             {SectionKind::cubin, first},
+                             {SectionKind::cubin, second}};
   std::string error;
   auto reader = Reader::fromBytes(write(fullIndex(), sections), error);
   ASSERT_TRUE(reader) << error;

@@ -155,11 +155,14 @@ Instruction countingLoop(int64_t trips, std::vector<Instruction> body) {
 }
 
 std::unique_ptr<Executor> load(const Index &index, std::string_view text,
-                               Error &error) {
-  SectionBytes code{SectionKind::ptx, std::as_bytes(std::span(text))};
+                               Error &error, std::string_view binary = "") {
+  std::vector<SectionBytes> code = {
+      {SectionKind::ptx, std::as_bytes(std::span(text))}};
+  if (!binary.empty())
+    code.push_back({SectionKind::cubin, std::as_bytes(std::span(binary))});
   ExecutorOptions options;
   options.cudaDriver = TENON_EMULATED_CUDA;
-  return Executor::loadBytes(write(index, {&code, 1}), options, error);
+  return Executor::loadBytes(write(index, code), options, error);
 }
 
 std::vector<int32_t> numbers(const Executor &executor, const char *name) {
@@ -360,6 +363,69 @@ TEST(CudaDevice, RunsAGraphOfKernelsAndCopies) {
   EXPECT_EQ(numbers(*executor, "seven")[0], 7);
 }
 
+/// With machine code for GPUs of this compute capability.
+Index withBinary(uint32_t capability) {
+  Index index = doublingIndex();
+  GpuModule &module = index.gpuModules[0];
+  module.architecture = "sm_" + std::to_string(capability);
+  module.capability = capability;
+  module.assembler = "13.0.88";
+  module.binary = 1;
+  module.resources = {{10, 0, 0, 0}, {8, 0, 0, 0}};
+  return index;
+}
+
+// The emulated driver is of compute capability 9.0 and takes no machine code,
+// as a driver does that is older than what made it.
+TEST(CudaDevice, CompilesWhatTheDriverDoesNotTake) {
+  constexpr std::string_view binary = "\177ELF of some kind";
+  Error error;
+  auto executor = load(withBinary(90), ptx, error, binary);
+  ASSERT_TRUE(executor) << error.message;
+  std::string why = executor->whyNotBinary();
+  EXPECT_NE(why.find("did not take the machine code for sm_90 by ptxas "
+                     "13.0.88 and compiled the kernels anew: "),
+            std::string::npos)
+      << why;
+  EXPECT_NE(why.find("the emulated device executes PTX"), std::string::npos)
+      << why;
+  EXPECT_TRUE(executor->isEmulated());
+  ASSERT_TRUE(executor->initializeZeros(error)) << error.message;
+  ASSERT_TRUE(executor->run(2, error)) << error.message;
+  EXPECT_EQ(numbers(*executor, "seven")[0], 7);
+
+  // Machine code for another major capability is not even tried.
+  executor = load(withBinary(80), ptx, error, binary);
+  ASSERT_TRUE(executor) << error.message;
+  EXPECT_EQ(executor->whyNotBinary(), "");
+  // Of the two the later one is taken whose major capability is the GPU's.
+  Index both = withBinary(90);
+  both.gpuModules.insert(both.gpuModules.begin(), withBinary(80).gpuModules[0]);
+  executor = load(both, ptx, error, binary);
+  ASSERT_TRUE(executor) << error.message;
+  EXPECT_NE(executor->whyNotBinary().find("sm_90"), std::string::npos);
+}
+
+TEST(CudaDevice, SaysWhyMachineCodeAloneDoesNotRun) {
+  // The driver is too old for the PTX beside it.
+  Index index = withBinary(90);
+  index.gpuModules[0].cuda = 99000;
+  Error error;
+  EXPECT_FALSE(load(index, ptx, error, "\177ELF of some kind"));
+  EXPECT_EQ(error.kind, Failure::machine);
+  EXPECT_NE(error.message.find("the kernels for sm_90 do not load ("),
+            std::string::npos)
+      << error.message;
+  // And what is damaged is no machine code that a driver refuses.
+  index = withBinary(90);
+  index.gpuModules[0].binary = 7;
+  EXPECT_FALSE(load(index, ptx, error, "\177ELF of some kind"));
+  EXPECT_EQ(error.kind, Failure::file);
+  EXPECT_NE(error.message.find("the code for sm_90 is not there"),
+            std::string::npos)
+      << error.message;
+}
+
 TEST(CudaDevice, TimesEveryNode) {
   Error error;
   auto executor = load(doublingIndex(), ptx, error);
@@ -405,6 +471,10 @@ TEST(CudaDevice, SaysWhatIsWrongWithAFile) {
        "it is for GPUs and has no code for them");
   says(whyNot([](Index &i) { i.gpuModules[0].launches.pop_back(); }),
        "says how 1 kernels start, expected 2");
+  says(whyNot([](Index &i) { i.gpuModules[0].schedules = {"rows"}; }),
+       "names the schedules of 1 kernels, expected 2");
+  says(whyNot([](Index &i) { i.gpuModules[0].binary = 0; }),
+       "says what 0 kernels take as machine code, expected 2");
   says(whyNot([](Index &i) { i.gpuModules[0].launches[0].threads = 2048; }),
        "starts a kernel in 1 blocks of 2048 threads");
   says(whyNot([](Index &i) { i.callees[0].name = "tripled"; }),

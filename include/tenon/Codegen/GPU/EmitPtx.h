@@ -34,6 +34,8 @@ struct PtxKernel {
   /// Whether no schedule for GPUs took it, so that threads do the parts of the
   /// CPU's code: right, but slow.
   bool isInParts = false;
+  /// What emitted it, as GpuSchedules::nameOf calls it.
+  std::string schedule;
 };
 
 struct PtxModule {

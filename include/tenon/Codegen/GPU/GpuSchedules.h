@@ -26,6 +26,8 @@ public:
   GpuSchedules(const GpuSchedules &) = delete;
 
   operator Schedules() const { return all; }
+  /// What reports call one of them.
+  llvm::StringRef nameOf(const Schedule *schedule) const;
 
 private:
   std::unique_ptr<GpuInstructions> instructions;

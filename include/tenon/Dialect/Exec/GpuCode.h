@@ -1,0 +1,28 @@
+//===- GpuCode.h - What is known of code for GPUs -------------------------===//
+//
+// Attributes of object form beside `exec.ptx`: its dictionaries may have
+// {assembler, binary} beside {architecture, text}, the version of NVIDIA's
+// assembler and what it made of the text, a dense i8; and each kernel says what
+// people want to know of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECT_EXEC_GPUCODE_H
+#define TENON_DIALECT_EXEC_GPUCODE_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tenon::exec {
+
+/// Kernel declaration attribute, array of strings: the schedule that emitted it
+/// in every text of `exec.ptx`.
+inline constexpr llvm::StringLiteral schedulesAttrName = "exec.schedules";
+/// Kernel declaration attribute, array<i64>: what it takes of a GPU in every
+/// machine code of `exec.ptx`: registers per thread, bytes of shared memory per
+/// block, bytes of stack per thread, bytes of spilled registers that its text
+/// stores and loads; four zeros for a text without machine code.
+inline constexpr llvm::StringLiteral resourcesAttrName = "exec.resources";
+
+} // namespace tenon::exec
+
+#endif // TENON_DIALECT_EXEC_GPUCODE_H
