@@ -50,6 +50,15 @@ float fusedMultiplyAdd(const Instruction &i, float a, float b, float c) {
   return finish(i, std::bit_cast<float>(
                        addRounded(double(a) * b, c, f32Format, i.rounding)));
 }
+/// The function on both numbers of 64 bits.
+template <auto F, std::same_as<uint64_t>... Pairs>
+uint64_t onPairs(const Instruction &i, Pairs... pairs) {
+  auto of = [&](unsigned at) -> uint64_t {
+    return std::bit_cast<uint32_t>(
+        F(i, std::bit_cast<float>(uint32_t(pairs >> at))...));
+  };
+  return of(0) | of(32) << 32;
+}
 float divide(const Instruction &i, float a, float b) {
   return finish(i, oneNaN(input(i, a) / input(i, b)));
 }
@@ -167,6 +176,9 @@ constexpr auto cosOf = [](double x) { return std::cos(x); };
 
 #define UNARY(FUNCTION) each<FUNCTION, float, float>
 #define BINARY(FUNCTION) each<FUNCTION, float, float, float>
+#define BINARY_X2(FUNCTION)                                                    \
+  each<onPairs<FUNCTION, uint64_t, uint64_t>, uint64_t, uint64_t, uint64_t>
+constexpr auto straight = Instruction::Straight;
 constexpr auto addDoubles = [](double a, double b) { return a + b; };
 constexpr auto subtractDoubles = [](double a, double b) { return a - b; };
 constexpr auto multiplyDoubles = [](double a, double b) { return a * b; };
@@ -193,6 +205,17 @@ const Form floatForms[] = {
     {"copysign.f32", "d32 s32 s32",
      each<[](float a, float b) { return std::copysign(b, a); }, float, float,
           float>},
+
+    {"add.rn{,.ftz}.f32x2", "d64 s64 s64", BINARY_X2(add), straight, false,
+     100},
+    {"sub.rn{,.ftz}.f32x2", "d64 s64 s64", BINARY_X2(subtract), straight, false,
+     100},
+    {"mul.rn{,.ftz}.f32x2", "d64 s64 s64", BINARY_X2(multiply), straight, false,
+     100},
+    {"fma.rn{,.ftz}.f32x2", "d64 s64 s64 s64",
+     each<onPairs<fusedMultiplyAdd, uint64_t, uint64_t, uint64_t>, uint64_t,
+          uint64_t, uint64_t, uint64_t>,
+     straight, false, 100},
 
     {"add.rn.f64", "d64 s64 s64", each<addDoubles, double, double, double>},
     {"sub.rn.f64", "d64 s64 s64",

@@ -161,10 +161,10 @@ uint64_t Parser::takeInteger() {
 
 unsigned Parser::bytesOf(const std::string &type) {
   static const std::map<std::string, unsigned> sizes = {
-      {".b8", 1},    {".u8", 1},  {".s8", 1},  {".b16", 2}, {".u16", 2},
-      {".s16", 2},   {".f16", 2}, {".b32", 4}, {".u32", 4}, {".s32", 4},
-      {".f32", 4},   {".b64", 8}, {".u64", 8}, {".s64", 8}, {".f64", 8},
-      {".f16x2", 4}, {".bf16", 2}};
+      {".b8", 1},    {".u8", 1},   {".s8", 1},   {".b16", 2}, {".u16", 2},
+      {".s16", 2},   {".f16", 2},  {".b32", 4},  {".u32", 4}, {".s32", 4},
+      {".f32", 4},   {".b64", 8},  {".u64", 8},  {".s64", 8}, {".f64", 8},
+      {".f16x2", 4}, {".bf16", 2}, {".f32x2", 8}};
   auto found = sizes.find(type);
   return found == sizes.end() ? 0 : found->second;
 }

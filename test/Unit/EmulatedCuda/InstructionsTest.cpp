@@ -38,9 +38,9 @@ using Function = std::function<uint64_t(uint64_t, uint64_t, uint64_t)>;
 /// compares all lanes.
 void check(const std::string &opcode, unsigned resultBits, unsigned bits,
            unsigned count, bool isFloat, const Function &expected,
-           bool shiftAmounts = false) {
+           bool shiftAmounts = false, unsigned target = 90) {
   SCOPED_TRACE(opcode);
-  Device device;
+  Device device({{"SM", std::to_string(target)}});
   auto reg = [](unsigned width) {
     return width == 16   ? std::string("%rs")
            : width == 32 ? std::string("%r")
@@ -64,7 +64,8 @@ void check(const std::string &opcode, unsigned resultBits, unsigned bits,
   pointers.push_back(result);
   CUfunction function = device.load(kernel(
       loads + opcode + " " + list + ";\nst.global.b" +
-      std::to_string(resultBits) + " [%rd13], " + reg(resultBits) + "15;"));
+          std::to_string(resultBits) + " [%rd13], " + reg(resultBits) + "15;",
+      "", target));
   ASSERT_TRUE(function);
   ASSERT_EQ(device.run(function, 1, 32, pointers), CUDA_SUCCESS)
       << tenonEmulatedCudaError();
@@ -234,6 +235,39 @@ TEST(Instructions, Halves) {
   check("add.rn.f16x2", 32, 32, 2, false, [&](U a, U b, U) {
     return back(half(a) + half(b)) | back(half(a >> 16) + half(b >> 16)) << 16;
   });
+}
+
+TEST(Instructions, PairsOfFloats) {
+  using U = uint64_t;
+  auto both = [](auto function, auto... pairs) {
+    return word(function(number(pairs & UINT32_MAX)...)) |
+           word(function(number(pairs >> 32)...)) << 32;
+  };
+  auto inPairs = [&](const char *opcode, unsigned count, const Function &f) {
+    check(opcode, 64, 64, count, false, f, false, 120);
+  };
+  inPairs("add.rn.f32x2", 2, [&](U a, U b, U) {
+    return both([](float x, float y) { return x + y; }, a, b);
+  });
+  inPairs("sub.rn.f32x2", 2, [&](U a, U b, U) {
+    return both([](float x, float y) { return x - y; }, a, b);
+  });
+  inPairs("mul.rn.f32x2", 2, [&](U a, U b, U) {
+    return both([](float x, float y) { return x * y; }, a, b);
+  });
+  inPairs("fma.rn.f32x2", 3, [&](U a, U b, U c) {
+    return both([](float x, float y, float z) { return std::fma(x, y, z); }, a,
+                b, c);
+  });
+  inPairs("mul.rn.ftz.f32x2", 2, [&](U a, U b, U) {
+    auto flush = [](float x) {
+      return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.f, x) : x;
+    };
+    return both([&](float x, float y) { return flush(flush(x) * flush(y)); }, a,
+                b);
+  });
+  Device device;
+  EXPECT_FALSE(device.load(kernel("add.rn.f32x2 %rd15, %rd16, %rd17;")));
 }
 
 TEST(Instructions, ApproximationsStayWithinTheirBounds) {
