@@ -12,8 +12,10 @@
 #include "tenon/Codegen/LLVM/GenerateCode.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm-c/Target.h"
 
@@ -54,6 +56,24 @@ static LogicalResult refuseCalls(ModuleOp module) {
                      << "' of f64 on a GPU";
   });
   return success(ok);
+}
+
+/// Compares bf16 as f32, of which bf16 are a part. From sm_90 on there is an
+/// instruction for bf16, but none that flushes: LLVM writes `setp.ftz.bf16`,
+/// which ptxas refuses.
+static void compareWide(ModuleOp module) {
+  module.walk([](arith::CmpFOp compare) {
+    Type type = compare.getLhs().getType();
+    if (!getElementTypeOrSelf(type).isBF16())
+      return;
+    OpBuilder builder(compare);
+    Type wide = builder.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(type))
+      wide = vector.clone(wide);
+    for (OpOperand &operand : compare->getOpOperands())
+      operand.set(arith::ExtFOp::create(builder, compare.getLoc(), wide,
+                                        operand.get()));
+  });
 }
 
 /// Functions with a symbol become kernels of that name, launched in blocks of a
@@ -122,6 +142,7 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
       failed(verifyKernels(*module, "GPU", "nvvm")))
     return failure();
 
+  compareWide(*module);
   PassManager passes(&context);
   passes.enableVerifier(false);
   addLoopLoweringPasses(passes, /*roundsToBf16=*/true);
