@@ -6,6 +6,8 @@
 
 #include "BothTargets.h"
 
+#include "AssemblerGate.h"
+
 #include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -154,6 +156,7 @@ BothTargets::BothTargets(const std::string &text, Subnormals subnormals,
     ADD_FAILURE() << "no PTX for " << text;
   else
     ptx = std::move(*emitted);
+  assembleLater(text);
 }
 
 void BothTargets::compare(uint32_t seed, const char *order) {
