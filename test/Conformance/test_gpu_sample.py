@@ -1,0 +1,44 @@
+"""The sample of the models' steps on the emulated GPU that every change has to pass: sm_90 with the smallest budget."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import gpu_models
+
+BUILD = Path(os.environ.get("TENON_BUILD", HERE.parents[1] / "build/dev")).resolve()
+# Those that take seconds.
+SAMPLE = {"01_mlp": ("f32",), "14_while_fori": ("f32", "bf16"), "18_unread_leaves": ("f32", "bf16", "f16")}
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_step(name: str, tmp_path: Path) -> None:
+    """Two steps are as close to float64 as the processor's."""
+    model = gpu_models.Model(name, tmp_path, BUILD)
+    for precision in SAMPLE[name]:
+        outcome = gpu_models.judge(model, precision, "sm_90", "M", commit="")
+        assert outcome.passes, outcome
+        assert outcome.kernels > 0 and outcome.budget_bytes > 0
+
+
+def test_judgement(tmp_path: Path) -> None:
+    """A tensor that is off is found, and one over a limit fails the run."""
+    model = gpu_models.Model("18_unread_leaves", tmp_path, BUILD)
+    values = [value.copy() for value in model.exact]
+    errors, differing = model.errors(values)
+    assert set(errors.values()) == {0.0} and not differing
+    number = next(i for i, value in enumerate(values) if value.dtype.kind == "f" and value.size > 1)
+    values[number].flat[0] += 1
+    errors, _ = model.errors(values)
+    assert max(errors.values()) > 1e-3
+    outcome = gpu_models.Outcome("step", "f32", "sm_90", "M", "", median=1.0, largest=9.0)
+    assert not outcome.passes and gpu_models.Outcome("step", "f32", "sm_90", "M", "", median=2.0, largest=8.0).passes
+    lines = gpu_models.table([outcome]).splitlines()
+    assert lines[2].startswith("| `step` | f32 | 1 | 0 | 1.00 | 9.00 | sm_90, budget M |")
