@@ -1,8 +1,8 @@
 //===- AssemblerGate.h - Every kernel of the tests is assembled -----------===//
 //
 // NVIDIA's assembler (tools/environment.sh installs it) takes every kernel that
-// tests compile for GPUs, for four architectures, and says what it costs: no
-// stack, no spilled registers and no warning, but for kernels in parts. All of
+// tests compile for GPUs, for four architectures, and says what it costs: few
+// spilled registers, and no other warning, but for kernels in parts. All of
 // them are assembled at once when the tests have run.
 //
 //===----------------------------------------------------------------------===//
