@@ -235,7 +235,6 @@ private:
       return code;
     if (int code = openMetrics())
       return code;
-    runtime::Error error;
     if (!overflows.open(executor, record.step, error))
       return fail(error.message);
     if (options.stopOnOverflow && !overflows.hasCounters())
