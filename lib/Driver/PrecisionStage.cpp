@@ -241,8 +241,9 @@ ExitCode FormatSearch::choose(OwningOpRef<ModuleOp> &chosen,
       [&](const Choice &a, const Choice &b) { return error(a) < error(b); });
   const double wideSeconds = choices.front().report.wideSeconds;
   // The model charges bytes, and kernels that cast; what grouping makes of the
-  // choice may still take longer than f32. What a policy asks for is kept.
-  if (!best->report.isWished) {
+  // choice may still take longer than f32. What a policy asks for is kept, and
+  // what groups XLA makes nobody knows.
+  if (!best->report.isWished && !forXla) {
     Choice wide{step.clone(), {}};
     if (ExitCode code =
             lower(*wide.lowered, asItIs, /*keepWide=*/true, wide.report);

@@ -15,7 +15,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "models"))
+sys.path[:0] = [str(HERE / "models"), str(HERE.parents[1] / "python")]
 
 import compare
 import numpy as np

@@ -66,8 +66,8 @@ def export_step(folder: Path, width: int) -> Path:
     return folder / "step.mlir"
 
 
-def compile_step(folder: Path, *options: str, name: str = "step.tenon", width: int = 32) -> Path:
-    """The exported step as a file."""
+def compile_step(folder: Path, *options: str, name: str = "step.tenon", width: int = 128) -> Path:
+    """The exported step as a file; its products are too wide to be anything but library calls, in which runs are killed."""
     if not (folder / "step.mlir").exists():
         export_step(folder, width)
     command = [BUILD / "bin" / "tenon", "compile", folder / "step.mlir", "-o", folder / name, *options]

@@ -104,7 +104,7 @@ def test_another_signature_is_refused(program: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "step.mlir").write_text((program.parent / "step.mlir").read_text().replace("8x16xf32", "4x16xf32")
-                                     .replace("8x4xf32", "4x4xf32").replace("8x32x", "4x32x"))  # fmt: skip
+                                     .replace("8x4xf32", "4x4xf32").replace("8x128x", "4x128x"))  # fmt: skip
     for name in ("start.safetensors", "batches.safetensors"):
         shutil.copy(program.parent / name, other / name)
     process = Run(compile_step(other), run.scratch).start()

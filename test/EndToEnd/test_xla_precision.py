@@ -34,7 +34,9 @@ def surface(text: str) -> tuple[str, ...]:
     with jax_mlir.make_ir_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         main = ir.SymbolTable(module.operation)["main"]
-        return (*(str(main.attributes[key]) for key in ("function_type", "arg_attrs", "res_attrs")), str(module.operation.attributes))
+        named = [module.operation.attributes[i] for i in range(len(module.operation.attributes))]
+        notes = sorted(f"{each.name} = {each.attr}" for each in named)
+        return (*(str(main.attributes[key]) for key in ("function_type", "arg_attrs", "res_attrs")), *notes)
 
 
 def interpreted(text: str, given: list[np.ndarray], scratch: Path) -> list[np.ndarray]:

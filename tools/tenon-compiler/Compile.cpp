@@ -52,7 +52,7 @@ int tool::runCompile(Arguments arguments, Modules *) {
               "with --target=stablehlo: write MLIR's generic form, which more "
               "versions can read");
   parser.text("ptxas", options.ptxas, "FILE",
-              "for GPUs: NVIDIA's assembler, for machine code beside the PTX "
+              "for GPUs: NVIDIA's assembler, for machine code too "
               "(default: an installed one)");
   parser.flag("no-cubins", options.noCubins,
               "for GPUs: no machine code beside the PTX, even if ptxas is "

@@ -618,6 +618,9 @@ int tool::runRun(Arguments arguments, Modules *modules) {
                     options.stopConditions = *conditions;
                   return wrong;
                 });
+  parser.flag("stop-on-overflow", options.stopOnOverflow,
+              "end when elements of an f16 tensor are infinite, with exit code "
+              "6");
   parser.text("save", options.save, "F.safetensors",
               "write the state at the end");
   parser.custom("save-every", "N|TIME",
@@ -710,7 +713,8 @@ int tool::runRun(Arguments arguments, Modules *modules) {
         !options.save.empty() || !options.checkpoints.empty() ||
         !options.settings.empty() || !options.stopConditions.empty() ||
         options.until.steps > 0 || options.until.seconds > 0 ||
-        options.checkMemory || options.zeroState || options.prefault)
+        options.checkMemory || options.zeroState || options.prefault ||
+        options.stopOnOverflow)
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
     return modules->runReference({inputs.front(), options.inputs,

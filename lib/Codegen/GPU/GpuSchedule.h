@@ -85,6 +85,7 @@ public:
 class TensorAttentionSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "tensor-attention"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
@@ -94,6 +95,7 @@ public:
 class TensorProductSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "tensor-product"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
@@ -113,6 +115,7 @@ public:
 class PointProductSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "point-product"; }
   bool accepts(const KernelSource &source) const override;
   mlir::LogicalResult check(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
@@ -123,6 +126,7 @@ public:
 class WindowSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "window"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
@@ -132,6 +136,7 @@ public:
 class RandomSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "random"; }
   bool accepts(const KernelSource &source) const override;
   mlir::LogicalResult check(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
@@ -142,6 +147,7 @@ public:
 class ScatterSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "scatter"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
@@ -151,6 +157,7 @@ public:
 class TopKSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "top-k"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
@@ -160,6 +167,7 @@ public:
 class UpdateSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "update"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,

@@ -204,6 +204,7 @@ void ShardingBound::improve(int64_t effort, double above) {
     } else if (++worse == 20) {
       worse = 0;
       length *= 0.7;
+      now.messages = best.messages;
       if (length < 1e-5) {
         length = 0.3;
         direction = seen;

@@ -154,6 +154,8 @@ std::vector<int32_t> ShardingSearch::drawRegion() {
 void ShardingSearch::priceRegion(const std::vector<int32_t> &region) {
   const double share = random.unit() < 0.2 ? 0 : 2 * random.unit();
   const double penalty = 2 * random.unit() * pressure;
+  const bool isUneven = random.unit() < 0.2;
+  const double rise = random.unit() * random.unit() * pressure;
   double most = 1;
   for (const ShardingGroups::Row &row : groups.rows)
     most = std::max(most, double(row.capacity));
@@ -164,6 +166,10 @@ void ShardingSearch::priceRegion(const std::vector<int32_t> &region) {
       price += penalty * weights[row];
     else if (left[row] > 0.05 * most)
       price *= 0.3;
+    // Prices alone do not lead to every choice: some moves change them, and
+    // give prices to rows without one.
+    if (isUneven)
+      price = 2 * random.unit() * (price + rise * weights[row]);
     sums.push_back(sums.back() + price);
   }
   for (int32_t group : region) {
@@ -201,22 +207,22 @@ void ShardingSearch::run(int64_t effort) {
       undo.push_back({group, labels[group]});
       setLabel(group, label);
     }
-    if (undo.empty())
-      continue;
-    const __int128 change = costChange();
-    const double after = double(cost + change) + pressure * excess;
-    const double heat = 1 - double(spent) / double(effort);
-    const double allowed = 0.002 * std::fabs(bound.bound()) * heat * heat *
-                           random.unit() * random.unit();
-    if (after > before + allowed) {
-      for (const auto &[group, label] : undo)
-        setLabel(group, label);
-      continue;
+    if (!undo.empty()) {
+      const __int128 change = costChange();
+      const double after = double(cost + change) + pressure * excess;
+      const double heat = 1 - double(spent) / double(effort);
+      const double allowed = 0.002 * std::fabs(bound.bound()) * heat * heat *
+                             random.unit() * random.unit();
+      if (after > before + allowed) {
+        for (const auto &[group, label] : undo)
+          setLabel(group, label);
+      } else {
+        cost += change;
+        keepIfCheapest();
+      }
     }
-    cost += change;
-    keepIfCheapest();
     ++(fits() ? fitting : exceeding);
-    if (fitting + exceeding == 30) {
+    if (fitting + exceeding == 60) {
       if (fitting == 0)
         pressure *= 1.2;
       else if (exceeding == 0)

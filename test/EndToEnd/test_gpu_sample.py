@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
+from conftest import BUILD
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+CONFORMANCE = Path(__file__).resolve().parents[1] / "Conformance"
+sys.path.insert(0, str(CONFORMANCE))
 
 import gpu_models
 
-BUILD = Path(os.environ.get("TENON_BUILD", HERE.parents[1] / "build/dev")).resolve()
 # Those that take seconds.
 SAMPLE = {"01_mlp": ("f32",), "14_while_fori": ("f32", "bf16"), "18_unread_leaves": ("f32", "bf16", "f16")}
 
