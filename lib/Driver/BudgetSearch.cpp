@@ -11,7 +11,9 @@ using namespace tenon;
 using namespace tenon::driver;
 
 BudgetSearch::BudgetSearch(CandidateStream &candidates, SearchOptions options)
-    : candidates(candidates), options(options) {
+    : candidates(candidates), options(options),
+      plain(*candidates.formed().front().module, options,
+            CandidatePlanner::Order::withoutBudget) {
   follow();
 }
 
@@ -28,7 +30,9 @@ bool BudgetSearch::formMore() {
 }
 
 bool BudgetSearch::formMixture(int64_t budget, int64_t nanoseconds) {
-  const PlannedStep *all = keepEverything();
+  const PlannedStep *all = planners.front().keepEverything();
+  if (!all)
+    return false;
   bool any = candidates.formMixture(
       {all->bytes - budget, nanoseconds - all->baseNanoseconds});
   follow();
@@ -106,12 +110,16 @@ std::vector<PlannedStep> BudgetSearch::look(int64_t budget) {
 }
 
 std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
-  const PlannedStep *all = keepEverything();
-  if (!all)
-    return std::nullopt;
-  if (all->bytes <= budget) {
+  // What fits without a budget is planned as it is without one. The order for
+  // budgets may need a little more, and mostly would not fit then.
+  for (CandidatePlanner *planner : {&plain, &planners.front()}) {
+    const PlannedStep *all = planner->keepEverything();
+    if (!all)
+      return std::nullopt;
+    if (all->bytes > budget)
+      continue;
     PlannedStep plan = copyOf(*all);
-    planners.front().settleBound(plan, budget);
+    planner->settleBound(plan, budget);
     return named(std::move(plan), 0);
   }
   std::vector<PlannedStep> plans = look(budget);
@@ -212,8 +220,11 @@ std::vector<FrontierPoint> BudgetSearch::frontier(int64_t count) {
   }
   // What was proved for a larger budget holds for every smaller one.
   for (FrontierPoint &point : points) {
+    // In no order does a plan take less than each kernel once.
     point.boundNanoseconds =
-        planners[point.candidate].boundWithin(point.budget);
+        point.nanoseconds == point.onceNanoseconds
+            ? point.onceNanoseconds
+            : planners[point.candidate].boundWithin(point.budget);
     point.baseNanoseconds = quickestNanoseconds();
   }
   return points;
