@@ -28,7 +28,7 @@ BUILD = Path(os.environ.get("TENON_BUILD", Path(__file__).resolve().parents[2] /
 STEPS, SAVE_EVERY, KILLS = 60, 7, 20
 
 
-def export_step(folder: Path, width: int) -> Path:
+def export_step(folder: Path, width: int, rows: int) -> Path:
     """Adam with dropout on a small network: parameters, moments, a count, a random key; a batch and a learning rate."""
     import jax
     import jax.numpy as jnp
@@ -54,22 +54,22 @@ def export_step(folder: Path, width: int) -> Path:
     }
     zeros = {name: np.zeros_like(value) for name, value in params.items()}
     state = {"params": params, "mu": zeros, "nu": zeros, "count": np.int32(0), "key": np.array([0, 7], np.uint32)}
-    batch = (np.zeros((8, 16), np.float32), np.zeros((8, 4), np.float32), np.float32(0))
+    batch = (np.zeros((rows, 16), np.float32), np.zeros((rows, 4), np.float32), np.float32(0))
     (folder / "step.mlir").write_text(jax.jit(step, donate_argnums=0).lower(state, *batch).as_text(debug_info=True))
     flat = {f"{kind}.{name}": value for kind in ("params", "mu", "nu") for name, value in state[kind].items()}
     save_file({**flat, "count": np.array(0, np.int32), "key": state["key"]}, folder / "start.safetensors")
-    data = {"x": numbers.standard_normal((11, 8, 16)), "y": numbers.standard_normal((11, 8, 4))}
+    data = {"x": numbers.standard_normal((11, rows, 16)), "y": numbers.standard_normal((11, rows, 4))}
     save_file({name: value.astype(np.float32) for name, value in data.items()}, folder / "batches.safetensors")
     # The same as samples, and some that fill no batch.
-    data = {name: np.concatenate([value.reshape(88, -1), np.ones((5, value.shape[-1]))]) for name, value in data.items()}
+    data = {name: np.concatenate([value.reshape(11 * rows, -1), np.ones((5, value.shape[-1]))]) for name, value in data.items()}
     np.savez(folder / "samples.npz", **{name: value.astype(np.float32) for name, value in data.items()})
     return folder / "step.mlir"
 
 
-def compile_step(folder: Path, *options: str, name: str = "step.tenon", width: int = 128) -> Path:
+def compile_step(folder: Path, *options: str, name: str = "step.tenon", width: int = 128, rows: int = 8) -> Path:
     """The exported step as a file; its products are too wide to be anything but library calls, in which runs are killed."""
     if not (folder / "step.mlir").exists():
-        export_step(folder, width)
+        export_step(folder, width, rows)
     command = [BUILD / "bin" / "tenon", "compile", folder / "step.mlir", "-o", folder / name, *options]
     subprocess.run(command, check=True, capture_output=True)
     return folder / name
