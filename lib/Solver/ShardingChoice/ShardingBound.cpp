@@ -172,8 +172,11 @@ void ShardingBound::improve(int64_t effort, double above) {
     }
     return;
   }
+  // Steps lead to a cost that the bound may reach. Where a known cost is far
+  // away they are too long, so in turn they lead to a little above the bound.
   std::vector<double> direction = excess();
-  double length = 0.3, target = std::min(above, 1.05 * best.bound);
+  double length = 0.5;
+  bool isNear = false;
   int worse = 0;
   while (effort > 0) {
     std::vector<double> step = direction;
@@ -185,10 +188,9 @@ void ShardingBound::improve(int64_t effort, double above) {
     }
     if (square <= 0)
       break;
-    // A little above the bound, or a known cost if that is less.
-    if (best.bound > 0.99 * target)
-      target = std::min(above, 1.05 * best.bound);
-    const double scale = length * (target - best.bound) / square;
+    const double target = isNear ? std::min(above, 1.02 * best.bound) : above;
+    const double scale =
+        length * std::max(target - best.bound, 1e-4 * target) / square;
     std::vector<double> prices = best.prices;
     for (size_t row = 0; row < step.size(); ++row)
       prices[row] = std::max(0.0, prices[row] + scale * step[row]);
@@ -197,16 +199,17 @@ void ShardingBound::improve(int64_t effort, double above) {
     bothWays();
     const std::vector<double> seen = excess();
     for (size_t row = 0; row < seen.size(); ++row)
-      direction[row] = 0.9 * direction[row] + 0.1 * seen[row];
+      direction[row] = 0.8 * direction[row] + 0.2 * seen[row];
     if (keepBetter()) {
       worse = 0;
-      length = std::min(2.0, 1.1 * length);
-    } else if (++worse == 20) {
+      length = std::min(2.0, 1.2 * length);
+    } else if (++worse == 10) {
       worse = 0;
-      length *= 0.7;
+      length *= 0.6;
       now.messages = best.messages;
-      if (length < 1e-5) {
-        length = 0.3;
+      if (length < 1e-4) {
+        length = 0.5;
+        isNear = !isNear;
         direction = seen;
       }
     }
