@@ -3,6 +3,7 @@
 #include "ShardingChoice/ShardingBound.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace tenon::solver;
 
@@ -99,11 +100,18 @@ void ShardingBound::pass(bool forwards) {
 
 double ShardingBound::measure() const {
   double bound = double(groups.constant);
+  // How large the numbers are that add up to the bound: where they are far
+  // larger, rounding makes a bound that is none.
+  double magnitude = 0;
+  auto add = [&](double least) {
+    bound += least;
+    magnitude += std::fabs(least);
+  };
   std::vector<double> sum;
   for (size_t group = 0; group < groups.groups.size(); ++group) {
     sum = costs[group];
     addMessages(static_cast<int32_t>(group), sum);
-    bound += *std::min_element(sum.begin(), sum.end());
+    add(*std::min_element(sum.begin(), sum.end()));
   }
   for (size_t edge = 0; edge < groups.edges.size(); ++edge) {
     const std::vector<double> &rows = now.messages[2 * edge];
@@ -116,11 +124,11 @@ double ShardingBound::measure() const {
     double least = 4e18;
     for (size_t column = 0; column < columns.size(); ++column)
       least = std::min(least, sum[column] - columns[column]);
-    bound += least;
+    add(least);
   }
   for (size_t row = 0; row < groups.rows.size(); ++row)
-    bound -= now.prices[row] * double(groups.rows[row].capacity);
-  return bound;
+    add(-now.prices[row] * double(groups.rows[row].capacity));
+  return bound - 1e-12 * magnitude;
 }
 
 std::vector<double> ShardingBound::excess() const {
@@ -176,7 +184,7 @@ void ShardingBound::improve(int64_t effort, double above) {
   // away they are too long, so in turn they lead to a little above the bound.
   std::vector<double> direction = excess();
   double length = 0.5;
-  bool isNear = false;
+  bool isNear = above > 1.2 * best.bound;
   int worse = 0;
   while (effort > 0) {
     std::vector<double> step = direction;
@@ -188,7 +196,7 @@ void ShardingBound::improve(int64_t effort, double above) {
     }
     if (square <= 0)
       break;
-    const double target = isNear ? std::min(above, 1.02 * best.bound) : above;
+    const double target = isNear ? std::min(above, 1.05 * best.bound) : above;
     const double scale =
         length * std::max(target - best.bound, 1e-4 * target) / square;
     std::vector<double> prices = best.prices;
