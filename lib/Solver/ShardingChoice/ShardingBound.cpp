@@ -94,6 +94,13 @@ void ShardingBound::pass(bool forwards) {
           for (size_t column = 0; column < width; ++column)
             target[column] = std::min(target[column], table[column] - kept);
       }
+      // A number that all messages of an edge share is moved back, so that the
+      // messages stay small.
+      const double shared = *std::min_element(on.begin(), on.end());
+      for (double &message : on)
+        message -= shared;
+      for (double &message : back)
+        message += shared;
     }
   }
 }
@@ -121,6 +128,9 @@ double ShardingBound::measure() const {
     for (double row : rows)
       for (double &least : sum)
         least = std::min(least, *table++ - row);
+    for (const std::vector<double> *side : {&rows, &columns})
+      for (double message : *side)
+        magnitude += std::fabs(message);
     double least = 4e18;
     for (size_t column = 0; column < columns.size(); ++column)
       least = std::min(least, sum[column] - columns[column]);
@@ -160,7 +170,8 @@ void ShardingBound::improve(int64_t effort, double above) {
   };
   auto keepBetter = [&] {
     now.bound = measure();
-    if (now.bound <= best.bound)
+    // A step that is far too long can end in numbers that are none.
+    if (!(now.bound > best.bound))
       return false;
     best = now;
     return true;

@@ -51,7 +51,7 @@ static int64_t peakOf(const ShardingProblem &problem,
 /// Rounds messages and prices, and sets what they prove.
 static void certify(const ShardingGroups &groups, const ShardingBound &bound,
                     ShardingSolution &solution) {
-  // Messages and prices times the scale are far from 2^60.
+  // As fine as numbers below 2^60 permit: prices of a byte are small.
   double largest = std::fabs(bound.bound()) + 1;
   for (size_t i = 0; i < groups.edges.size(); ++i)
     for (const std::vector<double> &list :
@@ -59,7 +59,7 @@ static void certify(const ShardingGroups &groups, const ShardingBound &bound,
       for (double message : list)
         largest = std::max(largest, std::fabs(message));
   while (solution.scale < (1 << 20) &&
-         largest * double(solution.scale) < 0x1p50)
+         largest * double(solution.scale) < 0x1p58)
     solution.scale *= 2;
   auto rounded = [&](double value) {
     return static_cast<int64_t>(std::llround(value * double(solution.scale)));
