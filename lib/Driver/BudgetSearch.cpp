@@ -128,11 +128,6 @@ std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
     plans = look(budget);
     if (plans.empty())
       plans.push_back(copyOf(*least));
-    // Live bytes do not tell whose arena fits, so look() may miss these.
-    for (auto [index, planner] : llvm::enumerate(planners))
-      if (auto plan = planner.quickestOnTheWay(budget);
-          plan && plan->nanoseconds < plans.front().nanoseconds)
-        plans.insert(plans.begin(), named(std::move(*plan), index));
   }
   std::optional<PlannedStep> best;
   for (PlannedStep &plan : plans) {

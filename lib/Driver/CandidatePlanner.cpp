@@ -346,19 +346,6 @@ std::optional<PlannedStep> CandidatePlanner::takeFewest() {
     if (!fewest || plan.bytes < fewest->bytes)
       fewest = std::move(plan);
   }
-  for (PlannedStep &plan : found)
-    if (plan.module)
-      onTheWay.push_back(std::move(plan));
   found.clear();
   return fewest;
-}
-
-std::optional<PlannedStep>
-CandidatePlanner::quickestOnTheWay(int64_t budget) const {
-  const PlannedStep *quickest = nullptr;
-  for (const PlannedStep &plan : onTheWay)
-    if (plan.bytes <= budget &&
-        (!quickest || plan.nanoseconds < quickest->nanoseconds))
-      quickest = &plan;
-  return quickest ? std::optional(copyOf(*quickest)) : std::nullopt;
 }

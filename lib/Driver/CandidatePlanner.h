@@ -130,9 +130,6 @@ public:
   void collect(bool on);
   /// Of all plans kept since the last call, the one with the fewest bytes.
   std::optional<PlannedStep> takeFewest();
-  /// Of all other plans that takeFewest() looked at, the quickest within
-  /// `budget` bytes.
-  std::optional<PlannedStep> quickestOnTheWay(int64_t budget) const;
 
 private:
   static constexpr int mostRounds = 4;
@@ -182,8 +179,7 @@ private:
   };
   std::vector<Proof> proofs;
   bool isCollecting = false;
-  std::vector<PlannedStep> found;    // while collecting
-  std::vector<PlannedStep> onTheWay; // to the fewest bytes
+  std::vector<PlannedStep> found; // while collecting
 };
 
 } // namespace tenon::driver
