@@ -11,9 +11,7 @@ using namespace tenon;
 using namespace tenon::driver;
 
 BudgetSearch::BudgetSearch(CandidateStream &candidates, SearchOptions options)
-    : candidates(candidates), options(options),
-      plain(*candidates.formed().front().module, options,
-            CandidatePlanner::Order::withoutBudget) {
+    : candidates(candidates), options(options) {
   follow();
 }
 
@@ -30,9 +28,7 @@ bool BudgetSearch::formMore() {
 }
 
 bool BudgetSearch::formMixture(int64_t budget, int64_t nanoseconds) {
-  const PlannedStep *all = planners.front().keepEverything();
-  if (!all)
-    return false;
+  const PlannedStep *all = keepEverything();
   bool any = candidates.formMixture(
       {all->bytes - budget, nanoseconds - all->baseNanoseconds});
   follow();
@@ -110,16 +106,12 @@ std::vector<PlannedStep> BudgetSearch::look(int64_t budget) {
 }
 
 std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
-  // What fits without a budget is planned as it is without one. The order for
-  // budgets may need a little more, and mostly would not fit then.
-  for (CandidatePlanner *planner : {&plain, &planners.front()}) {
-    const PlannedStep *all = planner->keepEverything();
-    if (!all)
-      return std::nullopt;
-    if (all->bytes > budget)
-      continue;
+  const PlannedStep *all = keepEverything();
+  if (!all)
+    return std::nullopt;
+  if (all->bytes <= budget) {
     PlannedStep plan = copyOf(*all);
-    planner->settleBound(plan, budget);
+    planners.front().settleBound(plan, budget);
     return named(std::move(plan), 0);
   }
   std::vector<PlannedStep> plans = look(budget);
@@ -220,11 +212,8 @@ std::vector<FrontierPoint> BudgetSearch::frontier(int64_t count) {
   }
   // What was proved for a larger budget holds for every smaller one.
   for (FrontierPoint &point : points) {
-    // In no order does a plan take less than each kernel once.
     point.boundNanoseconds =
-        point.nanoseconds == point.onceNanoseconds
-            ? point.onceNanoseconds
-            : planners[point.candidate].boundWithin(point.budget);
+        planners[point.candidate].boundWithin(point.budget);
     point.baseNanoseconds = quickestNanoseconds();
   }
   return points;

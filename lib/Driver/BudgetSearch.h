@@ -28,10 +28,11 @@ public:
   /// Forms further candidates where a budget needs them.
   BudgetSearch(CandidateStream &candidates, SearchOptions options);
 
-  /// The plan without a budget, which keeps everything: that of the first
-  /// candidate, in the order that it has without a budget. Null after an error
+  /// The plan of the first candidate that keeps everything; null after an error
   /// was reported.
-  const PlannedStep *keepEverything() { return plain.keepEverything(); }
+  const PlannedStep *keepEverything() {
+    return planners.front().keepEverything();
+  }
   /// The quickest plan within `budget` bytes, if one is found; none where a
   /// candidate that might have it could not be formed.
   std::optional<PlannedStep> within(int64_t budget);
@@ -59,7 +60,6 @@ private:
 
   CandidateStream &candidates;
   SearchOptions options;
-  CandidatePlanner plain;                // of the first one without a budget
   std::deque<CandidatePlanner> planners; // of the candidates
   std::optional<PlannedStep> least;      // once smallest() ran
 };

@@ -18,8 +18,8 @@ bool CandidatePlanner::order() {
   if (ordered)
     return true;
   OwningOpRef<ModuleOp> module = grouped.clone();
-  if (failed(runPasses(*module, search.verify, [&](OpPassManager &passes) {
-        memory::buildOrderPipeline(passes, wanted == Order::forBudgets);
+  if (failed(runPasses(*module, search.verify, [](OpPassManager &passes) {
+        memory::buildOrderPipeline(passes, /*hasBudget=*/true);
       })))
     return false;
   auto main = module->lookupSymbol<func::FuncOp>("main");

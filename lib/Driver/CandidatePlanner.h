@@ -76,15 +76,9 @@ bool placeBuffers(PlannedStep &plan, SearchOptions options, bool quick,
 
 class CandidatePlanner {
 public:
-  /// In which order a plan's kernels run the first time.
-  enum class Order {
-    forBudgets,    // what is computed again takes little longer in it
-    withoutBudget, // the one of a step that is planned without a budget
-  };
   /// `grouped` carries times and scratch sizes; it is not changed.
-  CandidatePlanner(mlir::ModuleOp grouped, SearchOptions options,
-                   Order wanted = Order::forBudgets)
-      : grouped(grouped), search(options), wanted(wanted) {}
+  CandidatePlanner(mlir::ModuleOp grouped, SearchOptions options)
+      : grouped(grouped), search(options) {}
 
   /// What finding a plan is worth.
   enum class Effort {
@@ -163,7 +157,6 @@ private:
 
   mlir::ModuleOp grouped;
   SearchOptions search;
-  Order wanted;
   mlir::OwningOpRef<mlir::ModuleOp> ordered;     // once order() ran
   std::unique_ptr<memory::RecomputeModel> model; // of `ordered`
   std::optional<PlannedStep> everything;         // once keepEverything() ran
