@@ -17,8 +17,11 @@ BudgetSearch::BudgetSearch(CandidateStream &candidates, SearchOptions options)
 
 void BudgetSearch::follow() {
   for (const Candidate &candidate :
-       candidates.formed().drop_front(planners.size()))
+       candidates.formed().drop_front(planners.size())) {
     planners.emplace_back(*candidate.module, options);
+    plain.emplace_back(*candidate.module, options,
+                       CandidatePlanner::Order::withoutBudget);
+  }
 }
 
 bool BudgetSearch::formMore() {
@@ -28,7 +31,9 @@ bool BudgetSearch::formMore() {
 }
 
 bool BudgetSearch::formMixture(int64_t budget, int64_t nanoseconds) {
-  const PlannedStep *all = keepEverything();
+  const PlannedStep *all = planners.front().keepEverything();
+  if (!all)
+    return false;
   bool any = candidates.formMixture(
       {all->bytes - budget, nanoseconds - all->baseNanoseconds});
   follow();
@@ -50,6 +55,11 @@ static bool isFar(const PlanFigures &plan) {
          (plan.boundNanoseconds - plan.baseNanoseconds) / farShare;
 }
 
+/// Whether a plan computes nothing again.
+static bool keepsEverything(const PlanFigures &plan) {
+  return plan.nanoseconds == plan.onceNanoseconds;
+}
+
 PlannedStep BudgetSearch::named(PlannedStep plan, size_t candidate) {
   plan.candidate = candidate;
   // What is computed again between loops is more work, too.
@@ -63,6 +73,25 @@ int64_t BudgetSearch::quickestNanoseconds() {
     if (const PlannedStep *all = planner.keepEverything())
       quickest = std::min(quickest, all->nanoseconds);
   return quickest;
+}
+
+std::optional<PlannedStep> BudgetSearch::everythingWithin(int64_t budget,
+                                                          size_t candidate) {
+  const PlannedStep *all = planners[candidate].keepEverything();
+  // The order without a budget saves less than 1 % of the live bytes beside the
+  // one for budgets; places may save a little more.
+  constexpr int64_t savedShare = 50; // of the temporaries
+  if (!all || all->bytes - budget > all->temporaries / savedShare)
+    return std::nullopt;
+  for (CandidatePlanner *planner : {&plain[candidate], &planners[candidate]}) {
+    all = planner->keepEverything();
+    if (!all || all->bytes > budget)
+      continue;
+    PlannedStep plan = copyOf(*all);
+    planner->settleBound(plan, budget);
+    return named(std::move(plan), candidate);
+  }
+  return std::nullopt;
 }
 
 std::vector<PlannedStep> BudgetSearch::look(int64_t budget) {
@@ -81,9 +110,15 @@ std::vector<PlannedStep> BudgetSearch::look(int64_t budget) {
            rounds[index].last.nanoseconds >= known->nanoseconds))
         continue;
       any = true;
-      std::optional<PlannedStep> plan = planners[index].next(
-          budget, rounds[index],
-          known ? known->nanoseconds : CandidatePlanner::noLimit);
+      std::optional<PlannedStep> plan;
+      if (!rounds[index].made)
+        plan = everythingWithin(budget, index);
+      if (plan)
+        rounds[index].over = true;
+      else
+        plan = planners[index].next(budget, rounds[index],
+                                    known ? known->nanoseconds
+                                          : CandidatePlanner::noLimit);
       if (!plan)
         continue;
       auto place = llvm::upper_bound(
@@ -106,14 +141,10 @@ std::vector<PlannedStep> BudgetSearch::look(int64_t budget) {
 }
 
 std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
-  const PlannedStep *all = keepEverything();
-  if (!all)
+  if (!keepEverything())
     return std::nullopt;
-  if (all->bytes <= budget) {
-    PlannedStep plan = copyOf(*all);
-    planners.front().settleBound(plan, budget);
-    return named(std::move(plan), 0);
-  }
+  if (auto all = everythingWithin(budget, 0))
+    return all;
   std::vector<PlannedStep> plans = look(budget);
   if (plans.empty() && smallest() && least->bytes <= budget) {
     // What was found on the way down is where another look begins.
@@ -126,17 +157,21 @@ std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
     // A long search rarely gains what the quick look was behind.
     if (best && best->nanoseconds <= plan.nanoseconds)
       break;
-    if (leavesRoom(plan, budget))
-      if (auto found = planners[plan.candidate].closer(plan, budget))
+    if (!plan.isSettled) {
+      CandidatePlanner &planner = planners[plan.candidate];
+      if (leavesRoom(plan, budget))
+        if (auto found = planner.closer(plan, budget))
+          plan = named(std::move(*found), plan.candidate);
+      if (auto found = planner.improved(plan, budget))
         plan = named(std::move(*found), plan.candidate);
-    if (auto found = planners[plan.candidate].improved(plan, budget))
-      plan = named(std::move(*found), plan.candidate);
+    }
     if (!best || plan.nanoseconds < best->nanoseconds)
       best = std::move(plan);
   }
   if (!best || candidates.failure() != exitOk)
     return std::nullopt;
-  planners[best->candidate].settleBound(*best, budget);
+  if (!best->isSettled)
+    planners[best->candidate].settleBound(*best, budget);
   return named(std::move(*best), best->candidate);
 }
 
@@ -212,8 +247,11 @@ std::vector<FrontierPoint> BudgetSearch::frontier(int64_t count) {
   }
   // What was proved for a larger budget holds for every smaller one.
   for (FrontierPoint &point : points) {
+    // In no order does a plan take less than each kernel once.
     point.boundNanoseconds =
-        planners[point.candidate].boundWithin(point.budget);
+        keepsEverything(point)
+            ? point.onceNanoseconds
+            : planners[point.candidate].boundWithin(point.budget);
     point.baseNanoseconds = quickestNanoseconds();
   }
   return points;

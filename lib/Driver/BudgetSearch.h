@@ -28,11 +28,10 @@ public:
   /// Forms further candidates where a budget needs them.
   BudgetSearch(CandidateStream &candidates, SearchOptions options);
 
-  /// The plan of the first candidate that keeps everything; null after an error
+  /// The plan without a budget, which keeps everything: that of the first
+  /// candidate, in the order that it has without a budget. Null after an error
   /// was reported.
-  const PlannedStep *keepEverything() {
-    return planners.front().keepEverything();
-  }
+  const PlannedStep *keepEverything() { return plain.front().keepEverything(); }
   /// The quickest plan within `budget` bytes, if one is found; none where a
   /// candidate that might have it could not be formed.
   std::optional<PlannedStep> within(int64_t budget);
@@ -55,13 +54,17 @@ private:
   /// Forms a mixture in which there may be a plan within `budget` for less than
   /// `nanoseconds`.
   bool formMixture(int64_t budget, int64_t nanoseconds);
+  /// A candidate's plan that keeps everything, if it fits; in the order that it
+  /// has without a budget where it fits in that one.
+  std::optional<PlannedStep> everythingWithin(int64_t budget, size_t candidate);
   /// What a quick look finds, at most a plan per candidate, the cheapest first.
   std::vector<PlannedStep> look(int64_t budget);
 
   CandidateStream &candidates;
   SearchOptions options;
   std::deque<CandidatePlanner> planners; // of the candidates
-  std::optional<PlannedStep> least;      // once smallest() ran
+  std::deque<CandidatePlanner> plain; // of each in its order without a budget
+  std::optional<PlannedStep> least;   // once smallest() ran
 };
 
 } // namespace tenon::driver

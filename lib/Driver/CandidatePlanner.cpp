@@ -18,8 +18,8 @@ bool CandidatePlanner::order() {
   if (ordered)
     return true;
   OwningOpRef<ModuleOp> module = grouped.clone();
-  if (failed(runPasses(*module, search.verify, [](OpPassManager &passes) {
-        memory::buildOrderPipeline(passes, /*hasBudget=*/true);
+  if (failed(runPasses(*module, search.verify, [&](OpPassManager &passes) {
+        memory::buildOrderPipeline(passes, wanted == Order::forBudgets);
       })))
     return false;
   auto main = module->lookupSymbol<func::FuncOp>("main");
@@ -38,6 +38,7 @@ PlannedStep driver::copyOf(const PlannedStep &plan) {
   copy.module = plan.module.get().clone();
   copy.solution = plan.solution;
   copy.candidate = plan.candidate;
+  copy.isSettled = plan.isSettled;
   return copy;
 }
 
@@ -141,6 +142,7 @@ void CandidatePlanner::settleBound(PlannedStep &plan, int64_t budget) {
     if (!solver::checkRecompute(model->problem(), other))
       solution = std::move(other);
   }
+  plan.isSettled = true;
   plan.boundNanoseconds = solution.bound;
   memory::writeProof(plan.main(), solution);
 }

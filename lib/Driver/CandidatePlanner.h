@@ -53,7 +53,8 @@ struct PlanFigures {
 struct PlannedStep : PlanFigures {
   mlir::OwningOpRef<mlir::ModuleOp> module; // in scheduled form
   solver::RecomputeSolution solution;
-  size_t candidate = 0; // whose plan it is
+  size_t candidate = 0;   // whose plan it is
+  bool isSettled = false; // its bound is one for all that the budget allows
 
   mlir::func::FuncOp main() const {
     return module.get().lookupSymbol<mlir::func::FuncOp>("main");
@@ -76,9 +77,15 @@ bool placeBuffers(PlannedStep &plan, SearchOptions options, bool quick,
 
 class CandidatePlanner {
 public:
+  /// In which order a plan's kernels run the first time.
+  enum class Order {
+    forBudgets,    // what is computed again takes little longer in it
+    withoutBudget, // the one of a step that is planned without a budget
+  };
   /// `grouped` carries times and scratch sizes; it is not changed.
-  CandidatePlanner(mlir::ModuleOp grouped, SearchOptions options)
-      : grouped(grouped), search(options) {}
+  CandidatePlanner(mlir::ModuleOp grouped, SearchOptions options,
+                   Order wanted = Order::forBudgets)
+      : grouped(grouped), search(options), wanted(wanted) {}
 
   /// What finding a plan is worth.
   enum class Effort {
@@ -157,6 +164,7 @@ private:
 
   mlir::ModuleOp grouped;
   SearchOptions search;
+  Order wanted;
   mlir::OwningOpRef<mlir::ModuleOp> ordered;     // once order() ran
   std::unique_ptr<memory::RecomputeModel> model; // of `ordered`
   std::optional<PlannedStep> everything;         // once keepEverything() ran

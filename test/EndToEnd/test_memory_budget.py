@@ -151,6 +151,29 @@ def test_a_budget_for_everything_recomputes_nothing(step: Step) -> None:
     assert f"bound {plan['bound_nanoseconds']} ns" in succeed("inspect", made.output)
 
 
+def segment_bytes(program: Path) -> int:
+    """All segments of a file together."""
+    sizes = re.findall(r"^(?:state|batch|results|temporaries|constants) +(\d+)$", succeed("inspect", program), re.MULTILINE)
+    assert len(sizes) == 5
+    return sum(map(int, sizes))
+
+
+def test_what_fits_without_a_budget_is_planned_so(step: Step, tmp_path: Path) -> None:
+    """A budget of exactly what a step needs without one, or a little more, costs nothing: no bytes, time or bits."""
+    needed = segment_bytes(step.compiled)
+    for budget in (needed, needed + 1024):
+        made = planned(step, budget)
+        plan = made.plan
+        assert segment_bytes(made.output) == plan["bytes"] == plan["bytes_keeping_everything"] == needed
+        assert plan["predicted_nanoseconds"] == plan["predicted_nanoseconds_keeping_everything"] == plan["bound_nanoseconds"]
+        succeed("verify", made.output)
+        assert not differing(step.outputs(tmp_path, program=made.output), step.outputs(tmp_path))
+    # With less, the predicted time is never below that.
+    fewer = planned(step, needed - 64).plan
+    assert fewer["bytes"] < needed
+    assert fewer["predicted_nanoseconds"] >= plan["predicted_nanoseconds"]
+
+
 @pytest.mark.parametrize("name", ["04_chargpt", "08_lstm"])
 @pytest.mark.parametrize("stage", ["import", "group", "plan", "lower"])
 def test_stopping_and_resuming(steps: Steps, stage: str, name: str, tmp_path: Path) -> None:
