@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -263,30 +264,32 @@ class Runner:
         return wrong
 
 
-def main() -> None:
-    """Runs a range."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run_range(description: str | None, count: int, differing: Callable[[Runner, list[int]], tuple[int, list[str]]]) -> None:
+    """The command of a range of random programs: packs of seeds are judged, which gives how many programs that were and what differs."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--pack", type=int, default=10)
     parser.add_argument("--results", type=Path, help="one line per pack that is done")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     options = parser.parse_args()
     done = set(options.results.read_text().split()) if options.results and options.results.exists() else set()
-    failures = 0
+    failures = judged = 0
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(options.build, Path(folder))
         for first in range(options.first, options.first + options.count, options.pack):
             if str(first) in done:
                 continue
-            wrong = runner.differing(first, options.pack)
+            seeds = range(first, min(first + options.pack, options.first + options.count))
+            programs, wrong = differing(runner, list(seeds))
+            judged += programs
             failures += len(wrong)
-            print("\n".join(wrong) or f"{first} to {first + options.pack - 1}: alike", flush=True)
+            print("\n".join(wrong) or f"{first} to {seeds[-1]}: {programs} alike", flush=True)
             if options.results and not wrong:
                 with options.results.open("a") as file:
                     file.write(f"{first}\n")
-    sys.exit(f"{failures} differ" if failures else 0)
+    sys.exit(f"{failures} of {judged} differ" if failures else 0)
 
 
 if __name__ == "__main__":
-    main()
+    run_range(__doc__, 1000, lambda runner, seeds: (len(seeds), runner.differing(seeds[0], len(seeds))))

@@ -14,10 +14,7 @@ in f64, and 2^-18 of the largest number. --results keeps what is done, so that a
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,32 +220,11 @@ def differing(runner: random_attention.Runner, seeds: list[int]) -> list[str]:
     return wrong
 
 
-def main() -> None:
-    """Runs a range."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=5000)
-    parser.add_argument("--pack", type=int, default=10)
-    parser.add_argument("--results", type=Path, help="one line per pack that is done")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
-    options = parser.parse_args()
-    done = set(options.results.read_text().split()) if options.results and options.results.exists() else set()
-    failures = judged = 0
-    with tempfile.TemporaryDirectory() as folder:
-        runner = random_attention.Runner(options.build, Path(folder))
-        for first in range(options.first, options.first + options.count, options.pack):
-            seeds = [seed for seed in range(first, min(first + options.pack, options.first + options.count)) if is_judged(seed)]
-            if str(first) in done or not seeds:
-                continue
-            wrong = differing(runner, seeds)
-            judged += len(seeds)
-            failures += len(wrong)
-            print("\n".join(wrong) or f"{first} to {first + options.pack - 1}: {len(seeds)} alike", flush=True)
-            if options.results and not wrong:
-                with options.results.open("a") as file:
-                    file.write(f"{first}\n")
-    sys.exit(f"{failures} of {judged} differ" if failures else 0)
+def judge(runner: random_attention.Runner, seeds: list[int]) -> tuple[int, list[str]]:
+    """How many of the seeds have a program that can be judged, and what differs in these."""
+    judged = [seed for seed in seeds if is_judged(seed)]
+    return len(judged), differing(runner, judged) if judged else []
 
 
 if __name__ == "__main__":
-    main()
+    random_attention.run_range(__doc__, 5000, judge)
