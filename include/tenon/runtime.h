@@ -114,9 +114,12 @@ TENON_API tenon_status tenon_unload(tenon_program *program);
 
 /* What a tensor is to the step. */
 typedef enum tenon_kind {
-  TENON_STATE = 0, /* carried from step to step */
-  TENON_BATCH = 1, /* given by the caller for a step */
-  TENON_RESULT = 2 /* made by a step, not carried */
+  TENON_STATE = 0,  /* carried from step to step */
+  TENON_BATCH = 1,  /* given by the caller for a step */
+  TENON_RESULT = 2, /* made by a step, not carried */
+  /* Of another entry point, such as `eval`; named `eval.x`, `eval.loss`. */
+  TENON_ENTRY_INPUT = 3,
+  TENON_ENTRY_RESULT = 4
 } tenon_kind;
 
 /* Start with TENON_TENSOR_INFO_INIT. */
@@ -137,7 +140,7 @@ typedef struct tenon_tensor_info {
   {sizeof(tenon_tensor_info), TENON_STATE, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
 
 /* How many tensors the signature has: arguments in order, then results that are
- * no state. */
+ * no state, then inputs and results of other entry points. */
 TENON_API size_t tenon_tensor_count(const tenon_program *program);
 /* What is in `info` lives as long as the program. */
 TENON_API tenon_status tenon_get_tensor(const tenon_program *program,
@@ -185,6 +188,12 @@ TENON_API tenon_status tenon_initialize_zeros(tenon_program *program);
  * state loses its value, since the step may have written a part of it: load it
  * again before the next step. */
 TENON_API tenon_status tenon_run(tenon_program *program, int64_t steps);
+/* Runs an entry point that the file was compiled with beside the step, such as
+ * "eval". It reads the state as it is and leaves it so, also if a library call
+ * fails. TENON_ERROR_VALUE if the state that it reads or one of its inputs has
+ * no value, TENON_ERROR_ARGUMENT if there is no such entry point. */
+TENON_API tenon_status tenon_run_entry(tenon_program *program,
+                                       const char *entry);
 
 /* A tensor that the step stores in f16 and that nothing keeps below 65504, and
  * how many of its elements were infinite there, over all steps since the state

@@ -65,6 +65,7 @@ ExitCode driver::compileToFile(const CompileOptions &options,
   }
   if (!result.planSummary.empty())
     progress << result.planSummary << "\n";
+  progress << result.entrySummary;
   double total = 0;
   for (const StageReport &stage : result.stages)
     total += stage.seconds;

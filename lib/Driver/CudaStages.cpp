@@ -179,6 +179,7 @@ Walk driver::walkToCuda() {
           groupStage(),
           planStage(),
           lowerStage(),
+          joinStage(),
           {.name = "codegen",
            .form = "object form",
            .summary = "compile kernels",

@@ -49,6 +49,8 @@ Walk walkToCuda();
 Stage importStage();
 Stage simplifyStage();
 Stage lowerStage();
+/// Further entry points, each of which joins the program.
+Stage joinStage();
 Stage packageStage();
 /// Reads the module and settles the options.
 ExitCode readInput(Program &program, StageRun &run);

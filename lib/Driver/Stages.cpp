@@ -6,6 +6,7 @@
 
 #include "tenon/Driver/Stages.h"
 
+#include "JoinEntry.h"
 #include "OptionEntries.h"
 #include "RunStages.h"
 #include "StageEntries.h"
@@ -15,6 +16,7 @@
 #include "tenon/Codegen/CPU/EmitKernels.h"
 #include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
+#include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/RegisterPasses.h"
@@ -32,6 +34,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/Threading.h"
 
@@ -246,6 +249,84 @@ Stage driver::lowerStage() {
           }};
 }
 
+/// Each further entry point goes through the stages up to here by itself; its
+/// context ends with it, so it comes over as text.
+static OwningOpRef<ModuleOp> compileEntry(const EntryOption &entry,
+                                          StageRun &run, ExitCode &code) {
+  CompileOptions options = run.options;
+  options.input = entry.file;
+  options.function = "main";
+  options.entries.clear();
+  options.resultNames.clear();
+  options.rolesFile.clear();
+  options.dumpProblems.clear();
+  options.ptxas.clear();
+  options.kernelCache.clear();
+  options.noCubins = false;
+  // Nothing of it is kept for a backward part; the sum is checked at the end.
+  options.memoryBudget.reset();
+  options.from.clear();
+  options.to.clear();
+  Walk upToHere;
+  for (const Stage &stage : run.walk)
+    if (upToHere.empty() || upToHere.back().name != "lower")
+      upToHere.push_back(stage);
+  Compilation compilation(options, upToHere);
+  // Inputs are not told by precision.
+  compilation.run.resolved.holdBatches = false;
+  code = compilation.runTo("");
+  if (code != exitOk)
+    return nullptr;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  (*compilation.program.module)
+      ->print(stream, OpPrintingFlags().enableDebugInfo());
+  auto module = parseSourceString<ModuleOp>(text, run.context);
+  code = module ? exitOk : exitInternal;
+  return module;
+}
+
+static ExitCode joinEntries(Program &program, StageRun &run) {
+  for (const EntryOption &entry : run.options.entries) {
+    ExitCode code = exitOk;
+    OwningOpRef<ModuleOp> module = compileEntry(entry, run, code);
+    if (!module) {
+      llvm::errs() << "note: this is about the entry point '" << entry.name
+                   << "', " << entry.file << "\n";
+      return code;
+    }
+    JoinedEntry joined;
+    std::string error;
+    if (!joinEntry(*program.module, *module, entry.name, joined, error))
+      return fail(exitUserError, "'" + entry.file + "': " + error);
+    run.result.entrySummary += joined.summary + "\n";
+    run.details[entry.name] = std::move(joined.report);
+  }
+  int64_t bytes = 0;
+  for (auto segment : program.module->getOps<exec::SegmentOp>())
+    bytes += int64_t(segment.getBytes());
+  if (!run.options.entries.empty() && run.resolved.memoryBudget &&
+      bytes > *run.resolved.memoryBudget)
+    return fail(exitNoPlan,
+                "not found (not proved infeasible): with its entry points the "
+                "program takes " +
+                    std::to_string(bytes) + " bytes, the budget is " +
+                    std::to_string(*run.resolved.memoryBudget) +
+                    "; give a budget of that size, or leave entry points out");
+  return exitOk;
+}
+
+Stage driver::joinStage() {
+  return {.name = "join",
+          .options = {{.flag = "--entry",
+                       .isGiven =
+                           [](const CompileOptions &o) {
+                             return !o.entries.empty();
+                           }}},
+          .run = joinEntries,
+          .checkForm = checkExecForm};
+}
+
 static ExitCode compileKernels(Program &program, StageRun &run) {
   unsigned threads = run.options.threads
                          ? run.options.threads
@@ -310,9 +391,10 @@ Stage driver::packageStage() {
 //===----------------------------------------------------------------------===//
 
 const Walk &driver::walkTo(OutputTarget target) {
-  static const Walk toFile = {readStage(),      importStage(),  simplifyStage(),
-                              precisionStage(), groupStage(),   planStage(),
-                              lowerStage(),     codegenStage(), packageStage()};
+  static const Walk toFile = {readStage(),      importStage(), simplifyStage(),
+                              precisionStage(), groupStage(),  planStage(),
+                              lowerStage(),     joinStage(),   codegenStage(),
+                              packageStage()};
   static const Walk toCuda = walkToCuda(), toXla = walkToXla();
   switch (target) {
   case OutputTarget::cpu:

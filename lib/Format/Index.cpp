@@ -140,7 +140,7 @@ private:
   }
 
   void checkTensors() {
-    std::set<std::string_view> arguments, results, hidden;
+    std::set<std::string_view> arguments, results, ofEntryPoints, hidden;
     std::set<int32_t> argumentNumbers, resultNumbers;
     std::set<uint32_t> used;
     for (const Tensor &tensor : index.tensors) {
@@ -164,6 +164,14 @@ private:
       }
       if (!hidden.empty())
         fail(which + " comes behind hidden state");
+      if (!tensor.isOfStep()) {
+        checkOfEntryPoint(tensor, which);
+        if (!ofEntryPoints.insert(tensor.name).second)
+          fail(which + " is not the only one of its name");
+        continue;
+      }
+      if (!ofEntryPoints.empty())
+        fail(which + " comes behind the tensors of other entry points");
       if (tensor.argument < -1 || tensor.result < -1 ||
           (tensor.argument == -1 && tensor.result == -1))
         fail(which + " is neither an argument nor a result");
@@ -175,6 +183,23 @@ private:
                                  !resultNumbers.insert(tensor.result).second))
         fail(which + " is not the only result of its name or number");
     }
+  }
+
+  void checkOfEntryPoint(const Tensor &tensor, const std::string &which) {
+    const EntryPoint *entry = index.findEntryPoint(tensor.entryPoint);
+    if (!entry || !Index::isExtra(entry->name) ||
+        !tensor.name.starts_with(tensor.entryPoint + "."))
+      return fail(which + " names the entry point '" + tensor.entryPoint +
+                  "', which has no such tensor");
+    SegmentKind kind = index.segmentOf(tensor).kind;
+    bool isInput = kind == SegmentKind::batch;
+    const auto &uses = isInput ? entry->arguments : entry->results;
+    if (tensor.argument != -1 || tensor.result != -1 ||
+        (!isInput && kind != SegmentKind::results) ||
+        tensor.held.rule != HoldingRule::asItIs || !tensor.copies.empty() ||
+        std::ranges::find(uses, tensor.held.storages[0]) == uses.end())
+      fail(which + " is neither an input nor a result of '" + entry->name +
+           "'");
   }
 
   /// `used` are the stored tensors of those before.

@@ -30,6 +30,28 @@ inline int64_t placedBytes(uint64_t bytes) {
   return bytes ? int64_t((bytes + 63) / 64 * 64) : 64;
 }
 
+/// The bytes of the temporaries that an entry point uses: all, unless another
+/// one does. Of entry points without a plan, all.
+inline int64_t arenaOf(const format::Index &index, uint32_t temporaries,
+                       const format::EntryPoint &entry) {
+  auto endOf = [&](const format::EntryPoint &which) {
+    int64_t end = 0;
+    if (which.plan)
+      for (const format::Slice &buffer : which.plan->buffers)
+        if (buffer.segment == temporaries)
+          end =
+              std::max(end, int64_t(buffer.offset) + placedBytes(buffer.bytes));
+    return end;
+  };
+  auto all = int64_t(index.segments[temporaries].bytes);
+  if (!entry.plan)
+    return all;
+  for (const format::EntryPoint &other : index.entryPoints)
+    if (&other != &entry && endOf(other) >= all)
+      return endOf(entry);
+  return all;
+}
+
 class NeededBytes {
 public:
   /// The index has a plan, which SymbolicRun has found true of the program.

@@ -6,9 +6,11 @@
 
 #include "tenon/Package/PackageModule.h"
 
+#include "NeededBytes.h"
 #include "PackagePlan.h"
 
 #include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/Exec/EntryPoints.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/GpuCode.h"
 #include "tenon/Dialect/Step/Holding.h"
@@ -54,7 +56,10 @@ private:
   format::DeviceClass describeClass(exec::DeviceClassOp device) const;
   LogicalResult addSections();
   LogicalResult addPtx(unsigned number, DictionaryAttr code);
+  void addPackingCertificates();
   LogicalResult addPlan(exec::ProgramOp program, format::EntryPoint &entry);
+  LogicalResult namedStorages(exec::ProgramOp program, StringRef attribute,
+                              std::vector<uint32_t> &storages);
   FailureOr<format::Block> blockOf(Region &region);
   FailureOr<format::Instruction> instructionOf(Operation &op);
   format::Slice sliceOf(Value value);
@@ -73,6 +78,8 @@ private:
   std::vector<format::Tensor> hidden;  // which stand behind all others
   /// Stored tensors by the number of the argument or result of @main.
   std::map<int64_t, uint32_t> argumentStorages, resultStorages;
+  /// Those that entry points beside the step may name.
+  llvm::StringMap<uint32_t> storagesByName;
   /// Of these, the ones of hidden state.
   std::map<int64_t, uint32_t> hiddenStorages;
   std::vector<std::unique_ptr<libraries::Call>> calls; // per callee, or null
@@ -99,6 +106,8 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
   tensor.shape.assign(type.getShape().begin(), type.getShape().end());
   tensor.argument = int64_t(op.getArgument());
   tensor.result = int64_t(op.getResult());
+  if (auto entry = op->getAttrOfType<StringAttr>(exec::entryPointAttrName))
+    tensor.entryPoint = entry.str();
   tensor.role = format::Role::unknown;
   if (auto role = llvm::dyn_cast_or_null<step::RoleAttr>(
           op.getRole().value_or(Attribute())))
@@ -115,6 +124,8 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
     argumentStorages[tensor.argument] = storage;
   if (tensor.result >= 0)
     resultStorages[tensor.result] = storage;
+  if (tensor.argument >= 0 || !tensor.isOfStep())
+    storagesByName[op.getName()] = storage;
   auto part = step::heldPartOf(op->getAttrDictionary());
   if (part && part->part > 0)
     return addPart(op, *part);
@@ -368,14 +379,6 @@ LogicalResult Packager::addSections() {
 /// What was planned for the program, and proved of that.
 LogicalResult Packager::addPlan(exec::ProgramOp program,
                                 format::EntryPoint &entry) {
-  if (auto bound =
-          program->getAttrOfType<IntegerAttr>(step::temporariesBoundAttrName))
-    for (const format::Segment &segment : package.index.segments)
-      if (segment.kind == format::SegmentKind::temporaries)
-        entry.certificates.push_back(
-            {"offset-packing", "arena " + std::to_string(segment.bytes) +
-                                   " bytes, bound " +
-                                   std::to_string(bound.getInt()) + " bytes"});
   if (auto plan =
           program->getAttrOfType<DictionaryAttr>(step::recomputationAttrName)) {
     auto nanoseconds = [&](llvm::StringRef name) {
@@ -396,6 +399,27 @@ LogicalResult Packager::addPlan(exec::ProgramOp program,
   if (entry.plan && entry.name == "step")
     entry.plan->memoryBudget = options.memoryBudget;
   return success();
+}
+
+/// What an entry point uses of the temporaries, which all of them share, is
+/// known once all are there.
+void Packager::addPackingCertificates() {
+  format::Index &index = package.index;
+  auto bounds = llvm::map_to_vector(
+      module.getOps<exec::ProgramOp>(), [](exec::ProgramOp program) {
+        return program->getAttrOfType<IntegerAttr>(
+            step::temporariesBoundAttrName);
+      });
+  for (uint32_t i = 0; i < index.segments.size(); ++i)
+    if (index.segments[i].kind == format::SegmentKind::temporaries)
+      for (auto [entry, bound] : llvm::zip_equal(index.entryPoints, bounds))
+        if (bound)
+          entry.certificates.insert(
+              entry.certificates.begin(),
+              {"offset-packing",
+               "arena " + std::to_string(arenaOf(index, i, entry)) +
+                   " bytes, bound " + std::to_string(bound.getInt()) +
+                   " bytes"});
 }
 
 /// Whether the slices hold what the library reads and writes, as the runtime
@@ -419,6 +443,23 @@ LogicalResult Packager::checkArguments(exec::InvokeOp op, uint32_t callee,
              << slices[i].bytes << " bytes, of which '" << op.getCallee()
              << "' uses " << call.argumentBytes(i)
              << "; correct the description or the slice";
+  return success();
+}
+
+/// The stored tensors that a program's attribute names.
+LogicalResult Packager::namedStorages(exec::ProgramOp program,
+                                      StringRef attribute,
+                                      std::vector<uint32_t> &storages) {
+  auto names = program->getAttrOfType<ArrayAttr>(attribute);
+  if (!names)
+    return program.emitOpError("is no 'step' and lacks '")
+           << attribute << "', the names of its tensors";
+  for (Attribute name : names) {
+    auto found = storagesByName.find(cast<StringAttr>(name).getValue());
+    if (found == storagesByName.end())
+      return program.emitOpError("names the unknown tensor ") << name;
+    storages.push_back(found->second);
+  }
   return success();
 }
 
@@ -506,7 +547,12 @@ FailureOr<Package> Packager::run() {
     format::EntryPoint &entry = index.entryPoints.emplace_back();
     entry.name = program.getSymName().str();
     entry.program = std::move(*block);
-    if (entry.name == "init") {
+    if (format::Index::isExtra(entry.name)) {
+      if (failed(
+              namedStorages(program, exec::takesAttrName, entry.arguments)) ||
+          failed(namedStorages(program, exec::givesAttrName, entry.results)))
+        return failure();
+    } else if (entry.name == "init") {
       entry.results = inOrder(hiddenStorages);
     } else {
       entry.arguments = inOrder(argumentStorages);
@@ -514,10 +560,13 @@ FailureOr<Package> Packager::run() {
     }
     if (failed(addPlan(program, entry)))
       return failure();
-    auto flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName);
-    if (flops && entry.name == "step")
+    auto flops = program->getAttrOfType<FloatAttr>(step::flopsAttrName);
+    if (!flops && entry.name == "step")
+      flops = module->getAttrOfType<FloatAttr>(step::flopsAttrName);
+    if (flops)
       entry.flops = flops.getValueAsDouble();
   }
+  addPackingCertificates();
   if (index.entryPoints.empty())
     return module.emitError()
            << "expected a program in exec form; run the stage lower first";

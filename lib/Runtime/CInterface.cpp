@@ -273,9 +273,13 @@ tenon_status tenon_get_tensor(const tenon_program *program, size_t tensor,
     info->name = description.name.c_str();
     info->type = safetensorsName(description.type).data();
     info->role = name(description.role).data();
+    bool isEntrys = !description.isOfStep();
     info->kind = executor.isState(tensor)   ? TENON_STATE
                  : executor.isBatch(tensor) ? TENON_BATCH
-                                            : TENON_RESULT;
+                 : !isEntrys                ? TENON_RESULT
+                 : executor.isBatch(tensor, description.entryPoint)
+                     ? TENON_ENTRY_INPUT
+                     : TENON_ENTRY_RESULT;
     info->rank = description.shape.size();
     info->shape = description.shape.data();
     info->bytes = format::bytesOf(description);
@@ -379,6 +383,20 @@ tenon_status tenon_run(tenon_program *program, int64_t steps) {
   return exclusively(program, [&] {
     Error error;
     return program->executor->run(steps, error) ? TENON_OK : fail(error);
+  });
+}
+
+tenon_status tenon_run_entry(tenon_program *program, const char *entry) {
+  return exclusively(program, [&] {
+    if (!entry)
+      return notGiven("the name of the entry point");
+    Error error;
+    if (!format::Index::isExtra(entry))
+      return fail(TENON_ERROR_ARGUMENT,
+                  "'" + std::string(entry) +
+                      "' is no entry point beside the step; tenon_run() runs "
+                      "the step");
+    return program->executor->run(1, error, entry) ? TENON_OK : fail(error);
   });
 }
 

@@ -41,6 +41,8 @@ Json signatureOf(const Executor &executor) {
   const format::Index &index = executor.index();
   for (size_t i = 0; i < index.visibleTensors(); ++i) {
     const format::Tensor &tensor = index.tensors[i];
+    if (!tensor.isOfStep())
+      continue;
     bool isArgument = executor.isState(i) || executor.isBatch(i);
     std::string type(name(tensor.type));
     for (size_t d = 0; d < tensor.shape.size(); ++d)
@@ -226,6 +228,10 @@ CheckpointFolder::write(const Executor &executor, const RunRecord &record,
        {{"hash", hashOfText(textOfRecord(signature))}, {"tensors", signature}}},
       {"arithmetic", arithmeticOf(executor.index())},
       {"tensors", tensors}};
+  if (record.best)
+    json["best"] = {{"step", std::to_string(record.best->step)},
+                    {"rule", record.best->rule},
+                    {"value", record.best->value}};
   json["hash"] = hashOfText(textOfRecord(json));
   std::string text = textOfRecord(json, 1) + "\n";
   if (!format::writeFile(folder->unfinished() + "/" + recordFile,
@@ -245,9 +251,11 @@ bool CheckpointFolder::trySaving(const Executor &executor,
   return write(executor, record, error) != nullptr;
 }
 
-void CheckpointFolder::keepNewest(size_t count) {
+void CheckpointFolder::keepNewest(size_t count, std::optional<int64_t> also) {
   std::vector<int64_t> all = steps();
   for (size_t i = count; i < all.size(); ++i) {
+    if (also == all[i])
+      continue;
     std::error_code ignored;
     // A folder that is half removed is no longer taken for a checkpoint.
     std::filesystem::remove(pathOf(all[i]) + "/" + recordFile, ignored);

@@ -215,8 +215,9 @@ void Executor::Implementation::collectNames() {
     for (size_t i = 0; i < tensors.size(); ++i)
       if ((tensors[i].argument >= 0) == arguments)
         claim(tensors[i].name, i);
+    // What other entry points call their tensors is theirs alone.
     for (size_t i = 0; i < tensors.size(); ++i)
-      if ((tensors[i].argument >= 0) == arguments)
+      if ((tensors[i].argument >= 0) == arguments && tensors[i].isOfStep())
         for (const std::string &alias : tensors[i].aliases)
           claim(alias, i);
   }
@@ -350,8 +351,12 @@ Executor::Implementation::findEntryPoint(std::string_view name,
   for (size_t i = 0; i < steps.size(); ++i)
     if (index.entryPoints[i].name == name)
       return i;
-  error = {Failure::argument,
-           "the file has no entry point '" + std::string(name) + "'"};
+  std::string known;
+  for (const format::EntryPoint &entry : index.entryPoints)
+    if (entry.name != "init")
+      known += (known.empty() ? "'" : ", '") + entry.name + "'";
+  error = {Failure::argument, "the file has no entry point '" +
+                                  std::string(name) + "'; it has " + known};
   return std::nullopt;
 }
 
@@ -384,6 +389,8 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
     brokenStep += " in " + call.name + ", " + call.what;
   }
   brokenStep += ": " + outcome.whatFailed;
+  if (format::Index::isExtra(name))
+    return refuse(error, Failure::run, std::exchange(brokenStep, ""));
   for (size_t i = 0; i < tensors.size(); ++i)
     if (isState(i))
       tensors[i].hasValue = false;
@@ -555,8 +562,23 @@ bool Executor::isState(size_t tensor) const {
   return implementation->isState(tensor);
 }
 
-bool Executor::isBatch(size_t tensor) const {
-  return index().tensors[tensor].argument >= 0 && !isState(tensor);
+bool Executor::isBatch(size_t tensor, std::string_view entryPoint) const {
+  const format::Tensor &described = index().tensors[tensor];
+  if (entryPoint == "step")
+    return described.argument >= 0 && !isState(tensor);
+  return described.entryPoint == entryPoint &&
+         index().segmentOf(described).kind == format::SegmentKind::batch;
+}
+
+std::vector<size_t> Executor::resultsOf(std::string_view entryPoint) const {
+  std::vector<size_t> results;
+  const auto &tensors = index().tensors;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (entryPoint == "step"
+            ? tensors[i].result >= 0 && !isState(i)
+            : tensors[i].entryPoint == entryPoint && !isBatch(i, entryPoint))
+      results.push_back(i);
+  return results;
 }
 
 const std::string &Executor::whyNotInPlace(size_t tensor) const {

@@ -118,7 +118,8 @@ bool readAll(Executor &executor, const format::TensorFile &file,
 /// Which arguments a file is asked for.
 struct Wanted {
   bool state, batch;
-  bool all; // a missing one is a fault
+  bool all;                        // a missing one is a fault
+  std::string entryPoint = "step"; // whose batch it is
 };
 
 bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
@@ -133,7 +134,7 @@ bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
   const auto &tensors = executor.index().tensors;
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!(wanted.state && executor.isState(i)) &&
-        !(wanted.batch && executor.isBatch(i)))
+        !(wanted.batch && executor.isBatch(i, wanted.entryPoint)))
       continue;
     const format::StoredTensor *stored = findStored(*file, tensors[i]);
     std::string fault;
@@ -199,6 +200,14 @@ bool tenon::runtime::loadArguments(Executor &executor, const std::string &path,
                       {.state = true, .batch = true, .all = false}, error);
 }
 
+bool tenon::runtime::loadInputs(Executor &executor, const std::string &path,
+                                const std::string &entryPoint, Error &error) {
+  return matchAndRead(
+      executor, path,
+      {.state = false, .batch = true, .all = true, .entryPoint = entryPoint},
+      error);
+}
+
 bool tenon::runtime::saveState(const Executor &executor,
                                const std::string &path, Error &error,
                                Hashes *hashes) {
@@ -220,5 +229,15 @@ bool tenon::runtime::saveResults(const Executor &executor,
     if (int32_t result = executor.index().tensors[i].result;
         result >= 0 && !executor.isState(i))
       named.emplace_back("result" + std::to_string(result), i);
+  return saveTensors(executor, path, named, error);
+}
+
+bool tenon::runtime::saveResultsOf(const Executor &executor,
+                                   const std::string &path,
+                                   const std::string &entryPoint,
+                                   Error &error) {
+  std::vector<std::pair<std::string, size_t>> named;
+  for (size_t tensor : executor.resultsOf(entryPoint))
+    named.emplace_back(executor.index().tensors[tensor].name, tensor);
   return saveTensors(executor, path, named, error);
 }

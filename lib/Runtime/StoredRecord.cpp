@@ -7,6 +7,7 @@
 #include "StoredRecord.h"
 
 #include "tenon/Support/JsonShape.h"
+#include "tenon/Support/ParseNumber.h"
 
 #include <algorithm>
 #include <charconv>
@@ -72,6 +73,17 @@ bool readSettings(const nlohmann::json &settings,
     result[entry.key()] = {setting["value"].get<std::string>(),
                            setting.value("schedule", std::string())};
   }
+  return true;
+}
+
+bool readBest(const nlohmann::json &json, std::optional<Best> &best) {
+  if (!isObjectOfTexts(json))
+    return false;
+  auto step = parseNumber(json.value("step", std::string()));
+  if (!step || *step < 0 || !json.contains("rule") || !json.contains("value"))
+    return false;
+  best = {*step, json["rule"].get<std::string>(),
+          json["value"].get<std::string>()};
   return true;
 }
 
@@ -142,6 +154,8 @@ bool tenon::runtime::readRecordText(std::string_view text,
   if (!isObjectOfTexts(data))
     return damaged("'data' is not what it should be");
   record.run.data = data.get<std::map<std::string, std::string>>();
+  if (json.contains("best") && !readBest(json["best"], record.run.best))
+    return damaged("'best' is not what it should be");
   nlohmann::json signature = json.value("signature", nlohmann::json());
   record.arithmetic = json.value("arithmetic", nlohmann::json());
   record.signature = signature.is_object()

@@ -31,6 +31,7 @@ def compile_file(
     precision_policy: str | os.PathLike[str] | None = None,
     rounding_seed: int | None = None,
     compile_threads: int = 0,
+    entries: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> str:
     """Compiles an exported module to a `.tenon` file and returns the compiler's remarks.
 
@@ -48,6 +49,8 @@ def compile_file(
         `bf16-state` holds parameters and moments in bf16, too, and rounds what replaces them up or down by chance.
         `f16` stores values in f16 and scales the loss, with the scale as state; parameters stay f32.
     precision_policy: a JSON file that says what is kept in f32 or may be narrow.
+    entries: further entry points, by name the module of each: `{"eval": "eval.mlir"}`. They read the step's state, which is
+    found by name, and write none; Program.run_entry runs one.
     rounding_seed: what `bf16-state` draws chance from, 0 if it is not given.
     """
     command = [native.tool(), "compile", source, "-o", output, f"--fuse={str(fuse).lower()}"]
@@ -61,6 +64,7 @@ def compile_file(
         command.append(f"--subnormals={subnormals}")
     if precision != "f32":
         command.append(f"--precision={precision}")
+    command += [f"--entry={name}={os.fspath(module)}" for name, module in (entries or {}).items()]
     command += [f"--name={result}={name}" for result, name in (names or {}).items()]
     with tempfile.TemporaryDirectory(prefix="tenon-") as scratch:
         if isinstance(roles, dict):

@@ -19,7 +19,7 @@ _CHECKOUT = _PACKAGE.parent.parent
 # Of this package, which works with runtime libraries of the same major and minor version.
 VERSION = "0.2.0"
 
-STATE, BATCH, RESULT = range(3)
+STATE, BATCH, RESULT, ENTRY_INPUT, ENTRY_RESULT = range(5)
 
 
 class Options(ctypes.Structure):
@@ -98,6 +98,7 @@ _FUNCTIONS: dict[str, tuple[type, ...]] = {
     "tenon_bind": (_POINTER, _SIZE, _POINTER, _SIZE),
     "tenon_initialize_zeros": (_POINTER,),
     "tenon_run": (_POINTER, ctypes.c_int64),
+    "tenon_run_entry": (_POINTER, _TEXT),
     "tenon_get_overflow": (_POINTER, _SIZE, ctypes.POINTER(Overflow)),
     "tenon_load_state": (_POINTER, _TEXT),
     "tenon_load_batch": (_POINTER, _TEXT),

@@ -11,7 +11,13 @@ import numpy as np
 from tenon import errors, native
 from tenon.tensors import Tensor, Tensors, describe, dtype_of
 
-_KINDS = {native.STATE: "state", native.BATCH: "batch", native.RESULT: "result"}
+_KINDS = {
+    native.STATE: "state",
+    native.BATCH: "batch",
+    native.RESULT: "result",
+    native.ENTRY_INPUT: "entry_input",
+    native.ENTRY_RESULT: "entry_result",
+}
 _ALIGNMENT = 64
 
 
@@ -51,7 +57,7 @@ class Program:
 
     @property
     def tensors(self) -> Tensors:
-        """All tensors of the signature: arguments in order, then results that are no state."""
+        """All tensors of the signature: arguments in order, then results that are no state, then those of entry points."""
         return self._tensors
 
     @property
@@ -68,6 +74,12 @@ class Program:
     def results(self) -> Tensors:
         """What a step makes that is no state. The next step overwrites it."""
         return self._of_kind("result")
+
+    @property
+    def entries(self) -> list[str]:
+        """The entry points beside the step, which `run_entry` runs."""
+        of_entries = (*self._of_kind("entry_input"), *self._of_kind("entry_result"))
+        return list(dict.fromkeys(name.split(".")[0] for name in of_entries))
 
     @property
     def overflows(self) -> dict[str, int]:
@@ -118,6 +130,38 @@ class Program:
         written then: load it again.
         """
         self._library.tenon_run(self._pointer, steps)
+
+    def run_entry(self, entry: str, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
+        """Runs an entry point beside the step, such as "eval", and returns copies of its results.
+
+        Inputs are given in the order of its signature or by name, results come by name, both without the name of the entry
+        point. It reads the state as it is and changes none.
+        """
+        prefix = f"{entry}."
+        if entry not in self.entries:
+            raise errors.ArgumentError(f"there is no entry point '{entry}', there are: {', '.join(self.entries)}")
+        takes = {
+            name.removeprefix(prefix): tensor
+            for name, tensor in self._of_kind("entry_input").items()
+            if name.startswith(prefix)
+        }
+        if len(inputs) > len(takes):
+            raise errors.ArgumentError(f"'{entry}' takes {len(takes)} inputs, given {len(inputs)}")
+        given = dict(zip(takes, inputs, strict=False))
+        if twice := [name for name in named if name in given]:
+            raise errors.ArgumentError(f"input '{twice[0]}' is given twice")
+        given |= named
+        if given.keys() != takes.keys():
+            raise errors.ArgumentError(f"'{entry}' takes {', '.join(takes)}, given {', '.join(given) or 'nothing'}")
+        checked = [(takes[name], takes[name].fit(value)) for name, value in given.items()]
+        for tensor, value in checked:
+            tensor.write(value)
+        self._library.tenon_run_entry(self._pointer, entry.encode())
+        return {
+            name.removeprefix(prefix): tensor.read()
+            for name, tensor in self._of_kind("entry_result").items()
+            if name.startswith(prefix)
+        }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the state as a safetensors file, so that `path` is the old file or the whole new one."""

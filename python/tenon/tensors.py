@@ -78,7 +78,7 @@ class Tensor:
     index: int
     name: str
     role: str
-    kind: str  # "state", "batch" or "result"
+    kind: str  # "state", "batch", "result", "entry_input" or "entry_result"
     argument: int | None  # position among the step's arguments
     result: int | None  # position among the step's results
     shape: tuple[int, ...]

@@ -63,6 +63,24 @@ int tool::runCompile(Arguments arguments, Modules *) {
   takePlanningOptions(parser, options,
                       "the most memory the step may use, such as 1.6GiB; the "
                       "rest is computed again");
+  parser.custom(
+      "entry", "NAME=FILE.mlir",
+      "a further entry point, such as an evaluation, that reads the "
+      "step's state",
+      [&](std::string_view text) -> std::string {
+        size_t equals = text.find('=');
+        if (equals == std::string_view::npos || equals + 1 == text.size())
+          return "expected a name and a module, such as "
+                 "eval=eval.mlir";
+        std::string name(text.substr(0, equals));
+        if (std::string wrong = driver::whyNoEntryName(name); !wrong.empty())
+          return wrong;
+        for (const driver::EntryOption &other : options.entries)
+          if (other.name == name)
+            return "the name is given twice";
+        options.entries.push_back({name, std::string(text.substr(equals + 1))});
+        return "";
+      });
   std::string also;
   parser.text("also", also, "FILE.mlir",
               "with --memory-budget: the step at another batch size, to "

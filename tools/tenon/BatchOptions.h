@@ -17,7 +17,8 @@
 namespace tenon::tool {
 
 struct BatchOptions {
-  std::string path;     // a file or a folder; empty for no batches
+  std::string entryPoint = "step"; // that takes the batches
+  std::string path;                // a file or a folder; empty for no batches
   bool isSteps = false; // as `steps:PATH` says, which is what PATH alone means
   bool isSamples = false;                   // as `samples:PATH` says
   std::optional<ElementType> tokenType;     // of files that are lists of tokens

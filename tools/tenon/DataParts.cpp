@@ -124,11 +124,19 @@ const char *DataParts::rowWord() const {
                              : "steps";
 }
 
+std::optional<size_t> DataParts::findTensor(std::string_view name) const {
+  if (options.entryPoint != "step")
+    if (auto own =
+            executor.findTensor(options.entryPoint + "." + std::string(name)))
+      return own;
+  return executor.findTensor(name);
+}
+
 std::string DataParts::wantedNames() const {
   std::vector<std::string> names;
   const std::vector<format::Tensor> &tensors = executor.index().tensors;
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (executor.isBatch(i))
+    if (executor.isBatch(i, options.entryPoint))
       names.push_back(tensors[i].name);
   return names.empty() ? "none" : listed(names);
 }
@@ -159,8 +167,8 @@ std::unique_ptr<DataParts> DataParts::open(const BatchOptions &options,
 
 bool DataParts::resolveNames(std::string &error) {
   for (const auto &[name, argument] : options.names) {
-    auto tensor = executor.findTensor(argument);
-    if (!tensor || !executor.isBatch(*tensor))
+    auto tensor = findTensor(argument);
+    if (!tensor || !executor.isBatch(*tensor, options.entryPoint))
       return refuse(error, "--map gives " + inQuotes(name) + " to " +
                                inQuotes(argument) +
                                ", which is no batch argument of the step; it "
@@ -223,9 +231,9 @@ bool DataParts::listParts(std::string &error) {
   std::map<std::string, Part, decltype(comesFirst)> byNumber(comesFirst);
   for (const std::filesystem::path &file : found) {
     std::string stem = file.stem().string();
-    auto tensor = executor.findTensor(stem);
-    bool isName =
-        options.names.contains(stem) || (tensor && executor.isBatch(*tensor));
+    auto tensor = findTensor(stem);
+    bool isName = options.names.contains(stem) ||
+                  (tensor && executor.isBatch(*tensor, options.entryPoint));
     auto [name, number] =
         isName ? std::pair(stem, std::string()) : splitNumber(stem);
     Part &part = byNumber[number];
@@ -283,7 +291,7 @@ DataParts::batchTensorsOf(const OpenPart &part, const std::string &name,
               "--inputs";
       return std::nullopt;
     }
-    if (executor.isBatch(i) && isThere)
+    if (executor.isBatch(i, options.entryPoint) && isThere)
       found.push_back(i);
     if (!isThere && nameOf.contains(i)) {
       error = inQuotes(name) + " holds no tensor " + inQuotes(nameOf.at(i)) +
@@ -417,8 +425,8 @@ bool DataParts::findTokenFields(std::string &error) {
     auto mapped = std::ranges::find_if(
         nameOf, [&](const auto &entry) { return entry.second == piece.name; });
     auto tensor = mapped != nameOf.end() ? std::optional(mapped->first)
-                                         : executor.findTensor(piece.name);
-    if (!tensor || !executor.isBatch(*tensor))
+                                         : findTensor(piece.name);
+    if (!tensor || !executor.isBatch(*tensor, options.entryPoint))
       continue;
     const format::Tensor &described = executor.index().tensors[*tensor];
     if (described.shape.size() != 2 || described.shape[1] <= piece.more ||

@@ -95,6 +95,8 @@ private:
   std::shared_ptr<const OpenPart> opened(size_t part, std::string &error) const;
   bool readFrom(const OpenPart &part, size_t field, int64_t row, int64_t count,
                 std::span<std::byte> into, std::string &error) const;
+  /// The tensor that a name means, first among the entry point's own.
+  std::optional<size_t> findTensor(std::string_view name) const;
   std::string wantedNames() const;
 
   BatchOptions options;

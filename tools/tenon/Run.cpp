@@ -7,6 +7,7 @@
 #include "tools/tenon/ArgumentParser.h"
 #include "tools/tenon/BatchReaders.h"
 #include "tools/tenon/DeviceOptions.h"
+#include "tools/tenon/Evaluation.h"
 #include "tools/tenon/Interruption.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/MetricsFile.h"
@@ -50,6 +51,10 @@ struct RunOptions {
   bool resume = false;
   runtime::SettingValues settings;
   std::vector<StopCondition> stopConditions;
+  std::string entry; // to run in place of the step; empty for the step
+  BatchOptions evaluation{.entryPoint = "eval"};
+  int64_t evalEvery = 0; // steps; 0 for never
+  BestRule best;
   bool checkMemory = false, zeroState = false, prefault = false;
   bool stopOnOverflow = false;
 };
@@ -59,14 +64,22 @@ int fail(const std::string &message) {
   return exitUserError;
 }
 
-/// Fills arguments with zeros, from --state and from --inputs.
-int loadStart(runtime::Executor &executor, const RunOptions &options) {
+/// Fills state with zeros and from --state.
+int loadState(runtime::Executor &executor, const RunOptions &options) {
   runtime::Error error;
   if (options.zeroState && !executor.initializeZeros(error))
     return fail(error.message);
   if (!options.state.empty() &&
       !runtime::loadState(executor, options.state, error))
     return fail(error.message);
+  return exitOk;
+}
+
+/// Fills arguments with zeros, from --state and from --inputs.
+int loadStart(runtime::Executor &executor, const RunOptions &options) {
+  if (int code = loadState(executor, options))
+    return code;
+  runtime::Error error;
   if (!options.inputs.empty() &&
       !runtime::loadArguments(executor, options.inputs, error))
     return fail(error.message);
@@ -240,6 +253,8 @@ private:
     if (options.stopOnOverflow && !overflows.hasCounters())
       std::fprintf(stderr, "note: this step stores nothing in f16 that may "
                            "overflow, so --stop-on-overflow changes nothing\n");
+    if (!openEvaluation(message))
+      return fail(message);
     if (int code = trySaving(isResumed))
       return code;
     if (batches &&
@@ -269,6 +284,64 @@ private:
                                         : ("; each leaves out " +
                                            std::to_string(batches->leftOut()))
                                               .c_str());
+    return true;
+  }
+
+  bool openEvaluation(std::string &message) {
+    if (options.evalEvery == 0)
+      return true;
+    evaluation = Evaluation::open(options.evaluation, executor, message);
+    if (!evaluation)
+      return false;
+    const BestRule &rule = options.best;
+    if (rule.name.empty())
+      return true;
+    auto tensor = executor.findTensor(rule.name);
+    auto results = executor.resultsOf(options.evaluation.entryPoint);
+    if (!tensor || std::ranges::find(results, *tensor) == results.end() ||
+        !executor.index().tensors[*tensor].shape.empty())
+      return refuse(message, "'" + rule.name +
+                                 "' of --keep-best is no scalar result of "
+                                 "the entry point '" +
+                                 options.evaluation.entryPoint + "'");
+    if (record.best && record.best->rule != rule.text()) {
+      std::fprintf(stderr,
+                   "note: the best checkpoint was that of '%s', from now on it "
+                   "is that of '%s'\n",
+                   record.best->rule.c_str(), rule.text().c_str());
+      record.best.reset();
+    }
+    return true;
+  }
+
+  /// Evaluates the state, and saves it if it is the best so far.
+  bool evaluate() {
+    if (!evaluation->run(failure))
+      return false;
+    progressLine.finish();
+    std::printf("evaluated  step %s: %s\n", std::to_string(record.step).c_str(),
+                evaluation->text().c_str());
+    std::fflush(stdout);
+    const BestRule &rule = options.best;
+    if (rule.name.empty())
+      return true;
+    const std::string &name =
+        executor.index().tensors[*executor.findTensor(rule.name)].name;
+    for (const auto &[result, mean] : evaluation->means()) {
+      if (result != name)
+        continue;
+      double before =
+          record.best ? parseNumber<double>(record.best->value)
+                            .value_or(std::numeric_limits<double>::quiet_NaN())
+                      : (rule.isGreatest ? -1 : 1) *
+                            std::numeric_limits<double>::infinity();
+      if (!rule.isBetter(mean, before))
+        return true;
+      char exact[32];
+      std::snprintf(exact, sizeof(exact), "%.17g", mean);
+      record.best = {record.step, rule.text(), exact};
+      return save();
+    }
     return true;
   }
 
@@ -381,7 +454,9 @@ private:
     }
     if (int code = endIfAsked())
       return code;
-    if (record.step < goal && isTimeToSave() && !save())
+    if (evaluation && record.step % options.evalEvery == 0 && !evaluate())
+      return endFailed(failure);
+    if (record.step < goal && saved != record.step && isTimeToSave() && !save())
       return endFailed(failure);
     return exitOk;
   }
@@ -484,7 +559,9 @@ private:
     saved = record.step;
     lastSave = std::chrono::steady_clock::now();
     if (checkpoints && options.keep > 0)
-      checkpoints->keepNewest(size_t(options.keep));
+      checkpoints->keepNewest(size_t(options.keep),
+                              record.best ? std::optional(record.best->step)
+                                          : std::nullopt);
     return true;
   }
 
@@ -497,6 +574,11 @@ private:
         std::printf("data       steps waited %.2f %% of the time for batches\n",
                     100 * readers->waitedSeconds() / seconds);
     }
+    if (record.best)
+      std::printf("best       step %s: %s %s, '%s'\n",
+                  std::to_string(record.best->step).c_str(),
+                  options.best.name.c_str(), record.best->value.c_str(),
+                  checkpoints->pathOf(record.best->step).c_str());
     std::string message;
     runtime::Error error;
     if (!overflows.look(executor, record.step, message, error))
@@ -556,6 +638,7 @@ private:
   std::unique_ptr<Batches> batches;
   std::unique_ptr<BatchReaders> readers;
   std::unique_ptr<MetricsFile> metrics;
+  std::unique_ptr<Evaluation> evaluation;
   OverflowWatch overflows;
   std::vector<size_t> columns; // tensors whose values metrics hold
   std::chrono::steady_clock::time_point started, lastSave;
@@ -571,6 +654,37 @@ private:
   ProgressLine progressLine;
 };
 
+/// Runs an entry point beside the step once.
+int runEntry(runtime::Executor &executor, const RunOptions &options) {
+  const format::Index &index = executor.index();
+  runtime::Error error;
+  if (!index.findEntryPoint(options.entry))
+    // Says which there are.
+    return executor.run(0, error, options.entry) ? int(exitOk)
+                                                 : fail(error.message);
+  if (int code = loadState(executor, options))
+    return code;
+  if (!options.inputs.empty() &&
+      !runtime::loadInputs(executor, options.inputs, options.entry, error))
+    return fail(error.message);
+  if (!(options.checkMemory ? executor.checkMemory(1, error, options.entry)
+                            : executor.run(1, error, options.entry)))
+    return fail(error.message);
+  for (size_t tensor : executor.resultsOf(options.entry)) {
+    const format::Tensor &result = index.tensors[tensor];
+    if (!result.shape.empty())
+      continue;
+    auto value = runtime::valueText(executor, tensor, error);
+    if (!value)
+      return fail(error.message);
+    std::printf("%s %s\n", result.name.c_str(), value->c_str());
+  }
+  if (!options.outputs.empty() &&
+      !runtime::saveResultsOf(executor, options.outputs, options.entry, error))
+    return fail(error.message);
+  return exitOk;
+}
+
 /// What is wrong with options that are right one by one; empty for nothing.
 std::string whyContradictory(const RunOptions &options) {
   bool saves = !options.checkpoints.empty() || !options.save.empty();
@@ -579,6 +693,24 @@ std::string whyContradictory(const RunOptions &options) {
   if (options.checkpoints.empty() && (options.resume || options.keep > 0))
     return std::string(options.resume ? "--resume" : "--keep") +
            " needs the folder of the checkpoints, give --checkpoints";
+  if (options.evalEvery > 0 && options.evaluation.path.empty())
+    return "--eval-every needs what to evaluate, give --eval-batches";
+  if (options.evalEvery == 0 &&
+      (!options.evaluation.path.empty() || !options.best.name.empty()))
+    return std::string(options.best.name.empty() ? "--eval-batches"
+                                                 : "--keep-best") +
+           " needs --eval-every";
+  if (!options.best.name.empty() && options.checkpoints.empty())
+    return "--keep-best needs the folder of the checkpoints, give "
+           "--checkpoints";
+  bool trains = saves || options.steps || !options.batches.path.empty() ||
+                !options.metrics.empty() || options.evalEvery > 0 ||
+                options.until.steps > 0 || options.until.seconds > 0 ||
+                !options.settings.empty() || !options.stopConditions.empty() ||
+                options.stopOnOverflow;
+  if (!options.entry.empty() && trains)
+    return "--entry runs an entry point once and takes --state, --zero-state, "
+           "--inputs and --outputs, no options of training";
   return options.batches.whyContradictory();
 }
 
@@ -648,6 +780,32 @@ int tool::runRun(Arguments arguments, Modules *modules) {
                   options.until = period.value_or(Period());
                   return period ? "" : expectedPeriod;
                 });
+  parser.text("entry", options.entry, "NAME",
+              "run this entry point once, such as predict, not the step");
+  parser.custom("eval-every", "N",
+                "evaluate the state after every N steps on --eval-batches",
+                [&](std::string_view given) -> std::string {
+                  options.evalEvery = parseNumber(given).value_or(0);
+                  return options.evalEvery < 1 ? "expected a number from 1 on"
+                                               : "";
+                });
+  parser.custom("eval-batches", "PATH",
+                "what --batches takes, for the inputs of the entry point",
+                [&](std::string_view given) -> std::string {
+                  options.evaluation.takePath(given);
+                  return options.evaluation.path.empty()
+                             ? "expected a file or a folder"
+                             : "";
+                });
+  parser.text("eval-entry", options.evaluation.entryPoint, "NAME",
+              "the entry point that evaluates (eval)");
+  parser.custom("keep-best", "RESULT",
+                "keep the checkpoint with the least mean, such as eval.loss; "
+                "RESULT:max the greatest",
+                [&](std::string_view given) -> std::string {
+                  options.best = BestRule::parse(given);
+                  return options.best.name.empty() ? "expected a result" : "";
+                });
   takeSettings(parser, options.settings);
   parser.text("outputs", options.outputs, "F.safetensors",
               "write the last step's results");
@@ -693,6 +851,14 @@ int tool::runRun(Arguments arguments, Modules *modules) {
       "elements of f16 tensors that may\noverflow; the run prints what it "
       "counted. --stop-on-overflow ends it with exit code 6 before that step\n"
       "is saved, and names tensor and step.\n\n"
+      "An entry point is what tenon compile --entry added to the file. "
+      "--eval-every runs one over all of\n--eval-batches and prints the mean "
+      "of "
+      "each scalar result, weighted by the rows of the batches. It reads the\n"
+      "state and changes none. --keep-best saves a checkpoint whenever the "
+      "mean "
+      "is better than before, and\n--keep spares it. --entry=NAME takes the "
+      "inputs of NAME from --inputs and writes its results to --outputs.\n\n"
       "If a step fails, the run ends with exit code 1. The file of --save then "
       "still holds what was saved last,\nand the message says from which step "
       "that is.\n\n"
@@ -714,7 +880,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
         !options.settings.empty() || !options.stopConditions.empty() ||
         options.until.steps > 0 || options.until.seconds > 0 ||
         options.checkMemory || options.zeroState || options.prefault ||
-        options.stopOnOverflow)
+        options.stopOnOverflow || !options.entry.empty())
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
     return modules->runReference({inputs.front(), options.inputs,
@@ -730,7 +896,8 @@ int tool::runRun(Arguments arguments, Modules *modules) {
     // Without a place to save to, a signal ends the run as it always does.
     if (!options.checkpoints.empty() || !options.save.empty())
       Interruption::catchSignals();
-    code = TrainingRun(*executor, options).run();
+    code = options.entry.empty() ? TrainingRun(*executor, options).run()
+                                 : runEntry(*executor, options);
   }
   if (code == exitOk && modules && !modules->checkExpectations(*executor))
     return exitUserError;

@@ -21,6 +21,12 @@
 
 namespace tenon::driver {
 
+/// A further entry point of a file.
+struct EntryOption {
+  std::string name; // see whyNoEntryName()
+  std::string file; // a module that reads the step's state
+};
+
 struct CompileOptions {
   std::string input;  // a file, or - for standard input
   std::string output; // a file, or - for standard output
@@ -42,6 +48,8 @@ struct CompileOptions {
   std::string rolesFile;   // empty for none
   /// Names of results that are no state: the result, `=`, its name.
   std::vector<std::string> resultNames;
+  /// Entry points beside the step.
+  std::vector<EntryOption> entries;
   std::string function = "main"; // which function of a module is the step
   std::string reportFile;        // JSON; empty for none
   /// Bytes that all segments together may take; without a budget nothing is
@@ -97,10 +105,15 @@ struct CompileResult {
   std::vector<StageReport> stages;
   /// What was planned under a budget, a line for people.
   std::string planSummary;
+  /// What the entry points beside the step are, lines for people.
+  std::string entrySummary;
   llvm::json::Array remarks;
 };
 
 /// Registers all dialects of Tenon and those it lowers through.
+/// Why no entry point may be called so; empty if one may.
+std::string whyNoEntryName(llvm::StringRef name);
+
 void registerDialects(mlir::DialectRegistry &registry);
 
 /// Compiles options.input. Diagnostics go to the context of the call and are

@@ -201,12 +201,17 @@ struct Tensor {
   Role role = Role::unknown;
   int32_t argument = -1; // index among @main's arguments, -1 for none
   int32_t result = -1;   // index among @main's results, -1 for none
+  /// The entry point whose input or result it is, with which its name begins
+  /// (`eval.loss`); empty for the tensors of the step. Of such a tensor
+  /// `argument` and `result` are -1, and the segment says which it is.
+  std::string entryPoint;
   Holding held;
   /// Made from the tensor whenever users give it a value, and kept up by the
   /// program itself; never saved.
   std::vector<Holding> copies;
 
   bool isHidden() const { return name.starts_with(hiddenPrefix); }
+  bool isOfStep() const { return entryPoint.empty(); }
   /// The tensor whose infinite elements this counts; empty for none.
   std::string_view countsOverflowOf() const {
     std::string_view rest = name;
@@ -396,7 +401,8 @@ struct Section {
 
 /// A program that can be run, with all that is known of it. All of them share
 /// the segments. `step` is the training step; `init`, which takes nothing,
-/// gives hidden state its initial value.
+/// gives hidden state its initial value; all others, such as `eval`, read the
+/// state and write none.
 struct EntryPoint {
   std::string name;
   Block program;
@@ -420,7 +426,8 @@ struct Index {
   std::vector<MemorySpace> memorySpaces;
   std::vector<Segment> segments;
   std::vector<Storage> storages;
-  /// Arguments in order, results no state is, hidden state.
+  /// Arguments in order, results no state is, inputs and results of other entry
+  /// points, hidden state.
   std::vector<Tensor> tensors;
   std::vector<Callee> callees;
   std::vector<EntryPoint> entryPoints;
@@ -434,6 +441,10 @@ struct Index {
 
   /// Null if there is none of the name.
   const EntryPoint *findEntryPoint(std::string_view name) const;
+  /// Whether an entry point is one of the user's beside the step.
+  static bool isExtra(std::string_view entryPoint) {
+    return entryPoint != "step" && entryPoint != "init";
+  }
   /// How many tensors users see, the first ones.
   size_t visibleTensors() const;
   /// The segment that a tensor's first stored one lies in.

@@ -40,7 +40,7 @@ inline constexpr auto fieldsOf<format::Holding> =
 template <>
 inline constexpr auto fieldsOf<format::Tensor> =
     TENON_FIELDS(format::Tensor, name, aliases, type, shape, role, argument,
-                 result, held, copies);
+                 result, held, copies, entryPoint);
 
 template <>
 inline constexpr auto fieldsOf<format::Attribute> =

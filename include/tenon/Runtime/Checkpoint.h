@@ -23,6 +23,14 @@ struct Setting {
   bool operator==(const Setting &) const = default;
 };
 
+/// The checkpoint that was the best so far, by a rule that the runtime does not
+/// know.
+struct Best {
+  int64_t step = 0;
+  std::string rule, value;
+  bool operator==(const Best &) const = default;
+};
+
 /// What a run needs besides the state to go on.
 struct RunRecord {
   int64_t step = 0;          // complete steps
@@ -32,6 +40,7 @@ struct RunRecord {
   /// What the position in the data counts in, by names that the runtime does
   /// not know.
   std::map<std::string, std::string> data;
+  std::optional<Best> best;
   bool operator==(const RunRecord &) const = default;
 };
 
@@ -58,8 +67,9 @@ public:
   /// Writes all of a checkpoint as save() does, and removes it again.
   bool trySaving(const Executor &executor, const RunRecord &record,
                  Error &error);
-  /// Removes all checkpoints but the `count` newest ones.
-  void keepNewest(size_t count);
+  /// Removes all checkpoints but the `count` newest ones and that of the step
+  /// `also`, if there is one.
+  void keepNewest(size_t count, std::optional<int64_t> also = std::nullopt);
 
   /// Gives all state the value it has in the newest checkpoint that is whole,
   /// and fills `record`. `notes` says what is damaged in newer ones, and why

@@ -114,7 +114,10 @@ public:
 
   /// Whether the tensor is carried from step to step.
   bool isState(size_t tensor) const;
-  bool isBatch(size_t tensor) const;
+  /// Whether the tensor is an input of an entry point, given anew each time.
+  bool isBatch(size_t tensor, std::string_view entryPoint = "step") const;
+  /// What an entry point makes that is no state.
+  std::vector<size_t> resultsOf(std::string_view entryPoint) const;
 
   /// Empty if the tensor can be read and written where it is, otherwise why it
   /// must be copied: it is held in another form, has copies in other forms, or
@@ -160,7 +163,8 @@ public:
   /// the plan shares its place with something else.
   bool bind(size_t tensor, void *memory, Error &error);
 
-  /// Runs the entry point `steps` times in a row with the same batch. After a
+  /// Runs the entry point `steps` times in a row with the same batch. One that
+  /// is not the step, such as `eval`, leaves all state as it is. After a
   /// library call has failed no further step begins, `error` names the call and
   /// the step, counted from 1 since the program was loaded.
   bool run(int64_t steps, Error &error, std::string_view entryPoint = "step");

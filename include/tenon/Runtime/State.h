@@ -57,6 +57,11 @@ bool loadBatch(Executor &executor, const std::string &path, Error &error);
 /// loadState.
 bool loadArguments(Executor &executor, const std::string &path, Error &error);
 
+/// Reads every input of an entry point beside the step from the file, by its
+/// name with or without that of the entry point; error as for loadState.
+bool loadInputs(Executor &executor, const std::string &path,
+                const std::string &entryPoint, Error &error);
+
 /// Saves all state atomically. An error if any of it has no value. `hashes`, if
 /// given, gets those of the tensors.
 bool saveState(const Executor &executor, const std::string &path, Error &error,
@@ -65,6 +70,11 @@ bool saveState(const Executor &executor, const std::string &path, Error &error,
 /// Saves the results that are no state, keyed `result<index>`, atomically.
 bool saveResults(const Executor &executor, const std::string &path,
                  Error &error);
+
+/// Saves what an entry point beside the step gives, by canonical names,
+/// atomically.
+bool saveResultsOf(const Executor &executor, const std::string &path,
+                   const std::string &entryPoint, Error &error);
 
 } // namespace tenon::runtime
 

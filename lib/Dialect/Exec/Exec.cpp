@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/EntryPoints.h"
 #include "tenon/Dialect/Exec/GpuCode.h"
 
 #include "tenon/Dialect/Step/AttributeShape.h"
@@ -72,6 +73,9 @@ constexpr step::AttributeShape shapes[] = {
     {plannedAttrName, isDictionary, "a dictionary"},
     {regionEndsAttrName, step::isArrayOf<step::isNumberList>,
      "an array of array<i64>"},
+    {entryPointAttrName, step::isText, "a string"},
+    {takesAttrName, step::isArrayOf<step::isText>, "an array of strings"},
+    {givesAttrName, step::isArrayOf<step::isText>, "an array of strings"},
     {libraryAttrName, isDictionary, "a dictionary"},
     {symbolAttrName, step::isText, "a string"},
     {descriptionAttrName, step::isText, "a string"},

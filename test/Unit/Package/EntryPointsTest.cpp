@@ -145,3 +145,65 @@ TEST(EntryPoints, ShareTheTemporaries) {
   EXPECT_TRUE(
       std::holds_alternative<package::FalseClaim>(package::checkPlans(index)));
 }
+
+/// An entry point beside the step: the loss of the high part.
+static Index withEvaluation() {
+  Index index = twoEntryPoints();
+  index.segments[2].bytes = 128;
+  constexpr Slice own{2, 64, 64};
+  index.storages.push_back({ElementType::bf16, {32}, own});
+  Tensor made;
+  made.name = "eval.each";
+  made.entryPoint = "eval";
+  made.type = ElementType::bf16;
+  made.shape = {32};
+  made.held.storages = {4};
+  index.tensors.insert(index.tensors.end() - 1, made);
+  EntryPoint &eval = index.entryPoints.emplace_back();
+  eval.name = "eval";
+  eval.arguments = {0};
+  eval.results = {4};
+  eval.program.instructions = {{InstructionKind::invoke, 1, 0, {high, own}}};
+  Plan &plan = eval.plan.emplace();
+  plan.texts = {"bf16", "here"};
+  plan.buffers = {high, own};
+  plan.values = {{0, 64}, {1, 64}};
+  plan.operations = {{0, 0, 1, {0, -1}, {-1, 1}}};
+  plan.initial = {0};
+  plan.results = {1};
+  return index;
+}
+
+TEST(EntryPoints, BesideTheStepWriteNoState) {
+  Index index = withEvaluation();
+  ASSERT_EQ(whyInvalid(index), "");
+  auto outcome = package::checkPlans(index);
+  auto *wrong = std::get_if<package::FalseClaim>(&outcome);
+  ASSERT_FALSE(wrong) << wrong->text;
+  // The same, into the state that the step keeps in the low part.
+  EntryPoint &eval = index.entryPoints.back();
+  eval.results = {1};
+  eval.program.instructions[0].operands[1] = low;
+  eval.plan->buffers[1] = low;
+  index.tensors.erase(index.tensors.end() - 2);
+  ASSERT_EQ(whyInvalid(index), "");
+  outcome = package::checkPlans(index);
+  wrong = std::get_if<package::FalseClaim>(&outcome);
+  ASSERT_TRUE(wrong);
+  EXPECT_NE(wrong->text.find("'eval' writes the state"), std::string::npos)
+      << wrong->text;
+}
+
+TEST(EntryPoints, TensorsOfOthersAreTheirs) {
+  for (auto damage : std::initializer_list<void (*)(Index &)>{
+           [](Index &index) { index.entryPoints[2].name = "test"; },
+           [](Index &index) { index.entryPoints[2].results = {}; },
+           [](Index &index) { index.tensors[2].name = "each"; },
+           [](Index &index) { index.tensors[2].result = 2; },
+           [](Index &index) { std::swap(index.tensors[1], index.tensors[2]); },
+       }) {
+    Index index = withEvaluation();
+    damage(index);
+    EXPECT_NE(whyInvalid(index), "");
+  }
+}

@@ -1,0 +1,41 @@
+//===- JoinEntry.h - A further entry point of a program -------------------===//
+//
+// Private to this folder. An entry point beside the step, such as an
+// evaluation, comes as a module of its own and goes through the same stages up
+// to exec form. Then its program joins the step's module: arguments that are
+// state read it where the step has it, all others become inputs of the entry
+// point; temporaries lie in the same bytes.
+//
+//     step    @state  params.w @0     @batch  x @0        @temporaries 4096
+//     eval    @batch  params.w @0, x @256                 @temporaries 8192
+//     both    @state  params.w @0     @batch  x @0, eval.x @64
+//                                                         @temporaries 8192
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_DRIVER_JOINENTRY_H
+#define TENON_LIB_DRIVER_JOINENTRY_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+
+#include <string>
+
+namespace tenon::driver {
+
+/// What was found out about an entry point.
+struct JoinedEntry {
+  std::string summary;       // lines for people
+  llvm::json::Object report; // per argument, what it is
+};
+
+/// Moves the program of `entry` into `step`, both in exec form and of one
+/// context. `entry` is no use afterwards. False with a message in `error` if an
+/// argument that belongs to the state is none of the step's, or a result would
+/// replace state.
+bool joinEntry(mlir::ModuleOp step, mlir::ModuleOp entry, llvm::StringRef name,
+               JoinedEntry &joined, std::string &error);
+
+} // namespace tenon::driver
+
+#endif // TENON_LIB_DRIVER_JOINENTRY_H

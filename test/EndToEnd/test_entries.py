@@ -1,0 +1,275 @@
+"""Entry points beside the step: they read its state by name, write none of it, and are evaluated while it trains."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tenon
+from conftest import BUILD, refused, run, succeed
+from safetensors.numpy import load_file, save_file
+
+# Every step adds the mean of the samples to w, half of that to the average, and counts.
+STEP = """module @train {
+  func.func public @main(
+      %w: tensor<4xf32> {tf.aliasing_output = 0 : i32} loc("state['params']['w']"),
+      %a: tensor<4xf32> {tf.aliasing_output = 1 : i32} loc("state['ema']['w']"),
+      %n: tensor<i32> {tf.aliasing_output = 2 : i32} loc("state['opt']['seen']"),
+      %x: tensor<2x4xf32> loc("x"))
+      -> (tensor<4xf32> {jax.result_info = "result[0]['params']['w']"},
+          tensor<4xf32> {jax.result_info = "result[0]['ema']['w']"},
+          tensor<i32> {jax.result_info = "result[0]['opt']['seen']"},
+          tensor<f32> {jax.result_info = "result[1]"}) {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %half = stablehlo.constant dense<0.5> : tensor<4xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %mean = stablehlo.multiply %sum, %half : tensor<4xf32>
+    %w1 = stablehlo.add %w, %mean : tensor<4xf32>
+    %h = stablehlo.multiply %mean, %half : tensor<4xf32>
+    %a1 = stablehlo.add %a, %h : tensor<4xf32>
+    %n1 = stablehlo.add %n, %one : tensor<i32>
+    %loss = stablehlo.reduce(%mean init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    return %w1, %a1, %n1, %loss : tensor<4xf32>, tensor<4xf32>, tensor<i32>, tensor<f32>
+  }
+}
+"""
+# The loss is least after three steps; what it is besides depends on the samples. The table is a constant of its own.
+EVAL = """module @eval {
+  func.func public @main(
+      %w: tensor<4xf32> loc("params['w']"),
+      %n: tensor<i32> loc("seen"),
+      %x: tensor<3x4xf32> loc("x"))
+      -> (tensor<f32> {jax.result_info = "result['loss']"}, tensor<3xf32> {jax.result_info = "result['each']"}) {
+    %three = stablehlo.constant dense<3.0> : tensor<f32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %table = stablehlo.constant dense<[1.0, -2.0, 0.5, 4.0]> : tensor<4xf32>
+    %c = stablehlo.convert %n : (tensor<i32>) -> tensor<f32>
+    %d = stablehlo.subtract %c, %three : tensor<f32>
+    %e = stablehlo.multiply %d, %d : tensor<f32>
+    %v = stablehlo.multiply %w, %table : tensor<4xf32>
+    %each = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3xf32>
+    %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<3x4xf32>, tensor<f32>) -> tensor<f32>
+    %l = stablehlo.add %e, %s : tensor<f32>
+    return %l, %each : tensor<f32>, tensor<3xf32>
+  }
+}
+"""
+TABLE = np.array([1.0, -2.0, 0.5, 4.0], np.float32)
+PREDICT = """module @predict {
+  func.func public @main(%w: tensor<4xf32> loc("state['params']['w']"), %x: tensor<64x4xf32> loc("batch['x']"))
+      -> (tensor<64x4xf32> {jax.result_info = "result"}) {
+    %b = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<4xf32>) -> tensor<64x4xf32>
+    %p = stablehlo.multiply %b, %x : tensor<64x4xf32>
+    return %p : tensor<64x4xf32>
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled file, with modules, a start and samples beside it."""
+    folder = tmp_path_factory.mktemp("entries")
+    for name, text in (("step", STEP), ("eval", EVAL), ("predict", PREDICT)):
+        (folder / f"{name}.mlir").write_text(text)
+    random = np.random.default_rng(7)
+    start = {
+        "params.w": random.normal(size=4).astype(np.float32),
+        "ema.w": random.normal(size=4).astype(np.float32),
+        "opt.seen": np.array(0, np.int32),
+    }
+    save_file(start, folder / "start.safetensors")
+    save_file({"x": random.normal(size=(10, 4)).astype(np.float32)}, folder / "train.safetensors")
+    save_file({"x": random.normal(size=(8, 4)).astype(np.float32)}, folder / "held.safetensors")
+    save_file({"x": random.normal(size=(64, 4)).astype(np.float32)}, folder / "inputs.safetensors")
+    out = compile_with(folder, "file.tenon", "eval=eval.mlir", "predict=predict.mlir")
+    (folder / "printed.txt").write_text(out)
+    return folder
+
+
+def compile_with(folder: Path, output: str, *entries: str, options: tuple[str, ...] = ()) -> str:
+    """Compiles the step with entry points; what is printed."""
+    command = ["compile", folder / "step.mlir", "-o", folder / output, "--cpu=x86-64-v3", "--verify-forms", *options]
+    for entry in entries:
+        name, module = entry.split("=")
+        command += ["--entry", f"{name}={folder / module}"]
+    return succeed(*command)
+
+
+def training(folder: Path, *options: object) -> list[object]:
+    """The arguments of a run on the samples."""
+    start, samples = folder / "start.safetensors", folder / "train.safetensors"
+    return ["run", folder / "file.tenon", "--state", start, f"--batches=samples:{samples}", *options]
+
+
+def test_what_was_matched_is_printed(folder: Path) -> None:
+    """By the whole name silently, by its end with both names."""
+    printed = (folder / "printed.txt").read_text()
+    assert "eval reads 2 tensors of the state; inputs: eval.x; results: eval.loss, eval.each" in printed
+    assert "seen is opt.seen" in printed
+    assert "predict reads 1 tensors of the state; inputs: predict.x; results: predict.result0" in printed
+    inspected = succeed("inspect", folder / "file.tenon")
+    for name in ("eval.x", "eval.loss", "predict.x"):
+        assert name in inspected
+
+
+def test_entry_points_are_verified(folder: Path) -> None:
+    """Each has a plan of its own, which holds; temporaries are those of the one that needs most."""
+    out = succeed("verify", folder / "file.tenon")
+    assert "'eval' writes none" in out and "'predict' writes none" in out
+    assert len(re.findall("^packing", out, re.MULTILINE)) == 3
+
+
+def test_evaluating_changes_no_bit(folder: Path, tmp_path: Path) -> None:
+    """State and metrics of a run that evaluates after every step are those of one that does not."""
+    held = f"--eval-batches=samples:{folder / 'held.safetensors'}"
+    for name, options in (("plain", ()), ("watched", ("--eval-every=1", held))):
+        succeed(
+            *training(folder, "--steps=7", "--save", tmp_path / f"{name}.safetensors", "--metrics", tmp_path / f"{name}.csv"),
+            *options,
+        )
+    for kind in ("safetensors", "csv"):
+        assert (tmp_path / f"plain.{kind}").read_bytes() == (tmp_path / f"watched.{kind}").read_bytes()
+
+
+def test_means_are_those_of_numpy(folder: Path) -> None:
+    """Two batches of three of eight samples, with the state after each second step."""
+    out = succeed(*training(folder, "--steps=4", "--eval-every=2"), f"--eval-batches=samples:{folder / 'held.safetensors'}")
+    held = load_file(folder / "held.safetensors")["x"]
+    found = {int(step): float(loss) for step, loss in re.findall(r"evaluated +step (\d+): eval.loss (\S+)", out)}
+    assert found.keys() == {2, 4}
+    for step, loss in found.items():
+        expected = np.mean([(step - 3) ** 2 + batch.sum(dtype=np.float64) for batch in (held[:3], held[3:6])])
+        assert loss == pytest.approx(expected, rel=1e-5)
+
+
+def test_predicting_writes_results(folder: Path, tmp_path: Path) -> None:
+    """`run --entry` runs nothing else; the state has no successor."""
+    inputs, out = folder / "inputs.safetensors", tmp_path / "out.safetensors"
+    state = ("--state", folder / "start.safetensors")
+    succeed("run", folder / "file.tenon", "--entry", "predict", *state, "--inputs", inputs, "--outputs", out)
+    expected = load_file(inputs)["x"] * load_file(folder / "start.safetensors")["params.w"]
+    assert np.array_equal(load_file(out)["predict.result0"], expected)
+    succeed("run", folder / "file.tenon", "--entry=predict", "--check-memory", *state, "--inputs", inputs)
+    errors = refused(1, "run", folder / "file.tenon", "--entry", "test", *state)
+    assert "'step', 'eval', 'predict'" in errors
+    assert "'predict.x'" in refused(1, "run", folder / "file.tenon", "--entry", "predict", *state)
+
+
+def test_the_best_checkpoint_is_kept(folder: Path, tmp_path: Path) -> None:
+    """The loss is least after step 3; --keep spares that checkpoint, also in a run that goes on."""
+    options = (
+        "--eval-every=1", f"--eval-batches=samples:{folder / 'held.safetensors'}", "--keep-best=eval.loss",
+        "--checkpoints", tmp_path / "c", "--keep=1", "--save-every=1", "--resume",
+    )  # fmt: skip
+    for until in (5, 8):
+        out = succeed(*training(folder, f"--until={until}", *options))
+        assert "best       step 3: eval.loss" in out
+        assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["step-000000003", f"step-00000000{until}"]
+    kept = load_file(tmp_path / "c/step-000000003/state-1-of-1.safetensors")
+    assert kept["opt.seen"] == 3
+    record = json.loads((tmp_path / "c/step-000000008/run.json").read_text())
+    assert record["best"]["step"] == "3" and record["best"]["rule"] == "eval.loss"
+    # A file with other entry points goes on from the same checkpoints.
+    compile_with(folder, "plain.tenon")
+    succeed("run", folder / "plain.tenon", f"--batches=samples:{folder / 'train.safetensors'}", *options[3:], "--until=9")
+
+
+def test_entry_points_on_a_gpu(folder: Path, tmp_path: Path) -> None:
+    """The emulated driver computes what the processor does, between steps, and checks every access."""
+    driver = f"--cuda-driver={BUILD / 'lib' / 'libtenon-emulated-cuda.so'}"
+    entry = f"eval={folder / 'eval.mlir'}"
+    succeed("compile", folder / "step.mlir", "-o", tmp_path / "gpu.tenon", "--target=sm_90", "--no-cubins", "--entry", entry)
+    assert "'eval' writes none" in succeed("verify", tmp_path / "gpu.tenon")
+    options = training(folder, "--steps=4", "--eval-every=2", f"--eval-batches=samples:{folder / 'held.safetensors'}")
+    said = {}
+    for name, program in (("cpu", folder / "file.tenon"), ("gpu", tmp_path / "gpu.tenon")):
+        out = succeed(options[0], program, *options[2:], *([driver] if name == "gpu" else []))
+        said[name] = [float(loss) for loss in re.findall(r"eval.loss (\S+)", out)]
+    assert len(said["cpu"]) == 2
+    assert said["gpu"] == pytest.approx(said["cpu"], rel=1e-5)
+
+
+def test_python_runs_entry_points(folder: Path) -> None:
+    """The same numbers, through the C interface; state stays as it is."""
+    program = tenon.load(folder / "file.tenon")
+    program.load_state(folder / "start.safetensors")
+    assert program.entries == ["eval", "predict"]
+    assert list(program.batch) == ["x"] and list(program.results) == ["loss"]
+    before = {name: tensor.read() for name, tensor in program.state.items()}
+    x = load_file(folder / "held.safetensors")["x"][:3]
+    for results in (program.run_entry("eval", x), program.run_entry("eval", x=x)):
+        assert results["loss"] == pytest.approx(9 + x.sum(dtype=np.float64), rel=1e-5)
+        np.testing.assert_allclose(results["each"], x @ (before["params.w"] * TABLE), rtol=1e-5)
+    assert all(np.array_equal(value, program.state[name].read()) for name, value in before.items())
+    program.run(load_file(folder / "train.safetensors")["x"][:2])
+    assert program.run_entry("eval", x)["loss"] == pytest.approx(4 + x.sum(dtype=np.float64), rel=1e-5)
+    for wrong in (lambda: program.run_entry("step"), lambda: program.run_entry("eval"), lambda: program.run_entry("eval", x, x)):
+        with pytest.raises(tenon.ArgumentError):
+            wrong()
+
+
+def changed(folder: Path, tmp_path: Path, before: str, after: str) -> str:
+    """What the compiler says of the evaluation with one text in place of another."""
+    assert before in EVAL
+    (tmp_path / "wrong.mlir").write_text(EVAL.replace(before, after))
+    entry = f"eval={tmp_path / 'wrong.mlir'}"
+    return refused(1, "compile", folder / "step.mlir", "-o", tmp_path / "x.tenon", "--entry", entry)
+
+
+def test_what_does_not_match_is_an_error(folder: Path, tmp_path: Path) -> None:
+    """A leaf without a counterpart lists what it may have been meant to be."""
+    # Two tensors end like this.
+    errors = changed(folder, tmp_path, "params['w']", "variables['params']['v']['w']")
+    assert "candidates: 'params.w', 'ema.w'" in errors
+    errors = changed(folder, tmp_path, "params['w']", "params['kernel']")
+    assert "argument 0, 'params.kernel'" in errors and "candidates: 'params.w', 'ema.w'" in errors
+    errors = changed(folder, tmp_path, '"seen"', "\"params['count']\"")
+    assert "argument 1, 'params.count'" in errors and "candidates: 'opt.seen'" in errors
+    errors = changed(folder, tmp_path, '%x: tensor<3x4xf32> loc("x")', "%x: tensor<3x4xf32> loc(\"opt['seen']\")")
+    assert "argument 2, 'opt.seen', is tensor<3x4xf32>, the step has tensor<i32>" in errors
+
+
+def test_state_is_not_written(folder: Path, tmp_path: Path) -> None:
+    """An entry point whose result would replace an argument is refused."""
+    (tmp_path / "two.mlir").write_text(STEP)
+    entry = f"two={tmp_path / 'two.mlir'}"
+    errors = refused(1, "compile", folder / "step.mlir", "-o", tmp_path / "x.tenon", "--entry", entry)
+    assert "write no state" in errors and "'params.w'" in errors
+
+
+@pytest.mark.parametrize("entry", ["step=eval.mlir", "init=eval.mlir", "a-b=eval.mlir", "eval", "eval="])
+def test_names_are_checked(folder: Path, tmp_path: Path, entry: str) -> None:
+    """Exit code 2, and what a name may be."""
+    outcome = run("compile", folder / "step.mlir", "-o", tmp_path / "x.tenon", "--entry", entry)
+    assert outcome.code == 2 and "expected a name" in outcome.errors
+
+
+def test_options_that_contradict(folder: Path) -> None:
+    """Evaluation needs batches, and the best a folder."""
+    for options, said in (
+        (("--eval-every=1",), "--eval-batches"),
+        (("--keep-best=eval.loss",), "--eval-every"),
+        (("--entry=eval", "--steps=3"), "no options of training"),
+    ):
+        outcome = run("run", folder / "file.tenon", *options)
+        assert outcome.code == 2 and said in outcome.errors
+
+
+def test_a_budget_holds_with_entry_points(folder: Path, tmp_path: Path) -> None:
+    """What the entry points add counts."""
+    plain = 64 * 1024
+    compile_with(folder, "budget.tenon", "predict=predict.mlir", options=(f"--memory-budget={plain}",))
+    assert "budget" in succeed("verify", folder / "budget.tenon")
+    outcome = run(
+        "compile", folder / "step.mlir", "-o", tmp_path / "x.tenon", "--memory-budget=1500",
+        "--entry", f"predict={folder / 'predict.mlir'}",
+    )  # fmt: skip
+    assert outcome.code == 3
