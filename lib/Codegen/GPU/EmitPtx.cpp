@@ -102,6 +102,9 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
                       builder.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       builder.getDenseI32ArrayAttr({int32_t(launch[1])}));
+    if (function->removeAttr(takesRegistersAttribute))
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        builder.getI32IntegerAttr(1));
   }
 }
 

@@ -21,6 +21,10 @@ namespace tenon::codegen {
 inline constexpr llvm::StringLiteral launchAttribute = "codegen.launch";
 /// On the function of a kernel that no schedule for GPUs took.
 inline constexpr llvm::StringLiteral inPartsAttribute = "codegen.in_parts";
+/// On the function of a kernel that one block on a multiprocessor is enough
+/// for. Otherwise ptxas may spill registers to make room for one block more.
+inline constexpr llvm::StringLiteral takesRegistersAttribute =
+    "codegen.takes_registers";
 
 /// Sets the first of them, and says which operands are only read.
 void describeLaunch(mlir::func::FuncOp function, const KernelSource &source,

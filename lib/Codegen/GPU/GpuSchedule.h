@@ -32,9 +32,10 @@ protected:
   template <typename Kernel>
   EmittedLoops emitAs(const KernelSource &source, mlir::ModuleOp module,
                       llvm::StringRef name) const {
+    LaunchShape launch = launchShape(source);
     mlir::func::FuncOp function =
-        createKernelFunction(module, name, source, 0, {});
-    Kernel(source, function, launchShape(source), instructions);
+        createKernelFunction(module, name, source, launch.scratchBytes, {});
+    Kernel(source, function, launch, instructions);
     return {function};
   }
 
@@ -86,6 +87,16 @@ class TensorAttentionSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
   llvm::StringRef name() const override { return "tensor-attention"; }
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
+class TensorAttentionGradientSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "tensor-attention-gradient"; }
   bool accepts(const KernelSource &source) const override;
   LaunchShape launchShape(const KernelSource &source) const override;
   EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,

@@ -17,6 +17,8 @@ GpuSchedules::GpuSchedules(const GpuTarget &target)
   owned.push_back(std::make_unique<RowSchedule>(*instructions));
   owned.push_back(std::make_unique<ColumnSchedule>(*instructions));
   owned.push_back(std::make_unique<TensorAttentionSchedule>(*instructions));
+  owned.push_back(
+      std::make_unique<TensorAttentionGradientSchedule>(*instructions));
   owned.push_back(std::make_unique<TensorProductSchedule>(*instructions));
   owned.push_back(std::make_unique<ProductSchedule>(*instructions));
   owned.push_back(std::make_unique<PointProductSchedule>(*instructions));

@@ -71,8 +71,9 @@ public:
       ASSERT_TRUE(succeeded(ptx)) << name.str();
       auto code = assemblePtx(ptx->text, *gpu, *assembler, error);
       ASSERT_TRUE(code) << name.str() << ": " << error;
-      for (const PtxKernel &kernel : ptx->kernels) {
-        SCOPED_TRACE(name.str() + ", schedule '" + kernel.schedule + "'");
+      for (const auto &[kernel, text] : llvm::zip(ptx->kernels, texts)) {
+        SCOPED_TRACE(name.str() + ", schedule '" + kernel.schedule + "', " +
+                     text);
         judge(kernel, *code);
       }
     }
@@ -91,7 +92,8 @@ private:
     if (kernel.isInParts)
       return;
     EXPECT_LE(taken.stackBytes, mostStack) << kernel.symbol;
-    EXPECT_LE(taken.spillBytes, mostSpilled) << kernel.symbol;
+    EXPECT_LE(taken.spillBytes, mostSpilled)
+        << kernel.symbol << " of " << taken.registers << " registers";
     if (taken.spillBytes)
       return;
     for (const std::string &warning : code.warnings)

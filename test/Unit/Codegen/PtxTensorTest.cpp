@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AssemblerGate.h"
 #include "EmulatedKernel.h"
 
 #include "tenon/Codegen/LLVM/LowerLoops.h"
@@ -573,6 +574,402 @@ TEST(PtxTensor, AttentionAccesses) {
 }
 
 //===----------------------------------------------------------------------===//
+// The gradient of attention
+//===----------------------------------------------------------------------===//
+
+/// What the dimensions of a tensor run over, as the operation's text has it:
+/// `0, q, 1, d`.
+struct Named {
+  std::string names;
+  std::vector<char> dims;
+  std::vector<int64_t> extents;
+
+  Named() = default;
+  Named(const std::string &names, const std::map<char, int64_t> &extentOf)
+      : names(names) {
+    for (char name : names)
+      if (auto known = extentOf.find(name); known != extentOf.end()) {
+        dims.push_back(name);
+        extents.push_back(known->second);
+      }
+  }
+  std::string shape() const {
+    std::string text;
+    for (int64_t extent : extents)
+      text += (text.empty() ? "" : "x") + std::to_string(extent);
+    return text;
+  }
+  std::string text(const std::string &type) const {
+    return "tensor<" + shape() + "x" + type + ">";
+  }
+  size_t at(const std::map<char, int64_t> &index) const {
+    int64_t place = 0;
+    for (size_t i = 0; i < dims.size(); ++i)
+      place = place * extents[i] + index.at(dims[i]);
+    return size_t(place);
+  }
+  size_t count() const { return size_t(elementsOf(shape())); }
+};
+
+struct AttentionGradient {
+  std::map<char, int64_t> extents; // of 0, 1 (batch), q, k, d, v
+  std::string query = "0, q, 1, d", key = "0, k, 1, d", value = "0, k, 1, v",
+              output = "0, q, 1, v";
+  bool causal = false;
+  std::string bias = {}, mask = {}, factor = {}, rounding = {};
+  std::string type = "bf16", resultType = "f32";
+  double scale = 0.25, fill = -1e30;
+
+  Named named(const std::string &names) const { return {names, extents}; }
+  Named statistics() const { return named("0, 1, q"); }
+
+  /// Operands in their order, with the types of their elements.
+  std::vector<std::pair<Named, std::string>> operands() const {
+    std::vector<std::pair<Named, std::string>> all = {
+        {named(query), type}, {named(key), type}, {named(value), type}};
+    if (!bias.empty())
+      all.emplace_back(named(bias), "f32");
+    if (!mask.empty())
+      all.emplace_back(named(mask), "i1");
+    if (!factor.empty())
+      all.emplace_back(named(factor), "f32");
+    all.emplace_back(statistics(), "f32");
+    all.emplace_back(statistics(), "f32");
+    all.emplace_back(named(output), type);
+    return all;
+  }
+
+  std::string text() const {
+    std::string arguments, types, results;
+    auto nameOf = [](size_t i) { return "%x" + std::to_string(i); };
+    const auto all = operands();
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::string separator = i ? ", " : "",
+                  tensor = all[i].first.text(all[i].second);
+      arguments += separator + nameOf(i) + ": " + tensor;
+      types += separator + tensor;
+    }
+    for (const std::string &of : {query, key, value})
+      results += (results.empty() ? "" : ", ") + named(of).text(resultType);
+    size_t next = 0;
+    auto operand = [&](const std::string &dims) {
+      return nameOf(next++) + "[" + dims + "]";
+    };
+    std::string op = operand(query);
+    op += ", " + operand(key);
+    op += ", " + operand(value);
+    if (!bias.empty())
+      op += " bias " + operand(bias);
+    if (!mask.empty())
+      op += " mask " + operand(mask);
+    if (!factor.empty())
+      op += " factor " + operand(factor);
+    op += " of " + nameOf(next) + ", " + nameOf(next + 1);
+    next += 2;
+    op += ", " + operand(output) + " -> [" + query + "], [" + key + "], [" +
+          value + "]";
+    return "func.func private @kernel(" + arguments + ") -> (" + results +
+           ") {\n  %a, %b, %c = step.attention_gradient " + op + " {" +
+           (causal ? "causal, " : "") +
+           (mask.empty() ? "" : "fill = -1.0e30 : f32, ") + rounding +
+           "scale = " + std::to_string(scale) + " : f32} : (" + types +
+           ") -> (" + results + ")\n  return %a, %b, %c : " + results + "\n}";
+  }
+};
+
+/// The exact gradients and the most that each may be off: products by the
+/// arithmetic of tensor cores (gradients of weights, scores), weights and
+/// slopes by half a unit in the last place of 16 bits, and all else by f32.
+struct ExactGradients {
+  std::vector<double> values[3], bounds[3];
+};
+
+/// Fills in maximum and sum, which the operation is given.
+ExactGradients exactGradients(const AttentionGradient &g,
+                              std::vector<Bytes> &memory) {
+  const auto operands = g.operands();
+  std::vector<std::vector<double>> x;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    x.emplace_back();
+    for (size_t j = 0; j < operands[i].first.count(); ++j)
+      x[i].push_back(
+          operands[i].second == "i1"
+              ? double(memory[i][j])
+              : get(&memory[i][j * (operands[i].second == "f32" ? 4 : 2)],
+                    operands[i].second));
+  }
+  size_t next = 3;
+  const size_t bias = g.bias.empty() ? 0 : next++,
+               mask = g.mask.empty() ? 0 : next++,
+               factor = g.factor.empty() ? 0 : next++, maximum = next++,
+               sum = next++, output = next;
+  std::map<char, int64_t> at;
+  auto element = [&](size_t operand) {
+    return x[operand][operands[operand].first.at(at)];
+  };
+  auto extent = [&](char name) { return g.extents.at(name); };
+  auto coreError = [](int64_t terms) {
+    return (std::ceil(double(terms) / 16) + 1) * (17 * 0x1p-25 + 0x1p-23);
+  };
+  const double unit = g.type == "bf16" ? 0x1p-8 : 0x1p-11,
+               tiny = g.type == "bf16" ? 0 : 0x1p-25;
+
+  ExactGradients result;
+  std::vector<double> magnitudes[3];
+  for (int r = 0; r < 3; ++r) {
+    result.values[r].assign(operands[size_t(r)].first.count(), 0);
+    result.bounds[r] = magnitudes[r] = result.values[r];
+  }
+  auto add = [&](int r, double coefficient, double error, double number) {
+    size_t place = operands[size_t(r)].first.at(at);
+    result.values[r][place] += coefficient * number;
+    magnitudes[r][place] += std::abs(coefficient * number);
+    result.bounds[r][place] +=
+        (error + unit * (std::abs(coefficient) + error) + tiny) *
+        std::abs(number);
+  };
+  struct Pair {
+    double weight, relative, factor, gradient, gradientError;
+    bool isKept;
+  };
+  for (at['0'] = 0; at['0'] < extent('0'); ++at['0'])
+    for (at['1'] = 0; at['1'] < extent('1'); ++at['1'])
+      for (at['q'] = 0; at['q'] < extent('q'); ++at['q']) {
+        int64_t keys = extent('k');
+        if (g.causal)
+          keys = std::min(keys, at['q'] + 1);
+        std::vector<double> scores, errors;
+        double most = -INFINITY;
+        for (at['k'] = 0; at['k'] < keys; ++at['k']) {
+          double score = 0, magnitude = 0;
+          for (at['d'] = 0; at['d'] < extent('d'); ++at['d']) {
+            score += element(0) * element(1);
+            magnitude += std::abs(element(0) * element(1));
+          }
+          score *= g.scale;
+          double error = g.scale * magnitude * coreError(extent('d'));
+          if (bias)
+            score += element(bias);
+          error += 0x1p-22 * (g.scale * magnitude + std::abs(score));
+          if (mask && element(mask) == 0)
+            score = g.fill, error = 0;
+          scores.push_back(score), errors.push_back(error);
+          most = std::max(most, score);
+        }
+        auto put = [&](size_t operand, double number) {
+          float value = float(number);
+          std::memcpy(&memory[operand][4 * operands[operand].first.at(at)],
+                      &value, 4);
+          return double(value);
+        };
+        most = put(maximum, most);
+        double total = 0;
+        for (double score : scores)
+          total += std::exp(score - most);
+        total = put(sum, total);
+
+        std::vector<Pair> pairs;
+        double mean = 0, meanError = 0, meanMagnitude = 0;
+        for (at['k'] = 0; at['k'] < keys; ++at['k']) {
+          const size_t j = size_t(at['k']);
+          Pair p;
+          p.weight = std::exp(scores[j] - most) / total;
+          p.relative =
+              errors[j] + 0x1p-23 * std::abs(scores[j] - most) + 0x1p-21;
+          p.isKept = !mask || element(mask) != 0;
+          if (!p.isKept)
+            p.relative = 0x1p-21;
+          p.factor = factor ? element(factor) : 1;
+          double product = 0, magnitude = 0;
+          for (at['v'] = 0; at['v'] < extent('v'); ++at['v']) {
+            product += element(output) * element(2);
+            magnitude += std::abs(element(output) * element(2));
+          }
+          p.gradient = p.factor * product;
+          p.gradientError = std::abs(p.factor) * magnitude *
+                            (coreError(extent('v')) + 0x1p-22);
+          if (!g.rounding.empty())
+            p.gradientError += unit * std::abs(p.gradient);
+          mean += p.weight * p.gradient;
+          meanMagnitude += p.weight * std::abs(p.gradient);
+          meanError += p.weight * (p.relative * std::abs(p.gradient) +
+                                   2 * p.gradientError);
+          pairs.push_back(p);
+        }
+        meanError += double(keys) * 0x1p-24 * meanMagnitude;
+        for (at['k'] = 0; at['k'] < keys; ++at['k']) {
+          const Pair &p = pairs[size_t(at['k'])];
+          const double centered = p.gradient - mean;
+          const double slope = p.isKept ? g.scale * p.weight * centered : 0;
+          const double error =
+              p.isKept ? g.scale * p.weight *
+                             (p.relative * std::abs(centered) +
+                              (1 + p.relative) * (p.gradientError + meanError) +
+                              0x1p-22 * (std::abs(p.gradient) + std::abs(mean)))
+                       : 0;
+          for (at['d'] = 0; at['d'] < extent('d'); ++at['d']) {
+            add(0, slope, error, element(1));
+            add(1, slope, error, element(0));
+          }
+          const double coefficient = p.weight * p.factor;
+          for (at['v'] = 0; at['v'] < extent('v'); ++at['v'])
+            add(2, coefficient, std::abs(coefficient) * (p.relative + 0x1p-23),
+                element(output));
+        }
+      }
+  const int64_t queries = extent('q') * extent('0') * extent('1');
+  const double last = g.resultType == "f32"    ? 0
+                      : g.resultType == "bf16" ? 0x1p-8
+                                               : 0x1p-11;
+  for (int r = 0; r < 3; ++r)
+    for (size_t i = 0; i < result.values[r].size(); ++i) {
+      double &bound = result.bounds[r][i];
+      bound += magnitudes[r][i] * coreError(r == 0 ? extent('k') : queries);
+      bound += last * (std::abs(result.values[r][i]) + bound) + 0x1p-25;
+    }
+  return result;
+}
+
+std::vector<Bytes> gradientOperands(const AttentionGradient &g) {
+  std::vector<Bytes> memory;
+  for (const auto &[tensor, type] : g.operands()) {
+    const auto seed = uint32_t(memory.size() + 1);
+    if (type == "i1") {
+      memory.emplace_back(tensor.count());
+      for (size_t i = 0; i < tensor.count(); ++i)
+        memory.back()[i] = i % 3 != 0;
+    } else if (type == "f32") {
+      Array<float> numbers = someNumbers(tensor.count(), -1, 2, seed);
+      memory.emplace_back(4 * tensor.count());
+      std::memcpy(memory.back().data(), numbers.data(), memory.back().size());
+    } else {
+      memory.push_back(
+          numbersFor(tensor.shape(), type, Numbers::ordinary, seed));
+    }
+  }
+  return memory;
+}
+
+::testing::AssertionResult isWithinBounds(const AttentionGradient &g,
+                                          const ExactGradients &exact,
+                                          const EmulatedRun &run) {
+  const size_t operands = g.operands().size(),
+               width = g.resultType == "f32" ? 4 : 2;
+  for (size_t r = 0; r < 3; ++r)
+    for (size_t i = 0; i < exact.values[r].size(); ++i) {
+      double found = get(&run.values[operands + r][i * width], g.resultType);
+      if (!(std::abs(found - exact.values[r][i]) <= exact.bounds[r][i]))
+        return ::testing::AssertionFailure()
+               << "element " << i << " of gradient " << r << " is " << found
+               << ", exactly " << exact.values[r][i] << ", within "
+               << exact.bounds[r][i];
+    }
+  return ::testing::AssertionSuccess();
+}
+
+TenonEmulatedCounters checkGradient(const AttentionGradient &g,
+                                    const char *gpu = "sm_90") {
+  SCOPED_TRACE(g.text());
+  PtxModule ptx = ptxOf(g.text(), gpu);
+  if (ptx.kernels.empty())
+    return {}; // reported
+  EXPECT_EQ(ptx.kernels.front().schedule, "tensor-attention-gradient");
+  std::vector<Bytes> memory = gradientOperands(g);
+  const size_t operands = memory.size();
+  ExactGradients exact = exactGradients(g, memory);
+  for (size_t r = 0; r < 3; ++r)
+    memory.emplace_back(exact.values[r].size() *
+                        (g.resultType == "f32" ? 4 : 2));
+  // Others copy in smaller pieces, for which more registers are spilled.
+  if (g.extents.at('d') % 8 == 0)
+    assembleLater(g.text());
+  EmulatedRun run = runEmulated(ptx, memory, operands);
+  EXPECT_EQ(run.error, "");
+  if (run.values.empty())
+    return {};
+  EXPECT_TRUE(isWithinBounds(g, exact, run));
+  EmulatedSettings settings;
+  settings.order = "reverse", settings.copies = "early";
+  EXPECT_EQ(runEmulated(ptx, memory, operands, settings).values, run.values);
+  return run.counters;
+}
+
+std::map<char, int64_t> extentsOf(int64_t batch, int64_t heads, int64_t queries,
+                                  int64_t keys, int64_t features,
+                                  int64_t valueFeatures) {
+  return {{'0', batch}, {'1', heads},    {'q', queries},
+          {'k', keys},  {'d', features}, {'v', valueFeatures}};
+}
+
+/// Tiles that are whole and cut short, keys that are left out, features that
+/// fill no power of two.
+TEST(PtxTensor, AttentionGradient) {
+  for (bool causal : {false, true}) {
+    AttentionGradient g;
+    g.causal = causal;
+    g.extents = extentsOf(2, 2, 64, 64, 16, 16);
+    checkGradient(g);
+    g.extents = extentsOf(1, 2, 70, 45, 24, 40);
+    g.resultType = "bf16";
+    checkGradient(g);
+    g.extents = extentsOf(1, 1, 33, 130, 64, 64);
+    g.type = g.resultType = "f16";
+    checkGradient(g);
+  }
+  // Features that are not last.
+  AttentionGradient g;
+  g.extents = extentsOf(2, 3, 33, 40, 16, 24);
+  g.query = "0, 1, d, q", g.key = "0, 1, d, k", g.value = "0, 1, k, v",
+  g.output = "0, 1, q, v";
+  checkGradient(g);
+}
+
+/// With rows in shared memory, and fewer of them in a block.
+TEST(PtxTensor, AttentionGradientOfManyFeatures) {
+  AttentionGradient g;
+  g.causal = true;
+  g.resultType = "bf16";
+  for (auto [features, valueFeatures] :
+       {std::pair(128, 64), std::pair(100, 128)}) {
+    g.extents = extentsOf(1, 1, 72, 72, features, valueFeatures);
+    checkGradient(g);
+  }
+}
+
+/// Gradients of keys that queries share are sums over those.
+TEST(PtxTensor, AttentionGradientOfSharedKeys) {
+  AttentionGradient g;
+  g.extents = extentsOf(2, 3, 40, 24, 16, 16);
+  g.key = "0, k, d", g.value = "0, v, k", g.causal = true;
+  checkGradient(g);
+}
+
+TEST(PtxTensor, AttentionGradientBesides) {
+  AttentionGradient g;
+  g.extents = extentsOf(2, 1, 33, 37, 16, 16);
+  g.bias = "1, k", g.mask = "0, q, k";
+  checkGradient(g);
+  g.bias = g.mask = "";
+  g.factor = "1, q, k", g.causal = true;
+  g.rounding = "rounds_weights, rounds_weight_gradients, rounds_slopes, ";
+  checkGradient(g, "sm_80");
+}
+
+TEST(PtxTensor, AttentionGradientAccesses) {
+  for (int64_t features : {32, 64, 128}) {
+    AttentionGradient g;
+    g.extents = extentsOf(1, 1, 128, 96, features, features);
+    g.resultType = "bf16";
+    TenonEmulatedCounters counters = checkGradient(g);
+    EXPECT_EQ(counters.sharedBankConflicts, 0u) << features;
+    EXPECT_GE(double(counters.globalWideBytes),
+              0.9 * double(counters.globalBytes))
+        << features;
+    EXPECT_GT(counters.tensorInstructions, 0u);
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Faults put into the code
 //===----------------------------------------------------------------------===//
 
@@ -685,6 +1082,41 @@ TEST(PtxTensor, AttentionMutants) {
     EXPECT_NE(runEmulated(mutant, values, 3).error, "")
         << instruction << " " << which;
   }
+}
+
+/// And in its gradient, whose parts hand numbers over, too. What the emulated
+/// driver does not see has to show in the numbers.
+TEST(PtxTensor, AttentionGradientMutants) {
+  AttentionGradient g;
+  // Several blocks of both kinds, whose results lie in different places.
+  g.extents = extentsOf(1, 1, 80, 96, 32, 16);
+  PtxModule ptx = ptxOf(g.text(), "sm_90");
+  std::vector<Bytes> memory = gradientOperands(g);
+  const size_t operands = memory.size();
+  ExactGradients exact = exactGradients(g, memory);
+  for (size_t r = 0; r < 3; ++r)
+    memory.emplace_back(exact.values[r].size() * 4);
+  auto isFound = [&](const std::string &text) {
+    EXPECT_NE(text, ptx.text) << "nothing was changed";
+    PtxModule mutant = ptx;
+    mutant.text = text;
+    EmulatedRun run = runEmulated(mutant, memory, operands);
+    return !run.error.empty() || !isWithinBounds(g, exact, run);
+  };
+  EXPECT_FALSE(isFound(ptx.text + "\n"));
+  auto count = [&](const std::string &instruction) {
+    int found = 0;
+    for (size_t at = 0;
+         (at = ptx.text.find(instruction, at)) != std::string::npos; ++at)
+      ++found;
+    return found;
+  };
+  for (const char *instruction : {"bar.warp.sync", "cp.async.wait_group"})
+    EXPECT_TRUE(isFound(without(ptx.text, instruction)));
+  for (int which = 0, all = count("bar.sync"); which < all; ++which)
+    EXPECT_TRUE(isFound(without(ptx.text, "bar.sync", which))) << which;
+  for (int list : {1, 2})
+    EXPECT_TRUE(isFound(swapped(ptx.text, "mma.sync", list)));
 }
 
 } // namespace

@@ -1,0 +1,126 @@
+//===- TensorAttention.h - What attention on tensor cores shares ----------===//
+//
+// Attention and its gradient, of 16-bit operands. Each warp of a block has 16
+// rows, of queries or of keys, and walks blocks of columns, of the other kind.
+// Tiles of what the columns have go to shared memory, one block ahead.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_CODEGEN_GPU_TENSORATTENTION_H
+#define TENON_LIB_CODEGEN_GPU_TENSORATTENTION_H
+
+#include "GpuSchedule.h"
+#include "TensorTiles.h"
+
+#include "tenon/Dialect/Step/Attention.h"
+
+#include <limits>
+
+namespace tenon::codegen {
+
+/// Rows of a warp, columns of one instruction's result, and terms of its sum.
+inline constexpr int64_t rowsOfWarp = 16, columnsAtOnce = 8, sumsAtOnce = 16;
+inline constexpr int64_t stagesOfAttention = 2;
+
+/// Whether the tensors are of one 16-bit type, or widened from it in the
+/// kernel, and the results of floats; and whether the extents use most of each
+/// instruction and fit in registers.
+bool fitsTensorAttention(const KernelSource &source,
+                         const step::AttentionProblem &problem,
+                         llvm::ArrayRef<mlir::Value> tensors,
+                         llvm::ArrayRef<mlir::Value> results);
+
+/// A power of two, of at least one instruction's sum.
+int64_t paddedFeatures(int64_t features);
+
+class TensorAttentionKernel : protected GpuKernelBuilder {
+protected:
+  TensorAttentionKernel(const KernelSource &source, mlir::func::FuncOp function,
+                        const LaunchShape &launch,
+                        const GpuInstructions &instructions,
+                        const step::AttentionProblem &problem);
+
+  mlir::Value number(double value);
+  static constexpr float nothing = -std::numeric_limits<float>::infinity();
+  mlir::Value multiply(mlir::Value a, mlir::Value b);
+  mlir::Value exponential(mlir::Value a, mlir::Value b); // of a - b
+  /// Of the four lanes that have a row, in all of them.
+  mlir::Value
+  overRow(mlir::Value value,
+          llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+
+  Indices indices(llvm::ArrayRef<int64_t> dims, const IndexExpression &query,
+                  const IndexExpression &key, const IndexExpression &feature);
+  /// Rows of queries or keys with their features as the sum.
+  TensorOperand operandOf(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
+                          int64_t rows, int64_t features);
+  /// An element of bias, mask or factor, a float as f32.
+  mlir::Value besides(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
+                      const IndexExpression &query, const IndexExpression &key);
+  /// With scale, bias and mask.
+  mlir::Value scoreAt(mlir::Value product, const IndexExpression &query,
+                      const IndexExpression &key);
+  /// Both within the extents: what there is not has another element's.
+  IndexExpression someQuery(const IndexExpression &query) {
+    return algebra.clamped(query, {0, problem.queries - 1});
+  }
+  IndexExpression someKey(const IndexExpression &key) {
+    return algebra.clamped(key, {0, problem.keys - 1});
+  }
+  /// Replaces `value` where the key does not take part for the query, or there
+  /// is no such key.
+  mlir::Value whereTaken(mlir::Value value, const IndexExpression &query,
+                         const IndexExpression &key, double otherwise);
+
+  /// Which row and column of a warp's rows and a block's columns this lane has
+  /// as element `i` of a result.
+  IndexExpression rowOf(int64_t i) const { return row + 8 * (i / 2 % 2); }
+  IndexExpression columnOf(int64_t i) const {
+    return column + (i / 4 * columnsAtOnce + i % 2);
+  }
+  /// The registers of the warp's rows of a tile, 16 features each.
+  llvm::SmallVector<Values> loadRows(mlir::Value tile, const TileShape &shape);
+  /// sums += a b, of one instruction.
+  void addProducts(llvm::MutableArrayRef<mlir::Value> sums, mlir::ValueRange a,
+                   mlir::ValueRange b);
+  /// Products of rows, 16 features of which `rowsAt` gives, and the columns of
+  /// a tile.
+  Values productsOf(llvm::function_ref<Values(int64_t sum)> rowsAt,
+                    mlir::Value tile, const TileShape &shape);
+  /// sums += coefficients, rounded to 16 bits, times the rows of a tile.
+  void addWeighted(llvm::MutableArrayRef<mlir::Value> sums,
+                   llvm::ArrayRef<mlir::Value> coefficients, mlir::Value tile,
+                   const TileShape &shape);
+
+  /// Takes blocks `first` to before `end`, of which there are `count` in all.
+  /// The first one has been fetched and lies or arrives in the first stage; the
+  /// next one is fetched, by this function, before one is taken, and what is
+  /// computed for it is stored behind that. All have arrived at the end, and
+  /// nobody reads a stage.
+  Values
+  walk(mlir::Value first, mlir::Value end, int64_t count, mlir::Value stages,
+       int64_t stageBytes, Values state,
+       llvm::function_ref<void(const IndexExpression &block, mlir::Value stage,
+                               llvm::SmallVectorImpl<TensorTiles::Held> &)>
+           fetch,
+       llvm::function_ref<void(const IndexExpression &block, mlir::Value stage,
+                               Values &state)>
+           take);
+
+  /// Writes the rows of a warp, from `first` on, of a result with features
+  /// last in `sums`. The warps share `memory`, which nobody else uses.
+  void storeRows(mlir::Value result, llvm::ArrayRef<int64_t> dims,
+                 llvm::ArrayRef<mlir::Value> sums, int64_t features,
+                 const IndexExpression &first, int64_t rows,
+                 mlir::Value memory);
+
+  const step::AttentionProblem problem;
+  TensorTiles tiles;
+  Indices batch;
+  /// Of this lane's first element: its row of the warp's, and its column.
+  IndexExpression row, column;
+};
+
+} // namespace tenon::codegen
+
+#endif // TENON_LIB_CODEGEN_GPU_TENSORATTENTION_H
