@@ -13,6 +13,13 @@
 # linkage must then differ in the whole folder. TENON_TOGETHER says how many files;
 # 1 compiles each alone, which is quicker where one file is changed again and again.
 
+# Code with MLIR is linked to the shared libraries of LLVM and MLIR, or to their archives in an executable that has the
+# property TENON_STATIC_LLVM, which links those itself.
+set(TENON_LLVM)
+foreach(library MLIR LLVM z zstd)
+  list(APPEND TENON_LLVM $<$<NOT:$<BOOL:$<TARGET_PROPERTY:TENON_STATIC_LLVM>>>:${library}>)
+endforeach()
+
 set(TENON_TOGETHER 5 CACHE STRING "Files of a folder marked TOGETHER that are compiled at a time")
 
 include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
@@ -40,7 +47,7 @@ function(tenon_add_library name)
   endif()
   if(ARG_MLIR)
     tenon_use_mlir(${name})
-    target_link_libraries(${name} PUBLIC MLIR LLVM)
+    target_link_libraries(${name} PUBLIC ${TENON_LLVM})
   else()
     tenon_precompile(${name} TenonStandardHeaders)
   endif()
@@ -60,7 +67,7 @@ function(tenon_add_tool name)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   if(ARG_MLIR)
-    target_link_libraries(${name} PRIVATE MLIR LLVM)
+    target_link_libraries(${name} PRIVATE ${TENON_LLVM})
   endif()
 endfunction()
 

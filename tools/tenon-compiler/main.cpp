@@ -35,6 +35,23 @@ constexpr Verb verbs[] = {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // tenon says first which version it is: the two may be installed apart, and
+  // an older one would not know what the other's files and options mean.
+  constexpr std::string_view callerOption = "--for=";
+  if (argc > 1 && std::string_view(argv[1]).starts_with(callerOption)) {
+    std::string_view caller =
+        std::string_view(argv[1]).substr(callerOption.size());
+    if (caller != TENON_VERSION) {
+      llvm::errs() << "error: tenon is version " << caller
+                   << ", its compiler is version " TENON_VERSION
+                      "; install both in the same version, for example with "
+                      "`pip install tenon=="
+                   << caller << " tenon-compiler==" << caller << "`\n";
+      return exitUserError;
+    }
+    ++argv;
+    --argc;
+  }
   reportCrashes(argc, argv);
   std::vector<std::string_view> arguments(argv + 1, argv + argc);
   CompiledModules modules;

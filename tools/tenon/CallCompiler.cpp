@@ -20,11 +20,20 @@
 using namespace tenon;
 
 int tool::callCompiler(std::string_view verb, Arguments arguments) {
+  namespace fs = std::filesystem;
   std::error_code unreadable;
-  std::string path = std::filesystem::read_symlink("/proc/self/exe", unreadable)
-                         .replace_filename("tenon-compiler")
-                         .string();
-  std::vector<std::string> words = {path, std::string(verb)};
+  fs::path folder =
+      fs::read_symlink("/proc/self/exe", unreadable).parent_path();
+  // Beside this executable in a build folder. The Python packages are folders
+  // beside each other: this is tenon/native/tenon, the compiler is in
+  // tenon_compiler/native.
+  std::string path = (folder / "tenon-compiler").string();
+  fs::path packaged = folder.parent_path().parent_path() / "tenon_compiler" /
+                      "native" / "tenon-compiler";
+  if (!fs::exists(path, unreadable) && fs::exists(packaged, unreadable))
+    path = packaged.string();
+  std::vector<std::string> words = {path, "--for=" TENON_VERSION,
+                                    std::string(verb)};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char *> pointers;
   for (std::string &word : words)
@@ -33,7 +42,9 @@ int tool::callCompiler(std::string_view verb, Arguments arguments) {
   execv(path.c_str(), pointers.data());
   std::fprintf(stderr,
                "error: cannot start the compiler '%s': %s; it belongs beside "
-               "tenon, which runs .tenon files without it\n",
+               "tenon, which runs .tenon files without it; `pip install "
+               "tenon-compiler==" TENON_VERSION
+               "` installs it where tenon was installed by pip\n",
                path.c_str(), std::strerror(errno));
   return exitUserError;
 }

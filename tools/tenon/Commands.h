@@ -26,8 +26,9 @@ int runInspect(Arguments arguments, Modules *modules);
 int runBench(Arguments arguments, Modules *modules);
 int runCalibrate(Arguments arguments, Modules *modules);
 
-/// Becomes `tenon-compiler VERB ARGUMENTS...`, the executable beside this one.
-/// Returns only if there is none, after saying so.
+/// Becomes `tenon-compiler --for=VERSION VERB ARGUMENTS...`, the executable
+/// beside this one or that of the Python package tenon-compiler, which refuses
+/// another version. Returns only if there is none, after saying so.
 int callCompiler(std::string_view verb, Arguments arguments);
 
 } // namespace tenon::tool

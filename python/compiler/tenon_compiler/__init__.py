@@ -1,0 +1,1 @@
+"""The compiler of the package tenon, whose command finds the executable in the folder `native` of this one."""
