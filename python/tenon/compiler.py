@@ -53,7 +53,8 @@ def compile_file(
     found by name, and write none; Program.run_entry runs one.
     rounding_seed: what `bf16-state` draws chance from, 0 if it is not given.
     """
-    command = [native.tool(), "compile", source, "-o", output, f"--fuse={str(fuse).lower()}"]
+    command: list[str | os.PathLike[str]] = [native.tool(), "compile", source, "-o", output]
+    command.append(f"--fuse={str(fuse).lower()}")
     if target != "cpu":
         command.append(f"--target={target}")
     if target == "cpu" or cpu != "host":
@@ -109,7 +110,7 @@ def optimize_file(
     argument is, by whose names a policy speaks of them. generic: write the form that depends least on versions. report: where to write what
     each stage did and took, as JSON.
     """
-    command = [
+    command: list[str | os.PathLike[str]] = [
         native.tool(),
         "compile",
         source,

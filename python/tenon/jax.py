@@ -69,7 +69,7 @@ class _Leaf:
 
     def present(self, array: np.ndarray) -> Any:
         """What the caller sees of an array."""
-        return array if self.key is None else jax.random.wrap_key_data(np.array(array), impl=self.key)
+        return array if self.key is None else jax.random.wrap_key_data(jax.numpy.array(array), impl=self.key)
 
     def take(self, value: Any) -> np.ndarray:
         """The array of a value that the caller passes; raises if it does not fit."""
@@ -120,6 +120,7 @@ class CompiledStep:
 
     def __call__(self, *args: Any) -> Any:
         """Runs one step."""
+        tree: Any
         leaves, tree = jax.tree.flatten((args, {}))
         if tree != self._in_tree:
             raise errors.ArgumentError(f"the step was compiled for arguments\n  {self._in_tree}\ngiven\n  {tree}")

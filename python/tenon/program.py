@@ -267,7 +267,7 @@ class Program:
             self._library.tenon_data(self._pointer, index, ctypes.byref(address))
         except errors.ArgumentError as error:
             return str(error)
-        memory = (ctypes.c_char * size).from_address(address.value or 0)
+        memory: Any = (ctypes.c_char * size).from_address(address.value or 0)
         memory.owner = self._handle  # the array keeps the memory object, and that the program
         return np.ndarray(shape, dtype, buffer=memory)
 

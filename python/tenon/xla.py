@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jax
 from jax.extend import core
@@ -53,7 +53,7 @@ def _without_entry_attributes(attributes: ir.ArrayAttr) -> ir.ArrayAttr:
     """A list of dictionaries of attributes, without those of an entry."""
     kept = []
     for entry in attributes:
-        names = {named.name: named.attr for named in entry} if isinstance(entry, ir.DictAttr) else {}
+        names = {named.name: named.attr for named in cast(Any, entry)} if isinstance(entry, ir.DictAttr) else {}
         kept.append(ir.DictAttr.get({name: value for name, value in names.items() if name not in _ENTRY_ATTRIBUTES}))
     return ir.ArrayAttr.get(kept)
 
@@ -114,6 +114,7 @@ class OptimizedStep:
                     "the step again for other values"
                 )
         dynamic = tuple(arg for number, arg in enumerate(args) if number not in self._static)
+        tree: Any
         leaves, tree = jax.tree.flatten((dynamic, kwargs))
         if tree != self._in_tree:
             raise errors.ArgumentError(f"the step was optimized for arguments\n  {self._in_tree}\ngiven\n  {tree}")
@@ -154,7 +155,7 @@ class OptimizedStep:
             args.insert(number, self._static[number])
         step = jax.jit(self, donate_argnums=self._donated, static_argnums=tuple(self._static))
         compiled = step.lower(*args, **kwargs).compile()
-        analysis = compiled.memory_analysis()
+        analysis: Any = compiled.memory_analysis()
         figures = {
             "arguments": analysis.argument_size_in_bytes,
             "results": analysis.output_size_in_bytes - analysis.alias_size_in_bytes,
