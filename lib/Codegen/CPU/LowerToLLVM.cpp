@@ -6,6 +6,8 @@
 
 #include "tenon/Codegen/CPU/LowerToLLVM.h"
 
+#include "CarryBits.h"
+
 #include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Codegen/Loops/KernelNest.h"
@@ -140,6 +142,10 @@ static LogicalResult lower(ModuleOp module, const FeatureSet &features,
   addEntryPoints(module, features);
   if (!features.hasAvx512Bf16())
     defineBf16Conversion(module);
+  else
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (!function.isExternal())
+        carryBf16AsBits(function);
   return success();
 }
 

@@ -56,6 +56,36 @@ func.func private @narrow.body(%x: memref<16xf32>, %y: memref<16xbf16>,
   return
 }
 
+// With the instruction, scalars of bf16 are moved as their bits, since the
+// instruction makes zero of what is subnormal.
+
+// BF16-LABEL: llvm.func internal @largest.body
+// BF16: llvm.br ^[[HEAD:.*]](%{{.*}}, %{{.*}} : i64, i16)
+// BF16: ^[[HEAD]](%{{.*}}: i64, %{{.*}}: i16):
+// BF16: llvm.load %{{.*}} -> i16
+// BF16: llvm.shl %{{.*}} : i32
+// BF16-NOT: llvm.fpext
+// BF16: llvm.select %{{.*}} : i1, i16
+// BF16: llvm.store %{{.*}} : i16, !llvm.ptr
+func.func private @largest.body(%x: memref<16xbf16>, %y: memref<1xbf16>,
+                                %part: index, %parts: index)
+    attributes {codegen.symbol = "largest"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %first = memref.load %x[%c0] : memref<16xbf16>
+  %largest = scf.for %i = %c1 to %c16 step %c1 iter_args(%a = %first) -> bf16 {
+    %b = memref.load %x[%i] : memref<16xbf16>
+    %wideA = arith.extf %a : bf16 to f32
+    %wideB = arith.extf %b : bf16 to f32
+    %larger = arith.cmpf ogt, %wideB, %wideA : f32
+    %c = arith.select %larger, %b, %a : bf16
+    scf.yield %c : bf16
+  }
+  memref.store %largest, %y[%c0] : memref<1xbf16>
+  return
+}
+
 // What LLVM itself converts on the way, such as a choice of scalars, calls a
 // function of the compiler's runtime library, which is not there.
 
