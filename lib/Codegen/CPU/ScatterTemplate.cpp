@@ -6,7 +6,8 @@
 // are its indices): it looks at all updates and applies those that land in its
 // range, after having copied the operand there unless that is overwritten in
 // place. Splitting by destination keeps parts from writing to one cache line
-// and is faster than splitting the columns of the updates.
+// and is faster than splitting the columns of the updates. A result that nobody
+// asks for, which the others may depend on, lies in scratch memory of the part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +37,7 @@ public:
   void emit();
 
 private:
+  void choosePlaces();
   /// Whether 16 neighbours along the last update dimension go to neighbours.
   bool hasLanes() const;
   void copyOperands(const IndexExpression &row);
@@ -44,8 +46,42 @@ private:
   Value isMine(const IndexExpression &row);
 
   KernelBuilder &k;
-  Value low, high; // this part's rows, none if there is one part
+  Value low, high;            // this part's rows, none if there is one part
+  SmallVector<Buffer> places; // of each result
+  SmallVector<bool> copied;   // the operand, into the place of the result
 };
+
+/// Bytes of a result that nobody asks for; 0 if somebody does.
+int64_t unaskedBytes(const KernelSource &source, OpResult result) {
+  if (source.indexOfResult(result) >= 0)
+    return 0;
+  int64_t bytes = elementCount(shapeOf(result)) * bytesOf(elementOf(result));
+  return (bytes + 63) / 64 * 64;
+}
+
+int64_t unaskedBytes(const KernelSource &source, stablehlo::ScatterOp op) {
+  int64_t bytes = 0;
+  for (OpResult result : op->getResults())
+    bytes += unaskedBytes(source, result);
+  return bytes;
+}
+
+void Scatter::choosePlaces() {
+  int64_t perPart = unaskedBytes(k.source, op), offset = 0;
+  for (OpResult result : op->getResults()) {
+    int asked = k.source.indexOfResult(result);
+    copied.push_back(asked < 0 || k.source.inPlace[asked] < 0);
+    if (asked >= 0) {
+      places.push_back(k.results[asked]);
+      continue;
+    }
+    Value base = k.create<arith::MulIOp>(k.part, k.constantIndex(perPart));
+    Value start = k.create<arith::AddIOp>(base, k.constantIndex(offset));
+    places.push_back(
+        k.scratchBuffer(start, llvm::to_vector(shape), elementOf(result)));
+    offset += unaskedBytes(k.source, result);
+  }
+}
 
 } // namespace
 
@@ -73,9 +109,9 @@ void Scatter::copyOperands(const IndexExpression &row) {
   auto copy = [&](const IndexExpression &point) {
     IndexExpression position = row * inner + point;
     Indices indices = k.algebra.delinearize(position, shape);
-    for (unsigned i = 0; i < k.results.size(); ++i)
-      if (k.source.inPlace[i] < 0)
-        k.points.store(k.results[i], position,
+    for (unsigned i = 0; i < places.size(); ++i)
+      if (copied[i])
+        k.points.store(places[i], position,
                        k.points.at(op.getInputs()[i], indices));
   };
   if (inner == 1) {
@@ -98,11 +134,11 @@ Value Scatter::isMine(const IndexExpression &row) {
 void Scatter::apply(const Indices &update, const Indices &place) {
   IndexExpression position = k.algebra.linearize(place, shape);
   SmallVector<Value> old, updates;
-  for (const Buffer &result : k.results)
+  for (const Buffer &result : places)
     old.push_back(k.points.asVector(k.points.load(result, position)));
   for (Value tensor : op.getUpdates())
     updates.push_back(k.points.asVector(k.points.at(tensor, update)));
-  for (auto [buffer, value] : llvm::zip(k.results, combine(k, old, updates)))
+  for (auto [buffer, value] : llvm::zip(places, combine(k, old, updates)))
     k.points.store(buffer, position, {value, k.levels.current()});
 }
 
@@ -145,7 +181,8 @@ void Scatter::applyWindow(const Indices &scatterIndex, const Indices &start) {
 
 void Scatter::emit() {
   int64_t units = scatterUnits(op);
-  bool copies = llvm::is_contained(k.source.inPlace, -1);
+  choosePlaces();
+  bool copies = llvm::is_contained(copied, true);
   size_t owned = partitionedDim(shape);
   int64_t rows = shape.empty() ? 1 : shape[owned];
   if (units > 1) {
@@ -191,15 +228,16 @@ void Scatter::emit() {
 namespace {
 
 bool acceptsScatter(const KernelSource &source) {
-  // All results are updated together, so all must have a place.
   Operation *root = source.root;
   return isa_and_nonnull<stablehlo::ScatterOp>(root) &&
-         llvm::equal(root->getResults(), source.results());
+         llvm::all_of(source.results(), [&](Value result) {
+           return result.getDefiningOp() == root;
+         });
 }
 
 Demand demandOfScatter(const KernelSource &source) {
   auto op = cast<stablehlo::ScatterOp>(source.root);
-  return {scatterUnits(op), 0};
+  return {scatterUnits(op), unaskedBytes(source, op)};
 }
 
 void emitScatter(KernelBuilder &k, unsigned) {
