@@ -151,6 +151,7 @@ private:
   /// The convolution of these views, the data packed or in place.
   PrimitiveDescription describe(const View &inputs, const View &outputs,
                                 const View &weights, bool packed);
+  bool spoilsInfinities(const PrimitiveDescription &description) const;
   /// Whichever of packed and in place is better and exists.
   PrimitiveDescription describeBest(const View &inputs, const View &outputs,
                                     const View &weights);
@@ -320,6 +321,22 @@ PrimitiveDescription ConvolutionBuilder::describe(const View &inputs,
   return result;
 }
 
+/// Whether instructions that add the products of two bf16 at a time take a
+/// neighbour of the last of an odd number of channels, times 0, which makes a
+/// not-a-number of an infinity. In blocks of channels zeros follow the last.
+bool ConvolutionBuilder::spoilsInfinities(
+    const PrimitiveDescription &description) const {
+  if (d.computeType != ElementType::bf16 ||
+      d.kind == ConvolutionKind::weightGradient)
+    return false;
+  bool isForward = d.kind == ConvolutionKind::forward;
+  int64_t channels =
+      (isForward ? d.inputChannels : d.outputChannels) / d.groups;
+  const dnnl_memory_desc_t &read = memoryOf(
+      description, isForward ? dnnl_query_src_md : dnnl_query_diff_dst_md);
+  return channels % 2 != 0 && read.padded_dims[1] % 2 != 0;
+}
+
 /// How many bytes of copies stay in a core's cache.
 static constexpr int64_t cachedBytes = 1 << 20;
 
@@ -356,16 +373,22 @@ PrimitiveDescription ConvolutionBuilder::describeBest(const View &inputs,
   bool preferPacked =
       largeWindow && channels >= 16 &&
       (isa == Isa::avx2 || (hasAllDigits() && termsPerElement() >= longSum));
+  bool spoils = false;
   for (bool packed : {preferPacked, !preferPacked}) {
     PrimitiveDescription result = describe(inputs, outputs, weights, packed);
-    if (result && !isReferenceCode(result)) {
+    if (result && spoilsInfinities(result)) {
+      spoils = true;
+    } else if (result && !isReferenceCode(result)) {
       if (call->code.empty())
         call->code =
             implementationOf(result) + (packed ? " packed" : " in place");
       return result;
     }
   }
-  fail("oneDNN has only reference code for this convolution");
+  fail(spoils ? "oneDNN's code here multiplies what lies behind an odd number "
+                "of bf16 channels by 0, which turns an infinity into a "
+                "not-a-number"
+              : "oneDNN has only reference code for this convolution");
   return {};
 }
 
