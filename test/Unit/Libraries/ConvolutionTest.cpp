@@ -179,7 +179,15 @@ std::vector<std::byte> compute(const ConvolutionDescription &d,
                                double *error = nullptr) {
   std::string message;
   auto call = Call::create(d, testIsa(), message);
-  EXPECT_TRUE(call) << message;
+  // In pairs of bf16 an odd number of channels may need what comes after them.
+  const bool mayBeRefused =
+      d.computeType == ElementType::bf16 &&
+      (d.kind == ConvolutionKind::forward        ? d.inputChannels % 2 != 0
+       : d.kind == ConvolutionKind::dataGradient ? d.outputChannels % 2 != 0
+                                                 : false);
+  EXPECT_TRUE(call ||
+              (mayBeRefused && message.find("odd number") != std::string::npos))
+      << message;
   if (!call)
     return {};
   std::vector<GuardedMemory> memories;
