@@ -1,0 +1,29 @@
+# What `cmake --install` puts on a machine: the runtime library with its header, for programs in C that find it with
+# find_package(Tenon) or pkg-config, and the tool with its compiler. `--component Runtime` leaves out the tools.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set_target_properties(TenonRuntimeShared PROPERTIES EXPORT_NAME Runtime)
+target_include_directories(TenonRuntimeShared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS TenonRuntimeShared EXPORT TenonTargets COMPONENT Runtime LIBRARY NAMELINK_COMPONENT Runtime)
+install(FILES include/tenon/runtime.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon COMPONENT Runtime)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)
+install(TARGETS tenon COMPONENT Tools)
+if(TENON_ENABLE_COMPILER)
+  # LLVM's shared libraries are found where they were when it was built.
+  set_target_properties(tenon-compiler PROPERTIES INSTALL_RPATH ${LLVM_LIBRARY_DIR})
+  install(TARGETS tenon-compiler COMPONENT Tools)
+endif()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
+install(EXPORT TenonTargets NAMESPACE Tenon:: FILE TenonTargets.cmake DESTINATION ${package} COMPONENT Runtime)
+# Before 1.0 the minor version must be the same, as the header says.
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_package_config_file(cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/TenonConfig.cmake INSTALL_DESTINATION ${package})
+install(FILES ${CMAKE_BINARY_DIR}/TenonConfig.cmake ${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake
+        DESTINATION ${package} COMPONENT Runtime)
+# Its prefix follows from where the file is, so that what is installed may be moved.
+file(RELATIVE_PATH prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/tenon-runtime.pc.in ${CMAKE_BINARY_DIR}/tenon-runtime.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/tenon-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Runtime)
