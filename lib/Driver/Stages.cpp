@@ -17,9 +17,11 @@
 #include "tenon/Codegen/CPU/Passes.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/RegisterPasses.h"
+#include "tenon/Format/Hash.h"
 #include "tenon/Format/Writer.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
@@ -110,6 +112,24 @@ ExitCode driver::checkStepForm(Program &program, StageRun &run) {
   });
 }
 
+/// What somebody wrote into the program as numbers: another learning rate there
+/// makes another step with the same signature. In the order of the program, and
+/// before any stage makes constants of its own.
+static std::string hashOfConstants(ModuleOp module) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  module->walk([&](stablehlo::ConstantOp constant) {
+    auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!value)
+      return;
+    stream << value.getType() << (value.isSplat() ? "=" : ":");
+    ArrayRef<char> raw = value.getRawData();
+    stream.write(raw.data(), raw.size());
+  });
+  return format::hashText(
+      format::hashOf(std::as_bytes(std::span(bytes.data(), bytes.size()))));
+}
+
 static ExitCode importStep(Program &program, StageRun &run) {
   importer::ImportOptions importing;
   importing.entry = run.options.function;
@@ -121,6 +141,8 @@ static ExitCode importStep(Program &program, StageRun &run) {
   ExitCode code = run.runPasses(*program.module, [&](OpPassManager &passes) {
     importer::buildImportPipeline(passes, importing);
   });
+  if (code == exitOk)
+    run.resolved.constants = hashOfConstants(*program.module);
   if (importing.separateExpectations)
     run.result.expectations = importer::takeExpectations(*program.module);
   return code;
@@ -142,10 +164,26 @@ Stage driver::importStage() {
   StageOption function{
       .flag = "--function",
       .isGiven = [](const CompileOptions &o) { return o.function != "main"; }};
+  StageOption constants{.key = "constants",
+                        .expected = "a string",
+                        .read =
+                            [](Attribute recorded, ResolvedOptions &resolved) {
+                              auto text = dyn_cast<StringAttr>(recorded);
+                              if (text)
+                                resolved.constants = text.str();
+                              return bool(text);
+                            },
+                        .write = [](const ResolvedOptions &resolved,
+                                    Builder &builder) -> Attribute {
+                          return resolved.constants.empty()
+                                     ? nullptr
+                                     : builder.getStringAttr(
+                                           resolved.constants);
+                        }};
   return {.name = "import",
           .form = "step form",
           .summary = "read the module, find roles and successors",
-          .options = {rolesOption(), resultNamesOption(), function},
+          .options = {rolesOption(), resultNamesOption(), function, constants},
           .run = importStep,
           .checkForm = checkStepForm,
           .registerPasses = importer::registerImportPipeline};
@@ -361,6 +399,8 @@ static std::vector<format::Attribute>
 arithmeticOf(const ResolvedOptions &options) {
   std::vector<format::Attribute> words{
       {"precision", nameOf(options.precision).str(), {}}};
+  if (!options.constants.empty())
+    words.push_back({"constants", options.constants, {}});
   if (!options.precisionPolicy.empty())
     words.push_back({"precision_policy", options.precisionPolicy, {}});
   if (options.precision == Precision::bf16State)

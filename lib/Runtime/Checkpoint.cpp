@@ -303,8 +303,13 @@ bool CheckpointFolder::load(Executor &executor, RunRecord &record,
       continue;
     }
     record = stored.run;
-    for (const std::string &line :
-         differences(stored.arithmetic, arithmeticOf(executor.index())))
+    Json arithmetic = arithmeticOf(executor.index());
+    // Files and checkpoints from before this was recorded say nothing of it.
+    for (auto [one, other] : {std::pair(&stored.arithmetic, &arithmetic),
+                              std::pair(&arithmetic, &stored.arithmetic)})
+      if (!one->contains("constants"))
+        other->erase("constants");
+    for (const std::string &line : differences(stored.arithmetic, arithmetic))
       notes.push_back(
           line + ": from step " + std::to_string(step + 1) +
           " on, bits differ from those of the run that was stopped");

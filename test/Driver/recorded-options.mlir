@@ -4,8 +4,8 @@
 // RUN: tenon compile %s --machine=%S/Inputs/machine.json --fuse=false --compile-to=simplify -o %t.machine.mlir
 // RUN: FileCheck %s --check-prefix=MACHINE < %t.machine.mlir
 
-// TEXT: module attributes {{{.*}}step.options = {feature_set = "x86-64-v3", fuse = true, target = "cpu"}
-// MACHINE: step.options = {feature_set = "x86-64-v3", fuse = false, machine = "{{.*}}a machine of round numbers{{.*}}", target = "cpu"}
+// TEXT: module attributes {{{.*}}step.options = {constants = "{{[0-9a-f]+}}", feature_set = "x86-64-v3", fuse = true, target = "cpu"}
+// MACHINE: step.options = {constants = "{{[0-9a-f]+}}", feature_set = "x86-64-v3", fuse = false, machine = "{{.*}}a machine of round numbers{{.*}}", target = "cpu"}
 
 // Without options, or with the same ones, the compilation goes on as it began.
 // RUN: tenon compile %t.v3.mlir --compile-from=group --compile-to=plan | FileCheck %s --check-prefix=TEXT

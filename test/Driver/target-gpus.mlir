@@ -4,7 +4,7 @@
 // RUN: FileCheck %s --check-prefix=OBJECT < %t.mlir
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json
 
-// LOWER: step.options = {architectures = "sm_80,sm_90", fuse = true, target = "cuda"}
+// LOWER: step.options = {architectures = "sm_80,sm_90", constants = "{{[0-9a-f]+}}", fuse = true, target = "cuda"}
 // LOWER: exec.device_class @cuda
 // LOWER-NEXT: exec.memory_space @device
 // LOWER-NEXT: exec.segment @batch batch in @device of @cuda

@@ -98,6 +98,20 @@ def test_says_that_bits_differ(program: Path, tmp_path: Path) -> None:
     assert run.outcome()[1].splitlines()[:31] == whole(program, tmp_path)[1].splitlines()[:31]
 
 
+def test_other_constants_are_told(program: Path, tmp_path: Path) -> None:
+    """The signature is the same, so the run goes on, and says that the step is not."""
+    run = begun(program, tmp_path / "run")
+    other = tmp_path / "other"
+    shutil.copytree(program.parent, other)
+    text = (other / "step.mlir").read_text()
+    changed, count = re.subn(r"dense<[1-9]\.\d+e-0\d> : tensor<f32>", "dense<7.500000e-01> : tensor<f32>", text, count=1)
+    assert count == 1 and changed != text
+    (other / "step.mlir").write_text(changed)
+    process = Run(compile_step(other), run.scratch).start()
+    assert process.returncode == 0, process
+    assert re.search(r"note: constants was '\w+' and is '\w+' now: from step 31 on, bits differ", process.stderr), process
+
+
 def test_another_signature_is_refused(program: Path, tmp_path: Path) -> None:
     """With what differs, and nothing is changed."""
     run = begun(program, tmp_path / "run")

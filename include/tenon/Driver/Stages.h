@@ -64,6 +64,9 @@ struct ResolvedOptions {
   Precision precision = Precision::f32;
   std::string precisionPolicy; // JSON; empty for none
   uint64_t roundingSeed = 0;   // of stochastic rounding
+  /// The hash of all constants of the program that came, for runs that go on
+  /// with another file; import fills it in.
+  std::string constants;
   /// Whether batch tensors may be held in 16 bits. Where they are f32, who
   /// reads one finds all its digits.
   bool holdBatches = true;
