@@ -126,6 +126,11 @@ private:
 
 bool Joiner::collect() {
   for (auto tensor : step.getOps<exec::TensorOp>())
+    if (tensor.getName().starts_with((name + ".").str()))
+      return refuse(error, called() + ": the step has a tensor '" +
+                               tensor.getName().str() +
+                               "', give the entry point another name");
+  for (auto tensor : step.getOps<exec::TensorOp>())
     if (int64_t(tensor.getArgument()) >= 0 && tensor.getSegment() == "state" &&
         !tensor.getName().starts_with(format::hiddenPrefix))
       states.push_back(tensor);
@@ -171,7 +176,7 @@ bool Joiner::collect() {
 void Joiner::findState(Argument &argument) {
   StringRef canonical = argument.tensor.getName();
   std::string whole = importer::joinKeys(argument.path);
-  for (StringRef wanted : {canonical, StringRef(whole)})
+  for (StringRef wanted : {StringRef(whole), canonical})
     for (exec::TensorOp state : states)
       if (state.getName() == wanted) {
         argument.state = state;

@@ -419,7 +419,7 @@ def test_report(steps: Steps, tmp_path: Path) -> None:
     )
     assert outcome.code == 0
     content = json.loads(report.read_text())
-    assert [stage["stage"] for stage in content["stages"]] == ["read", *STAGES, "package"]
+    assert [stage["stage"] for stage in content["stages"]] == ["read", *list(STAGES)[:-1], "join", "codegen", "package"]
     assert content["exit_code"] == 0
     assert content["seconds"] == pytest.approx(sum(stage["seconds"] for stage in content["stages"]))
     assert content["remarks"]

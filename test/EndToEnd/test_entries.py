@@ -197,9 +197,11 @@ def test_entry_points_on_a_gpu(folder: Path, tmp_path: Path) -> None:
     assert said["gpu"] == pytest.approx(said["cpu"], rel=1e-5)
 
 
-def test_python_runs_entry_points(folder: Path) -> None:
+def test_python_runs_entry_points(folder: Path, tmp_path: Path) -> None:
     """The same numbers, through the C interface; state stays as it is."""
-    program = tenon.load(folder / "file.tenon")
+    entries = {name: folder / f"{name}.mlir" for name in ("eval", "predict")}
+    tenon.compile_file(folder / "step.mlir", tmp_path / "file.tenon", entries=entries)
+    program = tenon.load(tmp_path / "file.tenon")
     program.load_state(folder / "start.safetensors")
     assert program.entries == ["eval", "predict"]
     assert list(program.batch) == ["x"] and list(program.results) == ["loss"]
@@ -273,3 +275,10 @@ def test_a_budget_holds_with_entry_points(folder: Path, tmp_path: Path) -> None:
         "--entry", f"predict={folder / 'predict.mlir'}",
     )  # fmt: skip
     assert outcome.code == 3
+
+
+def test_names_of_the_step_are_not_taken(folder: Path, tmp_path: Path) -> None:
+    """Tensors of an entry point are addressed by its name."""
+    entry = f"params={folder / 'eval.mlir'}"
+    errors = refused(1, "compile", folder / "step.mlir", "-o", tmp_path / "x.tenon", "--entry", entry)
+    assert "the step has a tensor 'params.w'" in errors

@@ -574,7 +574,7 @@ private:
         std::printf("data       steps waited %.2f %% of the time for batches\n",
                     100 * readers->waitedSeconds() / seconds);
     }
-    if (record.best)
+    if (record.best && !options.best.name.empty())
       std::printf("best       step %s: %s %s, '%s'\n",
                   std::to_string(record.best->step).c_str(),
                   options.best.name.c_str(), record.best->value.c_str(),
@@ -800,8 +800,8 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   parser.text("eval-entry", options.evaluation.entryPoint, "NAME",
               "the entry point that evaluates (eval)");
   parser.custom("keep-best", "RESULT",
-                "keep the checkpoint with the least mean, such as eval.loss; "
-                "RESULT:max the greatest",
+                "keep the checkpoint with the least mean, such as eval.loss "
+                "(RESULT:max: greatest)",
                 [&](std::string_view given) -> std::string {
                   options.best = BestRule::parse(given);
                   return options.best.name.empty() ? "expected a result" : "";

@@ -61,8 +61,13 @@ Index fullIndex() {
   index.storages = {{ElementType::bf16, {2, 8, 4}, {0, 64, 128}},
                     {ElementType::f32, {}, {3, 0, 4}},
                     {ElementType::f32, {0, 5}, {0, 4096, 0}},
-                    {ElementType::f32, {8, 4, 2}, {0, 256, 256}}};
-  index.tensors = {state, empty, scalar};
+                    {ElementType::f32, {8, 4, 2}, {0, 256, 256}},
+                    {ElementType::f32, {}, {3, 0, 4}}};
+  Tensor evaluated;
+  evaluated.name = "eval.loss";
+  evaluated.entryPoint = "eval";
+  evaluated.held.storages = {4};
+  index.tensors = {state, empty, scalar, evaluated};
   Callee library;
   library.kind = CalleeKind::library;
   library.name = "gesdd";
@@ -106,7 +111,7 @@ Index fullIndex() {
   plan.memoryBudget = 12345;
   plan.recomputationProblem = "problem";
   plan.recomputationSolution = "solution";
-  index.entryPoints.push_back({"eval", {}});
+  index.entryPoints.push_back({"eval", {}, {}, {4}});
   index.arithmetic = {{"precision", "bf16", {1}}};
   index.gpuModules = {{"sm_90",
                        90,
