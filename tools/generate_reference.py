@@ -23,6 +23,7 @@ STAGES = {
     "Simplify": "Simplify/Passes.td",
     "Precision": "Precision/Passes.td",
     "Sharding": "Sharding/Passes.td",
+    "ShardingCheck": "ShardingCheck/Passes.td",
     "Fusion": "Fusion/Passes.td",
     "Memory": "Memory/Passes.td",
     "Codegen/CPU": "Codegen/CPU/Passes.td",

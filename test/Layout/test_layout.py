@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = [
     "Support", "Solver", "Format", "Target", "Libraries", "EmulatedCuda", "Runtime", "Interfaces", "Dialect", "Analysis", "Cost",
     "Reference", "Import", "Autodiff", "Simplify", "Precision", "Sharding", "Pipelining", "Collectives", "Fusion",
-    "Memory", "Codegen", "Package", "Driver", "CAPI",
+    "Memory", "Codegen", "Package", "ShardingCheck", "Driver", "CAPI",
 ]  # fmt: skip
 WITHOUT_LLVM = FOLDERS[: FOLDERS.index("Runtime") + 1]
 FORBIDDEN = re.compile(r"(Utils?|Common|Misc|Helpers?)(?=[A-Z.]|$)")

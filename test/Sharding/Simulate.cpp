@@ -10,6 +10,7 @@
 
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/ShardingCheck/CheckPartition.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
@@ -113,31 +114,11 @@ Tensor tenon::sharding::shardOf(const Tensor &whole, const Layout &layout,
   return part;
 }
 
-Comparison tenon::sharding::compare(ModuleOp module, const Mesh &mesh,
-                                    const AskedLayouts &asked,
-                                    ArrayRef<Tensor> arguments,
-                                    ArrayRef<Tensor> expected) {
-  Comparison comparison;
-  OwningOpRef<ModuleOp> copy(module.clone());
-  if (failed(partition(*copy, mesh, asked))) {
-    comparison.failure = "is not partitioned";
-    return comparison;
-  }
-  auto main = copy->lookupSymbol<func::FuncOp>("main");
-  auto fail = [&](const std::string &why) {
-    llvm::raw_string_ostream out(comparison.failure);
-    out << why << "\n";
-    main.print(out);
-    return comparison;
-  };
-  if (failed(verify(*copy)))
-    return fail("does not verify");
-  main.walk([&](Operation *op) {
-    StringRef name = op->getName().stripDialect();
-    if (name.starts_with("all_") || name == "reduce_scatter" ||
-        name == "collective_permute")
-      ++comparison.collectives[name.str()];
-  });
+std::string tenon::sharding::differenceOf(func::FuncOp main, const Mesh &mesh,
+                                          ArrayRef<Tensor> arguments,
+                                          ArrayRef<Tensor> expected,
+                                          double &farthest,
+                                          int64_t mostOperations) {
   std::string error;
   auto layoutOf = [&](Attribute text) {
     return *Layout::parse(cast<StringAttr>(text).getValue(), mesh, error);
@@ -148,9 +129,10 @@ Comparison tenon::sharding::compare(ModuleOp module, const Mesh &mesh,
       list.push_back(
           shardOf(whole, layoutOf(main.getArgAttr(at, step::layoutAttrName)),
                   mesh, device));
-  auto returned = reference::runOnDevices(main, given, Subnormals::keep);
+  auto returned = reference::runOnDevices(main, given, Subnormals::keep,
+                                          {.operations = mostOperations});
   if (failed(returned))
-    return fail("does not run");
+    return "does not run";
   for (auto [at, whole] : llvm::enumerate(expected)) {
     Layout layout = layoutOf(main.getResultAttr(at, step::layoutAttrName));
     Type type = whole.elementType();
@@ -186,7 +168,7 @@ Comparison tenon::sharding::compare(ModuleOp module, const Mesh &mesh,
                       llvm::formatv("{0}", right.real).str() + " or " +
                       std::to_string(right.integer);
             else
-              comparison.farthest = std::max(comparison.farthest, apart);
+              farthest = std::max(farthest, apart);
           });
     }
     for (auto [index, known] : llvm::enumerate(first))
@@ -194,8 +176,42 @@ Comparison tenon::sharding::compare(ModuleOp module, const Mesh &mesh,
         wrong = "no device has element " + std::to_string(index) +
                 " of result " + std::to_string(at);
     if (!wrong.empty())
-      return fail(wrong);
+      return wrong;
   }
+  return "";
+}
+
+Comparison tenon::sharding::compare(ModuleOp module, const Mesh &mesh,
+                                    const AskedLayouts &asked,
+                                    ArrayRef<Tensor> arguments,
+                                    ArrayRef<Tensor> expected) {
+  Comparison comparison;
+  OwningOpRef<ModuleOp> copy(module.clone());
+  if (failed(partition(*copy, mesh, asked))) {
+    comparison.failure = "is not partitioned";
+    return comparison;
+  }
+  auto main = copy->lookupSymbol<func::FuncOp>("main");
+  auto fail = [&](const std::string &why) {
+    llvm::raw_string_ostream out(comparison.failure);
+    out << why << "\n";
+    main.print(out);
+    return comparison;
+  };
+  if (failed(verify(*copy)))
+    return fail("does not verify");
+  if (auto fault = shardingcheck::checkPartition(module, *copy))
+    return fail("is refused by the checker: " + fault->message);
+  main.walk([&](Operation *op) {
+    StringRef name = op->getName().stripDialect();
+    if (name.starts_with("all_") || name == "reduce_scatter" ||
+        name == "collective_permute")
+      ++comparison.collectives[name.str()];
+  });
+  if (std::string wrong =
+          differenceOf(main, mesh, arguments, expected, comparison.farthest);
+      !wrong.empty())
+    return fail(wrong);
   return comparison;
 }
 

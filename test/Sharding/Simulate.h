@@ -39,12 +39,21 @@ struct Comparison {
   std::map<std::string, int64_t> collectives; // by name
 };
 
-/// Partitions a copy of the module and compares what both return for the
-/// arguments; `expected` is what the whole one does.
+/// Partitions a copy of the module, has the checker look at it, and compares
+/// what both return for the arguments; `expected` is what the whole one does.
 Comparison compare(mlir::ModuleOp module, const Mesh &mesh,
                    const AskedLayouts &asked,
                    llvm::ArrayRef<reference::Tensor> arguments,
                    llvm::ArrayRef<reference::Tensor> expected);
+
+/// How the results of a partitioned step differ from those expected; empty if
+/// they do not but for the order of sums. A device that evaluates more than
+/// `mostOperations` is one that does not end.
+std::string differenceOf(mlir::func::FuncOp main, const Mesh &mesh,
+                         llvm::ArrayRef<reference::Tensor> arguments,
+                         llvm::ArrayRef<reference::Tensor> expected,
+                         double &farthest,
+                         int64_t mostOperations = 1'000'000'000);
 
 /// All ways to cut a tensor of a rank on a mesh; axes of size 4 also by halves.
 std::vector<Layout> allLayouts(const Mesh &mesh, int64_t rank);

@@ -3,24 +3,35 @@
 //   TenonShardingCheck run FILE --mesh=M [--layouts=FILE] [--random=SEED]
 //                      [--integers=LEAST:MOST]
 //   TenonShardingCheck every FILE --mesh=M [--most=N] [--integers=LEAST:MOST]
+//   TenonShardingCheck mutate FILE --mesh=M [--most=N] [--random=SEED]
+//                      [--operations=N] [--integers=LEAST:MOST]
 //
 // `run` partitions @main with the layouts that are asked for, or with random
 // ones, and prints its collectives and how far results are from those of the
 // whole step. `every` takes each function of a file alone, as @main, and goes
 // through all layouts of its arguments and results; N of them, drawn by chance,
-// where there are more. Both end with 1 if anything differs.
+// where there are more. Both end with 1 if anything differs, or if the checker
+// refuses what the partitioner wrote.
+//
+// `mutate` makes N errors in what the partitioner writes for the functions of a
+// file under random layouts, simulates each, and has the checker look at it: an
+// error that changes a result and is accepted ends it with 1. A device that
+// evaluates more than 100,000 operations, or N, is one that does not end.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Random/Random.h"
+#include "Mutate.h"
 #include "Simulate.h"
 
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/ShardingCheck/CheckPartition.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -37,7 +48,7 @@ struct Options {
   std::string command, file, layouts;
   Mesh mesh;
   std::optional<uint64_t> random;
-  int64_t most = 1000;
+  int64_t most = 1000, mostOperations = 100'000;
   Inputs inputs;
 };
 
@@ -163,6 +174,80 @@ bool everyLayout(func::FuncOp function, const Options &options) {
   return true;
 }
 
+/// Errors in partitioned functions: how many change what they compute, and how
+/// many of those the checker finds.
+int mutateAll(ModuleOp functions, const Options &options) {
+  random::Random random(options.random.value_or(1));
+  struct Program {
+    OwningOpRef<ModuleOp> module;
+    Tensors arguments, expected;
+  };
+  std::vector<Program> programs;
+  for (auto function : functions.getOps<func::FuncOp>()) {
+    Program program{ModuleOp::create(function.getLoc()), {}, {}};
+    auto main = cast<func::FuncOp>(function->clone());
+    main.setSymName("main");
+    program.module->push_back(main);
+    program.arguments = makeInputs(main, options.inputs);
+    auto expected = interpret(*program.module, program.arguments);
+    if (failed(expected))
+      return 2;
+    program.expected = std::move(*expected);
+    programs.push_back(std::move(program));
+  }
+  // What does not verify or run says so; here that is one of the answers.
+  ScopedDiagnosticHandler quiet(functions.getContext(),
+                                [](Diagnostic &) { return success(); });
+  int64_t changed = 0, unchanged = 0, unchangedRefused = 0, correct = 0;
+  for (int64_t made = 0; made < options.most;) {
+    Program &program = programs[size_t(random.below(int64_t(programs.size())))];
+    auto main = program.module->lookupSymbol<func::FuncOp>("main");
+    OwningOpRef<ModuleOp> parts(program.module->clone());
+    if (failed(partition(*parts, options.mesh,
+                         randomLayouts(main, options.mesh, random.bits()))))
+      return fail("is not partitioned");
+    if (auto fault = shardingcheck::checkPartition(*program.module, *parts))
+      return fail("a correct program is refused: " + fault->message);
+    double apart = 0;
+    if (std::string wrong = differenceOf(
+            parts->lookupSymbol<func::FuncOp>("main"), options.mesh,
+            program.arguments, program.expected, apart, options.mostOperations);
+        !wrong.empty())
+      return fail("without an error, the step " + wrong);
+    ++correct;
+    for (int64_t tries = 0; tries < 20 && made < options.most; ++tries) {
+      OwningOpRef<ModuleOp> mutant(parts->clone());
+      std::string what = mutate(*mutant, options.mesh.devices(), random);
+      if (what.empty() || failed(verify(*mutant)))
+        continue;
+      ++made;
+      double farthest = 0;
+      std::string wrong =
+          differenceOf(mutant->lookupSymbol<func::FuncOp>("main"), options.mesh,
+                       program.arguments, program.expected, farthest,
+                       options.mostOperations);
+      auto fault = shardingcheck::checkPartition(*program.module, *mutant);
+      if (wrong.empty()) {
+        ++unchanged;
+        unchangedRefused += fault.has_value();
+        continue;
+      }
+      ++changed;
+      if (fault)
+        continue;
+      llvm::outs() << "accepted, but wrong: " << what << ": " << wrong << "\n";
+      parts->print(llvm::outs());
+      mutant->print(llvm::outs());
+      return 1;
+    }
+  }
+  llvm::outs() << changed << " errors that change a result, all refused; "
+               << unchanged << " that change none, " << unchangedRefused
+               << " of them refused; " << correct
+               << " correct programs, all accepted\n";
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -185,6 +270,8 @@ int main(int argc, char **argv) {
       number(word, options.random.emplace());
     } else if (word.consume_front("--most=")) {
       number(word, options.most);
+    } else if (word.consume_front("--operations=")) {
+      number(word, options.mostOperations);
     } else if (word.consume_front("--integers=")) {
       number(word.split(':').first, options.inputs.leastInteger);
       number(word.split(':').second, options.inputs.mostInteger);
@@ -196,9 +283,11 @@ int main(int argc, char **argv) {
   }
   if (!error.empty())
     return fail(error);
-  if ((options.command != "run" && options.command != "every") ||
+  if ((options.command != "run" && options.command != "every" &&
+       options.command != "mutate") ||
       options.file.empty())
-    return fail("usage: TenonShardingCheck run|every FILE --mesh=AXES ...");
+    return fail(
+        "usage: TenonShardingCheck run|every|mutate FILE --mesh=AXES ...");
   DialectRegistry registry;
   registry.insert<chlo::CHLODialect, func::FuncDialect, sdy::SdyDialect,
                   stablehlo::StableHLODialect, step::StepDialect>();
@@ -208,6 +297,8 @@ int main(int argc, char **argv) {
     return 2;
   if (options.command == "run")
     return run(*module, options);
+  if (options.command == "mutate")
+    return mutateAll(*module, options);
   bool ok = true;
   for (func::FuncOp function : llvm::to_vector(module->getOps<func::FuncOp>()))
     ok &= everyLayout(function, options);

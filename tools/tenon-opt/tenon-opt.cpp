@@ -10,6 +10,7 @@
 #include "tenon/Driver/Compiler.h"
 #include "tenon/Driver/RegisterPasses.h"
 #include "tenon/Import/BoundText.h"
+#include "tenon/ShardingCheck/CheckPartition.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/FileUtilities.h"
@@ -73,5 +74,6 @@ int main(int argc, char **argv) {
   driver::registerDialects(registry);
   registerTransformsPasses();
   tenon::registerAllPasses();
+  tenon::shardingcheck::registerShardingCheckPasses();
   return asMainReturnCode(run(argc, argv, registry));
 }
