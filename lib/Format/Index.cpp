@@ -7,6 +7,7 @@
 #include "tenon/Format/Index.h"
 
 #include "tenon/Format/Holding.h"
+#include "tenon/Format/Parts.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/CheckedArithmetic.h"
 
@@ -32,6 +33,9 @@ public:
       fail("subnormal numbers are treated in unknown way " +
            std::to_string(int(index.subnormals)));
     checkSegments();
+    checkMesh();
+    if (!error.empty())
+      return error;
     for (size_t i = 0; i < index.storages.size() && error.empty(); ++i)
       checkStorage(index.storages[i], "stored tensor " + std::to_string(i));
     checkTensors();
@@ -87,6 +91,16 @@ private:
                         return segment.kind == SegmentKind::constants;
                       }) > 1)
       fail("there is more than one segment of constants");
+  }
+
+  void checkMesh() {
+    constexpr int64_t mostRanks = 4096;
+    int64_t ranks = 1;
+    for (const MeshAxis &axis : index.mesh)
+      if (axis.size < 1 || axis.size > mostRanks ||
+          (ranks *= axis.size) > mostRanks)
+        return fail("its mesh has more than " + std::to_string(mostRanks) +
+                    " ranks");
   }
 
   bool checkSlice(const Slice &slice, const char *what) {
@@ -149,9 +163,12 @@ private:
         return;
       if (!isKnown(tensor.role))
         fail(which + " has unknown role " + std::to_string(int(tensor.role)));
-      checkHolding(tensor, tensor.held, which, used);
+      if (std::string fault = whyNotCut(tensor, index.ranks()); !fault.empty())
+        return fail(which + " " + fault);
+      const Tensor part = partOf(tensor);
+      checkHolding(part, tensor.held, which, used);
       for (const Holding &copy : tensor.copies)
-        checkHolding(tensor, copy, "a copy of " + which, used);
+        checkHolding(part, copy, "a copy of " + which, used);
       if (!error.empty())
         return;
       if (tensor.isHidden()) {

@@ -33,6 +33,16 @@ void store(const std::vector<Struct> &values, format::Attribute &attribute) {
     });
 }
 
+template <HasFields Struct>
+void store(const Struct &call, format::Callee &callee) {
+  callee.name = Struct::call;
+  eachField<Struct>([&](const auto &field) {
+    format::Attribute &attribute = callee.attributes.emplace_back();
+    attribute.name = field.name;
+    store(call.*field.member, attribute);
+  });
+}
+
 /// Whether the attribute holds such a value.
 template <typename Value>
 bool restore(const format::Attribute &attribute, Value &value) {
@@ -95,16 +105,7 @@ format::Callee tenon::libraries::store(const Description &description, Isa isa,
   if (!std::holds_alternative<GpuMatmulDescription>(description))
     callee.isa = target::describe(isa).ofLibraries;
   callee.workspaceBytes = workspaceBytes;
-  std::visit(
-      [&]<typename Struct>(const Struct &call) {
-        callee.name = Struct::call;
-        eachField<Struct>([&](const auto &field) {
-          format::Attribute &attribute = callee.attributes.emplace_back();
-          attribute.name = field.name;
-          ::store(call.*field.member, attribute);
-        });
-      },
-      description);
+  std::visit([&](const auto &call) { ::store(call, callee); }, description);
   return callee;
 }
 
@@ -124,4 +125,26 @@ tenon::libraries::restore(const format::Callee &callee, std::string &error) {
   if (error.empty())
     error = whyInvalid(*description);
   return error.empty() ? description : std::nullopt;
+}
+
+format::Callee
+tenon::libraries::store(const CollectiveDescription &description) {
+  format::Callee callee;
+  callee.kind = format::CalleeKind::collective;
+  callee.description = describe(description);
+  callee.workspaceBytes = uint64_t(workspaceBytes(description));
+  if (operandBytes(description) > 0)
+    callee.reads = {0};
+  ::store(description, callee);
+  return callee;
+}
+
+std::optional<CollectiveDescription>
+tenon::libraries::restoreCollective(const format::Callee &callee,
+                                    std::string &error) {
+  CollectiveDescription description;
+  error = callee.name == CollectiveDescription::call
+              ? ::restore(callee.attributes, description)
+              : "'" + callee.name + "' is no collective";
+  return error.empty() ? std::optional(description) : std::nullopt;
 }

@@ -6,6 +6,7 @@
 
 #include "StoredRecord.h"
 
+#include "tenon/Format/Parts.h"
 #include "tenon/Support/ParseNumber.h"
 
 #include <algorithm>
@@ -64,6 +65,8 @@ Json arithmeticOf(const format::Index &index) {
     words["target of " + device.name] = device.architecture;
   words["subnormals"] = std::string(name(index.subnormals));
   words["compiler"] = index.producer;
+  if (!index.mesh.empty())
+    words["ranks"] = format::meshText(index);
   for (const format::Attribute &attribute : index.arithmetic)
     words[attribute.name] = attribute.text;
   for (const format::Callee &callee : index.callees)

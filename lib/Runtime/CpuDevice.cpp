@@ -20,6 +20,7 @@ using namespace tenon::runtime;
 
 std::unique_ptr<Device> CpuDevice::create(const format::Index &index,
                                           const ExecutorOptions &options,
+                                          Communicator *communicator,
                                           Error &error) {
   for (const format::MemorySpace &space : index.memorySpaces)
     if (space.name != "host")
@@ -33,7 +34,7 @@ std::unique_ptr<Device> CpuDevice::create(const format::Index &index,
       missing += (missing.empty() ? "" : ", ") + feature;
   if (missing.empty())
     return std::unique_ptr<Device>(
-        new CpuDevice(options.threads, index.subnormals));
+        new CpuDevice(options.threads, index.subnormals, communicator));
   return refuse(error, Failure::machine,
                 "the file is compiled for " + cpu.architecture +
                     ", this processor lacks " + missing +
@@ -116,6 +117,14 @@ bool CpuDevice::loadCallees(const format::Reader &reader, Error &error) {
   callees.kernels = kernels.functions();
   for (const format::Callee &callee : callees.described) {
     auto &call = callees.calls.emplace_back();
+    auto &collective = callees.collectives.emplace_back();
+    if (callee.kind == format::CalleeKind::collective) {
+      collective = libraries::restoreCollective(callee, message);
+      if (collective)
+        message = libraries::whyInvalid(*collective, reader.index().ranks());
+      if (!message.empty())
+        return refuse(error, Failure::file, "the file is damaged: " + message);
+    }
     if (callee.kind != format::CalleeKind::library)
       continue;
     call = makeCall(callee, error);

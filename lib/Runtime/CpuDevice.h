@@ -2,17 +2,19 @@
 //
 // Private to this folder. Its one memory space is the process's own, its one
 // queue what a team of threads walks (Program.h), and its callees are compiled
-// kernels, library calls and copies.
+// kernels, library calls, collectives and copies.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_RUNTIME_CPUDEVICE_H
 #define TENON_LIB_RUNTIME_CPUDEVICE_H
 
+#include "Communicator.h"
 #include "Device.h"
 #include "KernelLibrary.h"
 
 #include "tenon/Libraries/Call.h"
+#include "tenon/Libraries/Collective.h"
 
 namespace tenon::runtime {
 
@@ -22,14 +24,17 @@ struct CpuCallees {
   std::vector<format::Callee> described;
   std::vector<KernelFunction> kernels;
   std::vector<std::unique_ptr<libraries::Call>> calls;
+  std::vector<std::optional<libraries::CollectiveDescription>> collectives;
+  Communicator *communicator = nullptr; // of a step for several ranks
 };
 
 class CpuDevice final : public Device {
 public:
   /// Null, with `error` filled in, if this processor lacks a feature that the
-  /// file's kernels need, or the memory spaces are not a CPU's.
+  /// file's kernels need, or the memory spaces are not a CPU's. As newDevice().
   static std::unique_ptr<Device> create(const format::Index &index,
                                         const ExecutorOptions &options,
+                                        Communicator *communicator,
                                         Error &error);
 
   std::unique_ptr<DeviceMemory> allocate(const format::MemorySpace &space,
@@ -43,8 +48,10 @@ public:
   std::unique_ptr<Capture> beginCapture() override;
 
 private:
-  CpuDevice(unsigned threads, Subnormals subnormals)
-      : threads(threads), subnormals(subnormals) {}
+  CpuDevice(unsigned threads, Subnormals subnormals, Communicator *communicator)
+      : threads(threads), subnormals(subnormals) {
+    callees.communicator = communicator;
+  }
 
   unsigned threads; // of a team, at most
   Subnormals subnormals;

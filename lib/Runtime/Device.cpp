@@ -33,7 +33,8 @@ uint32_t tenon::runtime::branchOf(const void *selector, uint64_t bytes,
 
 std::unique_ptr<Device>
 tenon::runtime::newDevice(const format::Index &index,
-                          const ExecutorOptions &options, Error &error) {
+                          const ExecutorOptions &options,
+                          Communicator *communicator, Error &error) {
   std::string classes;
   for (const format::DeviceClass &one : index.deviceClasses)
     classes += (classes.empty() ? "'" : ", '") + one.name + "'";
@@ -44,7 +45,11 @@ tenon::runtime::newDevice(const format::Index &index,
                       options.deviceClass +
                       "'; compile the step again with another --target");
   if (classes == "'cpu'")
-    return CpuDevice::create(index, options, error);
+    return CpuDevice::create(index, options, communicator, error);
+  if (classes == "'cuda'" && communicator)
+    return refuse(error, Failure::machine,
+                  "the file is for several ranks on GPUs, and ranks are "
+                  "threads on a CPU");
   if (classes == "'cuda'")
     return CudaDevice::create(index, options, error);
   return refuse(error, Failure::machine,

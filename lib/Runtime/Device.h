@@ -149,10 +149,14 @@ public:
 /// `selector`, a byte or an i32, the last if there is none of that number.
 uint32_t branchOf(const void *selector, uint64_t bytes, uint32_t branches);
 
+class Communicator;
+
 /// The device that runs the file; null with `error` filled in if this runtime
-/// or machine has none.
+/// or machine has none. Of a file for several ranks it is one rank's, which
+/// meets the others through `communicator`, null for one that runs alone.
 std::unique_ptr<Device> newDevice(const format::Index &index,
-                                  const ExecutorOptions &options, Error &error);
+                                  const ExecutorOptions &options,
+                                  Communicator *communicator, Error &error);
 
 /// Puts an entry point's instructions on the queues of a device.
 std::unique_ptr<CapturedStep> captureStep(const format::EntryPoint &entry,

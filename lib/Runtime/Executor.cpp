@@ -8,18 +8,23 @@
 
 #include "tenon/Runtime/Executor.h"
 
+#include "Communicator.h"
 #include "Device.h"
 #include "MemoryCheck.h"
 #include "Team.h"
 
 #include "tenon/Format/Holding.h"
+#include "tenon/Format/Parts.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Support/Bytes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <set>
+#include <system_error>
+#include <thread>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -40,6 +45,17 @@ struct StorageUses {
 struct TensorStatus {
   std::string whyNotInPlace; // empty if it is
   bool hasValue = false;     // of an argument or hidden state
+};
+
+/// One rank of the step, or the only one.
+struct Rank {
+  std::unique_ptr<Device> device;
+  std::vector<std::unique_ptr<DeviceMemory>> segments;
+  std::vector<std::unique_ptr<CapturedStep>> steps; // per entry point
+
+  std::byte *address(const format::Slice &slice) const {
+    return segments[slice.segment]->data() + slice.offset;
+  }
 };
 
 /// Times operations into one entry each.
@@ -68,10 +84,9 @@ private:
 struct Executor::Implementation {
   format::Index index;
   ExecutorOptions options;
-  std::unique_ptr<Device> device;
-  std::vector<std::unique_ptr<DeviceMemory>> segments;
-  std::vector<std::unique_ptr<CapturedStep>> steps; // per entry point
-  std::vector<StorageUses> uses;                    // per stored tensor
+  std::unique_ptr<ThreadRanks> exchange; // null for one rank
+  std::vector<Rank> ranks;
+  std::vector<StorageUses> uses; // per stored tensor
   std::vector<TensorStatus> tensors;
   std::vector<std::vector<size_t>> takes; // per entry point, tensors it reads
   std::map<std::string, size_t, std::less<>> byName;
@@ -80,16 +95,24 @@ struct Executor::Implementation {
       brokenStep; // the step that left its state partly written, and why
 
   bool load(const format::Reader &reader, Error &error);
+  bool checkRanks(Error &error);
+  bool loadRank(const format::Reader &reader, Error &error);
   bool readConstants(const format::Reader &reader,
-                     const format::Section &section, DeviceMemory &memory,
-                     Error &error);
-  bool loadSegments(const format::Reader &reader, Error &error);
+                     const format::Section &section, Rank &rank,
+                     DeviceMemory &memory, Error &error);
+  bool loadSegments(const format::Reader &reader, Rank &rank, Error &error);
   void collectNames();
   void collectUses();
   std::string whyNotInPlace(const format::Tensor &tensor) const;
   bool point(uint32_t storage, std::byte *address, Error &error);
+  const Rank &first() const { return ranks.front(); }
   std::byte *ownAddress(const format::Slice &slice) const {
-    return segments[slice.segment]->data() + slice.offset;
+    return first().address(slice);
+  }
+  /// Where a rank has a stored tensor now.
+  std::byte *addressOf(uint32_t storage, size_t rank) const {
+    return rank == 0 ? uses[storage].address
+                     : ranks[rank].address(index.storages[storage].place);
   }
   /// The first stored tensor of one that is used in place, its only one.
   uint32_t storageOf(size_t tensor) const {
@@ -104,8 +127,17 @@ struct Executor::Implementation {
   /// Calls `body` with the stored tensors' bytes as the process sees them.
   /// False with `error` filled in if the device has failed.
   template <typename Body>
-  bool withStored(const format::Holding &holding, bool write, Body body,
+  bool withStored(const format::Holding &holding, size_t rank, bool write,
+                  Body body, Error &error) const;
+  /// Copies what a rank has of a tensor, which `part` describes.
+  bool readPart(const format::Tensor &part, size_t rank,
+                std::span<std::byte> into, Error &error) const;
+  bool writePart(const format::Tensor &part, size_t rank,
+                 std::span<const std::byte> from, Error &error) const;
+  bool readJoined(const format::Tensor &tensor, std::span<std::byte> into,
                   Error &error) const;
+  bool writeCut(const format::Tensor &tensor, std::span<const std::byte> from,
+                Error &error) const;
   bool lacksValue(size_t tensor) const {
     return !tensors[tensor].hasValue &&
            format::bytesOf(index.tensors[tensor]) > 0;
@@ -118,6 +150,8 @@ struct Executor::Implementation {
                                        Error &error) const;
   bool run(size_t entryPoint, int64_t count, unsigned threads,
            OperationObserver *observer, Error &error);
+  RunOutcome runRanks(size_t entryPoint, int64_t count, unsigned threads,
+                      OperationObserver *observer);
   bool initializeHidden(bool onlyMissing, Error &error);
   bool checkMemory(size_t entryPoint, int64_t count, Error &error);
 };
@@ -125,24 +159,61 @@ struct Executor::Implementation {
 bool Executor::Implementation::load(const format::Reader &reader,
                                     Error &error) {
   index = reader.index();
-  device = newDevice(index, options, error);
-  if (!device || !device->loadCallees(reader, error) ||
-      !loadSegments(reader, error))
+  if (!checkRanks(error))
     return false;
-  for (format::EntryPoint &entry : index.entryPoints) {
-    auto &step = steps.emplace_back(captureStep(entry, *device, error));
-    if (!step)
+  for (int64_t rank = 0; rank < index.ranks(); ++rank)
+    if (!loadRank(reader, error))
       return false;
-    // What was captured is flat; the nested form is not needed again.
+  // What was captured is flat; the nested form is not needed again.
+  for (format::EntryPoint &entry : index.entryPoints)
     entry.program = {};
-    for (size_t slot = 0; slot < step->slices().size(); ++slot)
-      step->setPointer(slot, ownAddress(step->slices()[slot]));
-    if (!step->update(error))
-      return false;
-  }
   collectNames();
   collectUses();
   return initializeHidden(/*onlyMissing=*/true, error);
+}
+
+/// Whether the caller has as many ranks as the step is cut for.
+bool Executor::Implementation::checkRanks(Error &error) {
+  const int64_t needed = index.ranks(), given = options.ranks;
+  if (index.mesh.empty() && given > 1)
+    return refuse(error, Failure::argument,
+                  "the file is compiled for one rank, not for " +
+                      std::to_string(given) +
+                      "; compile the step with --mesh for several");
+  if (!index.mesh.empty() && given != needed)
+    return refuse(error, Failure::argument,
+                  "the file is compiled for " + std::to_string(needed) +
+                      " ranks (--mesh=" + format::meshText(index) +
+                      "), not for " + std::to_string(given) +
+                      "; run it with --ranks=" + std::to_string(needed));
+  if (index.mesh.empty())
+    return true;
+  exchange = std::make_unique<ThreadRanks>(needed);
+  options.threads = std::max<unsigned>(1, options.threads / unsigned(needed));
+  return true;
+}
+
+/// Makes one more rank ready to run.
+bool Executor::Implementation::loadRank(const format::Reader &reader,
+                                        Error &error) {
+  Rank &rank = ranks.emplace_back();
+  rank.device = newDevice(
+      index, options,
+      exchange ? &exchange->of(int64_t(ranks.size()) - 1) : nullptr, error);
+  if (!rank.device || !rank.device->loadCallees(reader, error) ||
+      !loadSegments(reader, rank, error))
+    return false;
+  for (const format::EntryPoint &entry : index.entryPoints) {
+    auto &step =
+        rank.steps.emplace_back(captureStep(entry, *rank.device, error));
+    if (!step)
+      return false;
+    for (size_t slot = 0; slot < step->slices().size(); ++slot)
+      step->setPointer(slot, rank.address(step->slices()[slot]));
+    if (!step->update(error))
+      return false;
+  }
+  return true;
 }
 
 /// "158.90 MiB (166618112 bytes)".
@@ -153,7 +224,7 @@ static std::string bytesText(uint64_t bytes) {
 
 bool Executor::Implementation::readConstants(const format::Reader &reader,
                                              const format::Section &section,
-                                             DeviceMemory &memory,
+                                             Rank &rank, DeviceMemory &memory,
                                              Error &error) {
   std::span<std::byte> into = memory.bytes();
   std::vector<std::byte> staged(into.empty() ? section.bytes : 0);
@@ -161,17 +232,21 @@ bool Executor::Implementation::readConstants(const format::Reader &reader,
     into = staged;
   if (!reader.readSection(section, into, error.message))
     return refuse(error, Failure::file, error.message);
-  return staged.empty() ||
-         device->copyIn(memory.data(), staged.data(), staged.size(), error);
+  return staged.empty() || rank.device->copyIn(memory.data(), staged.data(),
+                                               staged.size(), error);
 }
 
 bool Executor::Implementation::loadSegments(const format::Reader &reader,
-                                            Error &error) {
+                                            Rank &rank, Error &error) {
   uint64_t planned = 0;
   for (const format::Segment &segment : index.segments)
     if (__builtin_add_overflow(planned, segment.bytes, &planned))
       planned = UINT64_MAX;
-  AvailableMemory available = device->availableMemory();
+  // All ranks lie in the memory of this process; those before have theirs.
+  if (__builtin_mul_overflow(
+          planned, uint64_t(index.ranks()) - (ranks.size() - 1), &planned))
+    planned = UINT64_MAX;
+  AvailableMemory available = rank.device->availableMemory();
   std::string shortage =
       "the program needs " + bytesText(planned) + " of memory, " +
       (available.limit.empty()
@@ -183,7 +258,7 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
     return refuse(error, Failure::memory, shortage);
   for (const format::Segment &segment : index.segments) {
     std::string message;
-    auto &memory = segments.emplace_back(device->allocate(
+    auto &memory = rank.segments.emplace_back(rank.device->allocate(
         index.memorySpaces[segment.space], segment, options.prefault, message));
     if (!memory)
       return refuse(error, Failure::memory,
@@ -196,7 +271,7 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
     if (!section)
       return refuse(error, Failure::file,
                     "the file has constants but no bytes for them");
-    if (!readConstants(reader, *section, *memory, error))
+    if (!readConstants(reader, *section, rank, *memory, error))
       return false;
     memory->makeReadOnly();
   }
@@ -231,13 +306,17 @@ void Executor::Implementation::collectNames() {
 
 std::string
 Executor::Implementation::whyNotInPlace(const format::Tensor &tensor) const {
+  if (exchange)
+    return "it lies in the memory of " + std::to_string(ranks.size()) +
+           " ranks";
   if (tensor.held.rule != format::HoldingRule::asItIs)
     return "it is held " + format::describe(index, tensor.held);
   if (!tensor.copies.empty())
     return "a copy of it, " + format::describe(index, tensor.copies[0]) +
            ", would not follow";
   uint32_t segment = index.storages[tensor.held.storages[0]].place.segment;
-  return segments[segment]->bytes().empty() && format::bytesOf(tensor) > 0
+  return first().segments[segment]->bytes().empty() &&
+                 format::bytesOf(tensor) > 0
              ? "it lies in memory of the device"
              : "";
 }
@@ -280,8 +359,8 @@ void Executor::Implementation::collectUses() {
         if (const auto *other = holders[order[j == i ? i - 1 : i]])
           uses[order[j]].whyNotBindable =
               "its memory is shared with tensor '" + other->name + "'";
-  for (uint32_t number = 0; number < steps.size(); ++number) {
-    const std::vector<format::Slice> &slices = steps[number]->slices();
+  for (uint32_t number = 0; number < first().steps.size(); ++number) {
+    const std::vector<format::Slice> &slices = first().steps[number]->slices();
     for (uint32_t slot = 0; slot < slices.size(); ++slot) {
       const format::Slice &slice = slices[slot];
       // The last that starts before the slice ends, and those before it.
@@ -310,27 +389,28 @@ bool Executor::Implementation::point(uint32_t storage, std::byte *address,
   uses[storage].address = address;
   uint64_t start = index.storages[storage].place.offset;
   for (StorageUses::Slot use : uses[storage].slots) {
-    CapturedStep &step = *steps[use.entryPoint];
+    CapturedStep &step = *first().steps[use.entryPoint];
     step.setPointer(use.slot,
                     address + (step.slices()[use.slot].offset - start));
   }
   return std::ranges::all_of(
-      steps, [&](const auto &step) { return step->update(error); });
+      first().steps, [&](const auto &step) { return step->update(error); });
 }
 
 template <typename Body>
 bool Executor::Implementation::withStored(const format::Holding &holding,
-                                          bool write, Body body,
+                                          size_t rank, bool write, Body body,
                                           Error &error) const {
+  Device &device = *ranks[rank].device;
   std::vector<std::vector<std::byte>> staged;
   std::vector<std::span<std::byte>> stored;
   for (uint32_t number : holding.storages) {
     const format::Slice &place = index.storages[number].place;
-    std::span<std::byte> bytes(uses[number].address, place.bytes);
-    if (segments[place.segment]->bytes().empty() && place.bytes > 0) {
+    std::byte *address = addressOf(number, rank);
+    std::span<std::byte> bytes(address, place.bytes);
+    if (first().segments[place.segment]->bytes().empty() && place.bytes > 0) {
       bytes = staged.emplace_back(place.bytes);
-      if (!write && !device->copyOut(bytes.data(), uses[number].address,
-                                     bytes.size(), error))
+      if (!write && !device.copyOut(bytes.data(), address, bytes.size(), error))
         return false;
     }
     stored.push_back(bytes);
@@ -338,17 +418,85 @@ bool Executor::Implementation::withStored(const format::Holding &holding,
   body(stored);
   if (write)
     for (size_t i = 0; i < stored.size(); ++i)
-      if (std::byte *address = uses[holding.storages[i]].address;
+      if (std::byte *address = addressOf(holding.storages[i], rank);
           stored[i].data() != address &&
-          !device->copyIn(address, stored[i].data(), stored[i].size(), error))
+          !device.copyIn(address, stored[i].data(), stored[i].size(), error))
         return false;
+  return true;
+}
+
+bool Executor::Implementation::readPart(const format::Tensor &part, size_t rank,
+                                        std::span<std::byte> into,
+                                        Error &error) const {
+  const format::Holding &held = part.held;
+  if (held.rule == format::HoldingRule::asItIs)
+    return ranks[rank].device->copyOut(
+        into.data(), addressOf(held.storages[0], rank), into.size(), error);
+  return withStored(
+      held, rank, /*write=*/false,
+      [&](format::StoredBytes stored) {
+        format::readHeld(index, part, held, stored, into);
+      },
+      error);
+}
+
+bool Executor::Implementation::writePart(const format::Tensor &part,
+                                         size_t rank,
+                                         std::span<const std::byte> from,
+                                         Error &error) const {
+  auto writeInto = [&](const format::Holding &holding) {
+    if (holding.rule == format::HoldingRule::asItIs)
+      return ranks[rank].device->copyIn(addressOf(holding.storages[0], rank),
+                                        from.data(), from.size(), error);
+    return withStored(
+        holding, rank, /*write=*/true,
+        [&](format::StoredBytes stored) {
+          format::writeHeld(index, part, holding, from, stored);
+        },
+        error);
+  };
+  return writeInto(part.held) && std::ranges::all_of(part.copies, writeInto);
+}
+
+/// Ranks that have the same part must have the same bytes: a step in which they
+/// drift apart trains several models.
+bool Executor::Implementation::readJoined(const format::Tensor &tensor,
+                                          std::span<std::byte> into,
+                                          Error &error) const {
+  const format::Tensor part = format::partOf(tensor);
+  std::vector<std::byte> bytes(format::bytesOf(part));
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (!readPart(part, rank, bytes, error))
+      return false;
+    int64_t holder = format::firstHolder(tensor, int64_t(rank));
+    if (holder == int64_t(rank))
+      format::joinPart(tensor, holder, bytes, into);
+    else if (!format::hasPart(tensor, holder, bytes, into))
+      return refuse(error, Failure::run,
+                    "ranks " + std::to_string(holder) + " and " +
+                        std::to_string(rank) + " have different values of '" +
+                        tensor.name + "', of which both have the same part");
+  }
+  return true;
+}
+
+bool Executor::Implementation::writeCut(const format::Tensor &tensor,
+                                        std::span<const std::byte> from,
+                                        Error &error) const {
+  const format::Tensor part = format::partOf(tensor);
+  std::vector<std::byte> bytes(format::bytesOf(part));
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    format::cutPart(tensor, int64_t(rank), from, bytes);
+    if (!writePart(part, rank, bytes, error))
+      return false;
+  }
   return true;
 }
 
 std::optional<size_t>
 Executor::Implementation::findEntryPoint(std::string_view name,
                                          Error &error) const {
-  for (size_t i = 0; i < steps.size(); ++i)
+  for (size_t i = 0; i < first().steps.size(); ++i)
     if (index.entryPoints[i].name == name)
       return i;
   std::string known;
@@ -358,6 +506,44 @@ Executor::Implementation::findEntryPoint(std::string_view name,
   error = {Failure::argument, "the file has no entry point '" +
                                   std::string(name) + "'; it has " + known};
   return std::nullopt;
+}
+
+/// Every rank on a thread of its own, the first on the caller's, which the
+/// observer watches.
+RunOutcome Executor::Implementation::runRanks(size_t entryPoint, int64_t count,
+                                              unsigned threads,
+                                              OperationObserver *observer) {
+  if (!exchange)
+    return first().steps[entryPoint]->run(count, threads, observer);
+  exchange->restart();
+  std::vector<RunOutcome> outcomes(ranks.size());
+  std::atomic<size_t> ended = 0; // 1 + the first rank that did not go on
+  auto runOne = [&](size_t rank) {
+    outcomes[rank] = ranks[rank].steps[entryPoint]->run(
+        count, threads, rank == 0 ? observer : nullptr);
+    if (outcomes[rank].wholeSteps == count)
+      return;
+    size_t none = 0;
+    ended.compare_exchange_strong(none, rank + 1);
+    exchange->stop();
+  };
+  std::vector<std::thread> others;
+  std::string failure;
+  try {
+    for (size_t rank = 1; rank < ranks.size(); ++rank)
+      others.emplace_back(runOne, rank);
+  } catch (const std::system_error &thrown) {
+    failure = std::string("the system gives no thread for every rank: ") +
+              thrown.what();
+    exchange->stop();
+  }
+  if (failure.empty())
+    runOne(0);
+  for (std::thread &other : others)
+    other.join();
+  if (!failure.empty())
+    return {.wholeSteps = 0, .failedOperation = {}, .whatFailed = failure};
+  return outcomes[ended ? ended - 1 : 0];
 }
 
 bool Executor::Implementation::run(size_t entryPoint, int64_t count,
@@ -373,8 +559,7 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
       missing.push_back(tensor);
   if (!checkValues(missing, error))
     return false;
-  CapturedStep &step = *steps[entryPoint];
-  RunOutcome outcome = step.run(count, threads, observer);
+  RunOutcome outcome = runRanks(entryPoint, count, threads, observer);
   const std::string &name = index.entryPoints[entryPoint].name;
   bool isStep = name == "step";
   if (isStep)
@@ -385,7 +570,8 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
                        : "entry point '" + name + "'") +
                " failed";
   if (outcome.failedOperation) {
-    InstructionTime call = step.describe(*outcome.failedOperation);
+    InstructionTime call =
+        first().steps[entryPoint]->describe(*outcome.failedOperation);
     brokenStep += " in " + call.name + ", " + call.what;
   }
   brokenStep += ": " + outcome.whatFailed;
@@ -449,6 +635,10 @@ void Executor::Implementation::markWritten(size_t tensor, bool isWhole) {
 
 bool Executor::Implementation::checkMemory(size_t entryPoint, int64_t count,
                                            Error &error) {
+  if (exchange)
+    return refuse(error, Failure::argument,
+                  "memory is checked of a step that runs on one rank");
+  const auto &segments = first().segments;
   for (size_t i = 0; i < segments.size(); ++i)
     if (segments[i]->bytes().empty() && index.segments[i].bytes > 0)
       return refuse(error, Failure::argument,
@@ -461,7 +651,7 @@ bool Executor::Implementation::checkMemory(size_t entryPoint, int64_t count,
       return refuse(error, Failure::argument,
                     "cannot check memory while tensor '" +
                         index.tensors[i].name + "' lives in the caller's");
-  const CapturedStep &step = *steps[entryPoint];
+  const CapturedStep &step = *first().steps[entryPoint];
   MemoryCheck check(step, index.segments, segments);
   bool done = true;
   for (int64_t i = 0; done && i < count; ++i) {
@@ -529,11 +719,11 @@ const format::Index &Executor::index() const { return implementation->index; }
 unsigned Executor::threads() const { return implementation->options.threads; }
 
 std::string Executor::whyNotBinary() const {
-  return implementation->device->whyNotBinary();
+  return implementation->first().device->whyNotBinary();
 }
 
 bool Executor::isEmulated() const {
-  return implementation->device->isEmulated();
+  return implementation->first().device->isEmulated();
 }
 
 std::optional<size_t> Executor::findTensor(std::string_view name) const {
@@ -596,36 +786,17 @@ std::span<std::byte> Executor::memory(size_t tensor) const {
 bool Executor::read(size_t tensor, std::span<std::byte> into,
                     Error &error) const {
   const format::Tensor &described = index().tensors[tensor];
-  if (described.held.rule == format::HoldingRule::asItIs)
-    return implementation->device->copyOut(
-        into.data(),
-        implementation->uses[implementation->storageOf(tensor)].address,
-        into.size(), error);
-  return implementation->withStored(
-      described.held, /*write=*/false,
-      [&](format::StoredBytes stored) {
-        format::readHeld(index(), described, described.held, stored, into);
-      },
-      error);
+  return implementation->exchange
+             ? implementation->readJoined(described, into, error)
+             : implementation->readPart(described, 0, into, error);
 }
 
 bool Executor::write(size_t tensor, std::span<const std::byte> from,
                      Error &error) {
   const format::Tensor &described = index().tensors[tensor];
-  auto writeInto = [&](const format::Holding &holding) {
-    if (holding.rule == format::HoldingRule::asItIs)
-      return implementation->device->copyIn(
-          implementation->uses[holding.storages[0]].address, from.data(),
-          from.size(), error);
-    return implementation->withStored(
-        holding, /*write=*/true,
-        [&](format::StoredBytes stored) {
-          format::writeHeld(index(), described, holding, from, stored);
-        },
-        error);
-  };
-  bool done = writeInto(described.held) &&
-              std::ranges::all_of(described.copies, writeInto);
+  bool done = implementation->exchange
+                  ? implementation->writeCut(described, from, error)
+                  : implementation->writePart(described, 0, from, error);
   markWritten(tensor, /*isWhole=*/done);
   return done;
 }
@@ -713,7 +884,7 @@ bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
   auto found = implementation->findEntryPoint(entryPoint, error);
   if (!found)
     return false;
-  const CapturedStep &step = *implementation->steps[*found];
+  const CapturedStep &step = *implementation->first().steps[*found];
   times.clear();
   for (size_t i = 0; i < step.operationCount(); ++i)
     times.push_back(step.describe(i));
@@ -732,5 +903,5 @@ bool Executor::checkMemory(int64_t steps, Error &error,
 }
 
 std::span<std::byte> Executor::segmentMemory(size_t segment) const {
-  return implementation->segments[segment]->bytes();
+  return implementation->first().segments[segment]->bytes();
 }

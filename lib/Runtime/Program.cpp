@@ -6,6 +6,8 @@
 
 #include "Program.h"
 
+#include "RunCollective.h"
+
 #include "tenon/Support/FloatingPointMode.h"
 
 #include <algorithm>
@@ -57,6 +59,10 @@ InstructionTime Program::describe(size_t number) const {
   case Operation::copy:
     time.name = "copy";
     time.what = std::to_string(operation.bytes) + " bytes";
+    break;
+  case Operation::collective:
+    time.name = "collective";
+    time.what = callees.described[operation.callee].description;
     break;
   case Operation::branchUnless:
   case Operation::select:
@@ -147,6 +153,13 @@ bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
         copyPart(arguments[0], arguments[1], operation.bytes, thread, parts);
       break;
     }
+    case Operation::collective:
+      if (thread == 0 && !runCollective(*callees.collectives[operation.callee],
+                                        arguments, *callees.communicator)) {
+        failure.report(current, 1);
+        barrier.stop();
+      }
+      break;
     case Operation::branchUnless:
       if (*static_cast<const uint8_t *>(arguments[0]) == 0)
         next = operation.target;
@@ -199,10 +212,12 @@ RunOutcome Program::run(int64_t steps, unsigned threads,
   runTeam(std::min(threads, widestOperation()), walkSteps, &work);
   RunOutcome outcome{.wholeSteps = work.wholeSteps};
   if (work.wholeSteps < steps) {
+    const Operation &failed = list[work.failure.operation];
     outcome.failedOperation = work.failure.operation;
     outcome.whatFailed =
-        callees.calls[list[work.failure.operation].callee]->statusText(
-            work.failure.status);
+        failed.kind == Operation::collective
+            ? "another rank did not come to it"
+            : callees.calls[failed.callee]->statusText(work.failure.status);
   }
   return outcome;
 }

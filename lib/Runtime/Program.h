@@ -26,6 +26,7 @@ struct Operation {
     launch,
     libraryCall,
     copy,
+    collective,   // by thread 0
     branchUnless, // to `target` if the byte at the first pointer is 0
     jump,         // to `target`
     select,       // to targets[target + selector]
@@ -38,7 +39,8 @@ struct Operation {
   uint32_t parts = 1; // of a launch or a copy; the branches of a select
   union {
     KernelFunction function; // launch
-    uint32_t call;           // libraryCall: index into calls
+    uint32_t call;           // libraryCall: index into calls; collective: into
+                             // the callees
     uint64_t bytes;          // copy, and the size of a selector
   };
   uint32_t callee = 0; // index into format::Index::callees

@@ -32,6 +32,8 @@ static Operation::Kind kindOf(format::CalleeKind kind) {
     return Operation::libraryCall;
   case format::CalleeKind::copy:
     return Operation::copy;
+  case format::CalleeKind::collective:
+    return Operation::collective;
   }
   return Operation::copy;
 }
@@ -58,10 +60,38 @@ bool ProgramBuilder::launch(const format::Instruction &invoke, Error &error) {
     operation.function = callees.kernels[invoke.callee];
   else if (operation.kind == Operation::copy)
     cutCopy(invoke.operands[0].bytes, operation);
-  else if (!bindCall(invoke, operation, error))
+  else if (operation.kind == Operation::collective) {
+    operation.call = invoke.callee;
+    if (!checkCollective(invoke, error))
+      return false;
+  } else if (!bindCall(invoke, operation, error))
     return false;
   program->list.push_back(operation);
   return true;
+}
+
+bool ProgramBuilder::checkCollective(const format::Instruction &invoke,
+                                     Error &error) {
+  const libraries::CollectiveDescription &made =
+      *callees.collectives[invoke.callee];
+  if (!callees.communicator)
+    return fail("it has collectives and is for one rank", error);
+  std::vector<int64_t> expected;
+  for (int64_t bytes :
+       {libraries::operandBytes(made), libraries::resultBytes(made),
+        libraries::workspaceBytes(made)})
+    if (bytes > 0)
+      expected.push_back(bytes);
+  bool fits = invoke.operands.size() == expected.size();
+  for (size_t i = 0; fits && i < expected.size(); ++i) {
+    fits = invoke.operands[i].bytes >= uint64_t(expected[i]);
+    for (size_t j = 0; j < i; ++j)
+      fits &= !overlap(invoke.operands[i], invoke.operands[j]);
+  }
+  return fits ||
+         fail("the arguments of a collective, " + libraries::describe(made) +
+                  ", are not those that it works on",
+              error);
 }
 
 bool ProgramBuilder::bindCall(const format::Instruction &invoke,
@@ -198,6 +228,8 @@ bool ProgramBuilder::isSerial(const Operation &operation) const {
     return operation.parts == 1;
   case Operation::libraryCall:
     return program->sites[operation.call].serial;
+  case Operation::collective:
+    return true;
   default:
     return false;
   }

@@ -33,6 +33,7 @@ public:
 private:
   bool bindCall(const format::Instruction &invoke, Operation &operation,
                 Error &error);
+  bool checkCollective(const format::Instruction &invoke, Error &error);
   Operation make(Operation::Kind kind, std::span<const format::Slice> slices);
   Operation makeRead(Operation::Kind kind, const format::Slice &slice);
   uint32_t appendJump(uint32_t target);

@@ -62,6 +62,7 @@ enum class CalleeKind : uint8_t {
            // are the addresses of its arguments
   library, // a described call of a library
   copy,    // copies its first argument to its second, which is as long
+  collective, // what all ranks exchange, see Libraries/Collective.h
 };
 
 enum class InstructionKind : uint8_t {
@@ -102,7 +103,8 @@ inline constexpr auto namesOf<format::SectionKind> =
         {"constants", "cpu_kernels", "ptx", "cubin"});
 template <>
 inline constexpr auto namesOf<format::CalleeKind> =
-    std::to_array<std::string_view>({"kernel", "library", "copy"});
+    std::to_array<std::string_view>(
+        {"kernel", "library", "copy", "collective"});
 template <>
 inline constexpr auto namesOf<format::InstructionKind> =
     std::to_array<std::string_view>({"invoke", "wait", "loop", "branch"});
@@ -184,6 +186,26 @@ struct Holding {
   bool operator==(const Holding &) const = default;
 };
 
+/// An axis of the mesh of ranks that run a step. Ranks are numbered with the
+/// last axis fastest.
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+
+  bool operator==(const MeshAxis &) const = default;
+};
+
+/// By what a dimension of a tensor is cut, major first: rank r has place
+/// r / stride % size along each entry. Of a dimension of extent d in p shards
+/// each rank has d / p elements, rounded up; what is behind the last element of
+/// the tensor is nobody's. Example: on data=2,model=2 a dimension that `model`
+/// cuts has the stride 1 and the size 2.
+struct Cut {
+  std::vector<int64_t> strides, sizes;
+
+  bool operator==(const Cut &) const = default;
+};
+
 /// What the names of hidden state begin with.
 inline constexpr std::string_view hiddenPrefix = "__tenon__.";
 /// Behind that prefix, what the names of hidden state begin with that counts
@@ -209,6 +231,9 @@ struct Tensor {
   /// Made from the tensor whenever users give it a value, and kept up by the
   /// program itself; never saved.
   std::vector<Holding> copies;
+  /// In a file for several ranks: how each dimension is cut. Empty if every
+  /// rank has the whole tensor. What holds it is of a rank's part, see Parts.h.
+  std::vector<Cut> cuts;
 
   bool isHidden() const { return name.starts_with(hiddenPrefix); }
   bool isOfStep() const { return entryPoint.empty(); }
@@ -243,7 +268,7 @@ struct Callee {
   /// one, the results, and the workspace if the call needs one.
   std::vector<int64_t> reads;
   bool fallback = false; // a kernel without fast code, only obvious loops
-  // Of a library call, see Libraries/Stored.h.
+  // Of a library call, see Libraries/Stored.h; of a collective the last two.
   std::string library;        // oneDNN, LAPACK or cuBLASLt
   std::string libraryVersion; // planned with
   std::string isa;            // libraries::name(Isa): the cap; none on GPUs
@@ -436,8 +461,19 @@ struct Index {
   /// bits of the step's values depend, as words: `precision` is `bf16`.
   std::vector<Attribute> arithmetic;
   std::vector<GpuModule> gpuModules;
+  /// The ranks that run the step, each with segments of its own; empty for one
+  /// that runs alone.
+  std::vector<MeshAxis> mesh;
 
   bool operator==(const Index &) const = default;
+
+  /// How many ranks run the step.
+  int64_t ranks() const {
+    int64_t count = 1;
+    for (const MeshAxis &axis : mesh)
+      count *= axis.size;
+    return count;
+  }
 
   /// Null if there is none of the name.
   const EntryPoint *findEntryPoint(std::string_view name) const;

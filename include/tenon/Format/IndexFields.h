@@ -38,9 +38,17 @@ inline constexpr auto fieldsOf<format::Holding> =
     TENON_FIELDS(format::Holding, rule, storages, order);
 
 template <>
+inline constexpr auto fieldsOf<format::MeshAxis> =
+    TENON_FIELDS(format::MeshAxis, name, size);
+
+template <>
+inline constexpr auto fieldsOf<format::Cut> =
+    TENON_FIELDS(format::Cut, strides, sizes);
+
+template <>
 inline constexpr auto fieldsOf<format::Tensor> =
     TENON_FIELDS(format::Tensor, name, aliases, type, shape, role, argument,
-                 result, held, copies, entryPoint);
+                 result, held, copies, cuts, entryPoint);
 
 template <>
 inline constexpr auto fieldsOf<format::Attribute> =
@@ -110,7 +118,7 @@ template <>
 inline constexpr auto fieldsOf<format::Index> =
     TENON_FIELDS(format::Index, version, producer, name, subnormals,
                  deviceClasses, memorySpaces, segments, storages, tensors,
-                 callees, entryPoints, sections, arithmetic, gpuModules);
+                 callees, entryPoints, sections, arithmetic, gpuModules, mesh);
 
 } // namespace tenon
 

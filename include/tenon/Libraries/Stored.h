@@ -9,6 +9,7 @@
 #define TENON_LIBRARIES_STORED_H
 
 #include "tenon/Format/Index.h"
+#include "tenon/Libraries/Collective.h"
 #include "tenon/Libraries/Description.h"
 #include "tenon/Target/InstructionSets.h"
 
@@ -24,6 +25,11 @@ format::Callee store(const Description &description, Isa isa,
 /// that store writes.
 std::optional<Description> restore(const format::Callee &callee,
                                    std::string &error);
+
+/// The same of a collective.
+format::Callee store(const CollectiveDescription &description);
+std::optional<CollectiveDescription>
+restoreCollective(const format::Callee &callee, std::string &error);
 
 } // namespace tenon::libraries
 

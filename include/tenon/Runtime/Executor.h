@@ -5,6 +5,9 @@
 // of resolved pointers, without allocation, lock or lookup. An Executor is used
 // by one thread at a time; several of them are independent.
 //
+// A file for several ranks is run by all of them; tensors are whole for whoever
+// reads and writes them, and are cut and joined on the way.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_RUNTIME_EXECUTOR_H
@@ -31,6 +34,9 @@ struct ExecutorOptions {
   /// How many threads share a step; 0 for as many as the process has
   /// processors. Results do not depend on it.
   unsigned threads = 0;
+  /// How many ranks run the step, each on threads of this process, which they
+  /// share, and in memory of its own. A file is compiled for a number of them.
+  int64_t ranks = 1;
   /// Has the system give all memory while the file is loaded, instead of page
   /// by page when a step first touches it.
   bool prefault = false;
@@ -120,8 +126,8 @@ public:
   std::vector<size_t> resultsOf(std::string_view entryPoint) const;
 
   /// Empty if the tensor can be read and written where it is, otherwise why it
-  /// must be copied: it is held in another form, has copies in other forms, or
-  /// lies where the process does not reach.
+  /// must be copied: it is held in another form, has copies in other forms, is
+  /// cut for several ranks, or lies where the process does not reach.
   const std::string &whyNotInPlace(size_t tensor) const;
   /// The tensor's bytes, where the next step reads or the last one wrote them;
   /// none if that cannot be in place. Who writes an argument here says so with
@@ -129,7 +135,8 @@ public:
   std::span<std::byte> memory(size_t tensor) const;
   /// Copies the whole tensor, of format::bytesOf() it, in whatever form it is
   /// held. What is written is its value; other forms of it follow. False with
-  /// `error` filled in if the device has failed.
+  /// `error` filled in if the device has failed, or if ranks that have the same
+  /// part of what is read have different values.
   bool read(size_t tensor, std::span<std::byte> into, Error &error) const;
   bool write(size_t tensor, std::span<const std::byte> from, Error &error);
 

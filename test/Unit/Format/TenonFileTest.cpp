@@ -41,7 +41,8 @@ Index fullIndex() {
   state.name = "params.kernel";
   state.aliases = {"state['params']['kernel']", "arg0", "result1"};
   state.type = ElementType::bf16;
-  state.shape = {8, 4, 2};
+  state.shape = {8, 8, 2};
+  state.cuts = {{}, {{1}, {2}}, {}}; // a rank has half of the second dimension
   state.role = Role::parameter;
   state.argument = 0;
   state.result = 1;
@@ -112,6 +113,7 @@ Index fullIndex() {
   plan.recomputationProblem = "problem";
   plan.recomputationSolution = "solution";
   index.entryPoints.push_back({"eval", {}, {}, {4}});
+  index.mesh = {{"data", 1}, {"model", 2}};
   index.arithmetic = {{"precision", "bf16", {1}}};
   index.gpuModules = {{"sm_90",
                        90,

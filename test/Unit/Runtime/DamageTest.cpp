@@ -177,6 +177,12 @@ TEST(Damage, EveryFieldIsCheckedBehindTheHash) {
        [](format::Index &i) {
          instruction(i, 1).kind = format::InstructionKind(9);
        }},
+      {"its mesh has more than 4096 ranks",
+       [](format::Index &i) { i.mesh = {{"data", 5000}}; }},
+      {"is cut for more than 1 ranks",
+       [](format::Index &i) {
+         i.tensors[0].cuts.assign(i.tensors[0].shape.size(), {{1}, {2}});
+       }},
       {"callee is of unknown kind",
        [](format::Index &i) { i.callees[0].kind = format::CalleeKind(9); }},
       {"has 2 arguments, expected 4",

@@ -1,0 +1,89 @@
+//===- Communicator.h - How ranks of a step send each other bytes ---------===//
+//
+// Private to this folder. A step that is cut for several ranks is one program
+// that each of them runs; all of them come to its collectives in the same
+// order. Whatever carries the bytes (threads of one process so far) offers this
+// one operation, and RunCollective.h makes every collective of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_COMMUNICATOR_H
+#define TENON_LIB_RUNTIME_COMMUNICATOR_H
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace tenon::runtime {
+
+struct OutgoingMessage {
+  int64_t to = 0; // a rank; the sender itself, too
+  std::span<const std::byte> bytes;
+};
+struct IncomingMessage {
+  int64_t from = 0;
+  std::span<std::byte> bytes;
+};
+
+class Communicator {
+public:
+  virtual ~Communicator();
+
+  virtual int64_t rank() const = 0;
+  /// Sends and receives, at most one message to and from each rank. All ranks
+  /// call it together, and what one sends another receives with as many bytes.
+  /// What is sent may be written again when the call returns. False if another
+  /// rank has ended its step, or sends something else than is expected.
+  virtual bool exchange(std::span<const OutgoingMessage> outgoing,
+                        std::span<const IncomingMessage> incoming) = 0;
+};
+
+/// The ranks of one process, each on a thread of its own.
+class ThreadRanks {
+public:
+  explicit ThreadRanks(int64_t ranks);
+
+  Communicator &of(int64_t rank) { return members[size_t(rank)]; }
+
+  /// Said by a rank that does not come to the next exchange: nobody waits for
+  /// it.
+  void stop();
+  /// For the next run, when no rank is in one.
+  void restart();
+
+private:
+  class Member final : public Communicator {
+  public:
+    Member(ThreadRanks &all, int64_t number) : all(all), number(number) {}
+    int64_t rank() const override { return number; }
+    bool exchange(std::span<const OutgoingMessage> outgoing,
+                  std::span<const IncomingMessage> incoming) override;
+
+  private:
+    ThreadRanks &all;
+    int64_t number;
+  };
+
+  /// Whether all ranks have come.
+  bool meet();
+  std::span<const std::byte> &message(int64_t from, int64_t to) {
+    return messages[size_t(from) * members.size() + size_t(to)];
+  }
+
+  std::vector<Member> members;
+  /// Whoever sends writes its row before all meet; whoever receives reads it
+  /// then.
+  std::vector<std::span<const std::byte>> messages;
+  std::mutex access; // to all that follows
+  std::condition_variable changed;
+  size_t arrived = 0;
+  uint64_t meeting = 0;
+  bool isStopped = false;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_COMMUNICATOR_H
