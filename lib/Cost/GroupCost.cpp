@@ -76,8 +76,9 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
   const int64_t cores = std::min(parts, target.cores);
   const target::Rate &multiplyAdd =
       target.computeRate(multiplied ? *multiplied : multipliedType(group));
-  bool isFallback =
-      group.getKind() != step::GroupKind::library && kernel.isFallback();
+  bool isFallback = group.getKind() != step::GroupKind::library &&
+                    group.getKind() != step::GroupKind::collective &&
+                    kernel.isFallback();
   Roofline roofline;
   roofline.compute = work.flops / (multiplyAdd.of(cores, target.cores) *
                                    (isFallback ? 1 : libraryEfficiency)) +

@@ -14,6 +14,7 @@
 #include "tenon/Cost/GroupCost.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Precision/FormatPolicy.h"
 #include "tenon/Precision/Passes.h"
@@ -371,6 +372,11 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
     return exitOk;
+  if ((*program.module)->hasAttr(step::meshAttrName))
+    return fail(exitUserError,
+                "--precision=" + nameOf(run.resolved.precision) +
+                    " does not go with --mesh yet: formats are chosen for a "
+                    "step on one rank; leave one of them out");
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
   precision::LossScalingReport scaling;

@@ -38,6 +38,8 @@ std::vector<StageOption> precisionOptions();
 /// Gives a program in step form the formats that `run.resolved` asks for. For
 /// XLA, arguments and results keep their types.
 ExitCode lowerPrecision(Program &program, StageRun &run);
+/// From a step for one rank to one that each rank of a mesh runs.
+Stage shardStage();
 Stage groupStage();
 Stage planStage();
 /// From an exporter's module to StableHLO for XLA.

@@ -19,6 +19,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/RegisterPasses.h"
 #include "tenon/Format/Hash.h"
@@ -30,7 +31,6 @@
 #include "tenon/Memory/Passes.h"
 #include "tenon/Package/ObjectForm.h"
 #include "tenon/Precision/Passes.h"
-#include "tenon/Sharding/Passes.h"
 #include "tenon/Simplify/Passes.h"
 #include "tenon/Simplify/Pipeline.h"
 
@@ -66,6 +66,16 @@ ExitCode driver::readInput(Program &program, StageRun &run) {
   if (!program.module)
     return exitUserError;
   run.details["operations"] = countOperationsRead(*program.module);
+  Attribute mesh = (*program.module)->getAttr(step::meshAttrName);
+  if (mesh && options.from.empty())
+    return fail(exitUserError,
+                "'" + options.input +
+                    "' is cut for the ranks of a mesh already; pass "
+                    "--compile-from=shard");
+  if (mesh && options.target != OutputTarget::cpu)
+    return fail(exitUserError, "'" + options.input +
+                                   "' is cut for the ranks of a mesh, which "
+                                   "are compiled for the target cpu alone");
   ExitCode code =
       resolveOptions(options, run.walk, *program.module, run.resolved);
   run.result.featureSet = run.resolved.featureSet;
@@ -431,10 +441,10 @@ Stage driver::packageStage() {
 //===----------------------------------------------------------------------===//
 
 const Walk &driver::walkTo(OutputTarget target) {
-  static const Walk toFile = {readStage(),      importStage(), simplifyStage(),
-                              precisionStage(), groupStage(),  planStage(),
-                              lowerStage(),     joinStage(),   codegenStage(),
-                              packageStage()};
+  static const Walk toFile = {readStage(),    importStage(),    simplifyStage(),
+                              shardStage(),   precisionStage(), groupStage(),
+                              planStage(),    lowerStage(),     joinStage(),
+                              codegenStage(), packageStage()};
   static const Walk toCuda = walkToCuda(), toXla = walkToXla();
   switch (target) {
   case OutputTarget::cpu:
@@ -452,5 +462,4 @@ void tenon::registerAllPasses() {
     for (const Stage &stage : walkTo(target))
       if (stage.registerPasses)
         stage.registerPasses();
-  sharding::registerShardingPasses(); // of no walk yet
 }

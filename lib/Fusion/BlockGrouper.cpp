@@ -6,6 +6,7 @@
 
 #include "tenon/Fusion/BlockGrouper.h"
 
+#include "tenon/Analysis/Collectives.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/GroupLegality.h"
@@ -61,6 +62,8 @@ bool fusion::absorbs(Operation *user, Operation *read) {
   case OperationClass::reduction:
     return true;
   case OperationClass::generic:
+    if (isCollective(user))
+      return false; // what is sent lies in memory
     return isScalarConstant(read) ||
            (widensStored(read) && canWidenOperands(user));
   case OperationClass::view:
@@ -326,7 +329,9 @@ void BlockGrouper::writeGroup(ArrayRef<Operation *> members) {
   for (Operation *op : members)
     if (classify(op) == OperationClass::generic)
       generic = op;
-  step::GroupKind kind = step::GroupKind::generic;
+  step::GroupKind kind = generic && isCollective(generic)
+                             ? step::GroupKind::collective
+                             : step::GroupKind::generic;
   if (!generic) {
     std::string whyNot;
     auto formed = kindOf({members, results}, &whyNot);

@@ -28,6 +28,7 @@
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/Collectives.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/RebuildLoop.h"
@@ -351,7 +352,8 @@ int64_t Segmentation::run(int64_t depth) {
   if (residuals.empty())
     return 0;
   collectRounds();
-  if (!llvm::all_of(again, isMemoryEffectFree))
+  if (!llvm::all_of(again, isMemoryEffectFree) ||
+      llvm::any_of(again, holdsCollective))
     return 0;
   for (const LoopPair::Residual &residual : residuals)
     ofRound += storedBytes(residual.stack.update().getType());

@@ -6,6 +6,7 @@
 
 #include "tenon/Fusion/Passes.h"
 
+#include "tenon/Analysis/Collectives.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Dialect/Step/Succession.h"
 #include "tenon/Fusion/GroupLegality.h"
@@ -22,7 +23,21 @@ using namespace tenon::fusion;
 
 namespace {
 
+LogicalResult verifyCollective(step::GroupOp group) {
+  auto operations = group.bodyOperations();
+  if (!llvm::hasSingleElement(operations) ||
+      !isCollective(&*operations.begin()))
+    return group.emitOpError("is of kind collective, expected one collective "
+                             "in it");
+  std::string whyNot;
+  if (!describeCollective(&*operations.begin(), whyNot))
+    return group.emitOpError("no rank carries out this collective: ") << whyNot;
+  return success();
+}
+
 LogicalResult verifyGroup(step::GroupOp group) {
+  if (group.getKind() == step::GroupKind::collective)
+    return verifyCollective(group);
   if (group.getKind() == step::GroupKind::library)
     return verifyLibraryGroup(group);
   if (group.getKind() == step::GroupKind::generic)

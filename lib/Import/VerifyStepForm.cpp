@@ -46,11 +46,6 @@ class VerifyStepForm
         refuse(&op) << "step form holds one public function @main and nothing "
                        "beside it";
     }
-    if (Attribute mesh = getOperation()->getAttr(tenon::step::meshAttrName))
-      refuse(getOperation())
-          << "the step is cut for the devices of the mesh " << mesh
-          << ", and code is generated for one device; "
-             "compile it as it was before '--partition'";
     if (!main)
       refuse(getOperation()) << "step form holds a public function @main";
     else

@@ -12,12 +12,14 @@
 #include "PlanRecord.h"
 #include "Views.h"
 
+#include "tenon/Analysis/Collectives.h"
 #include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/OutlineKernel.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Memory/BufferClasses.h"
 
@@ -49,6 +51,7 @@ private:
   LogicalResult writeBlock(Block &block);
   LogicalResult writeGroup(step::GroupOp group);
   LogicalResult writeLibraryCall(step::GroupOp group);
+  LogicalResult writeCollective(step::GroupOp group);
   LogicalResult writeWhile(stablehlo::WhileOp loop);
   LogicalResult writeBranches(Operation *op);
   StringRef kernelFor(step::GroupOp group, ArrayRef<int64_t> inPlace);
@@ -83,8 +86,9 @@ private:
   PlanRecord record;
   exec::ProgramOp program;
   llvm::DenseMap<std::pair<Block *, std::pair<Attribute, Type>>, Value> slices;
-  llvm::StringMap<std::string> kernels;   // printed body to symbol
-  llvm::StringMap<std::string> libraries; // printed description to symbol
+  llvm::StringMap<std::string> kernels;     // printed body to symbol
+  llvm::StringMap<std::string> libraries;   // printed description to symbol
+  llvm::StringMap<std::string> collectives; // the same
   bool hasCopy = false;
 };
 
@@ -193,6 +197,18 @@ static Type userType(Type stored, DictionaryAttr attributes) {
                                ComplexType::get(tensor.getElementType()));
 }
 
+/// Of a step for several ranks: what the tensor is a part of.
+static void describeWhole(exec::TensorOp tensor, DictionaryAttr attributes) {
+  auto whole =
+      attributes ? attributes.getAs<TypeAttr>(step::wholeAttrName) : TypeAttr();
+  if (!whole)
+    return;
+  tensor->setAttr(step::wholeAttrName,
+                  TypeAttr::get(userType(whole.getValue(), attributes)));
+  if (Attribute cuts = attributes.get(step::cutsAttrName))
+    tensor->setAttr(step::cutsAttrName, cuts);
+}
+
 void ProgramWriter::writeTensors() {
   auto resultNames = [&](unsigned index) {
     return function.getResultAttrOfType<StringAttr>(index, step::nameAttrName);
@@ -223,6 +239,7 @@ void ProgramWriter::writeTensors() {
         function.getArgAttrOfType<ArrayAttr>(index, step::aliasesAttrName));
     if (Attribute holds = function.getArgAttr(index, step::holdsAttrName))
       tensor->setAttr(step::holdsAttrName, holds);
+    describeWhole(tensor, function.getArgAttrDict(index));
   }
   auto places = function->getAttrOfType<ArrayAttr>(step::resultPlacesAttrName);
   for (unsigned index = 0; index < function.getNumResults(); ++index) {
@@ -230,7 +247,7 @@ void ProgramWriter::writeTensors() {
       continue;
     auto place = cast<step::PlaceAttr>(places[index]);
     auto name = resultNames(index);
-    exec::TensorOp::create(
+    auto tensor = exec::TensorOp::create(
         builder, function.getLoc(),
         name ? name : builder.getStringAttr("result" + llvm::Twine(index)),
         TypeAttr::get(userType(function.getResultTypes()[index],
@@ -239,6 +256,7 @@ void ProgramWriter::writeTensors() {
         builder.getI64IntegerAttr(-1), builder.getI64IntegerAttr(index),
         Attribute(),
         function.getResultAttrOfType<ArrayAttr>(index, step::aliasesAttrName));
+    describeWhole(tensor, function.getResultAttrDict(index));
   }
 }
 
@@ -317,6 +335,46 @@ LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
   return success();
 }
 
+LogicalResult ProgramWriter::writeCollective(step::GroupOp group) {
+  std::string whyNot;
+  auto described = describeCollective(&group.getBody().front().front(), whyNot);
+  if (!described)
+    return group.emitOpError("no rank carries out this collective: ") << whyNot;
+  DictionaryAttr description =
+      exec::toAttribute(builder.getContext(), *described);
+  std::string key;
+  llvm::raw_string_ostream(key) << description;
+  auto [callee, isNew] = collectives.try_emplace(
+      key, "collective_" + std::to_string(collectives.size()));
+  if (isNew) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(program);
+    exec::CollectiveOp::create(builder, group.getLoc(), callee->second,
+                               description);
+  }
+  SmallVector<Value> arguments;
+  SmallVector<PlanRecord::Id> reads, writes;
+  auto pass = [&](Value argument, PlanRecord::Id read, PlanRecord::Id written) {
+    arguments.push_back(argument);
+    reads.push_back(read);
+    writes.push_back(written);
+  };
+  for (Value operand : group.getInputs())
+    pass(slice(operand), record.valueOf(operand), PlanRecord::none);
+  for (Value result : group.getOutputs())
+    pass(slice(result), PlanRecord::none, record.valueOf(result));
+  if (auto bytes =
+          group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName))
+    pass(
+        slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
+              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())),
+        PlanRecord::none, record.scratchOf(group));
+  int64_t time = record.timeOf(group);
+  record.describe(invoke(group.getLoc(), callee->second, arguments), group,
+                  time, time, reads, writes);
+  return success();
+}
+
 LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   if (isCopy(group)) {
     copyTo(group.getInputs().front(), place(group.getResult(0)),
@@ -325,6 +383,8 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
   }
   if (group.getKind() == step::GroupKind::library)
     return writeLibraryCall(group);
+  if (group.getKind() == step::GroupKind::collective)
+    return writeCollective(group);
   SmallVector<int64_t> inPlace;
   for (auto [index, output] : llvm::enumerate(group.getOutputs())) {
     int64_t overwritten = -1;

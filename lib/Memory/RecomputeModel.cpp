@@ -11,6 +11,7 @@
 #include "ReplacedState.h"
 #include "Views.h"
 
+#include "tenon/Analysis/Collectives.h"
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -453,7 +454,10 @@ RecomputeModel::overwrittenBefore(int32_t node) const {
 
 /// Groups compute and do nothing else. A loop or a conditional may run again as
 /// a whole if it has no effect either and writes nothing that leaves the step.
+/// What ranks have exchanged is kept.
 bool RecomputeModel::mayRunAgain(Operation *op) const {
+  if (holdsCollective(op))
+    return false;
   if (isa<step::GroupOp>(op))
     return true;
   return isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op) &&

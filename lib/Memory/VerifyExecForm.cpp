@@ -132,12 +132,50 @@ LogicalResult verifyKernelArguments(exec::InvokeOp invoke,
   return success();
 }
 
+/// The operand if there is one, the result, and the workspace if any is needed,
+/// which share no byte.
+LogicalResult verifyCollectiveArguments(exec::InvokeOp invoke,
+                                        exec::CollectiveOp collective) {
+  std::string error;
+  auto description = exec::collectiveOf(collective.getDescription(), error);
+  SmallVector<int64_t, 3> expected;
+  for (int64_t bytes : {libraries::operandBytes(*description),
+                        libraries::resultBytes(*description),
+                        libraries::workspaceBytes(*description)})
+    if (bytes > 0)
+      expected.push_back(bytes);
+  if (invoke.getSlices().size() != expected.size())
+    return invoke.emitOpError("passes ")
+           << invoke.getSlices().size() << " slices, '" << invoke.getCallee()
+           << "' takes " << expected.size();
+  for (auto [index, value] : llvm::enumerate(invoke.getSlices())) {
+    auto slice = value.getDefiningOp<exec::SliceOp>();
+    if (bytesOf(slice.getType()) != expected[index])
+      return invoke.emitOpError("passes ")
+             << slice.getType() << " as argument #" << index << " of '"
+             << invoke.getCallee() << "', which takes " << expected[index]
+             << " bytes";
+    for (Value other : invoke.getSlices().take_front(index)) {
+      auto before = other.getDefiningOp<exec::SliceOp>();
+      int64_t first = before.getOffset(), second = slice.getOffset();
+      if (before.getSegment() == slice.getSegment() &&
+          first < second + expected[index] &&
+          second < first + *bytesOf(before.getType()))
+        return invoke.emitOpError("passes arguments that share bytes to '")
+               << invoke.getCallee() << "'";
+    }
+  }
+  return success();
+}
+
 LogicalResult verifyInvoke(exec::InvokeOp invoke, ModuleOp module) {
   Operation *callee = module.lookupSymbol(invoke.getCallee());
-  if (!isa_and_present<func::FuncOp, exec::LibraryOp, exec::CopyOp>(callee))
+  if (!isa_and_present<func::FuncOp, exec::LibraryOp, exec::CollectiveOp,
+                       exec::CopyOp>(callee))
     return invoke.emitOpError("invokes '")
            << invoke.getCallee()
-           << "', which is no kernel, library call or copy of the module";
+           << "', which is no kernel, library call, collective or copy of the "
+              "module";
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   if (int64_t(invoke.getParts()) < 1 || int64_t(invoke.getParts()) > most)
     return invoke.emitOpError("has ")
@@ -147,6 +185,8 @@ LogicalResult verifyInvoke(exec::InvokeOp invoke, ModuleOp module) {
            << int64_t(invoke.getQueue()) << ", expected 0 or more";
   if (auto kernel = dyn_cast<func::FuncOp>(callee))
     return verifyKernelArguments(invoke, kernel);
+  if (auto collective = dyn_cast<exec::CollectiveOp>(callee))
+    return verifyCollectiveArguments(invoke, collective);
   if (isa<exec::CopyOp>(callee) && invoke.getSlices().size() != 2)
     return invoke.emitOpError("passes ")
            << invoke.getSlices().size()

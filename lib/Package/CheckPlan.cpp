@@ -294,9 +294,16 @@ static std::string checkRecomputation(const Index &index,
 /// What libraries are asked for is a call that there is, sums in f32 included.
 static std::string checkLibraryCalls(const Index &index) {
   for (const Callee &callee : index.callees) {
+    std::string wrong;
+    if (callee.kind == CalleeKind::collective) {
+      auto collective = libraries::restoreCollective(callee, wrong);
+      if (collective)
+        wrong = libraries::whyInvalid(*collective, index.ranks());
+      if (!wrong.empty())
+        return "the collective '" + callee.description + "': " + wrong;
+    }
     if (callee.kind != CalleeKind::library)
       continue;
-    std::string wrong;
     if (!libraries::restore(callee, wrong))
       return "the library call '" + callee.description + "': " + wrong;
   }

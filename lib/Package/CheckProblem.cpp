@@ -77,6 +77,7 @@ private:
   std::string checkBytes();
   std::string checkCosts();
   std::string checkPinned();
+  bool meetsRanks(size_t number) const;
   std::string checkWorkspaces();
   int64_t bytesWhile(const Run &run, const std::set<int32_t> &touched);
 
@@ -107,8 +108,8 @@ private:
   /// it is no loop.
   const std::vector<Row> &waysOf(int32_t node) const {
     static const std::vector<Row> noLoop(1);
-    auto loop = std::ranges::find(problem.loops, node,
-                                  &RecomputeProblem::Loop::node);
+    auto loop =
+        std::ranges::find(problem.loops, node, &RecomputeProblem::Loop::node);
     return loop == problem.loops.end() ? noLoop : loop->rows;
   }
   static std::string node(int32_t number) {
@@ -365,6 +366,18 @@ std::string ProblemCheck::checkCosts() {
   return "";
 }
 
+/// Whether an instruction, or one of its blocks', is a collective: ranks do not
+/// meet in it again.
+bool ProblemCheck::meetsRanks(size_t number) const {
+  for (size_t i = number; i < program.entries[number].end; ++i) {
+    const Instruction &instruction = *program.entries[i].instruction;
+    if (instruction.kind == InstructionKind::invoke &&
+        index.callees[instruction.callee].kind == CalleeKind::collective)
+      return true;
+  }
+  return false;
+}
+
 std::string ProblemCheck::checkPinned() {
   std::vector<char> takesMemory(problem.nodes.size(), 0);
   for (int32_t value = 0; value < problem.valueCount(); ++value)
@@ -375,6 +388,8 @@ std::string ProblemCheck::checkPinned() {
       continue;
     bool mayNot = false;
     for (size_t run : runsOf[number]) {
+      mayNot |= std::ranges::any_of(runs[run].instructions,
+                                    [&](size_t i) { return meetsRanks(i); });
       bool isFlow = std::ranges::any_of(runs[run].instructions, [&](size_t i) {
         return !program.entries[i].blocks.empty();
       });

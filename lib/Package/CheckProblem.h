@@ -21,7 +21,8 @@
 //                                  each value's write to its last read
 //   node.pinned,       set         it makes nothing that takes memory, or is a
 //   node.collective                loop or conditional that makes what leaves
-//                                  the step
+//                                  the step, or one of its instructions is a
+//                                  collective
 //   edges              more        the instructions of every run of the
 //                                  consumer read the value. Those of a part,
 //                                  and of a kernel that computes other nodes

@@ -14,6 +14,7 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Exec/GpuCode.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Libraries/Call.h"
@@ -47,6 +48,9 @@ private:
   LogicalResult addConstant(exec::ConstantOp op);
   LogicalResult addKernel(func::FuncOp op);
   LogicalResult addLibrary(exec::LibraryOp op);
+  LogicalResult addMesh();
+  LogicalResult addCuts(exec::TensorOp op, format::Tensor &tensor);
+  LogicalResult addCollective(exec::CollectiveOp op);
   LogicalResult checkArguments(exec::InvokeOp op, uint32_t callee,
                                ArrayRef<format::Slice> slices);
   void addCopy(exec::CopyOp op);
@@ -117,7 +121,7 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
   auto storage = uint32_t(package.index.storages.size());
   package.index.storages.push_back(
       {tensor.type,
-       tensor.shape,
+       tensor.shape, // of a rank's part
        {segmentIndex.lookup(op.getSegment()), op.getOffset(),
         uint64_t(storedBytes(type))}});
   if (tensor.argument >= 0)
@@ -126,6 +130,8 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
     resultStorages[tensor.result] = storage;
   if (tensor.argument >= 0 || !tensor.isOfStep())
     storagesByName[op.getName()] = storage;
+  if (failed(addCuts(op, tensor)))
+    return failure();
   auto part = step::heldPartOf(op->getAttrDictionary());
   if (part && part->part > 0)
     return addPart(op, *part);
@@ -148,6 +154,65 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
 }
 
 /// Adds the stored tensor that came last to the one it is a part of.
+/// What the tensor is cut from, and how.
+LogicalResult Packager::addCuts(exec::TensorOp op, format::Tensor &tensor) {
+  auto whole = op->getAttrOfType<TypeAttr>(step::wholeAttrName);
+  auto cuts = op->getAttrOfType<ArrayAttr>(step::cutsAttrName);
+  if (!whole != package.index.mesh.empty() || !whole != !cuts)
+    return op.emitOpError("needs '")
+           << step::wholeAttrName << "' and '" << step::cutsAttrName
+           << "' in a step for several ranks, and neither in another; run the "
+              "stage shard";
+  if (!whole)
+    return success();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(whole.getValue()).getShape();
+  tensor.shape.assign(shape.begin(), shape.end());
+  for (Attribute attribute : cuts) {
+    ArrayRef<int64_t> parts = cast<DenseI64ArrayAttr>(attribute).asArrayRef();
+    // The parts of a complex element are no dimension that users see.
+    if (tensor.cuts.size() == shape.size()) {
+      if (!parts.empty())
+        return op.emitOpError("is cut between the parts of its elements");
+      continue;
+    }
+    format::Cut &cut = tensor.cuts.emplace_back();
+    for (size_t i = 0; i + 1 < parts.size(); i += 2) {
+      cut.strides.push_back(parts[i]);
+      cut.sizes.push_back(parts[i + 1]);
+    }
+  }
+  return success();
+}
+
+/// The axes of `data=2,model=4`.
+LogicalResult Packager::addMesh() {
+  auto mesh = module->getAttrOfType<StringAttr>(step::meshAttrName);
+  if (!mesh)
+    return success();
+  SmallVector<StringRef> axes;
+  mesh.getValue().split(axes, ',');
+  for (StringRef axis : axes) {
+    auto [name, size] = axis.split('=');
+    format::MeshAxis &added = package.index.mesh.emplace_back();
+    added.name = name.str();
+    if (size.getAsInteger(10, added.size))
+      return module.emitError() << "'" << step::meshAttrName << "' is " << mesh
+                                << ", expected axes such as \"data=2,model=4\"";
+  }
+  return success();
+}
+
+LogicalResult Packager::addCollective(exec::CollectiveOp op) {
+  std::string error;
+  auto description = exec::collectiveOf(op.getDescription(), error);
+  if (description)
+    error = libraries::whyInvalid(*description, package.index.ranks());
+  if (!error.empty())
+    return op.emitOpError("has a damaged description: ") << error;
+  addCallee(op.getSymName(), libraries::store(*description));
+  return success();
+}
+
 LogicalResult Packager::addPart(exec::TensorOp op, const step::HeldPart &part) {
   auto known = heldInParts.find(part.tensor);
   if (known == heldInParts.end())
@@ -517,7 +582,7 @@ FailureOr<Package> Packager::run() {
   index.name = module.getSymName().value_or("step").str();
   index.subnormals = options.subnormals;
   index.arithmetic = options.arithmetic;
-  if (failed(addMemory()))
+  if (failed(addMesh()) || failed(addMemory()))
     return failure();
   for (Operation &op : *module.getBody()) {
     LogicalResult added = success();
@@ -529,6 +594,8 @@ FailureOr<Package> Packager::run() {
       added = addKernel(kernel);
     else if (auto library = dyn_cast<exec::LibraryOp>(op))
       added = addLibrary(library);
+    else if (auto collective = dyn_cast<exec::CollectiveOp>(op))
+      added = addCollective(collective);
     else if (auto copy = dyn_cast<exec::CopyOp>(op))
       addCopy(copy);
     if (failed(added))

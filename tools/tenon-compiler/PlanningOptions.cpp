@@ -84,5 +84,11 @@ void tool::takePlanningOptions(ArgumentParser &parser,
   parser.text("precision-policy", options.precisionPolicyFile, "FILE",
               "JSON that says what stays f32 or may be narrow (see "
               "docs/GettingStarted.md)");
+  parser.text("mesh", options.mesh, "AXES",
+              "ranks that run the step together, as axes with sizes: "
+              "data=2,model=2");
+  parser.text("sharding", options.sharding, "FILE",
+              "with --mesh: layouts, a line NAME = LAYOUT each; or propagate, "
+              "those in the step");
   takeSubnormals(parser, options.subnormals, "");
 }

@@ -31,7 +31,7 @@ inline std::string takeDevice(std::string_view given,
   return "";
 }
 
-/// --device, --cuda-driver and --cublaslt; without the last two what
+/// --ranks, --device, --cuda-driver and --cublaslt; without the last two what
 /// TENON_CUDA_DRIVER and TENON_CUBLASLT say.
 inline void takeDeviceOptions(ArgumentParser &parser,
                               runtime::ExecutorOptions &options) {
@@ -39,6 +39,13 @@ inline void takeDeviceOptions(ArgumentParser &parser,
     options.cudaDriver = driver;
   if (const char *library = std::getenv("TENON_CUBLASLT"))
     options.cublasLt = library;
+  parser.custom("ranks", "N",
+                "how many ranks run the step, which was compiled with --mesh "
+                "for as many (1)",
+                [&options](std::string_view given) -> std::string {
+                  options.ranks = parseNumber(given).value_or(0);
+                  return options.ranks < 1 ? "expected a number from 1 on" : "";
+                });
   parser.custom("device", "KIND",
                 "cpu, cuda or cuda:N (default: what the file is compiled for, "
                 "the first GPU)",

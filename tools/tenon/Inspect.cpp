@@ -9,6 +9,7 @@
 
 #include "tenon/Format/AtomicFile.h"
 #include "tenon/Format/Holding.h"
+#include "tenon/Format/Parts.h"
 #include "tenon/Format/Reader.h"
 #include "tenon/Runtime/Settings.h"
 #include "tenon/Support/ExitCode.h"
@@ -35,6 +36,9 @@ std::string holdingText(const format::Index &index,
   std::string text;
   if (tensor.held.rule != format::HoldingRule::asItIs)
     text = " (held " + format::describe(index, tensor.held) + ")";
+  if (const format::Tensor part = format::partOf(tensor);
+      part.shape != tensor.shape)
+    text += " (each rank has " + shapeText(part) + ")";
   for (const format::Holding &copy : tensor.copies)
     text += " (copy " + format::describe(index, copy) + ")";
   return text + (tensor.isHidden() ? " (hidden state)" : "");
@@ -196,6 +200,10 @@ int inspectFile(const std::string &path, const CodeView &view) {
   std::printf("%s: '%s' by %s, needs %s, subnormal numbers: %s\n\n",
               path.c_str(), index.name.c_str(), index.producer.c_str(),
               devices.c_str(), name(index.subnormals).data());
+  if (!index.mesh.empty())
+    std::printf("for %lld ranks (--mesh=%s); segments are those of each\n\n",
+                static_cast<long long>(index.ranks()),
+                format::meshText(index).c_str());
   std::printf("%-14s %14s\n", "segment", "bytes");
   for (const format::Segment &segment : index.segments)
     std::printf("%-14s %14llu\n", name(segment.kind).data(),

@@ -67,6 +67,12 @@ struct CompileOptions {
   /// What stochastic rounding draws from; nothing for what the text between
   /// stages says, else 0.
   std::optional<uint64_t> roundingSeed;
+  /// The ranks that run the step: axes with sizes, data=2,model=2; empty for
+  /// one rank, unless the text between stages is of several.
+  std::string mesh;
+  /// With `mesh`: `propagate` for the layouts that the step itself asks for, or
+  /// a file with lines NAME = LAYOUT.
+  std::string sharding;
   std::string dumpProblems; // folder for solver instances; empty for none
   std::string from, to;     // stages to resume after, stop after; or empty
   /// Whose remarks are printed and reported, a regular expression over the

@@ -48,7 +48,7 @@ inline constexpr auto fieldsOf<format::Cut> =
 template <>
 inline constexpr auto fieldsOf<format::Tensor> =
     TENON_FIELDS(format::Tensor, name, aliases, type, shape, role, argument,
-                 result, held, copies, cuts, entryPoint);
+                 result, held, copies, entryPoint, cuts);
 
 template <>
 inline constexpr auto fieldsOf<format::Attribute> =

@@ -6,6 +6,7 @@
 
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
 
+#include "tenon/Analysis/Collectives.h"
 #include "tenon/Codegen/CPU/CpuSchedules.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -25,10 +26,19 @@ int64_t libraryScratch(step::GroupOp group, target::Isa isa) {
   return libraries::workspaceBytes(*description, isa);
 }
 
+int64_t collectiveScratch(step::GroupOp group) {
+  std::string error;
+  auto description =
+      describeCollective(&group.getBody().front().front(), error);
+  return description ? libraries::workspaceBytes(*description) : 0;
+}
+
 } // namespace
 
 int64_t codegen::scratchBytesOf(step::GroupOp group,
                                 const FeatureSet &features) {
+  if (group.getKind() == step::GroupKind::collective)
+    return collectiveScratch(group);
   return group.getKind() == step::GroupKind::library
              ? libraryScratch(group, features.isa)
              : launchShapeOf(KernelSource(group), CpuSchedules(features))

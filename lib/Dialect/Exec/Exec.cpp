@@ -131,6 +131,13 @@ LogicalResult LibraryOp::verify() {
   return success();
 }
 
+LogicalResult CollectiveOp::verify() {
+  std::string error;
+  if (!collectiveOf(getDescription(), error))
+    return emitOpError("has a damaged description: ") << error;
+  return success();
+}
+
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (failed(step::checkShape(op, attribute, shapes)))

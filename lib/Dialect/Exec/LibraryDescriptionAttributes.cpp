@@ -157,6 +157,22 @@ constexpr llvm::StringLiteral callKey = "call";
 
 DictionaryAttr
 tenon::exec::toAttribute(MLIRContext *context,
+                         const libraries::CollectiveDescription &description) {
+  Builder builder(context);
+  return entriesOf(builder, description).getDictionary(context);
+}
+
+std::optional<libraries::CollectiveDescription>
+tenon::exec::collectiveOf(DictionaryAttr attribute, std::string &error) {
+  error.clear();
+  libraries::CollectiveDescription description;
+  FieldReader(StringRef(description.call), error)
+      .readFields(attribute, description, /*others=*/0);
+  return error.empty() ? std::optional(description) : std::nullopt;
+}
+
+DictionaryAttr
+tenon::exec::toAttribute(MLIRContext *context,
                          const libraries::Description &description) {
   Builder builder(context);
   return std::visit(

@@ -223,6 +223,8 @@ constexpr AttributeShape operationShapes[] = {
     {narrowSumsAttrName, isUnit, "no value"},
     {meshAttrName, isText, "a string"},
     {layoutAttrName, isText, "a string"},
+    {wholeAttrName, isTensorType, "a type of tensors"},
+    {cutsAttrName, isArrayOf<isNumberList>, "an array of array<i64>"},
     {holdsAttrName, isHolding, holdingShape},
     {recomputationAttrName, isRecomputation,
      "a dictionary of i64 and strings, and 'exclusions', an array of {bytes, "
@@ -239,6 +241,7 @@ constexpr AttributeShape valueShapes[] = {
     {holdsAttrName, isHolding, holdingShape},
     {layoutAttrName, isText, "a string"},
     {wholeAttrName, isTensorType, "a type of tensors"},
+    {cutsAttrName, isArrayOf<isNumberList>, "an array of array<i64>"},
     {initialAttrName, isInitialValue,
      "a dense tensor that repeats one element"},
 };

@@ -93,3 +93,13 @@ exec.library @library_0 {accumulate = "bf16", batch = [], call = "matmul", compu
 
 // expected-error@+1 {{'exec.library' op has a workspace of -1 bytes}}
 exec.library @library_0 {accumulate = "f32", batch = [], call = "matmul", compute = "f32", epilogue = "none", k = 8 : i64, lhs = "f32", lhs_stride_k = 1 : i64, lhs_stride_m = 8 : i64, m = 8 : i64, n = 8 : i64, pieces = 1 : i64, result = "f32", result_stride_m = 8 : i64, result_stride_n = 1 : i64, rhs = "f32", rhs_stride_k = 8 : i64, rhs_stride_n = 1 : i64} workspace -1
+
+// -----
+
+// expected-error@+1 {{'exec.collective' op has a damaged description: collective description has no 'type'}}
+exec.collective @collective_0 {kind = "all_reduce"}
+
+// -----
+
+// expected-error@+1 {{'exec.collective' op has a damaged description: 'kind' of a collective description is "broadcast", expected one of 'all_gather', 'all_reduce', 'reduce_scatter', 'all_to_all', 'collective_permute', 'partition_id'}}
+exec.collective @collective_0 {combination = "none", group_size = 1 : i64, groups = [], kind = "broadcast", outer = 1 : i64, piece = 1 : i64, type = "f32"}

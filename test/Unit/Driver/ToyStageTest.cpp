@@ -139,7 +139,8 @@ TEST_F(ToyStage, IsKnownByName) {
   ASSERT_TRUE(findForm(walk, "toy"));
   EXPECT_EQ(findForm(walk, "package"), nullptr); // leaves no form
   EXPECT_EQ(formNames(walk),
-            "import, simplify, toy, precision, group, plan, lower, codegen");
+            "import, simplify, toy, shard, precision, group, plan, lower, "
+            "codegen");
   EXPECT_EQ(findForm(walkTo(OutputTarget::cpu), "toy"), nullptr);
   options.to = "game";
   EXPECT_EQ(compile(options, walk).code, exitBadUsage);

@@ -8,6 +8,7 @@
 #ifndef TENON_DIALECT_EXEC_EXEC_H
 #define TENON_DIALECT_EXEC_EXEC_H
 
+#include "tenon/Libraries/Collective.h"
 #include "tenon/Libraries/Description.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -80,6 +81,13 @@ mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context,
                                  const libraries::Description &description);
 std::optional<libraries::Description>
 fromAttribute(mlir::DictionaryAttr attribute, std::string &error);
+
+/// The same of what ranks exchange.
+mlir::DictionaryAttr
+toAttribute(mlir::MLIRContext *context,
+            const libraries::CollectiveDescription &description);
+std::optional<libraries::CollectiveDescription>
+collectiveOf(mlir::DictionaryAttr attribute, std::string &error);
 
 } // namespace tenon::exec
 

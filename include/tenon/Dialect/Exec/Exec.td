@@ -129,6 +129,18 @@ def Exec_LibraryOp : Exec_Op<"library", [Symbol]> {
   let hasVerifier = 1;
 }
 
+def Exec_CollectiveOp : Exec_Op<"collective", [Symbol]> {
+  let summary = "what the ranks of a step exchange in one call";
+  let description = [{
+    `description` is the dictionary form of a CollectiveDescription
+    (include/tenon/Libraries/Collective.h). Its arguments are the operand, if it
+    has one, the result, and the workspace if it needs one.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$description);
+  let assemblyFormat = "$sym_name $description attr-dict";
+  let hasVerifier = 1;
+}
+
 def Exec_CopyOp : Exec_Op<"copy", [Symbol]> {
   let summary = "a callee that copies its first argument to its second";
   let arguments = (ins SymbolNameAttr:$sym_name);
@@ -151,7 +163,7 @@ def Exec_SliceOp : Exec_Op<"slice", [Pure]> {
 }
 
 def Exec_InvokeOp : Exec_Op<"invoke"> {
-  let summary = "runs a kernel, a library call or a copy";
+  let summary = "runs a kernel, a library call, a collective or a copy";
   let description = [{
     The arguments of a kernel are its function's operands, then those of its
     results that no operand is overwritten with (`exec.in_place` on the

@@ -17,7 +17,12 @@ namespace tenon::step {
 inline constexpr llvm::StringLiteral meshAttrName = "step.mesh";
 /// On arguments and results, string: their layout (Layout::text).
 inline constexpr llvm::StringLiteral layoutAttrName = "step.layout";
-/// On arguments and results: the type of the tensor that they are a part of.
+/// On arguments and results, and then on exec.tensor, an array of array<i64>:
+/// for each dimension the stride and the size of every part of an axis that
+/// cuts it, major first (Cut in Format/Index.h).
+inline constexpr llvm::StringLiteral cutsAttrName = "step.cuts";
+/// On arguments and results, and then on exec.tensor: the type of the tensor
+/// that they are a part of.
 inline constexpr llvm::StringLiteral wholeAttrName = "step.whole";
 
 } // namespace tenon::step

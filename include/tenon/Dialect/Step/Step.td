@@ -56,6 +56,7 @@ def Step_GroupKind : I32EnumAttr<"GroupKind", "how a group is turned into code",
     I32EnumAttrCase<"column", 2>,
     I32EnumAttrCase<"library", 3>,
     I32EnumAttrCase<"generic", 4>,
+    I32EnumAttrCase<"collective", 5>,
   ]> {
   let cppNamespace = "::tenon::step";
   let genSpecializedAttr = 0;

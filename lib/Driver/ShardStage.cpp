@@ -1,0 +1,150 @@
+//===- ShardStage.cpp - The stage `shard` ---------------------------------===//
+//
+// A step becomes one that each rank of a mesh runs on its parts of the tensors.
+// How tensors are cut is never guessed: the user gives layouts, or says that
+// those of the step are to be taken.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OptionEntries.h"
+#include "RunStages.h"
+#include "StageEntries.h"
+
+#include "tenon/Analysis/Collectives.h"
+#include "tenon/Dialect/Step/Parts.h"
+#include "tenon/Dialect/Step/Step.h"
+#include "tenon/Sharding/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+/// Empty if the options say together how the step is cut, or that it is not.
+static std::string whyIncomplete(const CompileOptions &options) {
+  if (options.mesh.empty() && !options.sharding.empty())
+    return "--sharding needs the ranks, give them as --mesh=data=2";
+  if (options.mesh.empty() || !options.sharding.empty())
+    return "";
+  return "--mesh needs to know how tensors are cut: give --sharding=FILE with "
+         "layouts, or --sharding=propagate if the step has shardings of its "
+         "own";
+}
+
+/// The text of the file of layouts; empty for those of the step alone.
+static ExitCode readLayouts(const CompileOptions &options, std::string &text) {
+  if (options.sharding == "propagate")
+    return exitOk;
+  if (options.sharding == "solve")
+    return fail(exitUserError,
+                "--sharding=solve is not there yet: layouts are not chosen by "
+                "their cost; give --sharding=FILE or --sharding=propagate");
+  auto file = llvm::MemoryBuffer::getFile(options.sharding);
+  if (!file)
+    return fail(exitUserError,
+                "cannot read '" + options.sharding +
+                    "' of --sharding: " + file.getError().message());
+  text = (*file)->getBuffer().str();
+  return exitOk;
+}
+
+static bool asksForNothing(const sharding::AskedLayouts &asked) {
+  auto isOpen = [](const auto &layout) { return !layout; };
+  return llvm::all_of(asked.arguments, isOpen) &&
+         llvm::all_of(asked.results, isOpen);
+}
+
+/// How a tensor with these attributes is cut, in numbers, for whoever reads and
+/// writes whole ones; null if it has no layout on the mesh.
+static ArrayAttr cutsOf(DictionaryAttr attributes, const sharding::Mesh &mesh) {
+  auto text = attributes ? attributes.getAs<StringAttr>(step::layoutAttrName)
+                         : StringAttr();
+  std::string error;
+  auto layout = text ? sharding::Layout::parse(text, mesh, error)
+                     : std::optional<sharding::Layout>();
+  if (!layout)
+    return {};
+  Builder builder(text.getContext());
+  SmallVector<Attribute> cuts;
+  for (const sharding::AxisParts &parts : layout->dims) {
+    SmallVector<int64_t> numbers;
+    for (const sharding::AxisPart &part : parts)
+      numbers.append({mesh.stride(part), part.size});
+    cuts.push_back(builder.getDenseI64ArrayAttr(numbers));
+  }
+  return builder.getArrayAttr(cuts);
+}
+
+static void describeCuts(func::FuncOp main, const sharding::Mesh &mesh) {
+  for (unsigned at = 0; at < main.getNumArguments(); ++at)
+    main.setArgAttr(at, step::cutsAttrName,
+                    cutsOf(main.getArgAttrDict(at), mesh));
+  for (unsigned at = 0; at < main.getNumResults(); ++at)
+    main.setResultAttr(at, step::cutsAttrName,
+                       cutsOf(main.getResultAttrDict(at), mesh));
+}
+
+/// How often each collective stands in the step.
+static llvm::json::Object countCollectives(ModuleOp module) {
+  std::map<std::string, int64_t> counts;
+  module.walk([&](Operation *op) {
+    if (isCollective(op) && op->getNumOperands() > 0)
+      ++counts[op->getName().stripDialect().str()];
+  });
+  llvm::json::Object collectives;
+  for (auto &[name, count] : counts)
+    collectives[name] = count;
+  return collectives;
+}
+
+static ExitCode shardStep(Program &program, StageRun &run) {
+  const CompileOptions &options = run.options;
+  if (std::string wrong = whyIncomplete(options); !wrong.empty())
+    return fail(exitBadUsage, wrong);
+  if (options.mesh.empty())
+    return exitOk;
+  std::string error, text;
+  auto mesh = sharding::Mesh::parse(options.mesh, error);
+  if (!mesh)
+    return fail(exitBadUsage, "--mesh=" + options.mesh + ": " + error);
+  if (ExitCode code = readLayouts(options, text); code != exitOk)
+    return code;
+  auto asked = sharding::readAskedLayouts(*program.module, *mesh, text,
+                                          options.sharding);
+  if (failed(asked))
+    return exitUserError;
+  if (asksForNothing(*asked))
+    return fail(exitUserError,
+                options.sharding == "propagate"
+                    ? "the step has no shardings on its arguments and results; "
+                      "give --sharding=FILE with layouts"
+                    : "'" + options.sharding +
+                          "' has no layout, so nothing would be cut");
+  if (failed(sharding::partition(*program.module, *mesh, *asked)))
+    return run.blame;
+  describeCuts(program.module->lookupSymbol<func::FuncOp>("main"), *mesh);
+  run.details["mesh"] = mesh->text();
+  run.details["ranks"] = mesh->devices();
+  run.details["collectives"] = countCollectives(*program.module);
+  return exitOk;
+}
+
+Stage driver::shardStage() {
+  StageOption mesh{.flag = "--mesh", .isGiven = [](const CompileOptions &o) {
+                     return !o.mesh.empty();
+                   }};
+  StageOption layouts{
+      .flag = "--sharding",
+      .isGiven = [](const CompileOptions &o) { return !o.sharding.empty(); }};
+  return {.name = "shard",
+          .form = "device form",
+          .summary = "with --mesh: what each rank runs on its parts",
+          .options = {mesh, layouts},
+          .run = shardStep,
+          .checkForm = checkStepForm,
+          .registerPasses = sharding::registerShardingPasses};
+}
