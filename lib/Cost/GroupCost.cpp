@@ -13,8 +13,11 @@
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Cost/ProductCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Attention.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
@@ -23,12 +26,6 @@ using namespace tenon;
 using namespace tenon::cost;
 
 namespace {
-
-/// The share of the multiply-add rate that a library reaches on large calls.
-constexpr double libraryEfficiency = 0.9;
-
-/// Obvious loops, one element at a time, against vectors of sixteen.
-constexpr double fallbackSlowdown = 16;
 
 /// Into how many parts the group is cut.
 int64_t partsOf(step::GroupOp group, const KernelWork &work,
@@ -40,10 +37,29 @@ int64_t partsOf(step::GroupOp group, const KernelWork &work,
   return pieces ? std::max<int64_t>(1, pieces.getInt()) : target.cores;
 }
 
+/// The type that a kernel on a GPU multiplies in: tensor cores take dots and
+/// attention of 16 bits as they are, also where the kernel widens what it
+/// reads.
+ElementType typeOnGpu(Operation *product) {
+  if (!isa_and_nonnull<stablehlo::DotGeneralOp>(product) &&
+      !step::isAttention(product))
+    return ElementType::f32;
+  Value operand = product->getOperand(0);
+  if (auto widened = operand.getDefiningOp<stablehlo::ConvertOp>())
+    operand = widened->getOperand(0);
+  Type type = getElementTypeOrSelf(operand.getType());
+  return type.isBF16()  ? ElementType::bf16
+         : type.isF16() ? ElementType::f16
+                        : ElementType::f32;
+}
+
 /// The type that a group multiplies in: what the description of a library's
-/// call says, while kernels widen what they read.
-ElementType multipliedType(step::GroupOp group) {
+/// call says, while kernels for processors widen what they read.
+ElementType multipliedType(step::GroupOp group, const KernelDescription &kernel,
+                           const target::Target &target) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  if (!library && target.isGpu())
+    return typeOnGpu(kernel.root());
   // On a GPU operands are multiplied as they are.
   auto compute = library ? library.getAs<StringAttr>("compute") : StringAttr();
   if (library && !compute)
@@ -51,6 +67,17 @@ ElementType multipliedType(step::GroupOp group) {
   auto type = compute ? fromName<ElementType>(compute.getValue())
                       : std::optional<ElementType>();
   return type.value_or(ElementType::f32);
+}
+
+/// The share of the multiply-add rate that code reaches; a product is null
+/// where there is none or several.
+double shareOf(Operation *product, bool isFallback,
+               const target::ProductShares &shares) {
+  if (isa_and_nonnull<step::AttentionOp>(product))
+    return shares.attention;
+  if (isa_and_nonnull<step::AttentionGradientOp>(product))
+    return shares.gradient;
+  return isFallback ? shares.kernel : shares.library;
 }
 
 } // namespace
@@ -74,20 +101,21 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
                            std::optional<ElementType> multiplied) {
   const int64_t parts = partsOf(group, work, target);
   const int64_t cores = std::min(parts, target.cores);
-  const target::Rate &multiplyAdd =
-      target.computeRate(multiplied ? *multiplied : multipliedType(group));
-  bool isFallback = group.getKind() != step::GroupKind::library &&
-                    group.getKind() != step::GroupKind::collective &&
-                    kernel.isFallback();
+  const target::Rate &multiplyAdd = target.computeRate(
+      multiplied ? *multiplied : multipliedType(group, kernel, target));
+  const bool isFallback = group.getKind() != step::GroupKind::library &&
+                          group.getKind() != step::GroupKind::collective &&
+                          kernel.isFallback();
+  // Where a processor has obvious loops, a GPU has a schedule.
+  const bool isSlow = isFallback && !target.isGpu();
+  const double share = shareOf(kernel.root(), isFallback, target.shares);
   Roofline roofline;
-  roofline.compute = work.flops / (multiplyAdd.of(cores, target.cores) *
-                                   (isFallback ? 1 : libraryEfficiency)) +
-                     arithmeticSeconds(work.operations, cores, target);
+  roofline.compute =
+      work.flops / (multiplyAdd.of(cores, target.cores) * share) +
+      arithmeticSeconds(work.operations, cores, target) / (isSlow ? share : 1);
   if (auto product =
-          isFallback ? productSeconds(kernel.root(), target.isa) : std::nullopt)
+          isSlow ? productSeconds(kernel.root(), target.isa) : std::nullopt)
     roofline.compute = product->generated / double(cores);
-  else if (isFallback)
-    roofline.compute *= fallbackSlowdown;
   roofline.start = startSeconds(parts, target);
   roofline.bytes = work.bytes;
   roofline.cores = cores;

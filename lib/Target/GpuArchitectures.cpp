@@ -12,18 +12,21 @@ using namespace tenon;
 using namespace tenon::target;
 
 // NVIDIA's figures: the data sheets of A100 80 GB SXM, H100 SXM and HGX B200
-// (one of its eight GPUs), the papers on the architectures of GA102, Ada and
-// RTX Blackwell, and the tuning guide for Blackwell. A link by PCI Express with
-// 16 lanes moves 32 GB/s each way in version 4 and 64 GB/s in version 5.
+// (one of its eight GPUs; of what they say "with sparsity", half), the papers
+// on the architectures of GA102, Ada and RTX Blackwell, and the tuning guide
+// for Blackwell. A link by PCI Express with 16 lanes moves 32 GB/s each way in
+// version 4 and 64 GB/s in version 5.
 static constexpr double pcie4 = 32e9, pcie5 = 64e9;
 static constexpr int64_t mebibyte = 1024 * 1024;
 static constexpr PublishedGpu
-    a100 = {"A100 SXM", 2039e9, 19.5e12, pcie4, 40 * mebibyte},
-    rtx3090 = {"GeForce RTX 3090", 936e9, 35.6e12, pcie4, 6 * mebibyte},
-    rtx4090 = {"GeForce RTX 4090", 1008e9, 82.6e12, pcie4, 72 * mebibyte},
-    h100 = {"H100 SXM", 3350e9, 67e12, pcie5, 50 * mebibyte},
-    b200 = {"B200", 7700e9, 75e12, pcie5, 126 * mebibyte},
-    rtx5090 = {"GeForce RTX 5090", 1792e9, 104.8e12, pcie5, 96 * mebibyte};
+    a100 = {"A100 SXM", 2039e9, 19.5e12, 312e12, pcie4, 40 * mebibyte},
+    rtx3090 = {"GeForce RTX 3090", 936e9, 35.6e12, 71e12, pcie4, 6 * mebibyte},
+    rtx4090 = {"GeForce RTX 4090", 1008e9, 82.6e12,
+               165.2e12,           pcie4,  72 * mebibyte},
+    h100 = {"H100 SXM", 3350e9, 67e12, 989e12, pcie5, 50 * mebibyte},
+    b200 = {"B200", 7700e9, 75e12, 2250e12, pcie5, 126 * mebibyte},
+    rtx5090 = {"GeForce RTX 5090", 1792e9, 104.8e12,
+               209.5e12,           pcie5,  96 * mebibyte};
 
 // PTX 8.0 is CUDA 12.0's, the first that knows sm_90 well; sm_100 came with 8.6
 // and sm_120 with 8.7, which CUDA 12.8 reads.

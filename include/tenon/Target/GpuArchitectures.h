@@ -22,6 +22,7 @@ struct PublishedGpu {
   std::string_view name;
   double memory;   // bytes/s between it and its memory
   double f32;      // FLOP/s of multiply-add without tensor cores
+  double f16;      // and of bf16 and f16 with them, dense, summed in f32
   double hostLink; // bytes/s to the host and from it, each way
   int64_t cache;   // bytes of the cache that all of it shares
 };

@@ -56,6 +56,17 @@ struct ComputeRates {
   bool operator==(const ComputeRates &) const = default;
 };
 
+/// The shares of the multiply-add rates that kinds of code reach.
+struct ProductShares {
+  double library = 0.9; // calls of a library
+  /// Generated dots and convolutions. On processors these are obvious loops,
+  /// one element at a time against vectors of sixteen.
+  double kernel = 1 / 16.;
+  double attention = 0.9, gradient = 0.9; // generated attention, its gradient
+
+  bool operator==(const ProductShares &) const = default;
+};
+
 /// Bytes/s. A copy counts each byte twice, as read and as written.
 struct MemoryRates {
   Rate copy;       // from memory to memory
@@ -95,9 +106,13 @@ struct Target {
   MemoryRates memory;
   Overheads overheads;
   LaunchLimits launches; // the same on all processors and on all GPUs
+  ProductShares shares;  // as well
   /// Bytes/s between the device's memory and the host's, each way; 0 if the
   /// device has no memory of its own.
   double hostLink = 0;
+
+  /// A GPU is what has memory of its own.
+  bool isGpu() const { return hostLink > 0; }
 
   /// Whether products of two operands of `type` run by the instructions for it
   /// where code is for `code`, which may be less than the machine has. Where

@@ -169,6 +169,39 @@ TEST_F(GroupCosts, OnePieceKeepsOneCoreBusy) {
       2.0 * 256 * 256 * 256 / (0.9 * 50e9) + launch);
 }
 
+/// A kernel's product of 4,096 x 4,096 operands of `type`, summed in f32.
+std::string ownProduct(llvm::StringRef type) {
+  return llvm::formatv(R"(
+    func.func @main(%x: tensor<4096x4096x{0}>) -> tensor<4096x4096xf32> {{
+      %r = step.group generic(%x) : (tensor<4096x4096x{0}>) -> tensor<4096x4096xf32> {{
+      ^bb0(%a: tensor<4096x4096x{0}>):
+        %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<4096x4096x{0}>, tensor<4096x4096x{0}>) -> tensor<4096x4096xf32>
+        step.yield %0 : tensor<4096x4096xf32>
+      }
+      return %r : tensor<4096x4096xf32>
+    })",
+                       type);
+}
+
+TEST_F(GroupCosts, GpusMultiplyNarrowTypesOnTensorCores) {
+  target::Target gpu = machine();
+  gpu.cores = 1;
+  gpu.compute = {{100e9, 100e9}, {800e9, 800e9}, {800e9, 800e9}};
+  gpu.launches.mostParts = 1;
+  gpu.hostLink = 1e9;
+  gpu.shares = {.library = 0.5, .kernel = 0.25, .attention = 1, .gradient = 1};
+  const double small = 2.0 * 256 * 256 * 256;
+  EXPECT_DOUBLE_EQ(predictStep(parse(product("f32", 1)), gpu).total.seconds,
+                   small / (0.5 * 100e9) + launch);
+  EXPECT_DOUBLE_EQ(predictStep(parse(product("bf16", 1)), gpu).total.seconds,
+                   small / (0.5 * 800e9) + launch);
+  const double large = 2.0 * 4096 * 4096 * 4096;
+  EXPECT_DOUBLE_EQ(predictStep(parse(ownProduct("f32")), gpu).total.seconds,
+                   large / (0.25 * 100e9) + launch);
+  EXPECT_DOUBLE_EQ(predictStep(parse(ownProduct("bf16")), gpu).total.seconds,
+                   large / (0.25 * 800e9) + launch);
+}
+
 TEST_F(GroupCosts, AnEmbeddingReadsTheRowsItLooksUp) {
   StepCost step = predictStep(parse(R"(
     func.func @main(%table: tensor<50000x64xf32>, %i: tensor<i32>) -> tensor<1x64xf32> {

@@ -43,11 +43,17 @@ TEST(Target, BuiltInGpus) {
     for (const Rate &rate :
          {target.memory.copy, target.memory.read, target.memory.cachedCopy})
       EXPECT_EQ(rate, (Rate{gpu.planned.memory, gpu.planned.memory}));
-    EXPECT_EQ(target.computeRate(ElementType::bf16).allCores, gpu.planned.f32);
+    EXPECT_EQ(target.computeRate(ElementType::f32).allCores, gpu.planned.f32);
+    EXPECT_EQ(target.computeRate(ElementType::bf16).allCores, gpu.planned.f16);
+    EXPECT_EQ(target.computeRate(ElementType::f16).allCores, gpu.planned.f16);
+    EXPECT_TRUE(target.isGpu());
+    EXPECT_FALSE(builtInTarget(Isa::avx2).isGpu());
     EXPECT_EQ(target.hostLink, gpu.planned.hostLink);
     // Peaks of GPUs: each moves and computes more than any processor.
     EXPECT_GT(gpu.planned.memory, 5e11);
     EXPECT_GT(gpu.planned.f32, gpu.planned.memory);
+    // And tensor cores more than the rest of the GPU.
+    EXPECT_GE(gpu.planned.f16, 1.9 * gpu.planned.f32);
   }
 }
 
