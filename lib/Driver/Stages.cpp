@@ -335,6 +335,12 @@ static OwningOpRef<ModuleOp> compileEntry(const EntryOption &entry,
 }
 
 static ExitCode joinEntries(Program &program, StageRun &run) {
+  if (!run.options.entries.empty() &&
+      (*program.module)->hasAttr(step::meshAttrName))
+    return fail(exitBadUsage,
+                "--entry does not go with --mesh yet: an entry point would "
+                "take whole tensors where each rank has parts; compile it as a "
+                "file of its own");
   for (const EntryOption &entry : run.options.entries) {
     ExitCode code = exitOk;
     OwningOpRef<ModuleOp> module = compileEntry(entry, run, code);

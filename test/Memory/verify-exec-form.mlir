@@ -60,7 +60,7 @@ exec.memory_space @host
 exec.segment @batch batch in @host of @cpu bytes 64 alignment 64
 exec.program @step {
   %0 = exec.slice @batch[0] : memref<8xf32>
-  // expected-error@+1 {{'exec.invoke' op invokes 'kernel_9', which is no kernel, library call or copy of the module}}
+  // expected-error@+1 {{'exec.invoke' op invokes 'kernel_9', which is no kernel, library call, collective or copy of the module}}
   exec.invoke @kernel_9(%0) : memref<8xf32>
 }
 
@@ -182,7 +182,7 @@ exec.memory_space @host
 exec.segment @batch batch in @host of @cpu bytes 64 alignment 64
 exec.program @step {
   %0 = exec.slice @batch[0] : memref<8xf32>
-  // expected-error@+1 {{'exec.invoke' op invokes 'library_7', which is no kernel, library call or copy of the module}}
+  // expected-error@+1 {{'exec.invoke' op invokes 'library_7', which is no kernel, library call, collective or copy of the module}}
   exec.invoke @library_7(%0) : memref<8xf32>
 }
 
