@@ -98,8 +98,8 @@ TEST_F(ToyStage, RunsInItsPlace) {
     names.push_back(report.name);
   EXPECT_EQ(names,
             (std::vector<std::string>{"read", "import", "simplify", "toy",
-                                      "precision", "group", "plan", "lower",
-                                      "join", "codegen", "package"}));
+                                      "shard", "precision", "group", "plan",
+                                      "lower", "join", "codegen", "package"}));
   EXPECT_EQ(result.stages[3].details.getInteger("marks"), 1);
   EXPECT_FALSE(result.stages[4].details.getInteger("marks"));
 }
