@@ -17,6 +17,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -52,6 +53,15 @@ static LogicalResult run(int argc, char **argv, DialectRegistry &registry) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return MlirOptMain(argc, argv, inputName, outputName, registry);
+  bool isSameFile = false;
+  // Opening the output would empty the input before it is read.
+  if (inputName != "-" && outputName != "-" &&
+      !llvm::sys::fs::equivalent(inputName, outputName, isSameFile) &&
+      isSameFile && llvm::sys::fs::is_regular_file(inputName)) {
+    llvm::errs() << "error: '" << outputName
+                 << "' is the input, too; give another file as output\n";
+    return failure();
+  }
   std::string error;
   auto input = openInputFile(inputName, &error);
   auto output = input ? openOutputFile(outputName, &error) : nullptr;
