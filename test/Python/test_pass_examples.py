@@ -9,7 +9,7 @@ or
 
     // refused: MESSAGE       a module that the pass rejects with this message
 
-A pass that needs options has them in a line before, `// options: cpu=x86-64-v3`.
+A pass that needs options has them in a line before, `// options: cpu=x86-64-v3`; a file that these name follows as `// file: NAME`.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def passes() -> list[Pass]:
     return found
 
 
-def tenon_opt(text: str, *flags: str) -> subprocess.CompletedProcess[str]:
-    """Runs tenon-opt on a module."""
+def tenon_opt(text: str, *flags: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs tenon-opt on a module, in a folder."""
     command = [str(BUILD / "bin/tenon-opt"), *flags, "-"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=folder)
 
 
 def printed(text: str, *flags: str) -> str:
@@ -64,12 +64,15 @@ def test_every_pass_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("example", [pytest.param((p.flag, e), id=p.name) for p in passes() for e in p.examples])
-def test_example(example: tuple[str, str]) -> None:
+def test_example(example: tuple[str, str], tmp_path: Path) -> None:
     flag, text = example
     if options := re.match(r"^ *// options: (.*)\n", text):
         flag, text = f"{flag}={options[1]}", text[options.end() :]
+    if file := re.match(r"^ *// file: ([^\n]*)\n(.*?)(?=^ *// (?:before|refused))", text, re.S | re.M):
+        (tmp_path / file[1]).write_text(file[2])
+        text = text[file.end() :]
     if refused := re.match(r"^ *// refused: (.*)\n", text):
-        process = tenon_opt(text, f"--{flag}")
+        process = tenon_opt(text, f"--{flag}", folder=tmp_path)
         assert process.returncode != 0
         assert refused[1] in process.stderr
         return
