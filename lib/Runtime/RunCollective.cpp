@@ -199,6 +199,14 @@ private:
     return ranks.exchange(outgoing, incoming);
   }
 
+  /// Sends each member its part, and receives one from each in the group's
+  /// order.
+  bool exchangeParts(const std::byte *from, std::byte *to) {
+    return exchange(
+        [&](int64_t m) { return std::span(from + m * part(), size_t(part())); },
+        [&](int64_t m) { return std::span(to + m * part(), size_t(part())); });
+  }
+
   bool allGather(const std::byte *from, std::byte *to, std::byte *work) {
     std::byte *parts = work ? work : to;
     if (!exchange([&](int64_t) { return std::span(from, size_t(part())); },
@@ -239,13 +247,7 @@ private:
       sort(from, sorted, /*intoParts=*/true);
       from = sorted;
     }
-    if (!exchange(
-            [&](int64_t m) {
-              return std::span(from + m * part(), size_t(part()));
-            },
-            [&](int64_t m) {
-              return std::span(received + m * part(), size_t(part()));
-            }))
+    if (!exchangeParts(from, received))
       return false;
     combineParts(d, received, d.outer * d.piece, d.outer * d.piece, to);
     return true;
@@ -257,13 +259,7 @@ private:
       sort(from, work, /*intoParts=*/true);
       from = work;
     }
-    if (!exchange(
-            [&](int64_t m) {
-              return std::span(from + m * part(), size_t(part()));
-            },
-            [&](int64_t m) {
-              return std::span(received + m * part(), size_t(part()));
-            }))
+    if (!exchangeParts(from, received))
       return false;
     if (work)
       sort(received, to, /*intoParts=*/false);
