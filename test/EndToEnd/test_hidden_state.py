@@ -151,7 +151,7 @@ def test_forged_program(folder: Path, tmp_path: Path) -> None:
     text, forged, program = (tmp_path / name for name in ("step.mlir", "forged.mlir", "step.tenon"))
     succeed("compile", folder / "step.mlir", "--compile-from=precision", "--compile-to=lower", "-o", text)
     forged.write_text(text.read_text().replace("exec.program @init", "exec.program @first"))
-    assert "no initial value of '__tenon__.scale'" in refused(1, "compile", forged, "--compile-from=lower", "-o", program)
+    assert "is no 'step' and lacks 'exec.takes'" in refused(1, "compile", forged, "--compile-from=lower", "-o", program)
     init = text.read_text().index("exec.program @init")
     lines = text.read_text()[init:].splitlines(keepends=True)
     invoke = next(i for i, line in enumerate(lines) if "exec.invoke" in line)
