@@ -14,10 +14,12 @@
 #include "tenon/Driver/Compiler.h"
 #include "tenon/Format/Index.h"
 #include "tenon/Import/RoleWords.h"
+#include "tenon/Memory/BufferClasses.h"
 #include "tenon/Support/Refuse.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
@@ -29,14 +31,8 @@ using namespace tenon::driver;
 
 namespace {
 
-constexpr int64_t alignment = 64;
-
-int64_t aligned(int64_t bytes) { return llvm::alignTo(bytes, alignment); }
-
-std::string typeText(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
+int64_t aligned(int64_t bytes) {
+  return llvm::alignTo(bytes, memory::bufferAlignment);
 }
 
 /// Bytes of the entry point's own module, and where they are in the step's.
@@ -239,7 +235,7 @@ bool Joiner::checkUnmatched(Argument &argument,
                 called() + ": argument " +
                     std::to_string(int64_t(argument.tensor.getArgument())) +
                     ", '" + importer::joinKeys(argument.path) + "' of " +
-                    typeText(type) +
+                    debugString(type) +
                     ", is no state of the step by its name, nor by the "
                     "end of one name alone; " +
                     candidatesFor(argument));
@@ -259,10 +255,10 @@ bool Joiner::match() {
                                "', which this step holds in another form; "
                                "compile with --precision=f32");
     if (argument.state.getType() != argument.tensor.getType())
-      return refuse(error,
-                    called() + ": argument " + std::to_string(which) + ", '" +
-                        state + "', is " + typeText(argument.tensor.getType()) +
-                        ", the step has " + typeText(argument.state.getType()));
+      return refuse(
+          error, called() + ": argument " + std::to_string(which) + ", '" +
+                     state + "', is " + debugString(argument.tensor.getType()) +
+                     ", the step has " + debugString(argument.state.getType()));
     auto [other, isNew] = taken.try_emplace(argument.state, which);
     if (!isNew)
       return refuse(error, called() + ": arguments " +

@@ -7,6 +7,8 @@
 
 #include "tenon/Format/Holding.h"
 
+#include "tenon/Support/Bfloat16.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -141,14 +143,11 @@ uint64_t load(const std::byte *from, int64_t width) {
 
 /// As narrow(), for what a batch is converted with before every step: a loop
 /// that compilers vectorise.
-void roundToBf16(std::span<const std::byte> from, std::span<std::byte> to) {
+void roundAllToBf16(std::span<const std::byte> from, std::span<std::byte> to) {
   for (size_t i = 0; i < to.size() / 2; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, &from[4 * i], 4);
-    uint32_t nearest = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-    uint32_t quiet = bits >> 16 | 0x40u;
-    bool isNaN = (bits & 0x7fffffffu) > 0x7f800000u;
-    auto rounded = uint16_t(isNaN ? quiet : nearest);
+    float value;
+    std::memcpy(&value, &from[4 * i], 4);
+    uint16_t rounded = tenon::roundToBf16(value);
     std::memcpy(&to[2 * i], &rounded, 2);
   }
 }
@@ -156,7 +155,7 @@ void roundToBf16(std::span<const std::byte> from, std::span<std::byte> to) {
 void convert(ElementType fromType, std::span<const std::byte> from,
              ElementType toType, std::span<std::byte> to) {
   if (fromType == ElementType::f32 && toType == ElementType::bf16)
-    return roundToBf16(from, to);
+    return roundAllToBf16(from, to);
   int64_t fromWidth = byteWidth(fromType), toWidth = byteWidth(toType);
   FloatFormat source = *floatFormat(fromType), target = *floatFormat(toType);
   for (size_t i = 0; i < from.size() / size_t(fromWidth); ++i) {

@@ -57,6 +57,14 @@ int64_t libraries::workspaceBytes(const CollectiveDescription &d) {
   return 0;
 }
 
+std::vector<int64_t> libraries::argumentBytes(const CollectiveDescription &d) {
+  std::vector<int64_t> all;
+  for (int64_t bytes : {operandBytes(d), resultBytes(d), workspaceBytes(d)})
+    if (bytes > 0)
+      all.push_back(bytes);
+  return all;
+}
+
 /// Whether elements of the type are combined.
 static bool isCombined(ElementType type) { return type <= ElementType::f64; }
 

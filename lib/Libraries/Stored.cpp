@@ -140,11 +140,13 @@ tenon::libraries::store(const CollectiveDescription &description) {
 }
 
 std::optional<CollectiveDescription>
-tenon::libraries::restoreCollective(const format::Callee &callee,
+tenon::libraries::restoreCollective(const format::Callee &callee, int64_t ranks,
                                     std::string &error) {
   CollectiveDescription description;
   error = callee.name == CollectiveDescription::call
               ? ::restore(callee.attributes, description)
               : "'" + callee.name + "' is no collective";
+  if (error.empty())
+    error = whyInvalid(description, ranks);
   return error.empty() ? std::optional(description) : std::nullopt;
 }

@@ -50,6 +50,22 @@ private:
   void writeTensors();
   LogicalResult writeBlock(Block &block);
   LogicalResult writeGroup(step::GroupOp group);
+  /// What an invocation is passed, and of each argument the value that it reads
+  /// there and the one that it writes.
+  struct PassedArguments {
+    SmallVector<Value> slices;
+    SmallVector<PlanRecord::Id> reads, writes;
+
+    void add(Value slice, PlanRecord::Id read, PlanRecord::Id written) {
+      slices.push_back(slice);
+      reads.push_back(read);
+      writes.push_back(written);
+    }
+  };
+  void addScratch(step::GroupOp group, PassedArguments &passed);
+  void invoke(step::GroupOp group, StringRef callee,
+              const PassedArguments &passed, int64_t parts = 1);
+
   LogicalResult writeLibraryCall(step::GroupOp group);
   LogicalResult writeCollective(step::GroupOp group);
   LogicalResult writeWhile(stablehlo::WhileOp loop);
@@ -305,33 +321,36 @@ StringRef ProgramWriter::libraryFor(step::GroupOp group, bool addsInPlace) {
   return libraries[key] = name;
 }
 
+/// The group's scratch memory, if it has any, as the last argument.
+void ProgramWriter::addScratch(step::GroupOp group, PassedArguments &passed) {
+  auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
+  if (bytes && bytes.getInt() > 0)
+    passed.add(
+        slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
+              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())),
+        PlanRecord::none, record.scratchOf(group));
+}
+
+void ProgramWriter::invoke(step::GroupOp group, StringRef callee,
+                           const PassedArguments &passed, int64_t parts) {
+  int64_t time = record.timeOf(group);
+  record.describe(invoke(group.getLoc(), callee, passed.slices, parts), group,
+                  time, time, passed.reads, passed.writes);
+}
+
 LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
-  SmallVector<Value> arguments;
-  SmallVector<PlanRecord::Id> reads, writes;
-  auto pass = [&](Value argument, PlanRecord::Id read, PlanRecord::Id written) {
-    arguments.push_back(argument);
-    reads.push_back(read);
-    writes.push_back(written);
-  };
+  PassedArguments passed;
   PlanRecord::Id overwritten = PlanRecord::none;
   for (auto [number, operand] : llvm::enumerate(group.getInputs()))
     if (mayOverwrite(group, number, 0) &&
         place(operand) == place(group.getResult(0)))
       overwritten = record.valueOf(operand);
     else
-      pass(slice(operand), record.valueOf(operand), PlanRecord::none);
+      passed.add(slice(operand), record.valueOf(operand), PlanRecord::none);
   for (Value result : group.getOutputs())
-    pass(slice(result), overwritten, record.valueOf(result));
-  auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
-  if (bytes && bytes.getInt() > 0)
-    pass(
-        slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
-              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())),
-        PlanRecord::none, record.scratchOf(group));
-  int64_t time = record.timeOf(group);
-  StringRef callee = libraryFor(group, overwritten != PlanRecord::none);
-  record.describe(invoke(group.getLoc(), callee, arguments), group, time, time,
-                  reads, writes);
+    passed.add(slice(result), overwritten, record.valueOf(result));
+  addScratch(group, passed);
+  invoke(group, libraryFor(group, overwritten != PlanRecord::none), passed);
   return success();
 }
 
@@ -352,26 +371,13 @@ LogicalResult ProgramWriter::writeCollective(step::GroupOp group) {
     exec::CollectiveOp::create(builder, group.getLoc(), callee->second,
                                description);
   }
-  SmallVector<Value> arguments;
-  SmallVector<PlanRecord::Id> reads, writes;
-  auto pass = [&](Value argument, PlanRecord::Id read, PlanRecord::Id written) {
-    arguments.push_back(argument);
-    reads.push_back(read);
-    writes.push_back(written);
-  };
+  PassedArguments passed;
   for (Value operand : group.getInputs())
-    pass(slice(operand), record.valueOf(operand), PlanRecord::none);
+    passed.add(slice(operand), record.valueOf(operand), PlanRecord::none);
   for (Value result : group.getOutputs())
-    pass(slice(result), PlanRecord::none, record.valueOf(result));
-  if (auto bytes =
-          group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName))
-    pass(
-        slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
-              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())),
-        PlanRecord::none, record.scratchOf(group));
-  int64_t time = record.timeOf(group);
-  record.describe(invoke(group.getLoc(), callee->second, arguments), group,
-                  time, time, reads, writes);
+    passed.add(slice(result), PlanRecord::none, record.valueOf(result));
+  addScratch(group, passed);
+  invoke(group, callee->second, passed);
   return success();
 }
 
@@ -395,37 +401,20 @@ LogicalResult ProgramWriter::writeGroup(step::GroupOp group) {
         overwritten = operand;
     inPlace.push_back(overwritten);
   }
-  SmallVector<Value> arguments;
-  SmallVector<PlanRecord::Id> reads, writes;
-  for (Value operand : group.getInputs()) {
-    arguments.push_back(slice(operand));
-    reads.push_back(record.valueOf(operand));
-    writes.push_back(PlanRecord::none);
-  }
+  PassedArguments passed;
+  for (Value operand : group.getInputs())
+    passed.add(slice(operand), record.valueOf(operand), PlanRecord::none);
   for (auto [output, overwritten] :
        llvm::zip_equal(group.getOutputs(), inPlace)) {
-    if (overwritten >= 0) {
-      writes[overwritten] = record.valueOf(output);
-      continue;
-    }
-    arguments.push_back(slice(output));
-    reads.push_back(PlanRecord::none);
-    writes.push_back(record.valueOf(output));
+    if (overwritten >= 0)
+      passed.writes[overwritten] = record.valueOf(output);
+    else
+      passed.add(slice(output), PlanRecord::none, record.valueOf(output));
   }
-  auto bytes = group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
-  if (bytes && bytes.getInt() > 0) {
-    arguments.push_back(
-        slice(group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName),
-              RankedTensorType::get({bytes.getInt()}, builder.getI8Type())));
-    reads.push_back(PlanRecord::none);
-    writes.push_back(record.scratchOf(group));
-  }
-  int64_t time = record.timeOf(group);
+  addScratch(group, passed);
   KernelDescription kernel(group.getBody().front());
-  record.describe(
-      invoke(group.getLoc(), kernelFor(group, inPlace), arguments,
-             device.launches.partsFor(kernel.touchedElements(inPlace))),
-      group, time, time, reads, writes);
+  invoke(group, kernelFor(group, inPlace), passed,
+         device.launches.partsFor(kernel.touchedElements(inPlace)));
   return success();
 }
 

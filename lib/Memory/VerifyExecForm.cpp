@@ -138,12 +138,7 @@ LogicalResult verifyCollectiveArguments(exec::InvokeOp invoke,
                                         exec::CollectiveOp collective) {
   std::string error;
   auto description = exec::collectiveOf(collective.getDescription(), error);
-  SmallVector<int64_t, 3> expected;
-  for (int64_t bytes : {libraries::operandBytes(*description),
-                        libraries::resultBytes(*description),
-                        libraries::workspaceBytes(*description)})
-    if (bytes > 0)
-      expected.push_back(bytes);
+  std::vector<int64_t> expected = libraries::argumentBytes(*description);
   if (invoke.getSlices().size() != expected.size())
     return invoke.emitOpError("passes ")
            << invoke.getSlices().size() << " slices, '" << invoke.getCallee()

@@ -296,10 +296,7 @@ static std::string checkLibraryCalls(const Index &index) {
   for (const Callee &callee : index.callees) {
     std::string wrong;
     if (callee.kind == CalleeKind::collective) {
-      auto collective = libraries::restoreCollective(callee, wrong);
-      if (collective)
-        wrong = libraries::whyInvalid(*collective, index.ranks());
-      if (!wrong.empty())
+      if (!libraries::restoreCollective(callee, index.ranks(), wrong))
         return "the collective '" + callee.description + "': " + wrong;
     }
     if (callee.kind != CalleeKind::library)

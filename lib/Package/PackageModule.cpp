@@ -153,7 +153,6 @@ LogicalResult Packager::addTensor(exec::TensorOp op) {
   return success();
 }
 
-/// Adds the stored tensor that came last to the one it is a part of.
 /// What the tensor is cut from, and how.
 LogicalResult Packager::addCuts(exec::TensorOp op, format::Tensor &tensor) {
   auto whole = op->getAttrOfType<TypeAttr>(step::wholeAttrName);
@@ -213,6 +212,7 @@ LogicalResult Packager::addCollective(exec::CollectiveOp op) {
   return success();
 }
 
+/// Adds the stored tensor that came last to the one it is a part of.
 LogicalResult Packager::addPart(exec::TensorOp op, const step::HeldPart &part) {
   auto known = heldInParts.find(part.tensor);
   if (known == heldInParts.end())

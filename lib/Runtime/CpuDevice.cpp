@@ -119,10 +119,9 @@ bool CpuDevice::loadCallees(const format::Reader &reader, Error &error) {
     auto &call = callees.calls.emplace_back();
     auto &collective = callees.collectives.emplace_back();
     if (callee.kind == format::CalleeKind::collective) {
-      collective = libraries::restoreCollective(callee, message);
-      if (collective)
-        message = libraries::whyInvalid(*collective, reader.index().ranks());
-      if (!message.empty())
+      collective =
+          libraries::restoreCollective(callee, reader.index().ranks(), message);
+      if (!collective)
         return refuse(error, Failure::file, "the file is damaged: " + message);
     }
     if (callee.kind != format::CalleeKind::library)

@@ -76,12 +76,7 @@ bool ProgramBuilder::checkCollective(const format::Instruction &invoke,
       *callees.collectives[invoke.callee];
   if (!callees.communicator)
     return fail("it has collectives and is for one rank", error);
-  std::vector<int64_t> expected;
-  for (int64_t bytes :
-       {libraries::operandBytes(made), libraries::resultBytes(made),
-        libraries::workspaceBytes(made)})
-    if (bytes > 0)
-      expected.push_back(bytes);
+  std::vector<int64_t> expected = libraries::argumentBytes(made);
   bool fits = invoke.operands.size() == expected.size();
   for (size_t i = 0; fits && i < expected.size(); ++i) {
     fits = invoke.operands[i].bytes >= uint64_t(expected[i]);

@@ -6,6 +6,8 @@
 
 #include "RunCollective.h"
 
+#include "tenon/Support/Bfloat16.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -46,15 +48,8 @@ struct Half {
 struct Brain {
   using Stored = uint16_t;
   using Combined = float;
-  static float widen(uint16_t bits) {
-    return std::bit_cast<float>(uint32_t(bits) << 16);
-  }
-  static uint16_t narrow(float value) {
-    auto bits = std::bit_cast<uint32_t>(value);
-    if (std::isnan(value))
-      return uint16_t(bits >> 16 | 0x40u);
-    return uint16_t((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-  }
+  static float widen(uint16_t bits) { return widenBf16(bits); }
+  static uint16_t narrow(float value) { return roundToBf16(value); }
 };
 
 template <typename T>

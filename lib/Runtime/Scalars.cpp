@@ -6,9 +6,9 @@
 
 #include "tenon/Runtime/Scalars.h"
 
+#include "tenon/Support/Bfloat16.h"
 #include "tenon/Support/ParseNumber.h"
 
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -99,8 +99,7 @@ std::string runtime::scalarText(ElementType type,
   case ElementType::f16:
     return floatText(float(read<_Float16>(bytes)));
   case ElementType::bf16:
-    return floatText(
-        std::bit_cast<float>(uint32_t(read<uint16_t>(bytes)) << 16));
+    return floatText(widenBf16(read<uint16_t>(bytes)));
   case ElementType::f32:
     return floatText(read<float>(bytes));
   case ElementType::f64:
@@ -165,14 +164,6 @@ bool runtime::takesFraction(ElementType type) {
 template <typename T>
 static void write(std::span<std::byte> into, T value) {
   std::memcpy(into.data(), &value, sizeof(T));
-}
-
-/// The nearest, to even where two are equally near.
-static uint16_t roundToBf16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value))
-    return uint16_t(bits >> 16 | 0x40);
-  return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
 void runtime::writeScalar(ElementType type, double value,

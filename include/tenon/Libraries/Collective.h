@@ -73,6 +73,9 @@ int64_t operandBytes(const CollectiveDescription &description);
 int64_t resultBytes(const CollectiveDescription &description);
 int64_t workspaceBytes(const CollectiveDescription &description);
 
+/// Bytes of the arguments of a call: of these three the ones that there are.
+std::vector<int64_t> argumentBytes(const CollectiveDescription &description);
+
 /// The elements that one rank of the group adds up in an all-reduce, except
 /// that the last ones may have fewer.
 inline int64_t shareOf(const CollectiveDescription &description) {

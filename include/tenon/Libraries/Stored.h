@@ -26,10 +26,11 @@ format::Callee store(const Description &description, Isa isa,
 std::optional<Description> restore(const format::Callee &callee,
                                    std::string &error);
 
-/// The same of a collective.
+/// The same of a collective, which `ranks` ranks carry out.
 format::Callee store(const CollectiveDescription &description);
 std::optional<CollectiveDescription>
-restoreCollective(const format::Callee &callee, std::string &error);
+restoreCollective(const format::Callee &callee, int64_t ranks,
+                  std::string &error);
 
 } // namespace tenon::libraries
 
