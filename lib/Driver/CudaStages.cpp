@@ -17,8 +17,11 @@
 #include "tenon/Codegen/GPU/EmitGpuKernels.h"
 #include "tenon/Codegen/GPU/MachineCodeCache.h"
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/GpuCode.h"
 #include "tenon/Package/ObjectForm.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <future>
@@ -103,6 +106,61 @@ assemble(const codegen::GpuKernels &kernels, StageRun &run) {
   return codes;
 }
 
+/// Says in the program which invocations are launched together.
+static void declareJointLaunches(ModuleOp module,
+                                 ArrayRef<codegen::JointLaunch> launches,
+                                 llvm::StringMap<std::string> &symbols) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto kind = step::GroupKindAttr::get(module.getContext(),
+                                       step::GroupKind::elementwise);
+  for (const codegen::JointLaunch &launch : launches) {
+    launch.invocations.front()->setAttr(
+        exec::jointAttrName,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr(
+                 "launch",
+                 FlatSymbolRefAttr::get(module.getContext(), launch.symbol)),
+             builder.getNamedAttr("invocations",
+                                  builder.getI64IntegerAttr(
+                                      int64_t(launch.invocations.size())))}));
+    if (!symbols.try_emplace(launch.symbol, launch.symbol).second)
+      continue;
+    llvm::MapVector<StringRef, int> counts;
+    for (Operation *invocation : launch.invocations)
+      ++counts[cast<exec::InvokeOp>(invocation).getCallee()];
+    std::string description;
+    for (auto &[callee, count] : counts)
+      description += (description.empty() ? "" : ", ") + symbols[callee] +
+                     (count > 1 ? " x" + std::to_string(count) : "");
+    auto declared =
+        func::FuncOp::create(builder, module.getLoc(), launch.symbol,
+                             builder.getFunctionType({}, {}));
+    declared.setPrivate();
+    declared->setAttr(exec::kernelKindAttrName, kind);
+    declared->setAttr(exec::descriptionAttrName,
+                      builder.getStringAttr(description));
+  }
+}
+
+/// Kernels, calls and copies of the step, those in loops once, and the nodes
+/// that start them.
+static void countNodes(ModuleOp module, llvm::json::Object &details) {
+  int64_t invocations = 0, launched = 0, launches = 0;
+  module.walk([&](exec::InvokeOp invoke) {
+    if (invoke->getParentOfType<exec::ProgramOp>().getSymName() != "step")
+      return;
+    ++invocations;
+    auto joint = invoke->getAttrOfType<DictionaryAttr>(exec::jointAttrName);
+    if (!joint)
+      return;
+    ++launches;
+    launched += joint.getAs<IntegerAttr>("invocations").getInt();
+  });
+  details["invocations"] = invocations;
+  details["joint_launches"] = launches;
+  details["nodes"] = invocations - launched + launches;
+}
+
 static ExitCode compilePtx(Program &program, StageRun &run) {
   auto kernels = codegen::emitGpuKernels(*program.module, run.resolved.gpus,
                                          run.resolved.features.subnormals);
@@ -119,6 +177,7 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
       program.module->lookupSymbol(function)->setAttr(
           exec::fallbackAttrName, UnitAttr::get(run.context));
   }
+  declareJointLaunches(*program.module, kernels->joint, symbols);
   auto assembled = assemble(*kernels, run);
   if (!assembled)
     return exitUserError;
@@ -147,6 +206,7 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
   run.details["kernels"] = int64_t(kernels->symbols.size());
   run.details["distinct_kernels"] =
       int64_t(kernels->modules.front().kernels.size());
+  countNodes(*program.module, run.details);
   run.details["bytes"] = bytes;
   run.details["machine_code_bytes"] = machineBytes;
   llvm::json::Array warnings;

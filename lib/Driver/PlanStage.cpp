@@ -72,6 +72,7 @@ static ExitCode planStep(Program &program, StageRun &run) {
   if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
     return code;
   memory::MemoryOptions memory;
+  memory.gathersLaunches = run.resolved.target == OutputTarget::cuda;
   if (const std::string &folder = run.options.dumpProblems; !folder.empty()) {
     memory.problemFile = folder + "/offset-packing.csv";
     memory.orderingFile = folder + "/operation-ordering.txt";

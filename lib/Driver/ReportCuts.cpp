@@ -9,6 +9,7 @@
 #include "RemarkLog.h"
 
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/Exec/GpuCode.h"
 #include "tenon/Target/GraphNodes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -85,8 +86,15 @@ std::optional<int64_t> Cuts::nodesOf(Region &region) {
   auto append = [&](std::optional<int64_t> more) {
     nodes = nodes && more ? std::optional(*nodes + *more) : std::nullopt;
   };
+  int64_t launched = 0; // invocations that a launch before them does
   for (Operation &op : region.front()) {
     if (isa<exec::InvokeOp>(op)) {
+      if (launched > 0) {
+        --launched;
+        continue;
+      }
+      if (auto joint = op.getAttrOfType<DictionaryAttr>(exec::jointAttrName))
+        launched = joint.getAs<IntegerAttr>("invocations").getInt() - 1;
       size.add();
       append(1);
     } else if (auto loop = dyn_cast<exec::WhileOp>(op)) {

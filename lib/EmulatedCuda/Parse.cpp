@@ -509,20 +509,25 @@ Operand Parser::constant(Function &function, uint64_t value, unsigned bits) {
   return operand;
 }
 
+/// Null for the name of anything else.
+static const Parameter *findParameter(const Function &function,
+                                      const std::string &name) {
+  for (const Parameter &parameter : function.parameters)
+    if (parameter.name == name)
+      return &parameter;
+  return nullptr;
+}
+
 Operand Parser::parseAddress(Function &function, Instruction &instruction) {
   Operand operand;
   operand.kind = Operand::Address;
   std::string name = take();
   if (isdigit(static_cast<unsigned char>(name[0]))) {
     operand.value = strtoull(name.c_str(), nullptr, 0);
-  } else if (instruction.space == Space::Parameter) {
-    const Parameter *found = nullptr;
-    for (const Parameter &parameter : function.parameters)
-      if (parameter.name == name)
-        found = &parameter;
-    if (!found)
-      fail("unknown parameter '" + name + "'");
-    operand.value = found->offset;
+  } else if (const Parameter *parameter = findParameter(function, name)) {
+    if (instruction.space != Space::Parameter)
+      fail("the parameter '" + name + "' is not in that state space");
+    operand.value = parameter->offset;
   } else {
     const RegisterPlace *base = nullptr;
     for (auto scope = scopes.rbegin(); scope != scopes.rend() && !base; ++scope)
@@ -618,6 +623,9 @@ Operand Parser::parseOperand(Function &function, Instruction &instruction,
     }
     return constant(function, variable->address, bits);
   }
+  // Parameters are addressed from the first one on.
+  if (const Parameter *parameter = findParameter(function, name))
+    return constant(function, parameter->offset, bits);
   fail("unknown name '" + name + "'");
 }
 

@@ -303,11 +303,37 @@ private:
            std::to_string(maxProgramNesting));
       return;
     }
-    for (const Instruction &instruction : block.instructions) {
+    for (size_t i = 0; i < block.instructions.size(); ++i) {
       if (!error.empty())
         return;
-      check(instruction, nesting);
+      check(block.instructions[i], nesting);
+      checkJoint({block.instructions.begin() + std::ptrdiff_t(i),
+                  block.instructions.end()});
     }
+  }
+
+  bool invokesKernel(const Instruction &instruction) const {
+    return instruction.kind == InstructionKind::invoke &&
+           instruction.callee < index.callees.size() &&
+           index.callees[instruction.callee].kind == CalleeKind::kernel;
+  }
+
+  /// The first of these may be launched together with those behind it.
+  void checkJoint(std::span<const Instruction> rest) {
+    const Instruction &first = rest.front();
+    if (first.joint == -1 && first.joined == 1)
+      return;
+    if (first.joint < 0 || size_t(first.joint) >= index.callees.size() ||
+        index.callees[size_t(first.joint)].kind != CalleeKind::kernel)
+      return fail("an instruction is launched by callee " +
+                  std::to_string(first.joint) + ", expected a kernel");
+    if (first.joined < 2 || first.joined > rest.size())
+      return fail("a launch does " + std::to_string(first.joined) + " of " +
+                  std::to_string(rest.size()) + " instructions");
+    for (size_t i = 0; i < first.joined; ++i)
+      if (!invokesKernel(rest[i]) || (i > 0 && rest[i].joint != -1))
+        return fail("a launch does an instruction that is no kernel, or that "
+                    "another launch does");
   }
 
   void check(const Instruction &instruction, int nesting) {

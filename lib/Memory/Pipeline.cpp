@@ -27,6 +27,8 @@ void memory::buildOrderPipeline(OpPassManager &passes, bool hasBudget,
 void memory::buildPlanPipeline(OpPassManager &passes,
                                const MemoryOptions &options) {
   buildOrderPipeline(passes, /*hasBudget=*/false, options.orderingFile);
+  if (options.gathersLaunches)
+    passes.addNestedPass<func::FuncOp>(createGatherLaunchesPass());
   PlanOffsetsPassOptions offsets;
   offsets.problemFile = options.problemFile;
   passes.addNestedPass<func::FuncOp>(createPlanOffsetsPass(offsets));

@@ -44,16 +44,19 @@ declareKernels(ModuleOp module, const llvm::StringMap<std::string> &symbols,
   for (auto kernel : module.getOps<func::FuncOp>()) {
     auto kind =
         kernel->getAttrOfType<step::GroupKindAttr>(exec::kernelKindAttrName);
-    if (!kind || kernel.isDeclaration())
+    if (!kind || kernel->hasAttr(exec::symbolAttrName))
       continue;
     auto symbol = symbols.find(kernel.getSymName());
     if (symbol == symbols.end())
       return kernel.emitOpError("has no compiled code");
     kernel->setAttr(exec::symbolAttrName,
                     builder.getStringAttr(symbol->second));
+    describeCode(kernel, symbol->second);
+    // What launches other kernels has no body of its own.
+    if (kernel.isDeclaration())
+      continue;
     kernel->setAttr(exec::descriptionAttrName,
                     builder.getStringAttr(describe(kernel, kind.getValue())));
-    describeCode(kernel, symbol->second);
     kernel.eraseBody();
   }
   return success();

@@ -542,6 +542,15 @@ FailureOr<format::Instruction> Packager::instructionOf(Operation &op) {
     instruction.queue = uint32_t(invoke.getQueue());
     if (failed(checkArguments(invoke, callee->second, instruction.operands)))
       return failure();
+    if (auto joint = op.getAttrOfType<DictionaryAttr>(exec::jointAttrName)) {
+      auto name = joint.getAs<FlatSymbolRefAttr>("launch");
+      auto launch = calleeIndex.find(name.getValue());
+      if (launch == calleeIndex.end())
+        return invoke.emitOpError("is launched by the unknown kernel ") << name;
+      instruction.joint = int32_t(launch->second);
+      instruction.joined =
+          uint32_t(joint.getAs<IntegerAttr>("invocations").getInt());
+    }
   } else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
     instruction.kind = format::InstructionKind::wait;
     instruction.queue = uint32_t(wait.getQueue());

@@ -29,23 +29,33 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   const format::Callee &callee = callees.described[invoke.callee];
   if (!checkCall(invoke, error))
     return false;
-  CudaStep::Node node{.callee = invoke.callee,
-                      .firstSlot = step->places.size(),
-                      .slotCount = invoke.operands.size()};
-  if (callee.kind == format::CalleeKind::copy)
-    node.bytes = invoke.operands[0].bytes;
+  const size_t first = step->places.size(), count = invoke.operands.size();
+  const bool isJoined = toJoin > 0;
+  if (isJoined) {
+    --toJoin;
+    step->nodes.back().slotCount += count;
+  } else {
+    CudaStep::Node node{
+        .callee = invoke.callee, .firstSlot = first, .slotCount = count};
+    if (callee.kind == format::CalleeKind::copy)
+      node.bytes = invoke.operands[0].bytes;
+    if (invoke.joint >= 0) {
+      node.callee = uint32_t(invoke.joint);
+      toJoin = invoke.joined - 1;
+    }
+    openGraph().order.push_back(step->nodes.size());
+    step->nodes.push_back(node);
+    size.add();
+  }
   step->places.insert(step->places.end(), invoke.operands.begin(),
                       invoke.operands.end());
   step->written.resize(step->places.size(), true);
   for (int64_t argument : callee.reads)
-    if (argument >= 0 && size_t(argument) < node.slotCount)
-      step->written[node.firstSlot + size_t(argument)] = false;
+    if (argument >= 0 && size_t(argument) < count)
+      step->written[first + size_t(argument)] = false;
   if (const auto &call = callees.calls[invoke.callee].planned)
     for (int64_t i = 0; i < call->operandCount(); ++i)
-      step->written[node.firstSlot + size_t(i)] = false;
-  openGraph().order.push_back(step->nodes.size());
-  step->nodes.push_back(node);
-  size.add();
+      step->written[first + size_t(i)] = false;
   return true;
 }
 

@@ -129,6 +129,7 @@ private:
   std::unique_ptr<CudaStep> step;
   CudaStep::Sequence *into; // what is being captured
   target::GraphNodes size;
+  uint32_t toJoin = 0; // invocations that the last node launches, too
 };
 
 } // namespace tenon::runtime

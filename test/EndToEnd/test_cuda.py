@@ -354,6 +354,19 @@ def test_kernels_in_parts(steps: Steps, name: str) -> None:
     assert sorted({kernel["operations"].split()[-1] for kernel in kernels}) == IN_PARTS.get(name, [])
 
 
+# Of steps with products by the library: kernels, calls and copies, and the nodes that start them at most.
+NODES = {"04_chargpt": (100, 0.75), "10_vit_tiny": (200, 0.75)}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_small_kernels_are_launched_together(steps: Steps, name: str) -> None:
+    """A quarter of the nodes and more is saved by launches of several kernels, and the plan needs no more memory for it."""
+    code = compiled(steps[name].text, "--target=sm_90", "--no-cubins").stages["codegen"]
+    least, share = NODES[name]
+    assert code["invocations"] >= least and code["joint_launches"] > 0
+    assert code["nodes"] <= share * code["invocations"]
+
+
 def within_twice_the_error(step: ModelStep, cpu: Path, gpu: Path, scratch: Path) -> None:
     """The state behind one step is no farther from float64 than twice as far as the processor's.
 

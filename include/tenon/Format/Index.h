@@ -291,6 +291,11 @@ struct Instruction {
   std::vector<Block> blocks; // of a loop: condition and body; of a branch: each
   /// Of a loop: how often its body runs, -1 if only its condition says that.
   int64_t trips = -1;
+  /// Of an invocation of a kernel: the callee whose one launch does the work of
+  /// this one and of the following, `joined` in all, given the operands of all
+  /// of them in order. -1 if it is launched alone, or by one before.
+  int32_t joint = -1;
+  uint32_t joined = 1;
 
   bool operator==(const Instruction &) const;
 };

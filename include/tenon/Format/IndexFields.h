@@ -64,8 +64,9 @@ inline constexpr auto fieldsOf<format::Block> =
     TENON_FIELDS(format::Block, instructions);
 
 template <>
-inline constexpr auto fieldsOf<format::Instruction> = TENON_FIELDS(
-    format::Instruction, kind, callee, queue, operands, parts, blocks, trips);
+inline constexpr auto fieldsOf<format::Instruction> =
+    TENON_FIELDS(format::Instruction, kind, callee, queue, operands, parts,
+                 blocks, trips, joint, joined);
 
 template <>
 inline constexpr auto fieldsOf<format::Certificate> =

@@ -40,6 +40,8 @@ struct MemoryOptions {
   std::string problemFile;
   /// Where the ordering problem is written as text; empty for nowhere.
   std::string orderingFile;
+  /// Whether kernels that follow each other may be one launch.
+  bool gathersLaunches = false;
 };
 
 /// The part of the stage `plan` that does not depend on the budget: the order,

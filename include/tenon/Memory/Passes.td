@@ -149,6 +149,63 @@ def SearchOrderPass : Pass<"memory-search-order", "::mlir::func::FuncOp"> {
   ];
 }
 
+def GatherLaunchesPass : Pass<"memory-gather-launches", "::mlir::func::FuncOp"> {
+  let summary = "bring together what one launch on a GPU can do";
+  let description = [{
+    Lets groups of the function's block run later, up to the next group that one
+    launch can do as well: element-wise groups, and reductions of the same kind.
+    A group waits for others as long as nobody waits for its results, and no more
+    bytes are live than are at the peak. The new order is kept if the arena is
+    no larger in it. The stage `codegen` launches together what then follows each
+    other and does not touch what another one writes.
+
+    ```mlir
+    // before: the update of %x is over when the sum begins
+    func.func @main(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+      %a = step.group elementwise(%x) : (tensor<16xf32>) -> tensor<16xf32> {
+      ^bb0(%p: tensor<16xf32>):
+        %0 = stablehlo.negate %p : tensor<16xf32>
+        step.yield %0 : tensor<16xf32>
+      }
+      %b = step.group row(%y) : (tensor<16xf32>) -> tensor<f32> {
+      ^bb0(%p: tensor<16xf32>):
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16xf32>, tensor<f32>) -> tensor<f32>
+        step.yield %0 : tensor<f32>
+      }
+      %c = step.group elementwise(%y, %b) : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32> {
+      ^bb0(%p: tensor<16xf32>, %q: tensor<f32>):
+        %0 = stablehlo.broadcast_in_dim %q, dims = [] : (tensor<f32>) -> tensor<16xf32>
+        %1 = stablehlo.add %p, %0 : tensor<16xf32>
+        step.yield %1 : tensor<16xf32>
+      }
+      return %a, %c : tensor<16xf32>, tensor<16xf32>
+    }
+    // after: both results come from one launch
+    func.func @main(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+      %b = step.group row(%y) : (tensor<16xf32>) -> tensor<f32> {
+      ^bb0(%p: tensor<16xf32>):
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16xf32>, tensor<f32>) -> tensor<f32>
+        step.yield %0 : tensor<f32>
+      }
+      %a = step.group elementwise(%x) : (tensor<16xf32>) -> tensor<16xf32> {
+      ^bb0(%p: tensor<16xf32>):
+        %0 = stablehlo.negate %p : tensor<16xf32>
+        step.yield %0 : tensor<16xf32>
+      }
+      %c = step.group elementwise(%y, %b) : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32> {
+      ^bb0(%p: tensor<16xf32>, %q: tensor<f32>):
+        %0 = stablehlo.broadcast_in_dim %q, dims = [] : (tensor<f32>) -> tensor<16xf32>
+        %1 = stablehlo.add %p, %0 : tensor<16xf32>
+        step.yield %1 : tensor<16xf32>
+      }
+      return %a, %c : tensor<16xf32>, tensor<16xf32>
+    }
+    ```
+  }];
+}
+
 def TabulateLoopsPass : Pass<"memory-tabulate-loops", "::mlir::func::FuncOp"> {
   let summary = "list plans of each loop's body";
   let description = [{

@@ -1,9 +1,10 @@
-//===- GraphNodes.h - Which loops are repeated inside a CUDA graph --------===//
+//===- GraphNodes.h - What the nodes of a CUDA graph are ------------------===//
 //
-// A loop whose trip count is known can be written out in a graph, round after
-// round, so that nothing happens between its rounds. That is done as long as
-// the step stays small. The runtime decides by this rule, and the compiler
-// reports by it what the runtime will do.
+// Kernels that have nothing to do with each other are one node. A loop whose
+// trip count is known can be written out in a graph, round after round, so that
+// nothing happens between its rounds. That is done as long as the step stays
+// small. The runtime decides by this rule, and the compiler reports by it what
+// the runtime will do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,11 @@
 #include <cstdint>
 
 namespace tenon::target {
+
+/// One launch that does several runs of kernels is given at most so many
+/// addresses. A GPU takes 512 (4,096 bytes before CUDA 12.1); but each thread
+/// picks those of its run, which takes registers and the compiler's time.
+inline constexpr unsigned mostJointAddresses = 96;
 
 /// The nodes of a step's graphs, counted in the order of the program.
 class GraphNodes {

@@ -6,6 +6,8 @@
 
 #include "tenon/Codegen/GPU/EmitGpuKernels.h"
 
+#include "JointLaunches.h"
+
 #include "tenon/Codegen/Loops/DistinctKernels.h"
 
 using namespace mlir;
@@ -19,8 +21,14 @@ emitGpuKernels(ModuleOp module,
   auto [distinct, symbols] = distinctKernels(module);
   GpuKernels result;
   result.symbols = std::move(symbols);
+  // Launches follow from the shapes alone, so they are the same for all.
+  JointLaunches launches(distinct, result.symbols,
+                         {architectures.front(), subnormals});
+  launches.collect(module);
+  result.joint = launches.found();
   for (const target::GpuArchitecture *architecture : architectures) {
-    auto ptx = emitPtx(distinct, {architecture, subnormals});
+    auto ptx =
+        emitPtx(distinct, {architecture, subnormals}, launches.distinct());
     if (failed(ptx))
       return failure();
     result.modules.push_back(std::move(*ptx));

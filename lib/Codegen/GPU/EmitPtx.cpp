@@ -7,6 +7,7 @@
 #include "tenon/Codegen/GPU/EmitPtx.h"
 
 #include "GpuKernelBuilder.h"
+#include "JointKernel.h"
 
 #include "tenon/Codegen/GPU/GpuSchedules.h"
 #include "tenon/Codegen/LLVM/GenerateCode.h"
@@ -108,8 +109,13 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
   }
 }
 
+std::string symbolOfJoint(size_t index) {
+  return "joint_" + std::to_string(index);
+}
+
 FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
-                             const GpuTarget &target) {
+                             const GpuTarget &target,
+                             ArrayRef<JointKernels> joints) {
   if (kernels.empty())
     return PtxModule();
   MLIRContext &context = *kernels.front()->getContext();
@@ -118,6 +124,7 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
   GpuSchedules schedules(target);
 
   PtxModule result;
+  SmallVector<func::FuncOp> emitted;
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.front()->getLoc());
   bool ok = true;
   for (auto [index, kernel] : llvm::enumerate(kernels)) {
@@ -128,6 +135,7 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
       ok = false;
       continue;
     }
+    emitted.push_back(*function);
     markKernelFunction(*function, symbol);
     auto launch =
         (*function)->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
@@ -140,6 +148,21 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
          .schedule =
              schedules.nameOf(scheduleOf(KernelSource(kernel), schedules))
                  .str()});
+  }
+  for (auto [index, joint] : llvm::enumerate(joints)) {
+    if (!ok)
+      break;
+    SmallVector<func::FuncOp> runs;
+    for (unsigned kernel : joint)
+      runs.push_back(emitted[kernel]);
+    std::string symbol = symbolOfJoint(index);
+    func::FuncOp function = emitJoint(runs, *module, symbol + ".body");
+    markKernelFunction(function, symbol);
+    auto launch = function->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
+    result.kernels.push_back({.symbol = symbol,
+                              .blocks = launch[0],
+                              .threads = launch[1],
+                              .schedule = "joint"});
   }
   if (!ok || failed(refuseCalls(*module)) ||
       failed(verifyKernels(*module, "GPU", "nvvm")))

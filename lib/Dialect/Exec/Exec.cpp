@@ -64,6 +64,14 @@ bool isPtx(Attribute attribute) {
                 : code.size() == 2;
 }
 
+bool isJoint(Attribute attribute) {
+  auto joint = dyn_cast<DictionaryAttr>(attribute);
+  auto count = joint ? joint.getAs<IntegerAttr>("invocations") : IntegerAttr();
+  return joint && joint.size() == 2 &&
+         joint.getAs<FlatSymbolRefAttr>("launch") && count &&
+         count.getType().isSignlessInteger(64) && count.getInt() >= 2;
+}
+
 constexpr step::AttributeShape shapes[] = {
     {kernelKindAttrName, isKind, "a #step.group_kind"},
     {inPlaceAttrName, step::isNumberList, "an array<i64>"},
@@ -87,6 +95,8 @@ constexpr step::AttributeShape shapes[] = {
     {launchesAttrName, step::isNumberList, "an array<i64>"},
     {schedulesAttrName, step::isArrayOf<step::isText>, "an array of strings"},
     {resourcesAttrName, step::isNumberList, "an array<i64>"},
+    {jointAttrName, isJoint,
+     "{invocations, launch}, an i64 of at least 2 and a symbol"},
 };
 
 /// A result overwrites an operand or none, and no two the same.

@@ -91,9 +91,12 @@ Index fullIndex() {
                    {{{launch}}, {{copy, wait}}}, 11};
   Instruction branches{InstructionKind::branch, 0, 0,
                        {{1, 256, 4}},           1, {{}, {{loop, launch}}, {}}};
+  Instruction together = launch;
+  together.joint = 0;
+  together.joined = 2;
   EntryPoint &step = index.entryPoints.emplace_back();
   step.name = "step";
-  step.program.instructions = {launch, call, loop, branches};
+  step.program.instructions = {together, launch, call, loop, branches};
   step.arguments = {0, 2};
   step.results = {1, 0};
   step.flops = 1.5e12;

@@ -172,6 +172,21 @@ TEST(Damage, EveryFieldIsCheckedBehindTheHash) {
       {"invokes callee 70 of 10",
        [](format::Index &i) { instruction(i, 1).callee = 70; }},
       {"no parts", [](format::Index &i) { instruction(i, 1).parts = 0; }},
+      {"launched by callee 70, expected a kernel",
+       [](format::Index &i) {
+         instruction(i, 1).joint = 70;
+         instruction(i, 1).joined = 2;
+       }},
+      {"a launch does 99 of",
+       [](format::Index &i) {
+         instruction(i, 1).joint = int32_t(instruction(i, 1).callee);
+         instruction(i, 1).joined = 99;
+       }},
+      {"an instruction that is no kernel",
+       [](format::Index &i) {
+         instruction(i, 1).joint = int32_t(instruction(i, 1).callee);
+         instruction(i, 1).joined = 6; // up to a copy
+       }},
       {"for queue 3", [](format::Index &i) { instruction(i, 1).queue = 3; }},
       {"instruction is of unknown kind",
        [](format::Index &i) {

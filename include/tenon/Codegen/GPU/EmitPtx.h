@@ -38,16 +38,28 @@ struct PtxKernel {
   std::string schedule;
 };
 
+/// Several runs of kernels, not necessarily different ones, that one launch
+/// does side by side: the number of the kernel of each. None reads or
+/// overwrites what another one writes. All have equally many threads in a
+/// block, none needs scratch memory, and at most one of the kernels has shared
+/// memory.
+using JointKernels = llvm::SmallVector<unsigned>;
+
 struct PtxModule {
   std::string text;
   std::vector<PtxKernel> kernels;
 };
 
-/// The kernels, in their order, as `kernel_0`, `kernel_1` and so on. Reports
-/// all that have no code, not only the first. The same kernels and target give
-/// the same bytes on any machine.
+/// The kernels, in their order, as `kernel_0`, `kernel_1` and so on, then those
+/// of several runs as `joint_0` and so on, whose parameters are those of all
+/// runs in order. Reports all that have no code, not only the first. The same
+/// kernels and target give the same bytes on any machine.
 llvm::FailureOr<PtxModule> emitPtx(llvm::ArrayRef<mlir::func::FuncOp> kernels,
-                                   const GpuTarget &target);
+                                   const GpuTarget &target,
+                                   llvm::ArrayRef<JointKernels> joints = {});
+
+/// The symbol of a kernel of several runs, by its place among them.
+std::string symbolOfJoint(size_t index);
 
 } // namespace tenon::codegen
 

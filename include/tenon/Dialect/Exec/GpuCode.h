@@ -23,6 +23,11 @@ inline constexpr llvm::StringLiteral schedulesAttrName = "exec.schedules";
 /// stores and loads; four zeros for a text without machine code.
 inline constexpr llvm::StringLiteral resourcesAttrName = "exec.resources";
 
+/// Attribute of an invocation of a kernel, dictionary {launch, invocations}:
+/// the kernel declaration whose one launch does the work of so many invocations
+/// from this one on, given the slices of all of them in order.
+inline constexpr llvm::StringLiteral jointAttrName = "exec.joint";
+
 } // namespace tenon::exec
 
 #endif // TENON_DIALECT_EXEC_GPUCODE_H

@@ -1,0 +1,148 @@
+//===- JointKernel.cpp - One launch for several runs of kernels -----------===//
+//
+// See JointKernel.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "JointKernel.h"
+
+#include "GpuKernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+namespace {
+
+class JointKernel {
+public:
+  JointKernel(ArrayRef<func::FuncOp> runs, ModuleOp module, StringRef name)
+      : builder(OpBuilder::atBlockEnd(module.getBody())),
+        loc(func::FuncOp(runs.front()).getLoc()) {
+    SmallVector<Type> types;
+    for (func::FuncOp run : runs)
+      llvm::append_range(types, run.getArgumentTypes());
+    function = func::FuncOp::create(builder, loc, name,
+                                    builder.getFunctionType(types, {}));
+    Block *body = function.addEntryBlock();
+    unsigned first = 0;
+    for (func::FuncOp run : runs) {
+      const unsigned count = run.getNumArguments();
+      for (unsigned i = 0; i < count; ++i)
+        if (Attribute readOnly =
+                run.getArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName()))
+          function.setArgAttr(
+              first + i, LLVM::LLVMDialect::getReadonlyAttrName(), readOnly);
+      operandsOf[run].push_back(body->getArguments().slice(first, count));
+      first += count;
+    }
+    builder.setInsertionPointToEnd(body);
+  }
+
+  func::FuncOp emit() {
+    int64_t blocks = 0, threads = 1;
+    for (auto &[run, operands] : operandsOf) {
+      auto launch = launchOf(run);
+      blocks += launch[0] * int64_t(operands.size());
+      threads = launch[1];
+    }
+    function->setAttr(launchAttribute,
+                      builder.getDenseI64ArrayAttr({blocks, threads, 0}));
+    Value block = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+    emitFrom(0, block);
+    func::ReturnOp::create(builder, loc);
+    return function;
+  }
+
+private:
+  using Operands = SmallVector<Value>;
+
+  static ArrayRef<int64_t> launchOf(func::FuncOp run) {
+    return run->getAttrOfType<DenseI64ArrayAttr>(launchAttribute).asArrayRef();
+  }
+  Value integer(int64_t number) {
+    return arith::ConstantOp::create(
+        builder, loc, builder.getI32IntegerAttr(int32_t(number)));
+  }
+  Value isBelow(Value number, int64_t limit) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                 number, integer(limit));
+  }
+
+  /// The runs of the kernels from number `first` on, whose blocks count from 0.
+  void emitFrom(size_t first, Value block);
+  void emitRuns(func::FuncOp kernel, ArrayRef<ValueRange> runs, Value block);
+  /// Those of run number `run`, which is one of `runs`, the first of which has
+  /// the number `begin`.
+  Operands choose(ArrayRef<ValueRange> runs, int64_t begin, Value run);
+
+  OpBuilder builder;
+  Location loc;
+  func::FuncOp function;
+  /// Per kernel, what each of its runs is given.
+  llvm::MapVector<func::FuncOp, SmallVector<ValueRange>> operandsOf;
+};
+
+void JointKernel::emitFrom(size_t first, Value block) {
+  auto &[kernel, runs] = operandsOf.begin()[first];
+  if (first + 1 == operandsOf.size())
+    return emitRuns(kernel, runs, block);
+  const int64_t blocks = launchOf(kernel)[0] * int64_t(runs.size());
+  auto branch =
+      scf::IfOp::create(builder, loc, isBelow(block, blocks), /*else=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  emitRuns(kernel, runs, block);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  emitFrom(first + 1,
+           arith::SubIOp::create(builder, loc, block, integer(blocks)));
+}
+
+JointKernel::Operands JointKernel::choose(ArrayRef<ValueRange> runs,
+                                          int64_t begin, Value run) {
+  if (runs.size() == 1)
+    return llvm::to_vector_of<Value>(runs.front());
+  const size_t half = runs.size() / 2;
+  auto branch =
+      scf::IfOp::create(builder, loc, runs.front().getTypes(),
+                        isBelow(run, begin + int64_t(half)), /*else=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, choose(runs.take_front(half), begin, run));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(
+      builder, loc, choose(runs.drop_front(half), begin + int64_t(half), run));
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+void JointKernel::emitRuns(func::FuncOp kernel, ArrayRef<ValueRange> runs,
+                           Value block) {
+  const int64_t blocks = launchOf(kernel)[0];
+  Value run = arith::DivUIOp::create(builder, loc, block, integer(blocks));
+  IRMapping values;
+  values.map(kernel.getArguments(), choose(runs, 0, run));
+  Value number = runs.size() == 1 ? block
+                                  : arith::RemUIOp::create(builder, loc, block,
+                                                           integer(blocks));
+  for (Operation &op : kernel.front().without_terminator())
+    if (auto id = dyn_cast<NVVM::BlockIdXOp>(op))
+      values.map(id.getResult(), number);
+    else
+      builder.clone(op, values);
+}
+
+} // namespace
+
+func::FuncOp emitJoint(ArrayRef<func::FuncOp> runs, ModuleOp module,
+                       StringRef name) {
+  return JointKernel(runs, module, name).emit();
+}
+
+} // namespace tenon::codegen
