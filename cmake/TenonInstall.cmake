@@ -1,5 +1,5 @@
 # What `cmake --install` puts on a machine: the runtime library with its header, for programs in C that find it with
-# find_package(Tenon) or pkg-config, and the tool with its compiler. `--component Runtime` leaves out the tools.
+# find_package(Tenon) or pkg-config, and the tool with its compiler, manual pages and completion in shells. `--component Runtime` leaves out the tools.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -15,6 +15,18 @@ if(TENON_ENABLE_COMPILER)
   set_target_properties(tenon-compiler PROPERTIES INSTALL_RPATH ${LLVM_LIBRARY_DIR})
   install(TARGETS tenon-compiler COMPONENT Tools)
 endif()
+if(TENON_ENABLE_COMPILER AND NOT TENON_SANITIZE)
+  set(man ${CMAKE_BINARY_DIR}/man)
+  set(writer ${CMAKE_SOURCE_DIR}/cmake/WriteManualPages.cmake)
+  add_custom_command(OUTPUT ${man}/tenon.1 DEPENDS tenon tenon-compiler ${writer}
+                     COMMAND ${CMAKE_COMMAND} -DTOOL=$<TARGET_FILE:tenon> -DFOLDER=${man} -P ${writer} VERBATIM)
+  add_custom_target(TenonManualPages ALL DEPENDS ${man}/tenon.1)
+  install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT Tools)
+endif()
+# Where each shell looks for what is installed.
+install(FILES tools/tenon/completion/tenon DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT Tools)
+install(FILES tools/tenon/completion/_tenon DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT Tools)
+install(FILES tools/tenon/completion/tenon.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT Tools)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
 install(EXPORT TenonTargets NAMESPACE Tenon:: FILE TenonTargets.cmake DESTINATION ${package} COMPONENT Runtime)

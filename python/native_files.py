@@ -2,7 +2,8 @@
 
 They are those of the folder $TENON_NATIVE, which tools/wheel fills, or else the tool, the compiler and the runtime library of
 a build: the first build folder that has all of them of $TENON_BUILD, build/dev, build/release of the checkout. Without one,
-build/release is configured and built, which takes minutes.
+build/release is configured and built, which takes minutes. The package of the tool also installs completion for shells and
+manual pages, which are in the folder $TENON_MAN, or in that build if all of it was built.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from typing import Any
 from setuptools import Distribution
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
+
+# setuptools brings distutils along, which has to be imported after it.
+from distutils.command.install_data import install_data  # isort: skip
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("bin/tenon", "bin/tenon-compiler", "lib/libtenon-runtime.so")
@@ -50,6 +54,19 @@ def native_files() -> Iterable[Path]:
     return [build / file for file in FILES]
 
 
+def shared_files() -> list[tuple[str, list[str]]]:
+    """Folders of an environment, with the files of the tool that belong there."""
+    completion = ROOT / "tools" / "tenon" / "completion"
+    man = Path(os.environ["TENON_MAN"]) if "TENON_MAN" in os.environ else find_build() / "man"
+    files = {
+        "share/man/man1": sorted(man.glob("*.1")),
+        "share/bash-completion/completions": [completion / "tenon"],
+        "share/zsh/site-functions": [completion / "_tenon"],
+        "share/fish/vendor_completions.d": [completion / "tenon.fish"],
+    }
+    return [(folder, [str(file) for file in sources]) for folder, sources in files.items()]
+
+
 class PlatformWheel(bdist_wheel):
     """The compiled files fit one platform, but any version of Python."""
 
@@ -58,8 +75,22 @@ class PlatformWheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
+class InstallShared(install_data):
+    """Brings the shared files along, which setuptools would take from the folder of setup.py only."""
+
+    def finalize_options(self) -> None:
+        """Those of the tool; the package of the compiler has none."""
+        super().finalize_options()
+        if self.distribution.get_name() == "tenon":
+            self.data_files = shared_files()
+
+
 class NativeDistribution(Distribution):
-    """Tells setuptools that there is compiled code."""
+    """Tells setuptools that there is compiled code, and what InstallShared installs."""
+
+    def has_data_files(self) -> bool:
+        """Always."""
+        return True
 
     def has_ext_modules(self) -> bool:
         """Always."""
@@ -88,6 +119,7 @@ def arguments(package: str) -> dict[str, Any]:
     scratch.mkdir(parents=True, exist_ok=True)
     return {
         "distclass": NativeDistribution,
-        "cmdclass": {"build_py": BuildWithNative, "bdist_wheel": PlatformWheel},
+        "cmdclass": {"build_py": BuildWithNative, "bdist_wheel": PlatformWheel, "install_data": InstallShared},
+        "data_files": [],
         "options": {"build": {"build_base": str(scratch)}, "egg_info": {"egg_base": str(scratch)}},
     }

@@ -22,6 +22,7 @@ apt_packages=(
   liblapack-dev
   python3 python3-venv
   strace pkg-config abigail-tools
+  zsh fish groff-base
 )
 
 install_apt_packages() {

@@ -28,6 +28,10 @@ int tool::runCompile(Arguments arguments, Modules *) {
                  : "expected one of " + driver::formNames(walk);
     };
   };
+  std::vector<std::string> forms;
+  for (const driver::Stage &known : walk)
+    if (!known.form.empty())
+      forms.push_back(known.name.str());
   ArgumentParser parser(
       "compile",
       "Compiles an exported training step (StableHLO text) into a .tenon "
@@ -47,7 +51,8 @@ int tool::runCompile(Arguments arguments, Modules *) {
                   return error.empty()
                              ? ""
                              : "expected cpu, stablehlo, or GPUs: " + error;
-                });
+                },
+                {"cpu", "stablehlo", "sm_80", "sm_90"});
   parser.flag("generic", options.generic,
               "with --target=stablehlo: write MLIR's generic form, which more "
               "versions can read");
@@ -87,11 +92,11 @@ int tool::runCompile(Arguments arguments, Modules *) {
               "estimate what fits");
   parser.custom("compile-to", "STAGE",
                 "stop after this stage and write readable text",
-                stage(options.to));
+                stage(options.to), forms);
   parser.custom("compile-from", "STAGE",
                 "continue from the text that --compile-to=STAGE wrote; its "
                 "options are in the text",
-                stage(options.from));
+                stage(options.from), forms);
   parser.text("report", options.reportFile, "FILE",
               "write as JSON what each stage did and how long it took");
   parser.text(
@@ -109,11 +114,12 @@ int tool::runCompile(Arguments arguments, Modules *) {
     if (!known.form.empty())
       stages += llvm::formatv("  {0,-10}{1,-16}{2}\n", known.name, known.form,
                               known.summary);
-  parser.notes(
-      stages +
-      "\nexample:\n"
-      "  tenon compile step.mlir -o step.tenon --cpu=x86-64-v3\n"
-      "  tenon compile step.mlir -o for-xla.mlir --target=stablehlo\n");
+  parser.notes(stages);
+  parser.examples(
+      "tenon compile step.mlir -o step.tenon --cpu=x86-64-v3\n"
+      "tenon compile step.mlir -o step.tenon --memory-budget=2GiB "
+      "--entry=eval=eval.mlir\n"
+      "tenon compile step.mlir -o for-xla.mlir --target=stablehlo\n");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;

@@ -33,7 +33,8 @@ int tool::runPlan(Arguments arguments, Modules *) {
                 [&options](std::string_view name) -> std::string {
                   std::string error = readDevices(name, options);
                   return error.empty() ? "" : "expected cpu, or GPUs: " + error;
-                });
+                },
+                {"cpu", "sm_80", "sm_90"});
   int64_t frontier = 0;
   parser.number("frontier", frontier, "K",
                 "predict the step time under K budgets, from the smallest "
@@ -72,6 +73,10 @@ int tool::runPlan(Arguments arguments, Modules *) {
                 "(128)");
   takePlanningOptions(parser, options,
                       "with --also: the most memory that the step may use");
+  parser.examples("tenon plan step.mlir --frontier=10\n"
+                  "tenon plan step.mlir --error --precision=bf16\n"
+                  "tenon plan step.mlir --also=double.mlir "
+                  "--memory-budget=2GiB\n");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;

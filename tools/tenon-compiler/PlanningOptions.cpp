@@ -70,7 +70,8 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                   else
                     return "expected f32, bf16, bf16-state or f16";
                   return "";
-                });
+                },
+                {"f32", "bf16", "bf16-state", "f16"});
   parser.custom("rounding-seed", "N",
                 "with bf16-state: the seed of stochastic rounding "
                 "(default: 0)",

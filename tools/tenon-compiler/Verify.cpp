@@ -25,6 +25,7 @@ int tool::runVerify(Arguments arguments, Modules *) {
                         "are proved. The exit code\nis 1 at the first claim "
                         "that is false.",
                         "FILE.tenon");
+  parser.examples("tenon verify step.tenon\n");
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
     return *code;

@@ -7,6 +7,7 @@
 #include "tools/tenon/ArgumentParser.h"
 
 #include "tenon/Support/ExitCode.h"
+#include "tenon/Support/NearestWord.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,14 +28,12 @@ static std::function<std::string(std::string_view)> takeFlag(Bool &value) {
 
 void ArgumentParser::flag(std::string_view name, bool &value,
                           std::string_view help) {
-  options.push_back(
-      {std::string(name), "", std::string(help), takeFlag(value)});
+  custom(name, "", help, takeFlag(value), {"true", "false"});
 }
 
 void ArgumentParser::flag(std::string_view name, std::optional<bool> &value,
                           std::string_view help) {
-  options.push_back(
-      {std::string(name), "", std::string(help), takeFlag(value)});
+  custom(name, "", help, takeFlag(value), {"true", "false"});
 }
 
 void ArgumentParser::choice(std::string_view name, std::optional<bool> &value,
@@ -47,7 +46,8 @@ void ArgumentParser::choice(std::string_view name, std::optional<bool> &value,
              return "expected " + no + " or " + yes;
            value = given == yes;
            return std::string();
-         });
+         },
+         {words[0], words[1]});
 }
 
 void ArgumentParser::text(std::string_view name, std::string &value,
@@ -71,27 +71,10 @@ void ArgumentParser::number(std::string_view name, int64_t &value,
 
 void ArgumentParser::custom(std::string_view name, std::string_view meaning,
                             std::string_view help,
-                            std::function<std::string(std::string_view)> take) {
+                            std::function<std::string(std::string_view)> take,
+                            std::vector<std::string> words) {
   options.push_back({std::string(name), std::string(meaning), std::string(help),
-                     std::move(take)});
-}
-
-void ArgumentParser::printHelp() const {
-  std::printf("usage: tenon %s%s%s [options]\n\n%s\n\noptions:\n", verb.c_str(),
-              positional.empty() ? "" : " ", positional.c_str(),
-              summary.c_str());
-  auto spelling = [](const Option &option) {
-    return "--" + option.name +
-           (option.meaning.empty() ? "" : "=" + option.meaning);
-  };
-  size_t width = 0;
-  for (const Option &option : options)
-    width = std::max(width, spelling(option).size());
-  for (const Option &option : options)
-    std::printf("  %-*s%s\n", int(width + 2), spelling(option).c_str(),
-                option.help.c_str());
-  if (!afterword.empty())
-    std::printf("\n%s", afterword.c_str());
+                     std::move(take), std::move(words)});
 }
 
 std::optional<int> ArgumentParser::parse(Arguments arguments,
@@ -108,6 +91,14 @@ std::optional<int> ArgumentParser::parse(Arguments arguments,
       printHelp();
       return exitOk;
     }
+    if (argument == "--man") {
+      printManualPage();
+      return exitOk;
+    }
+    if (argument == "--list-options") {
+      printList();
+      return exitOk;
+    }
     if (!argument.starts_with("-") || argument == "-") {
       positionals.push_back(argument);
       continue;
@@ -121,8 +112,13 @@ std::optional<int> ArgumentParser::parse(Arguments arguments,
       name = "output";
     auto option = std::find_if(options.begin(), options.end(),
                                [&](const Option &o) { return o.name == name; });
-    if (option == options.end())
-      return mistake("unknown option '" + argument + "'");
+    if (option == options.end()) {
+      std::vector<std::string> names = {"help"};
+      for (const Option &known : options)
+        names.push_back(known.name);
+      return mistake("unknown option '" + argument + "'" +
+                     didYouMean(name, names, "--"));
+    }
     if (!hasValue && !option->meaning.empty()) {
       if (i + 1 == arguments.size())
         return mistake("option '" + argument + "' needs a value");
@@ -131,7 +127,7 @@ std::optional<int> ArgumentParser::parse(Arguments arguments,
     std::string wrong = option->take(value);
     if (!wrong.empty())
       return mistake("option '--" + name + "' is given '" + value +
-                     "': " + wrong);
+                     "': " + wrong + didYouMean(value, option->words));
   }
   if (positionals.size() != count)
     return mistake("expected " + std::to_string(count) + " argument" +

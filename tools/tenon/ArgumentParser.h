@@ -1,8 +1,9 @@
 //===- ArgumentParser.h - Options of one verb ----------------------------===//
 //
-// A table of options, parsed from `--name=value` or `--name value`, printed as
-// help. LLVM's command line would be one global table shared with every library
-// that is linked in, and is not there in the tool that has no compiler.
+// A table of options, parsed from `--name=value` or `--name value`, and printed
+// as help, as a manual page, and as a list for the completion of shells. LLVM's
+// command line would be one global table shared with every library that is
+// linked in, and is not there in the tool that has no compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,16 +39,21 @@ public:
   void number(std::string_view name, int64_t &value, std::string_view meaning,
               std::string_view help);
   /// Takes the value and returns what is wrong with it, empty for nothing.
+  /// `words` are values that it may have: shells complete them, and the nearest
+  /// one is named where the value is wrong.
   void custom(std::string_view name, std::string_view meaning,
               std::string_view help,
-              std::function<std::string(std::string_view)> take);
+              std::function<std::string(std::string_view)> take,
+              std::vector<std::string> words = {});
 
-  /// Text that help ends with, whole lines.
+  /// Text behind the options, whole lines.
   void notes(std::string_view text) { afterword = text; }
+  /// Command lines that help ends with, one to a line, without indentation.
+  void examples(std::string_view lines) { exampleLines = lines; }
 
-  /// The exit code to leave with: 0 after printing help, 2 after a mistake;
-  /// nothing if the command should go on. Exactly `positionals` other arguments
-  /// are expected.
+  /// The exit code to leave with: 0 after --help, --man or --list-options was
+  /// answered, 2 after a mistake; nothing if the command should go on. Exactly
+  /// `positionals` other arguments are expected.
   std::optional<int> parse(Arguments arguments,
                            std::vector<std::string> &positionals,
                            size_t count = 1);
@@ -56,11 +62,18 @@ private:
   struct Option {
     std::string name, meaning, help;
     std::function<std::string(std::string_view)> take;
+    std::vector<std::string> words;
   };
 
+  // In PrintOptions.cpp.
   void printHelp() const;
+  /// A page for man, in section 1.
+  void printManualPage() const;
+  /// A line per option, with tabs between its fields: `--name`, `=` if it takes
+  /// a value, the words that the value may be, help.
+  void printList() const;
 
-  std::string verb, summary, positional, afterword;
+  std::string verb, summary, positional, afterword, exampleLines;
   std::vector<Option> options;
 };
 

@@ -32,17 +32,22 @@ void BatchOptions::take(ArgumentParser &parser) {
                   takePath(text);
                   return path.empty() ? "expected a file or a folder" : "";
                 });
-  parser.custom("tokens", "TYPE",
-                "the files are lists of tokens of this type, such as uint16",
-                [this](std::string_view text) -> std::string {
-                  std::string known;
-                  for (auto [name, type] : tokenTypes) {
-                    if (name == text)
-                      tokenType = type;
-                    known += (known.empty() ? "" : ", ") + std::string(name);
-                  }
-                  return tokenType ? "" : "expected one of " + known;
-                });
+  std::vector<std::string> types;
+  for (auto [name, type] : tokenTypes)
+    types.emplace_back(name);
+  parser.custom(
+      "tokens", "TYPE",
+      "the files are lists of tokens of this type, such as uint16",
+      [this](std::string_view text) -> std::string {
+        std::string known;
+        for (auto [name, type] : tokenTypes) {
+          if (name == text)
+            tokenType = type;
+          known += (known.empty() ? "" : ", ") + std::string(name);
+        }
+        return tokenType ? "" : "expected one of " + known;
+      },
+      types);
   parser.custom("map", "FILE_NAME=ARGUMENT",
                 "what a tensor of the batches is to the step",
                 [this](std::string_view text) -> std::string {

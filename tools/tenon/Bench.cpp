@@ -229,6 +229,8 @@ int tool::runBench(Arguments arguments, Modules *modules) {
   std::vector<std::string> files;
   runtime::ExecutorOptions options;
   takeDeviceOptions(parser, options);
+  parser.examples("tenon bench step.tenon --steps=100\n"
+                  "tenon bench step.tenon --kernels --rows=10\n");
   if (auto code = parser.parse(arguments, files))
     return *code;
   if (!modules && isModule(files.front()))

@@ -68,6 +68,8 @@ int tool::runCalibrate(Arguments arguments, Modules *) {
               "the machine description to write (also -o)");
   parser.number("threads", threads, "N",
                 "how many threads use all cores (default: one per processor)");
+  parser.examples("tenon calibrate -o machine.json\n"
+                  "tenon calibrate --threads=4 -o four.json\n");
   std::vector<std::string> none;
   if (auto code = parser.parse(arguments, none, 0))
     return *code;

@@ -46,12 +46,12 @@ inline void takeDeviceOptions(ArgumentParser &parser,
                   options.ranks = parseNumber(given).value_or(0);
                   return options.ranks < 1 ? "expected a number from 1 on" : "";
                 });
-  parser.custom("device", "KIND",
-                "cpu, cuda or cuda:N (default: what the file is compiled for, "
-                "the first GPU)",
-                [&options](std::string_view given) {
-                  return takeDevice(given, options);
-                });
+  parser.custom(
+      "device", "KIND",
+      "cpu, cuda or cuda:N (default: what the file is compiled for, "
+      "the first GPU)",
+      [&options](std::string_view given) { return takeDevice(given, options); },
+      {"cpu", "cuda"});
   parser.text("cuda-driver", options.cudaDriver, "FILE",
               "for a file for GPUs: the driver (libcuda.so.1, or what "
               "TENON_CUDA_DRIVER names)");

@@ -279,7 +279,8 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
                   return policy.empty() || policy == "bf16" || formats.isF16
                              ? ""
                              : "expected bf16 or f16";
-                });
+                },
+                {"bf16", "f16"});
   parser.text("precision-policy", formats.policyFile, "FILE",
               "with --precision: JSON that says what is kept in f32 or may be "
               "narrow");
@@ -293,6 +294,9 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
   parser.text(
       "memory-picture", view.picture, "FILE.svg",
       "for a .tenon file: draw which temporaries are in memory over time");
+  parser.examples("tenon inspect step.mlir\n"
+                  "tenon inspect step.mlir --precision=bf16\n"
+                  "tenon inspect step.tenon --memory --rows=10\n");
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
     return *code;

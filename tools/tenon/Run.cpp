@@ -861,10 +861,14 @@ int tool::runRun(Arguments arguments, Modules *modules) {
       "inputs of NAME from --inputs and writes its results to --outputs.\n\n"
       "If a step fails, the run ends with exit code 1. The file of --save then "
       "still holds what was saved last,\nand the message says from which step "
-      "that is.\n\n"
-      "example:\n"
-      "  tenon run step.tenon --state=init.safetensors "
-      "--batches=data/ --steps=200 --save=final.safetensors\n");
+      "that is.\n");
+  parser.examples(
+      "tenon run step.tenon --state=init.safetensors --batches=data/ "
+      "--steps=200 --save=final.safetensors\n"
+      "tenon run step.tenon --zero-state --batches=samples:points.npz "
+      "--shuffle=1 --epochs=10 --metrics=loss.csv\n"
+      "tenon run step.tenon --state=init.safetensors --batches=data/ "
+      "--until=8h --checkpoints=saved --resume\n");
   std::vector<std::string> inputs;
   if (auto code = parser.parse(arguments, inputs))
     return *code;

@@ -25,7 +25,8 @@ inline void takeSubnormals(ArgumentParser &parser,
                 [&subnormals](std::string_view given) -> std::string {
                   subnormals = fromName<Subnormals>(given);
                   return subnormals ? "" : "expected flush or keep";
-                });
+                },
+                {"flush", "keep"});
 }
 
 } // namespace tenon::tool

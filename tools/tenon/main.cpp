@@ -7,11 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon/Commands.h"
+#include "tools/tenon/ManualPage.h"
 
 #include "tenon/Support/ExitCode.h"
+#include "tenon/Support/NearestWord.h"
 
 #include <csignal>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 using namespace tenon;
@@ -37,19 +40,38 @@ constexpr Verb verbs[] = {
     {"plan", "show the step time under several memory budgets", nullptr},
 };
 
+constexpr const char summary[] =
+    "Tenon compiles whole training steps ahead of time.";
+constexpr const char exitCodes[] =
+    "0 success, 1 an error in the input or a file, 2 a wrong command line,\n"
+    "3 no plan fits the memory budget, 4 an unsupported operation, 5 a run "
+    "that a signal stopped and that was saved,\n"
+    "6 an f16 tensor overflowed, 70 an internal error.\n";
+constexpr const char examples[] =
+    "tenon compile step.mlir -o step.tenon\n"
+    "tenon run step.tenon --state=start.safetensors --batches=data/ "
+    "--steps=1000 --save=trained.safetensors\n"
+    "tenon inspect step.tenon\n";
+
 void printHelp(std::FILE *out) {
-  std::fprintf(out, "usage: tenon VERB ...\n\n"
-                    "Tenon compiles whole training steps ahead of "
-                    "time.\n\nverbs:\n");
+  std::fprintf(out, "usage: tenon VERB ...\n\n%s\n\nverbs:\n", summary);
   for (const Verb &verb : verbs)
     std::fprintf(out, "  %-11s%s\n", verb.name.data(), verb.summary);
-  std::fprintf(out, "\n`tenon VERB --help` lists the options of a verb. `tenon "
-                    "--version` prints the version.\n"
-                    "Exit codes: 0 success, 1 an error in the input or a file, "
-                    "2 a wrong command line,\n3 no plan fits the memory "
-                    "budget, 4 an unsupported operation, 5 a run that a signal "
-                    "stopped and that was saved,\n6 an f16 tensor overflowed, "
-                    "70 an internal error.\n");
+  std::fprintf(out,
+               "\n`tenon VERB --help` lists the options of a verb. `tenon "
+               "--version` prints the version.\n"
+               "Exit codes: %s\nexamples:\n%s",
+               exitCodes, indented(examples).c_str());
+}
+
+void printManualPage() {
+  printManualHeader("tenon", summary);
+  std::printf("\\fBtenon\\fR VERB ...\n.SH VERBS\n");
+  for (const Verb &verb : verbs)
+    std::printf(".TP\n\\fBtenon\\-%s\\fR(1)\n%s\n", verb.name.data(),
+                roff(verb.summary).c_str());
+  std::printf(".SH EXIT STATUS\n%s.SH EXAMPLES\n.nf\n%s.fi\n",
+              roff(exitCodes).c_str(), roff(examples).c_str());
 }
 
 } // namespace
@@ -66,11 +88,24 @@ int main(int argc, char **argv) {
     std::printf("tenon " TENON_VERSION "\n");
     return exitOk;
   }
+  if (arguments[0] == "--man") {
+    printManualPage();
+    return exitOk;
+  }
+  if (arguments[0] == "--list-verbs") {
+    for (const Verb &verb : verbs)
+      std::printf("%s\t%s\n", verb.name.data(), verb.summary);
+    return exitOk;
+  }
   Arguments rest = Arguments(arguments).subspan(1);
   for (const Verb &verb : verbs)
     if (arguments[0] == verb.name)
       return verb.run ? verb.run(rest, nullptr) : callCompiler(verb.name, rest);
-  std::fprintf(stderr, "error: unknown verb '%s'\n", argv[1]);
+  std::vector<std::string> names;
+  for (const Verb &verb : verbs)
+    names.emplace_back(verb.name);
+  std::fprintf(stderr, "error: unknown verb '%s'%s\n", argv[1],
+               didYouMean(arguments[0], names).c_str());
   printHelp(stderr);
   return exitBadUsage;
 }

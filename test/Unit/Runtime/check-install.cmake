@@ -17,6 +17,13 @@ file(GLOB_RECURSE installed RELATIVE ${FOLDER}/moved ${FOLDER}/moved/*)
 if(NOT installed MATCHES "libtenon-runtime.so.0.2" OR installed MATCHES "bin/")
   message(FATAL_ERROR "the component installs ${installed}")
 endif()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/tools --component Tools)
+foreach(file bin/tenon share/man/man1/tenon.1 share/man/man1/tenon-run.1 share/bash-completion/completions/tenon
+        share/zsh/site-functions/_tenon share/fish/vendor_completions.d/tenon.fish)
+  if(NOT EXISTS ${FOLDER}/tools/${file})
+    message(FATAL_ERROR "the component Tools does not install ${file}")
+  endif()
+endforeach()
 file(COPY ${SOURCE}/examples/train_without_python DESTINATION ${FOLDER})
 set(example ${FOLDER}/train_without_python)
 
