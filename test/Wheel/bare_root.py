@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs the wheels into roots of Debian that have Python and nothing else, and trains there.
+"""Installs the wheels into roots of Debian that have Python and nothing else, trains there, and runs docs/FirstRun.md.
 
     sudo test/Wheel/bare_root.py [--wheels build/wheels] [--suites bookworm,trixie] [--work FOLDER]
 
@@ -16,14 +16,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "test" / "EndToEnd"))
+
+from shown_commands import check_output, script, sessions, write_programs  # noqa: E402
+
 # From the start of installing to the first step that has run, without downloads.
 MOST_SECONDS = 60
+# All of docs/FirstRun.md, with the installation, without downloads.
+MOST_PAGE_SECONDS = 300
 # What a user installs besides; numpy is what the wheel asks for.
-OTHERS = ["jax", "jaxlib", "scikit-learn", "numpy"]
+OTHERS = ["jax", "jaxlib", "scikit-learn", "numpy", "safetensors"]
 
 
 def pinned() -> list[str]:
@@ -67,7 +74,14 @@ class Bare:
                 self.wheelhouse,
             ]
             + list(command),
-            env={"PATH": "/work/venv/bin:/usr/bin:/bin", "HOME": "/work", "JAX_PLATFORMS": "cpu", "LC_ALL": "C.UTF-8"},
+            env={
+                "PATH": "/work/venv/bin:/usr/bin:/bin",
+                "HOME": "/work",
+                "JAX_PLATFORMS": "cpu",
+                "LC_ALL": "C.UTF-8",
+                "PIP_NO_INDEX": "1",
+                "PIP_FIND_LINKS": "/wheelhouse",
+            },
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -105,8 +119,42 @@ def download(bare: Bare, wheels: Path, wheelhouse: Path) -> None:
         shutil.copy(wheel, wheelhouse)
 
 
-def test(suite: str, wheels: Path, work: Path) -> tuple[float, float]:
-    """Seconds for installing, and from the start of it to the first step."""
+def run_page(bare: Bare) -> float:
+    """Runs docs/FirstRun.md in a folder of its own, and returns the seconds that it took."""
+    page = (ROOT / "docs" / "FirstRun.md").read_text()
+    folder = bare.root / "page"
+    folder.mkdir()
+    write_programs(page, folder)
+    shown = sessions(page)
+    (folder / "first-run.sh").write_text(f"cd /page\n{script(shown)}")
+    start = time.monotonic()
+    # What is printed besides the output, such as that a process was killed, is no part of the page.
+    said = bare.run("bash", "-c", "bash /page/first-run.sh 2> /page/errors || { cat /page/errors; exit 1; }")
+    seconds = time.monotonic() - start
+    check_output(shown, said)
+    return seconds
+
+
+def processor_seconds() -> float:
+    """What this process and those that it has waited for took of processors."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@dataclass
+class Times:
+    """In seconds: what creating the environment and installing took, and that of processors; from the start of it to the
+    first step; and the whole page."""
+
+    environment: float
+    installed: float
+    processor: float
+    first: float
+    page: float
+
+
+def test(suite: str, wheels: Path, work: Path) -> Times:
+    """Everything in one root."""
     wheelhouse = work / f"wheels-{suite}"
     wheelhouse.mkdir(exist_ok=True)
     root = unpack(suite, work)
@@ -114,12 +162,13 @@ def test(suite: str, wheels: Path, work: Path) -> tuple[float, float]:
         bare = Bare(root, wheelhouse)
         download(bare, wheels, wheelhouse)
         shutil.copy(HERE / "train.py", root / "work")
-        start = time.monotonic()
+        start, used = time.monotonic(), processor_seconds()
         bare.run("/usr/bin/python3", "-m", "venv", "/work/venv")
+        environment = time.monotonic() - start
         # Python compiles what is imported when it is imported.
         install = ["-m", "pip", "install", "-q", "--no-index", "--no-compile", "--find-links=/wheelhouse"]
         bare.run("/work/venv/bin/python", *install, "tenon[jax,compiler]")
-        installed = time.monotonic() - start
+        installed, processor = time.monotonic() - start, processor_seconds() - used
         process = bare.start("/work/venv/bin/python", "/work/train.py")
         first, said = None, []
         for line in process.stdout:
@@ -130,7 +179,7 @@ def test(suite: str, wheels: Path, work: Path) -> tuple[float, float]:
         print(f"{suite}: {bare.run('tenon', '--version').strip()}\n{''.join(said)}", end="", flush=True)
         bare.run("/work/venv/bin/python", *install, *pinned())
         print("after scikit-learn:\n" + bare.run("/work/venv/bin/python", "/work/train.py", "--scikit-learn-first"), end="")
-        return installed, first
+        return Times(environment, installed, processor, first, run_page(bare))
     finally:
         shutil.rmtree(root)
 
@@ -151,9 +200,11 @@ def main() -> int:
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     slow = False
     for suite in arguments.suites.split(","):
-        installed, first = test(suite, arguments.wheels, arguments.work.resolve())
-        slow |= first > MOST_SECONDS
-        print(f"| {commit} | {suite} | {installed:.1f} | {first:.1f} |", flush=True)
+        load = os.getloadavg()[0]
+        times = test(suite, arguments.wheels, arguments.work.resolve())
+        slow |= times.first > MOST_SECONDS or times.page > MOST_PAGE_SECONDS
+        columns = [times.environment, times.installed, times.processor, times.first, times.page, load]
+        print(f"| {commit} | {suite} | {' | '.join(f'{value:.1f}' for value in columns)} |", flush=True)
     return int(slow)
 
 
