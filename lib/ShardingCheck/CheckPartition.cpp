@@ -52,6 +52,11 @@ bool isControl(Operation *op) {
   return isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op);
 }
 
+/// An operation that ends on a device only when others do it as well.
+bool waitsForOthers(Operation *op) {
+  return op->hasAttr("replica_groups") || op->hasAttr("source_target_pairs");
+}
+
 /// The element that a constant repeats, also where it was moved; null for what
 /// is none.
 Attribute splatOf(Value value) {
@@ -118,7 +123,7 @@ public:
         devices(this->mesh.devices()) {}
 
   std::optional<PartitionFault> run() {
-    if (!readBoundary())
+    if (!readBoundary() || !checkMeetings())
       return fault;
     whole.walk([&](Operation *op) {
       byName[op->getName()].push_back(op);
@@ -1221,7 +1226,51 @@ private:
   // Collectives
   //===--------------------------------------------------------------------===//
 
-  /// The groups of a collective if each device is in one of them.
+  /// A collective that not all devices come to in the same order never ends,
+  /// whether its result is read or not. One program runs on all of them, and
+  /// visitControl() refuses loops and branches in which they could part. What
+  /// is left is that each collective stands where this is known and has groups
+  /// that hold each device once; its verifier compares sizes with the groups.
+  bool checkMeetings() {
+    auto module = local->getParentOfType<ModuleOp>();
+    return !module
+                .walk([&](Operation *op) {
+                  return !waitsForOthers(op) || meets(op)
+                             ? WalkResult::advance()
+                             : WalkResult::interrupt();
+                })
+                .wasInterrupted();
+  }
+
+  bool meets(Operation *op) {
+    std::string name = ("'" + op->getName().getStringRef() + "'").str();
+    Operation *around = op->getParentOp();
+    while (around && isControl(around))
+      around = around->getParentOp();
+    if (around != local)
+      return fail(op->getLoc(), name + " stands outside of @main and its loops "
+                                       "and branches, where the check does not "
+                                       "see which devices come to it");
+    if (auto permute = dyn_cast<stablehlo::CollectivePermuteOp>(op))
+      return sourcesOf(permute) ||
+             fail(op->getLoc(), name + " has to name each of the " +
+                                    Twine(devices) +
+                                    " devices once as a source and once as a "
+                                    "target, with a channel above 0");
+    if (!isa<stablehlo::AllGatherOp, stablehlo::AllReduceOp,
+             stablehlo::AllToAllOp, stablehlo::ReduceScatterOp>(op))
+      return fail(op->getLoc(),
+                  name + " is no collective that a partitioned step may have");
+    if (!groupsOf(op))
+      return fail(op->getLoc(),
+                  name + " has to have each of the " + Twine(devices) +
+                      " devices in one of its groups, with a channel above 0 "
+                      "and global device ids, or some devices wait for ever");
+    return true;
+  }
+
+  /// The groups of a collective if each device is in one of them. All have
+  /// them behind checkMeetings(), and so it is with sourcesOf().
   std::optional<Groups> groupsOf(Operation *op) {
     auto table = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
     auto channel =
@@ -1278,23 +1327,17 @@ private:
       return;
     Holdings copy = stored->second;
     std::optional<Groups> groups;
-    if (!isa<stablehlo::CollectivePermuteOp>(op)) {
+    if (!isa<stablehlo::CollectivePermuteOp>(op))
       groups = groupsOf(op);
-      if (!groups)
-        return;
-    }
     for (const Holding &held : copy) {
       std::optional<Holding> result;
       if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op)) {
         result = gathered(held, *groups, gather.getAllGatherDim());
       } else if (auto exchange = dyn_cast<stablehlo::AllToAllOp>(op)) {
-        if (int64_t(exchange.getSplitCount()) ==
-            int64_t(groups->front().size()))
-          result = exchanged(held, *groups, exchange.getSplitDimension(),
-                             exchange.getConcatDimension());
+        result = exchanged(held, *groups, exchange.getSplitDimension(),
+                           exchange.getConcatDimension());
       } else if (auto permute = dyn_cast<stablehlo::CollectivePermuteOp>(op)) {
-        if (auto sources = sourcesOf(permute))
-          result = permuted(held, *sources);
+        result = permuted(held, *sourcesOf(permute));
       } else if (auto combine = combineOf(op->getRegion(0))) {
         result = reduced(held, *groups, *combine);
         if (auto scatter = dyn_cast<stablehlo::ReduceScatterOp>(op);

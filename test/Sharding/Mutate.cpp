@@ -64,7 +64,7 @@ public:
 
 private:
   std::string change() {
-    switch (random.below(10)) {
+    switch (random.below(11)) {
     case 0:
       return drop() ? "left out" : "";
     case 1:
@@ -83,6 +83,8 @@ private:
       return otherOperand() ? "other operand of" : "";
     case 8:
       return branch() ? "on the first device alone" : "";
+    case 9:
+      return unread() ? "not on all devices, beside the read" : "";
     default:
       return otherOperation() ? "other operation for" : "";
     }
@@ -335,6 +337,34 @@ private:
       stablehlo::ReturnOp::create(builder, result);
     }
     op->replaceAllUsesWith(branch);
+    return true;
+  }
+
+  /// A collective whose result nobody reads, to which not all devices come: the
+  /// last group is missing, or the collective stands under a branch.
+  bool unread() {
+    if (!isCollective(op))
+      return false;
+    OpBuilder builder(op);
+    Operation *read = op;
+    op = builder.clone(*op);
+    auto table = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
+    if (random.chance(50) || !table || table.getType().getShape()[0] < 2) {
+      bool isDone = branch();
+      op->erase();
+      op = read;
+      return isDone;
+    }
+    SmallVector<int64_t> values;
+    for (const APInt &value : table.getValues<APInt>())
+      values.push_back(value.getSExtValue());
+    SmallVector<int64_t> shape(table.getType().getShape());
+    values.resize(size_t(--shape[0] * shape[1]));
+    op->setAttr("replica_groups",
+                DenseIntElementsAttr::get(
+                    RankedTensorType::get(shape, builder.getI64Type()),
+                    ArrayRef<int64_t>(values)));
+    op = read;
     return true;
   }
 

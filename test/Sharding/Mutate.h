@@ -3,7 +3,8 @@
 // Errors that a partitioner could make: an operation left out or done twice, a
 // collective among other devices, along another dimension or with another
 // reduction, other offsets, scales and operands, a collective under a branch on
-// the number of the device.
+// the number of the device, and one that nobody reads and that not all devices
+// come to.
 //
 //===----------------------------------------------------------------------===//
 
