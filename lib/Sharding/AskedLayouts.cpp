@@ -7,6 +7,8 @@
 
 #include "tenon/Sharding/Passes.h"
 
+#include "TiledSharding.h"
+
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/Step/Step.h"
@@ -76,7 +78,7 @@ private:
             ? attributes.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName)
             : sdy::TensorShardingAttr();
     if (!sharding)
-      return success();
+      return readTiles(attributes, where, type, layout);
     sdy::MeshAttr own = sharding.getMesh(main);
     if (!own || !own.getDeviceIds().empty())
       return main.emitError()
@@ -117,6 +119,24 @@ private:
     }
     if (says || read.dims.empty())
       layout = read;
+    return success();
+  }
+
+  LogicalResult readTiles(DictionaryAttr attributes, const Twine &where,
+                          Type type, std::optional<Layout> &layout) {
+    auto text = attributes ? attributes.getAs<StringAttr>("mhlo.sharding")
+                           : StringAttr();
+    if (!text)
+      return success();
+    if (mesh.axes.empty())
+      return main.emitError() << where
+                              << " has 'mhlo.sharding', which names no axes: "
+                                 "give the mesh, as in mesh=data=2";
+    std::string error;
+    layout = readTiledSharding(
+        text.getValue(), cast<RankedTensorType>(type).getRank(), mesh, error);
+    if (!layout)
+      return main.emitError() << where << ": " << error;
     return success();
   }
 

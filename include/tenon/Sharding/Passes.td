@@ -21,9 +21,9 @@ def PartitionPass : Pass<"partition", "::mlir::ModuleOp"> {
     tensors on every device, and a remark says which tensors were gathered for
     them.
 
-    Layouts are the step's own (`sdy.sharding` on arguments and results), or
-    lines of a file, such as `params.w = [data, -]`, by name, `arg<i>` or
-    `result<i>`. What has none takes one that suits its neighbours. Each argument
+    Layouts are the step's own (`sdy.sharding` on arguments and results, or the
+    older `mhlo.sharding`, which needs the mesh), or lines of a file, such as
+    `params.w = [data, -]`, by name, `arg<i>` or `result<i>`. What has none takes one that suits its neighbours. Each argument
     and result says in `step.layout` and `step.whole` what it is a part of.
 
     ```mlir
