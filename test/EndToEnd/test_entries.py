@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import tenon
 from conftest import BUILD, refused, run, succeed
 from safetensors.numpy import load_file, save_file
+from test_watching import read_events
 
 # Every step adds the mean of the samples to w, half of that to the average, and counts.
 STEP = """module @train {
@@ -135,8 +137,9 @@ def test_evaluating_changes_no_bit(folder: Path, tmp_path: Path) -> None:
             *training(folder, "--steps=7", "--save", tmp_path / f"{name}.safetensors", "--metrics", tmp_path / f"{name}.csv"),
             *options,
         )
-    for kind in ("safetensors", "csv"):
-        assert (tmp_path / f"plain.{kind}").read_bytes() == (tmp_path / f"watched.{kind}").read_bytes()
+    assert (tmp_path / "plain.safetensors").read_bytes() == (tmp_path / "watched.safetensors").read_bytes()
+    watched = [line.rpartition(",")[0] for line in (tmp_path / "watched.csv").read_text().splitlines()]
+    assert (tmp_path / "plain.csv").read_text().splitlines() == watched
 
 
 def test_means_are_those_of_numpy(folder: Path) -> None:
@@ -148,6 +151,42 @@ def test_means_are_those_of_numpy(folder: Path) -> None:
     for step, loss in found.items():
         expected = np.mean([(step - 3) ** 2 + batch.sum(dtype=np.float64) for batch in (held[:3], held[3:6])])
         assert loss == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.jsonl"])
+def test_metrics_hold_the_means(name: str, folder: Path, tmp_path: Path) -> None:
+    """In the line of each evaluated step, also of a run that goes on from a checkpoint between two evaluations."""
+    held = f"--eval-batches=samples:{folder / 'held.safetensors'}"
+    whole = succeed(*training(folder, "--steps=7", "--eval-every=2", held, f"--metrics={tmp_path}/whole-{name}"))
+    printed = {int(step): float(loss) for step, loss in re.findall(r"evaluated +step (\d+): eval.loss (\S+)", whole)}
+    assert printed.keys() == {2, 4, 6}
+    text = (tmp_path / f"whole-{name}").read_text()
+    lines = [json.loads(line) for line in text.splitlines()] if name == "m.jsonl" else list(csv.DictReader(text.splitlines()))
+    assert len(lines) == 7
+    for step, line in enumerate(lines, 1):
+        if step in printed:
+            assert float(line["eval.loss"]) == pytest.approx(printed[step], rel=1e-8)
+        else:
+            assert line["eval.loss"] == (None if name == "m.jsonl" else "")
+    options = ["--eval-every=2", held, f"--metrics={tmp_path}/{name}", f"--checkpoints={tmp_path}/c", "--resume"]
+    succeed(*training(folder, "--until=3", *options))
+    with (tmp_path / name).open("a") as lost:
+        lost.write("lost")
+    succeed(*training(folder, "--until=7", *options))
+    assert (tmp_path / name).read_text() == text
+    # Without the evaluation the file has other columns.
+    assert "has other columns than this run" in refused(1, *training(folder, "--until=8", *options[2:]))
+
+
+def test_events_hold_the_means(folder: Path, tmp_path: Path) -> None:
+    """Only the steps that were evaluated have them."""
+    held = f"--eval-batches=samples:{folder / 'held.safetensors'}"
+    out = succeed(*training(folder, "--steps=5", "--eval-every=2", held, f"--metrics={tmp_path}/events/"))
+    printed = [float(loss) for loss in re.findall(r"eval.loss (\S+)", out)]
+    found = read_events(tmp_path / "events/events.out.tfevents.tenon")
+    assert ["eval.loss" in values for _, values in found] == [False, True, False, True, False]
+    assert [values["eval.loss"] for _, values in found if "eval.loss" in values] == pytest.approx(printed, rel=1e-6)
+    assert all("loss" in values for _, values in found)
 
 
 def test_predicting_writes_results(folder: Path, tmp_path: Path) -> None:

@@ -46,6 +46,13 @@ std::unique_ptr<Evaluation> Evaluation::open(const BatchOptions &options,
   return evaluation;
 }
 
+std::vector<std::string> Evaluation::names() const {
+  std::vector<std::string> names;
+  for (size_t result : results)
+    names.push_back(executor.index().tensors[result].name);
+  return names;
+}
+
 bool Evaluation::run(std::string &error) {
   std::vector<double> sums(results.size());
   double rows = 0;

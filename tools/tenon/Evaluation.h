@@ -25,6 +25,8 @@ public:
                                           runtime::Executor &executor,
                                           std::string &error);
 
+  /// The names of the results that have means.
+  std::vector<std::string> names() const;
   /// Runs all batches once. False with a message in `error` if one cannot be
   /// read or run.
   bool run(std::string &error);

@@ -43,6 +43,8 @@ static std::string lineOf(const std::vector<std::string> &values) {
 
 /// A value as it stands in JSON, which has no infinity and no NaN.
 static std::string jsonOf(const std::string &value) {
+  if (value.empty())
+    return "null";
   return nlohmann::json::accept(value) ? value : nlohmann::json(value).dump();
 }
 

@@ -32,7 +32,9 @@ public:
   MetricsFile(const MetricsFile &) = delete;
   MetricsFile &operator=(const MetricsFile &) = delete;
 
-  /// Values are texts of numbers, as many as there are columns.
+  /// Values are texts of numbers, as many as there are columns. An empty text
+  /// is a value that the step does not have: nothing between commas, null in
+  /// JSON, and no value among the events.
   void add(const std::vector<std::string> &values);
   /// Hands everything to the system; with `durable` also to the disk.
   bool write(bool durable, std::string &error);

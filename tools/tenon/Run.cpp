@@ -104,7 +104,14 @@ int checkFilled(const runtime::Executor &executor,
               "--inputs, batches with --batches");
 }
 
-/// The scalar results a metrics line holds.
+/// A number with all its bits.
+static std::string exactText(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.17g", number);
+  return text;
+}
+
+/// The scalar results of the step that a metrics line holds.
 std::vector<size_t> metricTensors(const runtime::Executor &executor) {
   std::vector<size_t> metrics;
   const std::vector<format::Tensor> &tensors = executor.index().tensors;
@@ -246,6 +253,8 @@ private:
       return fail(error.message);
     if (int code = checkFilled(executor, perStep))
       return code;
+    if (!openEvaluation(message))
+      return fail(message);
     if (int code = openMetrics())
       return code;
     if (!overflows.open(executor, record.step, error))
@@ -253,8 +262,6 @@ private:
     if (options.stopOnOverflow && !overflows.hasCounters())
       std::fprintf(stderr, "note: this step stores nothing in f16 that may "
                            "overflow, so --stop-on-overflow changes nothing\n");
-    if (!openEvaluation(message))
-      return fail(message);
     if (int code = trySaving(isResumed))
       return code;
     if (batches &&
@@ -314,10 +321,9 @@ private:
     return true;
   }
 
-  /// Evaluates the state, and saves it if it is the best so far.
-  bool evaluate() {
-    if (!evaluation->run(failure))
-      return false;
+  /// Prints what the evaluation found, and saves the state if it is the best so
+  /// far.
+  bool reportEvaluation() {
     progressLine.finish();
     std::printf("evaluated  step %s: %s\n", std::to_string(record.step).c_str(),
                 evaluation->text().c_str());
@@ -337,9 +343,7 @@ private:
                             std::numeric_limits<double>::infinity();
       if (!rule.isBetter(mean, before))
         return true;
-      char exact[32];
-      std::snprintf(exact, sizeof(exact), "%.17g", mean);
-      record.best = {record.step, rule.text(), exact};
+      record.best = {record.step, rule.text(), exactText(mean)};
       return save();
     }
     return true;
@@ -375,6 +379,9 @@ private:
     std::vector<std::string> names{"step"};
     for (size_t tensor : columns)
       names.push_back(tensors[tensor].name);
+    if (evaluation)
+      for (const std::string &name : evaluation->names())
+        names.push_back(name);
     metrics =
         MetricsFile::open(options.metrics, names, record.metricsBytes, message);
     return metrics ? int(exitOk) : fail(message);
@@ -433,8 +440,12 @@ private:
     bool isLineDue =
         record.step + 1 >= goal || progressLine.isDue(secondsSince(started));
     readValues(/*all=*/metrics || isLineDue);
+    // The line of a step also has what the evaluation behind it found, so the
+    // evaluation runs first. A failed one still leaves the line of its step.
+    bool isEvaluated = evaluation && (record.step + 1) % options.evalEvery == 0;
+    bool hasMeans = isEvaluated && evaluation->run(failure);
     if (metrics) {
-      metrics->add(values);
+      metrics->add(lineOfStep(hasMeans));
       if (!metrics->write(/*durable=*/false, message))
         return endFailed(message);
     }
@@ -454,7 +465,7 @@ private:
     }
     if (int code = endIfAsked())
       return code;
-    if (evaluation && record.step % options.evalEvery == 0 && !evaluate())
+    if (isEvaluated && (!hasMeans || !reportEvaluation()))
       return endFailed(failure);
     if (record.step < goal && saved != record.step && isTimeToSave() && !save())
       return endFailed(failure);
@@ -476,6 +487,21 @@ private:
       if (all || lossColumn == i ||
           std::ranges::find(stopColumns, i) != stopColumns.end())
         values[i + 1] = metricText(executor, columns[i]);
+  }
+
+  /// The step's values, and the means of the evaluation behind it; these are
+  /// empty where none ran.
+  std::vector<std::string> lineOfStep(bool hasMeans) const {
+    std::vector<std::string> line = values;
+    if (!evaluation)
+      return line;
+    if (hasMeans) {
+      for (const auto &[name, mean] : evaluation->means())
+        line.push_back(exactText(mean));
+    } else {
+      line.resize(line.size() + evaluation->names().size());
+    }
+    return line;
   }
 
   void report() {
