@@ -21,7 +21,7 @@ apt_packages=(
   nlohmann-json3-dev libgtest-dev libgmock-dev libgomp1
   liblapack-dev
   python3 python3-venv
-  strace pkg-config abigail-tools
+  strace valgrind pkg-config abigail-tools
   zsh fish groff-base
 )
 
