@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,6 +158,11 @@ def shared_folder(factory: pytest.TempPathFactory, name: str) -> Path:
     return folder
 
 
+# The batch of a small step whose default is too small, in every test. With two images the last statistics of the residual
+# network are over two numbers, whose variance by the difference of two squares has no digit in common with the exact one.
+BATCHES = {"03_resnet18": 8}
+
+
 class Steps:
     """Exports steps and compiles them when they are first asked for, once for all processes that share the folder."""
 
@@ -165,15 +170,26 @@ class Steps:
         self.folder = folder
         self.steps: dict[str, Step] = {}
 
-    def export(self, *names: str, small: bool = True, batch: int | None = None) -> None:
-        """Writes texts with one run of the generator, which takes seconds to start."""
-        options = ["--no-run", *(["--small"] if small else []), *([f"--batch={batch}"] if batch else [])]
+    def export(self, *names: str, batch: int | None = None) -> None:
+        """Writes texts with one run of the generator, which takes seconds to start; those of BATCHES with runs of their own."""
+        if batch is None:
+            for name in set(names) & BATCHES.keys():
+                self.export(name, batch=BATCHES[name])
+            names = tuple(name for name in names if name not in BATCHES)
+            if not names:
+                return
+        options = ["--no-run", "--small", *([f"--batch={batch}"] if batch else [])]
         with one_at_a_time(self.folder / f"{names[0]}.export.lock"):
             # The description of a step is written last.
             missing = [name for name in names if not (self.folder / f"{name}.json").exists()]
-            command = [sys.executable, str(HERE / "models" / "generate.py"), *missing, *options, "--out", str(self.folder)]
-            if missing:
+            if not missing:
+                return
+            # Another process may export the same step for itself: each puts whole files in place, the descriptions last.
+            with tempfile.TemporaryDirectory(dir=self.folder) as made:
+                command = [sys.executable, str(HERE / "models" / "generate.py"), *missing, *options, "--out", made]
                 subprocess.run(command, check=True, capture_output=True)
+                for file in sorted(Path(made).iterdir(), key=lambda file: file.suffix == ".json"):
+                    file.replace(self.folder / file.name)
 
     def __getitem__(self, name: str) -> Step:
         """A step by the generator's name."""
@@ -223,19 +239,11 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Steps:
 @pytest.fixture(scope="session")
 def models(steps: Steps) -> Steps:
     """Every step, at sizes a test can afford."""
-
-    # With two images the last statistics of the residual network are over two numbers, whose variance by the
-    # difference of two squares has no digit in common with the exact one.
-    def export_resnet() -> None:
-        steps.export("03_resnet18", batch=8)
-
-    def export_others(number: int) -> Callable[[], None]:
-        return lambda: steps.export(*[name for name in NAMES if name != "03_resnet18"][number::2])
-
     # Processes that run tests side by side start with different ones.
-    parts = [export_others(0), export_others(1), export_resnet]
+    plain = [name for name in NAMES if name not in BATCHES]
+    parts = [plain[0::2], plain[1::2], list(BATCHES)]
     for part in parts if os.environ.get("PYTEST_XDIST_WORKER") != "gw1" else reversed(parts):
-        part()
+        steps.export(*part)
     return steps
 
 
