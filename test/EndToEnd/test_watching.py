@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from conftest import BUILD, refused, run, succeed
 from safetensors.numpy import load_file, save_file
+from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
 # The loss is the sum of x, `seen` counts steps.
 STEP = """module @step {
@@ -53,73 +54,12 @@ def given(program: Path, *options: object) -> list[object]:
     return ["run", program, "--state", data / "start.safetensors", "--batches", data / "steps.safetensors", *options]
 
 
-CRC_TABLE = []
-for _byte in range(256):
-    _value = _byte
-    for _ in range(8):
-        _value = _value >> 1 ^ (0x82F63B78 if _value & 1 else 0)
-    CRC_TABLE.append(_value)
-
-
-def masked_crc(data: bytes) -> int:
-    """The checksum of a record, by its definition."""
-    value = 0xFFFFFFFF
-    for byte in data:
-        value = CRC_TABLE[(value ^ byte) & 0xFF] ^ value >> 8
-    value ^= 0xFFFFFFFF
-    return ((value >> 15 | value << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number and where it ends."""
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 128:
-            return value, at
-
-
-def fields(message: bytes) -> list[tuple[int, object]]:
-    """The fields of a protobuf message."""
-    found, at = [], 0
-    while at < len(message):
-        key, at = varint(message, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = varint(message, at)
-            found.append((key >> 3, value))
-            continue
-        size = {1: 8, 5: 4}.get(kind)
-        if size is None:
-            assert kind == 2
-            size, at = varint(message, at)
-        found.append((key >> 3, message[at : at + size]))
-        at += size
-    return found
-
-
-def read_events(path: Path) -> list[tuple[int, dict[str, float]]]:
-    """The steps of an event file, whose records must all be whole."""
-    data, at, messages = path.read_bytes(), 0, []
-    while at < len(data):
-        (length, check) = struct.unpack_from("<QI", data, at)
-        assert check == masked_crc(data[at : at + 8])
-        message = data[at + 12 : at + 12 + length]
-        assert struct.unpack_from("<I", data, at + 12 + length)[0] == masked_crc(message)
-        messages.append(dict(fields(message)))
-        at += 16 + length
-    assert messages[0][3] == b"brain.Event:2"
-    steps = []
-    for event in messages[1:]:
-        assert struct.unpack("<d", event[1])[0] > 1.7e9
-        values = {}
-        for number, summary in fields(event[5]):
-            assert number == 1
-            value = dict(fields(summary))
-            values[value[1].decode()] = struct.unpack("<f", value[2])[0]
-        steps.append((event.get(2, 0), values))
-    return steps
+def read_events(file: Path) -> list[tuple[int, dict[str, float]]]:
+    """The steps of an event file as TensorBoard reads it, which ends at the first record that is not whole."""
+    version, *events = LegacyEventFileLoader(str(file)).Load()
+    assert version.file_version == "brain.Event:2"
+    assert all(event.wall_time > 1.7e9 for event in events)
+    return [(event.step, {value.tag: value.simple_value for value in event.summary.value}) for event in events]
 
 
 def same(a: float, b: float) -> bool:
