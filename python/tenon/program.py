@@ -137,14 +137,9 @@ class Program:
         Inputs are given in the order of its signature or by name, results come by name, both without the name of the entry
         point. It reads the state as it is and changes none.
         """
-        prefix = f"{entry}."
         if entry not in self.entries:
             raise errors.ArgumentError(f"there is no entry point '{entry}', there are: {', '.join(self.entries)}")
-        takes = {
-            name.removeprefix(prefix): tensor
-            for name, tensor in self._of_kind("entry_input").items()
-            if name.startswith(prefix)
-        }
+        takes = self._of_entry(entry, "entry_input")
         if len(inputs) > len(takes):
             raise errors.ArgumentError(f"'{entry}' takes {len(takes)} inputs, given {len(inputs)}")
         given = dict(zip(takes, inputs, strict=False))
@@ -157,11 +152,7 @@ class Program:
         for tensor, value in checked:
             tensor.write(value)
         self._library.tenon_run_entry(self._pointer, entry.encode())
-        return {
-            name.removeprefix(prefix): tensor.read()
-            for name, tensor in self._of_kind("entry_result").items()
-            if name.startswith(prefix)
-        }
+        return {name: tensor.read() for name, tensor in self._of_entry(entry, "entry_result").items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the state as a safetensors file, so that `path` is the old file or the whole new one."""
@@ -233,6 +224,13 @@ class Program:
 
     def _of_kind(self, kind: str) -> Tensors:
         return self._kinds[kind]
+
+    def _of_entry(self, entry: str, kind: str) -> Tensors:
+        """The tensors of one entry point, by their names without its own."""
+        prefix = f"{entry}."
+        return {
+            name.removeprefix(prefix): tensor for name, tensor in self._of_kind(kind).items() if name.startswith(prefix)
+        }
 
     def _find(self, name: str) -> int:
         index = ctypes.c_size_t()
