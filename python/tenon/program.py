@@ -225,7 +225,7 @@ class Program:
     def _of_kind(self, kind: str) -> Tensors:
         return self._kinds[kind]
 
-    def _of_entry(self, entry: str, kind: str) -> Tensors:
+    def _of_entry(self, entry: str, kind: str) -> dict[str, Tensor]:
         """The tensors of one entry point, by their names without its own."""
         prefix = f"{entry}."
         return {
