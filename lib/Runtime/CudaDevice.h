@@ -39,6 +39,7 @@ public:
 
   /// Makes the GPU the one that calls of this thread are for.
   CUresult enter() const { return driver.cuCtxSetCurrent(context); }
+  CUcontext handle() const { return context; }
   /// Waits for all that was started, if starting the last of it worked.
   CUresult finish(CUresult started) const {
     return started == CUDA_SUCCESS ? driver.cuStreamSynchronize(stream)

@@ -44,6 +44,10 @@ namespace tenon::runtime {
   FUNCTION(cuStreamSynchronize)                                                \
   FUNCTION(cuStreamBeginCapture_v2)                                            \
   FUNCTION(cuStreamEndCapture)                                                 \
+  FUNCTION(cuEventCreate)                                                      \
+  FUNCTION(cuEventDestroy_v2)                                                  \
+  FUNCTION(cuEventRecord)                                                      \
+  FUNCTION(cuEventElapsedTime)                                                 \
   FUNCTION(cuLaunchKernel)                                                     \
   FUNCTION(cuGraphCreate)                                                      \
   FUNCTION(cuGraphDestroy)                                                     \

@@ -171,6 +171,8 @@ bool CudaCapture::branch(const format::Slice &selector,
 CudaStep::~CudaStep() {
   context->enter();
   destroyGraphs(program);
+  for (CUevent mark : marks)
+    context->driver.cuEventDestroy_v2(mark);
 }
 
 void CudaStep::destroyGraphs(Sequence &parts) {
@@ -255,7 +257,7 @@ CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
     what.WidthInBytes = node.bytes;
     what.Height = what.Depth = 1;
     result = context->driver.cuGraphAddMemcpyNode(
-        &added, into, after, after ? 1 : 0, &what, /*context=*/nullptr);
+        &added, into, after, after ? 1 : 0, &what, context->handle());
   }
   if (added)
     last = added;
@@ -316,18 +318,32 @@ CUresult CudaStep::start(const Node &node) {
 }
 
 CUresult CudaStep::walkGraph(Part &part, OperationObserver *observer) {
+  return observer
+             ? measure(part.order, *observer)
+             : context->driver.cuGraphLaunch(part.executable, context->stream);
+}
+
+/// The GPU has the next node while it works on one, so that it measures its own
+/// time and not that of starting. Of a node that is over before the process has
+/// started the next, the time ends when that begins.
+CUresult CudaStep::measure(std::span<const size_t> order,
+                           OperationObserver &observer) {
   const CudaDriverTable &driver = context->driver;
-  if (!observer)
-    return driver.cuGraphLaunch(part.executable, context->stream);
   CUresult result = CUDA_SUCCESS;
-  for (size_t node : part.order) {
-    observer->begin(node);
-    result = start(nodes[node]);
+  while (result == CUDA_SUCCESS && marks.size() <= order.size())
+    result = driver.cuEventCreate(&marks.emplace_back(), /*flags=*/0);
+  if (result == CUDA_SUCCESS)
+    result = driver.cuEventRecord(marks.front(), context->stream);
+  for (size_t i = 0; i < order.size() && result == CUDA_SUCCESS; ++i) {
+    result = start(nodes[order[i]]);
     if (result == CUDA_SUCCESS)
-      result = driver.cuStreamSynchronize(context->stream);
-    observer->end(node);
-    if (result != CUDA_SUCCESS)
-      break;
+      result = driver.cuEventRecord(marks[i + 1], context->stream);
+  }
+  result = context->finish(result);
+  for (size_t i = 0; i < order.size() && result == CUDA_SUCCESS; ++i) {
+    float milliseconds = 0;
+    result = driver.cuEventElapsedTime(&milliseconds, marks[i], marks[i + 1]);
+    observer.took(order[i], double(milliseconds) * 1e-3);
   }
   return result;
 }

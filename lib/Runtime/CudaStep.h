@@ -75,6 +75,8 @@ private:
   CUresult walk(Part &part, OperationObserver *observer);
   CUresult walkGraph(Part &part, OperationObserver *observer);
   CUresult walkLoop(Part &loop, OperationObserver *observer);
+  /// Runs nodes without their graph, and says what the GPU took for each.
+  CUresult measure(std::span<const size_t> order, OperationObserver &observer);
   /// Waits for all that was started, then copies what is at the slot.
   CUresult readBack(size_t slot, void *to);
   CUresult start(const Node &node);
@@ -93,6 +95,7 @@ private:
   std::vector<Node> nodes;
   std::vector<CUdeviceptr> pointers; // per slot
   std::string saidByLibrary;         // of the call that failed
+  std::vector<CUevent> marks;        // between nodes that are measured
   Sequence program;
 };
 

@@ -42,12 +42,16 @@ public:
   virtual void makeReadOnly() = 0;
 };
 
-/// Sees a run between operations.
+/// Sees a run between operations, from the thread that started it.
 class OperationObserver {
 public:
   virtual ~OperationObserver();
   virtual void begin(size_t operation) = 0;
   virtual void end(size_t operation) = 0;
+  /// In place of the two above, from a device that works through operations by
+  /// itself and looks at its own clock: what it took for one, in seconds. They
+  /// come in the order in which they ran.
+  virtual void took(size_t, double) {}
 };
 
 /// How far a run came.

@@ -65,8 +65,10 @@ public:
 
   void begin(size_t) override { start = Clock::now(); }
   void end(size_t operation) override {
-    double seconds =
-        std::chrono::duration<double>(Clock::now() - start).count();
+    took(operation,
+         std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  void took(size_t operation, double seconds) override {
     InstructionTime &time = times[operation];
     time.shortest = time.runs == 0 ? seconds : std::min(time.shortest, seconds);
     time.seconds += seconds;

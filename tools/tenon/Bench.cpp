@@ -109,9 +109,9 @@ int printFloor(runtime::Executor &executor, double median, const Floor &floor,
   const format::EntryPoint *step = index.findEntryPoint("step");
   if (step && step->flops > 0)
     std::printf(
-        "rate       %.1f GFLOP/s, %.1f%% of the measured peak of %.1f\n",
+        "rate       %.1f GFLOP/s, %.1f%% of the peak of %.1f of %s\n",
         step->flops / median * 1e-9, 100 * floor.computeSeconds / median,
-        step->flops / floor.computeSeconds * 1e-9);
+        step->flops / floor.computeSeconds * 1e-9, machine.name.c_str());
   if (floor.seconds() <= 0) {
     std::printf("floor      none: no dots or convolutions, and the state "
                 "stays in a cache\n");
@@ -188,11 +188,16 @@ bool startAtZero(runtime::Executor &executor, runtime::Error &error) {
   return true;
 }
 
-/// The described machine, or this one measured on the spot.
+/// The described machine; otherwise the GPU that plans for the file's
+/// architecture are made for, or this processor, measured on the spot.
 std::optional<target::Target> machineOf(const std::string &file,
+                                        const format::Index &index,
                                         unsigned threads, std::string &error) {
   if (!file.empty())
     return target::readTarget(file, error);
+  for (const format::DeviceClass &device : index.deviceClasses)
+    if (const auto *gpu = target::gpuArchitectureNamed(device.architecture))
+      return target::builtInTarget(*gpu);
   target::MeasureOptions options;
   options.threads = threads;
   options.secondsPerFigure = 0.07; // two seconds in all
@@ -217,7 +222,7 @@ int tool::runBench(Arguments arguments, Modules *modules) {
               "values of arguments; the others are zero");
   parser.text("machine", machineFile, "FILE.json",
               "rates of the machine from tenon calibrate; without it they are "
-              "measured now");
+              "measured now, or are the published ones of a GPU");
   parser.text("roles", module.rolesFile, "FILE",
               "for a module: a roles file (see docs/GettingStarted.md)");
   parser.text("function", module.function, "NAME",
@@ -249,7 +254,8 @@ int tool::runBench(Arguments arguments, Modules *modules) {
   if (kernels)
     return timeKernels(*executor, steps, rows);
   std::string fault;
-  auto machine = machineOf(machineFile, executor->threads(), fault);
+  auto machine =
+      machineOf(machineFile, executor->index(), executor->threads(), fault);
   if (!machine)
     return fail(fault);
   // The file still has the programs, which say how often each call runs.
