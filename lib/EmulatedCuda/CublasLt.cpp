@@ -11,6 +11,8 @@
 
 #include "CublasLt.h"
 #include "FloatFormat.h"
+#include "tenon/Libraries/GpuMatmul.h"
+
 #include <cstring>
 
 using namespace tenon::emulated;
@@ -476,12 +478,12 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
                      std::to_string(algorithm.alignment[i]) +
                      " bytes, which the algorithm was chosen for");
   if (workspaceBytes < algorithm.workspaceBytes ||
-      reinterpret_cast<uint64_t>(workspace) % 16 ||
+      reinterpret_cast<uint64_t>(workspace) % tenon::libraries::workspaceAlignment ||
       (algorithm.workspaceBytes && !workspace))
     return invalid("a workspace of " + std::to_string(workspaceBytes) +
                    " bytes, the algorithm needs " +
                    std::to_string(algorithm.workspaceBytes) +
-                   " at a multiple of 16");
+                   " at a multiple of " + std::to_string(tenon::libraries::workspaceAlignment));
   if (descriptor->epilogue == CUBLASLT_EPILOGUE_BIAS &&
       (!descriptor->bias || descriptor->bias % widthOf(dLayout->type)))
     return invalid("the bias is missing or misaligned");

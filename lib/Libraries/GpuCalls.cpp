@@ -263,7 +263,8 @@ static GpuMatmulDescription rowsOfBias(const GpuMatmulDescription &d) {
 std::unique_ptr<GpuCall>
 GpuCall::create(const std::shared_ptr<const CublasLt> &library,
                 const GpuMatmulDescription &description,
-                uint64_t workspaceBytes, std::string &error) {
+                uint64_t plannedBytes, std::string &error) {
+  const uint64_t workspaceBytes = usableWorkspace(plannedBytes);
   auto layout = columnMajor(description, error);
   if (!layout)
     return nullptr;
@@ -312,7 +313,8 @@ std::string GpuCall::enqueue(std::span<const CUdeviceptr> arguments,
     whole.bias = *next++;
   whole.result = *next++;
   if (next != arguments.data() + arguments.size())
-    whole.workspace = *next;
+    whole.workspace = (*next + workspaceAlignment - 1) / workspaceAlignment *
+                      workspaceAlignment;
 
   constexpr unsigned one = std::bit_cast<unsigned>(1.0f);
   for (const ColumnMajorProduct::Offsets &at : layout.calls) {

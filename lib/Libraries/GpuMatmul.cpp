@@ -207,7 +207,7 @@ int64_t tenon::libraries::plannedWorkspace(const GpuMatmulDescription &d) {
   // ones and the bias: a one for each row.
   if (d.epilogue == Epilogue::bias)
     bytes = std::max(bytes, d.m * 4);
-  return (bytes + 63) / 64 * 64;
+  return bytes == 0 ? 0 : (bytes + 63) / 64 * 64 + int64_t(workspaceSlack);
 }
 
 std::string

@@ -116,10 +116,10 @@ private:
 class GpuCall {
 public:
   /// Null with a message in `error` if the library does not run the valid
-  /// `description` in a workspace of this size.
+  /// `description` in a workspace that was planned with this size.
   static std::unique_ptr<GpuCall>
   create(const std::shared_ptr<const CublasLt> &library,
-         const GpuMatmulDescription &description, uint64_t workspaceBytes,
+         const GpuMatmulDescription &description, uint64_t plannedBytes,
          std::string &error);
 
   /// What algorithms are to be chosen for.

@@ -82,6 +82,17 @@ int64_t spanOfResult(const GpuMatmulDescription &description);
 /// less.
 int64_t plannedWorkspace(const GpuMatmulDescription &description);
 
+/// The library refuses a workspace that is not at a multiple of 256 bytes.
+/// Places are planned at multiples of 64, so as many bytes as may have to be
+/// skipped are planned, too.
+inline constexpr uint64_t workspaceAlignment = 256;
+inline constexpr uint64_t workspaceSlack = workspaceAlignment - 64;
+
+/// Bytes of a planned workspace that the library is given.
+inline uint64_t usableWorkspace(uint64_t planned) {
+  return planned > workspaceSlack ? planned - workspaceSlack : 0;
+}
+
 } // namespace tenon::libraries
 
 namespace tenon {
