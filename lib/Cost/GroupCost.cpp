@@ -69,15 +69,37 @@ ElementType multipliedType(step::GroupOp group, const KernelDescription &kernel,
   return type.value_or(ElementType::f32);
 }
 
+/// Whether a call for GPUs has matrices of 16 bits with rows that are no whole
+/// accesses of 16 bytes.
+bool hasUnalignedRows(step::GroupOp group) {
+  auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  auto type = library ? library.getAs<StringAttr>("lhs") : StringAttr();
+  if (!type || (type != "bf16" && type != "f16"))
+    return false;
+  constexpr int64_t elementsOfAccess = 8;
+  constexpr std::pair<StringLiteral, StringLiteral> matrices[] = {
+      {"lhs_stride_m", "lhs_stride_k"},
+      {"rhs_stride_k", "rhs_stride_n"},
+      {"result_stride_m", "result_stride_n"}};
+  return llvm::any_of(matrices, [&](auto &strides) {
+    auto one = library.getAs<IntegerAttr>(strides.first),
+         other = library.getAs<IntegerAttr>(strides.second);
+    return one && other &&
+           std::max(one.getInt(), other.getInt()) % elementsOfAccess != 0;
+  });
+}
+
 /// The share of the multiply-add rate that code reaches; a product is null
 /// where there is none or several.
-double shareOf(Operation *product, bool isFallback,
+double shareOf(Operation *product, bool isFallback, step::GroupOp group,
                const target::ProductShares &shares) {
   if (isa_and_nonnull<step::AttentionOp>(product))
     return shares.attention;
   if (isa_and_nonnull<step::AttentionGradientOp>(product))
     return shares.gradient;
-  return isFallback ? shares.kernel : shares.library;
+  if (isFallback)
+    return shares.kernel;
+  return shares.library * (hasUnalignedRows(group) ? shares.unaligned : 1);
 }
 
 } // namespace
@@ -108,7 +130,7 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
                           kernel.isFallback();
   // Where a processor has obvious loops, a GPU has a schedule.
   const bool isSlow = isFallback && !target.isGpu();
-  const double share = shareOf(kernel.root(), isFallback, target.shares);
+  const double share = shareOf(kernel.root(), isFallback, group, target.shares);
   Roofline roofline;
   roofline.compute =
       work.flops / (multiplyAdd.of(cores, target.cores) * share) +

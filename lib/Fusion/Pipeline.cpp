@@ -79,6 +79,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   functions.addPass(createSplitReductionsPass());
   std::string cpu(target::describe(options.isa).featureSet);
   if (options.callLibraries) {
+    if (options.forGpus)
+      functions.addPass(createPadProductsPass({}, options.machine));
     functions.addPass(createTransposeInvariantsPass());
     functions.addPass(createAlignContractionsPass());
     functions.addPass(createFormLibraryGroupsPass(

@@ -76,9 +76,13 @@ Target target::builtInTarget(const ProcessorFamily &family, Isa isa) {
 /// instructions that own attention uses, reaches 306 forward and 238 backward
 /// with 64 features and 1,024 positions (Shah et al. 2024, figures 5 and 6).
 /// What the library and own products reach is assumed: 680 and some 300 TFLOP/s
-/// of the same.
-static constexpr ProductShares gpuShares = {
-    .library = 0.69, .kernel = 0.3, .attention = 0.31, .gradient = 0.24};
+/// of the same. Rows that are no multiple of 16 bytes took cuBLASLt 13.1 five to
+/// seven times as long on an H200 (docs/Benchmarks/Gpu.md).
+static constexpr ProductShares gpuShares = {.library = 0.69,
+                                            .unaligned = 0.17,
+                                            .kernel = 0.3,
+                                            .attention = 0.31,
+                                            .gradient = 0.24};
 
 Target target::builtInTarget(const GpuArchitecture &gpu) {
   const PublishedGpu &published = gpu.planned;

@@ -29,6 +29,11 @@ std::unique_ptr<mlir::Pass> createFormGroupsPass(FormGroupsPassOptions options,
                                                  const target::Target &machine);
 
 /// As above.
+std::unique_ptr<mlir::Pass>
+createPadProductsPass(PadProductsPassOptions options,
+                      const target::Target &machine);
+
+/// As above.
 std::unique_ptr<mlir::Pass> createReadSlicesPass(const target::Target &machine);
 
 /// As above.

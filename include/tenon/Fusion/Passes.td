@@ -518,6 +518,54 @@ def TransposeInvariantsPass : Pass<"fusion-transpose-invariants", "::mlir::func:
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
+def PadProductsPass : Pass<"fusion-pad-products", "::mlir::func::FuncOp"> {
+  let summary = "make rows of products a multiple of 16 bytes, for GPUs";
+  let description = [{
+    Tensor cores read 16 bytes at once, and a library is several times slower
+    where rows of 16-bit matrices have another length. If the last dimension of
+    such a product has 256 or more elements, and they are no multiple of eight,
+    it becomes a multiple of 64: zeros are put behind the end of the operand that
+    it comes from. Element-wise operations, reductions along other dimensions,
+    transposes and further products that have the dimension follow. Elements
+    behind the end are replaced by the initial value where a sum or maximum runs
+    along the dimension, by zero where a product reads them, and left out of a
+    slice for all others. Done where the product is predicted to gain more than
+    slices and padding would take, or for every such product with `always`.
+
+    ```mlir
+    // options: always=true
+    // before
+    func.func @main(%a: tensor<16x64xbf16>, %x: tensor<64x257xbf16>, %b: tensor<257x64xbf16>) -> tensor<16x64xbf16> {
+      %s = stablehlo.dot_general %a, %x, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x257xbf16>) -> tensor<16x257xbf16>
+      %t = stablehlo.tanh %s : tensor<16x257xbf16>
+      %p = stablehlo.dot_general %t, %b, contracting_dims = [1] x [0] : (tensor<16x257xbf16>, tensor<257x64xbf16>) -> tensor<16x64xbf16>
+      return %p : tensor<16x64xbf16>
+    }
+    // after
+    func.func @main(%a: tensor<16x64xbf16>, %x: tensor<64x257xbf16>, %b: tensor<257x64xbf16>) -> tensor<16x64xbf16> {
+      %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+      %longX = stablehlo.pad %x, %zero, low = [0, 0], high = [0, 63], interior = [0, 0] : (tensor<64x257xbf16>, tensor<bf16>) -> tensor<64x320xbf16>
+      %zeroOfB = stablehlo.constant dense<0.0> : tensor<bf16>
+      %longB = stablehlo.pad %b, %zeroOfB, low = [0, 0], high = [63, 0], interior = [0, 0] : (tensor<257x64xbf16>, tensor<bf16>) -> tensor<320x64xbf16>
+      %s = stablehlo.dot_general %a, %longX, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x320xbf16>) -> tensor<16x320xbf16>
+      %t = stablehlo.tanh %s : tensor<16x320xbf16>
+      %zeroBehind = stablehlo.constant dense<0.0> : tensor<bf16>
+      %position = stablehlo.iota dim = 1 : tensor<16x320xi32>
+      %end = stablehlo.constant dense<257> : tensor<16x320xi32>
+      %isThere = stablehlo.compare LT, %position, %end, SIGNED : (tensor<16x320xi32>, tensor<16x320xi32>) -> tensor<16x320xi1>
+      %fill = stablehlo.broadcast_in_dim %zeroBehind, dims = [] : (tensor<bf16>) -> tensor<16x320xbf16>
+      %masked = stablehlo.select %isThere, %t, %fill : tensor<16x320xi1>, tensor<16x320xbf16>
+      %p = stablehlo.dot_general %masked, %longB, contracting_dims = [1] x [0] : (tensor<16x320xbf16>, tensor<320x64xbf16>) -> tensor<16x64xbf16>
+      return %p : tensor<16x64xbf16>
+    }
+    ```
+  }];
+  let options = [
+    Option<"always", "always", "bool", "false",
+           "also where nothing is predicted to be gained">];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 def AlignContractionsPass : Pass<"fusion-align-contractions", "::mlir::func::FuncOp"> {
   let summary = "bring the contracted dimensions of a dot side by side";
   let description = [{

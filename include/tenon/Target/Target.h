@@ -59,6 +59,9 @@ struct ComputeRates {
 /// The shares of the multiply-add rates that kinds of code reach.
 struct ProductShares {
   double library = 0.9; // calls of a library
+  /// Of that, what is left for products of 16 bits whose matrices have rows that
+  /// are no multiple of 16 bytes.
+  double unaligned = 1;
   /// Generated dots and convolutions. On processors these are obvious loops,
   /// one element at a time against vectors of sixteen.
   double kernel = 1 / 16.;
