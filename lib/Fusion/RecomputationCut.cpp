@@ -112,6 +112,7 @@ RecomputationCut::choose(ArrayRef<Value> wanted) {
       after += storedBytes(value.getType());
   }
   choice.saved = before - after;
+  choice.kept = after;
   if (choice.copied.empty() || choice.saved * leastShare < before)
     return std::nullopt;
   return choice;

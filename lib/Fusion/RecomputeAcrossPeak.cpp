@@ -41,6 +41,15 @@ constexpr double mostForCalls = 0.05;
 /// what the loop holds in any case.
 constexpr int64_t leastShareOfLoop = 50;
 
+/// A sum of many terms, such as the residual of a deep network, may be computed
+/// again from all of them in front of every reader, which reads more the deeper
+/// the network is. Values of which more than this many times their bytes would
+/// be read are kept in choices that save less memory. One of those is taken if
+/// it is predicted to be quicker by a part of the step, and by at least half of
+/// the part that is kept more.
+constexpr int64_t mostRead[] = {4, 2};
+constexpr double leastGain = 0.01, leastGainPerMemory = 0.5;
+
 struct Peak {
   int64_t bytes = 0;
   unsigned position = 0; // in the order
@@ -97,6 +106,7 @@ struct Seconds {
   double forCalls = 0;          // of new kernels that calls and loops read
   double calls = 0;             // of all calls and loops of the block
 
+  double added() const { return after + forCalls - before; }
   bool areNextToNothing() const {
     return after <= mostSlowdown * before &&
            after + forCalls <=
@@ -130,6 +140,17 @@ private:
   /// Whether the value is in memory after the peak whatever is chosen.
   bool isThereAnyway(Value value) const;
   void collectCrossing();
+  /// Operations whose result is read from more than `most` times its bytes if
+  /// it is computed again.
+  llvm::DenseSet<Operation *> readingMoreThan(int64_t most) const;
+  struct Candidate {
+    RecomputationChoice choice;
+    Seconds seconds;
+
+    bool isBetterThan(const Candidate &other) const;
+  };
+  /// The choice that keeps the results of some operations in any case.
+  std::optional<Candidate> choose(const llvm::DenseSet<Operation *> &kept);
   /// What of `copied` the operations read, in their regions, too.
   llvm::SetVector<Value> copiedOperands(ArrayRef<Operation *> operations) const;
   /// Adds to `operations` what they need computed again.
@@ -179,6 +200,60 @@ void PeakCut::collectCrossing() {
       for (Value result : op.getResults())
         if (isReadAfter(result) && !isThereAnyway(result))
           crossing.insert(result);
+}
+
+llvm::DenseSet<Operation *> PeakCut::readingMoreThan(int64_t most) const {
+  llvm::DenseSet<Operation *> found;
+  // What is read to compute a value again; of one that is kept, itself.
+  llvm::DenseMap<Value, llvm::SmallSetVector<Value, 4>> sources;
+  for (Operation &op : block.without_terminator()) {
+    // What every reader computes for itself is never kept.
+    const bool isFree = isFreeToClone(&op);
+    if (!isFree && (!isBefore(&op) || !recomputePrice(&op)))
+      continue;
+    Value result = op.getResult(0);
+    llvm::SmallSetVector<Value, 4> read;
+    for (Value operand : op.getOperands())
+      if (auto known = sources.find(operand); known != sources.end())
+        read.insert_range(known->second);
+      else
+        read.insert(storageOf(operand));
+    const int64_t own = storedBytes(result.getType());
+    int64_t bytes = 0;
+    for (Value source : read) // of a larger one only a part
+      bytes += std::min(own, storedBytes(source.getType()));
+    if (!isFree && bytes > most * own) {
+      found.insert(&op);
+      read.clear();
+      read.insert(storageOf(result));
+    }
+    sources.insert({result, std::move(read)});
+  }
+  return found;
+}
+
+bool PeakCut::Candidate::isBetterThan(const Candidate &other) const {
+  const double gained = other.seconds.added() - seconds.added(),
+               step = other.seconds.calls + other.seconds.before;
+  const double more = double(choice.kept - other.choice.kept) /
+                      double(std::max<int64_t>(other.choice.kept, 1));
+  return gained > std::max(leastGain, leastGainPerMemory * more) * step;
+}
+
+std::optional<PeakCut::Candidate>
+PeakCut::choose(const llvm::DenseSet<Operation *> &kept) {
+  std::optional<RecomputationChoice> choice = chooseRecomputation(
+      crossing.getArrayRef(),
+      {[&](Value value) { return value.getParentBlock() == &block; },
+       [&](Value value) { return isThereAnyway(value); },
+       [](Value value) { return storedBytes(value.getType()); },
+       [&](Operation *op) {
+         return kept.contains(op) ? std::nullopt : recomputePrice(op);
+       }});
+  if (!choice)
+    return std::nullopt;
+  copied = choice->copied;
+  return Candidate{std::move(*choice), predict()};
 }
 
 /// The value as the reader may use it: kept, or computed again at `builder`.
@@ -336,16 +411,17 @@ void PeakCut::explain(int64_t saved, const Seconds &seconds, bool done) const {
 
 int64_t PeakCut::run(RecomputedOperations &recomputed) {
   collectCrossing();
-  std::optional<RecomputationChoice> choice = chooseRecomputation(
-      crossing.getArrayRef(),
-      {[&](Value value) { return value.getParentBlock() == &block; },
-       [&](Value value) { return isThereAnyway(value); },
-       [](Value value) { return storedBytes(value.getType()); }});
-  if (!choice)
+  std::optional<Candidate> best = choose({});
+  if (!best)
     return 0;
-  copied = std::move(choice->copied);
-  int64_t saved = choice->saved;
-  Seconds seconds = predict();
+  if (best->seconds.areNextToNothing())
+    for (int64_t most : mostRead)
+      if (std::optional<Candidate> other = choose(readingMoreThan(most));
+          other && other->isBetterThan(*best))
+        best = std::move(other);
+  copied = std::move(best->choice.copied);
+  const int64_t saved = best->choice.saved;
+  const Seconds &seconds = best->seconds;
   bool isWorthIt =
       seconds.areNextToNothing() &&
       (seconds.forCalls == 0 || saved * leastShareOfLoop >= bytesOfLoop());

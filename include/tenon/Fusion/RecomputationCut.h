@@ -42,6 +42,7 @@ struct RecomputationScope {
 
 struct RecomputationChoice {
   int64_t saved = 0;                  // bytes
+  int64_t kept = 0;                   // bytes
   llvm::DenseSet<mlir::Value> copied; // computed again rather than kept
 };
 
