@@ -7,9 +7,8 @@
 // is one product for each of them, and tiles are smaller. So are the tiles of
 // small results, which would leave processors of the GPU without work.
 //
-// A convolution is a product whose rows are images and positions and whose
-// columns are the features of a group. The matrix of its inputs is never
-// written: each element is read where the index map says, and is zero outside.
+// Each element of the matrix of a convolution's inputs (ProductMatrices.h) is
+// read where the index map says, and is zero outside.
 //
 // A row of an operand's tile is one index of the sum. Where a warp reads along
 // the sum it writes 2 neighbours in 16 rows, so rows lie 2 slots more than a
@@ -20,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuSchedule.h"
+#include "ProductMatrices.h"
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Codegen/Loops/Contraction.h"
@@ -40,28 +40,15 @@ constexpr int64_t step = reductionChunk;
 /// Tiles that keep a GPU busy.
 constexpr int64_t manyTiles = 128;
 
-/// The result as a batch of matrices. Of a convolution the batch is its groups.
-struct ProductShape {
+struct ProductShape : ProductMatrices {
   Contraction c;
-  SmallVector<int64_t> batch, rows, columns;
-  /// The result's dimension that holds the group and the column, if the batch
-  /// is one of groups; otherwise dimensions are batch, rows and columns.
-  std::optional<size_t> feature;
   /// Whether neighbours along the sum are neighbours in memory.
   bool leftIsAlongSum, rightIsAlongSum;
   int64_t sumsPerElement;
   int64_t perThread; // rows, and columns, of a tile
 
   explicit ProductShape(Operation *op)
-      : c(*Contraction::of(op)), sumsPerElement(c.sumsPerElement()) {
-    if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
-      ofConvolution(convolution);
-    else
-      ofDot(cast<stablehlo::DotGeneralOp>(op));
-    perThread = sumsPerElement > 1 ? 2 : 4;
-    while (perThread > 1 && tiles() < manyTiles)
-      perThread /= 2;
-  }
+      : ProductShape(op, *Contraction::of(op)) {}
 
   int64_t tile() const { return edge * perThread; }
   int64_t rowTiles() const {
@@ -74,30 +61,20 @@ struct ProductShape {
     return elementCount(batch) * rowTiles() * columnTiles();
   }
 
-  /// The index in the result.
-  Indices outputAt(const Indices &batchAt, const Indices &rowAt,
-                   const Indices &columnAt) const {
-    Indices all;
-    if (feature) {
-      all = rowAt;
-      all.insert(all.begin() + *feature,
-                 batchAt.front() * columns.front() + columnAt.front());
-      return all;
-    }
-    for (const Indices &some : {batchAt, rowAt, columnAt})
-      llvm::append_range(all, some);
-    return all;
-  }
-
 private:
+  ProductShape(Operation *op, const Contraction &contraction)
+      : ProductMatrices(ProductMatrices::of(op, contraction)), c(contraction),
+        sumsPerElement(c.sumsPerElement()) {
+    if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
+      ofConvolution(convolution);
+    else
+      ofDot(cast<stablehlo::DotGeneralOp>(op));
+    perThread = sumsPerElement > 1 ? 2 : 4;
+    while (perThread > 1 && tiles() < manyTiles)
+      perThread /= 2;
+  }
   void ofDot(stablehlo::DotGeneralOp dot) {
     auto numbers = dot.getDotDimensionNumbers();
-    const size_t batches = numbers.getLhsBatchingDimensions().size();
-    const size_t free = shapeOf(c.left).size() - batches - c.sums.size();
-    ArrayRef<int64_t> output = c.output;
-    batch.append(output.begin(), output.begin() + batches);
-    rows.append(output.begin() + batches, output.begin() + batches + free);
-    columns.append(output.begin() + batches + free, output.end());
     auto isAlongSum = [](Value tensor, ArrayRef<int64_t> contracting) {
       return !contracting.empty() &&
              contracting.back() + 1 == int64_t(shapeOf(tensor).size());
@@ -106,16 +83,8 @@ private:
     rightIsAlongSum =
         isAlongSum(c.right, numbers.getRhsContractingDimensions());
   }
-
   void ofConvolution(stablehlo::ConvolutionOp convolution) {
     auto numbers = convolution.getDimensionNumbers();
-    const int64_t groups =
-        convolution.getFeatureGroupCount() * convolution.getBatchGroupCount();
-    feature = numbers.getOutputFeatureDimension();
-    rows = c.output;
-    rows.erase(rows.begin() + *feature);
-    batch = {groups};
-    columns = {c.output[*feature] / groups};
     const int64_t last = int64_t(c.output.size()) - 1;
     leftIsAlongSum = numbers.getInputFeatureDimension() == last;
     rightIsAlongSum = numbers.getKernelInputFeatureDimension() == last;

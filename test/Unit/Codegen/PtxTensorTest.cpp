@@ -50,13 +50,14 @@ int64_t elementsOf(const std::string &shape) {
   return elements;
 }
 
-/// A dot; the prologue is an operation on each element of the left operand, or
-/// empty.
+/// A dot, or a convolution, whose `dims` are all that follows its operands; the
+/// prologue is an operation on each element of the left operand, or empty.
 struct Dot {
   std::string left, right, dims, result;
   int64_t terms;
   std::string type = "bf16", resultType = "f32", prologue = {};
   std::string gpu = "sm_90";
+  bool isConvolution = false;
 
   /// In the types of the dot, or in f64 with or without signs.
   std::string text(bool isReference, bool isMagnitude = false) const {
@@ -81,9 +82,11 @@ struct Dot {
         x = "%c", y = "%d";
       }
     }
-    text += "      %r = stablehlo.dot_general " + x + ", " + y +
-            ", DIMS : (tensor<LEFTxIN>, tensor<RIGHTxIN>) -> "
-            "tensor<SHAPExRESULT>\n"
+    text += isConvolution ? "      %r = stablehlo.convolution(" + x + ", " + y +
+                                ") DIMS"
+                          : "      %r = stablehlo.dot_general " + x + ", " + y +
+                                ", DIMS";
+    text += " : (tensor<LEFTxIN>, tensor<RIGHTxIN>) -> tensor<SHAPExRESULT>\n"
             "      return %r : tensor<SHAPExRESULT>\n    }";
     return fill(text, {{"LEFT", left},
                        {"RIGHT", right},
@@ -324,6 +327,60 @@ TEST(PtxTensor, BatchesAndSeveralSums) {
             "4x16x16", 24});
 }
 
+/// What follows the operands of a convolution.
+std::string windowed(const std::string &numbers, const std::string &window,
+                     int featureGroups = 1, int batchGroups = 1) {
+  return "dim_numbers = " + numbers + ", window = {" + window +
+         "} {batch_group_count = " + std::to_string(batchGroups) +
+         " : i64, feature_group_count = " + std::to_string(featureGroups) +
+         " : i64}";
+}
+
+Dot convolutionOf(std::string input, std::string kernel, std::string result,
+                  const std::string &dims, int64_t terms,
+                  std::string prologue = {}) {
+  Dot dot{std::move(input), std::move(kernel), dims, std::move(result), terms};
+  dot.prologue = std::move(prologue);
+  dot.isConvolution = true;
+  return dot;
+}
+
+const std::string forward = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+                  toInput = "[b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f]",
+                  toWeights = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]",
+                  channelsFirst = "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]";
+
+/// Whole tiles and such that are cut short, channels that are whole vectors or
+/// not, padding, strides and dilation, gradients and groups.
+TEST(PtxTensor, Convolutions) {
+  const std::string same = "pad = [[1, 1], [1, 1]]";
+  for (const char *prologue : {"", "negate"}) {
+    checkDot(convolutionOf("2x8x8x16", "3x3x16x32", "2x8x8x32",
+                           windowed(forward, same), 144, prologue));
+    checkDot(convolutionOf("2x7x6x12", "3x3x12x20", "2x7x6x20",
+                           windowed(forward, same), 108, prologue));
+  }
+  checkDot(convolutionOf("2x9x9x3", "3x3x3x16", "2x4x4x16",
+                         windowed(forward, "stride = [2, 2]"), 27));
+  // The gradients of a convolution with a stride: holes in what is read.
+  checkDot(convolutionOf(
+      "2x4x4x16", "3x3x8x16", "2x8x8x8",
+      windowed(toInput, "pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2], "
+                        "reverse = [true, true]"),
+      144));
+  checkDot(convolutionOf(
+      "4x8x8x16", "4x4x4x24", "3x3x16x24",
+      windowed(toWeights, "pad = [[1, 0], [1, 0]], rhs_dilate = [2, 2]"), 64));
+  checkDot(convolutionOf("4x8x8x10", "4x8x8x12", "3x3x10x12",
+                         windowed(toWeights, same), 256));
+  checkDot(convolutionOf("2x8x8x32", "3x3x16x48", "2x8x8x48",
+                         windowed(forward, same, 2), 144));
+  checkDot(convolutionOf("4x8x8x16", "3x3x16x32", "2x8x8x32",
+                         windowed(forward, same, 1, 2), 144));
+  checkDot(convolutionOf("2x16x8x8", "32x16x3x3", "2x32x8x8",
+                         windowed(channelsFirst, same), 144));
+}
+
 TEST(PtxTensor, Prologues) {
   for (const char *dims : {plain, bothAlong}) {
     const bool isPlain = dims == plain;
@@ -367,7 +424,11 @@ TEST(PtxTensor, Accesses) {
           Dot{"32x256x64", "32x256x64",
               "batching_dims = [0] x [0], contracting_dims = [2] x [2]",
               "32x256x256", 64},
-          Dot{"40x64", "64x48", plain, "40x48", 64, "bf16", "f32", "negate"}}) {
+          Dot{"40x64", "64x48", plain, "40x48", 64, "bf16", "f32", "negate"},
+          convolutionOf("2x8x8x16", "3x3x16x32", "2x8x8x32",
+                        windowed(forward, "pad = [[1, 1], [1, 1]]"), 144),
+          convolutionOf("4x8x8x16", "4x8x8x32", "3x3x16x32",
+                        windowed(toWeights, "pad = [[1, 1], [1, 1]]"), 256)}) {
       Dot wanted = dot;
       wanted.resultType = result;
       wanted.type = std::string(result) == "f16" ? "f16" : "bf16";
@@ -391,6 +452,8 @@ TEST(PtxTensor, Accesses) {
 TEST(PtxTensor, LeavesOthers) {
   for (const Dot &dot :
        {Dot{"4x64", "64x32", plain, "4x32", 64},
+        convolutionOf("2x4x4x8", "3x3x1x8", "2x4x4x8",
+                      windowed(forward, "pad = [[1, 1], [1, 1]]", 8), 9),
         Dot{"64x64", "64x32", plain, "64x32", 64, "f32", "f32"}}) {
     PtxModule ptx = ptxOf(dot.text(false), "sm_90");
     EXPECT_EQ(ptx.text.find("mma.sync"), std::string::npos);
