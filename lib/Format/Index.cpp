@@ -262,13 +262,29 @@ private:
   }
 
   void checkCallees() {
-    for (const Callee &callee : index.callees) {
+    for (size_t number = 0; number < index.callees.size(); ++number) {
+      const Callee &callee = index.callees[number];
+      checkFollower(number);
       if (!isKnown(callee.kind))
         fail("a callee is of unknown kind " + std::to_string(int(callee.kind)));
       if (callee.kind == CalleeKind::kernel &&
           (callee.name.empty() || callee.name.find('\0') != std::string::npos))
         fail("a kernel has no usable symbol");
     }
+  }
+
+  /// Kernels that follow each other come to an end.
+  void checkFollower(size_t number) {
+    const Callee &callee = index.callees[number];
+    if (callee.followedBy == -1)
+      return;
+    const auto next = size_t(callee.followedBy);
+    if (callee.kind != CalleeKind::kernel || next <= number ||
+        next >= index.callees.size() ||
+        index.callees[next].kind != CalleeKind::kernel)
+      fail("callee " + std::to_string(number) + " is followed by callee " +
+           std::to_string(callee.followedBy) +
+           ", expected a kernel behind it, and only of a kernel");
   }
 
   void check(const GpuModule &module) {

@@ -78,6 +78,8 @@ private:
   const PackageOptions &options;
   Package package;
   llvm::StringMap<uint32_t> segmentIndex, calleeIndex;
+  /// Callees that others follow, and these.
+  std::vector<std::pair<size_t, FlatSymbolRefAttr>> followers;
   llvm::StringMap<size_t> heldInParts; // tensors by name
   std::vector<format::Tensor> hidden;  // which stand behind all others
   /// Stored tensors by the number of the argument or result of @main.
@@ -283,6 +285,9 @@ LogicalResult Packager::addKernel(func::FuncOp op) {
   if (auto description =
           op->getAttrOfType<StringAttr>(exec::descriptionAttrName))
     kernel.description = description.str();
+  if (auto next =
+          op->getAttrOfType<FlatSymbolRefAttr>(exec::followedByAttrName))
+    followers.emplace_back(package.index.callees.size(), next);
   addCallee(op.getSymName(), std::move(kernel));
   return success();
 }
@@ -609,6 +614,14 @@ FailureOr<Package> Packager::run() {
       addCopy(copy);
     if (failed(added))
       return failure();
+  }
+  for (auto [number, next] : followers) {
+    auto found = calleeIndex.find(next.getValue());
+    if (found == calleeIndex.end())
+      return module.emitError()
+             << "the kernel '" << index.callees[number].name
+             << "' is followed by the unknown kernel " << next;
+    index.callees[number].followedBy = int32_t(found->second);
   }
   index.tensors.insert(index.tensors.end(), hidden.begin(), hidden.end());
   for (const format::Segment &segment : index.segments)

@@ -24,7 +24,7 @@
 namespace tenon::format {
 
 /// The version this code writes and the only one it reads.
-inline constexpr uint32_t formatVersion = 2;
+inline constexpr uint32_t formatVersion = 3;
 
 /// What a segment holds.
 enum class SegmentKind : uint8_t {
@@ -274,6 +274,9 @@ struct Callee {
   std::string isa;            // libraries::name(Isa): the cap; none on GPUs
   uint64_t workspaceBytes = 0;
   std::vector<Attribute> attributes;
+  /// Of a kernel for GPUs: the callee, a kernel behind this one, that is
+  /// launched after it with the same operands. -1 for none.
+  int32_t followedBy = -1;
 
   bool operator==(const Callee &) const = default;
 };

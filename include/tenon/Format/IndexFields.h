@@ -57,7 +57,8 @@ inline constexpr auto fieldsOf<format::Attribute> =
 template <>
 inline constexpr auto fieldsOf<format::Callee> =
     TENON_FIELDS(format::Callee, kind, name, description, reads, fallback,
-                 library, libraryVersion, isa, workspaceBytes, attributes);
+                 library, libraryVersion, isa, workspaceBytes, attributes,
+                 followedBy);
 
 template <>
 inline constexpr auto fieldsOf<format::Block> =

@@ -95,6 +95,9 @@ constexpr step::AttributeShape shapes[] = {
     {launchesAttrName, step::isNumberList, "an array<i64>"},
     {schedulesAttrName, step::isArrayOf<step::isText>, "an array of strings"},
     {resourcesAttrName, step::isNumberList, "an array<i64>"},
+    {followedByAttrName,
+     [](Attribute attribute) { return isa<FlatSymbolRefAttr>(attribute); },
+     "a symbol"},
     {jointAttrName, isJoint,
      "{invocations, launch}, an i64 of at least 2 and a symbol"},
 };
@@ -162,4 +165,18 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
         !error.empty())
       return op->emitError() << "'" << libraryAttrName << "': " << error;
   return success();
+}
+
+int64_t exec::launchesOf(InvokeOp invoke) {
+  int64_t launches = 1;
+  auto module = invoke->getParentOfType<ModuleOp>();
+  Operation *callee = module.lookupSymbol(invoke.getCallee());
+  while (callee) {
+    auto next = callee->getAttrOfType<FlatSymbolRefAttr>(followedByAttrName);
+    if (!next)
+      break;
+    ++launches;
+    callee = module.lookupSymbol(next.getValue());
+  }
+  return launches;
 }

@@ -82,6 +82,7 @@ Index fullIndex() {
                    {CalleeKind::kernel, "k1", "", {0, 2}, true},
                    library,
                    {CalleeKind::copy, "copy", "", {0}}};
+  index.callees[0].followedBy = 1;
   Instruction launch{
       InstructionKind::invoke, 1, 0, {{0, 0, 64}, {1, 128, 4}}, 16};
   Instruction copy{InstructionKind::invoke, 3, 1, {{1, 64, 32}, {1, 192, 32}}};

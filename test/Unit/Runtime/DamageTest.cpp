@@ -187,6 +187,15 @@ TEST(Damage, EveryFieldIsCheckedBehindTheHash) {
          instruction(i, 1).joint = int32_t(instruction(i, 1).callee);
          instruction(i, 1).joined = 6; // up to a copy
        }},
+      {"is followed by callee 70, expected a kernel behind it",
+       [](format::Index &i) {
+         i.callees[instruction(i, 1).callee].followedBy = 70;
+       }},
+      {"expected a kernel behind it",
+       [](format::Index &i) {
+         const uint32_t callee = instruction(i, 1).callee;
+         i.callees[callee].followedBy = int32_t(callee); // without end
+       }},
       {"for queue 3", [](format::Index &i) { instruction(i, 1).queue = 3; }},
       {"instruction is of unknown kind",
        [](format::Index &i) {

@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
+
 namespace tenon::exec {
 
 /// Kernel declaration attribute, array of strings: the schedule that emitted it
@@ -23,10 +25,18 @@ inline constexpr llvm::StringLiteral schedulesAttrName = "exec.schedules";
 /// stores and loads; four zeros for a text without machine code.
 inline constexpr llvm::StringLiteral resourcesAttrName = "exec.resources";
 
+/// Kernel declaration attribute, symbol: the kernel declaration behind it whose
+/// kernel is launched after this one, with the same arguments.
+inline constexpr llvm::StringLiteral followedByAttrName = "exec.followed_by";
+
 /// Attribute of an invocation of a kernel, dictionary {launch, invocations}:
 /// the kernel declaration whose one launch does the work of so many invocations
 /// from this one on, given the slices of all of them in order.
 inline constexpr llvm::StringLiteral jointAttrName = "exec.joint";
+
+class InvokeOp;
+/// How many kernels an invocation launches, one after the other.
+int64_t launchesOf(InvokeOp invoke);
 
 } // namespace tenon::exec
 
