@@ -43,9 +43,13 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
       node.callee = uint32_t(invoke.joint);
       toJoin = invoke.joined - 1;
     }
-    openGraph().order.push_back(step->nodes.size());
-    step->nodes.push_back(node);
-    size.add();
+    for (;; node.callee = uint32_t(callees.described[node.callee].followedBy)) {
+      openGraph().order.push_back(step->nodes.size());
+      step->nodes.push_back(node);
+      size.add();
+      if (callees.described[node.callee].followedBy < 0)
+        break;
+    }
   }
   step->places.insert(step->places.end(), invoke.operands.begin(),
                       invoke.operands.end());
