@@ -142,14 +142,47 @@ static void declareJointLaunches(ModuleOp module,
   }
 }
 
+/// Says of kernels which kernel is launched after them.
+static void declareFollowers(ModuleOp module,
+                             ArrayRef<codegen::PtxKernel> kernels,
+                             llvm::StringMap<std::string> &symbols) {
+  llvm::StringMap<StringRef> followers;
+  for (const codegen::PtxKernel &kernel : kernels)
+    if (!kernel.followedBy.empty())
+      followers[kernel.symbol] = kernel.followedBy;
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  // A declaration may be followed itself: it comes behind what it follows.
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    auto symbol = symbols.find(kernel.getSymName());
+    if (symbol == symbols.end())
+      continue;
+    auto follower = followers.find(symbol->second);
+    if (follower == followers.end())
+      continue;
+    StringRef name = follower->second;
+    kernel->setAttr(exec::followedByAttrName,
+                    FlatSymbolRefAttr::get(module.getContext(), name));
+    if (!symbols.try_emplace(name, name.str()).second)
+      continue;
+    auto declared = func::FuncOp::create(builder, module.getLoc(), name,
+                                         builder.getFunctionType({}, {}));
+    declared.setPrivate();
+    declared->setAttr(exec::kernelKindAttrName,
+                      kernel->getAttr(exec::kernelKindAttrName));
+    declared->setAttr(exec::descriptionAttrName,
+                      builder.getStringAttr("behind " + symbol->second));
+  }
+}
+
 /// Kernels, calls and copies of the step, those in loops once, and the nodes
 /// that start them.
 static void countNodes(ModuleOp module, llvm::json::Object &details) {
-  int64_t invocations = 0, launched = 0, launches = 0;
+  int64_t invocations = 0, launched = 0, launches = 0, followers = 0;
   module.walk([&](exec::InvokeOp invoke) {
     if (invoke->getParentOfType<exec::ProgramOp>().getSymName() != "step")
       return;
     ++invocations;
+    followers += exec::launchesOf(invoke) - 1;
     auto joint = invoke->getAttrOfType<DictionaryAttr>(exec::jointAttrName);
     if (!joint)
       return;
@@ -158,7 +191,7 @@ static void countNodes(ModuleOp module, llvm::json::Object &details) {
   });
   details["invocations"] = invocations;
   details["joint_launches"] = launches;
-  details["nodes"] = invocations - launched + launches;
+  details["nodes"] = invocations - launched + launches + followers;
 }
 
 static ExitCode compilePtx(Program &program, StageRun &run) {
@@ -177,6 +210,7 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
       program.module->lookupSymbol(function)->setAttr(
           exec::fallbackAttrName, UnitAttr::get(run.context));
   }
+  declareFollowers(*program.module, kernels->modules.front().kernels, symbols);
   declareJointLaunches(*program.module, kernels->joint, symbols);
   auto assembled = assemble(*kernels, run);
   if (!assembled)

@@ -88,15 +88,17 @@ std::optional<int64_t> Cuts::nodesOf(Region &region) {
   };
   int64_t launched = 0; // invocations that a launch before them does
   for (Operation &op : region.front()) {
-    if (isa<exec::InvokeOp>(op)) {
+    if (auto invoke = dyn_cast<exec::InvokeOp>(op)) {
       if (launched > 0) {
         --launched;
         continue;
       }
       if (auto joint = op.getAttrOfType<DictionaryAttr>(exec::jointAttrName))
         launched = joint.getAs<IntegerAttr>("invocations").getInt() - 1;
-      size.add();
-      append(1);
+      const int64_t launches = exec::launchesOf(invoke);
+      for (int64_t i = 0; i < launches; ++i)
+        size.add();
+      append(launches);
     } else if (auto loop = dyn_cast<exec::WhileOp>(op)) {
       append(nodesOf(loop));
     } else if (isa<exec::CaseOp>(op)) {

@@ -12,6 +12,7 @@
 #include "tenon/Codegen/GPU/GpuSchedules.h"
 #include "tenon/Codegen/LLVM/GenerateCode.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
+#include "tenon/Codegen/Loops/VerifySums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -97,6 +98,7 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
     function->removeAttr(kernelSymbolAttribute);
     function->removeAttr(launchAttribute);
     function->removeAttr(inPartsAttribute);
+    function->removeAttr(followedByAttribute);
     function.setSymName(symbol.getValue());
     function->removeAttr("sym_visibility");
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
@@ -125,6 +127,7 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
 
   PtxModule result;
   SmallVector<func::FuncOp> emitted;
+  SmallVector<size_t> kernelOf; // each of these
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.front()->getLoc());
   bool ok = true;
   for (auto [index, kernel] : llvm::enumerate(kernels)) {
@@ -136,6 +139,7 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
       continue;
     }
     emitted.push_back(*function);
+    kernelOf.push_back(index);
     markKernelFunction(*function, symbol);
     auto launch =
         (*function)->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
@@ -148,6 +152,27 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
          .schedule =
              schedules.nameOf(scheduleOf(KernelSource(kernel), schedules))
                  .str()});
+  }
+  // One that follows may be followed itself.
+  for (size_t i = 0; i < emitted.size(); ++i) {
+    auto next =
+        emitted[i]->getAttrOfType<FlatSymbolRefAttr>(followedByAttribute);
+    if (!next)
+      continue;
+    auto function = module->lookupSymbol<func::FuncOp>(next.getValue());
+    const size_t kernel = kernelOf[i];
+    if (failed(verifySums(function, kernels[kernel])))
+      ok = false;
+    PtxKernel follower = result.kernels[i];
+    follower.symbol += "_then";
+    auto launch = function->getAttrOfType<DenseI64ArrayAttr>(launchAttribute);
+    follower.blocks = launch[0];
+    follower.threads = launch[1];
+    result.kernels[i].followedBy = follower.symbol;
+    markKernelFunction(function, follower.symbol);
+    result.kernels.push_back(std::move(follower));
+    emitted.push_back(function);
+    kernelOf.push_back(kernel);
   }
   for (auto [index, joint] : llvm::enumerate(joints)) {
     if (!ok)

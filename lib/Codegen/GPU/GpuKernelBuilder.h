@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral inPartsAttribute = "codegen.in_parts";
 /// for. Otherwise ptxas may spill registers to make room for one block more.
 inline constexpr llvm::StringLiteral takesRegistersAttribute =
     "codegen.takes_registers";
+/// On the function of a kernel, the function that is launched behind it, with
+/// the same arguments.
+inline constexpr llvm::StringLiteral followedByAttribute =
+    "codegen.followed_by";
 
 /// Sets the first of them, and says which operands are only read.
 void describeLaunch(mlir::func::FuncOp function, const KernelSource &source,

@@ -42,6 +42,41 @@ protected:
   const GpuInstructions &instructions;
 };
 
+/// One of the launches of a kernel. Each is given the kernel's memory.
+struct GpuLaunch {
+  LaunchShape shape;
+  /// Fills the launch's function.
+  void (*emit)(const KernelSource &source, mlir::func::FuncOp function,
+               const LaunchShape &shape, const GpuInstructions &instructions);
+};
+
+/// Of kernels that are one launch or several: blocks of a launch read what
+/// blocks of those before have written.
+class SequenceSchedule : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  LaunchShape launchShape(const KernelSource &source) const final {
+    return launches(source).front().shape;
+  }
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const final;
+
+protected:
+  /// At least one; they have the same scratch memory.
+  virtual llvm::SmallVector<GpuLaunch>
+  launches(const KernelSource &source) const = 0;
+};
+
+/// The launch whose function `Kernel`, a builder, fills.
+template <typename Kernel>
+GpuLaunch launchOf(const LaunchShape &shape) {
+  return {shape,
+          [](const KernelSource &source, mlir::func::FuncOp function,
+             const LaunchShape &shape, const GpuInstructions &instructions) {
+            Kernel(source, function, shape, instructions);
+          }};
+}
+
 class ElementwiseSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;
@@ -93,14 +128,15 @@ public:
                     llvm::StringRef name, unsigned variant) const override;
 };
 
-class TensorAttentionGradientSchedule final : public GpuSchedule {
+class TensorAttentionGradientSchedule final : public SequenceSchedule {
 public:
-  using GpuSchedule::GpuSchedule;
+  using SequenceSchedule::SequenceSchedule;
   llvm::StringRef name() const override { return "tensor-attention-gradient"; }
   bool accepts(const KernelSource &source) const override;
-  LaunchShape launchShape(const KernelSource &source) const override;
-  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
-                    llvm::StringRef name, unsigned variant) const override;
+
+protected:
+  llvm::SmallVector<GpuLaunch>
+  launches(const KernelSource &source) const override;
 };
 
 class TensorProductSchedule final : public GpuSchedule {

@@ -53,8 +53,7 @@ TensorAttentionKernel::TensorAttentionKernel(
     const KernelSource &source, func::FuncOp function,
     const LaunchShape &launch, const GpuInstructions &instructions,
     const step::AttentionProblem &problem)
-    : GpuKernelBuilder(source, function, launch, instructions),
-      problem(problem),
+    : GpuAttentionKernel(source, function, launch, instructions, problem),
       tiles(*this, cast<FloatType>(elementOf(narrowOf(problem.query)))),
       row(algebra.floorDiv(tiles.lane, 4)),
       column(algebra.mod(tiles.lane, 4) * 2) {}
@@ -62,19 +61,6 @@ TensorAttentionKernel::TensorAttentionKernel(
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
-
-Value TensorAttentionKernel::number(double value) {
-  return numberOfType(builder, loc, builder.getF32Type(), value);
-}
-
-Value TensorAttentionKernel::multiply(Value a, Value b) {
-  return create<arith::MulFOp>(a, b);
-}
-
-Value TensorAttentionKernel::exponential(Value a, Value b) {
-  Value difference = create<arith::SubFOp>(a, b);
-  return emitMath(builder, loc, MathFunction::exp, {difference}, instructions);
-}
 
 Value TensorAttentionKernel::overRow(
     Value value, llvm::function_ref<Value(Value, Value)> combine) {
@@ -93,69 +79,9 @@ Value TensorAttentionKernel::overRow(
   return value;
 }
 
-Value TensorAttentionKernel::besides(Value tensor, ArrayRef<int64_t> dims,
-                                     const IndexExpression &query,
-                                     const IndexExpression &key) {
-  Value value =
-      points.at(tensor, indices(dims, someQuery(query), someKey(key), 0)).value;
-  if (!isa<FloatType>(elementOf(tensor)))
-    return value;
-  return convertFloat(builder, loc, value, builder.getF32Type());
-}
-
-Value TensorAttentionKernel::scoreAt(Value product,
-                                     const IndexExpression &query,
-                                     const IndexExpression &key) {
-  Value score = product;
-  if (problem.scale != 1)
-    score = multiply(score, number(problem.scale));
-  if (problem.bias)
-    score = create<arith::AddFOp>(
-        score, besides(problem.bias, problem.biasDims, query, key));
-  if (problem.mask)
-    score = create<arith::SelectOp>(
-        besides(problem.mask, problem.maskDims, query, key), score,
-        number(*problem.fill));
-  return score;
-}
-
-Value TensorAttentionKernel::whereTaken(Value value,
-                                        const IndexExpression &query,
-                                        const IndexExpression &key,
-                                        double otherwise) {
-  auto keep = [&](arith::CmpIPredicate predicate, Value limit) {
-    Value isThere =
-        create<arith::CmpIOp>(predicate, algebra.scalar(key), limit);
-    value = create<arith::SelectOp>(isThere, value, number(otherwise));
-  };
-  if (problem.causal)
-    keep(arith::CmpIPredicate::ule, algebra.scalar(query));
-  if (algebra.range(key).high >= problem.keys)
-    keep(arith::CmpIPredicate::ult, constantIndex(problem.keys));
-  return value;
-}
-
 //===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//
-
-Indices TensorAttentionKernel::indices(ArrayRef<int64_t> dims,
-                                       const IndexExpression &query,
-                                       const IndexExpression &key,
-                                       const IndexExpression &feature) {
-  Indices all;
-  for (int64_t dimension : dims)
-    all.push_back(dimension >= 0                      ? batch[dimension]
-                  : dimension == step::queryPositions ? query
-                  : dimension == step::keyPositions   ? key
-                                                      : feature);
-  return all;
-}
-
-static bool hasFeaturesLast(ArrayRef<int64_t> dims) {
-  return dims.back() == step::queryFeatures ||
-         dims.back() == step::valueFeatures;
-}
 
 TensorOperand TensorAttentionKernel::operandOf(Value tensor,
                                                ArrayRef<int64_t> dims,

@@ -9,12 +9,8 @@
 #ifndef TENON_LIB_CODEGEN_GPU_TENSORATTENTION_H
 #define TENON_LIB_CODEGEN_GPU_TENSORATTENTION_H
 
-#include "GpuSchedule.h"
+#include "GpuAttention.h"
 #include "TensorTiles.h"
-
-#include "tenon/Dialect/Step/Attention.h"
-
-#include <limits>
 
 namespace tenon::codegen {
 
@@ -33,44 +29,21 @@ bool fitsTensorAttention(const KernelSource &source,
 /// A power of two, of at least one instruction's sum.
 int64_t paddedFeatures(int64_t features);
 
-class TensorAttentionKernel : protected GpuKernelBuilder {
+class TensorAttentionKernel : protected GpuAttentionKernel {
 protected:
   TensorAttentionKernel(const KernelSource &source, mlir::func::FuncOp function,
                         const LaunchShape &launch,
                         const GpuInstructions &instructions,
                         const step::AttentionProblem &problem);
 
-  mlir::Value number(double value);
-  static constexpr float nothing = -std::numeric_limits<float>::infinity();
-  mlir::Value multiply(mlir::Value a, mlir::Value b);
-  mlir::Value exponential(mlir::Value a, mlir::Value b); // of a - b
   /// Of the four lanes that have a row, in all of them.
   mlir::Value
   overRow(mlir::Value value,
           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
-  Indices indices(llvm::ArrayRef<int64_t> dims, const IndexExpression &query,
-                  const IndexExpression &key, const IndexExpression &feature);
   /// Rows of queries or keys with their features as the sum.
   TensorOperand operandOf(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
                           int64_t rows, int64_t features);
-  /// An element of bias, mask or factor, a float as f32.
-  mlir::Value besides(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
-                      const IndexExpression &query, const IndexExpression &key);
-  /// With scale, bias and mask.
-  mlir::Value scoreAt(mlir::Value product, const IndexExpression &query,
-                      const IndexExpression &key);
-  /// Both within the extents: what there is not has another element's.
-  IndexExpression someQuery(const IndexExpression &query) {
-    return algebra.clamped(query, {0, problem.queries - 1});
-  }
-  IndexExpression someKey(const IndexExpression &key) {
-    return algebra.clamped(key, {0, problem.keys - 1});
-  }
-  /// Replaces `value` where the key does not take part for the query, or there
-  /// is no such key.
-  mlir::Value whereTaken(mlir::Value value, const IndexExpression &query,
-                         const IndexExpression &key, double otherwise);
 
   /// Which row and column of a warp's rows and a block's columns this lane has
   /// as element `i` of a result.
@@ -114,9 +87,7 @@ protected:
                  const IndexExpression &first, int64_t rows,
                  mlir::Value memory);
 
-  const step::AttentionProblem problem;
   TensorTiles tiles;
-  Indices batch;
   /// Of this lane's first element: its row of the warp's, and its column.
   IndexExpression row, column;
 };

@@ -1,16 +1,15 @@
 //===- TensorAttentionGradientSchedule.cpp - Gradients on tensor cores ----===//
 //
-// `step.attention_gradient` of 16-bit operands. A block of threads has the
-// batches of queries that share keys, so that no two blocks add to one element,
-// and takes them in two parts:
+// `step.attention_gradient` of 16-bit operands, in two launches, since blocks
+// of the second read what several blocks of the first have written:
 //
 //   rows of queries  a warp has 16 of them and walks the keys twice: first for
 //                    the mean of the weights' gradients, which it leaves in
 //                    scratch memory, then for the slopes and, with these as
 //                    coefficients of the keys, the gradient of the queries
-//   rows of keys     a warp has 16 of them and walks the queries once:
-//                    transposed weights and slopes are the coefficients of the
-//                    output's gradient and of the queries
+//   rows of keys     a warp has 16 of them and walks the queries of all batches
+//                    that share the keys: transposed weights and slopes are the
+//                    coefficients of the output's gradient and of the queries
 //
 // Each of the three walks computes products of queries and keys again, and from
 // these the weights, by the maximum and the sum of the forward operation.
@@ -25,9 +24,6 @@
 #include "tenon/Analysis/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -70,6 +66,9 @@ struct GradientTiles {
     }
   }
   int64_t rows() const { return warps * rowsOfWarp; }
+  int64_t blocksOf(int64_t extent) const {
+    return llvm::divideCeil(extent, rows());
+  }
   TileShape tile(int64_t rows, bool isOfValues) const {
     return {rows, isOfValues ? valueWidth : width};
   }
@@ -89,8 +88,8 @@ struct GradientTiles {
   bool keepsRows() const { return width + valueWidth <= 128; }
 };
 
-class GradientOnTensorCores : TensorAttentionKernel {
-public:
+class GradientOnTensorCores : protected TensorAttentionKernel {
+protected:
   GradientOnTensorCores(const KernelSource &source, func::FuncOp function,
                         const LaunchShape &launch,
                         const GpuInstructions &instructions)
@@ -110,16 +109,12 @@ public:
         makesKeys(source.indexOfResult(op.getKeyGradient()) >= 0),
         makesValues(source.indexOfResult(op.getValueGradient()) >= 0),
         rowColumns(layout.tile(layout.columns, false)),
-        valueColumns(layout.tile(layout.columns, true)) {
+        valueColumns(layout.tile(layout.columns, true)),
+        rowMemory(tiles.sharedMemory(layout.bytes())),
+        stageMemory(tiles.addressAt(
+            rowMemory, IndexExpression(layout.pairBytes(layout.rows())))) {
     function->setAttr(takesRegistersAttribute, builder.getUnitAttr());
-    emit();
   }
-
-private:
-  void emit();
-  void setBatch(const Indices &own, const Indices &shared);
-  void emitQueries(const IndexExpression &first);
-  void emitKeys(const Indices &own, const IndexExpression &first);
 
   void fetchPair(const TensorOperand &operand, const TensorOperand &ofValues,
                  int64_t rows, const IndexExpression &first, Value to,
@@ -142,11 +137,9 @@ private:
   Value slopeOf(Value weight, Value gradient, Value mean,
                 const IndexExpression &query, const IndexExpression &key);
 
-  Value statisticOf(Value tensor, const IndexExpression &query);
   Value reciprocalOf(const IndexExpression &query) {
     return create<arith::DivFOp>(number(1), statisticOf(op.getSum(), query));
   }
-  Value addressOfMean(const IndexExpression &query);
   Value valuesBehind(Value pair, int64_t rows) {
     return tiles.addressAt(pair,
                            IndexExpression(layout.tile(rows, false).bytes()));
@@ -157,50 +150,46 @@ private:
   const TensorOperand query, key, value, outputGradient;
   const bool makesQueries, makesKeys, makesValues;
   const TileShape rowColumns, valueColumns; // of a block of columns
-  Value rowMemory, stageMemory;
+  const Value rowMemory, stageMemory;
   /// If they are kept.
   SmallVector<Values> rowRegisters, valueRegisters;
+};
+
+class QueriesOnTensorCores : GradientOnTensorCores {
+public:
+  QueriesOnTensorCores(const KernelSource &source, func::FuncOp function,
+                       const LaunchShape &launch,
+                       const GpuInstructions &instructions)
+      : GradientOnTensorCores(source, function, launch, instructions) {
+    Indices place = algebra.delinearize(
+        block, {elementCount(problem.batch), layout.blocksOf(problem.queries)});
+    batch = algebra.delinearize(place[0], problem.batch);
+    emit(place[1] * layout.rows());
+  }
+
+private:
+  void emit(const IndexExpression &first);
+};
+
+class KeysOnTensorCores : GradientOnTensorCores {
+public:
+  KeysOnTensorCores(const KernelSource &source, func::FuncOp function,
+                    const LaunchShape &launch,
+                    const GpuInstructions &instructions)
+      : GradientOnTensorCores(source, function, launch, instructions) {
+    SmallVector<int64_t> own = batchExtents(/*areShared=*/false);
+    Indices place = algebra.delinearize(
+        block, {elementCount(own), layout.blocksOf(problem.keys)});
+    emit(algebra.delinearize(place[0], own), place[1] * layout.rows());
+  }
+
+private:
+  void emit(const Indices &own, const IndexExpression &first);
 };
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
-
-void GradientOnTensorCores::setBatch(const Indices &own,
-                                     const Indices &shared) {
-  batch.clear();
-  size_t nextOwn = 0, nextShared = 0;
-  for (size_t number = 0; number < problem.batch.size(); ++number)
-    if (!problem.isShared(number))
-      batch.push_back(own[nextOwn++]);
-    else
-      batch.push_back(shared.empty() ? IndexExpression(0)
-                                     : shared[nextShared++]);
-}
-
-Value GradientOnTensorCores::statisticOf(Value tensor,
-                                         const IndexExpression &query) {
-  Indices at = batch;
-  at.push_back(someQuery(query));
-  return convertFloat(builder, loc, points.at(tensor, at).value,
-                      builder.getF32Type());
-}
-
-Value GradientOnTensorCores::addressOfMean(const IndexExpression &query) {
-  SmallVector<int64_t> shape = problem.batch;
-  shape.push_back(problem.queries);
-  Indices at = batch;
-  at.push_back(someQuery(query));
-  Type i64 = builder.getI64Type();
-  Value begin = create<memref::ExtractAlignedPointerAsIndexOp>(
-      function.getArguments().back());
-  Value offset = algebra.scalar(algebra.linearize(at, shape) * 4);
-  Value place = create<arith::AddIOp>(begin, offset);
-  return create<LLVM::IntToPtrOp>(
-      LLVM::LLVMPointerType::get(builder.getContext(),
-                                 unsigned(NVVM::NVVMMemorySpace::Global)),
-      create<arith::IndexCastOp>(i64, place).getResult());
-}
 
 void GradientOnTensorCores::fetchPair(
     const TensorOperand &operand, const TensorOperand &ofValues, int64_t rows,
@@ -215,8 +204,6 @@ void GradientOnTensorCores::fetchPair(
 void GradientOnTensorCores::fetchRows(const TensorOperand &operand,
                                       const TensorOperand &ofValues,
                                       const IndexExpression &first) {
-  // Nobody reads or writes what was there before.
-  awaitBlock();
   SmallVector<TensorTiles::Held> held;
   fetchPair(operand, ofValues, layout.rows(), first, rowMemory, held);
   tiles.store(rowMemory, held);
@@ -265,11 +252,7 @@ void GradientOnTensorCores::finishWeights(Coefficients &c, ElementIndex queryOf,
     weight = multiply(weight, statistic(i, Statistic::reciprocal));
     c.weights[i] = whereTaken(weight, query, key, 0);
     Value &gradient = c.gradients[i];
-    if (problem.roundsWeightGradients)
-      gradient = convertFloat(
-          builder, loc,
-          convertFloat(builder, loc, gradient, elementOf(problem.value)),
-          builder.getF32Type());
+    gradient = rounded(gradient, problem.roundsWeightGradients, problem.value);
     if (problem.factor)
       gradient = multiply(
           gradient, besides(problem.factor, problem.factorDims, query, key));
@@ -290,34 +273,10 @@ Value GradientOnTensorCores::slopeOf(Value weight, Value gradient, Value mean,
 }
 
 //===----------------------------------------------------------------------===//
-// Both parts
+// Both launches
 //===----------------------------------------------------------------------===//
 
-void GradientOnTensorCores::emit() {
-  SmallVector<int64_t> own, shared;
-  for (auto [number, extent] : llvm::enumerate(problem.batch))
-    (problem.isShared(number) ? shared : own).push_back(extent);
-  Indices ownBatch = algebra.delinearize(block, own);
-  rowMemory = tiles.sharedMemory(layout.bytes());
-  stageMemory = tiles.addressAt(
-      rowMemory, IndexExpression(layout.pairBytes(layout.rows())));
-
-  auto forRows = [&](int64_t extent, Body body) {
-    forRange(llvm::divideCeil(extent, layout.rows()),
-             [&](const IndexExpression &rows) { body(rows * layout.rows()); });
-  };
-  if (makesQueries || makesKeys)
-    forSpace(shared, [&](const Indices &sharedBatch) {
-      setBatch(ownBatch, sharedBatch);
-      forRows(problem.queries,
-              [&](const IndexExpression &first) { emitQueries(first); });
-    });
-  if (makesKeys || makesValues)
-    forRows(problem.keys,
-            [&](const IndexExpression &first) { emitKeys(ownBatch, first); });
-}
-
-void GradientOnTensorCores::emitQueries(const IndexExpression &first) {
+void QueriesOnTensorCores::emit(const IndexExpression &first) {
   const int64_t blocks = llvm::divideCeil(problem.keys, layout.columns);
   Value begin = constantIndex(0), end = constantIndex(blocks);
   if (problem.causal) {
@@ -359,17 +318,16 @@ void GradientOnTensorCores::emitQueries(const IndexExpression &first) {
 
   fetchRows(query, outputGradient, first);
   Values means =
-      walkKeys({number(0), number(0)}, [&](Coefficients &c, ElementIndex, Value,
-                                           Values &state) {
-        for (auto [i, weight] : llvm::enumerate(c.weights)) {
-          Value &mean = state[i / 2 % 2];
-          mean = create<arith::AddFOp>(mean, multiply(weight, c.gradients[i]));
-        }
-      });
+      walkKeys({number(0), number(0)},
+               [&](Coefficients &c, ElementIndex, Value, Values &state) {
+                 for (auto [i, weight] : llvm::enumerate(c.weights)) {
+                   Value &mean = state[i / 2 % 2];
+                   mean = add(mean, multiply(weight, c.gradients[i]));
+                 }
+               });
   for (int64_t half = 0; half < 2; ++half) {
-    means[half] = overRow(means[half], [&](Value a, Value b) -> Value {
-      return create<arith::AddFOp>(a, b);
-    });
+    means[half] =
+        overRow(means[half], [&](Value a, Value b) { return add(a, b); });
     if (makesKeys)
       ifBelow(queryOf(2 * half), problem.queries,
               [&](const IndexExpression &query) {
@@ -394,8 +352,7 @@ void GradientOnTensorCores::emitQueries(const IndexExpression &first) {
             problem.features, firstQuery, problem.queries, rowMemory);
 }
 
-void GradientOnTensorCores::emitKeys(const Indices &own,
-                                     const IndexExpression &first) {
+void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
   setBatch(own, {});
   const int64_t blocks = llvm::divideCeil(problem.queries, layout.columns);
   // Queries in front of the block's first key leave all of it out.
@@ -441,14 +398,9 @@ void GradientOnTensorCores::emitKeys(const Indices &own,
             VectorType::get({2}, builder.getF32Type()));
       return create<vector::ExtractOp>(pair, i % 2);
     };
-    auto whereQuery = [&](Value value, int64_t i) -> Value {
-      value = whereTaken(value, queryOf(i), keyOf(i), 0);
-      if (algebra.range(queryOf(i)).high < problem.queries)
-        return value;
-      Value isThere = create<arith::CmpIOp>(arith::CmpIPredicate::ult,
-                                            algebra.scalar(queryOf(i)),
-                                            constantIndex(problem.queries));
-      return create<arith::SelectOp>(isThere, value, number(0));
+    auto whereQuery = [&](Value value, int64_t i) {
+      return whereBelow(whereTaken(value, queryOf(i), keyOf(i), 0), queryOf(i),
+                        problem.queries, 0);
     };
     Coefficients c = coefficientsOf(stage);
     finishWeights(c, queryOf, keyOf, statistic);
@@ -474,22 +426,18 @@ void GradientOnTensorCores::emitKeys(const Indices &own,
   };
 
   fetchRows(key, value, first);
-  SmallVector<int64_t> shared;
-  for (auto [number, extent] : llvm::enumerate(problem.batch))
-    if (problem.isShared(number))
-      shared.push_back(extent);
-  Values sums =
-      forSpace(shared, Values(keySums + valueSums, number(0)),
-               [&](const Indices &sharedBatch, ValueRange carried) {
-                 setBatch(own, sharedBatch);
-                 SmallVector<TensorTiles::Held> held;
-                 fetch(begin, stageMemory, held);
-                 tiles.store(stageMemory, held);
-                 tiles.endGroup();
-                 return walk(algebra.scalar(begin), constantIndex(blocks),
-                             blocks, stageMemory, layout.stageBytes(),
-                             Values(carried), fetch, take);
-               });
+  Values sums = forSpace(
+      batchExtents(/*areShared=*/true), Values(keySums + valueSums, number(0)),
+      [&](const Indices &sharedBatch, ValueRange carried) {
+        setBatch(own, sharedBatch);
+        SmallVector<TensorTiles::Held> held;
+        fetch(begin, stageMemory, held);
+        tiles.store(stageMemory, held);
+        tiles.endGroup();
+        return walk(algebra.scalar(begin), constantIndex(blocks), blocks,
+                    stageMemory, layout.stageBytes(), Values(carried), fetch,
+                    take);
+      });
   if (makesKeys)
     storeRows(op.getKeyGradient(), op.getKeyGradientDims(),
               ArrayRef(sums).take_front(keySums), problem.features, firstKey,
@@ -509,23 +457,15 @@ bool TensorAttentionGradientSchedule::accepts(
   return gradientOf(source) != nullptr;
 }
 
-LaunchShape
-TensorAttentionGradientSchedule::launchShape(const KernelSource &source) const {
+SmallVector<GpuLaunch>
+TensorAttentionGradientSchedule::launches(const KernelSource &source) const {
   step::AttentionGradientOp op = gradientOf(source);
-  AttentionProblem problem(op);
-  LaunchShape launch{.parts = step::attentionUnits(op),
-                     .threads = GradientTiles(problem).warps * threadsOfWarp};
-  // A mean per query, which the queries' part leaves for the keys'.
-  if (source.indexOfResult(op.getKeyGradient()) >= 0)
-    launch.scratchBytes = elementCount(problem.batch) * problem.queries * 4;
-  return launch;
-}
-
-EmittedLoops TensorAttentionGradientSchedule::emit(const KernelSource &source,
-                                                   ModuleOp module,
-                                                   StringRef name,
-                                                   unsigned) const {
-  return emitAs<GradientOnTensorCores>(source, module, name);
+  const AttentionProblem problem(op);
+  const GradientTiles layout(problem);
+  return launchesOfGradient<QueriesOnTensorCores, KeysOnTensorCores>(
+      source, op, layout.warps * threadsOfWarp,
+      elementCount(problem.batch) * layout.blocksOf(problem.queries),
+      step::attentionUnits(op) * layout.blocksOf(problem.keys));
 }
 
 } // namespace tenon::codegen

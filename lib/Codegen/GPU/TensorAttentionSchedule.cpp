@@ -66,10 +66,6 @@ public:
 private:
   void emit();
   void takeBlock(const IndexExpression &firstKey, Value stage, Values &state);
-  Value larger(Value a, Value b) {
-    Value isLarger = create<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
-    return create<arith::SelectOp>(isLarger, a, b);
-  }
 
   step::AttentionOp op;
   const TileShape keyShape, valueShape;
@@ -143,12 +139,9 @@ void AttentionOnTensorCores::emit() {
              takeBlock(index * keysOfBlock, stage, state);
            });
 
-  auto add = [&](Value a, Value b) -> Value {
-    return create<arith::AddFOp>(a, b);
-  };
   for (int64_t half = 0; half < 2; ++half) {
     Value &sum = state[sumsAt + half];
-    sum = overRow(sum, add);
+    sum = overRow(sum, [&](Value a, Value b) { return add(a, b); });
     ifBelow(firstQuery + rowOf(2 * half), problem.queries,
             [&](const IndexExpression &query) {
               ifBelow(column, 2, [&](const IndexExpression &) {

@@ -4,18 +4,15 @@
 // them, and the matrix instructions that read them (PTX: cp.async, ldmatrix,
 // mma.sync.m16n8k16 with sums in f32).
 //
-// A tile is a matrix of 16-bit numbers. Its rows are cut into chunks of 16
-// bytes, which is what ldmatrix reads: 8 rows of one chunk make a matrix of
-// 8 x 8. These 8 chunks must lie in different banks, so the chunk c of row r
-// stands in the place of chunk c xor key(r), where the key counts the rows that
-// begin at the same bank.
+// A tile is a matrix of 16-bit numbers. What ldmatrix reads is 8 rows of one
+// chunk, a matrix of 8 x 8, from different banks (SharedTiles.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_CODEGEN_GPU_TENSORTILES_H
 #define TENON_LIB_CODEGEN_GPU_TENSORTILES_H
 
-#include "GpuKernelBuilder.h"
+#include "SharedTiles.h"
 
 #include "tenon/Codegen/Loops/Contraction.h"
 
@@ -49,9 +46,9 @@ struct TensorOperand {
   int64_t neighbours;
 };
 
-class TensorTiles {
+class TensorTiles : public SharedTiles {
 public:
-  using Values = GpuKernelBuilder::Values;
+  using SharedTiles::store;
 
   /// Numbers are bf16 or f16.
   TensorTiles(GpuKernelBuilder &k, mlir::FloatType type);
@@ -59,18 +56,9 @@ public:
   /// The number of the warp in its block, and of the thread in its warp.
   IndexExpression warp, lane;
 
-  /// The address of `bytes` of shared memory.
-  mlir::Value sharedMemory(int64_t bytes);
-  mlir::Value addressAt(mlir::Value base, mlir::Value bytes);
-  mlir::Value addressAt(mlir::Value base, const IndexExpression &bytes);
   /// Where an element stands in a tile, in bytes from its beginning.
   IndexExpression placeIn(const TileShape &tile, const IndexExpression &row,
                           const IndexExpression &column);
-  /// Chunk `chunk` of rows of `chunks` chunks stands there. `pairs` keeps two
-  /// neighbours together.
-  IndexExpression swizzled(const IndexExpression &row,
-                           const IndexExpression &chunk, int64_t chunks,
-                           bool pairs = false);
 
   /// Where this thread's address for ldmatrix lies, for the 16 x 16 numbers
   /// from a place of the tile on. Both operands of the product have rows and
@@ -90,15 +78,6 @@ public:
   /// Two f32 as one register of an operand.
   mlir::Value pack(mlir::Value low, mlir::Value high);
 
-  /// Begins to copy `bytes` (4, 8 or 16) of global memory, or to write zeros
-  /// where `condition`, if there is one, does not hold.
-  void beginCopy(mlir::Value to, const Buffer &from,
-                 const IndexExpression &position, int64_t bytes,
-                 mlir::Value condition);
-  /// Puts what was begun into a group, and waits until at most so many groups
-  /// of this thread have not arrived.
-  void endGroup();
-  void awaitGroups(uint32_t left);
   void awaitWarp();
 
   /// What a thread has computed for a tile and not yet stored there.
@@ -128,9 +107,6 @@ public:
                                           mlir::Value vector)>
                       body);
 
-  void store(mlir::Value address, mlir::Value value);
-  mlir::Value load(mlir::Value address, mlir::Type type);
-
 private:
   IndexExpression bounded(const IndexExpression &index, int64_t extent,
                           int64_t multiple);
@@ -139,9 +115,7 @@ private:
   /// rows and of the four matrices this lane has the address of.
   IndexExpression matrixRow, matrixLow, matrixHigh;
 
-  GpuKernelBuilder &k;
   mlir::FloatType type;
-  mlir::Type pointer, i32;
 };
 
 } // namespace tenon::codegen

@@ -75,6 +75,9 @@ public:
         SCOPED_TRACE(name.str() + ", schedule '" + kernel.schedule + "', " +
                      text);
         judge(kernel, *code);
+        for (const PtxKernel &follower : ptx->kernels)
+          if (follower.symbol == kernel.followedBy)
+            judge(follower, *code);
       }
     }
   }

@@ -13,6 +13,17 @@
 
 using namespace tenon::codegen;
 
+static void addTo(TenonEmulatedCounters &sum,
+                  const TenonEmulatedCounters &more) {
+  sum.launches += more.launches;
+  sum.laneInstructions += more.laneInstructions;
+  sum.globalSectors += more.globalSectors;
+  sum.globalBytes += more.globalBytes;
+  sum.globalWideBytes += more.globalWideBytes;
+  sum.sharedBankConflicts += more.sharedBankConflicts;
+  sum.tensorInstructions += more.tensorInstructions;
+}
+
 EmulatedRun runEmulated(const PtxModule &ptx, const std::vector<Bytes> &values,
                         size_t operands, const EmulatedSettings &settings) {
   setenv("TENON_EMULATED_CUDA_ORDER", settings.order, 1);
@@ -22,7 +33,6 @@ EmulatedRun runEmulated(const PtxModule &ptx, const std::vector<Bytes> &values,
   EmulatedRun run;
   CUcontext device;
   CUmodule loaded;
-  CUfunction function;
   EXPECT_EQ(cuInit(0), CUDA_SUCCESS);
   EXPECT_EQ(cuDevicePrimaryCtxRetain(&device, 0), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSetCurrent(device), CUDA_SUCCESS);
@@ -30,7 +40,6 @@ EmulatedRun runEmulated(const PtxModule &ptx, const std::vector<Bytes> &values,
     run.error = tenonEmulatedCudaError();
     return run;
   }
-  EXPECT_EQ(cuModuleGetFunction(&function, loaded, "kernel_0"), CUDA_SUCCESS);
   std::vector<CUdeviceptr> addresses(values.size());
   std::vector<void *> pointers;
   for (auto [index, bytes] : llvm::enumerate(values)) {
@@ -44,17 +53,28 @@ EmulatedRun runEmulated(const PtxModule &ptx, const std::vector<Bytes> &values,
                 CUDA_SUCCESS);
     pointers.push_back(&addresses[index]);
   }
-  const PtxKernel &kernel = ptx.kernels.front();
+  const PtxKernel *kernel = &ptx.kernels.front();
   CUdeviceptr scratch = 0;
-  if (kernel.scratchBytes) {
-    EXPECT_EQ(cuMemAlloc_v2(&scratch, size_t(kernel.scratchBytes)),
+  if (kernel->scratchBytes) {
+    EXPECT_EQ(cuMemAlloc_v2(&scratch, size_t(kernel->scratchBytes)),
               CUDA_SUCCESS);
     pointers.push_back(&scratch);
   }
-  EXPECT_EQ(cuLaunchKernel(function, unsigned(kernel.blocks), 1, 1,
-                           unsigned(kernel.threads), 1, 1, 0, nullptr,
-                           pointers.data(), nullptr),
-            CUDA_SUCCESS);
+  std::vector<CUfunction> launched;
+  while (kernel) {
+    CUfunction &function = launched.emplace_back();
+    EXPECT_EQ(cuModuleGetFunction(&function, loaded, kernel->symbol.c_str()),
+              CUDA_SUCCESS);
+    // An error of a launch before is one of all that follow.
+    CUresult result = cuLaunchKernel(function, unsigned(kernel->blocks), 1, 1,
+                                     unsigned(kernel->threads), 1, 1, 0,
+                                     nullptr, pointers.data(), nullptr);
+    EXPECT_TRUE(result == CUDA_SUCCESS || launched.size() > 1);
+    auto next = llvm::find_if(ptx.kernels, [&](const PtxKernel &other) {
+      return other.symbol == kernel->followedBy;
+    });
+    kernel = next == ptx.kernels.end() ? nullptr : &*next;
+  }
   std::vector<Bytes> results;
   for (auto [index, bytes] : llvm::enumerate(values)) {
     results.emplace_back(bytes.size());
@@ -65,7 +85,11 @@ EmulatedRun runEmulated(const PtxModule &ptx, const std::vector<Bytes> &values,
       return run;
     }
   }
-  EXPECT_EQ(tenonEmulatedCudaCounters(function, &run.counters), CUDA_SUCCESS);
+  for (CUfunction function : launched) {
+    TenonEmulatedCounters counters{};
+    EXPECT_EQ(tenonEmulatedCudaCounters(function, &counters), CUDA_SUCCESS);
+    addTo(run.counters, counters);
+  }
   run.values = std::move(results);
   return run;
 }

@@ -1,6 +1,7 @@
 //===- EmulatedKernel.h - A kernel's PTX on the emulated driver -----------===//
 //
-// Runs the first kernel of a text of PTX, which a test may have changed.
+// Runs the first kernel of a text of PTX, which a test may have changed, and
+// what is launched after it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,6 +36,10 @@ struct PtxKernel {
   bool isInParts = false;
   /// What emitted it, as GpuSchedules::nameOf calls it.
   std::string schedule;
+  /// The symbol of the kernel that is launched after it with the same
+  /// parameters, since its blocks read what several blocks of this one have
+  /// written; empty for none.
+  std::string followedBy = {};
 };
 
 /// Several runs of kernels, not necessarily different ones, that one launch
@@ -50,8 +54,9 @@ struct PtxModule {
   std::vector<PtxKernel> kernels;
 };
 
-/// The kernels, in their order, as `kernel_0`, `kernel_1` and so on, then those
-/// of several runs as `joint_0` and so on, whose parameters are those of all
+/// The kernels, in their order, as `kernel_0`, `kernel_1` and so on, then what
+/// follows one of them as `kernel_0_then`, then those of several runs as
+/// `joint_0` and so on, whose parameters are those of all
 /// runs in order. Reports all that have no code, not only the first. The same
 /// kernels and target give the same bytes on any machine.
 llvm::FailureOr<PtxModule> emitPtx(llvm::ArrayRef<mlir::func::FuncOp> kernels,
