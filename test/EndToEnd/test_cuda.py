@@ -27,12 +27,7 @@ MODELS = [
 TENSOR_MODELS = ["07_llama_bf16", "13_mlp_f16_loss_scale"]
 
 # The kernels that no schedule for GPUs takes, by their last operation.
-ATTENTION = ["attention", "attention_gradient"]
-IN_PARTS = {
-    "04_chargpt": ATTENTION, "05_gpt2_124m": ATTENTION, "06_gpt2_124m_scan_remat": ATTENTION,
-    "09_unet_ddpm": ATTENTION, "10_vit_tiny": ATTENTION, "11_moe": ATTENTION, "12_chargpt_accum": ATTENTION,
-    "17_chargpt_remat": ATTENTION,
-}  # fmt: skip
+IN_PARTS: dict[str, list[str]] = {}
 
 DRIVER = BUILD / "lib" / "libtenon-emulated-cuda.so"
 

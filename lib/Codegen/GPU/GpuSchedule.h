@@ -139,6 +139,27 @@ protected:
   launches(const KernelSource &source) const override;
 };
 
+class FloatAttentionSchedule final : public GpuSchedule {
+public:
+  using GpuSchedule::GpuSchedule;
+  llvm::StringRef name() const override { return "attention"; }
+  bool accepts(const KernelSource &source) const override;
+  LaunchShape launchShape(const KernelSource &source) const override;
+  EmittedLoops emit(const KernelSource &source, mlir::ModuleOp module,
+                    llvm::StringRef name, unsigned variant) const override;
+};
+
+class FloatAttentionGradientSchedule final : public SequenceSchedule {
+public:
+  using SequenceSchedule::SequenceSchedule;
+  llvm::StringRef name() const override { return "attention-gradient"; }
+  bool accepts(const KernelSource &source) const override;
+
+protected:
+  llvm::SmallVector<GpuLaunch>
+  launches(const KernelSource &source) const override;
+};
+
 class TensorProductSchedule final : public GpuSchedule {
 public:
   using GpuSchedule::GpuSchedule;

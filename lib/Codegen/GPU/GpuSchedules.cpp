@@ -19,6 +19,9 @@ GpuSchedules::GpuSchedules(const GpuTarget &target)
   owned.push_back(std::make_unique<TensorAttentionSchedule>(*instructions));
   owned.push_back(
       std::make_unique<TensorAttentionGradientSchedule>(*instructions));
+  owned.push_back(std::make_unique<FloatAttentionSchedule>(*instructions));
+  owned.push_back(
+      std::make_unique<FloatAttentionGradientSchedule>(*instructions));
   owned.push_back(std::make_unique<TensorProductSchedule>(*instructions));
   owned.push_back(std::make_unique<ProductSchedule>(*instructions));
   owned.push_back(std::make_unique<PointProductSchedule>(*instructions));

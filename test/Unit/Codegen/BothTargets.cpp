@@ -30,7 +30,8 @@ namespace {
 
 /// Numbers of all sizes, zeros of both signs, infinities, NaN and subnormal
 /// ones; of integers all bits, or -2 to `limit` if there is one.
-Bytes someValues(const Parameter &parameter, uint32_t seed, int64_t limit) {
+Bytes someValues(const Parameter &parameter, uint32_t seed, int64_t limit,
+                 bool areSmall) {
   Bytes bytes(parameter.bytes());
   uint64_t state = seed * 0x9e3779b97f4a7c15ull + 12345;
   auto next = [&] {
@@ -42,6 +43,7 @@ Bytes someValues(const Parameter &parameter, uint32_t seed, int64_t limit) {
     auto put = [&](auto value) { std::memcpy(place, &value, sizeof(value)); };
     static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN};
     double number = std::ldexp(double(int32_t(next())), -31);
+    const double small = number;
     switch (uint32_t which = next() % 64) {
     case 0:
     case 1:
@@ -60,6 +62,8 @@ Bytes someValues(const Parameter &parameter, uint32_t seed, int64_t limit) {
     default:
       number *= 8;
     }
+    if (areSmall && !(std::abs(number) < 1))
+      number = small;
     Type type = parameter.element;
     if (type.isF32()) {
       put(float(number));
@@ -159,49 +163,82 @@ BothTargets::BothTargets(const std::string &text, Subnormals subnormals,
   assembleLater(text);
 }
 
-void BothTargets::compare(uint32_t seed, const char *order) {
+std::vector<Bytes> BothTargets::someOperands(uint32_t seed) const {
   std::vector<Bytes> values;
-  for (auto [index, parameter] : llvm::enumerate(parameters))
+  for (auto [index, parameter] : llvm::enumerate(parameters)) {
+    auto limit = limits.find(index);
     values.push_back(index < operands
                          ? someValues(parameter, seed + uint32_t(index),
-                                      limits.count(index) ? limits[index] : 0)
+                                      limit == limits.end() ? 0 : limit->second,
+                                      areSmall)
                          : Bytes(parameter.bytes()));
+  }
+  return values;
+}
+
+void BothTargets::runOnCpu(std::vector<Bytes> &values) {
+  std::vector<void *> arguments;
+  for (Bytes &bytes : values)
+    arguments.push_back(bytes.data());
+  ProcessorMode mode(subnormals);
+  onCpu.run(arguments, 3);
+}
+
+void BothTargets::compare(uint32_t seed, const char *order) {
+  std::vector<Bytes> values = someOperands(seed);
   EmulatedRun emulated = runEmulated(ptx, values, operands, {.order = order});
   counters = emulated.counters;
   if (emulated.values.empty())
     ADD_FAILURE() << emulated.error << "\n" << ptx.text;
-  std::vector<void *> arguments;
-  for (Bytes &bytes : values)
-    arguments.push_back(bytes.data());
-  {
-    ProcessorMode mode(subnormals);
-    onCpu.run(arguments, 3);
-  }
+  runOnCpu(values);
   if (emulated.values.empty())
     return;
   for (auto [index, parameter] : llvm::enumerate(parameters))
     compareOne(index, parameter, values[index], emulated.values[index]);
 }
 
+bool BothTargets::isEqual(const std::string &text, uint32_t seed) {
+  std::vector<Bytes> values = someOperands(seed);
+  PtxModule changed = ptx;
+  changed.text = text;
+  EmulatedRun emulated = runEmulated(changed, values, operands);
+  if (!emulated.error.empty() || emulated.values.empty())
+    return false;
+  runOnCpu(values);
+  for (auto [index, parameter] : llvm::enumerate(parameters))
+    if (differingAt(parameter, values[index], emulated.values[index]) !=
+        std::string::npos)
+      return false;
+  return true;
+}
+
+size_t BothTargets::differingAt(const Parameter &parameter, const Bytes &cpu,
+                                const Bytes &gpu) {
+  const size_t width = size_t(Parameter::storageBytes(parameter.element));
+  for (size_t i = 0; i < cpu.size(); i += width)
+    if (std::memcmp(&cpu[i], &gpu[i], width) != 0 &&
+        !(isNaNAt(parameter, &cpu[i]) && isNaNAt(parameter, &gpu[i])))
+      return i;
+  return std::string::npos;
+}
+
 void BothTargets::compareOne(size_t index, const Parameter &parameter,
                              const Bytes &cpu, const Bytes &gpu) {
+  const size_t at = differingAt(parameter, cpu, gpu);
+  if (at == std::string::npos)
+    return;
   const size_t width = size_t(Parameter::storageBytes(parameter.element));
-  for (size_t i = 0; i < cpu.size(); i += width) {
-    if (std::memcmp(&cpu[i], &gpu[i], width) == 0)
-      continue;
-    if (isNaNAt(parameter, &cpu[i]) && isNaNAt(parameter, &gpu[i]))
-      continue;
-    uint64_t a = 0, b = 0;
-    std::memcpy(&a, &cpu[i], width);
-    std::memcpy(&b, &gpu[i], width);
-    FAIL() << "parameter " << index << ", element " << i / width << std::hex
-           << ": 0x" << a << " on the CPU, 0x" << b << " on the GPU\n"
-           << ptx.text;
-  }
+  uint64_t a = 0, b = 0;
+  std::memcpy(&a, &cpu[at], width);
+  std::memcpy(&b, &gpu[at], width);
+  FAIL() << "parameter " << index << ", element " << at / width << std::hex
+         << ": 0x" << a << " on the CPU, 0x" << b << " on the GPU\n"
+         << ptx.text;
 }
 
 PtxKernel compareTargets(const std::string &text,
-                         const std::map<size_t, int64_t> &limits) {
+                         const std::map<size_t, int64_t> &limits,
+                         bool areSmall) {
   PtxKernel kernel;
   for (Subnormals subnormals : {Subnormals::flush, Subnormals::keep}) {
     SCOPED_TRACE(subnormals == Subnormals::flush ? "flush" : "keep");
@@ -209,6 +246,7 @@ PtxKernel compareTargets(const std::string &text,
     if (both.ptx.kernels.empty())
       continue; // reported
     both.limits = limits;
+    both.areSmall = areSmall;
     both.compare(1, "forward");
     both.compare(2, "7");
     kernel = both.ptx.kernels.front();

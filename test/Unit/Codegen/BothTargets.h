@@ -40,14 +40,27 @@ public:
 
   /// Integers of these parameters are from -2 to that number, as indices are.
   std::map<size_t, int64_t> limits;
+  /// Floats are less than 1: zeros and subnormal ones among them, but nothing
+  /// that would make NaN of all that is computed.
+  bool areSmall = false;
 
   /// Fails the running test if a bit differs. `order` is that of the warps.
   void compare(uint32_t seed, const char *order);
+
+  /// Whether that text, which a test has changed, runs without a fault and
+  /// gives the bits of this processor.
+  bool isEqual(const std::string &text, uint32_t seed);
 
   TenonEmulatedCounters counters{};
   tenon::codegen::PtxModule ptx;
 
 private:
+  std::vector<Bytes> someOperands(uint32_t seed) const;
+  /// What lies in them behind the kernel on this processor.
+  void runOnCpu(std::vector<Bytes> &values);
+  /// The first element that differs; none is npos.
+  static size_t differingAt(const Parameter &parameter, const Bytes &cpu,
+                            const Bytes &gpu);
   void compareOne(size_t index, const Parameter &parameter, const Bytes &cpu,
                   const Bytes &gpu);
   tenon::Subnormals subnormals;
@@ -62,7 +75,8 @@ private:
 /// Returns what was said of it.
 tenon::codegen::PtxKernel
 compareTargets(const std::string &text,
-               const std::map<size_t, int64_t> &limits = {});
+               const std::map<size_t, int64_t> &limits = {},
+               bool areSmall = false);
 
 /// The same of a kernel that a schedule for GPUs has to take.
 void compareFast(const std::string &text,

@@ -62,12 +62,4 @@ TEST(PtxParts, Sorts) {
     })");
 }
 
-TEST(PtxParts, Attention) {
-  compareParts(R"(
-    func.func private @kernel(%q: tensor<2x19x9xf32>, %k: tensor<2x21x9xf32>, %v: tensor<2x21x7xf32>) -> (tensor<2x19x7xf32>, tensor<2x19xf32>, tensor<2x19xf32>) {
-      %o, %max, %sum = step.attention %q [0, q, d], %k [0, k, d], %v [0, k, v] -> [0, q, v] {scale = 0.5 : f32} : (tensor<2x19x9xf32>, tensor<2x21x9xf32>, tensor<2x21x7xf32>) -> (tensor<2x19x7xf32>, tensor<2x19xf32>, tensor<2x19xf32>)
-      return %o, %max, %sum : tensor<2x19x7xf32>, tensor<2x19xf32>, tensor<2x19xf32>
-    })");
-}
-
 } // namespace

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AssemblerGate.h"
+#include "AttentionCase.h"
 #include "EmulatedKernel.h"
 
 #include "tenon/Codegen/LLVM/LowerLoops.h"
@@ -640,106 +641,6 @@ TEST(PtxTensor, AttentionAccesses) {
 // The gradient of attention
 //===----------------------------------------------------------------------===//
 
-/// What the dimensions of a tensor run over, as the operation's text has it:
-/// `0, q, 1, d`.
-struct Named {
-  std::string names;
-  std::vector<char> dims;
-  std::vector<int64_t> extents;
-
-  Named() = default;
-  Named(const std::string &names, const std::map<char, int64_t> &extentOf)
-      : names(names) {
-    for (char name : names)
-      if (auto known = extentOf.find(name); known != extentOf.end()) {
-        dims.push_back(name);
-        extents.push_back(known->second);
-      }
-  }
-  std::string shape() const {
-    std::string text;
-    for (int64_t extent : extents)
-      text += (text.empty() ? "" : "x") + std::to_string(extent);
-    return text;
-  }
-  std::string text(const std::string &type) const {
-    return "tensor<" + shape() + "x" + type + ">";
-  }
-  size_t at(const std::map<char, int64_t> &index) const {
-    int64_t place = 0;
-    for (size_t i = 0; i < dims.size(); ++i)
-      place = place * extents[i] + index.at(dims[i]);
-    return size_t(place);
-  }
-  size_t count() const { return size_t(elementsOf(shape())); }
-};
-
-struct AttentionGradient {
-  std::map<char, int64_t> extents; // of 0, 1 (batch), q, k, d, v
-  std::string query = "0, q, 1, d", key = "0, k, 1, d", value = "0, k, 1, v",
-              output = "0, q, 1, v";
-  bool causal = false;
-  std::string bias = {}, mask = {}, factor = {}, rounding = {};
-  std::string type = "bf16", resultType = "f32";
-  double scale = 0.25, fill = -1e30;
-
-  Named named(const std::string &names) const { return {names, extents}; }
-  Named statistics() const { return named("0, 1, q"); }
-
-  /// Operands in their order, with the types of their elements.
-  std::vector<std::pair<Named, std::string>> operands() const {
-    std::vector<std::pair<Named, std::string>> all = {
-        {named(query), type}, {named(key), type}, {named(value), type}};
-    if (!bias.empty())
-      all.emplace_back(named(bias), "f32");
-    if (!mask.empty())
-      all.emplace_back(named(mask), "i1");
-    if (!factor.empty())
-      all.emplace_back(named(factor), "f32");
-    all.emplace_back(statistics(), "f32");
-    all.emplace_back(statistics(), "f32");
-    all.emplace_back(named(output), type);
-    return all;
-  }
-
-  std::string text() const {
-    std::string arguments, types, results;
-    auto nameOf = [](size_t i) { return "%x" + std::to_string(i); };
-    const auto all = operands();
-    for (size_t i = 0; i < all.size(); ++i) {
-      std::string separator = i ? ", " : "",
-                  tensor = all[i].first.text(all[i].second);
-      arguments += separator + nameOf(i) + ": " + tensor;
-      types += separator + tensor;
-    }
-    for (const std::string &of : {query, key, value})
-      results += (results.empty() ? "" : ", ") + named(of).text(resultType);
-    size_t next = 0;
-    auto operand = [&](const std::string &dims) {
-      return nameOf(next++) + "[" + dims + "]";
-    };
-    std::string op = operand(query);
-    op += ", " + operand(key);
-    op += ", " + operand(value);
-    if (!bias.empty())
-      op += " bias " + operand(bias);
-    if (!mask.empty())
-      op += " mask " + operand(mask);
-    if (!factor.empty())
-      op += " factor " + operand(factor);
-    op += " of " + nameOf(next) + ", " + nameOf(next + 1);
-    next += 2;
-    op += ", " + operand(output) + " -> [" + query + "], [" + key + "], [" +
-          value + "]";
-    return "func.func private @kernel(" + arguments + ") -> (" + results +
-           ") {\n  %a, %b, %c = step.attention_gradient " + op + " {" +
-           (causal ? "causal, " : "") +
-           (mask.empty() ? "" : "fill = -1.0e30 : f32, ") + rounding +
-           "scale = " + std::to_string(scale) + " : f32} : (" + types +
-           ") -> (" + results + ")\n  return %a, %b, %c : " + results + "\n}";
-  }
-};
-
 /// The exact gradients and the most that each may be off: products by the
 /// arithmetic of tensor cores (gradients of weights, scores), weights and
 /// slopes by half a unit in the last place of 16 bits, and all else by f32.
@@ -748,7 +649,7 @@ struct ExactGradients {
 };
 
 /// Fills in maximum and sum, which the operation is given.
-ExactGradients exactGradients(const AttentionGradient &g,
+ExactGradients exactGradients(const AttentionCase &g,
                               std::vector<Bytes> &memory) {
   const auto operands = g.operands();
   std::vector<std::vector<double>> x;
@@ -893,7 +794,7 @@ ExactGradients exactGradients(const AttentionGradient &g,
   return result;
 }
 
-std::vector<Bytes> gradientOperands(const AttentionGradient &g) {
+std::vector<Bytes> gradientOperands(const AttentionCase &g) {
   std::vector<Bytes> memory;
   for (const auto &[tensor, type] : g.operands()) {
     const auto seed = uint32_t(memory.size() + 1);
@@ -913,7 +814,7 @@ std::vector<Bytes> gradientOperands(const AttentionGradient &g) {
   return memory;
 }
 
-::testing::AssertionResult isWithinBounds(const AttentionGradient &g,
+::testing::AssertionResult isWithinBounds(const AttentionCase &g,
                                           const ExactGradients &exact,
                                           const EmulatedRun &run) {
   const size_t operands = g.operands().size(),
@@ -930,10 +831,10 @@ std::vector<Bytes> gradientOperands(const AttentionGradient &g) {
   return ::testing::AssertionSuccess();
 }
 
-TenonEmulatedCounters checkGradient(const AttentionGradient &g,
+TenonEmulatedCounters checkGradient(const AttentionCase &g,
                                     const char *gpu = "sm_90") {
-  SCOPED_TRACE(g.text());
-  PtxModule ptx = ptxOf(g.text(), gpu);
+  SCOPED_TRACE(g.gradientText());
+  PtxModule ptx = ptxOf(g.gradientText(), gpu);
   if (ptx.kernels.empty())
     return {}; // reported
   EXPECT_EQ(ptx.kernels.front().schedule, "tensor-attention-gradient");
@@ -945,7 +846,7 @@ TenonEmulatedCounters checkGradient(const AttentionGradient &g,
                         (g.resultType == "f32" ? 4 : 2));
   // Others copy in smaller pieces, for which more registers are spilled.
   if (g.extents.at('d') % 8 == 0)
-    assembleLater(g.text());
+    assembleLater(g.gradientText());
   EmulatedRun run = runEmulated(ptx, memory, operands);
   EXPECT_EQ(run.error, "");
   if (run.values.empty())
@@ -957,18 +858,11 @@ TenonEmulatedCounters checkGradient(const AttentionGradient &g,
   return run.counters;
 }
 
-std::map<char, int64_t> extentsOf(int64_t batch, int64_t heads, int64_t queries,
-                                  int64_t keys, int64_t features,
-                                  int64_t valueFeatures) {
-  return {{'0', batch}, {'1', heads},    {'q', queries},
-          {'k', keys},  {'d', features}, {'v', valueFeatures}};
-}
-
 /// Tiles that are whole and cut short, keys that are left out, features that
 /// fill no power of two.
 TEST(PtxTensor, AttentionGradient) {
   for (bool causal : {false, true}) {
-    AttentionGradient g;
+    AttentionCase g;
     g.causal = causal;
     g.extents = extentsOf(2, 2, 64, 64, 16, 16);
     checkGradient(g);
@@ -980,7 +874,7 @@ TEST(PtxTensor, AttentionGradient) {
     checkGradient(g);
   }
   // Features that are not last.
-  AttentionGradient g;
+  AttentionCase g;
   g.extents = extentsOf(2, 3, 33, 40, 16, 24);
   g.query = "0, 1, d, q", g.key = "0, 1, d, k", g.value = "0, 1, k, v",
   g.output = "0, 1, q, v";
@@ -989,7 +883,7 @@ TEST(PtxTensor, AttentionGradient) {
 
 /// With rows in shared memory, and fewer of them in a block.
 TEST(PtxTensor, AttentionGradientOfManyFeatures) {
-  AttentionGradient g;
+  AttentionCase g;
   g.causal = true;
   g.resultType = "bf16";
   for (auto [features, valueFeatures] :
@@ -1001,14 +895,14 @@ TEST(PtxTensor, AttentionGradientOfManyFeatures) {
 
 /// Gradients of keys that queries share are sums over those.
 TEST(PtxTensor, AttentionGradientOfSharedKeys) {
-  AttentionGradient g;
+  AttentionCase g;
   g.extents = extentsOf(2, 3, 40, 24, 16, 16);
   g.key = "0, k, d", g.value = "0, v, k", g.causal = true;
   checkGradient(g);
 }
 
 TEST(PtxTensor, AttentionGradientBesides) {
-  AttentionGradient g;
+  AttentionCase g;
   g.extents = extentsOf(2, 1, 33, 37, 16, 16);
   g.bias = "1, k", g.mask = "0, q, k";
   checkGradient(g);
@@ -1020,7 +914,7 @@ TEST(PtxTensor, AttentionGradientBesides) {
 
 TEST(PtxTensor, AttentionGradientAccesses) {
   for (int64_t features : {32, 64, 128}) {
-    AttentionGradient g;
+    AttentionCase g;
     g.extents = extentsOf(1, 1, 128, 96, features, features);
     g.resultType = "bf16";
     TenonEmulatedCounters counters = checkGradient(g);
@@ -1150,10 +1044,10 @@ TEST(PtxTensor, AttentionMutants) {
 /// And in its gradient, whose parts hand numbers over, too. What the emulated
 /// driver does not see has to show in the numbers.
 TEST(PtxTensor, AttentionGradientMutants) {
-  AttentionGradient g;
+  AttentionCase g;
   // Several blocks of both kinds, whose results lie in different places.
   g.extents = extentsOf(1, 1, 80, 96, 32, 16);
-  PtxModule ptx = ptxOf(g.text(), "sm_90");
+  PtxModule ptx = ptxOf(g.gradientText(), "sm_90");
   std::vector<Bytes> memory = gradientOperands(g);
   const size_t operands = memory.size();
   ExactGradients exact = exactGradients(g, memory);
