@@ -85,6 +85,62 @@ void tenon::format::cutPart(const Tensor &tensor, int64_t rank,
   });
 }
 
+bool tenon::format::readPart(
+    const Tensor &tensor, int64_t rank,
+    const std::function<bool(uint64_t from, std::span<std::byte> into)> &read,
+    std::span<std::byte> part) {
+  // Pieces that lie near each other are read at once: asking again costs more
+  // than some bytes in between.
+  constexpr size_t nearBytes = size_t(1) << 14, mostBytes = size_t(1) << 23;
+  struct Piece {
+    size_t from, to, bytes;
+    size_t end() const { return from + bytes; }
+  };
+  std::vector<Piece> pieces;
+  std::vector<std::byte> staged;
+  bool isRead = true;
+  auto readPieces = [&] {
+    if (!isRead || pieces.empty())
+      return;
+    if (pieces.size() == 1) {
+      isRead =
+          read(pieces[0].from, part.subspan(pieces[0].to, pieces[0].bytes));
+    } else {
+      staged.resize(pieces.back().end() - pieces[0].from);
+      isRead = read(pieces[0].from, staged);
+      for (const Piece &piece : pieces)
+        std::memcpy(&part[piece.to], &staged[piece.from - pieces[0].from],
+                    piece.bytes);
+    }
+    pieces.clear();
+  };
+  std::ranges::fill(part, std::byte{0});
+  forRows(tensor, rank, [&](size_t from, size_t to, size_t bytes) {
+    if (!pieces.empty()) {
+      Piece &last = pieces.back();
+      if (last.end() == from && last.to + last.bytes == to) {
+        last.bytes += bytes;
+        return;
+      }
+      if (from - last.end() > nearBytes ||
+          from + bytes - pieces[0].from > mostBytes)
+        readPieces();
+    }
+    pieces.push_back({from, to, bytes});
+  });
+  readPieces();
+  return isRead;
+}
+
+void tenon::format::clearTail(const Tensor &tensor, int64_t rank,
+                              std::span<std::byte> part) {
+  std::vector<std::byte> whole(part.begin(), part.end());
+  std::ranges::fill(part, std::byte{0});
+  forRows(tensor, rank, [&](size_t, size_t at, size_t bytes) {
+    std::memcpy(&part[at], &whole[at], bytes);
+  });
+}
+
 void tenon::format::joinPart(const Tensor &tensor, int64_t rank,
                              std::span<const std::byte> part,
                              std::span<std::byte> whole) {

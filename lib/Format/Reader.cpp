@@ -57,10 +57,8 @@ private:
   }
 
   template <typename Number, typename Value>
-    requires std::is_arithmetic_v<Value> || std::is_enum_v<Value>
-  void load(Number stored, Value &value) {
-    value = Value(stored);
-  }
+  requires std::is_arithmetic_v<Value> || std::is_enum_v<Value>
+  void load(Number stored, Value &value) { value = Value(stored); }
 
   void load(const flatbuffers::String *stored, std::string &value) {
     if (stored && take(sizeof(flatbuffers::uoffset_t) + stored->size() + 1))
@@ -117,7 +115,7 @@ private:
   }
 
   template <typename Stored, typename Value>
-    requires isBox<const Stored *>
+  requires isBox<const Stored *>
   void load(const Stored *stored, Value &value) {
     if (take(tableBytes))
       load(stored->template get_field<0>(), value);
@@ -238,7 +236,8 @@ bool Reader::load(std::string &error) {
   std::vector<std::byte> stored(header.indexBytes);
   if (!readAt(sizeof(header), stored, error))
     return false;
-  if (hashOf(stored) != Hash{header.hashLow, header.hashHigh})
+  hash = {header.hashLow, header.hashHigh};
+  if (hashOf(stored) != hash)
     return refuse(
         error,
         "the file is damaged: its index does not have the hash it should");

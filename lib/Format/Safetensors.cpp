@@ -245,16 +245,22 @@ bool SafetensorsReader::load(std::string &error) {
   return true;
 }
 
-bool tenon::format::writeSafetensors(
-    const std::string &path, std::span<const TensorBytes> tensors,
-    const std::map<std::string, std::string> &metadata, std::string &error,
-    std::map<std::string, Hash> *hashes) {
+std::vector<size_t>
+tenon::format::writingOrder(std::span<const TensorBytes> tensors) {
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::pair(-byteWidth(tensors[a].type), a) <
            std::pair(-byteWidth(tensors[b].type), b);
   });
+  return order;
+}
+
+bool tenon::format::writeSafetensors(
+    const std::string &path, std::span<const TensorBytes> tensors,
+    const std::map<std::string, std::string> &metadata, std::string &error,
+    std::map<std::string, Hash> *hashes) {
+  const std::vector<size_t> order = writingOrder(tensors);
   std::string text;
   auto separator = [&] { return text.empty() ? "{" : ","; };
   if (!metadata.empty()) {

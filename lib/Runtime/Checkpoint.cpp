@@ -7,6 +7,7 @@
 #include "StoredRecord.h"
 
 #include "tenon/Format/Parts.h"
+#include "tenon/Runtime/Processes.h"
 #include "tenon/Support/ParseNumber.h"
 
 #include <algorithm>
@@ -135,44 +136,62 @@ std::optional<int64_t> stepOf(std::string_view name) {
 } // namespace
 
 std::unique_ptr<CheckpointFolder>
-CheckpointFolder::open(const std::string &path, Error &error) {
+CheckpointFolder::open(const std::string &path, Error &error,
+                       Processes *processes) {
   std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder);
   folder->path = path;
+  folder->processes = processes;
   while (folder->path.size() > 1 && folder->path.ends_with('/'))
     folder->path.pop_back();
+  if ((folder->isWriter() && !folder->prepare(path, error)) ||
+      !folder->confirm(error))
+    return nullptr;
+  return folder;
+}
+
+bool CheckpointFolder::isWriter() const {
+  return !processes || processes->isFirst();
+}
+
+/// Whether the process that writes has come so far; it gives up otherwise.
+bool CheckpointFolder::confirm(Error &error) const {
+  int64_t isDone = 1;
+  return !processes ||
+         processes->decide(isDone, "the checkpoints in " + inQuotes(path),
+                           error);
+}
+
+bool CheckpointFolder::prepare(const std::string &given, Error &error) {
   auto fail = [&](const std::string &what) {
     return refuse(error, Failure::file,
-                  what + " " + inQuotes(path) + ": " + std::strerror(errno));
+                  what + " " + inQuotes(given) + ": " + std::strerror(errno));
   };
-  bool isNew = mkdir(folder->path.c_str(), 0777) == 0;
+  bool isNew = mkdir(path.c_str(), 0777) == 0;
   if (!isNew && errno != EEXIST)
     return fail("cannot make the folder for checkpoints");
-  folder->lock =
-      ::open(folder->path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder->lock < 0)
+  lock = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock < 0)
     return fail("cannot open the folder for checkpoints");
-  if (flock(folder->lock, LOCK_EX | LOCK_NB) != 0)
+  if (flock(lock, LOCK_EX | LOCK_NB) != 0)
     return errno == EWOULDBLOCK
                ? refuse(error, Failure::file,
                         "another run is writing checkpoints to " +
-                            inQuotes(path) +
+                            inQuotes(given) +
                             "; wait for its end, or give another folder")
                : fail("cannot lock the folder for checkpoints");
-  std::string parent =
-      std::filesystem::path(folder->path).parent_path().string();
+  std::string parent = std::filesystem::path(path).parent_path().string();
   if (isNew &&
       !format::syncFolder(parent.empty() ? "." : parent, error.message))
     return refuse(error, Failure::file, error.message);
   std::error_code code;
   std::vector<std::filesystem::path> left;
-  for (const auto &entry :
-       std::filesystem::directory_iterator(folder->path, code))
+  for (const auto &entry : std::filesystem::directory_iterator(path, code))
     if (entry.path().filename().string().starts_with(
             format::AtomicFolder::unfinishedPrefix))
       left.push_back(entry.path());
   for (const std::filesystem::path &unfinished : left)
     std::filesystem::remove_all(unfinished, code);
-  return folder;
+  return true;
 }
 
 CheckpointFolder::~CheckpointFolder() {
@@ -243,18 +262,30 @@ CheckpointFolder::write(const Executor &executor, const RunRecord &record,
   return folder;
 }
 
+/// The part in a save of a process that does not write.
+bool CheckpointFolder::saveWithOthers(const Executor &executor,
+                                      Error &error) const {
+  return saveState(executor, path + "/" + stateFile, error) && confirm(error);
+}
+
 bool CheckpointFolder::save(const Executor &executor, const RunRecord &record,
                             Error &error) {
+  if (!isWriter())
+    return saveWithOthers(executor, error);
   auto folder = write(executor, record, error);
-  return folder && folder->commit(error.message);
+  return folder && folder->commit(error.message) && confirm(error);
 }
 
 bool CheckpointFolder::trySaving(const Executor &executor,
                                  const RunRecord &record, Error &error) {
-  return write(executor, record, error) != nullptr;
+  if (!isWriter())
+    return saveWithOthers(executor, error);
+  return write(executor, record, error) && confirm(error);
 }
 
 void CheckpointFolder::keepNewest(size_t count, std::optional<int64_t> also) {
+  if (!isWriter())
+    return;
   std::vector<int64_t> all = steps();
   for (size_t i = count; i < all.size(); ++i) {
     if (also == all[i])
@@ -298,6 +329,15 @@ bool CheckpointFolder::load(Executor &executor, RunRecord &record,
     if (isWhole && !loadState(executor, folder + "/" + stored.file, unread,
                               &stored.hashes)) {
       why = inQuotes(folder) + ": " + unread.message;
+      isWhole = false;
+    }
+    bool areAll = isWhole;
+    if (processes &&
+        !processes->ask(isWhole, areAll, "the reading of " + inQuotes(folder),
+                        error))
+      return false;
+    if (isWhole && !areAll) {
+      why = inQuotes(folder) + " cannot be read by another rank";
       isWhole = false;
     }
     if (!isWhole) {

@@ -2,8 +2,9 @@
 //
 // Private to this folder. A step that is cut for several ranks is one program
 // that each of them runs; all of them come to its collectives in the same
-// order. Whatever carries the bytes (threads of one process so far) offers this
-// one operation, and RunCollective.h makes every collective of it.
+// order. Whatever carries the bytes (threads of one process here, MPI between
+// processes in MpiRanks.h) offers one operation, of which RunCollective.h makes
+// every collective.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,8 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenon::runtime {
@@ -39,6 +42,10 @@ public:
   /// rank has ended its step, or sends something else than is expected.
   virtual bool exchange(std::span<const OutgoingMessage> outgoing,
                         std::span<const IncomingMessage> incoming) = 0;
+  /// Names what the exchanges from now on are for, for messages.
+  virtual void await(std::string_view what);
+  /// Why an exchange was not completed.
+  virtual std::string whyEnded() const;
 };
 
 /// The ranks of one process, each on a thread of its own.

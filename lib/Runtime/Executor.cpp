@@ -16,6 +16,7 @@
 #include "tenon/Format/Holding.h"
 #include "tenon/Format/Parts.h"
 #include "tenon/Format/Reader.h"
+#include "tenon/Runtime/Processes.h"
 #include "tenon/Support/Bytes.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include <set>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -86,9 +88,9 @@ private:
 struct Executor::Implementation {
   format::Index index;
   ExecutorOptions options;
-  std::unique_ptr<ThreadRanks> exchange; // null for one rank
-  std::vector<Rank> ranks;
-  std::vector<StorageUses> uses; // per stored tensor
+  std::unique_ptr<ThreadRanks> exchange; // null for one rank in this process
+  std::vector<Rank> ranks;               // of this process
+  std::vector<StorageUses> uses;         // per stored tensor
   std::vector<TensorStatus> tensors;
   std::vector<std::vector<size_t>> takes; // per entry point, tensors it reads
   std::map<std::string, size_t, std::less<>> byName;
@@ -97,6 +99,7 @@ struct Executor::Implementation {
       brokenStep; // the step that left its state partly written, and why
 
   bool load(const format::Reader &reader, Error &error);
+  bool agreeOnFile(const format::Reader &reader, Error &error);
   bool checkRanks(Error &error);
   bool loadRank(const format::Reader &reader, Error &error);
   bool readConstants(const format::Reader &reader,
@@ -108,6 +111,11 @@ struct Executor::Implementation {
   std::string whyNotInPlace(const format::Tensor &tensor) const;
   bool point(uint32_t storage, std::byte *address, Error &error);
   const Rank &first() const { return ranks.front(); }
+  bool isCut() const { return exchange || options.processes; }
+  /// Among all ranks of the step, of one of this process.
+  int64_t numberOf(size_t rank) const {
+    return options.processes ? options.processes->rank() : int64_t(rank);
+  }
   std::byte *ownAddress(const format::Slice &slice) const {
     return first().address(slice);
   }
@@ -138,6 +146,8 @@ struct Executor::Implementation {
                  std::span<const std::byte> from, Error &error) const;
   bool readJoined(const format::Tensor &tensor, std::span<std::byte> into,
                   Error &error) const;
+  bool gather(const format::Tensor &tensor, int64_t to,
+              std::span<std::byte> into, Error &error) const;
   bool writeCut(const format::Tensor &tensor, std::span<const std::byte> from,
                 Error &error) const;
   bool lacksValue(size_t tensor) const {
@@ -161,9 +171,10 @@ struct Executor::Implementation {
 bool Executor::Implementation::load(const format::Reader &reader,
                                     Error &error) {
   index = reader.index();
-  if (!checkRanks(error))
+  if (!agreeOnFile(reader, error) || !checkRanks(error))
     return false;
-  for (int64_t rank = 0; rank < index.ranks(); ++rank)
+  const int64_t ranksHere = options.processes ? 1 : index.ranks();
+  for (int64_t rank = 0; rank < ranksHere; ++rank)
     if (!loadRank(reader, error))
       return false;
   // What was captured is flat; the nested form is not needed again.
@@ -174,21 +185,50 @@ bool Executor::Implementation::load(const format::Reader &reader,
   return initializeHidden(/*onlyMissing=*/true, error);
 }
 
+/// What a user sees of the step, as one text.
+static std::string signatureText(const format::Index &index) {
+  std::string text;
+  for (size_t i = 0; i < index.visibleTensors(); ++i) {
+    const format::Tensor &tensor = index.tensors[i];
+    text +=
+        (i ? ", " : "") + tensor.name + " " + std::string(name(tensor.type));
+    for (int64_t extent : tensor.shape)
+      text += "x" + std::to_string(extent);
+  }
+  return text;
+}
+
+/// Processes that ran different steps would wait for each other in vain, or
+/// train on each other's noise.
+bool Executor::Implementation::agreeOnFile(const format::Reader &reader,
+                                           Error &error) {
+  return !options.processes ||
+         options.processes->agree(
+             {{"mesh", format::meshText(index)},
+              {"signature", signatureText(index)},
+              {"file", "of hash " + format::hashText(reader.indexHash())}},
+             error);
+}
+
 /// Whether the caller has as many ranks as the step is cut for.
 bool Executor::Implementation::checkRanks(Error &error) {
-  const int64_t needed = index.ranks(), given = options.ranks;
+  const int64_t needed = index.ranks(), given = options.processes
+                                                    ? options.processes->ranks()
+                                                    : options.ranks;
   if (index.mesh.empty() && given > 1)
     return refuse(error, Failure::argument,
                   "the file is compiled for one rank, not for " +
                       std::to_string(given) +
                       "; compile the step with --mesh for several");
-  if (!index.mesh.empty() && given != needed)
+  if (!index.mesh.empty() && given != needed) {
+    std::string number = std::to_string(needed);
     return refuse(error, Failure::argument,
-                  "the file is compiled for " + std::to_string(needed) +
+                  "the file is compiled for " + number +
                       " ranks (--mesh=" + format::meshText(index) +
-                      "), not for " + std::to_string(given) +
-                      "; run it with --ranks=" + std::to_string(needed));
-  if (index.mesh.empty())
+                      "), not for " + std::to_string(given) + "; run it with " +
+                      (options.processes ? "mpirun -n " : "--ranks=") + number);
+  }
+  if (index.mesh.empty() || options.processes)
     return true;
   exchange = std::make_unique<ThreadRanks>(needed);
   options.threads = std::max<unsigned>(1, options.threads / unsigned(needed));
@@ -199,9 +239,11 @@ bool Executor::Implementation::checkRanks(Error &error) {
 bool Executor::Implementation::loadRank(const format::Reader &reader,
                                         Error &error) {
   Rank &rank = ranks.emplace_back();
-  rank.device = newDevice(
-      index, options,
-      exchange ? &exchange->of(int64_t(ranks.size()) - 1) : nullptr, error);
+  Communicator *others = exchange ? &exchange->of(int64_t(ranks.size()) - 1)
+                         : options.processes
+                             ? &options.processes->communicator()
+                             : nullptr;
+  rank.device = newDevice(index, options, others, error);
   if (!rank.device || !rank.device->loadCallees(reader, error) ||
       !loadSegments(reader, rank, error))
     return false;
@@ -244,9 +286,12 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
   for (const format::Segment &segment : index.segments)
     if (__builtin_add_overflow(planned, segment.bytes, &planned))
       planned = UINT64_MAX;
-  // All ranks lie in the memory of this process; those before have theirs.
-  if (__builtin_mul_overflow(
-          planned, uint64_t(index.ranks()) - (ranks.size() - 1), &planned))
+  // All ranks of this machine lie in its memory; those before in this process
+  // have theirs.
+  const int64_t ranksHere =
+      options.processes ? options.processes->ranksHere() : index.ranks();
+  if (__builtin_mul_overflow(planned, uint64_t(ranksHere) - (ranks.size() - 1),
+                             &planned))
     planned = UINT64_MAX;
   AvailableMemory available = rank.device->availableMemory();
   std::string shortage =
@@ -308,8 +353,8 @@ void Executor::Implementation::collectNames() {
 
 std::string
 Executor::Implementation::whyNotInPlace(const format::Tensor &tensor) const {
-  if (exchange)
-    return "it lies in the memory of " + std::to_string(ranks.size()) +
+  if (isCut())
+    return "it lies in the memory of " + std::to_string(index.ranks()) +
            " ranks";
   if (tensor.held.rule != format::HoldingRule::asItIs)
     return "it is held " + format::describe(index, tensor.held);
@@ -460,11 +505,24 @@ bool Executor::Implementation::writePart(const format::Tensor &part,
   return writeInto(part.held) && std::ranges::all_of(part.copies, writeInto);
 }
 
+static std::string differentValues(const format::Tensor &tensor, int64_t one,
+                                   int64_t other) {
+  return "ranks " + std::to_string(one) + " and " + std::to_string(other) +
+         " have different values of '" + tensor.name +
+         "', of which both have the same part";
+}
+
 /// Ranks that have the same part must have the same bytes: a step in which they
 /// drift apart trains several models.
 bool Executor::Implementation::readJoined(const format::Tensor &tensor,
                                           std::span<std::byte> into,
                                           Error &error) const {
+  if (options.processes)
+    return format::firstHolder(tensor, index.ranks() - 1) == 0
+               ? readPart(tensor, 0, into, error) // all ranks have all of it
+               : gather(tensor, 0, into, error) &&
+                     options.processes->share(into, "'" + tensor.name + "'",
+                                              error);
   const format::Tensor part = format::partOf(tensor);
   std::vector<std::byte> bytes(format::bytesOf(part));
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -475,9 +533,57 @@ bool Executor::Implementation::readJoined(const format::Tensor &tensor,
       format::joinPart(tensor, holder, bytes, into);
     else if (!format::hasPart(tensor, holder, bytes, into))
       return refuse(error, Failure::run,
-                    "ranks " + std::to_string(holder) + " and " +
-                        std::to_string(rank) + " have different values of '" +
-                        tensor.name + "', of which both have the same part");
+                    differentValues(tensor, holder, int64_t(rank)));
+  }
+  return true;
+}
+
+/// The first of the ranks that have a part sends it, one after the other, so
+/// that one of them is in memory beside the tensor; the others send the hash.
+bool Executor::Implementation::gather(const format::Tensor &tensor, int64_t to,
+                                      std::span<std::byte> into,
+                                      Error &error) const {
+  Processes &all = *options.processes;
+  Communicator &others = all.communicator();
+  const int64_t own = all.rank();
+  const format::Tensor part = format::partOf(tensor);
+  std::vector<std::byte> bytes(format::bytesOf(part));
+  if (!readPart(part, 0, bytes, error))
+    return false;
+  format::clearTail(tensor, own, bytes);
+  std::vector<format::Hash> hashes(size_t(all.ranks()), format::hashOf(bytes));
+  others.await("the parts of '" + tensor.name + "'");
+  auto exchange = [&](std::span<const OutgoingMessage> outgoing,
+                      std::span<const IncomingMessage> incoming) {
+    return others.exchange(outgoing, incoming) ||
+           refuse(error, Failure::run,
+                  "cannot join '" + tensor.name + "': " + others.whyEnded());
+  };
+  const OutgoingMessage ownHash{
+      to, std::as_bytes(std::span(&hashes[size_t(own)], 1))};
+  const OutgoingMessage ownPart{to, bytes};
+  if (own != to)
+    return exchange({&ownHash, 1}, {}) &&
+           (format::firstHolder(tensor, own) != own ||
+            exchange({&ownPart, 1}, {}));
+  std::vector<IncomingMessage> fromAll;
+  for (int64_t rank = 0; rank < all.ranks(); ++rank)
+    if (rank != own)
+      fromAll.push_back(
+          {rank, std::as_writable_bytes(std::span(&hashes[size_t(rank)], 1))});
+  if (!exchange({}, fromAll))
+    return false;
+  format::joinPart(tensor, own, bytes, into);
+  for (int64_t rank = 0; rank < all.ranks(); ++rank) {
+    const int64_t holder = format::firstHolder(tensor, rank);
+    if (!(hashes[size_t(rank)] == hashes[size_t(holder)]))
+      return refuse(error, Failure::run, differentValues(tensor, holder, rank));
+    const IncomingMessage itsPart{rank, bytes};
+    if (rank == own || rank != holder)
+      continue;
+    if (!exchange({}, {&itsPart, 1}))
+      return false;
+    format::joinPart(tensor, rank, bytes, into);
   }
   return true;
 }
@@ -488,7 +594,7 @@ bool Executor::Implementation::writeCut(const format::Tensor &tensor,
   const format::Tensor part = format::partOf(tensor);
   std::vector<std::byte> bytes(format::bytesOf(part));
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    format::cutPart(tensor, int64_t(rank), from, bytes);
+    format::cutPart(tensor, numberOf(rank), from, bytes);
     if (!writePart(part, rank, bytes, error))
       return false;
   }
@@ -561,7 +667,11 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
       missing.push_back(tensor);
   if (!checkValues(missing, error))
     return false;
+  if (options.processes)
+    options.processes->setStep(stepsRun + 1);
   RunOutcome outcome = runRanks(entryPoint, count, threads, observer);
+  if (options.processes)
+    options.processes->setStep(0);
   const std::string &name = index.entryPoints[entryPoint].name;
   bool isStep = name == "step";
   if (isStep)
@@ -637,7 +747,7 @@ void Executor::Implementation::markWritten(size_t tensor, bool isWhole) {
 
 bool Executor::Implementation::checkMemory(size_t entryPoint, int64_t count,
                                            Error &error) {
-  if (exchange)
+  if (isCut())
     return refuse(error, Failure::argument,
                   "memory is checked of a step that runs on one rank");
   const auto &segments = first().segments;
@@ -681,13 +791,22 @@ Executor::Executor(std::unique_ptr<Implementation> implementation)
 
 Executor::~Executor() = default;
 
+/// The processors that a process may use, of which others on the machine leave
+/// it a share unless the launcher has given each its own.
+static unsigned threadsOf(const Processes *processes) {
+  const unsigned all = availableThreads();
+  if (!processes || long(all) < sysconf(_SC_NPROCESSORS_ONLN))
+    return all;
+  return std::max<unsigned>(1, all / unsigned(processes->ranksHere()));
+}
+
 std::unique_ptr<Executor> Executor::loadFrom(const format::Reader &reader,
                                              const ExecutorOptions &options,
                                              Error &error) {
   auto implementation = std::make_unique<Implementation>();
   implementation->options = options;
   if (options.threads == 0)
-    implementation->options.threads = availableThreads();
+    implementation->options.threads = threadsOf(options.processes.get());
   if (!implementation->load(reader, error))
     return nullptr;
   return std::unique_ptr<Executor>(new Executor(std::move(implementation)));
@@ -719,6 +838,10 @@ std::unique_ptr<Executor> Executor::loadBytes(std::vector<std::byte> bytes,
 const format::Index &Executor::index() const { return implementation->index; }
 
 unsigned Executor::threads() const { return implementation->options.threads; }
+
+Processes *Executor::processes() const {
+  return implementation->options.processes.get();
+}
 
 std::string Executor::whyNotBinary() const {
   return implementation->first().device->whyNotBinary();
@@ -788,7 +911,7 @@ std::span<std::byte> Executor::memory(size_t tensor) const {
 bool Executor::read(size_t tensor, std::span<std::byte> into,
                     Error &error) const {
   const format::Tensor &described = index().tensors[tensor];
-  return implementation->exchange
+  return implementation->isCut()
              ? implementation->readJoined(described, into, error)
              : implementation->readPart(described, 0, into, error);
 }
@@ -796,9 +919,22 @@ bool Executor::read(size_t tensor, std::span<std::byte> into,
 bool Executor::write(size_t tensor, std::span<const std::byte> from,
                      Error &error) {
   const format::Tensor &described = index().tensors[tensor];
-  bool done = implementation->exchange
+  bool done = implementation->isCut()
                   ? implementation->writeCut(described, from, error)
                   : implementation->writePart(described, 0, from, error);
+  markWritten(tensor, /*isWhole=*/done);
+  return done;
+}
+
+bool Executor::gather(size_t tensor, int64_t to, std::span<std::byte> into,
+                      Error &error) const {
+  return implementation->gather(index().tensors[tensor], to, into, error);
+}
+
+bool Executor::writePart(size_t tensor, std::span<const std::byte> part,
+                         Error &error) {
+  bool done = implementation->writePart(format::partOf(index().tensors[tensor]),
+                                        0, part, error);
   markWritten(tensor, /*isWhole=*/done);
   return done;
 }

@@ -154,10 +154,14 @@ bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
       break;
     }
     case Operation::collective:
-      if (thread == 0 && !runCollective(*callees.collectives[operation.callee],
-                                        arguments, *callees.communicator)) {
-        failure.report(current, 1);
-        barrier.stop();
+      if (thread == 0) {
+        callees.communicator->await(
+            callees.described[operation.callee].description);
+        if (!runCollective(*callees.collectives[operation.callee], arguments,
+                           *callees.communicator)) {
+          failure.report(current, 1);
+          barrier.stop();
+        }
       }
       break;
     case Operation::branchUnless:
@@ -216,7 +220,7 @@ RunOutcome Program::run(int64_t steps, unsigned threads,
     outcome.failedOperation = work.failure.operation;
     outcome.whatFailed =
         failed.kind == Operation::collective
-            ? "another rank did not come to it"
+            ? callees.communicator->whyEnded()
             : callees.calls[failed.callee]->statusText(work.failure.status);
   }
   return outcome;

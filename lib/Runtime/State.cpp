@@ -6,6 +6,9 @@
 
 #include "tenon/Runtime/State.h"
 
+#include "tenon/Format/Parts.h"
+#include "tenon/Runtime/Processes.h"
+
 using namespace tenon;
 using namespace tenon::runtime;
 
@@ -44,12 +47,31 @@ std::string tenon::runtime::whyNotMatching(const format::Tensor &tensor,
          shapeText(tensor.type, tensor.shape);
 }
 
+/// Reads what this process's rank has of a tensor, and no more.
+static bool readOwnPart(Executor &executor, size_t tensor,
+                        const format::TensorFile &file,
+                        const format::StoredTensor &stored, uint64_t from,
+                        std::string &error) {
+  const format::Tensor &described = executor.index().tensors[tensor];
+  std::vector<std::byte> part(format::bytesOf(format::partOf(described)));
+  auto read = [&](uint64_t offset, std::span<std::byte> into) {
+    return file.read(stored, from + offset, into, error);
+  };
+  Error why;
+  return format::readPart(described, executor.processes()->rank(), read,
+                          part) &&
+         (executor.writePart(tensor, part, why) || refuse(error, why.message));
+}
+
 bool tenon::runtime::readTensor(Executor &executor, size_t tensor,
                                 const format::TensorFile &file,
                                 const format::StoredTensor &stored,
                                 uint64_t from, std::string &error,
                                 const format::Hash *hash) {
   executor.markWritten(tensor, /*isWhole=*/false);
+  // All of it has to be read to have its hash.
+  if (executor.processes() && !hash)
+    return readOwnPart(executor, tensor, file, stored, from, error);
   bool isInPlace = executor.whyNotInPlace(tensor).empty();
   std::vector<std::byte> staged;
   if (!isInPlace)
@@ -69,8 +91,9 @@ bool tenon::runtime::readTensor(Executor &executor, size_t tensor,
   return executor.write(tensor, staged, why) || refuse(error, why.message);
 }
 
-format::TensorBytes tenon::runtime::bytesOf(const Executor &executor,
-                                            size_t tensor, std::string name) {
+/// A tensor's value for a file, while the Executor lives.
+static format::TensorBytes bytesOf(const Executor &executor, size_t tensor,
+                                   std::string name) {
   const format::Tensor &described = executor.index().tensors[tensor];
   format::TensorBytes bytes{std::move(name), described.type, described.shape,
                             executor.memory(tensor), nullptr};
@@ -78,7 +101,9 @@ format::TensorBytes tenon::runtime::bytesOf(const Executor &executor,
     bytes.make = [&executor, tensor](std::span<std::byte> into,
                                      std::string &error) {
       Error why;
-      return executor.read(tensor, into, why) || refuse(error, why.message);
+      return (executor.processes() ? executor.gather(tensor, 0, into, why)
+                                   : executor.read(tensor, into, why)) ||
+             refuse(error, why.message);
     };
   return bytes;
 }
@@ -96,7 +121,10 @@ bool readAll(Executor &executor, const format::TensorFile &file,
              const std::vector<Match> &matches, const Hashes *hashes,
              Error &error) {
   auto hashOf = [&](const Match &match) -> const format::Hash * {
-    if (!hashes)
+    // Several processes share this work: each takes some of the tensors.
+    const Processes *processes = executor.processes();
+    if (!hashes || (processes && int64_t(match.tensor) % processes->ranks() !=
+                                     processes->rank()))
       return nullptr;
     auto found = hashes->find(match.stored->name);
     return found == hashes->end() ? nullptr : &found->second;
@@ -168,18 +196,30 @@ bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
          readAll(executor, *file, matches, hashes, error);
 }
 
-bool saveTensors(const Executor &executor, const std::string &path,
-                 const std::vector<std::pair<std::string, size_t>> &named,
-                 Error &error, Hashes *hashes = nullptr) {
+} // namespace
+
+bool tenon::runtime::saveTensors(
+    const Executor &executor, const std::string &path,
+    const std::vector<std::pair<std::string, size_t>> &named, Error &error,
+    Hashes *hashes) {
   std::vector<format::TensorBytes> tensors;
   for (const auto &[name, i] : named)
     tensors.push_back(bytesOf(executor, i, name));
-  error.kind = Failure::file;
-  return format::writeSafetensors(path, tensors, {{"format", "tenon"}},
-                                  error.message, hashes);
+  Processes *processes = executor.processes();
+  if (processes && !processes->isFirst()) {
+    for (size_t i : format::writingOrder(tensors))
+      if (!executor.gather(named[i].second, 0, {}, error))
+        return false;
+  } else {
+    error.kind = Failure::file;
+    if (!format::writeSafetensors(path, tensors, {{"format", "tenon"}},
+                                  error.message, hashes))
+      return false;
+  }
+  int64_t isSaved = 1; // or the first has given up
+  return !processes ||
+         processes->decide(isSaved, "the saving of '" + path + "'", error);
 }
-
-} // namespace
 
 bool tenon::runtime::loadState(Executor &executor, const std::string &path,
                                Error &error, const Hashes *hashes) {

@@ -49,7 +49,8 @@ std::string tenon::tool::progressText(const Progress &progress) {
   return text;
 }
 
-ProgressLine::ProgressLine() : isTerminal(isatty(STDOUT_FILENO) == 1) {}
+ProgressLine::ProgressLine(bool mayOverwrite)
+    : isTerminal(mayOverwrite && isatty(STDOUT_FILENO) == 1) {}
 
 bool ProgressLine::isDue(double seconds) const {
   return seconds - last > (isTerminal ? 0.2 : 1);

@@ -33,7 +33,7 @@ std::string progressText(const Progress &progress);
 
 class ProgressLine {
 public:
-  ProgressLine();
+  explicit ProgressLine(bool mayOverwrite = true);
   /// Whether it is time for a line, `seconds` after the start.
   bool isDue(double seconds) const;
   void show(const Progress &progress, double seconds);

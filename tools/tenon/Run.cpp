@@ -9,6 +9,7 @@
 #include "tools/tenon/DeviceOptions.h"
 #include "tools/tenon/Evaluation.h"
 #include "tools/tenon/Interruption.h"
+#include "tools/tenon/Launch.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/MetricsFile.h"
 #include "tools/tenon/OverflowWatch.h"
@@ -20,6 +21,7 @@
 #include "tools/tenon/SubnormalsOption.h"
 
 #include "tenon/Runtime/Checkpoint.h"
+#include "tenon/Runtime/Processes.h"
 #include "tenon/Runtime/Scalars.h"
 #include "tenon/Runtime/Settings.h"
 #include "tenon/Support/CheckedArithmetic.h"
@@ -128,16 +130,15 @@ std::string metricText(const runtime::Executor &executor, size_t tensor) {
 }
 
 int saveOutputs(const runtime::Executor &executor, const std::string &path) {
-  std::vector<format::TensorBytes> outputs;
+  std::vector<std::pair<std::string, size_t>> outputs;
   const std::vector<format::Tensor> &tensors = executor.index().tensors;
   for (size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].result >= 0)
-      outputs.push_back(runtime::bytesOf(
-          executor, i, "result" + std::to_string(tensors[i].result)));
-  std::string error;
-  if (!format::writeSafetensors(path, outputs, {}, error))
-    return fail(error);
-  return exitOk;
+      outputs.emplace_back("result" + std::to_string(tensors[i].result), i);
+  runtime::Error error;
+  return runtime::saveTensors(executor, path, outputs, error)
+             ? int(exitOk)
+             : fail(error.message);
 }
 
 /// The most memory this process has held; getrusage would count what started
@@ -190,21 +191,80 @@ public:
     if (int code = begin())
       return code;
     started = lastSave = std::chrono::steady_clock::now();
-    goal = options.until.steps > 0 ? options.until.steps : INT64_MAX;
-    if (options.batches.epochs > 0)
-      goal = std::min(goal, lastOfEpochs());
-    if (options.steps || (goal == INT64_MAX && options.until.seconds == 0))
-      goal = std::min(goal, record.step + options.steps.value_or(1));
+    goal = goalOfRun();
     if (record.step >= goal)
       std::printf("step %s is complete, there is nothing to do\n",
                   std::to_string(record.step).c_str());
-    while (record.step < goal && !isTimeOver() && !Interruption::signal())
+    while (record.step < goal) {
+      if (!lookForEnd())
+        return endFailed(failure);
+      if (isOver)
+        break;
       if (int code = step())
         return code;
+    }
     return end();
   }
 
 private:
+  /// Whether a signal or the time ends the run here; as decide().
+  bool lookForEnd() {
+    constexpr int64_t timeIsOver = -1; // no signal has this number
+    int64_t cause = Interruption::signal();
+    if (cause == 0 && processes && processes->isAskedToEnd())
+      cause = SIGTERM;
+    if (cause == 0 && isTimeOver())
+      cause = timeIsOver;
+    if (!decide(cause))
+      return false;
+    isOver = cause != 0;
+    stoppedBy = cause == timeIsOver ? 0 : int(cause);
+    return true;
+  }
+
+  /// What depends on the time or on signals: several processes take the word of
+  /// the first. False with `failure` filled in if one of them is lost.
+  bool decide(int64_t &value) {
+    runtime::Error error;
+    return !processes || processes->decide(value, "what comes next", error) ||
+           refuse(failure, error.message);
+  }
+
+  /// Processes that do not run the same would wait for each other in vain.
+  int checkOthers() const {
+    if (!processes)
+      return exitOk;
+    std::vector<runtime::Processes::Statement> statements = {
+        {"step to begin with", std::to_string(record.step + 1)},
+        {"step to end with", std::to_string(goalOfRun())},
+        {"time to end at", std::to_string(options.until.seconds)},
+        {"time to save at", std::to_string(options.saveEvery.steps) + " " +
+                                std::to_string(options.saveEvery.seconds)},
+        {"place to save to",
+         options.save + " " + options.checkpoints + " " + options.outputs}};
+    for (const auto &[what, text] : record.data)
+      statements.push_back({"data (" + what + ")", text});
+    std::map<std::string, runtime::Setting> given;
+    runtime::Error error;
+    if (!settings.current(executor, given, error))
+      return fail(error.message);
+    for (const auto &[name, setting] : given)
+      statements.push_back(
+          {"value of '" + name + "'", setting.value + " " + setting.schedule});
+    return processes->agree(statements, error) ? int(exitOk)
+                                               : fail(error.message);
+  }
+
+  /// The step after which this run ends.
+  int64_t goalOfRun() const {
+    int64_t last = options.until.steps > 0 ? options.until.steps : INT64_MAX;
+    if (options.batches.epochs > 0)
+      last = std::min(last, lastOfEpochs());
+    if (options.steps || (last == INT64_MAX && options.until.seconds == 0))
+      last = std::min(last, record.step + options.steps.value_or(1));
+    return last;
+  }
+
   /// The step after which all epochs are over.
   int64_t lastOfEpochs() const {
     auto all = mulChecked(options.batches.epochs, batches->perEpoch());
@@ -219,7 +279,8 @@ private:
     bool isResumed = false;
     runtime::Error error;
     if (!options.checkpoints.empty()) {
-      checkpoints = runtime::CheckpointFolder::open(options.checkpoints, error);
+      checkpoints = runtime::CheckpointFolder::open(options.checkpoints, error,
+                                                    processes);
       if (!checkpoints)
         return fail(error.message);
       isResumed = !checkpoints->steps().empty();
@@ -262,6 +323,8 @@ private:
     if (options.stopOnOverflow && !overflows.hasCounters())
       std::fprintf(stderr, "note: this step stores nothing in f16 that may "
                            "overflow, so --stop-on-overflow changes nothing\n");
+    if (int code = checkOthers())
+      return code;
     if (int code = trySaving(isResumed))
       return code;
     if (batches &&
@@ -374,7 +437,7 @@ private:
     std::string message;
     if (!findStopColumns(message))
       return fail(message);
-    if (options.metrics.empty())
+    if (options.metrics.empty() || (processes && !processes->isFirst()))
       return exitOk;
     std::vector<std::string> names{"step"};
     for (size_t tensor : columns)
@@ -419,10 +482,16 @@ private:
            secondsSince(started) >= options.until.seconds;
   }
 
-  bool isTimeToSave() const {
+  /// False with `failure` filled in as decide() is.
+  bool saveIfDue() {
     const Period &every = options.saveEvery;
-    return (every.steps > 0 && record.step % every.steps == 0) ||
-           (every.seconds > 0 && secondsSince(lastSave) >= every.seconds);
+    int64_t isDue = every.steps > 0 && record.step % every.steps == 0;
+    if (every.seconds > 0) {
+      isDue = secondsSince(lastSave) >= every.seconds;
+      if (!decide(isDue))
+        return false;
+    }
+    return !isDue || save();
   }
 
   int step() {
@@ -467,7 +536,7 @@ private:
       return code;
     if (isEvaluated && (!hasMeans || !reportEvaluation()))
       return endFailed(failure);
-    if (record.step < goal && saved != record.step && isTimeToSave() && !save())
+    if (record.step < goal && saved != record.step && !saveIfDue())
       return endFailed(failure);
     return exitOk;
   }
@@ -617,9 +686,9 @@ private:
     if (!options.save.empty() &&
         !runtime::saveState(executor, options.save, error))
       return endFailed(error.message);
-    if (int number = record.step < goal ? Interruption::signal() : 0) {
+    if (isOver && stoppedBy != 0) {
       std::printf("stopped    by %s after step %s, which is saved%s\n",
-                  number == SIGINT ? "SIGINT" : "SIGTERM",
+                  stoppedBy == SIGINT ? "SIGINT" : "SIGTERM",
                   std::to_string(record.step).c_str(),
                   checkpoints ? "; --resume goes on from there" : "");
       return exitInterrupted;
@@ -658,6 +727,7 @@ private:
 
   runtime::Executor &executor;
   const RunOptions &options;
+  runtime::Processes *const processes = executor.processes(); // or null
   runtime::RunRecord record;
   runtime::Settings settings;
   std::unique_ptr<runtime::CheckpointFolder> checkpoints;
@@ -668,16 +738,19 @@ private:
   OverflowWatch overflows;
   std::vector<size_t> columns; // tensors whose values metrics hold
   std::chrono::steady_clock::time_point started, lastSave;
-  int64_t goal = 0;  // the step to end after
-  int64_t ran = 0;   // steps of this run
-  int64_t saved = 0; // the last step that was saved; 0 for none or the start
+  bool isOver = false; // before the goal
+  int stoppedBy = 0;   // a signal; 0 if the time is over
+  int64_t goal = 0;    // the step to end after
+  int64_t ran = 0;     // steps of this run
+  int64_t saved = 0;   // the last step that was saved; 0 for none or the start
   std::vector<double> stepSeconds;
   std::string failure;              // of save()
   std::vector<std::string> values;  // of the last step: its number and columns
   std::optional<size_t> lossColumn; // the one that is smoothed
   std::vector<size_t> stopColumns;  // of the conditions of --stop-if
   SmoothedValue smoothed;
-  ProgressLine progressLine;
+  // What a launcher passes on is no terminal, though it may look like one.
+  ProgressLine progressLine{/*mayOverwrite=*/processes == nullptr};
 };
 
 /// Runs an entry point beside the step once.
@@ -849,6 +922,8 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   takeSubnormals(parser, options.module.subnormals, "for a module: ");
   runtime::ExecutorOptions executorOptions;
   takeDeviceOptions(parser, executorOptions);
+  double heartbeat = 10;
+  takeHeartbeat(parser, heartbeat);
   bool reference = false;
   parser.flag("reference", reference,
               "for a module: interpret it element by element");
@@ -919,16 +994,20 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   }
   executorOptions.threads = options.threads;
   executorOptions.prefault = options.prefault;
-  int code = 0;
-  auto executor = loadProgram(inputs.front(), options.module, executorOptions,
-                              modules, /*selfChecking=*/true, code);
+  // Without a place to save to, a signal ends the run as it always does.
+  const bool saves = !options.checkpoints.empty() || !options.save.empty();
+  int code = joinLaunch(executorOptions, heartbeat, saves);
+  std::unique_ptr<runtime::Executor> executor;
+  if (code == exitOk)
+    executor = loadProgram(inputs.front(), options.module, executorOptions,
+                           modules, /*selfChecking=*/true, code);
   if (executor) {
-    // Without a place to save to, a signal ends the run as it always does.
-    if (!options.checkpoints.empty() || !options.save.empty())
+    if (saves)
       Interruption::catchSignals();
     code = options.entry.empty() ? TrainingRun(*executor, options).run()
                                  : runEntry(*executor, options);
   }
+  code = leaveLaunch(executorOptions, code);
   if (code == exitOk && modules && !modules->checkExpectations(*executor))
     return exitUserError;
   return code;

@@ -12,6 +12,7 @@
 #include "tenon/Format/Index.h"
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 namespace tenon::format {
@@ -26,6 +27,17 @@ Tensor partOf(const Tensor &tensor);
 /// zeros behind the last elements of the tensor.
 void cutPart(const Tensor &tensor, int64_t rank,
              std::span<const std::byte> whole, std::span<std::byte> part);
+
+/// As cutPart(), of a whole tensor that lies elsewhere: `read` fills memory
+/// with its bytes from an offset on. Is asked for little more than the part
+/// takes. False if `read` is.
+bool readPart(
+    const Tensor &tensor, int64_t rank,
+    const std::function<bool(uint64_t from, std::span<std::byte> into)> &read,
+    std::span<std::byte> part);
+
+/// Puts zeros behind the last elements of the tensor.
+void clearTail(const Tensor &tensor, int64_t rank, std::span<std::byte> part);
 
 /// The inverse: puts the part of `rank` into its place of `whole`.
 void joinPart(const Tensor &tensor, int64_t rank,

@@ -12,6 +12,7 @@
 #ifndef TENON_FORMAT_READER_H
 #define TENON_FORMAT_READER_H
 
+#include "tenon/Format/Hash.h"
 #include "tenon/Format/Index.h"
 
 #include <cstddef>
@@ -46,6 +47,9 @@ public:
   Reader &operator=(const Reader &) = delete;
 
   const Index &index() const { return contents; }
+  /// Of the index, which has the hashes of all sections: equal files have the
+  /// same one.
+  const Hash &indexHash() const { return hash; }
 
   /// The section of `kind`, null if the file has none.
   const Section *findSection(SectionKind kind) const;
@@ -62,6 +66,7 @@ private:
               std::string &error) const;
 
   Index contents;
+  Hash hash;
   std::vector<std::byte> memory; // if read from bytes
   int file = -1;                 // if read from disk
   uint64_t fileBytes = 0;

@@ -49,6 +49,10 @@ struct TensorBytes {
   std::function<bool(std::span<std::byte>, std::string &error)> make;
 };
 
+/// The numbers of the tensors in the order in which writeSafetensors() writes
+/// them, and has them made.
+std::vector<size_t> writingOrder(std::span<const TensorBytes> tensors);
+
 /// Writes the file atomically (see AtomicFile.h): wide types first so that
 /// every tensor is aligned, otherwise in the order given. Names must differ.
 /// False with a message in `error` if that fails; the old file is then intact.

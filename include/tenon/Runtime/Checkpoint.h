@@ -44,14 +44,16 @@ struct RunRecord {
   bool operator==(const RunRecord &) const = default;
 };
 
-/// A folder of checkpoints that this process alone writes to.
+/// A folder of checkpoints that this process alone writes to. Of several
+/// processes that run a step together the first writes, all call what saves and
+/// loads, and each loads what its rank has.
 class CheckpointFolder {
 public:
   /// Makes the folder if it is missing (the folder it is in must be there) and
   /// removes what a killed run left unfinished. Null with `error` filled in if
-  /// that fails or another process uses it.
-  static std::unique_ptr<CheckpointFolder> open(const std::string &path,
-                                                Error &error);
+  /// that fails or another run uses it.
+  static std::unique_ptr<CheckpointFolder>
+  open(const std::string &path, Error &error, Processes *processes = nullptr);
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder &) = delete;
   CheckpointFolder &operator=(const CheckpointFolder &) = delete;
@@ -81,9 +83,14 @@ public:
 
 private:
   CheckpointFolder() = default;
+  bool prepare(const std::string &given, Error &error);
+  bool isWriter() const;
   std::unique_ptr<format::AtomicFolder>
   write(const Executor &executor, const RunRecord &record, Error &error);
+  bool saveWithOthers(const Executor &executor, Error &error) const;
+  bool confirm(Error &error) const;
   std::string path;
+  Processes *processes = nullptr;
   int lock = -1; // the folder, opened
 };
 

@@ -5,8 +5,9 @@
 // of resolved pointers, without allocation, lock or lookup. An Executor is used
 // by one thread at a time; several of them are independent.
 //
-// A file for several ranks is run by all of them; tensors are whole for whoever
-// reads and writes them, and are cut and joined on the way.
+// A file for several ranks is run by all of them, on threads of this process or
+// in one process each (Processes.h); tensors are whole for whoever reads and
+// writes them, and are cut and joined on the way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +31,8 @@ class Reader;
 
 namespace tenon::runtime {
 
+class Processes;
+
 struct ExecutorOptions {
   /// How many threads share a step; 0 for as many as the process has
   /// processors. Results do not depend on it.
@@ -37,6 +40,8 @@ struct ExecutorOptions {
   /// How many ranks run the step, each on threads of this process, which they
   /// share, and in memory of its own. A file is compiled for a number of them.
   int64_t ranks = 1;
+  /// The processes of which each is one of the ranks; null for threads.
+  std::shared_ptr<Processes> processes;
   /// Has the system give all memory while the file is loaded, instead of page
   /// by page when a step first touches it.
   bool prefault = false;
@@ -106,6 +111,8 @@ public:
 
   const format::Index &index() const;
   unsigned threads() const;
+  /// The processes that run the step together; null for this one alone.
+  Processes *processes() const;
   /// Of a file for GPUs that has machine code for this one: why the driver did
   /// not take it and compiled the kernels instead; empty if it did.
   std::string whyNotBinary() const;
@@ -136,9 +143,18 @@ public:
   /// Copies the whole tensor, of format::bytesOf() it, in whatever form it is
   /// held. What is written is its value; other forms of it follow. False with
   /// `error` filled in if the device has failed, or if ranks that have the same
-  /// part of what is read have different values.
+  /// part of what is read have different values. Several processes read a
+  /// tensor that is cut together, one that is not each for itself; each writes
+  /// what its rank has.
   bool read(size_t tensor, std::span<std::byte> into, Error &error) const;
   bool write(size_t tensor, std::span<const std::byte> from, Error &error);
+  /// Of several processes, all of which call it: copies the whole tensor to the
+  /// rank `to`; for the others `into` is nothing. As read().
+  bool gather(size_t tensor, int64_t to, std::span<std::byte> into,
+              Error &error) const;
+  /// Of several processes: as write() with what this one's rank has of the
+  /// tensor (format::partOf).
+  bool writePart(size_t tensor, std::span<const std::byte> part, Error &error);
 
   /// The arguments, and hidden state, that have no value yet. An argument has a
   /// value once somebody has written or bound it, and nothing runs before all

@@ -39,10 +39,6 @@ bool readTensor(Executor &executor, size_t tensor,
 /// The hashes of a file's tensors, by their names.
 using Hashes = std::map<std::string, format::Hash>;
 
-/// A tensor's value for a file, while the Executor lives.
-format::TensorBytes bytesOf(const Executor &executor, size_t tensor,
-                            std::string name);
-
 /// Reads every state tensor from the file. Nothing is changed and `error` lists
 /// all of them if any is missing or has another type or shape. What the file
 /// holds beyond the state is ignored. With `hashes`, each tensor must be among
@@ -62,8 +58,14 @@ bool loadArguments(Executor &executor, const std::string &path, Error &error);
 bool loadInputs(Executor &executor, const std::string &path,
                 const std::string &entryPoint, Error &error);
 
-/// Saves all state atomically. An error if any of it has no value. `hashes`, if
-/// given, gets those of the tensors.
+/// Saves tensors, by number, under names of a file's own, atomically. Of
+/// several processes, which all call it, the first joins and writes them.
+/// `hashes`, if given, gets those of the tensors, in the process that writes.
+bool saveTensors(const Executor &executor, const std::string &path,
+                 const std::vector<std::pair<std::string, size_t>> &named,
+                 Error &error, Hashes *hashes = nullptr);
+
+/// Saves all state as saveTensors() does. An error if any of it has no value.
 bool saveState(const Executor &executor, const std::string &path, Error &error,
                Hashes *hashes = nullptr);
 

@@ -1,0 +1,92 @@
+//===- Processes.h - A step that several processes run together -----------===//
+//
+// `mpirun -n 4 tenon run` starts four processes, each of which is one rank of a
+// step that was compiled for four. They do the same things in the same order:
+// whatever could differ between them, such as the time, the first decides for
+// all. A rank that dies, stops or gives up ends all others, with a message.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_RUNTIME_PROCESSES_H
+#define TENON_RUNTIME_PROCESSES_H
+
+#include "tenon/Runtime/Executor.h"
+
+#include <functional>
+
+namespace tenon::runtime {
+
+class Communicator;
+
+struct ProcessOptions {
+  /// Seconds of silence after which a rank counts as stopped, from 0.1 on.
+  double heartbeat = 10;
+  /// The file of libtenon-mpi.so; empty for that beside this program.
+  std::string mpiLibrary;
+  /// The signal that asked this process to end, 0 for none. Called by another
+  /// thread, a few times a second.
+  std::function<int()> signal;
+  /// Whether a process that was asked to end waits for its ranks to do so
+  /// together; otherwise it ends at once.
+  bool endsTogether = false;
+  /// Ends this process, with a message, where its main thread cannot: after a
+  /// signal, or while MPI ends. By another thread.
+  std::function<void(const std::string &message)> end;
+};
+
+class Processes {
+public:
+  /// Meets all processes that an MPI launcher has started. Null with `error`
+  /// filled in if there is no MPI or a rank does not come.
+  static std::shared_ptr<Processes> join(const ProcessOptions &options,
+                                         Error &error);
+  ~Processes();
+  Processes(const Processes &) = delete;
+  Processes &operator=(const Processes &) = delete;
+
+  int64_t rank() const;
+  int64_t ranks() const;
+  /// How many of them share this machine.
+  int64_t ranksHere() const;
+  bool isFirst() const { return rank() == 0; }
+
+  // All ranks call each of the following in the same order. `what` is awaited:
+  // a message says so. False with `error` filled in if a rank is lost.
+
+  /// Gives `bytes` those that the first rank has, as many on all.
+  bool share(std::span<std::byte> bytes, std::string_view what, Error &error);
+  /// Gives `value` the value that the first rank has.
+  bool decide(int64_t &value, std::string_view what, Error &error);
+  /// Gives `areAll` whether all say so.
+  bool ask(bool isSo, bool &areAll, std::string_view what, Error &error);
+  /// What a rank says of a thing that must be the same on all.
+  struct Statement {
+    std::string thing, text;
+  };
+  /// Also false if a rank says something else than the first; `error` then
+  /// names the rank, the thing and both texts.
+  bool agree(const std::vector<Statement> &statements, Error &error);
+
+  /// Whether any process was asked to end.
+  bool isAskedToEnd() const;
+  /// The step that runs, for messages; 0 for none.
+  void setStep(int64_t step);
+
+  /// Ends this rank: together with all others, or alone with an error. False
+  /// with `error` filled in if the others do not come to their end.
+  bool leave(bool givesUp, Error &error);
+
+  /// How the ranks send each other bytes, for the runtime itself.
+  Communicator &communicator();
+  /// Bytes that this rank has received from others.
+  uint64_t receivedBytes() const;
+
+private:
+  struct Implementation;
+  explicit Processes(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_PROCESSES_H

@@ -1,0 +1,181 @@
+//===- MpiLibrary.cpp - All that is compiled against MPI ------------------===//
+//
+// See MpiLibrary.h. MPI's counts are ints, so messages are cut: pieces between
+// two ranks arrive in the order in which they were sent.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MpiLibrary.h"
+
+// The interface of C alone.
+#define OMPI_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX
+#include <mpi.h>
+
+#include <algorithm>
+#include <climits>
+#include <string>
+#include <vector>
+
+using namespace tenon::runtime;
+
+struct tenon::runtime::MpiGroup {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  bool hasStarted = false; // MPI, so it ends it
+  int rank = 0, ranks = 1, ranksHere = 1;
+  std::vector<MPI_Request> requests;
+  std::vector<MPI_Status> statuses;
+  std::vector<int> expected; // bytes per request, -1 of what is sent
+};
+
+namespace {
+
+std::string reason;
+
+/// Whether a call of MPI has succeeded.
+bool isDone(int code, const char *what) {
+  if (code == MPI_SUCCESS)
+    return true;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  reason = std::string(what) + ": " + text;
+  return false;
+}
+
+bool start(MpiGroup &group) {
+  int isOver = 0, isStarted = 0, level = 0;
+  if (!isDone(MPI_Finalized(&isOver), "MPI_Finalized") ||
+      !isDone(MPI_Initialized(&isStarted), "MPI_Initialized"))
+    return false;
+  if (isOver) {
+    reason = "MPI has ended in this process, and cannot start again";
+    return false;
+  }
+  if (!isStarted) {
+    if (!isDone(
+            MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level),
+            "MPI_Init_thread"))
+      return false;
+    group.hasStarted = true;
+  }
+  MPI_Comm here = MPI_COMM_NULL;
+  // Errors of messages are ours to report from here on.
+  if (!isDone(MPI_Comm_dup(MPI_COMM_WORLD, &group.communicator),
+              "MPI_Comm_dup") ||
+      !isDone(MPI_Comm_set_errhandler(group.communicator, MPI_ERRORS_RETURN),
+              "MPI_Comm_set_errhandler") ||
+      !isDone(MPI_Comm_rank(group.communicator, &group.rank),
+              "MPI_Comm_rank") ||
+      !isDone(MPI_Comm_size(group.communicator, &group.ranks),
+              "MPI_Comm_size") ||
+      !isDone(MPI_Comm_split_type(group.communicator, MPI_COMM_TYPE_SHARED, 0,
+                                  MPI_INFO_NULL, &here),
+              "MPI_Comm_split_type") ||
+      !isDone(MPI_Comm_size(here, &group.ranksHere), "MPI_Comm_size"))
+    return false;
+  return isDone(MPI_Comm_free(&here), "MPI_Comm_free");
+}
+
+MpiGroup *join() {
+  auto *group = new MpiGroup;
+  if (start(*group))
+    return group;
+  delete group;
+  return nullptr;
+}
+
+int64_t rankOf(const MpiGroup *group) { return group->rank; }
+int64_t ranksOf(const MpiGroup *group) { return group->ranks; }
+int64_t ranksHereOf(const MpiGroup *group) { return group->ranksHere; }
+
+constexpr int tag = 0;
+
+/// Calls `piece(bytes, count)`, of which the call must succeed, for the pieces
+/// of a message.
+template <typename Piece>
+bool forPieces(const MpiMessage &message, uint64_t most, Piece piece) {
+  for (uint64_t from = 0; from < message.size; from += most)
+    if (!piece(static_cast<char *>(message.bytes) + from,
+               int(std::min(most, message.size - from))))
+      return false;
+  return true;
+}
+
+bool begin(MpiGroup *group, const MpiMessage *outgoing, size_t outgoingCount,
+           const MpiMessage *incoming, size_t incomingCount, uint64_t most) {
+  group->requests.clear();
+  group->expected.clear();
+  most = std::min<uint64_t>(most, INT_MAX);
+  auto request = [&](int expected) {
+    group->expected.push_back(expected);
+    return &group->requests.emplace_back(MPI_REQUEST_NULL);
+  };
+  for (size_t i = 0; i < incomingCount; ++i)
+    if (!forPieces(incoming[i], most, [&](void *bytes, int count) {
+          return isDone(MPI_Irecv(bytes, count, MPI_BYTE, int(incoming[i].rank),
+                                  tag, group->communicator, request(count)),
+                        "MPI_Irecv");
+        }))
+      return false;
+  for (size_t i = 0; i < outgoingCount; ++i)
+    if (!forPieces(outgoing[i], most, [&](const void *bytes, int count) {
+          return isDone(MPI_Isend(bytes, count, MPI_BYTE, int(outgoing[i].rank),
+                                  tag, group->communicator, request(-1)),
+                        "MPI_Isend");
+        }))
+      return false;
+  group->statuses.resize(group->requests.size());
+  return true;
+}
+
+int test(MpiGroup *group) {
+  int isComplete = 0;
+  int code = MPI_Testall(int(group->requests.size()), group->requests.data(),
+                         &isComplete, group->statuses.data());
+  if (code == MPI_ERR_IN_STATUS)
+    for (const MPI_Status &status : group->statuses)
+      if (status.MPI_ERROR != MPI_SUCCESS &&
+          status.MPI_ERROR != MPI_ERR_PENDING)
+        code = status.MPI_ERROR;
+  if (!isDone(code, "MPI_Testall"))
+    return -1;
+  if (!isComplete)
+    return 0;
+  for (size_t i = 0; i < group->expected.size(); ++i) {
+    int count = 0;
+    if (group->expected[i] < 0)
+      continue;
+    if (!isDone(MPI_Get_count(&group->statuses[i], MPI_BYTE, &count),
+                "MPI_Get_count"))
+      return -1;
+    if (count == group->expected[i])
+      continue;
+    reason = "rank " + std::to_string(group->statuses[i].MPI_SOURCE) +
+             " sent " + std::to_string(count) + " bytes, expected " +
+             std::to_string(group->expected[i]);
+    return -1;
+  }
+  return 1;
+}
+
+void leave(MpiGroup *group) {
+  int isOver = 0;
+  if (MPI_Finalized(&isOver) == MPI_SUCCESS && !isOver) {
+    MPI_Comm_free(&group->communicator);
+    if (group->hasStarted)
+      MPI_Finalize();
+  }
+  delete group;
+}
+
+const char *whyNot() { return reason.c_str(); }
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const MpiTable *tenonMpi() {
+  static const MpiTable table = {mpiTableVersion, join,  rankOf, ranksOf,
+                                 ranksHereOf,     begin, test,   leave,
+                                 whyNot};
+  return &table;
+}

@@ -1,0 +1,61 @@
+//===- MpiLibrary.h - What libtenon-mpi.so offers -------------------------===//
+//
+// Private to this folder. One MPI differs from another in its header, its
+// handles and the name of its library. So nothing but libtenon-mpi.so is
+// compiled against MPI: it is opened when an MPI launcher has started several
+// processes, and everything else works where no MPI is installed. It has one
+// function, tenonMpi(), which gives this table. One thread at a time calls it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_MPILIBRARY_H
+#define TENON_LIB_RUNTIME_MPILIBRARY_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon::runtime {
+
+/// To another rank, or from it.
+struct MpiMessage {
+  int64_t rank = 0;
+  void *bytes = nullptr; // only read of what is sent
+  uint64_t size = 0;
+};
+
+/// Where the ranks of one run send each other messages.
+struct MpiGroup;
+
+struct MpiTable {
+  uint64_t version; // of this table
+
+  /// Starts MPI if nobody has, and makes a communicator of our own of all
+  /// processes that were started together. Null, with the cause in whyNot(), if
+  /// that fails.
+  MpiGroup *(*join)();
+  int64_t (*rank)(const MpiGroup *group);
+  int64_t (*ranks)(const MpiGroup *group);
+  /// How many of the ranks share this machine's memory.
+  int64_t (*ranksHere)(const MpiGroup *group);
+
+  /// Begins to send and to receive, in pieces of at most `most` bytes; memory
+  /// is left alone until test() says that all is done. False as for join().
+  bool (*begin)(MpiGroup *group, const MpiMessage *outgoing,
+                size_t outgoingCount, const MpiMessage *incoming,
+                size_t incomingCount, uint64_t most);
+  /// 1 if all that was begun is done, 0 if not yet, -1 as for join(), also if
+  /// another rank sent something else than was expected.
+  int (*test)(MpiGroup *group);
+
+  /// Ends MPI if join() has started it. All ranks call it, after all messages.
+  void (*leave)(MpiGroup *group);
+
+  /// What went wrong last.
+  const char *(*whyNot)();
+};
+
+inline constexpr uint64_t mpiTableVersion = 1;
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_MPILIBRARY_H

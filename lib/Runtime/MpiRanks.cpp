@@ -1,0 +1,146 @@
+//===- MpiRanks.cpp - A rank that is a process, among others --------------===//
+//
+// See MpiRanks.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MpiRanks.h"
+
+#include "tenon/Support/Refuse.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <filesystem>
+#include <sched.h>
+#include <thread>
+
+using namespace tenon;
+using namespace tenon::runtime;
+
+static constexpr const char *libraryName = "libtenon-mpi.so";
+
+/// Where the library may be: beside this code, as the runtime library and the
+/// tool of a build folder or an installation are, or where the loader looks.
+static std::vector<std::string> placesOfLibrary() {
+  std::vector<std::string> places;
+  Dl_info self;
+  if (dladdr(reinterpret_cast<const void *>(&placesOfLibrary), &self) != 0 &&
+      self.dli_fname) {
+    std::error_code ignored;
+    auto folder =
+        std::filesystem::canonical(self.dli_fname, ignored).parent_path();
+    for (const char *at : {"", "../lib", "../lib/x86_64-linux-gnu"})
+      if (auto file = folder / at / libraryName;
+          !folder.empty() && std::filesystem::exists(file, ignored))
+        places.push_back(file.string());
+  }
+  places.emplace_back(libraryName);
+  return places;
+}
+
+static const MpiTable *openTable(const std::string &file, std::string &error) {
+  const std::string name = file.empty() ? placesOfLibrary().front() : file;
+  void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const MpiTable *(*find)() = nullptr;
+  if (library)
+    find = reinterpret_cast<decltype(find)>(dlsym(library, "tenonMpi"));
+  if (!find) {
+    const char *reason = dlerror();
+    (void)refuse(error,
+                 std::string("ranks that are processes need ") + libraryName +
+                     ", which cannot be opened: " +
+                     (reason ? reason : "unknown reason") +
+                     "; install Debian's openmpi-bin, or run the ranks in one "
+                     "process with --ranks");
+    return nullptr;
+  }
+  if (find()->version != mpiTableVersion) {
+    (void)refuse(error, "'" + name + "' is of another version of Tenon");
+    return nullptr;
+  }
+  return find();
+}
+
+std::unique_ptr<MpiRanks> MpiRanks::join(const std::string &library,
+                                         std::string &error, uint64_t most) {
+  const MpiTable *table = openTable(library, error);
+  if (!table)
+    return nullptr;
+  MpiGroup *group = table->join();
+  if (!group)
+    return refuse(error, std::string("MPI does not start: ") + table->whyNot());
+  return std::unique_ptr<MpiRanks>(new MpiRanks(table, group, most));
+}
+
+MpiRanks::~MpiRanks() = default;
+
+void MpiRanks::await(std::string_view what) {
+  std::lock_guard lock(access);
+  operation = what;
+}
+
+std::string MpiRanks::awaited() const {
+  std::lock_guard lock(access);
+  return operation;
+}
+
+bool MpiRanks::exchange(std::span<const OutgoingMessage> outgoing,
+                        std::span<const IncomingMessage> incoming) {
+  sending.clear();
+  receiving.clear();
+  const int64_t self = rank();
+  const OutgoingMessage *toSelf = nullptr;
+  for (const OutgoingMessage &message : outgoing)
+    if (message.to == self)
+      toSelf = &message;
+    else if (!message.bytes.empty())
+      sending.push_back({message.to,
+                         const_cast<std::byte *>(message.bytes.data()),
+                         message.bytes.size()});
+  for (const IncomingMessage &message : incoming)
+    if (message.from != self && !message.bytes.empty()) {
+      receiving.push_back(
+          {message.from, message.bytes.data(), message.bytes.size()});
+      received += message.bytes.size();
+    }
+  auto fail = [&](std::string reason) {
+    why = std::move(reason);
+    return false;
+  };
+  if (!table->begin(group, sending.data(), sending.size(), receiving.data(),
+                    receiving.size(), most))
+    return fail(table->whyNot());
+  for (const IncomingMessage &message : incoming)
+    if (message.from == self && !message.bytes.empty()) {
+      if (!toSelf || toSelf->bytes.size() != message.bytes.size())
+        return fail("a rank sends itself something else than it expects");
+      // What it sends may be in its place already, where it is sent from.
+      if (toSelf->bytes.data() != message.bytes.data())
+        std::memmove(message.bytes.data(), toSelf->bytes.data(),
+                     message.bytes.size());
+    }
+  // Short waits ask again and again, longer ones leave the processor to others.
+  constexpr int quickTests = 64, yieldingTests = 4096;
+  for (int tests = 0;; ++tests) {
+    int state = table->test(group);
+    if (state != 0) {
+      isWaiting = false;
+      return state > 0 || fail(table->whyNot());
+    }
+    if (heartbeat && heartbeat->hasLoss())
+      return fail("rank " + std::to_string(number) + " waits in vain, since " +
+                  heartbeat->loss());
+    if (tests == quickTests)
+      isWaiting = true;
+    if (tests > yieldingTests)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    else if (tests >= quickTests)
+      sched_yield();
+  }
+}
+
+void MpiRanks::leave() {
+  isWaiting = true;
+  table->leave(group);
+  group = nullptr;
+}

@@ -1,0 +1,70 @@
+//===- MpiRanks.h - A rank that is a process, among others ----------------===//
+//
+// Private to this folder. Carries messages through libtenon-mpi.so, which it
+// opens. While it waits it asks the heartbeat whether all others are there, so
+// that no rank waits for ever.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_MPIRANKS_H
+#define TENON_LIB_RUNTIME_MPIRANKS_H
+
+#include "Communicator.h"
+#include "Heartbeat.h"
+#include "MpiLibrary.h"
+
+namespace tenon::runtime {
+
+class MpiRanks final : public Communicator {
+public:
+  /// Meets the other processes. `library` is the file, empty for that beside
+  /// this program. Pieces of messages have at most `most` bytes. Null with a
+  /// message in `error` if there is no library or no MPI.
+  static std::unique_ptr<MpiRanks> join(const std::string &library,
+                                        std::string &error,
+                                        uint64_t most = uint64_t(1) << 30);
+  /// Does not end MPI, which waits for all ranks; leave() does.
+  ~MpiRanks() override;
+
+  int64_t rank() const override { return number; }
+  int64_t ranks() const { return count; }
+  int64_t ranksHere() const { return countHere; }
+
+  bool exchange(std::span<const OutgoingMessage> outgoing,
+                std::span<const IncomingMessage> incoming) override;
+  void await(std::string_view what) override;
+  std::string whyEnded() const override { return why; }
+
+  /// What await() said last, and whether a message of it is awaited now. By any
+  /// thread.
+  std::string awaited() const;
+  bool isAwaiting() const { return isWaiting; }
+
+  /// From now on nobody waits for a rank that is lost.
+  void watch(const Heartbeat *others) { heartbeat = others; }
+  /// Bytes that other ranks have sent this one.
+  uint64_t receivedBytes() const { return received; }
+
+  /// All ranks call it at their end.
+  void leave();
+
+private:
+  MpiRanks(const MpiTable *table, MpiGroup *group, uint64_t most)
+      : table(table), number(table->rank(group)), count(table->ranks(group)),
+        countHere(table->ranksHere(group)), group(group), most(most) {}
+
+  const MpiTable *table;
+  const int64_t number, count, countHere;
+  MpiGroup *group;
+  uint64_t most, received = 0;
+  const Heartbeat *heartbeat = nullptr;
+  std::string why;
+  std::vector<MpiMessage> sending, receiving;
+  std::atomic<bool> isWaiting = false;
+  mutable std::mutex access; // to what follows
+  std::string operation;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_MPIRANKS_H
