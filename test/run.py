@@ -49,7 +49,7 @@ SUITES = {
     | COMPILER_SUITES
     | readers("StableHLO", "Roles")
     | {f"SolverFuzz.{solver}" for solver in ("packing", "ordering", "search", "recompute", "variants")}
-    | {"TenonAllocationTest", "TenonInstall", "TenonInterface", "lit", "Layout", "Python", "Conformance", "EndToEnd"},
+    | {"TenonAllocationTest", "TenonInstall", "TenonInterface", "TenonMpiRanks", "lit", "Layout", "Python", "Conformance", "EndToEnd"},
     "address,undefined": UNIT_SUITES | readers("Numpy", "RunRecord", "Target", "Safetensors", "TenonFile"),
     "thread": {"TenonSolverTests", "TenonTargetTests"} | RUNTIME_SUITES,
 }

@@ -20,6 +20,7 @@ apt_packages=(
   libdnnl-dev libflatbuffers-dev flatbuffers-compiler libxxhash-dev
   nlohmann-json3-dev libgtest-dev libgmock-dev libgomp1
   liblapack-dev
+  libopenmpi-dev openmpi-bin
   python3 python3-venv
   strace valgrind pkg-config abigail-tools
   zsh fish groff-base

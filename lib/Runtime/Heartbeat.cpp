@@ -380,6 +380,8 @@ std::string Heartbeat::loss() const {
   std::lock_guard lock(access);
   if (lost < 0)
     return "";
+  if (lost == rank)
+    return "the others took it for lost";
   std::string who = "rank " + std::to_string(lost);
   if (how == Kind::died)
     return who + " has died";
@@ -403,5 +405,11 @@ void Heartbeat::leave(bool givesUp) {
     (void)!write(wake[1], "", 1);
     helper.join();
   }
-  sendToAll(givesUp ? Kind::gaveUp : Kind::left, rank);
+  // Who ends because another is lost says so, in case that one was rank 0 and
+  // comes back to pass it on.
+  if (givesUp && hasLoss()) {
+    std::lock_guard lock(access);
+    sendToAll(how, lost);
+  }
+  sendToAll(givesUp && !hasLoss() ? Kind::gaveUp : Kind::left, rank);
 }

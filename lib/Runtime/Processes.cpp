@@ -54,9 +54,10 @@ void Processes::Implementation::tick() {
   const int number = options.signal ? options.signal() : 0;
   if (number == 0)
     return;
-  if (++ticksSinceSignal == 1)
+  if (++ticksSinceSignal == 1 && options.endsTogether)
     heartbeat->askToEnd();
-  constexpr int ticksToEndItself = 3;
+  // The main thread says more of what it waited for, if it has the time.
+  constexpr int ticksToEndItself = 2;
   if (ticksSinceSignal < ticksToEndItself || !options.end ||
       (options.endsTogether && !heartbeat->hasLoss()))
     return;

@@ -91,9 +91,8 @@ bool tenon::runtime::readTensor(Executor &executor, size_t tensor,
   return executor.write(tensor, staged, why) || refuse(error, why.message);
 }
 
-/// A tensor's value for a file, while the Executor lives.
-static format::TensorBytes bytesOf(const Executor &executor, size_t tensor,
-                                   std::string name) {
+format::TensorBytes tenon::runtime::bytesOf(const Executor &executor,
+                                            size_t tensor, std::string name) {
   const format::Tensor &described = executor.index().tensors[tensor];
   format::TensorBytes bytes{std::move(name), described.type, described.shape,
                             executor.memory(tensor), nullptr};

@@ -6,6 +6,9 @@
 
 #include "tools/tenon/BatchReaders.h"
 
+#include "tenon/Format/Parts.h"
+#include "tenon/Runtime/Processes.h"
+
 #include <chrono>
 #include <new>
 #include <system_error>
@@ -28,7 +31,9 @@ std::unique_ptr<BatchReaders> BatchReaders::start(const Batches &batches,
     return (bytes + slotAlignment - 1) / slotAlignment * slotAlignment;
   };
   for (size_t tensor : batches.given()) {
-    readers->bytes.push_back(format::bytesOf(executor.index().tensors[tensor]));
+    const format::Tensor &whole = executor.index().tensors[tensor];
+    readers->bytes.push_back(
+        format::bytesOf(executor.processes() ? format::partOf(whole) : whole));
     total += rounded(readers->bytes.back());
   }
   // One that a step uses, one that waits for the next, and one per reader.
@@ -85,8 +90,7 @@ void BatchReaders::readOn() {
     std::string error;
     try {
       for (size_t i = 0; i < bytes.size() && error.empty(); ++i)
-        if (!batches.read(i, batch, {slot.fields[i], bytes[i]}, error) &&
-            error.empty())
+        if (!read(i, batch, {slot.fields[i], bytes[i]}, error) && error.empty())
           error = "a batch cannot be read";
     } catch (const std::bad_alloc &) {
       error = "not enough memory to read a batch";
@@ -96,6 +100,26 @@ void BatchReaders::readOn() {
     slot.batch.store(batch, std::memory_order_release);
     isFilled.notify_one();
   }
+}
+
+bool BatchReaders::read(size_t field, int64_t batch, std::span<std::byte> into,
+                        std::string &error) const {
+  const runtime::Processes *processes = executor.processes();
+  if (!processes)
+    return batches.read(field, batch, 0, into, error);
+  return format::readPart(
+      executor.index().tensors[batches.given()[field]], processes->rank(),
+      [&](uint64_t from, std::span<std::byte> piece) {
+        return batches.read(field, batch, from, piece, error);
+      },
+      into);
+}
+
+bool BatchReaders::write(size_t field, std::span<std::byte> from,
+                         runtime::Error &error) const {
+  const size_t tensor = batches.given()[field];
+  return executor.processes() ? executor.writePart(tensor, from, error)
+                              : executor.write(tensor, from, error);
 }
 
 bool BatchReaders::load(std::string &error) {
@@ -114,7 +138,7 @@ bool BatchReaders::load(std::string &error) {
   const std::vector<size_t> &given = batches.given();
   for (size_t i = 0; i < given.size() && error.empty(); ++i)
     if (!(inPlace && executor.bind(given[i], slot.fields[i], why)) &&
-        !executor.write(given[i], {slot.fields[i], bytes[i]}, why))
+        !write(i, {slot.fields[i], bytes[i]}, why))
       error = why.message;
   waited +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)

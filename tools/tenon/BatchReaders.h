@@ -1,8 +1,9 @@
 //===- BatchReaders.h - Threads that read batches ahead -------------------===//
 //
 // Readers fill slots with the batches that come next while a step runs. A batch
-// is used where a reader put it if the program can, and copied otherwise. Slots
-// are filled in any order and used in that of the batches, so what a run
+// is used where a reader put it if the program can, and copied otherwise. Of
+// several processes each reads what its rank has of a batch. Slots are filled
+// in any order and used in that of the batches, so what a run
 // computes does not depend on the readers.
 //
 //===----------------------------------------------------------------------===//
@@ -51,11 +52,15 @@ private:
                bool inPlace)
       : batches(batches), executor(executor), inPlace(inPlace) {}
   void readOn();
+  bool read(size_t field, int64_t batch, std::span<std::byte> into,
+            std::string &error) const;
+  bool write(size_t field, std::span<std::byte> from,
+             runtime::Error &error) const;
 
   const Batches &batches;
   runtime::Executor &executor;
   bool inPlace;
-  std::vector<uint64_t> bytes; // of each field
+  std::vector<uint64_t> bytes; // of each field, or what the rank has of it
   std::deque<Slot> slots;
   std::vector<std::thread> threads;
   double waited = 0;

@@ -32,17 +32,22 @@ std::unique_ptr<Batches> Batches::open(const BatchOptions &options,
   return batches;
 }
 
-bool Batches::read(size_t field, int64_t number, std::span<std::byte> into,
-                   std::string &error) const {
-  int64_t count = rowsPerBatch(), first = number % batchesPerEpoch * count;
+bool Batches::read(size_t field, int64_t number, uint64_t from,
+                   std::span<std::byte> into, std::string &error) const {
+  int64_t first = number % batchesPerEpoch * rowsPerBatch();
   if (!seed)
-    return parts->read(field, first, count, into, error);
+    return parts->read(field, first, from, into, error);
   Shuffle order(uint64_t(rows()), *seed, uint64_t(number / batchesPerEpoch));
-  uint64_t rowBytes = parts->fields()[field].rowBytes;
-  for (int64_t i = 0; i < count; ++i)
-    if (!parts->read(field, int64_t(order[uint64_t(first + i)]), 1,
-                     into.subspan(uint64_t(i) * rowBytes, rowBytes), error))
+  const uint64_t rowBytes = parts->fields()[field].rowBytes;
+  while (!into.empty()) {
+    auto row = int64_t(order[uint64_t(first) + from / rowBytes]);
+    uint64_t inRow = from % rowBytes,
+             bytes = std::min<uint64_t>(into.size(), rowBytes - inRow);
+    if (!parts->read(field, row, inRow, into.first(bytes), error))
       return false;
+    into = into.subspan(bytes);
+    from += bytes;
+  }
   return true;
 }
 
@@ -52,7 +57,7 @@ bool Batches::load(runtime::Executor &executor, int64_t number,
     std::vector<std::byte> bytes(
         format::bytesOf(executor.index().tensors[tensors[i]]));
     runtime::Error why;
-    if (!read(i, number, bytes, error))
+    if (!read(i, number, 0, bytes, error))
       return false;
     if (!executor.write(tensors[i], bytes, why))
       return refuse(error, why.message);

@@ -21,11 +21,11 @@ public:
                                        const runtime::Executor &executor,
                                        std::string &error);
 
-  /// Reads what batch `number` gives the argument given()[field]. By any
-  /// thread. False with a message in `error` if a file has changed or cannot be
-  /// read.
-  bool read(size_t field, int64_t number, std::span<std::byte> into,
-            std::string &error) const;
+  /// Reads the bytes from `from` on of what batch `number` gives the argument
+  /// given()[field], whole elements. By any thread. False with a message in
+  /// `error` if a file has changed or cannot be read.
+  bool read(size_t field, int64_t number, uint64_t from,
+            std::span<std::byte> into, std::string &error) const;
   /// Copies batch `number` into the executor; as read().
   bool load(runtime::Executor &executor, int64_t number,
             std::string &error) const;

@@ -527,42 +527,56 @@ DataParts::opened(size_t number, std::string &error) const {
   return open;
 }
 
-bool DataParts::readFrom(const OpenPart &part, size_t number, int64_t row,
-                         int64_t count, std::span<std::byte> into,
+bool DataParts::readFrom(const OpenPart &part, size_t field, int64_t row,
+                         uint64_t from, std::span<std::byte> into,
                          std::string &error) const {
+  auto [file, stored] = part.fields[field];
+  return options.tokenType
+             ? readTokens(part, field, row, from, into, error)
+             : file->read(*stored, uint64_t(row) * given[field].rowBytes + from,
+                          into, error);
+}
+
+/// Windows overlap in the file, so each is read by itself.
+bool DataParts::readTokens(const OpenPart &part, size_t number, int64_t row,
+                           uint64_t from, std::span<std::byte> into,
+                           std::string &error) const {
   const Field &field = given[number];
   auto [file, stored] = part.fields[number];
-  if (!options.tokenType)
-    return file->read(*stored, uint64_t(row) * field.rowBytes, into, error);
-  uint64_t width = uint64_t(byteWidth(*options.tokenType));
-  std::vector<std::byte> tokens(uint64_t(field.tokens) * width);
-  for (int64_t i = 0; i < count; ++i) {
-    uint64_t from = uint64_t((row + i) * windowLength + field.shift) * width;
-    if (!file->read(*stored, from, tokens, error))
+  const ElementType type = executor.index().tensors[field.tensor].type;
+  const auto width = uint64_t(byteWidth(*options.tokenType)),
+             widthHere = uint64_t(byteWidth(type));
+  for (; !into.empty(); ++row, from = 0) {
+    uint64_t bytes = std::min<uint64_t>(into.size(), field.rowBytes - from);
+    std::vector<std::byte> tokens(bytes / widthHere * width);
+    uint64_t first =
+        uint64_t(row * windowLength + field.shift) + from / widthHere;
+    if (!file->read(*stored, first * width, tokens, error))
       return false;
-    convertTokens(*options.tokenType,
-                  executor.index().tensors[field.tensor].type, tokens,
-                  into.subspan(uint64_t(i) * field.rowBytes, field.rowBytes));
+    convertTokens(*options.tokenType, type, tokens, into.first(bytes));
+    into = into.subspan(bytes);
   }
   return true;
 }
 
-bool DataParts::read(size_t field, int64_t row, int64_t count,
+bool DataParts::read(size_t field, int64_t row, uint64_t from,
                      std::span<std::byte> into, std::string &error) const {
-  while (count > 0) {
+  const uint64_t rowBytes = given[field].rowBytes;
+  while (!into.empty()) {
+    row += int64_t(from / rowBytes);
+    from %= rowBytes;
     auto after = std::ranges::upper_bound(parts, row, {}, &Part::first);
     const Part &part = *std::prev(after);
     auto open = opened(size_t(&part - parts.data()), error);
     if (!open)
       return false;
-    int64_t here = std::min(count, part.first + part.rows - row);
-    uint64_t bytes = uint64_t(here) * given[field].rowBytes;
-    if (!readFrom(*open, field, row - part.first, here, into.first(bytes),
+    uint64_t bytes = std::min<uint64_t>(
+        into.size(), uint64_t(part.first + part.rows - row) * rowBytes - from);
+    if (!readFrom(*open, field, row - part.first, from, into.first(bytes),
                   error))
       return false;
     into = into.subspan(bytes);
-    row += here;
-    count -= here;
+    from += bytes;
   }
   return true;
 }

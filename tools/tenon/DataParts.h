@@ -59,9 +59,10 @@ public:
   /// The hash of the files' names and rows, as text.
   std::string layout() const;
 
-  /// Reads rows that follow each other. By any thread. False with a message in
-  /// `error` if a file has changed since it was opened or cannot be read.
-  bool read(size_t field, int64_t row, int64_t count, std::span<std::byte> into,
+  /// Reads the bytes from `from` on of the rows that begin with `row`, whole
+  /// elements. By any thread. False with a message in `error` if a file has
+  /// changed since it was opened or cannot be read.
+  bool read(size_t field, int64_t row, uint64_t from, std::span<std::byte> into,
             std::string &error) const;
 
 private:
@@ -93,8 +94,11 @@ private:
   bool findTokenFields(std::string &error);
   bool checkTokens(std::string &error);
   std::shared_ptr<const OpenPart> opened(size_t part, std::string &error) const;
-  bool readFrom(const OpenPart &part, size_t field, int64_t row, int64_t count,
+  bool readFrom(const OpenPart &part, size_t field, int64_t row, uint64_t from,
                 std::span<std::byte> into, std::string &error) const;
+  bool readTokens(const OpenPart &part, size_t field, int64_t row,
+                  uint64_t from, std::span<std::byte> into,
+                  std::string &error) const;
   /// The tensor that a name means, first among the entry point's own.
   std::optional<size_t> findTensor(std::string_view name) const;
   std::string wantedNames() const;

@@ -59,6 +59,9 @@ struct RunOptions {
   BestRule best;
   bool checkMemory = false, zeroState = false, prefault = false;
   bool stopOnOverflow = false;
+
+  /// Whether there is a place to save to.
+  bool saves() const { return !checkpoints.empty() || !save.empty(); }
 };
 
 int fail(const std::string &message) {
@@ -210,7 +213,7 @@ private:
   /// Whether a signal or the time ends the run here; as decide().
   bool lookForEnd() {
     constexpr int64_t timeIsOver = -1; // no signal has this number
-    int64_t cause = Interruption::signal();
+    int64_t cause = options.saves() ? Interruption::signal() : 0;
     if (cause == 0 && processes && processes->isAskedToEnd())
       cause = SIGTERM;
     if (cause == 0 && isTimeOver())
@@ -786,7 +789,7 @@ int runEntry(runtime::Executor &executor, const RunOptions &options) {
 
 /// What is wrong with options that are right one by one; empty for nothing.
 std::string whyContradictory(const RunOptions &options) {
-  bool saves = !options.checkpoints.empty() || !options.save.empty();
+  const bool saves = options.saves();
   if ((options.saveEvery.steps > 0 || options.saveEvery.seconds > 0) && !saves)
     return "--save-every needs a place, give --checkpoints or --save";
   if (options.checkpoints.empty() && (options.resume || options.keep > 0))
@@ -994,15 +997,14 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   }
   executorOptions.threads = options.threads;
   executorOptions.prefault = options.prefault;
-  // Without a place to save to, a signal ends the run as it always does.
-  const bool saves = !options.checkpoints.empty() || !options.save.empty();
-  int code = joinLaunch(executorOptions, heartbeat, saves);
+  int code = joinLaunch(executorOptions, heartbeat, options.saves());
   std::unique_ptr<runtime::Executor> executor;
   if (code == exitOk)
     executor = loadProgram(inputs.front(), options.module, executorOptions,
                            modules, /*selfChecking=*/true, code);
   if (executor) {
-    if (saves)
+    // Without a place to save to, a signal ends the run as it always does.
+    if (options.saves())
       Interruption::catchSignals();
     code = options.entry.empty() ? TrainingRun(*executor, options).run()
                                  : runEntry(*executor, options);

@@ -39,6 +39,11 @@ bool readTensor(Executor &executor, size_t tensor,
 /// The hashes of a file's tensors, by their names.
 using Hashes = std::map<std::string, format::Hash>;
 
+/// A tensor's value for a file, while the Executor lives. Of several processes
+/// the first has it, when all others gather() the tensor.
+format::TensorBytes bytesOf(const Executor &executor, size_t tensor,
+                            std::string name);
+
 /// Reads every state tensor from the file. Nothing is changed and `error` lists
 /// all of them if any is missing or has another type or shape. What the file
 /// holds beyond the state is ignored. With `hashes`, each tensor must be among

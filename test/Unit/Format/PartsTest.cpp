@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 using namespace tenon;
@@ -40,7 +41,45 @@ std::vector<int> partsOf(const Tensor &tensor, int64_t rank) {
   return numbers;
 }
 
+/// What readPart() reads, and how many bytes it asks for.
+std::vector<std::byte> readFrom(const Tensor &tensor, int64_t rank,
+                                std::span<const std::byte> whole,
+                                uint64_t &asked) {
+  std::vector<std::byte> part(bytesOf(partOf(tensor)), std::byte{99});
+  EXPECT_TRUE(readPart(
+      tensor, rank,
+      [&](uint64_t from, std::span<std::byte> into) {
+        asked += into.size();
+        std::ranges::copy(whole.subspan(from, into.size()), into.begin());
+        return true;
+      },
+      part));
+  return part;
+}
+
 } // namespace
+
+TEST(Parts, LittleMoreThanAPartIsRead) {
+  // Rows, and long pieces of rows, alone; short ones with what is between them.
+  Tensor rows = tensorOf({40, 100'000}, {{{1}, {4}}, {}}),
+         longPieces = tensorOf({40, 100'000}, {{}, {{1}, {4}}}),
+         shortPieces = tensorOf({400'000, 100}, {{}, {{1}, {4}}});
+  for (const auto &[tensor, most] : {std::pair(rows, uint64_t(1'000'000)),
+                                     {longPieces, 1'000'000},
+                                     {shortPieces, 40'000'000}}) {
+    std::vector<std::byte> whole = counted(bytesOf(tensor));
+    for (int64_t rank : {0, 3}) {
+      uint64_t asked = 0;
+      std::vector<std::byte> part(bytesOf(partOf(tensor)));
+      cutPart(tensor, rank, whole, part);
+      EXPECT_EQ(readFrom(tensor, rank, whole, asked), part);
+      EXPECT_LE(asked, most);
+    }
+  }
+  std::vector<std::byte> part(bytesOf(partOf(rows)));
+  auto failing = [](uint64_t, std::span<std::byte>) { return false; };
+  EXPECT_FALSE(readPart(rows, 1, failing, part));
+}
 
 TEST(Parts, RowsAndColumns) {
   // data=2,model=2: `model` cuts the rows, `data` the columns.
@@ -71,6 +110,15 @@ TEST(Parts, JoinedAgain) {
     for (int64_t rank = 0; rank < 4; ++rank) {
       cutPart(tensor, rank, whole, part);
       EXPECT_TRUE(hasPart(tensor, rank, part, whole));
+      uint64_t asked = 0;
+      std::vector<std::byte> read = readFrom(tensor, rank, whole, asked);
+      EXPECT_EQ(read, part);
+      EXPECT_LE(asked, whole.size());
+      std::vector<std::byte> noisy = read;
+      for (std::byte &byte : noisy)
+        byte = byte == std::byte{0} ? std::byte{99} : byte;
+      clearTail(tensor, rank, noisy);
+      EXPECT_EQ(noisy, part);
       joinPart(tensor, rank, part, joined);
       int64_t holder = firstHolder(tensor, rank);
       EXPECT_LE(holder, rank);

@@ -1,0 +1,88 @@
+//===- MpiRanksTest.cpp - Messages between processes ----------------------===//
+//
+// mpirun starts it as three ranks, each of which runs all tests in this order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../../lib/Runtime/MpiRanks.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+using namespace tenon::runtime;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// What one rank sends another, of so many bytes.
+Bytes message(int64_t from, int64_t to, size_t count) {
+  Bytes bytes(count);
+  for (size_t i = 0; i < count; ++i)
+    bytes[i] = std::byte(i * 7 + size_t(from) * 31 + size_t(to));
+  return bytes;
+}
+
+/// All ranks send all ranks messages, also themselves.
+void exchangeAll(MpiRanks &ranks, size_t count) {
+  std::vector<Bytes> sent, received;
+  std::vector<OutgoingMessage> outgoing;
+  std::vector<IncomingMessage> incoming;
+  for (int64_t other = 0; other < ranks.ranks(); ++other) {
+    sent.push_back(message(ranks.rank(), other, count));
+    received.emplace_back(count);
+  }
+  for (int64_t other = 0; other < ranks.ranks(); ++other) {
+    outgoing.push_back({other, sent[size_t(other)]});
+    incoming.push_back({other, received[size_t(other)]});
+  }
+  ASSERT_TRUE(ranks.exchange(outgoing, incoming)) << ranks.whyEnded();
+  for (int64_t other = 0; other < ranks.ranks(); ++other)
+    EXPECT_EQ(received[size_t(other)], message(other, ranks.rank(), count));
+}
+
+} // namespace
+
+TEST(MpiRanks, PiecesAndSizes) {
+  std::string error;
+  auto ranks = MpiRanks::join("", error);
+  ASSERT_TRUE(ranks) << error;
+  EXPECT_EQ(ranks->ranks(), 3);
+  EXPECT_EQ(ranks->ranksHere(), 3);
+
+  // A second one finds MPI started, and so does not end it. It cuts messages
+  // as one of more than 2^31 bytes is.
+  auto others = MpiRanks::join("", error, /*most=*/1000);
+  ASSERT_TRUE(others) << error;
+  EXPECT_EQ(others->rank(), ranks->rank());
+  for (size_t count : {size_t(0), size_t(1), size_t(999), size_t(1000),
+                       size_t(1001), size_t(100'003)}) {
+    exchangeAll(*ranks, count);
+    exchangeAll(*others, count);
+  }
+  EXPECT_EQ(others->receivedBytes(), 2u * (1 + 999 + 1000 + 1001 + 100'003));
+
+  // A rank that sends less than is expected, or more.
+  for (size_t count : {size_t(10), size_t(30)}) {
+    const Bytes sent(count);
+    Bytes received(20);
+    const OutgoingMessage outgoing{1, sent};
+    const IncomingMessage incoming{0, received};
+    if (ranks->rank() == 0)
+      EXPECT_TRUE(ranks->exchange({&outgoing, 1}, {}));
+    if (ranks->rank() == 1)
+      EXPECT_FALSE(ranks->exchange({}, {&incoming, 1}));
+    if (ranks->rank() == 1 && count == 10)
+      EXPECT_EQ(ranks->whyEnded(), "rank 0 sent 10 bytes, expected 20");
+  }
+
+  others->leave();
+  exchangeAll(*ranks, 100);
+  ranks->leave();
+  EXPECT_FALSE(MpiRanks::join("", error));
+  EXPECT_NE(error.find("MPI has ended in this process"), std::string::npos)
+      << error;
+  EXPECT_FALSE(MpiRanks::join("/nowhere/libtenon-mpi.so", error));
+  EXPECT_NE(error.find("install Debian's openmpi-bin"), std::string::npos);
+}
