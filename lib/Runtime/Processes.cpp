@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -24,7 +25,9 @@ struct Processes::Implementation {
   std::atomic<int64_t> step = 0;
   std::atomic<bool> isEnding = false; // in MPI's own end
   bool isLeft = false;
-  int ticksSinceSignal = 0; // of the helper thread
+  // Of the helper thread.
+  int ticksSinceSignal = 0;
+  bool isNoted = false;
 
   bool meet(Error &error);
   void tick();
@@ -47,6 +50,9 @@ std::string Processes::Implementation::whatItDid() const {
 /// waits for a rank that is lost. The launcher asks all when one of them has
 /// died, and leaves them little time.
 void Processes::Implementation::tick() {
+  if (heartbeat->hasLoss() && !std::exchange(isNoted, true) && options.note)
+    options.note("rank " + std::to_string(ranks->rank()) + " ends, since " +
+                 heartbeat->loss() + "; " + whatItDid());
   if (isEnding && heartbeat->hasLoss() && options.end)
     options.end("rank " + std::to_string(ranks->rank()) +
                 " waits in vain for the end of all ranks, since " +

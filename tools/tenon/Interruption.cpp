@@ -12,15 +12,17 @@ using namespace tenon::tool;
 
 static volatile std::sig_atomic_t caught = 0;
 
+static void noteAll(int number) { caught = number; }
+
 static void note(int number) {
-  caught = number;
+  noteAll(number);
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
 }
 
-void Interruption::catchSignals() {
+void Interruption::catchSignals(bool areAll) {
   struct sigaction action = {};
-  action.sa_handler = note;
+  action.sa_handler = areAll ? noteAll : note;
   // Calls that wait for a disk go on.
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);

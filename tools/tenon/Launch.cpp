@@ -34,11 +34,17 @@ static int64_t launchedProcesses() {
   return 1;
 }
 
+static void note(const std::string &message) {
+  std::fprintf(stderr, "note: %s\n", message.c_str());
+}
+
 /// Ends the process where its main thread cannot.
 static void endAtOnce(const std::string &message) {
   fail(message);
-  if (int number = Interruption::signal())
-    (void)raise(number); // caught once, and not again
+  if (int number = Interruption::signal()) {
+    std::signal(number, SIG_DFL);
+    kill(getpid(), number);
+  }
   _exit(exitUserError);
 }
 
@@ -65,12 +71,13 @@ int tool::joinLaunch(runtime::ExecutorOptions &options, double heartbeat,
                     std::to_string(launched) +
                     " processes were started; leave it out",
                 exitBadUsage);
-  Interruption::catchSignals();
+  Interruption::catchSignals(/*areAll=*/true);
   runtime::Error error;
   options.processes = runtime::Processes::join({.heartbeat = heartbeat,
                                                 .mpiLibrary = "",
                                                 .signal = Interruption::signal,
                                                 .endsTogether = endsTogether,
+                                                .note = note,
                                                 .end = endAtOnce},
                                                error);
   if (!options.processes)

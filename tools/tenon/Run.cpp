@@ -1004,7 +1004,7 @@ int tool::runRun(Arguments arguments, Modules *modules) {
                            modules, /*selfChecking=*/true, code);
   if (executor) {
     // Without a place to save to, a signal ends the run as it always does.
-    if (options.saves())
+    if (options.saves() && !executorOptions.processes)
       Interruption::catchSignals();
     code = options.entry.empty() ? TrainingRun(*executor, options).run()
                                  : runEntry(*executor, options);

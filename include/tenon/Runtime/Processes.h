@@ -29,6 +29,9 @@ struct ProcessOptions {
   /// Whether a process that was asked to end waits for its ranks to do so
   /// together; otherwise it ends at once.
   bool endsTogether = false;
+  /// Says which rank is lost, and what this one did then. By another thread,
+  /// and at once: a launcher may leave no time for more.
+  std::function<void(const std::string &message)> note;
   /// Ends this process, with a message, where its main thread cannot: after a
   /// signal, or while MPI ends. By another thread.
   std::function<void(const std::string &message)> end;
