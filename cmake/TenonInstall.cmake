@@ -10,6 +10,8 @@ install(TARGETS TenonRuntimeShared EXPORT TenonTargets COMPONENT Runtime LIBRARY
 install(FILES include/tenon/runtime.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon COMPONENT Runtime)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)
 install(TARGETS tenon COMPONENT Tools)
+# What mpirun starts finds it.
+install(TARGETS TenonMpi COMPONENT Tools)
 if(TENON_ENABLE_COMPILER)
   # LLVM's shared libraries are found where they were when it was built.
   set_target_properties(tenon-compiler PROPERTIES INSTALL_RPATH ${LLVM_LIBRARY_DIR})
