@@ -114,6 +114,7 @@ public:
             const Body &condition, const Body &body, Error &error) override;
   bool branch(const format::Slice &selector, std::span<const Body> branches,
               Error &error) override;
+  size_t slotCount() const override { return step->places.size(); }
   std::unique_ptr<CapturedStep> finish(Error &) override {
     step->pointers.resize(step->places.size());
     return std::move(step);

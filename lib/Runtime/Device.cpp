@@ -8,8 +8,11 @@
 
 #include "CpuDevice.h"
 #include "CudaDevice.h"
+#include "SpanLog.h"
 
+#include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -57,14 +60,73 @@ tenon::runtime::newDevice(const format::Index &index,
                     "; this runtime has one device, a 'cpu' or a 'cuda'");
 }
 
-static bool capture(const format::Block &block, Capture &into, Error &error);
+namespace {
 
-static Capture::Body bodyOf(const format::Block &block, Capture &into) {
-  return [&](Error &error) { return capture(block, into, error); };
+/// Notes when operations run that wait for each other.
+class SpanObserver final : public OperationObserver {
+public:
+  void begin(size_t) override { start = SpanLog::now(); }
+  void end(size_t operation) override {
+    log.add(operation, /*isWait=*/false, start);
+  }
+  const SpanLog &spans() const { return log; }
+
+private:
+  SpanLog log{/*thread=*/0};
+  int64_t start = 0;
+};
+
+/// Hands the instructions of an entry point to a capture, and notes whose the
+/// pointers are.
+class InstructionWalk {
+public:
+  InstructionWalk(const format::Block &program, Capture &into) : into(into) {
+    number(program);
+  }
+
+  bool capture(const format::Block &block, Error &error) {
+    for (const format::Instruction &instruction : block.instructions)
+      if (!capture(instruction, error))
+        return false;
+    return true;
+  }
+
+  std::vector<uint32_t> owners; // per pointer
+
+private:
+  /// A device may leave blocks out, so they are counted ahead.
+  void number(const format::Block &block) {
+    for (const format::Instruction &instruction : block.instructions) {
+      numbers.emplace(&instruction, uint32_t(numbers.size()));
+      for (const format::Block &inner : instruction.blocks)
+        number(inner);
+    }
+  }
+  bool capture(const format::Instruction &instruction, Error &error);
+  Capture::Body bodyOf(const format::Block &block, uint32_t owner) {
+    return [this, &block, owner](Error &error) {
+      // What control flow was given before its blocks is its own.
+      owners.resize(into.slotCount(), owner);
+      return capture(block, error);
+    };
+  }
+  bool captureOne(const format::Instruction &instruction, uint32_t number,
+                  Error &error);
+
+  Capture &into;
+  std::unordered_map<const format::Instruction *, uint32_t> numbers;
+};
+
+bool InstructionWalk::capture(const format::Instruction &instruction,
+                              Error &error) {
+  uint32_t number = numbers.at(&instruction);
+  bool done = captureOne(instruction, number, error);
+  owners.resize(into.slotCount(), number);
+  return done;
 }
 
-static bool capture(const format::Instruction &instruction, Capture &into,
-                    Error &error) {
+bool InstructionWalk::captureOne(const format::Instruction &instruction,
+                                 uint32_t number, Error &error) {
   switch (instruction.kind) {
   case format::InstructionKind::invoke:
     return into.launch(instruction, error);
@@ -76,28 +138,45 @@ static bool capture(const format::Instruction &instruction, Capture &into,
     return false;
   case format::InstructionKind::loop:
     return into.loop(instruction.operands[0], instruction.trips,
-                     bodyOf(instruction.blocks[0], into),
-                     bodyOf(instruction.blocks[1], into), error);
+                     bodyOf(instruction.blocks[0], number),
+                     bodyOf(instruction.blocks[1], number), error);
   case format::InstructionKind::branch: {
     std::vector<Capture::Body> branches;
     for (const format::Block &branch : instruction.blocks)
-      branches.push_back(bodyOf(branch, into));
+      branches.push_back(bodyOf(branch, number));
     return into.branch(instruction.operands[0], branches, error);
   }
   }
   return refuse(error, Failure::file, "an instruction is of unknown kind");
 }
 
-static bool capture(const format::Block &block, Capture &into, Error &error) {
-  for (const format::Instruction &instruction : block.instructions)
-    if (!capture(instruction, into, error))
-      return false;
-  return true;
+} // namespace
+
+RunOutcome CapturedStep::trace(unsigned threads, StepTrace &trace) {
+  SpanObserver observer;
+  RunOutcome outcome = run(1, threads, &observer);
+  observer.spans().addTo(trace);
+  trace.isOneByOne = true;
+  return outcome;
+}
+
+std::vector<uint32_t> CapturedStep::instructionsOf(size_t operation) const {
+  auto [first, count] = slotsOf(operation);
+  std::vector<uint32_t> found(instructions.begin() + ptrdiff_t(first),
+                              instructions.begin() + ptrdiff_t(first + count));
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 std::unique_ptr<CapturedStep>
 tenon::runtime::captureStep(const format::EntryPoint &entry, Device &device,
                             Error &error) {
   std::unique_ptr<Capture> into = device.beginCapture();
-  return capture(entry.program, *into, error) ? into->finish(error) : nullptr;
+  InstructionWalk walk(entry.program, *into);
+  if (!walk.capture(entry.program, error))
+    return nullptr;
+  std::unique_ptr<CapturedStep> step = into->finish(error);
+  if (step)
+    step->instructions = std::move(walk.owners);
+  return step;
 }

@@ -19,6 +19,7 @@
 #include "AvailableMemory.h"
 
 #include "tenon/Runtime/Executor.h"
+#include "tenon/Runtime/Trace.h"
 
 #include <functional>
 #include <memory>
@@ -62,6 +63,8 @@ struct RunOutcome {
   std::string whatFailed; // in the library's or the device's words
 };
 
+class Device;
+
 /// The operations of an entry point, ready to run.
 class CapturedStep {
 public:
@@ -87,10 +90,21 @@ public:
   /// one before.
   virtual RunOutcome run(int64_t steps, unsigned threads,
                          OperationObserver *observer) = 0;
+  /// Runs it once and adds to `trace` what each thread did, and when. A device
+  /// that has no other way runs operations one by one.
+  virtual RunOutcome trace(unsigned threads, StepTrace &trace);
+  /// The instructions that an operation carries out, by their numbers in the
+  /// entry point, in which each comes before those of its blocks.
+  std::vector<uint32_t> instructionsOf(size_t operation) const;
 
 protected:
   std::vector<format::Slice> places;
   std::vector<bool> written; // per pointer
+
+private:
+  friend std::unique_ptr<CapturedStep>
+  captureStep(const format::EntryPoint &entry, Device &device, Error &error);
+  std::vector<uint32_t> instructions; // per pointer
 };
 
 /// A point in a queue.
@@ -117,6 +131,8 @@ public:
                     const Body &condition, const Body &body, Error &error) = 0;
   virtual bool branch(const format::Slice &selector,
                       std::span<const Body> branches, Error &error) = 0;
+  /// How many pointers operations were given so far.
+  virtual size_t slotCount() const = 0;
   virtual std::unique_ptr<CapturedStep> finish(Error &error) = 0;
 };
 

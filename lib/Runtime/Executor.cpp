@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <set>
 #include <system_error>
@@ -160,10 +161,16 @@ struct Executor::Implementation {
   void markWritten(size_t tensor, bool isWhole);
   std::optional<size_t> findEntryPoint(std::string_view name,
                                        Error &error) const;
+  /// How one rank runs an entry point.
+  using RankRun = std::function<RunOutcome(CapturedStep &step, size_t rank)>;
   bool run(size_t entryPoint, int64_t count, unsigned threads,
            OperationObserver *observer, Error &error);
-  RunOutcome runRanks(size_t entryPoint, int64_t count, unsigned threads,
-                      OperationObserver *observer);
+  bool run(size_t entryPoint, int64_t count, const RankRun &runOne,
+           Error &error);
+  RunOutcome runRanks(size_t entryPoint, int64_t count, const RankRun &runOne);
+  bool trace(size_t entryPoint, StepTrace &trace, Error &error);
+  /// Where an operation comes from in the user's program, as the plan has it.
+  std::string sourceOf(size_t entryPoint, size_t operation) const;
   bool initializeHidden(bool onlyMissing, Error &error);
   bool checkMemory(size_t entryPoint, int64_t count, Error &error);
 };
@@ -616,19 +623,16 @@ Executor::Implementation::findEntryPoint(std::string_view name,
   return std::nullopt;
 }
 
-/// Every rank on a thread of its own, the first on the caller's, which the
-/// observer watches.
+/// Every rank on a thread of its own, the first on the caller's.
 RunOutcome Executor::Implementation::runRanks(size_t entryPoint, int64_t count,
-                                              unsigned threads,
-                                              OperationObserver *observer) {
+                                              const RankRun &runOne) {
   if (!exchange)
-    return first().steps[entryPoint]->run(count, threads, observer);
+    return runOne(*first().steps[entryPoint], 0);
   exchange->restart();
   std::vector<RunOutcome> outcomes(ranks.size());
   std::atomic<size_t> ended = 0; // 1 + the first rank that did not go on
-  auto runOne = [&](size_t rank) {
-    outcomes[rank] = ranks[rank].steps[entryPoint]->run(
-        count, threads, rank == 0 ? observer : nullptr);
+  auto runToEnd = [&](size_t rank) {
+    outcomes[rank] = runOne(*ranks[rank].steps[entryPoint], rank);
     if (outcomes[rank].wholeSteps == count)
       return;
     size_t none = 0;
@@ -639,14 +643,14 @@ RunOutcome Executor::Implementation::runRanks(size_t entryPoint, int64_t count,
   std::string failure;
   try {
     for (size_t rank = 1; rank < ranks.size(); ++rank)
-      others.emplace_back(runOne, rank);
+      others.emplace_back(runToEnd, rank);
   } catch (const std::system_error &thrown) {
     failure = std::string("the system gives no thread for every rank: ") +
               thrown.what();
     exchange->stop();
   }
   if (failure.empty())
-    runOne(0);
+    runToEnd(0);
   for (std::thread &other : others)
     other.join();
   if (!failure.empty())
@@ -654,9 +658,20 @@ RunOutcome Executor::Implementation::runRanks(size_t entryPoint, int64_t count,
   return outcomes[ended ? ended - 1 : 0];
 }
 
+/// The observer watches the first rank.
 bool Executor::Implementation::run(size_t entryPoint, int64_t count,
                                    unsigned threads,
                                    OperationObserver *observer, Error &error) {
+  return run(
+      entryPoint, count,
+      [&](CapturedStep &step, size_t rank) {
+        return step.run(count, threads, rank == 0 ? observer : nullptr);
+      },
+      error);
+}
+
+bool Executor::Implementation::run(size_t entryPoint, int64_t count,
+                                   const RankRun &runOne, Error &error) {
   if (count < 0)
     return refuse(error, Failure::argument,
                   "cannot run " + std::to_string(count) +
@@ -669,7 +684,7 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
     return false;
   if (options.processes)
     options.processes->setStep(stepsRun + 1);
-  RunOutcome outcome = runRanks(entryPoint, count, threads, observer);
+  RunOutcome outcome = runRanks(entryPoint, count, runOne);
   if (options.processes)
     options.processes->setStep(0);
   const std::string &name = index.entryPoints[entryPoint].name;
@@ -694,6 +709,51 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
       tensors[i].hasValue = false;
   return refuse(error, Failure::run,
                 brokenStep + "; the state is only partly written");
+}
+
+std::string Executor::Implementation::sourceOf(size_t entryPoint,
+                                               size_t operation) const {
+  const std::optional<format::Plan> &plan = index.entryPoints[entryPoint].plan;
+  std::string source;
+  if (!plan)
+    return source;
+  for (uint32_t number : first().steps[entryPoint]->instructionsOf(operation)) {
+    if (number >= plan->operations.size())
+      continue;
+    const std::string &text = plan->texts[plan->operations[number].source];
+    if (!text.empty() && source.find(text) == std::string::npos)
+      source += (source.empty() ? "" : "; ") + text;
+  }
+  return source;
+}
+
+bool Executor::Implementation::trace(size_t entryPoint, StepTrace &trace,
+                                     Error &error) {
+  trace = {};
+  const CapturedStep &step = *first().steps[entryPoint];
+  for (size_t i = 0; i < step.operationCount(); ++i) {
+    InstructionTime described = step.describe(i);
+    trace.operations.push_back({.name = std::move(described.name),
+                                .what = std::move(described.what),
+                                .source = sourceOf(entryPoint, i),
+                                .library = described.library});
+  }
+  std::vector<StepTrace> ofRanks(ranks.size());
+  bool done = run(
+      entryPoint, 1,
+      [&](CapturedStep &each, size_t rank) {
+        return each.trace(options.threads, ofRanks[rank]);
+      },
+      error);
+  for (size_t rank = 0; rank < ofRanks.size(); ++rank) {
+    for (TracedSpan span : ofRanks[rank].spans) {
+      span.rank = uint32_t(rank);
+      trace.spans.push_back(span);
+    }
+    trace.leftOut += ofRanks[rank].leftOut;
+    trace.isOneByOne |= ofRanks[rank].isOneByOne;
+  }
+  return done;
 }
 
 bool Executor::Implementation::initializeHidden(bool onlyMissing,
@@ -1032,6 +1092,12 @@ bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,
   std::erase_if(times,
                 [](const InstructionTime &time) { return time.name.empty(); });
   return done;
+}
+
+bool Executor::trace(StepTrace &trace, Error &error,
+                     std::string_view entryPoint) {
+  auto found = implementation->findEntryPoint(entryPoint, error);
+  return found && implementation->trace(*found, trace, error);
 }
 
 bool Executor::checkMemory(int64_t steps, Error &error,

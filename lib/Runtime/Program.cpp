@@ -7,6 +7,7 @@
 #include "Program.h"
 
 #include "RunCollective.h"
+#include "SpanLog.h"
 
 #include "tenon/Support/FloatingPointMode.h"
 
@@ -88,24 +89,83 @@ unsigned Program::widestOperation() const {
   return unsigned(std::min<int64_t>(widest, std::numeric_limits<int>::max()));
 }
 
+namespace {
+
+/// Watches nothing, and costs nothing.
+struct Unwatched {
+  struct Nothing {
+    ~Nothing() {} // has a use by that
+  };
+  static constexpr bool oneByOne = false;
+  void begin(size_t, unsigned) {}
+  void end(size_t, unsigned) {}
+  Nothing share(size_t) { return {}; }
+  Nothing wait(size_t) { return {}; }
+};
+
+/// Tells an observer, of operations that wait for each other.
+struct Observed : Unwatched {
+  explicit Observed(OperationObserver &observer) : observer(observer) {}
+  static constexpr bool oneByOne = true;
+  void begin(size_t operation, unsigned thread) {
+    if (thread == 0)
+      observer.begin(operation);
+  }
+  void end(size_t operation, unsigned thread) {
+    if (thread == 0)
+      observer.end(operation);
+  }
+  OperationObserver &observer;
+};
+
+/// Notes what this thread does.
+struct Traced : Unwatched {
+  /// Something that lasts until the end of the scope.
+  struct Span {
+    Span(SpanLog &log, size_t operation, bool isWait)
+        : log(log), operation(operation), isWait(isWait) {}
+    ~Span() { log.add(operation, isWait, start); }
+    Span(const Span &) = delete;
+    Span &operator=(const Span &) = delete;
+
+    SpanLog &log;
+    size_t operation;
+    bool isWait;
+    int64_t start = SpanLog::now();
+  };
+  explicit Traced(SpanLog &log) : log(log) {}
+  Span share(size_t operation) { return {log, operation, /*isWait=*/false}; }
+  Span wait(size_t operation) { return {log, operation, /*isWait=*/true}; }
+  SpanLog &log;
+};
+
+} // namespace
+
 /// Whether this thread goes on: it leaves only where all others do.
+template <typename Watcher>
 bool Program::runCall(size_t operation, unsigned thread, unsigned threads,
-                      Barrier &barrier, CallFailure &failure) const {
+                      Barrier &barrier, CallFailure &failure,
+                      Watcher watcher) const {
   const CallSite &site = sites[list[operation].call];
+  auto runTasks = [&](size_t phase) {
+    auto share = watcher.share(operation);
+    for (int64_t task = thread; task < site.tasks[phase]; task += threads)
+      if (int status = site.bound->run(int64_t(phase), task)) {
+        failure.report(operation, status);
+        barrier.stop();
+        return false;
+      }
+    return true;
+  };
   for (size_t phase = 0; phase < site.tasks.size(); ++phase) {
     // A serial call belongs to thread 0 alone and has nobody to wait for.
-    if (phase > 0 && !site.serial && !barrier.wait(threads))
-      return false;
-    for (int64_t task = thread; task < site.tasks[phase]; task += threads) {
-      int status = site.bound->run(int64_t(phase), task);
-      if (status == 0)
-        continue;
-      failure.report(operation, status);
-      barrier.stop();
-      if (site.serial)
-        return true;
-      break;
+    if (phase > 0 && !site.serial) {
+      auto wait = watcher.wait(operation);
+      if (!barrier.wait(threads))
+        return false;
     }
+    if (thread < site.tasks[phase] && !runTasks(phase) && site.serial)
+      return true;
   }
   return true;
 }
@@ -120,50 +180,53 @@ static void copyPart(void *from, void *to, uint64_t bytes, unsigned part,
                 static_cast<const char *>(from) + begin, end - begin);
 }
 
-template <bool observed>
+template <typename Watcher>
 bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
-                   CallFailure &failure, OperationObserver *observer) const {
+                   CallFailure &failure, Watcher watcher) const {
   size_t next = 0;
   const size_t end = list.size();
   while (next < end) {
     const Operation &operation = list[next];
     const size_t current = next;
-    if constexpr (observed) {
-      if (!barrier.wait(threads))
-        return false;
-      if (thread == 0)
-        observer->begin(current);
-    }
+    if (Watcher::oneByOne && !barrier.wait(threads))
+      return false;
+    watcher.begin(current, thread);
     ++next;
     void *const *arguments = pointers.data() + operation.firstPointer;
     switch (operation.kind) {
     case Operation::launch: {
       unsigned parts = std::min(operation.parts, threads);
-      if (thread < parts)
-        operation.function(arguments, thread, parts);
+      if (thread >= parts)
+        break;
+      auto share = watcher.share(current);
+      operation.function(arguments, thread, parts);
       break;
     }
     case Operation::libraryCall:
-      if (!runCall(current, thread, threads, barrier, failure))
+      if (!runCall(current, thread, threads, barrier, failure, watcher))
         return false;
       break;
     case Operation::copy: {
       unsigned parts = std::min(operation.parts, threads);
-      if (thread < parts)
-        copyPart(arguments[0], arguments[1], operation.bytes, thread, parts);
+      if (thread >= parts)
+        break;
+      auto share = watcher.share(current);
+      copyPart(arguments[0], arguments[1], operation.bytes, thread, parts);
       break;
     }
-    case Operation::collective:
-      if (thread == 0) {
-        callees.communicator->await(
-            callees.described[operation.callee].description);
-        if (!runCollective(*callees.collectives[operation.callee], arguments,
-                           *callees.communicator)) {
-          failure.report(current, 1);
-          barrier.stop();
-        }
+    case Operation::collective: {
+      if (thread != 0)
+        break;
+      auto share = watcher.share(current);
+      callees.communicator->await(
+          callees.described[operation.callee].description);
+      if (!runCollective(*callees.collectives[operation.callee], arguments,
+                         *callees.communicator)) {
+        failure.report(current, 1);
+        barrier.stop();
       }
       break;
+    }
     case Operation::branchUnless:
       if (*static_cast<const uint8_t *>(arguments[0]) == 0)
         next = operation.target;
@@ -178,11 +241,12 @@ bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
                      branchOf(arguments[0], operation.bytes, operation.parts)];
       break;
     }
-    if ((observed || operation.barrierAfter) && !barrier.wait(threads))
-      return false;
-    if constexpr (observed)
-      if (thread == 0)
-        observer->end(current);
+    if (Watcher::oneByOne || operation.barrierAfter) {
+      auto wait = watcher.wait(current);
+      if (!barrier.wait(threads))
+        return false;
+    }
+    watcher.end(current, thread);
   }
   return true;
 }
@@ -191,31 +255,33 @@ bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
 struct Program::Run {
   const Program &program;
   int64_t steps;
-  OperationObserver *observer;
-  Barrier barrier;
-  CallFailure failure;
+  OperationObserver *observer = nullptr; // or none
+  std::vector<SpanLog> *logs = nullptr;  // per thread, or none
+  Barrier barrier = {};
+  CallFailure failure = {};
   int64_t wholeSteps = 0; // until a call failed
 };
 
 void Program::walkSteps(void *context, unsigned thread, unsigned threads) {
   Run &run = *static_cast<Run *>(context);
   FloatingPointMode mode(run.program.subnormals);
-  auto walk = run.observer ? &Program::walk<true> : &Program::walk<false>;
+  auto walkOnce = [&](auto watcher) {
+    return run.program.walk(thread, threads, run.barrier, run.failure, watcher);
+  };
   // The last operation of a step ends with a barrier, so steps do not mix.
   int64_t step = 0;
-  while (step < run.steps && (run.program.*walk)(thread, threads, run.barrier,
-                                                 run.failure, run.observer))
+  while (step < run.steps && (run.observer ? walkOnce(Observed(*run.observer))
+                              : run.logs ? walkOnce(Traced((*run.logs)[thread]))
+                                         : walkOnce(Unwatched())))
     ++step;
   if (thread == 0)
     run.wholeSteps = step;
 }
 
-RunOutcome Program::run(int64_t steps, unsigned threads,
-                        OperationObserver *observer) {
-  Run work{*this, steps, observer, {}, {}};
+RunOutcome Program::runTeamOn(Run &work, unsigned threads) const {
   runTeam(std::min(threads, widestOperation()), walkSteps, &work);
   RunOutcome outcome{.wholeSteps = work.wholeSteps};
-  if (work.wholeSteps < steps) {
+  if (work.wholeSteps < work.steps) {
     const Operation &failed = list[work.failure.operation];
     outcome.failedOperation = work.failure.operation;
     outcome.whatFailed =
@@ -223,5 +289,24 @@ RunOutcome Program::run(int64_t steps, unsigned threads,
             ? callees.communicator->whyEnded()
             : callees.calls[failed.callee]->statusText(work.failure.status);
   }
+  return outcome;
+}
+
+RunOutcome Program::run(int64_t steps, unsigned threads,
+                        OperationObserver *observer) {
+  Run work{*this, steps, observer};
+  return runTeamOn(work, threads);
+}
+
+RunOutcome Program::trace(unsigned threads, StepTrace &trace) {
+  std::vector<SpanLog> logs;
+  const unsigned team = std::min(threads, widestOperation());
+  logs.reserve(team);
+  for (unsigned i = 0; i < team; ++i)
+    logs.emplace_back(i);
+  Run work{*this, /*steps=*/1, /*observer=*/nullptr, &logs};
+  RunOutcome outcome = runTeamOn(work, threads);
+  for (const SpanLog &log : logs)
+    log.addTo(trace);
   return outcome;
 }

@@ -89,6 +89,7 @@ public:
   bool update(Error &) override;
   RunOutcome run(int64_t steps, unsigned threads,
                  OperationObserver *observer) override;
+  RunOutcome trace(unsigned threads, StepTrace &trace) override;
 
   const std::vector<Operation> &operations() const { return list; }
 
@@ -101,16 +102,18 @@ private:
   struct Run;
 
   static void walkSteps(void *run, unsigned thread, unsigned threads);
+  RunOutcome runTeamOn(Run &work, unsigned threads) const;
   /// What one thread of a team does: the whole walk, its share of the work. All
   /// threads of the team call it. After a library call has failed they all
   /// leave at the next barrier, which one follows at the latest at the end:
-  /// `failure` has it, and every thread gets false. With an observer every
-  /// operation waits for all threads.
-  template <bool observed>
+  /// `failure` has it, and every thread gets false. Watcher is one of those in
+  /// Program.cpp.
+  template <typename Watcher>
   bool walk(unsigned thread, unsigned threads, Barrier &barrier,
-            CallFailure &failure, OperationObserver *observer) const;
+            CallFailure &failure, Watcher watcher) const;
+  template <typename Watcher>
   bool runCall(size_t operation, unsigned thread, unsigned threads,
-               Barrier &barrier, CallFailure &failure) const;
+               Barrier &barrier, CallFailure &failure, Watcher watcher) const;
 
   const CpuCallees &callees;
   Subnormals subnormals;

@@ -27,6 +27,7 @@ public:
             const Body &condition, const Body &body, Error &error) override;
   bool branch(const format::Slice &selector, std::span<const Body> branches,
               Error &error) override;
+  size_t slotCount() const override { return program->places.size(); }
   /// An error too if the system does not give the program its team.
   std::unique_ptr<CapturedStep> finish(Error &error) override;
 

@@ -161,6 +161,19 @@ bool runtime::takesFraction(ElementType type) {
          type == ElementType::f32 || type == ElementType::f64;
 }
 
+double runtime::readScalar(ElementType type, std::span<const std::byte> bytes) {
+  switch (type) {
+  case ElementType::f64:
+    return read<double>(bytes);
+  case ElementType::f32:
+    return double(read<float>(bytes));
+  case ElementType::f16:
+    return double(read<_Float16>(bytes));
+  default:
+    return double(widenBf16(read<uint16_t>(bytes)));
+  }
+}
+
 template <typename T>
 static void write(std::span<std::byte> into, T value) {
   std::memcpy(into.data(), &value, sizeof(T));

@@ -32,6 +32,7 @@ class Reader;
 namespace tenon::runtime {
 
 class Processes;
+struct StepTrace;
 
 struct ExecutorOptions {
   /// How many threads share a step; 0 for as many as the process has
@@ -196,6 +197,11 @@ public:
   /// threads. `times` gets one entry per instruction in program order.
   bool profile(int64_t steps, std::vector<InstructionTime> &times, Error &error,
                std::string_view entryPoint = "step");
+
+  /// As run, once, noting in `trace`, see Trace.h, what each thread did and
+  /// when.
+  bool trace(StepTrace &trace, Error &error,
+             std::string_view entryPoint = "step");
 
   /// As run, but every operation alone, on one thread, in memory that holds
   /// nothing but the bytes it names: everything else is poison, also behind the

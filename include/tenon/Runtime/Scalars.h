@@ -29,6 +29,9 @@ std::optional<std::string> valueText(const runtime::Executor &executor,
 /// bits and more.
 bool takesFraction(ElementType type);
 
+/// The number that the element of such a type at the start of `bytes` is.
+double readScalar(ElementType type, std::span<const std::byte> bytes);
+
 /// Writes the element of such a type that is nearest to `value`.
 void writeScalar(ElementType type, double value, std::span<std::byte> into);
 

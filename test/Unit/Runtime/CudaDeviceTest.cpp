@@ -9,6 +9,7 @@
 #include "tenon/Format/Writer.h"
 #include "tenon/Libraries/Stored.h"
 #include "tenon/Runtime/Executor.h"
+#include "tenon/Runtime/Trace.h"
 #include "tenon/Target/GraphNodes.h"
 
 #include <cstring>
@@ -439,6 +440,37 @@ TEST(CudaDevice, TimesEveryNode) {
   EXPECT_EQ(times[1].name, "doubled");
   EXPECT_EQ(times[1].runs, 2);
   EXPECT_EQ(numbers(*executor, "seven")[0], 7);
+}
+
+TEST(CudaDevice, TracesNodesOneByOne) {
+  // Instructions 1 to 3 are a loop with its condition, which is left out, and
+  // its body, 4 to 6 one whose condition decides.
+  Index index = countingIndex({increment, countingLoop(2, {increment}),
+                               countingLoop(-1, {increment}), increment});
+  Plan &plan = index.entryPoints[0].plan.emplace();
+  for (uint32_t i = 0; i < 8; ++i) {
+    plan.texts.push_back("s" + std::to_string(i));
+    PlannedOperation &operation = plan.operations.emplace_back();
+    operation.begin = operation.end = i;
+    operation.source = i;
+  }
+  Error error;
+  std::string text(ptx.substr(0, ptx.find(".visible")));
+  auto executor = load(index, text + std::string(countingPtx), error);
+  ASSERT_TRUE(executor) << error.message;
+  ASSERT_TRUE(executor->initializeZeros(error)) << error.message;
+  int32_t limit = 4;
+  ASSERT_TRUE(executor->write(*executor->findTensor("limit"),
+                              std::as_bytes(std::span(&limit, 1)), error));
+  StepTrace trace;
+  ASSERT_TRUE(executor->trace(trace, error)) << error.message;
+  EXPECT_TRUE(trace.isOneByOne);
+  std::vector<std::string> sources;
+  for (const TracedSpan &span : trace.spans)
+    sources.push_back(trace.operations[span.operation].source);
+  EXPECT_EQ(sources, (std::vector<std::string>{"s0", "s3", "s3", "s5", "s6",
+                                               "s5", "s7"}));
+  EXPECT_EQ(numbers(*executor, "number")[0], 5);
 }
 
 TEST(CudaDevice, KeepsTensorsOutOfReach) {

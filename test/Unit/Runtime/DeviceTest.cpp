@@ -74,6 +74,7 @@ private:
       log += "; ";
       return ok;
     }
+    size_t slotCount() const override { return 0; }
     std::unique_ptr<CapturedStep> finish(Error &) override {
       log += "finish";
       return nullptr;

@@ -1,0 +1,61 @@
+//===- SpanLog.h - What one thread did in a traced step -------------------===//
+//
+// Private to this folder. A thread writes its spans where nobody else writes,
+// into memory that was taken before the step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_RUNTIME_SPANLOG_H
+#define TENON_LIB_RUNTIME_SPANLOG_H
+
+#include "tenon/Runtime/Trace.h"
+
+#include <chrono>
+#include <new>
+
+namespace tenon::runtime {
+
+class alignas(64) SpanLog {
+public:
+  explicit SpanLog(uint32_t thread) : thread(thread) {
+    // Of this only what is written takes memory of the machine.
+    try {
+      spans.reserve(most);
+    } catch (const std::bad_alloc &) {
+      // Then all spans are left out, which the trace says.
+    }
+  }
+
+  static int64_t now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  void add(size_t operation, bool isWait, int64_t begin) {
+    if (spans.size() == spans.capacity())
+      ++leftOut;
+    else
+      spans.push_back({.operation = uint32_t(operation),
+                       .rank = 0,
+                       .thread = thread,
+                       .isWait = isWait,
+                       .begin = begin,
+                       .end = now()});
+  }
+  /// Appends what was noted to the trace.
+  void addTo(StepTrace &trace) const {
+    trace.spans.insert(trace.spans.end(), spans.begin(), spans.end());
+    trace.leftOut += leftOut;
+  }
+
+private:
+  static constexpr size_t most = size_t(1) << 18;
+
+  uint32_t thread;
+  std::vector<TracedSpan> spans;
+  uint64_t leftOut = 0;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_LIB_RUNTIME_SPANLOG_H
