@@ -67,6 +67,15 @@ def test_what_a_checkpoint_holds(program: Path, tmp_path: Path) -> None:
     assert state["count"] == 30
 
 
+def test_the_summary_says_what_saving_cost(program: Path, tmp_path: Path) -> None:
+    """How often, how long, and how much of the time; not what was saved before the first step to try it."""
+    process = Run(program, tmp_path).start(until=30)
+    found = re.search(r"^saving     (\d+) times, median ([\d.]+) ms, ([\d.]+) % of the time$", process.stdout, re.MULTILINE)
+    # After steps 7, 14, 21, 28 and 30, and the file of --save.
+    assert found and found[1] == "6", process.stdout
+    assert 0 < float(found[2]) and 0 < float(found[3]) < 100
+
+
 def test_goes_on_with_equal_bits(program: Path, tmp_path: Path) -> None:
     """Also with another number of threads, and with a file of another budget; the finished run has nothing left to do."""
     expected = whole(program, tmp_path)

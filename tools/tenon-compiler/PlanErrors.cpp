@@ -17,6 +17,7 @@
 #include "tools/tenon/Batches.h"
 
 #include "tenon/Driver/ErrorTwins.h"
+#include "tenon/Runtime/Scalars.h"
 #include "tenon/Runtime/State.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -39,32 +40,6 @@ int fail(const llvm::Twine &message) {
   return exitUserError;
 }
 
-bool isFloat(ElementType type) {
-  return type == ElementType::f16 || type == ElementType::bf16 ||
-         type == ElementType::f32 || type == ElementType::f64;
-}
-
-template <typename T>
-T elementAt(std::span<const std::byte> bytes, size_t i) {
-  T element;
-  std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
-  return element;
-}
-
-double floatAt(std::span<const std::byte> bytes, ElementType type, size_t i) {
-  switch (type) {
-  case ElementType::f64:
-    return elementAt<double>(bytes, i);
-  case ElementType::f32:
-    return double(elementAt<float>(bytes, i));
-  case ElementType::f16:
-    return double(elementAt<_Float16>(bytes, i));
-  default:
-    return double(
-        std::bit_cast<float>(uint32_t(elementAt<uint16_t>(bytes, i)) << 16));
-  }
-}
-
 std::vector<std::byte> bytesOf(const runtime::Executor &executor,
                                size_t tensor) {
   std::vector<std::byte> bytes(
@@ -77,9 +52,10 @@ std::vector<std::byte> bytesOf(const runtime::Executor &executor,
 std::vector<double> floatsOf(const runtime::Executor &executor, size_t tensor) {
   ElementType type = executor.index().tensors[tensor].type;
   std::vector<std::byte> bytes = bytesOf(executor, tensor);
-  std::vector<double> values(bytes.size() / byteWidth(type));
+  const size_t width = size_t(byteWidth(type));
+  std::vector<double> values(bytes.size() / width);
   for (size_t i = 0; i < values.size(); ++i)
-    values[i] = floatAt(bytes, type, i);
+    values[i] = runtime::readScalar(type, std::span(bytes).subspan(i * width));
   return values;
 }
 
@@ -117,7 +93,7 @@ std::vector<std::byte> startValues(const format::Tensor &tensor,
     auto put = [&](auto value) {
       std::memcpy(bytes.data() + i * width, &value, width);
     };
-    if (!isFloat(tensor.type)) {
+    if (!runtime::takesFraction(tensor.type)) {
       if (tensor.role == format::Role::rng)
         put(bits);
       else if (tensor.role == format::Role::batch)
@@ -240,8 +216,8 @@ void Comparison::listOutputs(const driver::ErrorTwins &twins) {
   const std::vector<format::Tensor> &tensors = lowered->index().tensors;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const format::Tensor &tensor = tensors[i];
-    if (tensor.result < 0 || !isFloat(tensor.type) || tensor.isHidden() ||
-        gradientResults.contains(tensor.result))
+    if (tensor.result < 0 || !runtime::takesFraction(tensor.type) ||
+        tensor.isHidden() || gradientResults.contains(tensor.result))
       continue;
     outputs.push_back({"result " + tensor.name, std::string(name(tensor.type)),
                        i, *exact->findResult(tensor.result)});

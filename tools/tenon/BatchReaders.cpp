@@ -12,6 +12,7 @@
 #include <chrono>
 #include <new>
 #include <system_error>
+#include <utility>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -50,7 +51,7 @@ std::unique_ptr<BatchReaders> BatchReaders::start(const Batches &batches,
     }
     for (int64_t i = 0; i < threads; ++i)
       readers->threads.emplace_back(
-          [&readers = *readers] { readers.readOn(); });
+          [&readers = *readers, i] { readers.readOn(size_t(i)); });
   } catch (const std::bad_alloc &) {
     return refuse(error, "not enough memory to read ahead: " +
                              std::to_string(threads + 2) + " batches take " +
@@ -77,7 +78,23 @@ BatchReaders::~BatchReaders() {
       (void)executor.bind(tensor, nullptr, ignored);
 }
 
-void BatchReaders::readOn() {
+static int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void BatchReaders::note(bool isWanted) {
+  std::lock_guard lock(access);
+  isNoted = isWanted;
+}
+
+std::vector<BatchReaders::Read> BatchReaders::takeNotes() {
+  std::lock_guard lock(access);
+  return std::exchange(notes, {});
+}
+
+void BatchReaders::readOn(size_t reader) {
   std::unique_lock lock(access);
   while (true) {
     isFree.wait(
@@ -87,6 +104,7 @@ void BatchReaders::readOn() {
     int64_t batch = toRead++;
     Slot &slot = slots[size_t(batch) % slots.size()];
     lock.unlock();
+    const int64_t begin = now();
     std::string error;
     try {
       for (size_t i = 0; i < bytes.size() && error.empty(); ++i)
@@ -97,6 +115,8 @@ void BatchReaders::readOn() {
     }
     slot.error = error;
     lock.lock();
+    if (isNoted)
+      notes.push_back({reader, batch, begin, now()});
     slot.batch.store(batch, std::memory_order_release);
     isFilled.notify_one();
   }

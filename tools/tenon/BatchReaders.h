@@ -40,6 +40,16 @@ public:
   /// Time spent in load().
   double waitedSeconds() const { return waited; }
 
+  /// What a reader did; nanoseconds of the steady clock.
+  struct Read {
+    size_t reader = 0;
+    int64_t batch = 0, begin = 0, end = 0;
+  };
+  /// Whether readers note what they do from now on.
+  void note(bool isNoted);
+  /// What was noted since the last call.
+  std::vector<Read> takeNotes();
+
 private:
   struct Slot {
     std::atomic<int64_t> batch = -1; // that is there, with its error
@@ -51,7 +61,7 @@ private:
   BatchReaders(const Batches &batches, runtime::Executor &executor,
                bool inPlace)
       : batches(batches), executor(executor), inPlace(inPlace) {}
-  void readOn();
+  void readOn(size_t reader);
   bool read(size_t field, int64_t batch, std::span<std::byte> into,
             std::string &error) const;
   bool write(size_t field, std::span<std::byte> from,
@@ -70,7 +80,8 @@ private:
   std::condition_variable isFilled, isFree;
   int64_t toRead = 0; // the batch that the next free reader takes
   int64_t used = 0;   // the slots of the batches before it are free
-  bool isOver = false;
+  bool isOver = false, isNoted = false;
+  std::vector<Read> notes;
 };
 
 } // namespace tenon::tool

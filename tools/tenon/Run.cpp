@@ -12,6 +12,7 @@
 #include "tools/tenon/Launch.h"
 #include "tools/tenon/LoadProgram.h"
 #include "tools/tenon/MetricsFile.h"
+#include "tools/tenon/NormWatch.h"
 #include "tools/tenon/OverflowWatch.h"
 #include "tools/tenon/Period.h"
 #include "tools/tenon/ProgressLine.h"
@@ -19,6 +20,7 @@
 #include "tools/tenon/SettingOptions.h"
 #include "tools/tenon/StopCondition.h"
 #include "tools/tenon/SubnormalsOption.h"
+#include "tools/tenon/TraceFile.h"
 
 #include "tenon/Runtime/Checkpoint.h"
 #include "tenon/Runtime/Processes.h"
@@ -29,11 +31,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <set>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -53,7 +57,10 @@ struct RunOptions {
   bool resume = false;
   runtime::SettingValues settings;
   std::vector<StopCondition> stopConditions;
-  std::string entry; // to run in place of the step; empty for the step
+  NormOptions norms;
+  std::string trace;    // the file; empty for none
+  StepRange traceSteps; // none for the first ones behind the first
+  std::string entry;    // to run in place of the step; empty for the step
   BatchOptions evaluation{.entryPoint = "eval"};
   int64_t evalEvery = 0; // steps; 0 for never
   BestRule best;
@@ -111,6 +118,8 @@ int checkFilled(const runtime::Executor &executor,
 
 /// A number with all its bits.
 static std::string exactText(double number) {
+  if (std::isnan(number))
+    return "nan"; // which has a sign that means nothing
   char text[32];
   std::snprintf(text, sizeof(text), "%.17g", number);
   return text;
@@ -193,11 +202,13 @@ public:
   int run() {
     if (int code = begin())
       return code;
+    saves.clear(); // what was saved to try it
     started = lastSave = std::chrono::steady_clock::now();
     goal = goalOfRun();
     if (record.step >= goal)
       std::printf("step %s is complete, there is nothing to do\n",
                   std::to_string(record.step).c_str());
+    chooseTracedSteps();
     while (record.step < goal) {
       if (!lookForEnd())
         return endFailed(failure);
@@ -268,6 +279,15 @@ private:
     return last;
   }
 
+  /// Unless the user says which steps to trace, it is three that find memory as
+  /// others do, which the first does not.
+  void chooseTracedSteps() {
+    traced = options.traceSteps;
+    if (trace && traced.isEmpty())
+      traced = {std::min(goal, record.step + 2),
+                std::min(goal, record.step + 4)};
+  }
+
   /// The step after which all epochs are over.
   int64_t lastOfEpochs() const {
     auto all = mulChecked(options.batches.epochs, batches->perEpoch());
@@ -319,8 +339,14 @@ private:
       return code;
     if (!openEvaluation(message))
       return fail(message);
+    if (options.norms.isWanted() &&
+        !(norms = NormWatch::open(executor, message)))
+      return fail(message);
     if (int code = openMetrics())
       return code;
+    if (!options.trace.empty() &&
+        !(trace = TraceFile::create(options.trace, options.file, message)))
+      return fail(message);
     if (!overflows.open(executor, record.step, error))
       return fail(error.message);
     if (options.stopOnOverflow && !overflows.hasCounters())
@@ -448,6 +474,14 @@ private:
     if (evaluation)
       for (const std::string &name : evaluation->names())
         names.push_back(name);
+    if (norms)
+      for (const std::string &name : norms->names())
+        names.push_back(name);
+    if (std::set<std::string> known(names.begin(), names.end());
+        known.size() < names.size())
+      return fail("two columns of --metrics would have the same name: a result "
+                  "of the step is called like a norm; give it another name "
+                  "with --name of tenon compile");
     metrics =
         MetricsFile::open(options.metrics, names, record.metricsBytes, message);
     return metrics ? int(exitOk) : fail(message);
@@ -497,27 +531,85 @@ private:
     return !isDue || save();
   }
 
+  /// Something that the run does, for the trace.
+  TraceFile::Activity doing(std::string what) {
+    return {isTraced ? trace.get() : nullptr, std::move(what)};
+  }
+
+  /// The next step, and what it writes about itself.
   int step() {
+    isTraced = trace && traced.contains(record.step + 1);
+    if (!isTraced)
+      return makeStep();
+    if (readers)
+      readers->note(true);
+    int code = exitOk;
+    {
+      TraceFile::Activity whole =
+          doing("step " + std::to_string(record.step + 1));
+      code = makeStep();
+    }
+    if (readers) {
+      readers->note(traced.contains(record.step + 1));
+      for (const BatchReaders::Read &read : readers->takeNotes())
+        trace->addRead(read.reader, read.batch, read.begin, read.end);
+    }
     std::string message;
-    if (readers && !readers->load(message))
+    if (!trace->write(message) && code == exitOk)
       return endFailed(message);
+    ++tracedSteps;
+    return code;
+  }
+
+  /// Has the device run the step.
+  bool runStep(runtime::Error &error) {
+    if (options.checkMemory)
+      return executor.checkMemory(1, error);
+    if (!isTraced)
+      return executor.run(1, error);
+    TraceFile::Activity running = doing("run the step");
+    runtime::StepTrace spans;
+    bool done = executor.trace(spans, error);
+    trace->add(spans, record.step + 1);
+    return done;
+  }
+
+  int makeStep() {
+    std::string message;
     runtime::Error error;
+    if (readers) {
+      TraceFile::Activity waiting = doing("wait for a batch");
+      if (!readers->load(message))
+        return endFailed(message);
+    }
     if (!settings.apply(executor, record.step, error))
       return endFailed(error.message);
+    bool hasNorms = norms && options.norms.isDue(record.step + 1);
+    if (hasNorms && !norms->beginStep(error))
+      return endFailed(error.message);
     auto stepStart = std::chrono::steady_clock::now();
-    if (!(options.checkMemory ? executor.checkMemory(1, error)
-                              : executor.run(1, error)))
+    if (!runStep(error))
       return endFailed(error.message);
     stepSeconds.push_back(secondsSince(stepStart));
+    if (hasNorms && !norms->endStep(error))
+      return endFailed(error.message);
     bool isLineDue =
         record.step + 1 >= goal || progressLine.isDue(secondsSince(started));
-    readValues(/*all=*/metrics || isLineDue);
+    {
+      TraceFile::Activity reading = doing("read results");
+      readValues(/*all=*/metrics || isLineDue);
+    }
     // The line of a step also has what the evaluation behind it found, so the
     // evaluation runs first. A failed one still leaves the line of its step.
     bool isEvaluated = evaluation && (record.step + 1) % options.evalEvery == 0;
-    bool hasMeans = isEvaluated && evaluation->run(failure);
+    bool hasMeans = false;
+    if (isEvaluated) {
+      TraceFile::Activity evaluating = doing("evaluate");
+      hasMeans = evaluation->run(failure);
+    }
     if (metrics) {
-      metrics->add(lineOfStep(hasMeans));
+      TraceFile::Activity writing = doing("write metrics");
+      metrics->add(lineOfStep(hasMeans, hasNorms));
       if (!metrics->write(/*durable=*/false, message))
         return endFailed(message);
     }
@@ -561,18 +653,20 @@ private:
         values[i + 1] = metricText(executor, columns[i]);
   }
 
-  /// The step's values, and the means of the evaluation behind it; these are
-  /// empty where none ran.
-  std::vector<std::string> lineOfStep(bool hasMeans) const {
+  /// The step's values, the means of the evaluation behind it, and the norms of
+  /// parameters; these are empty where there are none.
+  std::vector<std::string> lineOfStep(bool hasMeans, bool hasNorms) const {
     std::vector<std::string> line = values;
-    if (!evaluation)
-      return line;
-    if (hasMeans) {
+    if (hasMeans)
       for (const auto &[name, mean] : evaluation->means())
         line.push_back(exactText(mean));
-    } else {
+    else if (evaluation)
       line.resize(line.size() + evaluation->names().size());
-    }
+    if (hasNorms)
+      for (double norm : norms->values())
+        line.push_back(exactText(norm));
+    else if (norms)
+      line.resize(line.size() + norms->names().size());
     return line;
   }
 
@@ -639,6 +733,8 @@ private:
   /// Saves to the checkpoints, else to the file of --save; false with `failure`
   /// filled in. The metrics come first: a checkpoint says where they were.
   bool save() {
+    TraceFile::Activity saving = doing("save");
+    auto start = std::chrono::steady_clock::now();
     runtime::Error error;
     // Without --metrics the place stays where an earlier run left it.
     if (metrics) {
@@ -655,11 +751,12 @@ private:
       return false;
     }
     saved = record.step;
-    lastSave = std::chrono::steady_clock::now();
     if (checkpoints && options.keep > 0)
       checkpoints->keepNewest(size_t(options.keep),
                               record.best ? std::optional(record.best->step)
                                           : std::nullopt);
+    lastSave = std::chrono::steady_clock::now();
+    saves.push_back(secondsSince(start));
     return true;
   }
 
@@ -684,11 +781,15 @@ private:
     overflows.print();
     if (metrics && !metrics->write(/*durable=*/false, message))
       return fail(message);
+    reportTrace();
     if (checkpoints && saved != record.step && !save())
       return endFailed(failure);
-    if (!options.save.empty() &&
-        !runtime::saveState(executor, options.save, error))
-      return endFailed(error.message);
+    if (auto start = std::chrono::steady_clock::now(); !options.save.empty()) {
+      if (!runtime::saveState(executor, options.save, error))
+        return endFailed(error.message);
+      saves.push_back(secondsSince(start));
+    }
+    reportSaving();
     if (isOver && stoppedBy != 0) {
       std::printf("stopped    by %s after step %s, which is saved%s\n",
                   stoppedBy == SIGINT ? "SIGINT" : "SIGTERM",
@@ -699,6 +800,38 @@ private:
     if (!options.outputs.empty())
       return saveOutputs(executor, options.outputs);
     return exitOk;
+  }
+
+  /// What saving has cost so far.
+  void reportSaving() {
+    if (saves.empty())
+      return;
+    double sum = 0;
+    for (double each : saves)
+      sum += each;
+    std::ranges::sort(saves);
+    std::printf("saving     %s time%s, median %.3f ms, %.2f %% of the time\n",
+                std::to_string(saves.size()).c_str(),
+                saves.size() == 1 ? "" : "s", saves[saves.size() / 2] * 1e3,
+                100 * sum / secondsSince(started));
+  }
+
+  void reportTrace() const {
+    if (!trace)
+      return;
+    if (tracedSteps == 0)
+      std::fprintf(
+          stderr, "note: '%s' has no step: the run made none of the steps %s\n",
+          options.trace.c_str(), traced.text().c_str());
+    else
+      std::printf("trace      %s step%s in '%s'\n",
+                  std::to_string(tracedSteps).c_str(),
+                  tracedSteps == 1 ? "" : "s", options.trace.c_str());
+    if (trace->leftOut() > 0)
+      std::fprintf(stderr,
+                   "note: the trace lacks %s spans at the ends of steps, for "
+                   "which there was no memory\n",
+                   std::to_string(trace->leftOut()).c_str());
   }
 
   /// Ends a run that failed, with what is left of it.
@@ -738,6 +871,11 @@ private:
   std::unique_ptr<BatchReaders> readers;
   std::unique_ptr<MetricsFile> metrics;
   std::unique_ptr<Evaluation> evaluation;
+  std::unique_ptr<NormWatch> norms;
+  std::unique_ptr<TraceFile> trace;
+  StepRange traced;
+  bool isTraced = false; // the step that is being made
+  int64_t tracedSteps = 0;
   OverflowWatch overflows;
   std::vector<size_t> columns; // tensors whose values metrics hold
   std::chrono::steady_clock::time_point started, lastSave;
@@ -747,6 +885,7 @@ private:
   int64_t ran = 0;     // steps of this run
   int64_t saved = 0;   // the last step that was saved; 0 for none or the start
   std::vector<double> stepSeconds;
+  std::vector<double> saves;        // seconds of each
   std::string failure;              // of save()
   std::vector<std::string> values;  // of the last step: its number and columns
   std::optional<size_t> lossColumn; // the one that is smoothed
@@ -802,6 +941,14 @@ std::string whyContradictory(const RunOptions &options) {
     return std::string(options.best.name.empty() ? "--eval-batches"
                                                  : "--keep-best") +
            " needs --eval-every";
+  if (options.trace.empty() && !options.traceSteps.isEmpty())
+    return "--trace-steps needs a file, give --trace";
+  if (!options.trace.empty() && options.checkMemory)
+    return "--trace shows how a step runs, which is not how --check-memory "
+           "runs it; leave one of them out";
+  if (options.norms.isWanted() && options.metrics.empty())
+    return "--norms-every and --norms-steps write to the lines of --metrics, "
+           "give it, too";
   if (!options.best.name.empty() && options.checkpoints.empty())
     return "--keep-best needs the folder of the checkpoints, give "
            "--checkpoints";
@@ -809,7 +956,7 @@ std::string whyContradictory(const RunOptions &options) {
                 !options.metrics.empty() || options.evalEvery > 0 ||
                 options.until.steps > 0 || options.until.seconds > 0 ||
                 !options.settings.empty() || !options.stopConditions.empty() ||
-                options.stopOnOverflow;
+                options.stopOnOverflow || !options.trace.empty();
   if (!options.entry.empty() && trains)
     return "--entry runs an entry point once and takes --state, --zero-state, "
            "--inputs and --outputs, no options of training";
@@ -842,6 +989,30 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   parser.text(
       "metrics", options.metrics, "FILE|DIR/",
       "write every scalar result of every step: CSV, .jsonl or TensorBoard's");
+  parser.custom("norms-every", "N",
+                "add norms of parameters, and of what every Nth step changes, "
+                "to --metrics",
+                [&](std::string_view given) -> std::string {
+                  options.norms.every = parseNumber(given).value_or(0);
+                  return options.norms.every < 1 ? "expected a number from 1 on"
+                                                 : "";
+                });
+  auto takeSteps = [](StepRange &into) {
+    return [&into](std::string_view given) -> std::string {
+      auto steps = parseStepRange(given);
+      into = steps.value_or(StepRange());
+      return steps ? "" : expectedStepRange;
+    };
+  };
+  parser.custom("norms-steps", "FIRST..LAST", "add the norms of these steps",
+                takeSteps(options.norms.steps));
+  parser.text("trace", options.trace, "FILE.json",
+              "write what threads do in some steps, and when, for Perfetto");
+  parser.custom(
+      "trace-steps", "FIRST..LAST",
+      "these steps, counted as --until does (the second to the fourth "
+      "of the run)",
+      takeSteps(options.traceSteps));
   parser.custom("stop-if", "CONDITIONS",
                 "end with exit code 6 if a result is so, such as 'loss > 10 or "
                 "loss not finite'",
@@ -955,6 +1126,11 @@ int tool::runRun(Arguments arguments, Modules *modules) {
       "elements of f16 tensors that may\noverflow; the run prints what it "
       "counted. --stop-on-overflow ends it with exit code 6 before that step\n"
       "is saved, and names tensor and step.\n\n"
+      "--trace shows the threads of the step, kernels and library calls by "
+      "their source, and waits, as JSON for\nPerfetto. The norms of "
+      "--norms-every are columns of --metrics: parameter_norm and update_norm "
+      "of all\nparameters, and of each, such as update_norm.params.w. Both "
+      "leave the state as it is.\n\n"
       "An entry point is what tenon compile --entry added to the file. "
       "--eval-every runs one over all of\n--eval-batches and prints the mean "
       "of "
@@ -988,13 +1164,15 @@ int tool::runRun(Arguments arguments, Modules *modules) {
         !options.settings.empty() || !options.stopConditions.empty() ||
         options.until.steps > 0 || options.until.seconds > 0 ||
         options.checkMemory || options.zeroState || options.prefault ||
-        options.stopOnOverflow || !options.entry.empty())
+        options.stopOnOverflow || !options.entry.empty() ||
+        !options.trace.empty() || options.norms.isWanted())
       return fail("--reference takes --inputs, --steps, --metrics and "
                   "--outputs only");
     return modules->runReference({inputs.front(), options.inputs,
                                   options.metrics, options.outputs,
                                   options.module, options.steps.value_or(1)});
   }
+  options.file = inputs.front();
   executorOptions.threads = options.threads;
   executorOptions.prefault = options.prefault;
   int code = joinLaunch(executorOptions, heartbeat, options.saves());
