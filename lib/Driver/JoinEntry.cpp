@@ -43,6 +43,20 @@ struct Moved {
   int64_t offset;
 };
 
+/// State of the step, as users see it.
+struct StateTensor {
+  StringRef name;
+  exec::TensorOp first; // the first part of what holds it
+  Type type;
+  std::optional<step::HeldPart> held; // that part; nothing if it is as it is
+};
+
+/// What an argument of an entry point is to the step.
+struct StateMatch {
+  const StateTensor *state = nullptr;    // null for none
+  std::vector<std::string> alsoPossible; // where several would do
+};
+
 /// An argument of the entry point.
 struct Argument {
   exec::TensorOp tensor;
@@ -50,6 +64,62 @@ struct Argument {
   exec::TensorOp state;                  // that it is, or null
   std::vector<std::string> alsoPossible; // where several would do
 };
+
+std::vector<StateTensor> stateOf(ModuleOp step) {
+  std::vector<StateTensor> states;
+  for (auto tensor : step.getOps<exec::TensorOp>()) {
+    auto held = step::heldPartOf(tensor->getAttrDictionary());
+    if (int64_t(tensor.getArgument()) < 0 || tensor.getSegment() != "state" ||
+        tensor.getName().starts_with(format::hiddenPrefix) ||
+        (held && held->part > 0))
+      continue;
+    auto type = cast<ShapedType>(tensor.getType());
+    // What is held in another form is an f32.
+    if (held)
+      type = type.clone(Float32Type::get(type.getContext()));
+    states.push_back({tensor.getName(), tensor, type, held});
+  }
+  return states;
+}
+
+/// The path of an argument with this name: the first alias that says more than
+/// its number, if there is one.
+importer::TensorPath pathOf(StringRef name, ArrayAttr aliases, int64_t number) {
+  if (aliases)
+    for (auto alias : aliases.getAsRange<StringAttr>())
+      if (alias.getValue() != "arg" + std::to_string(number))
+        return importer::parseTensorPath(alias.str());
+  return importer::parseTensorPath(name.str());
+}
+
+/// By its name, else by the one tensor of equal type whose name ends with it:
+/// the whole path first, then the path without the function's own argument.
+StateMatch findState(ArrayRef<StateTensor> states,
+                     const importer::TensorPath &path, StringRef canonical,
+                     Type type) {
+  StateMatch match;
+  std::string whole = importer::joinKeys(path);
+  for (StringRef wanted : {StringRef(whole), canonical})
+    for (const StateTensor &state : states)
+      if (state.name == wanted) {
+        match.state = &state;
+        return match;
+      }
+  for (StringRef wanted : {StringRef(whole), canonical}) {
+    std::vector<const StateTensor *> found;
+    for (const StateTensor &state : states)
+      if (state.name.ends_with(("." + wanted).str()) &&
+          debugString(state.type) == debugString(type))
+        found.push_back(&state);
+    if (found.size() == 1) {
+      match.state = found.front();
+      return match;
+    }
+    for (const StateTensor *state : found)
+      match.alsoPossible.push_back(state->name.str());
+  }
+  return match;
+}
 
 class Joiner {
 public:
@@ -88,10 +158,11 @@ private:
 
   bool collect();
   bool match();
-  void findState(Argument &argument);
   bool checkUnmatched(Argument &argument,
                       const std::set<std::string> &stateRoots);
   std::string candidatesFor(Argument &argument);
+  /// The step's tensor that holds this part.
+  exec::TensorOp partOf(step::HeldPart part);
   /// Room for `bytes` at the end of a segment of the step.
   int64_t append(step::Segment segment, int64_t bytes);
   void addTensor(exec::TensorOp tensor, step::Segment segment, int64_t offset,
@@ -112,7 +183,7 @@ private:
   std::string &error;
   OpBuilder builder;
   SymbolTable symbols; // of the step
-  std::vector<exec::TensorOp> states;
+  std::vector<StateTensor> states;
   std::vector<Argument> arguments;
   std::vector<exec::TensorOp> results; // in order
   std::vector<Moved> moves;
@@ -126,10 +197,7 @@ bool Joiner::collect() {
       return refuse(error, called() + ": the step has a tensor '" +
                                tensor.getName().str() +
                                "', give the entry point another name");
-  for (auto tensor : step.getOps<exec::TensorOp>())
-    if (int64_t(tensor.getArgument()) >= 0 && tensor.getSegment() == "state" &&
-        !tensor.getName().starts_with(format::hiddenPrefix))
-      states.push_back(tensor);
+  states = stateOf(step);
   if (entry.lookupSymbol("init"))
     return refuse(error, called() +
                              " would keep state of its own, which only a step "
@@ -143,72 +211,35 @@ bool Joiner::collect() {
                         "' a new value, its result " +
                         std::to_string(int64_t(tensor.getResult())) +
                         "; entry points write no state, leave out that result");
-    if (step::heldPartOf(tensor->getAttrDictionary()))
-      return refuse(error, called() + " holds '" + tensor.getName().str() +
-                               "' in another form, which only a step does; "
-                               "compile with --precision=f32");
     if (!isArgument) {
       byNumber[int64_t(tensor.getResult())] = tensor;
       continue;
     }
     Argument &argument = arguments.emplace_back(Argument{tensor, {}, {}, {}});
-    std::string path = tensor.getName().str();
-    if (auto aliases = tensor.getAliases())
-      for (auto alias : aliases->getAsRange<StringAttr>())
-        if (alias.getValue() !=
-            "arg" + std::to_string(int64_t(tensor.getArgument()))) {
-          path = alias.str();
-          break;
-        }
-    argument.path = importer::parseTensorPath(path);
+    argument.path =
+        pathOf(tensor.getName(), tensor.getAliases().value_or(ArrayAttr()),
+               int64_t(tensor.getArgument()));
   }
   for (auto &[number, tensor] : byNumber)
     results.push_back(tensor);
   return true;
 }
 
-/// By its name, else by the one tensor of equal type whose name ends with it:
-/// the whole path first, then the path without the function's own argument.
-void Joiner::findState(Argument &argument) {
-  StringRef canonical = argument.tensor.getName();
-  std::string whole = importer::joinKeys(argument.path);
-  for (StringRef wanted : {StringRef(whole), canonical})
-    for (exec::TensorOp state : states)
-      if (state.getName() == wanted) {
-        argument.state = state;
-        return;
-      }
-  for (StringRef wanted : {StringRef(whole), canonical}) {
-    std::vector<exec::TensorOp> found;
-    for (exec::TensorOp state : states)
-      if (state.getName().ends_with(("." + wanted).str()) &&
-          state.getType() == argument.tensor.getType())
-        found.push_back(state);
-    if (found.size() == 1) {
-      argument.state = found.front();
-      return;
-    }
-    for (exec::TensorOp state : found)
-      argument.alsoPossible.push_back(state.getName().str());
-  }
-}
-
 /// The state that an argument may have been meant to be.
 std::string Joiner::candidatesFor(Argument &argument) {
   std::vector<std::string> candidates = argument.alsoPossible;
   auto addWhere = [&](auto holds) {
-    for (exec::TensorOp state : states)
-      if (candidates.empty() ||
-          !llvm::is_contained(candidates, state.getName()))
-        if (holds(state))
-          candidates.push_back(state.getName().str());
+    for (const StateTensor &state : states) {
+      if (!llvm::is_contained(candidates, state.name) && holds(state))
+        candidates.push_back(state.name.str());
+    }
   };
   if (candidates.empty())
-    addWhere([&](exec::TensorOp state) {
-      return state.getType() == argument.tensor.getType();
+    addWhere([&](const StateTensor &state) {
+      return state.type == argument.tensor.getType();
     });
   if (candidates.empty())
-    addWhere([](exec::TensorOp) { return true; });
+    addWhere([](const StateTensor &) { return true; });
   constexpr size_t most = 8;
   std::string list;
   for (size_t i = 0; i < std::min(candidates.size(), most); ++i)
@@ -241,24 +272,37 @@ bool Joiner::checkUnmatched(Argument &argument,
                     candidatesFor(argument));
 }
 
+exec::TensorOp Joiner::partOf(step::HeldPart part) {
+  for (auto tensor : step.getOps<exec::TensorOp>())
+    if (auto held = step::heldPartOf(tensor->getAttrDictionary());
+        held && held->tensor == part.tensor && held->part == part.part)
+      return tensor;
+  llvm_unreachable("an argument is marked as what the step holds");
+}
+
 bool Joiner::match() {
   std::set<std::string> stateRoots;
   llvm::DenseMap<Operation *, int64_t> taken;
   for (Argument &argument : arguments) {
-    findState(argument);
-    if (!argument.state)
-      continue;
-    std::string state = argument.state.getName().str();
     auto which = int64_t(argument.tensor.getArgument());
-    if (step::heldPartOf(argument.state->getAttrDictionary()))
-      return refuse(error, called() + " reads '" + state +
-                               "', which this step holds in another form; "
-                               "compile with --precision=f32");
-    if (argument.state.getType() != argument.tensor.getType())
-      return refuse(
-          error, called() + ": argument " + std::to_string(which) + ", '" +
-                     state + "', is " + debugString(argument.tensor.getType()) +
-                     ", the step has " + debugString(argument.state.getType()));
+    if (auto held = step::heldPartOf(argument.tensor->getAttrDictionary())) {
+      argument.state = partOf(*held);
+    } else {
+      StateMatch match =
+          findState(states, argument.path, argument.tensor.getName(),
+                    argument.tensor.getType());
+      argument.alsoPossible = std::move(match.alsoPossible);
+      if (!match.state)
+        continue;
+      if (match.state->type != argument.tensor.getType())
+        return refuse(error, called() + ": argument " + std::to_string(which) +
+                                 ", '" + match.state->name.str() + "', is " +
+                                 debugString(argument.tensor.getType()) +
+                                 ", the step has " +
+                                 debugString(match.state->type));
+      argument.state = match.state->first;
+    }
+    std::string state = argument.state.getName().str();
     auto [other, isNew] = taken.try_emplace(argument.state, which);
     if (!isNew)
       return refuse(error, called() + ": arguments " +
@@ -429,6 +473,9 @@ void Joiner::summarize() {
     }
     std::string path = importer::joinKeys(argument.path);
     StringRef state = argument.state.getName();
+    if (auto held = step::heldPartOf(argument.state->getAttrDictionary());
+        held && held->part > 0)
+      continue;
     matched[path] = state;
     if (state != own && state != path)
       suffixes += "\n           " + path + " is " + state.str();
@@ -458,6 +505,30 @@ std::string driver::whyNoEntryName(StringRef name) {
              ? ""
              : "expected a name of letters, digits and '_' other than step "
                "and init";
+}
+
+void driver::markHeldState(ModuleOp step, func::FuncOp entry) {
+  std::vector<StateTensor> states = stateOf(step);
+  std::set<const StateTensor *> marked;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto name = entry.getArgAttrOfType<StringAttr>(i, step::nameAttrName);
+    if (!name)
+      continue;
+    auto aliases = entry.getArgAttrOfType<ArrayAttr>(i, step::aliasesAttrName);
+    Type type = entry.getArgumentTypes()[i];
+    const StateTensor *state =
+        findState(states, pathOf(name, aliases, i), name, type).state;
+    // Whoever joins the two says what is wrong with other types, and with two
+    // arguments that are one tensor.
+    if (!state || !state->held ||
+        debugString(state->type) != debugString(type) ||
+        !marked.insert(state).second)
+      continue;
+    entry.setArgAttr(i, step::holdsAttrName,
+                     step::holdsAttr(entry.getContext(),
+                                     {state->held->tensor, state->held->rule,
+                                      /*part=*/0}));
+  }
 }
 
 bool driver::joinEntry(ModuleOp step, ModuleOp entry, StringRef name,

@@ -4,7 +4,9 @@
 // evaluation, comes as a module of its own and goes through the same stages up
 // to exec form. Then its program joins the step's module: arguments that are
 // state read it where the step has it, all others become inputs of the entry
-// point; temporaries lie in the same bytes.
+// point; temporaries lie in the same bytes. State that the step holds in
+// another form, as bf16 or in two parts, is read in that form: its arguments
+// are marked before the entry point is lowered.
 //
 //     step    @state  params.w @0     @batch  x @0        @temporaries 4096
 //     eval    @batch  params.w @0, x @256                 @temporaries 8192
@@ -16,7 +18,7 @@
 #ifndef TENON_LIB_DRIVER_JOINENTRY_H
 #define TENON_LIB_DRIVER_JOINENTRY_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/JSON.h"
 
 #include <string>
@@ -28,6 +30,10 @@ struct JoinedEntry {
   std::string summary;       // lines for people
   llvm::json::Object report; // per argument, what it is
 };
+
+/// Marks the arguments of an entry point in step form that are state which the
+/// step, in exec form, holds in another form, with that (step.holds).
+void markHeldState(mlir::ModuleOp step, mlir::func::FuncOp entry);
 
 /// Moves the program of `entry` into `step`, both in exec form and of one
 /// context. `entry` is no use afterwards. False with a message in `error` if an

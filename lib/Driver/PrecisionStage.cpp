@@ -379,9 +379,13 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
                     "step on one rank; leave one of them out");
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
+  // An entry point beside a step learns nothing, and keeps no counters.
+  const bool isStep = run.resolved.isStep;
   precision::LossScalingReport scaling;
-  if (ExitCode code = scaleLoss(*program.module, run, scaling); code != exitOk)
-    return code;
+  if (isStep)
+    if (ExitCode code = scaleLoss(*program.module, run, scaling);
+        code != exitOk)
+      return code;
   precision::FormatReport report;
   OwningOpRef<ModuleOp> chosen;
   ExitCode code = chooseFormats(*program.module, run, chosen, report);
@@ -398,7 +402,7 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   if (code == exitOk) {
     precision::explainFormats(report);
     reportFormats(report, run);
-    if (run.resolved.precision == Precision::f16) {
+    if (run.resolved.precision == Precision::f16 && isStep) {
       precision::countGradients(main, scaling);
       reportLossScaling(scaling, run);
       code = countOverflows(*program.module, scaling, run);
@@ -415,9 +419,9 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
 }
 
 static StageOption roundingSeed() {
-  StageOption option =
-      givenOption("--rounding-seed", &CompileOptions::roundingSeed,
-                  [](auto &o) -> auto & { return o.roundingSeed; });
+  StageOption option = givenOption(
+      "--rounding-seed", &CompileOptions::roundingSeed,
+      [](auto &o) -> auto & { return o.roundingSeed; });
   option.key = "rounding_seed";
   option.expected = "an i64";
   option.read = [](Attribute value, ResolvedOptions &options) {
@@ -452,9 +456,9 @@ std::vector<StageOption> driver::precisionOptions() {
                    .isGiven = [](const CompileOptions &o) {
                      return !o.precisionPolicyFile.empty();
                    }};
-  StageOption policy =
-      textOption({}, &CompileOptions::precisionPolicyFile, "precision_policy",
-                 false, [](auto &o) -> auto & { return o.precisionPolicy; });
+  StageOption policy = textOption(
+      {}, &CompileOptions::precisionPolicyFile, "precision_policy", false,
+      [](auto &o) -> auto & { return o.precisionPolicy; });
   return {format, file, policy};
 }
 

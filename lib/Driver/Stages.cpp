@@ -101,12 +101,12 @@ static Stage readStage() {
   StageOption target = recordedAsOneOf<OutputTarget>(
       {}, "target", "\"cpu\"", [](auto &o) -> auto & { return o.target; },
       {{OutputTarget::cpu, "\"cpu\"", ""}});
-  StageOption features =
-      textOption("--cpu", &CompileOptions::cpu, "feature_set", true,
-                 [](auto &o) -> auto & { return o.featureSet; });
-  StageOption machine =
-      textOption("--machine", &CompileOptions::machineFile, "machine", false,
-                 [](auto &o) -> auto & { return o.machineText; });
+  StageOption features = textOption(
+      "--cpu", &CompileOptions::cpu, "feature_set", true,
+      [](auto &o) -> auto & { return o.featureSet; });
+  StageOption machine = textOption(
+      "--machine", &CompileOptions::machineFile, "machine", false,
+      [](auto &o) -> auto & { return o.machineText; });
   return {.name = "read",
           .options = {target, features, machine, subnormalsOption()},
           .run = readForCpu};
@@ -297,10 +297,25 @@ Stage driver::lowerStage() {
           }};
 }
 
+/// Has an entry point read the state in the form that the step holds it in.
+static Stage readHeldStage(ModuleOp step) {
+  return {.name = "read-held", .run = [step](Program &program, StageRun &run) {
+            auto main = program.module->lookupSymbol<func::FuncOp>("main");
+            if (!main || main.isDeclaration())
+              return exitOk;
+            markHeldState(step, main);
+            return run.runPasses(*program.module, [](OpPassManager &passes) {
+              passes.addNestedPass<func::FuncOp>(
+                  precision::createReadHeldStatePass());
+            });
+          }};
+}
+
 /// Each further entry point goes through the stages up to here by itself; its
 /// context ends with it, so it comes over as text.
 static OwningOpRef<ModuleOp> compileEntry(const EntryOption &entry,
-                                          StageRun &run, ExitCode &code) {
+                                          ModuleOp step, StageRun &run,
+                                          ExitCode &code) {
   CompileOptions options = run.options;
   options.input = entry.file;
   options.function = "main";
@@ -316,12 +331,17 @@ static OwningOpRef<ModuleOp> compileEntry(const EntryOption &entry,
   options.from.clear();
   options.to.clear();
   Walk upToHere;
-  for (const Stage &stage : run.walk)
-    if (upToHere.empty() || upToHere.back().name != "lower")
-      upToHere.push_back(stage);
+  for (const Stage &stage : run.walk) {
+    if (!upToHere.empty() && upToHere.back().name == "lower")
+      break;
+    upToHere.push_back(stage);
+    if (stage.name == "precision")
+      upToHere.push_back(readHeldStage(step));
+  }
   Compilation compilation(options, upToHere);
   // Inputs are not told by precision.
   compilation.run.resolved.holdBatches = false;
+  compilation.run.resolved.isStep = false;
   code = compilation.runTo("");
   if (code != exitOk)
     return nullptr;
@@ -343,7 +363,8 @@ static ExitCode joinEntries(Program &program, StageRun &run) {
                 "file of its own");
   for (const EntryOption &entry : run.options.entries) {
     ExitCode code = exitOk;
-    OwningOpRef<ModuleOp> module = compileEntry(entry, run, code);
+    OwningOpRef<ModuleOp> module =
+        compileEntry(entry, *program.module, run, code);
     if (!module) {
       llvm::errs() << "note: this is about the entry point '" << entry.name
                    << "', " << entry.file << "\n";

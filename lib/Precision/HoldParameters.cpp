@@ -1,18 +1,15 @@
 //===- HoldParameters.cpp - Parameters as a bf16 and an i16 ---------------===//
 //
 // See HoldParameters.h, and Format/Holding.h for the rule. All is done on bits,
-// by operations on whole numbers that are element-wise, so that they ride in
-// the kernel of the update:
-//
-//   high = (bits + 0x8000) >> 16      low = bits mod 2^16
-//   bits = (high << 16) + low, where low is signed
+// by operations on whole numbers that are element-wise (HeldReads.h), so that
+// they ride in the kernel of the update.
 //
 //===----------------------------------------------------------------------===//
 
 #include "HoldParameters.h"
 
 #include "FormatClasses.h"
-#include "ReadPerBlock.h"
+#include "HeldReads.h"
 
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -35,19 +32,6 @@ using namespace tenon::precision;
 
 namespace {
 
-/// What moves elements of its first operand only, and may do so to each part of
-/// them.
-bool movesParts(OpOperand &use) {
-  return use.getOperandNumber() == 0 &&
-         isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::SliceOp,
-             stablehlo::DynamicSliceOp, stablehlo::GatherOp,
-             stablehlo::ReverseOp>(use.getOwner());
-}
-
-bool isRounding(Operation *op) {
-  return isa<stablehlo::ConvertOp>(op) && step::isCompilerCast(op);
-}
-
 bool isProduct(Operation *op) {
   return isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op);
 }
@@ -62,7 +46,7 @@ public:
   bool areFine(Value value) {
     return llvm::all_of(value.getUses(), [&](OpOperand &use) {
       Operation *op = use.getOwner();
-      if (isRounding(op)) {
+      if (roundsToBf16(op)) {
         isMultiplied |= llvm::any_of(op->getUsers(), [](Operation *reader) {
           return isProduct(reader) || movesElements(reader);
         });
@@ -72,7 +56,7 @@ public:
         isMultiplied = true;
         return !narrowProductsOnly;
       }
-      if (movesParts(use))
+      if (movesHeld(use))
         return areFine(op->getResult(0));
       return isa<func::ReturnOp>(op) || isComputedBeside(op);
     });
@@ -98,10 +82,6 @@ private:
   bool narrowProductsOnly;
 };
 
-struct Parts {
-  Value high, low;
-};
-
 class Holder {
 public:
   Holder(func::FuncOp step, bool inside)
@@ -124,72 +104,25 @@ public:
     if (inside) {
       SmallVector<OpOperand *> uses = usesOf(argument);
       builder.setInsertionPointToStart(&step.getBody().front());
-      replace(uses, split(argument, argument.getLoc()));
+      readInParts(builder, uses,
+                  BitOperations(builder, argument.getLoc()).split(argument));
       return;
     }
     Value next = end->getOperand(result);
     Parts now = addArgument(argument, result), then = now;
     if (next != argument) {
       builder.setInsertionPoint(end);
-      then = split(next, next.getLoc());
+      then = BitOperations(builder, next.getLoc()).split(next);
     }
     end->setOperand(result, then.high);
     end->insertOperands(end->getNumOperands(), then.low);
     SmallVector<OpOperand *> uses = usesOf(argument);
     // What is handed on stays in parts.
     llvm::erase(uses, &end->getOpOperand(result));
-    replace(uses, now);
+    readInParts(builder, uses, now);
   }
 
 private:
-  static SmallVector<OpOperand *> usesOf(Value value) {
-    return llvm::map_to_vector(value.getUses(),
-                               [](OpOperand &use) { return &use; });
-  }
-  static RankedTensorType withElements(Value value, Type element) {
-    return mlir::cast<RankedTensorType>(value.getType()).clone(element);
-  }
-  Type bits(unsigned width) {
-    return IntegerType::get(builder.getContext(), width, IntegerType::Unsigned);
-  }
-  template <typename Op>
-  Value convert(Value value, Type element, Location at) {
-    return Op::create(builder, at, withElements(value, element), value);
-  }
-  Value constant(Value like, uint64_t number, Location at) {
-    auto type = withElements(like, bits(32));
-    return stablehlo::ConstantOp::create(
-        builder, at, DenseElementsAttr::get(type, APInt(32, number)));
-  }
-
-  Parts split(Value whole, Location at) {
-    using namespace stablehlo;
-    Value all = convert<BitcastConvertOp>(whole, bits(32), at);
-    Value rounded =
-        AddOp::create(builder, at, all, constant(whole, 0x8000, at));
-    Value upper = ShiftRightLogicalOp::create(builder, at, rounded,
-                                              constant(whole, 16, at));
-    Value lower = AndOp::create(builder, at, all, constant(whole, 0xffff, at));
-    auto half = [&](Value value, Type element) {
-      return convert<BitcastConvertOp>(convert<ConvertOp>(value, bits(16), at),
-                                       element, at);
-    };
-    return {half(upper, builder.getBF16Type()),
-            half(lower, builder.getIntegerType(16))};
-  }
-
-  Value join(Parts parts, Location at) {
-    using namespace stablehlo;
-    Value upper = convert<ConvertOp>(
-        convert<BitcastConvertOp>(parts.high, bits(16), at), bits(32), at);
-    upper =
-        ShiftLeftOp::create(builder, at, upper, constant(parts.high, 16, at));
-    Value lower = convert<BitcastConvertOp>(
-        convert<ConvertOp>(parts.low, builder.getI32Type(), at), bits(32), at);
-    return convert<BitcastConvertOp>(AddOp::create(builder, at, upper, lower),
-                                     builder.getF32Type(), at);
-  }
-
   /// Turns the argument into the high part and adds the low one behind all
   /// arguments, and likewise their results.
   Parts addArgument(BlockArgument argument, unsigned result) {
@@ -238,46 +171,6 @@ private:
     while (!names.insert(name).second)
       name += '_';
     return builder.getStringAttr(name);
-  }
-
-  /// Has the uses read parts: roundings the high one, what moves elements moves
-  /// both, everything else what they make together.
-  void replace(ArrayRef<OpOperand *> uses, Parts parts) {
-    SmallVector<OpOperand *> readers;
-    for (OpOperand *use : uses) {
-      Operation *op = use->getOwner();
-      if (isRounding(op)) {
-        op->getResult(0).replaceAllUsesWith(parts.high);
-        op->erase();
-      } else if (movesParts(*use)) {
-        move(op, parts);
-      } else {
-        readers.push_back(use);
-      }
-    }
-    readPerBlock(builder, readers,
-                 [&] { return join(parts, parts.high.getLoc()); });
-  }
-
-  void move(Operation *op, Parts parts) {
-    builder.setInsertionPoint(op);
-    Value result = op->getResult(0);
-    auto moved = [&](Value part) {
-      Operation *copy = builder.clone(*op);
-      copy->setOperand(0, part);
-      copy->getResult(0).setType(withElements(
-          result,
-          mlir::cast<RankedTensorType>(part.getType()).getElementType()));
-      return copy->getResult(0);
-    };
-    SmallVector<OpOperand *> uses = usesOf(result);
-    Parts both = {moved(parts.high), moved(parts.low)};
-    replace(uses, both);
-    op->erase();
-    if (both.low.use_empty())
-      both.low.getDefiningOp()->erase();
-    if (both.high.use_empty())
-      both.high.getDefiningOp()->erase();
   }
 
   func::FuncOp step;

@@ -9,7 +9,7 @@
 #include "HoldState.h"
 
 #include "FormatClasses.h"
-#include "ReadPerBlock.h"
+#include "HeldReads.h"
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -40,19 +40,6 @@ bool mayBeRounded(step::Role role) {
          role == step::Role::buffer;
 }
 
-/// What moves elements of its first operand, and may move those of bf16.
-bool movesBf16(OpOperand &use) {
-  return use.getOperandNumber() == 0 &&
-         isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::SliceOp,
-             stablehlo::DynamicSliceOp, stablehlo::GatherOp,
-             stablehlo::ReverseOp>(use.getOwner());
-}
-
-bool roundsToBf16(Operation *op) {
-  return isa<stablehlo::ConvertOp>(op) && step::isCompilerCast(op) &&
-         getElementTypeOrSelf(op->getResult(0)).isBF16();
-}
-
 class StateHolder {
 public:
   StateHolder(func::FuncOp step, uint64_t seed)
@@ -75,9 +62,6 @@ private:
     return unsigned(step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                        step::successorAttrName)
                         .getInt());
-  }
-  static RankedTensorType withElements(Value value, Type element) {
-    return mlir::cast<RankedTensorType>(value.getType()).clone(element);
   }
   Type word() { return builder.getIntegerType(32, /*isSigned=*/false); }
 
@@ -134,39 +118,12 @@ private:
         FunctionType::get(step.getContext(), arguments, results));
   }
 
-  /// Has readers of an f32 read `narrow`, which holds the same numbers:
-  /// roundings are gone, what moves elements moves bf16, everything else reads
-  /// them widened.
-  void replaceReads(Value narrow, ArrayRef<OpOperand *> uses) {
-    SmallVector<OpOperand *> readers;
-    for (OpOperand *use : uses) {
-      Operation *op = use->getOwner();
-      if (handedOn.contains(use))
-        continue;
-      if (roundsToBf16(op)) {
-        op->getResult(0).replaceAllUsesWith(narrow);
-        op->erase();
-      } else if (movesBf16(*use)) {
-        use->set(narrow);
-        Value moved = op->getResult(0);
-        moved.setType(withElements(moved, builder.getBF16Type()));
-        replaceReads(moved);
-      } else {
-        readers.push_back(use);
-      }
-    }
-    readPerBlock(builder, readers, [&]() -> Value {
-      auto wide = stablehlo::ConvertOp::create(
-          builder, narrow.getLoc(), withElements(narrow, builder.getF32Type()),
-          narrow);
-      wide->setAttr(step::castAttrName, builder.getUnitAttr());
-      return wide;
-    });
-  }
-  void replaceReads(Value narrow) {
-    replaceReads(narrow,
-                 llvm::map_to_vector(narrow.getUses(),
-                                     [](OpOperand &use) { return &use; }));
+  /// What hands the argument on hands on what holds it.
+  void replaceReads(BlockArgument argument) {
+    SmallVector<OpOperand *> uses = usesOf(argument);
+    llvm::erase_if(uses,
+                   [&](OpOperand *use) { return handedOn.contains(use); });
+    readNarrow(builder, uses, argument);
   }
 
   func::FuncOp step;

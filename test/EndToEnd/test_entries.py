@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenon
-from conftest import BUILD, refused, run, succeed
+from conftest import BUILD, PROCESSOR, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 from test_watching import read_events
 
@@ -263,6 +263,108 @@ def changed(folder: Path, tmp_path: Path, before: str, after: str) -> str:
     (tmp_path / "wrong.mlir").write_text(EVAL.replace(before, after))
     entry = f"eval={tmp_path / 'wrong.mlir'}"
     return refused(1, "compile", folder / "step.mlir", "-o", tmp_path / "x.tenon", "--entry", entry)
+
+
+# A product that is worth rounding, of a parameter that steps update, and an average of it.
+WIDE_STEP = """module @train {
+  func.func public @main(
+      %w: tensor<256x256xf32> {tf.aliasing_output = 0 : i32} loc("state['params']['w']"),
+      %a: tensor<256x256xf32> {tf.aliasing_output = 1 : i32} loc("state['opt_state']['mu']['w']"),
+      %x: tensor<64x256xf32> loc("x"))
+      -> (tensor<256x256xf32> {jax.result_info = "result[0]['params']['w']"},
+          tensor<256x256xf32> {jax.result_info = "result[0]['opt_state']['mu']['w']"}, tensor<f32> {jax.result_info = "result[1]"}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %rate = stablehlo.constant dense<0.001> : tensor<256x256xf32>
+    %tenth = stablehlo.constant dense<0.1> : tensor<256x256xf32>
+    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x256xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
+    %g = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<64x256xf32>, tensor<64x256xf32>) -> tensor<256x256xf32>
+    %part = stablehlo.multiply %g, %tenth : tensor<256x256xf32>
+    %a1 = stablehlo.add %a, %part : tensor<256x256xf32>
+    %change = stablehlo.multiply %a1, %rate : tensor<256x256xf32>
+    %w1 = stablehlo.subtract %w, %change : tensor<256x256xf32>
+    %sq = stablehlo.multiply %y, %y : tensor<64x256xf32>
+    %loss = stablehlo.reduce(%sq init: %zero) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<64x256xf32>, tensor<f32>) -> tensor<f32>
+    return %w1, %a1, %loss : tensor<256x256xf32>, tensor<256x256xf32>, tensor<f32>
+  }
+}
+"""
+# Reads the parameter rounded, moved, element by element and in a loop, and gives back what it read; the average it calls its own name.
+WIDE_EVAL = """module @eval {
+  func.func public @main(
+      %w: tensor<256x256xf32> loc("params['w']"),
+      %m: tensor<256x256xf32> loc("mu['w']"),
+      %x: tensor<32x256xf32> loc("x"))
+      -> (tensor<f32> {jax.result_info = "result['loss']"}, tensor<256x256xf32> {jax.result_info = "result['turned']"},
+          tensor<256x256xf32> {jax.result_info = "result['w']"}, tensor<256x256xf32> {jax.result_info = "result['m']"},
+          tensor<256x256xf32> {jax.result_info = "result['thrice']"}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %none = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<256x256xf32>
+    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x256xf32>, tensor<256x256xf32>) -> tensor<32x256xf32>
+    %sq = stablehlo.multiply %y, %y : tensor<32x256xf32>
+    %loss = stablehlo.reduce(%sq init: %zero) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<32x256xf32>, tensor<f32>) -> tensor<f32>
+    %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
+    %thrice:2 = stablehlo.while(%i = %none, %sum = %zeros) : tensor<i32>, tensor<256x256xf32>
+      cond {
+        %more = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %next = stablehlo.add %i, %one : tensor<i32>
+        %more = stablehlo.add %sum, %w : tensor<256x256xf32>
+        stablehlo.return %next, %more : tensor<i32>, tensor<256x256xf32>
+      }
+    return %loss, %t, %w, %m, %thrice#1
+        : tensor<f32>, tensor<256x256xf32>, tensor<256x256xf32>, tensor<256x256xf32>, tensor<256x256xf32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@pytest.mark.parametrize(("precision", "held"), [("bf16", "held_in_parts"), ("bf16-state", "held_in_bf16"), ("f16", "")])
+def test_state_in_another_form_is_read_as_it_is_held(precision: str, held: str, target: str, tmp_path: Path) -> None:
+    """What an entry point reads is what users see, bit by bit, and the step computes the same with and without it."""
+    for name, text in (("step", WIDE_STEP), ("eval", WIDE_EVAL)):
+        (tmp_path / f"{name}.mlir").write_text(text)
+    random = np.random.default_rng(11)
+    w = (random.normal(size=(256, 256)) / 16).astype(np.float32)
+    save_file({"params.w": w, "opt_state.mu.w": np.zeros_like(w)}, tmp_path / "start.safetensors")
+    save_file({"x": random.normal(size=(3, 64, 256)).astype(np.float32)}, tmp_path / "steps.safetensors")
+    x = random.normal(size=(32, 256)).astype(np.float32)
+    save_file({"x": x}, tmp_path / "x.safetensors")
+    wished = {"operations": {"stablehlo.dot_general": "f16" if precision == "f16" else "bf16"}}
+    (tmp_path / "policy.json").write_text(json.dumps(wished))
+    options = [f"--precision={precision}", f"--precision-policy={tmp_path / 'policy.json'}", "--verify-forms"]
+    options += ["--target=sm_90", "--no-cubins", "--no-libraries"] * (target == "gpu")
+    driver = [f"--cuda-driver={BUILD / 'lib' / 'libtenon-emulated-cuda.so'}"] * (target == "gpu")
+    entry = ("--entry", f"eval={tmp_path / 'eval.mlir'}", f"--report={tmp_path / 'report.json'}")
+    succeed("compile", tmp_path / "step.mlir", "-o", tmp_path / "both.tenon", *options, *entry)
+    succeed("compile", tmp_path / "step.mlir", "-o", tmp_path / "step.tenon", *options)
+    stages = {stage["stage"]: stage for stage in json.loads((tmp_path / "report.json").read_text())["stages"]}
+    # A processor without products of bf16 has no use for the parts.
+    if held and (target == "gpu" or precision == "bf16-state" or PROCESSOR & {"avx512_bf16", "amx_bf16"}):
+        assert "params.w" in stages["precision"][held]
+    assert "'eval' writes none" in succeed("verify", tmp_path / "both.tenon")
+    for name in ("both", "step"):
+        data = ("--state", tmp_path / "start.safetensors", "--batches", tmp_path / "steps.safetensors")
+        watched = ["--eval-every=1", f"--eval-batches=samples:{tmp_path / 'x.safetensors'}"] * (name == "both")
+        save = f"--save={tmp_path / name}.safetensors"
+        succeed("run", tmp_path / f"{name}.tenon", *data, "--steps=3", save, *watched, *driver)
+    # Hidden state, such as the step that rounding by chance counts, is in the file, too.
+    assert (tmp_path / "both.safetensors").read_bytes() == (tmp_path / "step.safetensors").read_bytes()
+    state, out = load_file(tmp_path / "both.safetensors"), tmp_path / "out.safetensors"
+    save_file({"eval.x": x}, tmp_path / "inputs.safetensors")
+    given = ("--state", tmp_path / "both.safetensors", "--inputs", tmp_path / "inputs.safetensors", "--outputs", out)
+    succeed("run", tmp_path / "both.tenon", "--entry=eval", *given, *driver)
+    found, w = load_file(out), state["params.w"]
+    assert np.array_equal(found["eval.w"], w) and np.array_equal(found["eval.turned"], w.T)
+    assert np.array_equal(found["eval.m"], state["opt_state.mu.w"])
+    assert np.array_equal(found["eval.thrice"], w + w + w)
+    assert found["eval.loss"] == pytest.approx(np.sum((x.astype(np.float64) @ w) ** 2), rel=1e-2)
 
 
 def test_what_does_not_match_is_an_error(folder: Path, tmp_path: Path) -> None:

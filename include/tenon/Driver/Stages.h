@@ -70,6 +70,8 @@ struct ResolvedOptions {
   /// Whether batch tensors may be held in 16 bits. Where they are f32, who
   /// reads one finds all its digits.
   bool holdBatches = true;
+  /// Whether the program is a step, and not an entry point beside one.
+  bool isStep = true;
 };
 
 /// What a stage leaves for the next one.

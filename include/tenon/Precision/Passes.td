@@ -218,6 +218,37 @@ def HoldStatePass : Pass<"precision-hold-state", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ReadHeldStatePass : Pass<"precision-read-held-state", "::mlir::func::FuncOp"> {
+  let summary = "read state in the form that a step holds it in";
+  let description = [{
+    An entry point beside a step, such as an evaluation, has f32 arguments that
+    are state of the step. Those that the step holds in another form come with its
+    mark `step.holds`, which names the step's tensor. The pass gives them the type
+    of what is held, and adds a second argument behind all others for the low part
+    of one that is held in two. Products that round the argument read the bf16 as
+    it is; whoever computes with the f32 makes it of what is held.
+
+    ```mlir
+    // before
+    func.func @main(%w: tensor<256x256xf32> {step.holds = {part = 0 : i64, rule = "converted", tensor = "params.w"}, step.name = "w", step.role = #step.role<parameter>}, %x: tensor<256x256xbf16> {step.name = "x", step.role = #step.role<batch>}) -> (tensor<256x256xf32> {step.name = "y"}) {
+      %0 = stablehlo.convert %w {step.cast} : (tensor<256x256xf32>) -> tensor<256x256xbf16>
+      %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
+      %2 = stablehlo.subtract %w, %1 : tensor<256x256xf32>
+      return %2 : tensor<256x256xf32>
+    }
+    // after
+    func.func @main(%arg0: tensor<256x256xbf16> {step.holds = {part = 0 : i64, rule = "converted", tensor = "params.w"}, step.name = "w", step.role = #step.role<parameter>}, %arg1: tensor<256x256xbf16> {step.name = "x", step.role = #step.role<batch>}) -> (tensor<256x256xf32> {step.name = "y"}) {
+      %0 = stablehlo.dot_general %arg1, %arg0, contracting_dims = [1] x [0] : (tensor<256x256xbf16>, tensor<256x256xbf16>) -> tensor<256x256xf32>
+      %1 = stablehlo.convert %arg0 {step.cast} : (tensor<256x256xbf16>) -> tensor<256x256xf32>
+      %2 = stablehlo.subtract %1, %0 : tensor<256x256xf32>
+      return %2 : tensor<256x256xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect",
+                           "::tenon::step::StepDialect"];
+}
+
 def ScaleLossPass : Pass<"precision-scale-loss", "::mlir::func::FuncOp"> {
   let summary = "scale the loss, so that gradients fit into f16";
   let description = [{

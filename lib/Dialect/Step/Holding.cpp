@@ -76,6 +76,9 @@ LogicalResult step::verifyHolding(FunctionOpInterface main) {
   };
   llvm::MapVector<StringRef, Parts> tensors;
   llvm::DenseSet<int64_t> replacing;
+  bool replacesState = false;
+  for (unsigned index = 0; index < main.getNumArguments(); ++index)
+    replacesState |= bool(main.getArgAttr(index, successorAttrName));
   for (unsigned index = 0; index < main.getNumArguments(); ++index) {
     auto held = heldPartOf(main.getArgAttrDict(index));
     if (!held)
@@ -108,7 +111,9 @@ LogicalResult step::verifyHolding(FunctionOpInterface main) {
         main.getArgAttrOfType<IntegerAttr>(index, successorAttrName);
     if (!successor) {
       auto role = main.getArgAttrOfType<RoleAttr>(index, roleAttrName);
-      if (held->rule == convertedRule && role && role.getValue() == Role::batch)
+      // What replaces no state is an entry point that reads that of a step.
+      if (!replacesState || (held->rule == convertedRule && role &&
+                             role.getValue() == Role::batch))
         continue;
       return main->emitError()
              << "argument " << index << " is a part of '" << held->tensor

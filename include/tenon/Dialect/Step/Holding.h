@@ -45,8 +45,9 @@ std::optional<HeldPart> heldPartOf(mlir::DictionaryAttr attributes);
 bool isHolding(mlir::Attribute attribute);
 
 /// Whether the parts of each tensor are all there, in order, of the types that
-/// the rule says, and are replaced by the same parts; reports the first that is
-/// not.
+/// the rule says, and are replaced by the same parts, unless nothing is
+/// replaced: an entry point reads the parts of a step's state. Reports the
+/// first that is not.
 mlir::LogicalResult verifyHolding(mlir::FunctionOpInterface main);
 
 } // namespace tenon::step
