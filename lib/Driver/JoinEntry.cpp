@@ -10,6 +10,7 @@
 #include "tenon/Dialect/Exec/EntryPoints.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/Step/Holding.h"
+#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Driver/Compiler.h"
 #include "tenon/Format/Index.h"
@@ -65,6 +66,17 @@ struct Argument {
   std::vector<std::string> alsoPossible; // where several would do
 };
 
+/// The type that users see.
+ShapedType typeOf(exec::TensorOp tensor) {
+  if (auto whole = tensor->getAttrOfType<TypeAttr>(step::wholeAttrName))
+    return cast<ShapedType>(whole.getValue());
+  auto type = cast<ShapedType>(tensor.getType());
+  // What is held in another form is an f32.
+  return step::heldPartOf(tensor->getAttrDictionary())
+             ? type.clone(Float32Type::get(type.getContext()))
+             : type;
+}
+
 std::vector<StateTensor> stateOf(ModuleOp step) {
   std::vector<StateTensor> states;
   for (auto tensor : step.getOps<exec::TensorOp>()) {
@@ -73,11 +85,7 @@ std::vector<StateTensor> stateOf(ModuleOp step) {
         tensor.getName().starts_with(format::hiddenPrefix) ||
         (held && held->part > 0))
       continue;
-    auto type = cast<ShapedType>(tensor.getType());
-    // What is held in another form is an f32.
-    if (held)
-      type = type.clone(Float32Type::get(type.getContext()));
-    states.push_back({tensor.getName(), tensor, type, held});
+    states.push_back({tensor.getName(), tensor, typeOf(tensor), held});
   }
   return states;
 }
@@ -236,7 +244,7 @@ std::string Joiner::candidatesFor(Argument &argument) {
   };
   if (candidates.empty())
     addWhere([&](const StateTensor &state) {
-      return state.type == argument.tensor.getType();
+      return state.type == typeOf(argument.tensor);
     });
   if (candidates.empty())
     addWhere([](const StateTensor &) { return true; });
@@ -255,7 +263,7 @@ bool Joiner::checkUnmatched(Argument &argument,
                             const std::set<std::string> &stateRoots) {
   if (argument.path.size() < 2)
     return true;
-  auto type = cast<ShapedType>(argument.tensor.getType());
+  ShapedType type = typeOf(argument.tensor);
   step::Role role = importer::roleOfState(argument.path, type).role;
   bool isNamedSo = llvm::is_contained(
       {step::Role::parameter, step::Role::optimizer_state, step::Role::buffer},
@@ -288,17 +296,16 @@ bool Joiner::match() {
     if (auto held = step::heldPartOf(argument.tensor->getAttrDictionary())) {
       argument.state = partOf(*held);
     } else {
+      Type type = typeOf(argument.tensor);
       StateMatch match =
-          findState(states, argument.path, argument.tensor.getName(),
-                    argument.tensor.getType());
+          findState(states, argument.path, argument.tensor.getName(), type);
       argument.alsoPossible = std::move(match.alsoPossible);
       if (!match.state)
         continue;
-      if (match.state->type != argument.tensor.getType())
+      if (match.state->type != type)
         return refuse(error, called() + ": argument " + std::to_string(which) +
                                  ", '" + match.state->name.str() + "', is " +
-                                 debugString(argument.tensor.getType()) +
-                                 ", the step has " +
+                                 debugString(type) + ", the step has " +
                                  debugString(match.state->type));
       argument.state = match.state->first;
     }
@@ -344,6 +351,9 @@ void Joiner::addTensor(exec::TensorOp tensor, step::Segment segment,
       builder.getI64IntegerAttr(-1), tensor.getRole().value_or(Attribute()),
       builder.getArrayAttr(aliases));
   added->setAttr(exec::entryPointAttrName, builder.getStringAttr(name));
+  for (StringRef kept : {step::wholeAttrName, step::cutsAttrName})
+    if (Attribute value = tensor->getAttr(kept))
+      added->setAttr(kept, value);
   names.push_back(builder.getStringAttr(own));
 }
 
@@ -398,7 +408,8 @@ void Joiner::growTemporaries() {
 
 void Joiner::moveCallees() {
   for (Operation &op : llvm::make_early_inc_range(*entry.getBody())) {
-    if (!isa<func::FuncOp, exec::LibraryOp, exec::CopyOp>(op))
+    if (!isa<func::FuncOp, exec::LibraryOp, exec::CollectiveOp, exec::CopyOp>(
+            op))
       continue;
     StringAttr before = SymbolTable::getSymbolName(&op);
     // One callee copies for all programs.
@@ -476,12 +487,12 @@ void Joiner::summarize() {
     if (auto held = step::heldPartOf(argument.state->getAttrDictionary());
         held && held->part > 0)
       continue;
-    matched[path] = state;
+    matched[path] = state.str();
     if (state != own && state != path)
       suffixes += "\n           " + path + " is " + state.str();
   }
   for (Attribute result : gives) {
-    made.push_back(cast<StringAttr>(result).getValue());
+    made.push_back(cast<StringAttr>(result).str());
     resultNames +=
         (resultNames.empty() ? "" : ", ") + cast<StringAttr>(result).str();
   }
@@ -507,27 +518,37 @@ std::string driver::whyNoEntryName(StringRef name) {
                "and init";
 }
 
-void driver::markHeldState(ModuleOp step, func::FuncOp entry) {
+SmallVector<exec::TensorOp> driver::stateArguments(ModuleOp step,
+                                                   func::FuncOp entry) {
   std::vector<StateTensor> states = stateOf(step);
-  std::set<const StateTensor *> marked;
+  SmallVector<exec::TensorOp> found(entry.getNumArguments());
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     auto name = entry.getArgAttrOfType<StringAttr>(i, step::nameAttrName);
     if (!name)
       continue;
     auto aliases = entry.getArgAttrOfType<ArrayAttr>(i, step::aliasesAttrName);
-    Type type = entry.getArgumentTypes()[i];
-    const StateTensor *state =
-        findState(states, pathOf(name, aliases, i), name, type).state;
+    if (const StateTensor *state = findState(states, pathOf(name, aliases, i),
+                                             name, entry.getArgumentTypes()[i])
+                                       .state)
+      found[i] = state->first;
+  }
+  return found;
+}
+
+void driver::markHeldState(ModuleOp step, func::FuncOp entry) {
+  std::set<Operation *> marked;
+  for (auto [i, state] : llvm::enumerate(stateArguments(step, entry))) {
+    auto held =
+        state ? step::heldPartOf(state->getAttrDictionary()) : std::nullopt;
     // Whoever joins the two says what is wrong with other types, and with two
     // arguments that are one tensor.
-    if (!state || !state->held ||
-        debugString(state->type) != debugString(type) ||
+    if (!held ||
+        debugString(typeOf(state)) !=
+            debugString(entry.getArgumentTypes()[i]) ||
         !marked.insert(state).second)
       continue;
-    entry.setArgAttr(i, step::holdsAttrName,
-                     step::holdsAttr(entry.getContext(),
-                                     {state->held->tensor, state->held->rule,
-                                      /*part=*/0}));
+    entry.setArgAttr(unsigned(i), step::holdsAttrName,
+                     step::holdsAttr(entry.getContext(), *held));
   }
 }
 

@@ -18,6 +18,8 @@
 #ifndef TENON_LIB_DRIVER_JOINENTRY_H
 #define TENON_LIB_DRIVER_JOINENTRY_H
 
+#include "tenon/Dialect/Exec/Exec.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/JSON.h"
 
@@ -30,6 +32,12 @@ struct JoinedEntry {
   std::string summary;       // lines for people
   llvm::json::Object report; // per argument, what it is
 };
+
+/// For each argument of an entry point in step form, the state of the step, in
+/// exec form, that it is by its name; null for an input of its own. Of state
+/// that is held in parts it is the first.
+llvm::SmallVector<exec::TensorOp> stateArguments(mlir::ModuleOp step,
+                                                 mlir::func::FuncOp entry);
 
 /// Marks the arguments of an entry point in step form that are state which the
 /// step, in exec form, holds in another form, with that (step.holds).

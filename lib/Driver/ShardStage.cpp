@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "JoinEntry.h"
 #include "OptionEntries.h"
 #include "RunStages.h"
 #include "StageEntries.h"
@@ -52,6 +53,29 @@ static ExitCode readLayouts(const CompileOptions &options, std::string &text) {
   return exitOk;
 }
 
+/// What a file of layouts says of an entry point, whose names there begin with
+/// its own, or without a name of the step. Lines of others are blank.
+static std::string linesFor(StringRef text, StringRef entry,
+                            ArrayRef<EntryOption> entries) {
+  std::string lines;
+  SmallVector<StringRef> each;
+  text.split(each, '\n');
+  for (StringRef line : each) {
+    StringRef name = line.ltrim();
+    auto isOf = [&](StringRef other) {
+      return name.starts_with((other + ".").str());
+    };
+    if (!entry.empty() && isOf(entry))
+      lines += name.drop_front(entry.size() + 1);
+    else if (entry.empty() && llvm::none_of(entries, [&](const auto &other) {
+               return isOf(other.name);
+             }))
+      lines += line;
+    lines += '\n';
+  }
+  return lines;
+}
+
 static bool asksForNothing(const sharding::AskedLayouts &asked) {
   auto isOpen = [](const auto &layout) { return !layout; };
   return llvm::all_of(asked.arguments, isOpen) &&
@@ -79,6 +103,26 @@ static ArrayAttr cutsOf(DictionaryAttr attributes, const sharding::Mesh &mesh) {
   return builder.getArrayAttr(cuts);
 }
 
+/// The layout that is cut so, the inverse of cutsOf.
+static sharding::Layout layoutOf(ArrayAttr cuts, const sharding::Mesh &mesh) {
+  auto layout = sharding::Layout::replicated(int64_t(cuts.size()));
+  for (auto [attribute, parts] : llvm::zip_equal(cuts, layout.dims)) {
+    ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(attribute).asArrayRef();
+    for (size_t i = 0; i + 1 < numbers.size(); i += 2)
+      for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
+        const int64_t span =
+            mesh.stride({axis, 1, mesh.axes[axis].size}) * mesh.axes[axis].size;
+        const int64_t covered = numbers[i] * numbers[i + 1];
+        sharding::AxisPart part{axis, span / covered, numbers[i + 1]};
+        if (covered <= span && mesh.stride(part) == numbers[i]) {
+          parts.push_back(part);
+          break;
+        }
+      }
+  }
+  return layout;
+}
+
 static void describeCuts(func::FuncOp main, const sharding::Mesh &mesh) {
   for (unsigned at = 0; at < main.getNumArguments(); ++at)
     main.setArgAttr(at, step::cutsAttrName,
@@ -101,7 +145,12 @@ static llvm::json::Object countCollectives(ModuleOp module) {
   return collectives;
 }
 
-static ExitCode shardStep(Program &program, StageRun &run) {
+/// Adds what is asked for besides, and says whether that contradicts nothing.
+using AskMore = llvm::function_ref<bool(func::FuncOp, const sharding::Mesh &,
+                                        sharding::AskedLayouts &)>;
+
+static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
+                             AskMore askMore) {
   const CompileOptions &options = run.options;
   if (std::string wrong = whyIncomplete(options); !wrong.empty())
     return fail(exitBadUsage, wrong);
@@ -113,11 +162,13 @@ static ExitCode shardStep(Program &program, StageRun &run) {
     return fail(exitBadUsage, "--mesh=" + options.mesh + ": " + error);
   if (ExitCode code = readLayouts(options, text); code != exitOk)
     return code;
-  auto asked = sharding::readAskedLayouts(*program.module, *mesh, text,
-                                          options.sharding);
-  if (failed(asked))
+  auto asked = sharding::readAskedLayouts(
+      *program.module, *mesh, linesFor(text, entry, options.entries),
+      options.sharding);
+  auto main = program.module->lookupSymbol<func::FuncOp>("main");
+  if (failed(asked) || !askMore(main, *mesh, *asked))
     return exitUserError;
-  if (asksForNothing(*asked))
+  if (asksForNothing(*asked) && entry.empty())
     return fail(exitUserError,
                 options.sharding == "propagate"
                     ? "the step has no shardings on its arguments and results; "
@@ -131,6 +182,47 @@ static ExitCode shardStep(Program &program, StageRun &run) {
   run.details["ranks"] = mesh->devices();
   run.details["collectives"] = countCollectives(*program.module);
   return exitOk;
+}
+
+static ExitCode shardStep(Program &program, StageRun &run) {
+  return shardProgram(program, run, /*entry=*/"",
+                      [](auto &&...) { return true; });
+}
+
+/// Has the state of an entry point lie where the step has it.
+static bool askAsTheStep(ModuleOp step, func::FuncOp main,
+                         const sharding::Mesh &mesh,
+                         sharding::AskedLayouts &asked) {
+  for (auto [i, state] : llvm::enumerate(stateArguments(step, main))) {
+    auto cuts = state ? state->getAttrOfType<ArrayAttr>(step::cutsAttrName)
+                      : ArrayAttr();
+    // Whoever joins the two says what is wrong with another shape.
+    if (!cuts || int64_t(cuts.size()) !=
+                     cast<ShapedType>(main.getArgumentTypes()[i]).getRank())
+      continue;
+    sharding::Layout has = layoutOf(cuts, mesh);
+    auto &layout = asked.arguments[i];
+    if (layout && !(*layout == has)) {
+      main.emitError() << "argument " << i << " has the layout "
+                       << layout->text(mesh) << ", and the step has '"
+                       << state.getName() << "' in the layout "
+                       << has.text(mesh);
+      return false;
+    }
+    layout = has;
+  }
+  return true;
+}
+
+Stage driver::shardEntryStage(ModuleOp step, StringRef entry) {
+  Stage stage = shardStage();
+  stage.run = [step, entry = entry.str()](Program &program, StageRun &run) {
+    return shardProgram(program, run, entry,
+                        [step](auto main, auto &mesh, auto &asked) {
+                          return askAsTheStep(step, main, mesh, asked);
+                        });
+  };
+  return stage;
 }
 
 Stage driver::shardStage() {

@@ -40,6 +40,9 @@ std::vector<StageOption> precisionOptions();
 ExitCode lowerPrecision(Program &program, StageRun &run);
 /// From a step for one rank to one that each rank of a mesh runs.
 Stage shardStage();
+/// The same for an entry point beside a step: its state lies where the step, in
+/// exec form, has it.
+Stage shardEntryStage(mlir::ModuleOp step, llvm::StringRef entry);
 Stage groupStage();
 Stage planStage();
 /// From an exporter's module to StableHLO for XLA.

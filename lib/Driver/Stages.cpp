@@ -334,7 +334,8 @@ static OwningOpRef<ModuleOp> compileEntry(const EntryOption &entry,
   for (const Stage &stage : run.walk) {
     if (!upToHere.empty() && upToHere.back().name == "lower")
       break;
-    upToHere.push_back(stage);
+    upToHere.push_back(stage.name == "shard" ? shardEntryStage(step, entry.name)
+                                             : stage);
     if (stage.name == "precision")
       upToHere.push_back(readHeldStage(step));
   }
@@ -355,12 +356,6 @@ static OwningOpRef<ModuleOp> compileEntry(const EntryOption &entry,
 }
 
 static ExitCode joinEntries(Program &program, StageRun &run) {
-  if (!run.options.entries.empty() &&
-      (*program.module)->hasAttr(step::meshAttrName))
-    return fail(exitBadUsage,
-                "--entry does not go with --mesh yet: an entry point would "
-                "take whole tensors where each rank has parts; compile it as a "
-                "file of its own");
   for (const EntryOption &entry : run.options.entries) {
     ExitCode code = exitOk;
     OwningOpRef<ModuleOp> module =

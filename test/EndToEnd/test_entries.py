@@ -367,6 +367,59 @@ def test_state_in_another_form_is_read_as_it_is_held(precision: str, held: str, 
     assert found["eval.loss"] == pytest.approx(np.sum((x.astype(np.float64) @ w) ** 2), rel=1e-2)
 
 
+@pytest.mark.parametrize(
+    ("mesh", "ranks", "layouts"),
+    [
+        ("data=2,model=2", 4, "params.w = [model]\nx = [data, -]\neval.x = [-, model]\n"),
+        ("data=2", 2, "x = [data, -]\n  eval.x = [data, -] # two of three rows\neval.each = [data]\n"),
+        ("model=4", 4, "params.w = [model:(2)2]\n"),
+    ],
+)
+def test_entry_points_of_several_ranks(mesh: str, ranks: int, layouts: str, folder: Path, tmp_path: Path) -> None:
+    """They read the parts of the state that each rank has, on inputs that are cut as the file says, and change no bit."""
+    (tmp_path / "layouts.txt").write_text(layouts)
+    cut = (f"--mesh={mesh}", f"--sharding={tmp_path / 'layouts.txt'}")
+    compile_with(folder, tmp_path / "both.tenon", "eval=eval.mlir", "predict=predict.mlir", options=cut)
+    assert "'eval' writes none" in succeed("verify", tmp_path / "both.tenon")
+    (tmp_path / "layouts.txt").write_text("".join(line for line in layouts.splitlines(True) if "eval." not in line))
+    compile_with(folder, tmp_path / "step.tenon", options=cut)
+    held = ("--eval-every=2", f"--eval-batches=samples:{folder / 'held.safetensors'}")
+    said = {}
+    for name, program, options in (
+        ("one", folder / "file.tenon", held),
+        ("both", tmp_path / "both.tenon", (*held, f"--ranks={ranks}")),
+        ("plain", tmp_path / "step.tenon", (f"--ranks={ranks}",)),
+    ):
+        arguments = training(folder, "--steps=4", f"--save={tmp_path / name}.safetensors", *options)
+        out = succeed(arguments[0], program, *arguments[2:])
+        said[name] = [float(loss) for loss in re.findall(r"eval.loss (\S+)", out)]
+    assert len(said["one"]) == 2 and said["both"] == pytest.approx(said["one"], rel=1e-5)
+    assert (tmp_path / "both.safetensors").read_bytes() == (tmp_path / "plain.safetensors").read_bytes()
+    x = load_file(folder / "held.safetensors")["x"][:3]
+    save_file({"eval.x": x}, tmp_path / "x.safetensors")
+    state, out = tmp_path / "both.safetensors", tmp_path / "out.safetensors"
+    run_it = ("run", tmp_path / "both.tenon", f"--ranks={ranks}", "--state", state, "--outputs", out)
+    succeed(*run_it, "--entry=eval", "--inputs", tmp_path / "x.safetensors")
+    w = load_file(state)["params.w"]
+    np.testing.assert_allclose(load_file(out)["eval.each"], x @ (w * TABLE), rtol=1e-5)
+    succeed(*run_it, "--entry=predict", "--inputs", folder / "inputs.safetensors")
+    assert np.array_equal(load_file(out)["predict.result0"], load_file(folder / "inputs.safetensors")["x"] * w)
+
+
+def test_layouts_of_entry_points_that_are_wrong(folder: Path, tmp_path: Path) -> None:
+    """State lies where the step has it; names are those of the entry point."""
+    (tmp_path / "layouts.txt").write_text("params.w = [model]\neval.w = [-]\n")
+    arguments = ("compile", folder / "step.mlir", "-o", tmp_path / "x.tenon", "--mesh=model=2", f"--sharding={tmp_path / 'layouts.txt'}")
+    eval_entry = ("--entry", f"eval={folder / 'eval.mlir'}")
+    errors = refused(1, *arguments, *eval_entry)
+    assert "argument 0 has the layout [-], and the step has 'params.w' in the layout [model]" in errors
+    assert "this is about the entry point 'eval'" in errors
+    (tmp_path / "layouts.txt").write_text("params.w = [model]\neval.y = [-]\n")
+    errors = refused(1, *arguments, *eval_entry)
+    assert "layouts.txt:2" in errors and "'y'" in errors
+    assert "'eval.y'" in refused(1, *arguments)
+
+
 def test_what_does_not_match_is_an_error(folder: Path, tmp_path: Path) -> None:
     """A leaf without a counterpart lists what it may have been meant to be."""
     # Two tensors end like this.

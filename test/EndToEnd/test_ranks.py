@@ -172,5 +172,4 @@ def test_refusals(steps: Steps, reference: Any, tmp_path: Path) -> None:
     given = ("--mesh=data=2", f"--sharding={tmp_path / 'layouts.txt'}")
     assert "does not go with --mesh" in refused(1, "compile", text, *given, "--precision=bf16", *out)
     assert "--mesh" in refused(2, "compile", text, *given, "--target=stablehlo", *out[:2])
-    assert "--entry does not go with --mesh" in refused(2, "compile", text, *given, f"--entry=eval={text}", *out)
     assert "--mesh" in refused(2, "compile", text, *given, "--target=sm_90", *out[:2])
