@@ -1,7 +1,7 @@
 """Runs that are killed again and again, and go on, beside one that is not.  python killed_runs.py --count N --results FILE
 
 A run is killed (SIGKILL) at a moment that follows from the kill's number: in the middle of a step (in a library call), of saving a
-checkpoint (at a call that writes) or of reading one (at a call that reads). It goes on with the same command and --resume. At the end its
+checkpoint (at a call that writes), of reading one (at a call that reads) or of writing metrics. It goes on with the same command and --resume. At the end its
 state and its metrics must be those of the run that nobody killed, bit for bit. FILE gets a line per run, which says where each of its kills
 was; a run that is there already is not repeated.
 """
@@ -9,6 +9,7 @@ was; a run that is there already is not repeated.
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import random
 import re
@@ -26,6 +27,7 @@ from safetensors.numpy import save_file
 
 BUILD = Path(os.environ.get("TENON_BUILD", Path(__file__).resolve().parents[2] / "build/dev"))
 STEPS, SAVE_EVERY, KILLS = 60, 7, 20
+DOING = ("stepping", "saving", "reading", "logging")
 
 
 def export_step(folder: Path, width: int, rows: int) -> Path:
@@ -106,13 +108,14 @@ class Run:
 
 
 def ways_to_kill(numbers: random.Random, scratch: Path) -> list[dict[str, str]]:
-    """The environments that kill a run while it steps, saves and reads."""
+    """The environments that kill a run while it does each of DOING."""
     writing = {"LD_PRELOAD": str(BUILD / "lib/TenonKillWhileWriting.so"), "TENON_KILL_FOLDER": str(scratch / "checkpoints")}
     calls = next(BUILD.glob("**/TenonFailingCalls.so"))
     return [
         {"LD_PRELOAD": str(calls), "TENON_KILL_CALL": str(numbers.randrange(5 * 2 * SAVE_EVERY))},
         {**writing, "TENON_KILL_AT": str(numbers.randrange(1, 90))},
         {**writing, "TENON_KILL_READ_AT": str(numbers.randrange(1, 14))},
+        {**writing, "TENON_KILL_FOLDER": str(scratch / "metrics.csv"), "TENON_KILL_AT": str(numbers.randrange(1, 3 * SAVE_EVERY))},
     ]
 
 
@@ -129,11 +132,12 @@ def kill_and_resume(program: Path, kills: int, seed: int) -> tuple[Counter, str]
         log: Counter = Counter()
         for kill in range(kills):
             # Kills that follow each other hit what the one before left.
-            way = ways_to_kill(numbers, killed.scratch)[kill % 3]
+            doing = kill % len(DOING)
+            way = ways_to_kill(numbers, killed.scratch)[doing]
             process = killed.start(f"--threads={1 + kill % 2}", **way)
             found = re.search(r"^killed at (\w+)$", process.stderr, re.MULTILINE)
             if process.returncode == -signal.SIGKILL and found:
-                log[{"step": "stepping", "read": "reading"}.get(found[1], f"saving ({found[1]})")] += 1
+                log[DOING[doing] + (f" ({found[1]})" if DOING[doing] in ("saving", "logging") else "")] += 1
             elif process.returncode:
                 return log, process.stderr
             elif killed.outcome() != whole.outcome():
@@ -168,7 +172,13 @@ def main() -> None:
             print(line, flush=True)
             done, seed = done + log.total(), seed + 1
             failed += [line] if wrong else []
-    print(f"{done} kills in {seed} runs, {len(failed)} runs failed")
+    kills: Counter = Counter()
+    for line in options.results.read_text().splitlines():
+        for what, count in ast.literal_eval(line[line.index("{") : line.index("}") + 1]).items():
+            kills[what.split()[0]] += count
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=Path(__file__).parent)
+    counts = " | ".join(str(kills[doing]) for doing in DOING)
+    print(f"| {commit.stdout.strip()} | {seed} | {done} | {counts} | {len(failed)} |")
     sys.exit(bool(failed))
 
 
