@@ -1,9 +1,9 @@
 """Runs that are killed again and again, and go on, beside one that is not.  python killed_runs.py --count N --results FILE
 
 A run is killed (SIGKILL) at a moment that follows from the kill's number: in the middle of a step (in a library call), of saving a
-checkpoint (at a call that writes), of reading one (at a call that reads) or of writing metrics. It goes on with the same command and --resume. At the end its
-state and its metrics must be those of the run that nobody killed, bit for bit. FILE gets a line per run, which says where each of its kills
-was; a run that is there already is not repeated.
+checkpoint (at a call that writes), of reading one (at a call that reads) or of writing metrics. It goes on with the same command and
+--resume. At the end its state and its metrics must be those of the run that nobody killed, bit for bit. FILE gets a line per run, which
+says where each of its kills was; a run that is there already is not repeated. At last it prints the row for docs/Benchmarks/Kills.md.
 """
 
 from __future__ import annotations
