@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import shutil
@@ -250,6 +251,22 @@ def test_what_cannot_be_saved_is_said_before_the_first_step(program: Path, tmp_p
     (blocked.scratch / "checkpoints").write_text("a file")
     process = blocked.start()
     assert process.returncode == 1 and "cannot open the folder for checkpoints" in process.stderr
+
+
+@pytest.mark.parametrize("existing", [False, True], ids=["new", "resumed"])
+def test_a_folder_that_nobody_may_write_to(existing: bool, program: Path, tmp_path: Path) -> None:
+    """Is said before the first step, and what is in it stays as it is."""
+    run = begun(program, tmp_path / "run") if existing else Run(program, tmp_path / "run")
+    folder = run.scratch / "checkpoints"
+    folder.mkdir(parents=True, exist_ok=True)
+    before = checkpoints(run)
+    folder.chmod(0o555)
+    # A system administrator may write anywhere, as long as the system lets him.
+    plain = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.access(folder, os.W_OK) else []
+    process = subprocess.run([*plain, *run.command()], check=False, capture_output=True, text=True, timeout=60)
+    folder.chmod(0o755)
+    assert process.returncode == 1 and "Permission denied" in process.stderr, process
+    assert "steps/s" not in process.stdout and checkpoints(run) == before
 
 
 def test_a_folder_that_vanishes(program: Path, tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from safetensors.numpy import save_file
 SIZE = 256
 SQUARE = f"tensor<{SIZE}x{SIZE}xf32>"
 STEP = f"""module @step {{
-  func.func public @main(%w: {SQUARE} {{tf.aliasing_output = 0 : i32}} loc("w"), %x: {SQUARE} loc("x"), %rate: tensor<f32> loc("lr"))
-      -> ({SQUARE} {{jax.result_info = "result['w']"}}, tensor<f32> {{jax.result_info = "result['loss']"}}) {{
+  func.func public @main(
+      %w: {SQUARE} {{tf.aliasing_output = 0 : i32}} loc("params['w']"), %x: {SQUARE} loc("x"), %rate: tensor<f32> loc("lr"))
+      -> ({SQUARE} {{jax.result_info = "result['params']['w']"}}, tensor<f32> {{jax.result_info = "result['loss']"}}) {{
     %h0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({SQUARE}, {SQUARE}) -> {SQUARE}
     %h1 = stablehlo.dot_general %h0, %w, contracting_dims = [1] x [0] : ({SQUARE}, {SQUARE}) -> {SQUARE}
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -57,8 +58,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_watching_adds_at_most_a_percent(folder: Path) -> None:
-    """Readers, a schedule, progress and metrics of every step, as JSON lines or events, beside a run that has none of them."""
+    """Readers, a schedule, progress and metrics of every step, as JSON lines or events, beside a run that has none of them.
+
+    So do a trace and norms in the steps that they are not of.
+    """
     plain = instructions_of_a_step(folder, "--inputs=inputs.safetensors", "--set=lr=1e-3")
-    for metrics in ("--metrics=loss.jsonl", "--metrics=events/"):
-        added = instructions_of_a_step(folder, *WATCHED, metrics) - plain
-        assert added <= 0.01 * plain, (metrics, added, plain)
+    others = ("--trace=trace.json", "--trace-steps=100", "--norms-every=100")
+    for options in (("--metrics=loss.jsonl",), ("--metrics=events/",), ("--metrics=loss.csv", *others)):
+        added = instructions_of_a_step(folder, *WATCHED, *options) - plain
+        assert added <= 0.01 * plain, (options, added, plain)
