@@ -62,18 +62,24 @@ tenon::runtime::newDevice(const format::Index &index,
 
 namespace {
 
-/// Notes when operations run that wait for each other.
+/// Notes when operations run that follow each other. Of what only a device's
+/// clock has seen, each begins where the one before ended.
 class SpanObserver final : public OperationObserver {
 public:
   void begin(size_t) override { start = SpanLog::now(); }
   void end(size_t operation) override {
     log.add(operation, /*isWait=*/false, start);
   }
+  void took(size_t operation, double seconds) override {
+    const int64_t begin = start;
+    start += int64_t(seconds * 1e9);
+    log.add(operation, /*isWait=*/false, begin, start);
+  }
   const SpanLog &spans() const { return log; }
 
 private:
   SpanLog log{/*thread=*/0};
-  int64_t start = 0;
+  int64_t start = SpanLog::now();
 };
 
 /// Hands the instructions of an entry point to a capture, and notes whose the

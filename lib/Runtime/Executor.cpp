@@ -729,15 +729,16 @@ std::string Executor::Implementation::sourceOf(size_t entryPoint,
 
 bool Executor::Implementation::trace(size_t entryPoint, StepTrace &trace,
                                      Error &error) {
-  trace = {};
   const CapturedStep &step = *first().steps[entryPoint];
-  for (size_t i = 0; i < step.operationCount(); ++i) {
+  for (size_t i = trace.operations.size(); i < step.operationCount(); ++i) {
     InstructionTime described = step.describe(i);
     trace.operations.push_back({.name = std::move(described.name),
                                 .what = std::move(described.what),
                                 .source = sourceOf(entryPoint, i),
                                 .library = described.library});
   }
+  trace.spans.clear();
+  trace.leftOut = 0;
   std::vector<StepTrace> ofRanks(ranks.size());
   bool done = run(
       entryPoint, 1,

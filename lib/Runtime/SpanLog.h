@@ -32,6 +32,9 @@ public:
         .count();
   }
   void add(size_t operation, bool isWait, int64_t begin) {
+    add(operation, isWait, begin, now());
+  }
+  void add(size_t operation, bool isWait, int64_t begin, int64_t end) {
     if (spans.size() == spans.capacity())
       ++leftOut;
     else
@@ -40,7 +43,7 @@ public:
                        .thread = thread,
                        .isWait = isWait,
                        .begin = begin,
-                       .end = now()});
+                       .end = end});
   }
   /// Appends what was noted to the trace.
   void addTo(StepTrace &trace) const {

@@ -37,7 +37,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <set>
 
 using namespace tenon;
 using namespace tenon::tool;
@@ -475,13 +474,13 @@ private:
       for (const std::string &name : evaluation->names())
         names.push_back(name);
     if (norms)
-      for (const std::string &name : norms->names())
+      for (const std::string &name : norms->names()) {
+        if (std::ranges::find(names, name) != names.end())
+          return fail("the step has a result '" + name +
+                      "', which is what a norm is called in --metrics; give "
+                      "the result another name with --name of tenon compile");
         names.push_back(name);
-    if (std::set<std::string> known(names.begin(), names.end());
-        known.size() < names.size())
-      return fail("two columns of --metrics would have the same name: a result "
-                  "of the step is called like a norm; give it another name "
-                  "with --name of tenon compile");
+      }
     metrics =
         MetricsFile::open(options.metrics, names, record.metricsBytes, message);
     return metrics ? int(exitOk) : fail(message);
@@ -554,10 +553,11 @@ private:
       for (const BatchReaders::Read &read : readers->takeNotes())
         trace->addRead(read.reader, read.batch, read.begin, read.end);
     }
+    isTraced = false;
+    ++tracedSteps;
     std::string message;
     if (!trace->write(message) && code == exitOk)
       return endFailed(message);
-    ++tracedSteps;
     return code;
   }
 
@@ -568,7 +568,6 @@ private:
     if (!isTraced)
       return executor.run(1, error);
     TraceFile::Activity running = doing("run the step");
-    runtime::StepTrace spans;
     bool done = executor.trace(spans, error);
     trace->add(spans, record.step + 1);
     return done;
@@ -873,6 +872,7 @@ private:
   std::unique_ptr<Evaluation> evaluation;
   std::unique_ptr<NormWatch> norms;
   std::unique_ptr<TraceFile> trace;
+  runtime::StepTrace spans; // of the last step that was traced
   StepRange traced;
   bool isTraced = false; // the step that is being made
   int64_t tracedSteps = 0;

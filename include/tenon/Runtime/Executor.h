@@ -199,7 +199,7 @@ public:
                std::string_view entryPoint = "step");
 
   /// As run, once, noting in `trace`, see Trace.h, what each thread did and
-  /// when.
+  /// when. One of an earlier step of the same entry point is used again.
   bool trace(StepTrace &trace, Error &error,
              std::string_view entryPoint = "step");
 

@@ -2,8 +2,9 @@
 //
 // A traced step runs as any other: threads wait for each other only where they
 // must. Every thread notes when it began and ended its share of an operation,
-// and when it waited for the others. On a GPU, where the host sees only the end
-// of what it started, each operation waits for the one before.
+// and when it waited for the others. On a GPU operations follow each other
+// without graphs; a span is as long as the GPU's clock says, and begins where
+// the one before ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,7 @@ struct StepTrace {
   std::vector<TracedSpan> spans;
   /// Of each rank's thread only so many are kept; how many more there were.
   uint64_t leftOut = 0;
-  /// Whether each operation waited for the one before.
+  /// Whether a device ran them one after the other, and not threads.
   bool isOneByOne = false;
 };
 
