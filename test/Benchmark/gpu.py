@@ -3,13 +3,14 @@
 
     python gpu.py prepare FOLDER [--build BUILD] [--only bits,losses,time]   anywhere: exports, compiles, computes what is expected
     python gpu.py run FOLDER OUT.jsonl [--only ...] [--seconds N]            where the GPU is
-    python gpu.py table OUT.jsonl [PEERS.jsonl]                              the tables of docs/Benchmarks/Gpu.md
+    python gpu.py table OUT.jsonl... [PEERS.jsonl...]                        the tables of docs/Benchmarks/Gpu.md
 
 FOLDER takes all that `run` needs: the tool, its library, the compiled files and what they are expected to give. There, Python
 with numpy and safetensors is enough; start values are made from the recipes of the exported steps. Every outcome is written as soon
 as it is known. `bits` are results of steps whose kernels are all ours, against those of the same step on the processor, or on the
-emulated GPU where tensor cores sum. `losses` are of five steps with cuBLASLt. `time` is of steps at full size, with
-`tenon bench`, once as a whole and once kernel by kernel.
+emulated GPU where tensor cores sum. `losses` are of five steps with cuBLASLt. `checks` are by compute-sanitizer, where it is
+installed: accesses outside of memory, and races in shared memory. `time` is of steps at full size, with `tenon bench`, once as a
+whole and once kernel by kernel; meanwhile the GPU's memory is watched. PEERS.jsonl has lines of other frameworks' times.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ import recipe  # noqa: E402
 
 GENERATE = ROOT / "test/EndToEnd/models/generate.py"
 DRIVER = "lib/libtenon-emulated-cuda.so"
-KINDS = ("bits", "losses", "time")
+KINDS = ("bits", "losses", "checks", "time")
 BITS_STEPS, LOSS_STEPS = 2, 5
 
 SMALL = (
@@ -51,6 +52,7 @@ SMALL = (
 # Steps with products that tensor cores sum: by a policy, or because they are written so.
 SUMMED_BY_TENSOR_CORES = {"07_llama_bf16", "13_mlp_f16_loss_scale"}
 LOWERED = ("01_mlp", "02_cnn", "04_chargpt", "10_vit_tiny")
+CHECKED = {"02_cnn.bf16", "04_chargpt.f32", "04_chargpt.bf16"}
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,10 @@ class Timed:
 
 
 TIMED = (
+    Timed("05_gpt2_124m", "bf16", 32, 1024), Timed("05_gpt2_124m", "bf16", 8, 1024), Timed("05_gpt2_124m", "f32", 8, 1024),
     Timed("01_mlp", "f32"), Timed("03_resnet18", "f32", 128), Timed("03_resnet18", "bf16", 128), Timed("04_chargpt", "f32"),
-    Timed("04_chargpt", "bf16"), Timed("05_gpt2_124m", "bf16"), Timed("07_llama_bf16", "bf16"), Timed("10_vit_tiny", "bf16"),
-    Timed("05_gpt2_124m", "bf16", 8, 1024), Timed("05_gpt2_124m", "bf16", 32, 1024),
+    Timed("04_chargpt", "bf16"), Timed("05_gpt2_124m", "bf16"), Timed("07_llama_bf16", "bf16"), Timed("10_vit_tiny", "f32"),
+    Timed("10_vit_tiny", "bf16"),
 )  # fmt: skip
 
 
@@ -102,6 +105,7 @@ class Case:
     info: str  # with the start values
     expected: str = ""  # results, of bits
     losses: list[float] = field(default_factory=list)  # JAX's
+    planned: int = 0  # bytes, of time
 
 
 class Preparation:
@@ -145,7 +149,10 @@ class Preparation:
             reference = self.folder / f"{file.stem}.cpu"
             succeed([self.tool, "compile", text, "-o", reference, "--no-libraries", *options])
         succeed(
-            [self.tool, "run", reference, f"--inputs={inputs}", f"--steps={BITS_STEPS}", f"--outputs={results}", f"--cuda-driver={self.build / DRIVER}"],
+            [
+                self.tool, "run", reference, f"--inputs={inputs}", f"--steps={BITS_STEPS}", f"--outputs={results}",
+                f"--cuda-driver={self.build / DRIVER}",
+            ],
             env=dict(os.environ, TENON_EMULATED_CUDA_SM="90"),
         )  # fmt: skip
         path.write_text(json.dumps(digests(results)))
@@ -166,6 +173,8 @@ class Preparation:
                 emulated = policy != "f32" or name in SUMMED_BY_TENSOR_CORES
                 expected = self.expected(text, file, info, options[1:], emulated)
                 yield Case("bits", label, file.name, info, expected=expected)
+                if "checks" in kinds and label in CHECKED:
+                    yield Case("checks", label, file.name, info)
             if "losses" in kinds:
                 file = self.compile(text, f"{label}.losses.tenon", *options)
                 yield Case("losses", label, file.name, info, losses=json.loads((self.folder / info).read_text())["run"]["losses"])
@@ -176,7 +185,10 @@ class Preparation:
             size = [*([f"--batch={step.batch}"] if step.batch else []), *([f"--length={step.length}"] if step.length else [])]
             text, info = self.export(step.name, "--no-run", *size)
             file = self.compile(text, f"{step.label}.time.tenon", "--target=sm_90", f"--precision={step.policy}")
-            yield Case("time", step.label, file.name, info)
+            segments = re.findall(
+                r"^(?:state|batch|results|temporaries|constants) +(\d+)$", succeed([self.tool, "inspect", file]), re.MULTILINE
+            )
+            yield Case("time", step.label, file.name, info, planned=sum(map(int, segments)))
 
 
 def prepare(arguments: argparse.Namespace) -> None:
@@ -221,6 +233,23 @@ def digests(path: Path) -> dict[str, dict]:
     return found
 
 
+class MemoryWatch:
+    """The most memory of the GPU that is in use while it is entered, in MiB, by the driver's word every tenth of a second."""
+
+    def __enter__(self) -> MemoryWatch:
+        self.most, self.process = 0, None
+        if shutil.which("nvidia-smi"):
+            query = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-lms", "100"]
+            self.process = subprocess.Popen(query, stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process:
+            self.process.terminate()
+            said = self.process.communicate()[0]
+            self.most = max(map(int, re.findall(r"^(\d+)$", said, re.MULTILINE)), default=0)
+
+
 class Machine:
     """Runs cases on the GPU."""
 
@@ -251,7 +280,9 @@ class Machine:
     def bits(self, case: dict) -> dict:
         """Compares results with those of the processor or the emulated GPU."""
         inputs, path = self.inputs(case), self.scratch / f"{case['label']}.results.safetensors"
-        done = self.tenon("run", self.folder / case["file"], f"--inputs={inputs}", f"--steps={BITS_STEPS}", f"--outputs={path}", "--device=cuda")
+        done = self.tenon(
+            "run", self.folder / case["file"], f"--inputs={inputs}", f"--steps={BITS_STEPS}", f"--outputs={path}", "--device=cuda"
+        )
         if done.returncode:
             return {"error": done.stderr[-1500:]}
         found = digests(path)
@@ -269,22 +300,39 @@ class Machine:
     def losses(self, case: dict) -> dict:
         """The losses of some steps, against JAX's."""
         inputs, metrics = self.inputs(case), self.scratch / f"{case['label']}.csv"
-        done = self.tenon("run", self.folder / case["file"], f"--inputs={inputs}", f"--steps={LOSS_STEPS}", f"--metrics={metrics}", "--device=cuda")
+        done = self.tenon(
+            "run", self.folder / case["file"], f"--inputs={inputs}", f"--steps={LOSS_STEPS}", f"--metrics={metrics}", "--device=cuda"
+        )
         if done.returncode:
             return {"error": done.stderr[-1500:]}
         losses = [float(line.split(",")[-1]) for line in metrics.read_text().splitlines()[1:]]
         pairs = list(zip(losses, case["losses"], strict=True))
         return {"losses": losses, "expected": case["losses"], "largest": max(abs(a - b) / max(abs(b), 1e-6) for a, b in pairs)}
 
+    def checks(self, case: dict) -> dict:
+        """What compute-sanitizer finds in a step."""
+        sanitizer, inputs = shutil.which("compute-sanitizer"), self.inputs(case)
+        if not sanitizer:
+            return {"skipped": "compute-sanitizer is not installed"}
+        row = {}
+        for tool in ("memcheck", "racecheck", "initcheck"):
+            command = [self.tool, "run", self.folder / case["file"], f"--inputs={inputs}", "--steps=1", "--device=cuda"]
+            done = own([sanitizer, f"--tool={tool}", *command], timeout=90)
+            said = re.search(r"(?:ERROR|RACECHECK) SUMMARY: (.*)", done.stdout + done.stderr)
+            row[tool] = said[1] if said else (done.stdout + done.stderr)[-500:]
+        return row
+
     def time(self, case: dict) -> dict:
-        """The time of a step, and of its kernels."""
+        """The time of a step, of its kernels, and the most memory of the GPU that was used."""
         inputs, file = self.inputs(case), self.folder / case["file"]
         try:
-            done = self.tenon("bench", file, f"--inputs={inputs}", "--steps=30", seconds=60)
+            with MemoryWatch() as memory:
+                done = self.tenon("bench", file, f"--inputs={inputs}", "--steps=30", seconds=60)
             if done.returncode:
                 return {"error": done.stderr[-1500:]}
             step = re.search(r"min ([\d.]+) ms, median ([\d.]+) ms, max ([\d.]+) ms", done.stdout)
             row = dict(zip(("min_ms", "median_ms", "max_ms"), map(float, step.groups()), strict=True)) if step else {"said": done.stdout}
+            row |= {"planned": case["planned"], "used_mib": memory.most}
             done = self.tenon("bench", file, f"--inputs={inputs}", "--steps=5", "--kernels", "--rows=1000", seconds=60)
             kernels = re.findall(r"^ *([\d.]+) +[\d.]+% +(\d+)  (\S+) +(.*)$", done.stdout, re.MULTILINE)
             row["kernels"] = [[float(ms), int(runs), name, what] for ms, runs, name, what in kernels] or done.stderr[-500:]
@@ -309,7 +357,8 @@ def run(arguments: argparse.Namespace) -> None:
             started = time.monotonic()
             try:
                 row |= getattr(machine, case["kind"])(case)
-            except Exception as fault:  # noqa: BLE001: the other cases go on
+            except Exception as fault:  # noqa: BLE001
+                # The other cases go on.
                 row["error"] = repr(fault)
             row["seconds"] = round(time.monotonic() - started, 2)
         with arguments.out.open("a") as file:
@@ -324,12 +373,55 @@ def run(arguments: argparse.Namespace) -> None:
         file.write(json.dumps({"kind": "machine", "gpu": gpu, "cublaslt": machine.options}) + "\n")
     # The GPU has room for several small steps at a time; times are taken alone.
     timed = [case for case in cases if case["kind"] == "time"]
+    others = [case for case in cases if case["kind"] != "time"]
     with ThreadPoolExecutor(12) as pool:
         made = pool.map(machine.inputs, timed)
-        list(pool.map(record, [case for case in cases if case["kind"] != "time"]))
+        list(pool.map(record, others))
         list(made)
     for case in timed:
         record(case)
+
+
+# ---------------------------------------------------------------- afterwards
+
+
+def table(arguments: argparse.Namespace) -> None:
+    """Prints what was found; of a case that ran again its last outcome."""
+    rows = [json.loads(line) for path in arguments.outcomes for line in path.read_text().splitlines()]
+    last = {(row.get("kind"), row.get("label")): row for row in rows if "kind" in row}
+    of = lambda kind: [row for (found, _), row in last.items() if found == kind]  # noqa: E731
+    for machine in of("machine"):
+        print(f"GPU, driver, memory: {machine['gpu']}\n")
+    bits = of("bits")
+    equal = [row for row in bits if row.get("differing") == {}]
+    print(f"Bits: {len(equal)} of {len(bits)} steps equal, {sum(row['tensors'] for row in equal)} tensors.")
+    for row in bits:
+        if row not in equal:
+            print(f"- `{row['label']}`: {row.get('error') or row['differing']}")
+    for row in of("checks"):
+        found = "; ".join(f"{tool} {said}" for tool, said in row.items() if tool.endswith("check"))
+        print(f"- compute-sanitizer, `{row['label']}`: {found}")
+    print("\n| step | losses | JAX's | farthest |\n|---|---|---|---:|")
+    for row in of("losses"):
+        if "error" in row:
+            print(f"| `{row['label']}` | {row['error']} | | |")
+            continue
+        shown = [" ".join(f"{loss:.4f}" for loss in row[key][:: len(row[key]) - 1]) for key in ("losses", "expected")]
+        print(f"| `{row['label']}` | {shown[0]} | {shown[1]} | {row['largest']:.1e} |")
+    print("\n| step | ms | kernels' ms | launches | planned MiB | used MiB |\n|---|---:|---:|---:|---:|---:|")
+    for row in of("time"):
+        if "error" in row:
+            print(f"| `{row['label']}` | {row['error']} | | | | |")
+            continue
+        kernels = row["kernels"] if isinstance(row["kernels"], list) else []
+        sums = f"{sum(kernel[0] for kernel in kernels):.2f} | {sum(kernel[1] for kernel in kernels)}"
+        print(f"| `{row['label']}` | {row['median_ms']:.2f} | {sums} | {row.get('planned', 0) / 2**20:.0f} | {row.get('used_mib', '')} |")
+    peers = [row for row in rows if "peer" in row]
+    if peers:
+        print("\n| peer | step | ms | peak MiB |\n|---|---|---:|---:|")
+    for row in peers:
+        peak = (row["peak_allocated"] or 0) / 2**20
+        print(f"| {row['peer']} {row['version']} {row['mode']} | {row['model']} | {row['median_ms']:.2f} | {peak:.0f} |")
 
 
 def main() -> None:
@@ -350,6 +442,9 @@ def main() -> None:
     verb.add_argument("--seconds", type=float, default=500, help="starts nothing after so many")
     verb.add_argument("--scratch", default="/tmp/tenon-gpu")
     verb.set_defaults(do=run)
+    verb = verbs.add_parser("table")
+    verb.add_argument("outcomes", type=Path, nargs="+")
+    verb.set_defaults(do=table)
     arguments = parser.parse_args()
     arguments.do(arguments)
 
