@@ -478,12 +478,14 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
                      std::to_string(algorithm.alignment[i]) +
                      " bytes, which the algorithm was chosen for");
   if (workspaceBytes < algorithm.workspaceBytes ||
-      reinterpret_cast<uint64_t>(workspace) % tenon::libraries::workspaceAlignment ||
+      reinterpret_cast<uint64_t>(workspace) %
+          tenon::libraries::workspaceAlignment ||
       (algorithm.workspaceBytes && !workspace))
     return invalid("a workspace of " + std::to_string(workspaceBytes) +
                    " bytes, the algorithm needs " +
                    std::to_string(algorithm.workspaceBytes) +
-                   " at a multiple of " + std::to_string(tenon::libraries::workspaceAlignment));
+                   " at a multiple of " +
+                   std::to_string(tenon::libraries::workspaceAlignment));
   if (descriptor->epilogue == CUBLASLT_EPILOGUE_BIAS &&
       (!descriptor->bias || descriptor->bias % widthOf(dLayout->type)))
     return invalid("the bias is missing or misaligned");

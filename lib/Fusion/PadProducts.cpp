@@ -1,9 +1,10 @@
 //===- PadProducts.cpp - Rows of products that a GPU reads in 16 bytes ----===//
 //
 // Tensor cores are fed in accesses of 16 bytes. For a product of 16-bit
-// matrices whose rows have another length the library takes code that is several
-// times slower, and a generated kernel of rows reads element by element. The
-// usual case is a vocabulary of odd size: the logits have a row for each token.
+// matrices whose rows have another length the library takes code that is
+// several times slower, and a generated kernel of rows reads element by
+// element. The usual case is a vocabulary of odd size: the logits have a row
+// for each token.
 //
 // This pass makes such a dimension longer where it arises, as the last one of a
 // product, and follows it: what is computed from the result element by element,
@@ -34,8 +35,8 @@
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -52,8 +53,8 @@ using stablehlo::DotGeneralOp;
 
 namespace {
 
-/// Elements that rows are made a multiple of: eight are 16 bytes, and a block of
-/// threads has tiles of 64.
+/// Elements that rows are made a multiple of: eight are 16 bytes, and a block
+/// of threads has tiles of 64.
 constexpr int64_t elementsOfAccess = 8, elementsOfRow = 64;
 
 /// Shorter rows would grow by too much.
@@ -177,8 +178,8 @@ Value Padding::padOf(Value value, int64_t dimension) {
     return known;
   // A product reads through transposes, so they stay next to it.
   if (auto transpose = value.getDefiningOp<stablehlo::TransposeOp>()) {
-    Value inside = padOf(transpose.getOperand(),
-                         transpose.getPermutation()[dimension]);
+    Value inside =
+        padOf(transpose.getOperand(), transpose.getPermutation()[dimension]);
     ImplicitLocOpBuilder builder = after(value);
     return paddings[key] = stablehlo::TransposeOp::create(
                builder, paddedType(value, dimension), inside,
@@ -187,10 +188,10 @@ Value Padding::padOf(Value value, int64_t dimension) {
   ImplicitLocOpBuilder builder = after(value);
   SmallVector<int64_t> none(shapeOf(value).size(), 0), high = none;
   high[dimension] = padded - extent;
-  Value zero = stablehlo::zeros(
-      builder, RankedTensorType::get({}, elementOf(value)));
-  return paddings[key] = stablehlo::PadOp::create(builder, value, zero, none,
-                                                  high, none);
+  Value zero =
+      stablehlo::zeros(builder, RankedTensorType::get({}, elementOf(value)));
+  return paddings[key] =
+             stablehlo::PadOp::create(builder, value, zero, none, high, none);
 }
 
 Value Padding::masked(const Twin &twin, Value filler) {
@@ -201,8 +202,8 @@ Value Padding::masked(const Twin &twin, Value filler) {
     builder.setInsertionPointAfter(from);
   auto type = cast<RankedTensorType>(twin.value.getType());
   auto counted = type.clone(builder.getI32Type());
-  Value position = stablehlo::IotaOp::create(builder, counted,
-                                             uint64_t(twin.dimension));
+  Value position =
+      stablehlo::IotaOp::create(builder, counted, uint64_t(twin.dimension));
   Value end = stablehlo::ConstantOp::create(
       builder, DenseElementsAttr::get(
                    counted, builder.getI32IntegerAttr(int32_t(extent))));
@@ -248,8 +249,8 @@ Value Padding::operandTwin(Value value, int64_t dimension) {
       return nullptr;
     ImplicitLocOpBuilder builder = after(value);
     Value longer = stablehlo::ConstantOp::create(
-        builder, cast<ElementsAttr>(
-                     splat.resizeSplat(paddedType(value, dimension))));
+        builder,
+        cast<ElementsAttr>(splat.resizeSplat(paddedType(value, dimension))));
     made.insert({value, Twin{longer, dimension}});
     return longer;
   }
@@ -488,9 +489,10 @@ bool PadProducts::isWorthIt(DotGeneralOp dot) const {
       machine.computeRate(ElementType::bf16).allCores * machine.shares.library;
   const double gained =
       contractionFlops(dot) / rate * (1 / machine.shares.unaligned - 1);
-  const double copied = 2.0 * double(storedBytes(operand.getType()) +
-                                     storedBytes(dot.getType())) /
-                        machine.memory.copy.allCores;
+  const double copied =
+      2.0 *
+      double(storedBytes(operand.getType()) + storedBytes(dot.getType())) /
+      machine.memory.copy.allCores;
   return gained > copied;
 }
 

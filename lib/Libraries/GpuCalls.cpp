@@ -262,8 +262,8 @@ static GpuMatmulDescription rowsOfBias(const GpuMatmulDescription &d) {
 
 std::unique_ptr<GpuCall>
 GpuCall::create(const std::shared_ptr<const CublasLt> &library,
-                const GpuMatmulDescription &description,
-                uint64_t plannedBytes, std::string &error) {
+                const GpuMatmulDescription &description, uint64_t plannedBytes,
+                std::string &error) {
   const uint64_t workspaceBytes = usableWorkspace(plannedBytes);
   auto layout = columnMajor(description, error);
   if (!layout)

@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s --pass-pipeline='builtin.module(func.func(fusion-pad-products{always=true}))' --split-input-file | FileCheck %s
-// RUN: tenon-opt %s --pass-pipeline='builtin.module(func.func(fusion-pad-products))' --split-input-file | FileCheck %s --check-prefix=COSTED
+// RUN: tenon-opt %s --fusion-pad-products=always=true --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --fusion-pad-products --split-input-file | FileCheck %s --check-prefix=COSTED
 
 // A loss: everything of the size of the logits is longer. The bias gets zeros,
 // the maximum and the sum the value that they start from, products zeros, and

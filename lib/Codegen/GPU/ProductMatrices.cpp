@@ -30,8 +30,7 @@ static ProductMatrices ofConvolution(stablehlo::ConvolutionOp convolution,
 ProductMatrices ProductMatrices::of(Operation *op, const Contraction &c) {
   if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
     return ofConvolution(convolution, c);
-  auto numbers =
-      cast<stablehlo::DotGeneralOp>(op).getDotDimensionNumbers();
+  auto numbers = cast<stablehlo::DotGeneralOp>(op).getDotDimensionNumbers();
   const size_t batches = numbers.getLhsBatchingDimensions().size();
   const size_t free = shapeOf(c.left).size() - batches - c.sums.size();
   ArrayRef<int64_t> output = c.output;

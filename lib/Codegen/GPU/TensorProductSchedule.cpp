@@ -1,9 +1,9 @@
 //===- TensorProductSchedule.cpp - 16-bit products on tensor cores --------===//
 //
 // A dot or a convolution of bf16 or f16 that is summed in f32. A block of
-// threads has a tile of a matrix of results (TensorProduct.h). How a tensor core
-// adds is not the order of Loops/Contraction.h, so the bits are not the CPU's:
-// they follow from the kernel and the GPU's generation.
+// threads has a tile of a matrix of results (TensorProduct.h). How a tensor
+// core adds is not the order of Loops/Contraction.h, so the bits are not the
+// CPU's: they follow from the kernel and the GPU's generation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -103,8 +103,8 @@ void MatrixShape::ofDot(stablehlo::DotGeneralOp dot) {
                                    ? contracting[sumOrder.back()] == last
                                    : !llvm::is_contained(batching, last);
     if (hasNeighbours && last >= 0)
-      layout.neighbours = largestVector(shapeOf(tensor)[last],
-                                        TileShape::elementsOfChunk);
+      layout.neighbours =
+          largestVector(shapeOf(tensor)[last], TileShape::elementsOfChunk);
     return layout;
   };
   left = layoutOf(c.left, numbers.getLhsContractingDimensions(),
@@ -141,7 +141,8 @@ Operation *productOf(const KernelSource &source) {
   if (!isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op) ||
       (dot && dot.getAlgorithm()) || source.inPlace[0] >= 0)
     return nullptr;
-  Type left = elementOf(op->getOperand(0)), right = elementOf(op->getOperand(1)),
+  Type left = elementOf(op->getOperand(0)),
+       right = elementOf(op->getOperand(1)),
        result = elementOf(op->getResult(0));
   const bool hasTypes = left == right && (left.isBF16() || left.isF16()) &&
                         (result.isF32() || result.isBF16() || result.isF16());
@@ -150,7 +151,8 @@ Operation *productOf(const KernelSource &source) {
   // Of less, most of an instruction would be lost.
   MatrixShape shape(op);
   bool isSmall = elementCount(shape.rows) < 8 ||
-                 elementCount(shape.columns) < 8 || elementCount(shape.sums) < 8;
+                 elementCount(shape.columns) < 8 ||
+                 elementCount(shape.sums) < 8;
   return isSmall ? nullptr : op;
 }
 
@@ -169,24 +171,22 @@ private:
         algebra.delinearize(block, {elementCount(shape.batch), shape.rowTiles(),
                                     shape.columnTiles()});
     batch = algebra.delinearize(place[0], shape.batch);
-    TensorOperand left =
-        operandOf(c.left, shape.left, shape.rows,
-                  [this](const Indices &row, const Indices &sums) {
-                    return c.leftAt(
-                        algebra,
-                        shape.outputAt(batch, row,
-                                       Indices(shape.columns.size(), 0)),
-                        sums);
-                  });
-    TensorOperand right =
-        operandOf(c.right, shape.right, shape.columns,
-                  [this](const Indices &column, const Indices &sums) {
-                    return c.rightAt(
-                        algebra,
-                        shape.outputAt(batch, Indices(shape.rows.size(), 0),
-                                       column),
-                        sums);
-                  });
+    TensorOperand left = operandOf(
+        c.left, shape.left, shape.rows,
+        [this](const Indices &row, const Indices &sums) {
+          return c.leftAt(
+              algebra,
+              shape.outputAt(batch, row, Indices(shape.columns.size(), 0)),
+              sums);
+        });
+    TensorOperand right = operandOf(
+        c.right, shape.right, shape.columns,
+        [this](const Indices &column, const Indices &sums) {
+          return c.rightAt(
+              algebra,
+              shape.outputAt(batch, Indices(shape.rows.size(), 0), column),
+              sums);
+        });
     TensorProduct product(*this, cast<FloatType>(elementOf(c.left)), shape.tile,
                           left, right, place[1] * shape.tile.rows,
                           place[2] * shape.tile.columns);
@@ -220,9 +220,9 @@ private:
     return columns.empty() ? 1 : columns.back();
   }
 
-  TensorOperand
-  operandOf(Value tensor, const OperandLayout &layout, ArrayRef<int64_t> extents,
-            std::function<OperandElement(const Indices &, const Indices &)> at) {
+  TensorOperand operandOf(
+      Value tensor, const OperandLayout &layout, ArrayRef<int64_t> extents,
+      std::function<OperandElement(const Indices &, const Indices &)> at) {
     TensorOperand operand;
     operand.tensor = tensor;
     operand.rows = elementCount(extents);
