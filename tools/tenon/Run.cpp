@@ -58,7 +58,7 @@ struct RunOptions {
   std::vector<StopCondition> stopConditions;
   NormOptions norms;
   std::string trace;    // the file; empty for none
-  StepRange traceSteps; // none for the first ones behind the first
+  StepRange traceSteps; // none for three near the start
   std::string entry;    // to run in place of the step; empty for the step
   BatchOptions evaluation{.entryPoint = "eval"};
   int64_t evalEvery = 0; // steps; 0 for never
@@ -568,9 +568,7 @@ private:
     if (!isTraced)
       return executor.run(1, error);
     TraceFile::Activity running = doing("run the step");
-    bool done = executor.trace(spans, error);
-    trace->add(spans, record.step + 1);
-    return done;
+    return executor.trace(spans, error);
   }
 
   int makeStep() {
@@ -590,6 +588,8 @@ private:
     if (!runStep(error))
       return endFailed(error.message);
     stepSeconds.push_back(secondsSince(stepStart));
+    if (isTraced)
+      trace->add(spans, record.step + 1);
     if (hasNorms && !norms->endStep(error))
       return endFailed(error.message);
     bool isLineDue =

@@ -9,6 +9,7 @@
 #include "SampleProblem.h"
 
 #include "tenon/Runtime/State.h"
+#include "tenon/Runtime/Trace.h"
 
 #include <cstring>
 #include <filesystem>
@@ -87,6 +88,11 @@ TEST_F(BrokenStep, IsSeenWithAnObserver) {
   std::vector<InstructionTime> times;
   failing_calls_fail(callsPerStep + 1);
   EXPECT_FALSE(executor->profile(4, times, error));
+  EXPECT_TRUE(has(error, "step 2 failed in library_call_0")) << error.message;
+  failing_calls_fail(0);
+  Problem().fill(*executor);
+  StepTrace trace;
+  EXPECT_FALSE(executor->trace(trace, error));
   EXPECT_TRUE(has(error, "step 2 failed in library_call_0")) << error.message;
   failing_calls_fail(0);
   Problem().fill(*executor);

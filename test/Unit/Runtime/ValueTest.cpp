@@ -8,6 +8,7 @@
 
 #include "tenon/Format/Safetensors.h"
 #include "tenon/Runtime/State.h"
+#include "tenon/Runtime/Trace.h"
 
 #include <filesystem>
 #include <fstream>
@@ -55,9 +56,11 @@ protected:
 TEST_F(Value, NothingRunsBeforeEveryArgumentHasOne) {
   EXPECT_EQ(executor->withoutValue(), Numbers({weights, steps, x, y}));
   std::vector<InstructionTime> times;
-  for (int way = 0; way < 3; ++way) {
+  StepTrace trace;
+  for (int way = 0; way < 4; ++way) {
     EXPECT_FALSE(way == 0   ? executor->run(1, error)
                  : way == 1 ? executor->profile(1, times, error)
+                 : way == 2 ? executor->trace(trace, error)
                             : executor->checkMemory(1, error));
     EXPECT_EQ(error.kind, Failure::value);
     EXPECT_NE(error.message.find("4 arguments have no value: 'params.w', "
