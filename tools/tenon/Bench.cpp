@@ -221,8 +221,8 @@ int tool::runBench(Arguments arguments, Modules *modules) {
   parser.text("inputs", inputs, "F.safetensors",
               "values of arguments; the others are zero");
   parser.text("machine", machineFile, "FILE.json",
-              "rates of the machine from tenon calibrate; without it they are "
-              "measured now, or are the published ones of a GPU");
+              "rates of the machine from tenon calibrate (default: measured "
+              "now, a GPU's as published)");
   parser.text("roles", module.rolesFile, "FILE",
               "for a module: a roles file (see docs/GettingStarted.md)");
   parser.text("function", module.function, "NAME",
