@@ -125,6 +125,11 @@ bool TensorFile::read(const StoredTensor &tensor, uint64_t from,
                              " bytes, asked for " +
                              std::to_string(into.size()) + " from byte " +
                              std::to_string(from));
+  return readFrom(tensor, from, into, error);
+}
+
+bool TensorFile::readFrom(const StoredTensor &tensor, uint64_t from,
+                          std::span<std::byte> into, std::string &error) const {
   if (!readAt(dataStart + tensor.offset + from, into))
     return refuse(error,
                   "cannot read tensor '" + tensor.name + "' of '" + path + "'");

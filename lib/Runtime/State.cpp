@@ -7,7 +7,12 @@
 #include "tenon/Runtime/State.h"
 
 #include "tenon/Format/Parts.h"
+#include "tenon/Format/Shards.h"
 #include "tenon/Runtime/Processes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -152,7 +157,7 @@ struct Wanted {
 bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
                   Error &error, const Hashes *hashes = nullptr) {
   std::string message;
-  auto file = format::SafetensorsReader::open(path, message);
+  auto file = format::openTensors(path, message);
   if (!file)
     return refuse(error, Failure::file, message);
   std::vector<Match> matches;
@@ -195,6 +200,89 @@ bool matchAndRead(Executor &executor, const std::string &path, Wanted wanted,
          readAll(executor, *file, matches, hashes, error);
 }
 
+/// Which of `count` shards each tensor goes to, so that they are about as long.
+std::vector<int64_t> chooseShards(std::span<const format::TensorBytes> tensors,
+                                  int64_t count) {
+  std::vector<uint64_t> bytes;
+  for (const format::TensorBytes &tensor : tensors)
+    bytes.push_back(format::bytesOf(tensor.type, tensor.shape));
+  std::vector<size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::sort(order, {}, [&](size_t i) {
+    return std::pair(UINT64_MAX - bytes[i], i); // the longest first
+  });
+  std::vector<uint64_t> held(size_t(count), 0);
+  std::vector<int64_t> shards(tensors.size());
+  for (size_t i : order) {
+    auto least = std::ranges::min_element(held);
+    *least += bytes[i];
+    shards[i] = least - held.begin();
+  }
+  return shards;
+}
+
+/// Each process joins and writes the tensors of one shard. All of them join
+/// tensors in one order, which is that of the files, so that one writes while
+/// others join.
+bool saveShards(const Executor &executor, const std::string &path,
+                const std::vector<std::pair<std::string, size_t>> &named,
+                Error &error) {
+  Processes *processes = executor.processes();
+  const int64_t count = processes ? processes->ranks() : 1,
+                own = processes ? processes->rank() : 0;
+  auto id = int64_t(std::random_device()());
+  if (processes && !processes->decide(id, "the names of the shards", error))
+    return false;
+  const format::ShardNames names(path, uint32_t(id), count);
+  std::vector<format::TensorBytes> tensors, ofShard;
+  for (const auto &[name, i] : named)
+    tensors.push_back(bytesOf(executor, i, name));
+  const std::vector<int64_t> shards = chooseShards(tensors, count);
+  const std::vector<size_t> order = format::writingOrder(tensors);
+  size_t next = 0; // in the order
+  // Sends what others join, up to tensor `until`, which is joined here; all
+  // that are left if there is none.
+  auto joinUntil = [&](size_t until, std::span<std::byte> into, Error &why) {
+    for (; next < order.size(); ++next) {
+      const size_t i = order[next];
+      if (!executor.gather(named[i].second, shards[i],
+                           i == until ? into : std::span<std::byte>(), why))
+        return false;
+      if (i == until) {
+        ++next;
+        return true;
+      }
+    }
+    return true;
+  };
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (shards[i] != own)
+      continue;
+    if (processes)
+      tensors[i].make = [&, i](std::span<std::byte> into,
+                               std::string &message) {
+        Error why;
+        return joinUntil(i, into, why) || refuse(message, why.message);
+      };
+    ofShard.push_back(tensors[i]);
+  }
+  error.kind = Failure::file;
+  bool areAll = true; // or one has given up
+  if (!format::writeSafetensors(names.pathOf(own), ofShard,
+                                {{"format", "tenon"}}, error.message) ||
+      (processes &&
+       (!joinUntil(order.size(), {}, error) ||
+        !processes->ask(true, areAll, "the shards of '" + path + "'", error))))
+    return false;
+  std::map<std::string, int64_t> holders;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    holders[tensors[i].name] = shards[i];
+    bytes += format::bytesOf(tensors[i].type, tensors[i].shape);
+  }
+  return own != 0 || names.writeIndex(holders, bytes, error.message);
+}
+
 } // namespace
 
 bool tenon::runtime::saveTensors(
@@ -205,7 +293,10 @@ bool tenon::runtime::saveTensors(
   for (const auto &[name, i] : named)
     tensors.push_back(bytesOf(executor, i, name));
   Processes *processes = executor.processes();
-  if (processes && !processes->isFirst()) {
+  if (format::isShardIndex(path)) {
+    if (!saveShards(executor, path, named, error))
+      return false;
+  } else if (processes && !processes->isFirst()) {
     for (size_t i : format::writingOrder(tensors))
       if (!executor.gather(named[i].second, 0, {}, error))
         return false;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 import signal
@@ -119,6 +120,51 @@ def test_state_moves(mlp: Trained, tmp_path: Path) -> None:
         found = run(after, tmp_path / before / after, f"--state={saved}", f"--inputs={tmp_path / 'second'}", "--steps=1")
         for name, value in expected.items():
             np.testing.assert_allclose(found[name], value, rtol=2e-5, atol=2e-6, err_msg=f"{before}, then {after}: {name}")
+
+
+def test_shards(mlp: Trained, tmp_path: Path) -> None:
+    """Each process writes one file, an index says where tensors are, and any number of ranks goes on from them."""
+    index, alone = tmp_path / "final.safetensors.index.json", tmp_path / "alone"
+    file, batches = mlp.file("data=2,model=2"), f"--batches={mlp.batches}"
+    (tmp_path / "final-00001-of-00001.safetensors").write_text("of somebody else")
+    (tmp_path / "final-0123abcd-00001-of-00004.safetensors").write_text("of a save that was killed")
+    conftest.succeed("run", file, "--ranks=4", f"--state={mlp.state}", batches, "--steps=2", f"--save={alone}")
+    expected = load_file(alone)
+    for _ in range(2):
+        mpi.succeed(4, file, f"--state={mlp.state}", batches, "--steps=2", f"--save={index}")
+        record = json.loads(index.read_text())
+        names = set(record["weight_map"].values())
+        assert len(names) == 4 and all(re.fullmatch(r"final-[0-9a-f]{8}-0000[1-4]-of-00004\.safetensors", name) for name in names)
+        assert record["metadata"]["total_size"] == sum(value.nbytes for value in expected.values())
+        files = {name: load_file(tmp_path / name) for name in names}
+        assert {name: files[place][name].tobytes() for name, place in record["weight_map"].items()} == {
+            name: value.tobytes() for name, value in expected.items()
+        }
+        assert sum(map(len, files.values())) == len(expected)
+        longest = max(sum(value.nbytes for value in held.values()) for held in files.values())
+        assert longest <= max(value.nbytes for value in expected.values())
+        # Files of the save before are gone, those of others are not.
+        assert {path.name for path in tmp_path.glob("final-*")} == names | {"final-00001-of-00001.safetensors"}
+    for mesh, launch in (("data=2,model=2", mpi.run), ("data=2", None)):
+        given = (mlp.file(mesh), f"--state={index}", batches, "--steps=1", f"--save={tmp_path / 'next.index.json'}")
+        outcome = launch(4, *given) if launch else conftest.run("run", *given, "--ranks=2")
+        assert outcome.code == 0, outcome
+        conftest.succeed("run", mlp.file(""), f"--state={alone}", batches, "--steps=1", f"--save={tmp_path / 'one'}")
+        conftest.succeed("run", mlp.file(""), f"--state={tmp_path / 'next.index.json'}", batches, "--steps=1", "--save", tmp_path / "x")
+        record = json.loads((tmp_path / "next.index.json").read_text())["weight_map"]
+        for name, value in load_file(tmp_path / "one").items():
+            found = load_file(tmp_path / record[name])[name]
+            np.testing.assert_allclose(found, value, rtol=2e-5, atol=2e-6)
+    wrong = {
+        "{": "weight_map",
+        '{"weight_map": {"a": "../b"}}': "in its folder",
+        '{"weight_map": {"a": "b"}}': "cannot open",
+        json.dumps({"weight_map": {"a": min(names)}}): "is not in",
+    }
+    for text, why in wrong.items():
+        index.write_text(text)
+        said = conftest.refused(1, "run", mlp.file(""), f"--state={index}", batches)
+        assert "cannot be read as an index" in said and why in said
 
 
 def test_checkpoints(mlp: Trained, tmp_path: Path) -> None:

@@ -1026,8 +1026,10 @@ int tool::runRun(Arguments arguments, Modules *modules) {
   parser.flag("stop-on-overflow", options.stopOnOverflow,
               "end when elements of an f16 tensor are infinite, with exit code "
               "6");
-  parser.text("save", options.save, "F.safetensors",
-              "write the state at the end");
+  parser.text(
+      "save", options.save, "F.safetensors",
+      "write the state at the end; F.safetensors.index.json: a file per "
+      "process");
   parser.custom("save-every", "N|TIME",
                 "save every N steps, or each TIME such as 10min, to "
                 "--checkpoints, else to --save",

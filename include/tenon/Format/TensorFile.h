@@ -67,6 +67,9 @@ public:
 
 protected:
   TensorFile() = default;
+  /// Reads bytes that the tensor has; false with a message in `error`.
+  virtual bool readFrom(const StoredTensor &tensor, uint64_t from,
+                        std::span<std::byte> into, std::string &error) const;
   /// Opens `path` and fills `fileBytes`; false with a message in `error`.
   bool openFile(const std::string &path, std::string &error);
   /// Bytes of the file from its start; false if it has fewer.

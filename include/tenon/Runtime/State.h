@@ -64,8 +64,9 @@ bool loadInputs(Executor &executor, const std::string &path,
                 const std::string &entryPoint, Error &error);
 
 /// Saves tensors, by number, under names of a file's own, atomically. Of
-/// several processes, which all call it, the first joins and writes them.
-/// `hashes`, if given, gets those of the tensors, in the process that writes.
+/// several processes, which all call it, the first joins and writes them, or,
+/// if the path is that of an index (Shards.h), each one file of them. `hashes`,
+/// if given, gets those of the tensors of one file, in the process that writes.
 bool saveTensors(const Executor &executor, const std::string &path,
                  const std::vector<std::pair<std::string, size_t>> &named,
                  Error &error, Hashes *hashes = nullptr);
