@@ -8,6 +8,7 @@
 
 #include "tenon/Support/CheckedArithmetic.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace tenon;
@@ -55,6 +56,28 @@ int64_t libraries::workspaceBytes(const CollectiveDescription &d) {
     return 0;
   }
   return 0;
+}
+
+int64_t libraries::receivedBytes(const CollectiveDescription &d, int64_t rank) {
+  if (d.kind == Kind::partitionId)
+    return 0;
+  auto takesPart = std::ranges::find(d.groups, rank, &Participant::rank);
+  if (d.kind == Kind::collectivePermute) {
+    for (size_t i = 0; i + 1 < d.groups.size(); i += 2)
+      if (d.groups[i + 1].rank == rank && d.groups[i].rank != rank)
+        return partBytes(d);
+    return 0;
+  }
+  if (takesPart == d.groups.end())
+    return 0;
+  const int64_t others = d.groupSize - 1;
+  if (d.kind != Kind::allReduce)
+    return others * partBytes(d);
+  // Its share of all others, and then the sums that they have made.
+  const int64_t place = (takesPart - d.groups.begin()) % d.groupSize,
+                begin = std::min(d.piece, place * shareOf(d)),
+                share = std::min(d.piece - begin, shareOf(d));
+  return (others * share + d.piece - share) * byteWidth(d.type);
 }
 
 std::vector<int64_t> libraries::argumentBytes(const CollectiveDescription &d) {

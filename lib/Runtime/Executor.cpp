@@ -95,7 +95,8 @@ struct Executor::Implementation {
   std::vector<TensorStatus> tensors;
   std::vector<std::vector<size_t>> takes; // per entry point, tensors it reads
   std::map<std::string, size_t, std::less<>> byName;
-  int64_t stepsRun = 0; // since the program was loaded
+  int64_t stepsRun = 0;       // since the program was loaded
+  uint64_t receivedBytes = 0; // of other processes, in runs
   std::string
       brokenStep; // the step that left its state partly written, and why
 
@@ -682,11 +683,15 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
       missing.push_back(tensor);
   if (!checkValues(missing, error))
     return false;
-  if (options.processes)
-    options.processes->setStep(stepsRun + 1);
+  Processes *processes = options.processes.get();
+  const uint64_t before = processes ? processes->receivedBytes() : 0;
+  if (processes)
+    processes->setStep(stepsRun + 1);
   RunOutcome outcome = runRanks(entryPoint, count, runOne);
-  if (options.processes)
-    options.processes->setStep(0);
+  if (processes) {
+    processes->setStep(0);
+    receivedBytes += processes->receivedBytes() - before;
+  }
   const std::string &name = index.entryPoints[entryPoint].name;
   bool isStep = name == "step";
   if (isStep)
@@ -902,6 +907,10 @@ unsigned Executor::threads() const { return implementation->options.threads; }
 
 Processes *Executor::processes() const {
   return implementation->options.processes.get();
+}
+
+uint64_t Executor::receivedBytes() const {
+  return implementation->receivedBytes;
 }
 
 std::string Executor::whyNotBinary() const {

@@ -89,6 +89,8 @@ def test_bits_of_threads(steps: Steps, tmp_path: Path, model: str, mesh: str, ra
     assert written(tmp_path / "processes") == written(tmp_path / "threads")
     assert "step 3/3" in mpi.said_by(0, said)
     assert [mpi.said_by(rank, said) for rank in range(1, ranks)] == [""] * (ranks - 1)
+    (planned,) = re.findall(r"^\d+ collectives, in which rank 0 receives (\d+) bytes$", conftest.succeed("inspect", file), re.MULTILINE)
+    assert f"received {planned} bytes per step from others" in said
 
 
 def test_state_moves(mlp: Trained, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@
 #include "tenon/Format/Holding.h"
 #include "tenon/Format/Parts.h"
 #include "tenon/Format/Reader.h"
+#include "tenon/Libraries/Stored.h"
 #include "tenon/Runtime/Settings.h"
 #include "tenon/Support/ExitCode.h"
 
@@ -52,6 +53,52 @@ int64_t countInstructions(const format::Block &block) {
       count += countInstructions(inner);
   }
   return count;
+}
+
+/// The collectives that a run of a block comes to, and what rank 0, which has
+/// the largest share, receives in them.
+struct Exchange {
+  int64_t collectives = 0, bytes = 0;
+  bool isExact = true; // no loop of an unknown length and no branch holds any
+
+  void add(const Exchange &other, int64_t times) {
+    collectives += other.collectives * times;
+    bytes += other.bytes * times;
+    isExact = isExact && other.isExact;
+  }
+};
+
+Exchange exchangeOf(const format::Index &index, const format::Block &block) {
+  Exchange all;
+  for (const format::Instruction &instruction : block.instructions) {
+    const format::Callee &callee = index.callees[instruction.callee];
+    std::string error;
+    if (instruction.kind == format::InstructionKind::invoke &&
+        callee.kind == format::CalleeKind::collective)
+      if (auto description =
+              libraries::restoreCollective(callee, index.ranks(), error))
+        all.add({description->kind != libraries::CollectiveKind::partitionId,
+                 libraries::receivedBytes(*description, 0)},
+                1);
+    for (const format::Block &inner : instruction.blocks) {
+      Exchange once = exchangeOf(index, inner);
+      const bool isLoop = instruction.kind == format::InstructionKind::loop,
+                 isKnown = isLoop && instruction.trips >= 0;
+      once.isExact = once.isExact && (isKnown || once.collectives == 0);
+      const bool isCondition = isLoop && &inner == instruction.blocks.data();
+      all.add(once, isKnown ? instruction.trips + isCondition : 1);
+    }
+  }
+  return all;
+}
+
+void printExchange(const format::Index &index,
+                   const format::EntryPoint &entry) {
+  const Exchange exchange = exchangeOf(index, entry.program);
+  std::printf("%s%lld collectives, in which rank 0 receives %lld bytes\n",
+              exchange.isExact ? "" : "about ",
+              static_cast<long long>(exchange.collectives),
+              static_cast<long long>(exchange.bytes));
 }
 
 /// What a run may set, with how to do so.
@@ -223,6 +270,8 @@ int inspectFile(const std::string &path, const CodeView &view) {
                 static_cast<long long>(countInstructions(entry.program)),
                 count(format::CalleeKind::kernel),
                 count(format::CalleeKind::library));
+    if (!index.mesh.empty())
+      printExchange(index, entry);
   }
   std::printf("\n%8s %8s %-16s %-20s %s\n", "argument", "result", "role",
               "type", "name");

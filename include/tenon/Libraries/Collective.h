@@ -73,6 +73,9 @@ int64_t operandBytes(const CollectiveDescription &description);
 int64_t resultBytes(const CollectiveDescription &description);
 int64_t workspaceBytes(const CollectiveDescription &description);
 
+/// What a rank receives of others in one call, in bytes.
+int64_t receivedBytes(const CollectiveDescription &description, int64_t rank);
+
 /// Bytes of the arguments of a call: of these three the ones that there are.
 std::vector<int64_t> argumentBytes(const CollectiveDescription &description);
 

@@ -114,6 +114,8 @@ public:
   unsigned threads() const;
   /// The processes that run the step together; null for this one alone.
   Processes *processes() const;
+  /// Bytes that this one has received of the others in runs so far.
+  uint64_t receivedBytes() const;
   /// Of a file for GPUs that has machine code for this one: why the driver did
   /// not take it and compiled the kernels instead; empty if it did.
   std::string whyNotBinary() const;

@@ -20,6 +20,25 @@ namespace {
 
 using Floats = std::vector<float>;
 
+/// Counts what comes from other ranks.
+class Counting final : public Communicator {
+public:
+  explicit Counting(Communicator &ranks) : ranks(ranks) {}
+  int64_t rank() const override { return ranks.rank(); }
+  bool exchange(std::span<const OutgoingMessage> outgoing,
+                std::span<const IncomingMessage> incoming) override {
+    for (const IncomingMessage &message : incoming)
+      if (message.from != rank())
+        received += int64_t(message.bytes.size());
+    return ranks.exchange(outgoing, incoming);
+  }
+
+  int64_t received = 0;
+
+private:
+  Communicator &ranks;
+};
+
 /// Runs `body` on a thread per rank.
 void onRanks(int64_t ranks, ThreadRanks &all,
              const std::function<void(int64_t, Communicator &)> &body) {
@@ -45,8 +64,10 @@ std::vector<std::vector<T>> run(const CollectiveDescription &description,
     result.resize(size_t(resultBytes(description)) / sizeof(T), T(99));
     std::vector<std::byte> work(size_t(workspaceBytes(description)));
     void *arguments[] = {operand.data(), result.data(), work.data()};
+    Counting counted(communicator);
     for (int times = 0; times < 20; ++times)
-      EXPECT_TRUE(runCollective(description, arguments, communicator));
+      EXPECT_TRUE(runCollective(description, arguments, counted));
+    EXPECT_EQ(counted.received, 20 * receivedBytes(description, rank));
   });
   return results;
 }
