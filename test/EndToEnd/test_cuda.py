@@ -21,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 # Small enough for the emulated driver; those of the second line have loops or conditionals.
 MODELS = [
     "01_mlp", "18_unread_leaves",
-    "02_cnn", "08_lstm", "14_while_fori",
+    "02_cnn", "04_chargpt", "08_lstm", "14_while_fori",
 ]  # fmt: skip
 # Those with products of 16 bits, which tensor cores sum in an order of their own.
 TENSOR_MODELS = ["07_llama_bf16", "13_mlp_f16_loss_scale"]
