@@ -347,7 +347,8 @@ private:
       return fail(message);
     if (int code = openMetrics())
       return code;
-    if (!options.trace.empty() &&
+    // Of several processes one writes.
+    if (!options.trace.empty() && (!processes || processes->isFirst()) &&
         !(trace = TraceFile::create(options.trace, options.file, message)))
       return fail(message);
     if (!overflows.open(executor, record.step, error))
