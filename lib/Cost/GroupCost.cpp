@@ -15,6 +15,8 @@
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
+#include "tenon/Libraries/GpuMatmul.h"
+#include "tenon/Target/GpuArchitectures.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -89,6 +91,14 @@ bool hasUnalignedRows(step::GroupOp group) {
   });
 }
 
+/// Whether a library may round factors of f32 to tf32.
+bool multipliesTf32(step::GroupOp group) {
+  auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  auto factors = library ? library.getAs<StringAttr>("factors") : StringAttr();
+  return factors &&
+         factors.getValue() == StringRef(name(libraries::Factors::tf32));
+}
+
 /// The share of the multiply-add rate that code reaches; a product is null
 /// where there is none or several.
 double shareOf(Operation *product, bool isFallback, step::GroupOp group,
@@ -123,14 +133,19 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
                            std::optional<ElementType> multiplied) {
   const int64_t parts = partsOf(group, work, target);
   const int64_t cores = std::min(parts, target.cores);
-  const target::Rate &multiplyAdd = target.computeRate(
-      multiplied ? *multiplied : multipliedType(group, kernel, target));
+  const bool isByTf32 = multipliesTf32(group);
+  const target::Rate &multiplyAdd =
+      target.computeRate(isByTf32     ? ElementType::bf16
+                         : multiplied ? *multiplied
+                                      : multipliedType(group, kernel, target));
   const bool isFallback = group.getKind() != step::GroupKind::library &&
                           group.getKind() != step::GroupKind::collective &&
                           kernel.isFallback();
   // Where a processor has obvious loops, a GPU has a schedule.
   const bool isSlow = isFallback && !target.isGpu();
-  const double share = shareOf(kernel.root(), isFallback, group, target.shares);
+  double share = shareOf(kernel.root(), isFallback, group, target.shares);
+  if (isByTf32)
+    share *= target::tf32Share;
   Roofline roofline;
   roofline.compute =
       work.flops / (multiplyAdd.of(cores, target.cores) * share) +

@@ -60,6 +60,7 @@ static ExitCode groupPart(ModuleOp on, fusion::FusionOptions fusion,
     fusion.callAllLibraries = run.options.allLibraries;
     fusion.isa = run.resolved.features.isa;
     fusion.forGpus = run.resolved.target == OutputTarget::cuda;
+    fusion.allowTf32 = run.resolved.precision == Precision::tf32;
     fusion.machine = run.resolved.machine;
     if (part == CandidateStream::Part::loops)
       return fusion::buildLoopPipeline(passes, fusion);
@@ -98,7 +99,8 @@ static void predictCost(ModuleOp module, StageRun &run) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isDeclaration())
     return;
-  if (run.resolved.precision != Precision::f32)
+  if (run.resolved.precision != Precision::f32 &&
+      run.resolved.precision != Precision::tf32)
     run.details["cast_kernels"] = castKernels(main);
   cost::StepCost step = cost::predictStep(main.getBody(), run.resolved.machine);
   run.details["machine"] = run.resolved.machine.name;

@@ -12,6 +12,7 @@
 #include "StageEntries.h"
 
 #include "tenon/Cost/GroupCost.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Parts.h"
@@ -35,6 +36,8 @@ StringRef driver::nameOf(Precision precision) {
   switch (precision) {
   case Precision::f32:
     return "f32";
+  case Precision::tf32:
+    return "tf32";
   case Precision::bf16:
     return "bf16";
   case Precision::bf16State:
@@ -57,13 +60,24 @@ ExitCode driver::readPrecisionPolicy(const CompileOptions &options,
     return fail(exitBadUsage,
                 "--rounding-seed is read where state is rounded by chance; "
                 "pass --precision=bf16-state, too");
+  if (resolved.precision == Precision::tf32 &&
+      resolved.target != OutputTarget::cuda)
+    return fail(exitUserError,
+                "--precision=tf32 lets products of f32 use the format tf32 of "
+                "NVIDIA's tensor cores, which the target " +
+                    std::string(resolved.target == OutputTarget::cpu
+                                    ? "cpu"
+                                    : "stablehlo") +
+                    " does not have; pass a GPU, such as --target=sm_90, or "
+                    "leave it out");
   if (options.precisionPolicyFile.empty())
     return exitOk;
   auto file = llvm::MemoryBuffer::getFile(options.precisionPolicyFile);
   if (!file)
     return fail(exitUserError, "cannot read '" + options.precisionPolicyFile +
                                    "': " + file.getError().message());
-  if (resolved.precision == Precision::f32)
+  if (resolved.precision == Precision::f32 ||
+      resolved.precision == Precision::tf32)
     return fail(exitBadUsage, "--precision-policy says what --precision=bf16 "
                               "or --precision=f16 lowers; pass one of them, "
                               "too");
@@ -368,10 +382,42 @@ static ExitCode countOverflows(ModuleOp step,
   return code;
 }
 
+/// Values stay as they are: which products may be those of tf32.
+static void reportTf32(func::FuncOp main, StageRun &run) {
+  llvm::json::Array lines;
+  main.walk([&](stablehlo::DotGeneralOp dot) {
+    auto isF32 = [](Value value) {
+      return getElementTypeOrSelf(value.getType()).isF32();
+    };
+    if (!isF32(dot.getLhs()) || !isF32(dot.getRhs()))
+      return;
+    std::string what;
+    llvm::raw_string_ostream(what)
+        << "stablehlo.dot_general at " << dot.getLoc();
+    const int64_t elements =
+        cast<RankedTensorType>(dot.getType()).getNumElements();
+    lines.push_back(llvm::json::Object{
+        {"what", what},
+        {"kind", "product"},
+        {"format", "tf32"},
+        {"bytes", elements * 4},
+        {"why", "the library may round its operands of f32 to tf32"},
+        {"may_overflow", false}});
+  });
+  run.details["precision"] = nameOf(run.resolved.precision);
+  run.details["policy"] = "";
+  run.details["tf32_products"] = int64_t(lines.size());
+  run.details["formats"] = std::move(lines);
+}
+
 ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (run.resolved.precision == Precision::f32 || !main || main.isDeclaration())
     return exitOk;
+  if (run.resolved.precision == Precision::tf32) {
+    reportTf32(main, run);
+    return exitOk;
+  }
   if ((*program.module)->hasAttr(step::meshAttrName))
     return fail(exitUserError,
                 "--precision=" + nameOf(run.resolved.precision) +
@@ -447,8 +493,9 @@ std::vector<StageOption> driver::precisionOptions() {
   auto settled = [](auto &o) -> auto & { return o.precision; };
   StageOption format = recordedAsOneOf<Precision>(
       givenOption("--precision", &CompileOptions::precision, settled),
-      "precision", "\"bf16\", \"bf16-state\" or \"f16\"", settled,
+      "precision", "\"tf32\", \"bf16\", \"bf16-state\" or \"f16\"", settled,
       {{Precision::f32, "", "--precision=f32"},
+       {Precision::tf32, "\"tf32\"", "--precision=tf32"},
        {Precision::bf16, "\"bf16\"", "--precision=bf16"},
        {Precision::bf16State, "\"bf16-state\"", "--precision=bf16-state"},
        {Precision::f16, "\"f16\"", "--precision=f16"}});

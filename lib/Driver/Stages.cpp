@@ -278,6 +278,7 @@ static ExitCode lowerStep(Program &program, StageRun &run) {
     }
     memory::buildLowerPipeline(passes, device);
     if (run.resolved.precision != Precision::f32 &&
+        run.resolved.precision != Precision::tf32 &&
         !program.module->getOperation()->hasAttr(step::narrowSumsAttrName))
       passes.addPass(precision::createVerifyAccumulatorsPass());
   });

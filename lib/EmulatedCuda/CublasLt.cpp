@@ -44,6 +44,17 @@ void encodeElement(float value, uint8_t *at, cudaDataType_t type) {
   memcpy(at, &bits, 2);
 }
 
+/// 10 bits of fraction, halves away from zero, as `cvt.rna.tf32.f32`.
+float roundedToTf32(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  constexpr uint32_t cut = 13;
+  if ((bits & 0x7F800000) != 0x7F800000)
+    bits = (bits + (1u << (cut - 1))) >> cut << cut;
+  memcpy(&value, &bits, 4);
+  return value;
+}
+
 /// Checks and notes an access to bytes of the device.
 uint8_t *access(Driver &driver, uint64_t address, uint64_t bytes,
                 const char *what, bool reads, bool writes) {
@@ -129,6 +140,10 @@ void runOne(Driver &driver, const ProductWork &work, int32_t number) {
   auto b =
       rowsOfTerms(readMatrix(driver, work.b, product.b, number, "B"), product.b,
                   product.operation.transposeSecond == CUBLAS_OP_N);
+  if (product.operation.roundsToTf32)
+    for (std::vector<float> *operand : {&a, &b})
+      for (float &value : *operand)
+        value = roundedToTf32(value);
   std::vector<float> c, bias;
   if (work.beta != 0)
     c = readMatrix(driver, work.c, product.c, number, "C");
@@ -166,6 +181,8 @@ std::string whyNot(const Product &product) {
   if (a.type != b.type || c.type != d.type ||
       (d.type != CUDA_R_32F && d.type != a.type))
     return "types of A, B, C and D that do not go together";
+  if (operation.roundsToTf32 && a.type != CUDA_R_32F)
+    return "products of tf32 of operands that are not f32";
   if ((first ? a.columns : a.rows) != d.rows ||
       (second ? b.rows : b.columns) != d.columns ||
       (first ? a.rows : a.columns) != (second ? b.columns : b.rows) ||
@@ -191,6 +208,7 @@ uint64_t numberOf(const Product &product) {
   add(uint64_t(product.operation.transposeFirst));
   add(uint64_t(product.operation.transposeSecond));
   add(product.operation.epilogue);
+  add(product.operation.roundsToTf32);
   for (const Layout *layout : {&product.a, &product.b, &product.c, &product.d})
     for (uint64_t value :
          {uint64_t(layout->type), layout->rows, layout->columns,
@@ -302,9 +320,12 @@ size_t cublasLtGetVersion() {
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *descriptor,
                                         cublasComputeType_t compute,
                                         cudaDataType_t scale) {
-  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F)
+  if ((compute != CUBLAS_COMPUTE_32F &&
+       compute != CUBLAS_COMPUTE_32F_FAST_TF32) ||
+      scale != CUDA_R_32F)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   *descriptor = new cublasLtMatmulDescOpaque_t;
+  (*descriptor)->roundsToTf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -89,9 +89,14 @@ private:
   std::optional<LibraryCandidate>
   describeProduct(Operation *op, bool throughResult, std::string &whyNot) {
     auto candidate = describeDot(op, throughResult, whyNot);
-    if (candidate && gpu)
-      candidate->description = libraries::GpuMatmulDescription(
-          std::get<libraries::MatmulDescription>(candidate->description));
+    if (!candidate || !gpu)
+      return candidate;
+    libraries::GpuMatmulDescription onGpu(
+        std::get<libraries::MatmulDescription>(candidate->description));
+    if (tf32 && onGpu.lhsType == ElementType::f32 &&
+        onGpu.rhsType == ElementType::f32)
+      onGpu.factors = libraries::Factors::tf32;
+    candidate->description = onGpu;
     return candidate;
   }
 

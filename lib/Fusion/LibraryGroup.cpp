@@ -228,10 +228,10 @@ LogicalResult fusion::verifyLibraryGroup(step::GroupOp group) {
     return group.emitOpError("no library call computes this group: ") << whyNot;
   auto needed = exec::toAttribute(group.getContext(), candidate->description);
   auto compare = [&](StringRef key) -> LogicalResult {
-    // How the work is cut, and in which type it is multiplied, is for the
-    // description alone to say.
+    // How the work is cut, in which type it is multiplied, and whether its
+    // factors are rounded, is for the description alone to say.
     if (written.get(key) == needed.get(key) || key == "pieces" ||
-        key == "compute")
+        key == "compute" || key == "factors")
       return success();
     return group.emitOpError("has '")
            << exec::libraryAttrName << "' with " << key << " = "

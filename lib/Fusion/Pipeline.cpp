@@ -85,7 +85,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
     functions.addPass(createAlignContractionsPass());
     functions.addPass(createFormLibraryGroupsPass(
         {cpu, options.forGpus,
-         /*choose=*/!options.callAllLibraries && !options.forGpus},
+         /*choose=*/!options.callAllLibraries && !options.forGpus,
+         options.allowTf32},
         options.machine));
   }
   functions.addPass(createFormAttentionGroupsPass());

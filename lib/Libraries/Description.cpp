@@ -70,6 +70,7 @@ std::string words(const libraries::GpuMatmulDescription &matmul) {
   libraries::MatmulDescription product = matmul;
   product.computeType = product.lhsType;
   return words(product) +
+         (matmul.factors == Factors::tf32 ? " by tf32" : "") +
          (matmul.addend != Addend::none ? " plus an addend" : "") +
          (matmul.epilogue == Epilogue::bias ? " plus a bias" : "");
 }

@@ -109,7 +109,10 @@ GpuProduct::~GpuProduct() {
 
 cublasStatus_t GpuProduct::describe(const ColumnMajorProduct &product) {
   cublasStatus_t status = library->cublasLtMatmulDescCreate(
-      &operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+      &operation,
+      described.factors == Factors::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                         : CUBLAS_COMPUTE_32F,
+      CUDA_R_32F);
   auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto &value) {
     if (status == CUBLAS_STATUS_SUCCESS)
       status = library->cublasLtMatmulDescSetAttribute(operation, attribute,
@@ -255,6 +258,7 @@ static GpuMatmulDescription rowsOfBias(const GpuMatmulDescription &d) {
   ones.rhsStrideN = 1;
   for (MatmulDescription::BatchDimension &dimension : ones.batch)
     dimension.lhsStride = dimension.rhsStride = 0;
+  ones.factors = Factors::exact;
   ones.addend = Addend::none;
   ones.epilogue = Epilogue::none;
   return ones;

@@ -214,6 +214,12 @@ std::string
 tenon::libraries::whyInvalid(const GpuMatmulDescription &description) {
   if (description.addend > Addend::inPlace)
     return "unknown addend " + std::to_string(int(description.addend));
+  if (description.factors > Factors::tf32)
+    return "unknown factors " + std::to_string(int(description.factors));
+  if (description.factors == Factors::tf32 &&
+      (description.lhsType != ElementType::f32 ||
+       description.rhsType != ElementType::f32))
+    return "only operands of f32 are rounded to tf32";
   return whyInvalid(static_cast<const MatmulDescription &>(description));
 }
 

@@ -48,6 +48,7 @@ def compile_file(
     precision: `bf16` stores values and multiplies in 16 bits where that is quicker and trains alike; state stays f32.
         `bf16-state` holds parameters and moments in bf16, too, and rounds what replaces them up or down by chance.
         `f16` stores values in f16 and scales the loss, with the scale as state; parameters stay f32.
+        `tf32` leaves values f32 and lets matrix products for GPUs multiply tf32; other targets refuse it.
     precision_policy: a JSON file that says what is kept in f32 or may be narrow.
     entries: further entry points, by name the module of each: `{"eval": "eval.mlir"}`. They read the step's state, which is
     found by name, and write none; Program.run_entry runs one.

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import BUILD, Steps, compiled, run, succeed
+from conftest import BUILD, Steps, compiled, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 from test_cuda import DRIVER, same_bits, text_of
 from test_models import judge
@@ -144,6 +144,41 @@ def test_forgetful_algorithm(biased: tuple[Path, Path], tmp_path: Path, monkeypa
     plain = outputs(file, inputs, tmp_path)
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "dropped")
     same_bits(plain, outputs(file, inputs, tmp_path))
+
+
+def test_tf32(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of f32 multiply 11 bits of their operands with the policy, and nothing else is rounded."""
+    text, inputs = biased
+    lowered = compiled(text, TARGET, "--precision=tf32", "--compile-to=lower").output
+    assert 'factors = "tf32"' in lowered.read_text() and 'precision = "tf32"' in lowered.read_text()
+    file = compiled(text, TARGET, "--precision=tf32").output
+    succeed("verify", file)
+    assert compiled(lowered, TARGET, "--compile-from=lower").output.read_bytes() == file.read_bytes()
+    given = ("compile", lowered, TARGET, "--compile-from=lower", "-o", tmp_path / "x")
+    assert "--precision=tf32" in refused(1, *given, "--precision=f32")
+    found = {}
+    for refuse in ("0", "all"):  # also where the bias is a product of its own
+        monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", refuse)
+        found[refuse] = outputs(file, inputs, tmp_path)
+    same_bits(found["0"], found["all"])
+    wide = outputs(compiled(text, TARGET).output, inputs, tmp_path)
+    errors = [np.linalg.norm(found["0"][name] - value) / np.linalg.norm(value) for name, value in wide.items()]
+    assert 1e-6 < max(errors) < 2**-10, errors
+
+
+def test_tf32_is_for_gpus(biased: tuple[Path, Path], tmp_path: Path) -> None:
+    """Other targets refuse the policy, and products of bf16 have nothing to round; what it means is listed."""
+    text, _ = biased
+    for target in ("cpu", "stablehlo"):
+        out = tmp_path / ("x.mlir" if target == "stablehlo" else "x")
+        said = refused(1, "compile", text, f"--target={target}", "--precision=tf32", "-o", out)
+        assert f"which the target {target} does not have" in said
+    listed = succeed("inspect", text, "--precision=tf32")
+    assert "policy: tf32" in listed and len(re.findall(r"^ *tf32 .*product", listed, re.MULTILINE)) >= 4
+    generated = [
+        compiled(text, TARGET, "--no-libraries", *more, "--compile-to=lower").output.read_text() for more in ((), ("--precision=tf32",))
+    ]
+    assert generated[0] == re.sub(r'precision = "tf32", |, precision = "tf32"', "", generated[1])
 
 
 def test_narrow_products(steps: Steps, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
 #include "tenon/Import/ArgumentTable.h"
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
+#include "tenon/Target/GpuArchitectures.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -56,8 +57,15 @@ int CompiledModules::inspectPrecision(const std::string &path,
   options.rolesFile = module.rolesFile;
   options.function = module.function;
   options.cpu = view.cpu;
-  options.precision =
-      view.isF16 ? driver::Precision::f16 : driver::Precision::bf16;
+  options.precision = view.policy == "f16"    ? driver::Precision::f16
+                      : view.policy == "tf32" ? driver::Precision::tf32
+                                              : driver::Precision::bf16;
+  // What is listed does not depend on which GPU it is.
+  if (options.precision == driver::Precision::tf32) {
+    options.cpu.clear();
+    options.target = driver::OutputTarget::cuda;
+    options.architectures = target::gpuArchitectures().front().name;
+  }
   options.precisionPolicyFile = view.policyFile;
   return driver::printFormats(options, llvm::outs());
 }

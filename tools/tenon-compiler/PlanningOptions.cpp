@@ -55,12 +55,14 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                 "keep what jax.checkpoint in the program computes again "
                 "(default), or replan");
   parser.custom("precision", "POLICY",
-                "f32 (default), bf16, bf16-state (state, too) or f16 (with a "
-                "scaled loss)",
+                "f32 (default), tf32 (in products, for GPUs), bf16, bf16-state "
+                "(state, too) or f16 (with a scaled loss)",
                 [&options](std::string_view text) -> std::string {
                   using driver::Precision;
                   if (text == "f32")
                     options.precision = Precision::f32;
+                  else if (text == "tf32")
+                    options.precision = Precision::tf32;
                   else if (text == "bf16")
                     options.precision = Precision::bf16;
                   else if (text == "bf16-state")
@@ -68,10 +70,10 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                   else if (text == "f16")
                     options.precision = Precision::f16;
                   else
-                    return "expected f32, bf16, bf16-state or f16";
+                    return "expected f32, tf32, bf16, bf16-state or f16";
                   return "";
                 },
-                {"f32", "bf16", "bf16-state", "f16"});
+                {"f32", "tf32", "bf16", "bf16-state", "f16"});
   parser.custom("rounding-seed", "N",
                 "with bf16-state: the seed of stochastic rounding "
                 "(default: 0)",

@@ -46,8 +46,9 @@ struct MemoryView {
 
 /// How to show what formats a module's values get.
 struct PrecisionView {
-  bool table = false, isF16 = false; // else bf16
-  std::string cpu, policyFile;       // empty for the host, and for none
+  bool table = false;
+  std::string policy = "bf16";
+  std::string cpu, policyFile; // empty for the host, and for none
 };
 
 /// Every function prints what is wrong.

@@ -43,8 +43,9 @@ using Walk = std::vector<Stage>;
 enum class OutputTarget { cpu, cuda, stablehlo };
 
 /// The format that values may be stored in, and products multiply, beside f32;
-/// with bf16State also that of state. With f16 the loss is scaled.
-enum class Precision { f32, bf16, bf16State, f16 };
+/// with bf16State also that of state. With f16 the loss is scaled. With tf32
+/// nothing but what products of f32 multiply may have fewer bits.
+enum class Precision { f32, tf32, bf16, bf16State, f16 };
 
 /// What the command, the text of an earlier stage and defaults settle together.
 struct ResolvedOptions {

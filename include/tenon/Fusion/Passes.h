@@ -72,6 +72,8 @@ struct FusionOptions {
   target::Isa isa{};
   /// Whether the step runs on GPUs, whose libraries are asked instead.
   bool forGpus = false;
+  /// Whether its libraries may round operands of f32 to tf32.
+  bool allowTf32 = false;
   /// Whose predicted times decide what is merged.
   target::Target machine = target::builtInTarget();
   /// Of each pair of loops in the order of the program, the last one for all

@@ -638,6 +638,8 @@ def FormLibraryGroupsPass : Pass<"fusion-form-library-groups", "::mlir::func::Fu
            "whether the calls run on GPUs; then no feature set is needed">,
     Option<"choose", "choose", "bool", "false",
            "leave small products to generated code where that takes less time">,
+    Option<"tf32", "tf32", "bool", "false",
+           "whether calls on GPUs may round operands of f32 to tf32">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }

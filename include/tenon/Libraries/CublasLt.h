@@ -29,6 +29,7 @@ enum cublasStatus_t : int {
 
 enum cublasComputeType_t : int {
   CUBLAS_COMPUTE_32F = 68,
+  CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
 };
 
 enum cudaDataType_t : int {

@@ -2,7 +2,8 @@
 //
 // A product like those of Matmul.h that a library runs on a GPU, as one call
 // that fills the GPU by itself: it is not cut into pieces. Operands are
-// multiplied exactly in all types that there are, sums are held in f32 and
+// multiplied exactly in all types that there are, unless those of f32 may be
+// rounded to tf32 (10 bits of fraction) before; sums are held in f32 and
 // rounded once to the result's type.
 //
 //   result[b, i, j] = sum over k of lhs[b, i, k] * rhs[b, k, j]
@@ -32,6 +33,12 @@ enum class Addend : uint8_t {
   inPlace = 2, // what the result holds before
 };
 
+/// What is multiplied of operands of f32.
+enum class Factors : uint8_t {
+  exact = 0,
+  tf32 = 1, // if the library likes
+};
+
 struct GpuMatmulDescription : MatmulDescription {
   GpuMatmulDescription() = default;
   /// Neither how that one is cut nor in which type it multiplies matters.
@@ -42,6 +49,7 @@ struct GpuMatmulDescription : MatmulDescription {
   }
 
   Addend addend = Addend::none;
+  Factors factors = Factors::exact;
 
   static constexpr std::string_view call = "gpu_matmul";
   bool operator==(const GpuMatmulDescription &) const = default;
@@ -102,6 +110,10 @@ inline constexpr auto namesOf<libraries::Addend> =
     std::to_array<std::string_view>({"none", "operand", "in_place"});
 
 template <>
+inline constexpr auto namesOf<libraries::Factors> =
+    std::to_array<std::string_view>({"exact", "tf32"});
+
+template <>
 inline constexpr auto fieldsOf<libraries::GpuMatmulDescription> =
     std::tuple_cat(
         std::tuple{
@@ -112,7 +124,7 @@ inline constexpr auto fieldsOf<libraries::GpuMatmulDescription> =
                   &libraries::GpuMatmulDescription::accumulateType}},
         TENON_FIELDS(libraries::GpuMatmulDescription, batch, m, n, k,
                      lhsStrideM, lhsStrideK, rhsStrideK, rhsStrideN,
-                     resultStrideM, resultStrideN, addend, epilogue));
+                     resultStrideM, resultStrideN, addend, epilogue, factors));
 
 } // namespace tenon
 

@@ -27,6 +27,11 @@ struct PublishedGpu {
   int64_t cache;   // bytes of the cache that all of it shares
 };
 
+/// The rate of products of tf32 on tensor cores, which NVIDIA publishes beside
+/// that of 16 bits (the data sheets and papers that GpuArchitectures.cpp
+/// names), relative to it: half, of all of these GPUs.
+inline constexpr double tf32Share = 0.5;
+
 struct GpuArchitecture {
   std::string_view name; // in options and files: `sm_90`
   /// The compute capability.

@@ -133,6 +133,20 @@ TEST(GpuMatmul, SurvivesTheFile) {
   auto restored = restore(callee, error);
   ASSERT_TRUE(restored) << error;
   EXPECT_EQ(std::get<GpuMatmulDescription>(*restored), d);
+  // Only f32 is rounded to tf32.
+  d.factors = Factors::tf32;
+  EXPECT_FALSE(restore(store(d, {}, 64), error));
+  EXPECT_NE(error.find("only operands of f32 are rounded to tf32"),
+            std::string::npos)
+      << error;
+  d = product(8, 16, 32);
+  d.factors = Factors::tf32;
+  const format::Callee rounding = store(d, {}, 0);
+  EXPECT_EQ(rounding.description,
+            "matrix multiplication 8x16x32 f32 by tf32");
+  restored = restore(rounding, error);
+  ASSERT_TRUE(restored) << error;
+  EXPECT_EQ(std::get<GpuMatmulDescription>(*restored), d);
   callee.library = "oneDNN";
   EXPECT_FALSE(restore(callee, error));
   EXPECT_NE(error.find("wants library 'oneDNN' for a gpu_matmul"),
