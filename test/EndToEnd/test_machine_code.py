@@ -66,7 +66,7 @@ def kernels(file: Path) -> dict[str, list[Kernel]]:
     for line in succeed("inspect", file, "--kernels").splitlines():
         if begin := re.fullmatch(r"kernels for (sm_\d+)", line):
             found[begin[1]] = rows = []
-        elif found and (row := re.fullmatch(r"((?:kernel|joint)_\d+) +(\S+)" + r" +(\d+)" * 6 + r"  .*", line)):
+        elif found and (row := re.fullmatch(r"((?:kernel|joint)_\d+(?:_then)*) +(\S+)" + r" +(\d+)" * 6 + r"  .*", line)):
             rows.append(Kernel(row[1], row[2], *map(int, row.groups()[2:])))
     return found
 
