@@ -79,10 +79,9 @@ static void compareWide(ModuleOp module) {
   });
 }
 
-/// Widens bf16, the upper half of an f32, by moving its bits. The instruction
-/// that converts has an eighth of the rate of other instructions
-/// (`F2F.FTZ.F32.BF16`), and flushes. Where a conversion has to flush, it says
-/// so, as on processors.
+/// Widens bf16, the upper half of an f32, by moving its bits, which takes an
+/// ordinary instruction. The one that converts (`F2F.FTZ.F32.BF16`) also
+/// flushes; where a conversion has to, it says so, as on processors.
 static void widenByBits(ModuleOp module) {
   SmallVector<arith::ExtFOp> all;
   module.walk([&](arith::ExtFOp widen) {
