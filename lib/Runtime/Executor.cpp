@@ -663,12 +663,11 @@ RunOutcome Executor::Implementation::runRanks(size_t entryPoint, int64_t count,
 bool Executor::Implementation::run(size_t entryPoint, int64_t count,
                                    unsigned threads,
                                    OperationObserver *observer, Error &error) {
-  return run(
-      entryPoint, count,
-      [&](CapturedStep &step, size_t rank) {
-        return step.run(count, threads, rank == 0 ? observer : nullptr);
-      },
-      error);
+  auto runOne = [&](CapturedStep &step, size_t rank) {
+    return step.run(count, threads, rank == 0 ? observer : nullptr);
+  };
+  // A reference, since a copy of what it captures would be allocated.
+  return run(entryPoint, count, std::ref(runOne), error);
 }
 
 bool Executor::Implementation::run(size_t entryPoint, int64_t count,
