@@ -543,10 +543,10 @@ def PadProductsPass : Pass<"fusion-pad-products", "::mlir::func::FuncOp"> {
     }
     // after
     func.func @main(%a: tensor<16x64xbf16>, %x: tensor<64x257xbf16>, %b: tensor<257x64xbf16>) -> tensor<16x64xbf16> {
-      %zero = stablehlo.constant dense<0.0> : tensor<bf16>
-      %longX = stablehlo.pad %x, %zero, low = [0, 0], high = [0, 63], interior = [0, 0] : (tensor<64x257xbf16>, tensor<bf16>) -> tensor<64x320xbf16>
       %zeroOfB = stablehlo.constant dense<0.0> : tensor<bf16>
       %longB = stablehlo.pad %b, %zeroOfB, low = [0, 0], high = [63, 0], interior = [0, 0] : (tensor<257x64xbf16>, tensor<bf16>) -> tensor<320x64xbf16>
+      %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+      %longX = stablehlo.pad %x, %zero, low = [0, 0], high = [0, 63], interior = [0, 0] : (tensor<64x257xbf16>, tensor<bf16>) -> tensor<64x320xbf16>
       %s = stablehlo.dot_general %a, %longX, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x320xbf16>) -> tensor<16x320xbf16>
       %t = stablehlo.tanh %s : tensor<16x320xbf16>
       %zeroBehind = stablehlo.constant dense<0.0> : tensor<bf16>
