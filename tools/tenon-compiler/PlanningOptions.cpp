@@ -55,8 +55,8 @@ void tool::takePlanningOptions(ArgumentParser &parser,
                 "keep what jax.checkpoint in the program computes again "
                 "(default), or replan");
   parser.custom("precision", "POLICY",
-                "f32 (default), tf32 (in products, for GPUs), bf16, bf16-state "
-                "(state, too) or f16 (with a scaled loss)",
+                "f32 (default), tf32 (products on GPUs), bf16, bf16-state or "
+                "f16 (scales the loss)",
                 [&options](std::string_view text) -> std::string {
                   using driver::Precision;
                   if (text == "f32")

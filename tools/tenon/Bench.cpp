@@ -222,7 +222,7 @@ int tool::runBench(Arguments arguments, Modules *modules) {
               "values of arguments; the others are zero");
   parser.text("machine", machineFile, "FILE.json",
               "rates of the machine from tenon calibrate (default: measured "
-              "now, a GPU's as published)");
+              "now, or a GPU's)");
   parser.text("roles", module.rolesFile, "FILE",
               "for a module: a roles file (see docs/GettingStarted.md)");
   parser.text("function", module.function, "NAME",

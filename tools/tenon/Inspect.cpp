@@ -319,19 +319,20 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
   parser.text("write-code", code.folder, "FOLDER",
               "for a .tenon file: write its PTX and machine code for GPUs");
   PrecisionView formats;
-  parser.custom("precision", "",
-                "for a module: list the formats of --precision=bf16 (=f16 or "
-                "=tf32: of that), and why",
-                [&formats](std::string_view policy) -> std::string {
-                  formats.table = true;
-                  if (!policy.empty())
-                    formats.policy = policy;
-                  return formats.policy == "bf16" || formats.policy == "f16" ||
-                                 formats.policy == "tf32"
-                             ? ""
-                             : "expected bf16, f16 or tf32";
-                },
-                {"bf16", "f16", "tf32"});
+  parser.custom(
+      "precision", "",
+      "for a module: list the formats of --precision=bf16 (=f16, =tf32), "
+      "and why",
+      [&formats](std::string_view policy) -> std::string {
+        formats.table = true;
+        if (!policy.empty())
+          formats.policy = policy;
+        return formats.policy == "bf16" || formats.policy == "f16" ||
+                       formats.policy == "tf32"
+                   ? ""
+                   : "expected bf16, f16 or tf32";
+      },
+      {"bf16", "f16", "tf32"});
   parser.text("precision-policy", formats.policyFile, "FILE",
               "with --precision: JSON that says what is kept in f32 or may be "
               "narrow");
