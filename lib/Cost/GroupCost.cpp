@@ -109,7 +109,8 @@ double shareOf(Operation *product, bool isFallback, step::GroupOp group,
     return shares.gradient;
   if (isFallback)
     return shares.kernel;
-  return shares.library * (hasUnalignedRows(group) ? shares.unaligned : 1);
+  return shares.library * (hasUnalignedRows(group) ? shares.unaligned : 1) *
+         (multipliesTf32(group) ? target::tf32Share : 1);
 }
 
 } // namespace
@@ -133,19 +134,16 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
                            std::optional<ElementType> multiplied) {
   const int64_t parts = partsOf(group, work, target);
   const int64_t cores = std::min(parts, target.cores);
-  const bool isByTf32 = multipliesTf32(group);
   const target::Rate &multiplyAdd =
-      target.computeRate(isByTf32     ? ElementType::bf16
-                         : multiplied ? *multiplied
+      target.computeRate(multipliesTf32(group) ? ElementType::bf16
+                         : multiplied          ? *multiplied
                                       : multipliedType(group, kernel, target));
   const bool isFallback = group.getKind() != step::GroupKind::library &&
                           group.getKind() != step::GroupKind::collective &&
                           kernel.isFallback();
   // Where a processor has obvious loops, a GPU has a schedule.
   const bool isSlow = isFallback && !target.isGpu();
-  double share = shareOf(kernel.root(), isFallback, group, target.shares);
-  if (isByTf32)
-    share *= target::tf32Share;
+  const double share = shareOf(kernel.root(), isFallback, group, target.shares);
   Roofline roofline;
   roofline.compute =
       work.flops / (multiplyAdd.of(cores, target.cores) * share) +

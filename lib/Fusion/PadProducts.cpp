@@ -137,14 +137,27 @@ private:
     builder.setInsertionPointAfterValue(value);
     return builder;
   }
-  void add(Value value, Value twin, int64_t dimension) {
-    twins.insert({value, Twin{twin, dimension}});
-    worklist.push_back(value);
-  }
   const Twin *twinOf(Value value) const {
     auto found = twins.find(value);
     return found == twins.end() ? nullptr : &found->second;
   }
+
+  /// The operation with other operands: with a longer result to follow, or with
+  /// one that takes the place of the old one.
+  void copyLonger(Operation *op, IRMapping &operands, int64_t dimension) {
+    Value result = op->getResult(0);
+    Operation *copy = after(result).clone(*op, operands);
+    copy->getResult(0).setType(paddedType(result, dimension));
+    twins.insert({result, Twin{copy->getResult(0), dimension}});
+    worklist.push_back(result);
+  }
+  static void copyInPlaceOf(Operation *op, IRMapping &operands) {
+    Value result = op->getResult(0);
+    result.replaceAllUsesWith(after(result).clone(*op, operands)->getResult(0));
+  }
+  /// Fills in longer operands in place of all that are no scalars; false if one
+  /// may not be made longer.
+  bool mapOperands(Operation *op, int64_t dimension, IRMapping &operands);
 
   void follow(Operation *user, Value value);
   bool followPointwise(Operation *op);
@@ -198,7 +211,8 @@ Value Padding::masked(const Twin &twin, Value filler) {
   ImplicitLocOpBuilder builder = after(twin.value);
   // The scalar may be computed behind the twin.
   if (Operation *from = filler.getDefiningOp();
-      from && twin.value.getDefiningOp()->isBeforeInBlock(from))
+      from && from->getBlock() == &block &&
+      twin.value.getDefiningOp()->isBeforeInBlock(from))
     builder.setInsertionPointAfter(from);
   auto type = cast<RankedTensorType>(twin.value.getType());
   auto counted = type.clone(builder.getI32Type());
@@ -263,20 +277,27 @@ Value Padding::operandTwin(Value value, int64_t dimension) {
     if (classify(op) != OperationClass::pointwise ||
         !isa<stablehlo::StableHLODialect>(op->getDialect()))
       return nullptr;
-    for (Value operand : op->getOperands()) {
-      if (shapeOf(operand).empty())
-        continue;
-      Value twin = operandTwin(operand, dimension);
-      if (!twin)
-        return nullptr;
-      operands.map(operand, twin);
-    }
+    if (!mapOperands(op, dimension, operands))
+      return nullptr;
   }
   ImplicitLocOpBuilder builder = after(value);
   Operation *copy = builder.clone(*op, operands);
   copy->getResult(0).setType(paddedType(value, dimension));
   made.insert({value, Twin{copy->getResult(0), dimension}});
   return copy->getResult(0);
+}
+
+bool Padding::mapOperands(Operation *op, int64_t dimension,
+                          IRMapping &operands) {
+  for (Value operand : op->getOperands()) {
+    if (shapeOf(operand).empty())
+      continue;
+    Value twin = operandTwin(operand, dimension);
+    if (!twin)
+      return false;
+    operands.map(operand, twin);
+  }
+  return true;
 }
 
 bool Padding::followPointwise(Operation *op) {
@@ -292,42 +313,30 @@ bool Padding::followPointwise(Operation *op) {
       dimension = twin->dimension;
     }
   IRMapping operands;
-  for (Value operand : op->getOperands()) {
-    if (shapeOf(operand).empty())
-      continue;
-    Value twin = operandTwin(operand, *dimension);
-    if (!twin)
-      return false;
-    operands.map(operand, twin);
-  }
-  Value result = op->getResult(0);
-  Operation *copy = after(result).clone(*op, operands);
-  copy->getResult(0).setType(paddedType(result, *dimension));
-  add(result, copy->getResult(0), *dimension);
+  if (!mapOperands(op, *dimension, operands))
+    return false;
+  copyLonger(op, operands, *dimension);
   return true;
 }
 
 bool Padding::followReduce(stablehlo::ReduceOp op, const Twin &twin) {
   if (op.getInputs().size() != 1)
     return false;
-  Value result = op.getResult(0);
   const bool isAlong = llvm::is_contained(op.getDimensions(), twin.dimension);
   if (isAlong && !mayRepeatInitialValue(op))
     return false;
   IRMapping operands;
   operands.map(op.getInputs()[0],
                isAlong ? masked(twin, op.getInitValues()[0]) : twin.value);
-  Operation *copy = after(result).clone(*op.getOperation(), operands);
   if (isAlong) {
-    result.replaceAllUsesWith(copy->getResult(0));
+    copyInPlaceOf(op, operands);
     return true;
   }
   const int64_t dimension =
       twin.dimension - llvm::count_if(op.getDimensions(), [&](int64_t dim) {
         return dim < twin.dimension;
       });
-  copy->getResult(0).setType(paddedType(result, dimension));
-  add(result, copy->getResult(0), dimension);
+  copyLonger(op, operands, dimension);
   return true;
 }
 
@@ -348,9 +357,7 @@ bool Padding::followView(Operation *op, const Twin &twin) {
     return false;
   IRMapping operands;
   operands.map(op->getOperand(0), twin.value);
-  Operation *copy = after(result).clone(*op, operands);
-  copy->getResult(0).setType(paddedType(result, *dimension));
-  add(result, copy->getResult(0), *dimension);
+  copyLonger(op, operands, *dimension);
   return true;
 }
 
@@ -365,7 +372,6 @@ bool Padding::followDot(DotGeneralOp op, Value value, const Twin &twin) {
                     others = isLhs ? dims.getRhsContractingDimensions()
                                    : dims.getLhsContractingDimensions();
   IRMapping operands;
-  Value result = op.getResult();
   if (auto along = llvm::find(own, twin.dimension); along != own.end()) {
     const int64_t there = others[along - own.begin()];
     const Twin *otherTwin = twinOf(other);
@@ -373,8 +379,7 @@ bool Padding::followDot(DotGeneralOp op, Value value, const Twin &twin) {
       return false;
     operands.map(value, withZeros(value));
     operands.map(other, otherTwin ? withZeros(other) : padOf(other, there));
-    Operation *copy = after(result).clone(*op.getOperation(), operands);
-    result.replaceAllUsesWith(copy->getResult(0));
+    copyInPlaceOf(op, operands);
     return true;
   }
   for (auto [dimension, from] : llvm::enumerate(freeDimensions(op)))
@@ -382,9 +387,7 @@ bool Padding::followDot(DotGeneralOp op, Value value, const Twin &twin) {
         !twinOf(other)) {
       // The tensor that products along the dimension read, too.
       operands.map(value, withZeros(value));
-      Operation *copy = after(result).clone(*op.getOperation(), operands);
-      copy->getResult(0).setType(paddedType(result, int64_t(dimension)));
-      add(result, copy->getResult(0), int64_t(dimension));
+      copyLonger(op, operands, int64_t(dimension));
       return true;
     }
   return false;
@@ -413,12 +416,8 @@ void Padding::run(DotGeneralOp dot) {
   Value operand = from.isOfLhs ? dot.getLhs() : dot.getRhs();
   IRMapping operands;
   operands.map(operand, padOf(operand, from.dimension));
-  Value result = dot.getResult();
-  Operation *copy = after(result).clone(*dot.getOperation(), operands);
-  const auto dimension = int64_t(dimensions.size()) - 1;
-  copy->getResult(0).setType(paddedType(result, dimension));
+  copyLonger(dot, operands, int64_t(dimensions.size()) - 1);
   replaced.insert(dot);
-  add(result, copy->getResult(0), dimension);
   for (size_t next = 0; next < worklist.size(); ++next) {
     Value value = worklist[next];
     for (Operation *user : llvm::to_vector(value.getUsers()))

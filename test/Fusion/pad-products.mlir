@@ -98,3 +98,31 @@ func.func @fits(%x: tensor<16x64xf32>, %w: tensor<64x257xf32>, %y: tensor<16x64x
   %e = stablehlo.dot_general %y, %v, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x264xbf16>) -> tensor<16x264xbf16>
   return %d, %e : tensor<16x257xf32>, tensor<16x264xbf16>
 }
+
+// -----
+
+// In a loop, a sum may start from a constant in front of it.
+// CHECK-LABEL: func @loop
+// CHECK: stablehlo.while
+// CHECK: %[[D:.*]] = stablehlo.dot_general {{.*}} -> tensor<16x320xf32>
+// CHECK: %[[T:.*]] = stablehlo.select %{{.*}}, %[[D]], %{{.*}}
+// CHECK: stablehlo.reduce(%[[T]] init: {{.*}}) applies stablehlo.add
+func.func @loop(%x: tensor<16x64xbf16>, %w: tensor<64x257xbf16>) -> tensor<16xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<16xf32>
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%k = %i, %sum = %none) : tensor<i32>, tensor<16xf32>
+  cond {
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %c = stablehlo.compare LT, %k, %two, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %n = stablehlo.add %k, %one : tensor<i32>
+    %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x257xbf16>) -> tensor<16x257xf32>
+    %s = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<16x257xf32>, tensor<f32>) -> tensor<16xf32>
+    %t = stablehlo.add %sum, %s : tensor<16xf32>
+    stablehlo.return %n, %t : tensor<i32>, tensor<16xf32>
+  }
+  return %r#1 : tensor<16xf32>
+}
