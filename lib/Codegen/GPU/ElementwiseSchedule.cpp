@@ -4,7 +4,8 @@
 // of threads takes a tile of neighbouring ones: access u of thread t is vector
 // u * threads + t of the tile, so that neighbouring threads touch neighbouring
 // bytes. A vector fills 16 bytes of the narrowest type that is walked along; in
-// large kernels a thread loads several before it stores any. The last elements,
+// large kernels that read little and compute little, a thread loads several
+// before it stores any. The last elements,
 // if they are no whole vector, go one by one to as many threads.
 //
 // Variant v takes vectors half as long as variant v - 1: where rows are not a
@@ -24,8 +25,6 @@ namespace tenon::codegen {
 namespace {
 
 constexpr int64_t threadsPerBlock = 256;
-/// Vectors that a thread of a large kernel holds at once.
-constexpr int64_t vectorsInFlight = 4;
 /// Blocks that keep a GPU busy; with fewer, a thread takes one vector.
 constexpr int64_t manyBlocks = 512;
 
@@ -37,11 +36,31 @@ int64_t longestVector(const KernelSource &source) {
   return longestVector(source, elementsOf(source));
 }
 
+/// Vectors of an operand that a thread of a large kernel holds at once. Those
+/// of several operands are in flight together; and where much is computed, the
+/// registers are better spent on more threads.
+int64_t vectorsInFlight(const KernelSource &source) {
+  constexpr int64_t most = 4, muchToCompute = 8;
+  const int64_t elements = elementsOf(source);
+  const int64_t operands =
+      llvm::count_if(source.body->getArguments(), [&](Value operand) {
+        return elementCount(shapeOf(operand)) >= elements;
+      });
+  const int64_t operations =
+      llvm::count_if(source.operations(), [](Operation &op) {
+        return !isa<stablehlo::ConstantOp, stablehlo::ConvertOp,
+                    stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp>(op);
+      });
+  if (operations > muchToCompute)
+    return 1;
+  return std::max<int64_t>(most / std::max<int64_t>(operands, 1), 1);
+}
+
 /// Elements of a tile.
 int64_t tileOf(const KernelSource &source) {
-  int64_t vectors = threadsPerBlock * longestVector(source);
-  bool isLarge = elementsOf(source) >= manyBlocks * vectorsInFlight * vectors;
-  return isLarge ? vectorsInFlight * vectors : vectors;
+  const int64_t vectors = threadsPerBlock * longestVector(source),
+                several = vectorsInFlight(source) * vectors;
+  return elementsOf(source) >= manyBlocks * several ? several : vectors;
 }
 
 class ElementwiseKernel : GpuKernelBuilder {
@@ -51,7 +70,8 @@ public:
                     const GpuInstructions &instructions, int64_t lanes)
       : GpuKernelBuilder(source, function, launch, instructions), lanes(lanes),
         elements(elementsOf(source)),
-        accesses(tileOf(source) / (threadsPerBlock * lanes)) {
+        accesses(tileOf(source) / (threadsPerBlock * lanes)),
+        accessesAtOnce(std::min(accesses, vectorsInFlight(source))) {
     emit();
   }
 
@@ -67,7 +87,7 @@ private:
     if (tiles)
       ifBelow(block, tiles, [&](const IndexExpression &whole) {
         forRange(
-            llvm::divideCeil(accesses, vectorsInFlight),
+            llvm::divideCeil(accesses, accessesAtOnce),
             [&](const IndexExpression &round) { emitRound(whole, round); });
       });
     if (tiles * tileOf(source) == elements)
@@ -91,10 +111,9 @@ private:
   /// A few accesses of a whole tile.
   void emitRound(const IndexExpression &tile, const IndexExpression &round) {
     SmallVector<Indices, 4> places;
-    const int64_t count = std::min(accesses, vectorsInFlight);
     algebra.lanes = lanes;
-    for (int64_t i = 0; i < count; ++i)
-      places.push_back(placeOf(vectorOf(tile, round * count + i)));
+    for (int64_t i = 0; i < accessesAtOnce; ++i)
+      places.push_back(placeOf(vectorOf(tile, round * accessesAtOnce + i)));
     emitPoints(places);
   }
 
@@ -131,7 +150,8 @@ private:
   }
 
   int64_t lanes, elements;
-  int64_t accesses; // of a thread to a tile
+  int64_t accesses; // of a thread to a tile, and before it stores any
+  int64_t accessesAtOnce;
 };
 
 } // namespace

@@ -136,9 +136,8 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
                       builder.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       builder.getDenseI32ArrayAttr({int32_t(launch[1])}));
-    if (function->removeAttr(takesRegistersAttribute))
-      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                        builder.getI32IntegerAttr(1));
+    if (Attribute blocks = function->removeAttr(blocksAtOnceAttribute))
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), blocks);
   }
 }
 

@@ -64,7 +64,7 @@ FloatAttentionKernel::FloatAttentionKernel(
       columnCount(rowsAreQueries ? problem.keys : problem.queries),
       tiles(*this), group(algebra.floorDiv(thread, Tiles::lanes)),
       lane(algebra.mod(thread, Tiles::lanes)) {
-  function->setAttr(takesRegistersAttribute, builder.getUnitAttr());
+  setBlocksAtOnce(1);
   const int64_t bytes =
       stagesOfWalk *
       bytesOfStage(layout, std::max(Tiles::widthOf(problem.features),

@@ -38,6 +38,10 @@ Value GpuAttentionKernel::multiply(Value a, Value b) {
   return create<arith::MulFOp>(a, b);
 }
 
+Value GpuAttentionKernel::negative(Value value) {
+  return create<arith::NegFOp>(value);
+}
+
 Value GpuAttentionKernel::larger(Value a, Value b) {
   Value isLarger = create<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
   return create<arith::SelectOp>(isLarger, a, b);

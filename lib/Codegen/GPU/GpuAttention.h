@@ -57,6 +57,7 @@ protected:
   static constexpr float nothing = -std::numeric_limits<float>::infinity();
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value multiply(mlir::Value a, mlir::Value b);
+  mlir::Value negative(mlir::Value value);
   mlir::Value larger(mlir::Value a, mlir::Value b);
   mlir::Value exponential(mlir::Value a, mlir::Value b); // of a - b
   /// Rounded to the element type of `like`, and f32 again, if `isRounded`.

@@ -21,8 +21,14 @@ public:
     this->lanes = lanes;
     subnormals = target.subnormals;
     signsFlush = subnormals == Subnormals::flush;
+    hasMinimum = true;
     statesAlignment = true;
   }
+
+  /// An approximate reciprocal, refined until the quotient is the exact one
+  /// rounded, as a division does it that tests its operands first.
+  mlir::Value divideInRange(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value a, mlir::Value b) const override;
 };
 
 } // namespace tenon::codegen

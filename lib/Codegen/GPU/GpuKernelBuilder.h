@@ -21,10 +21,11 @@ namespace tenon::codegen {
 inline constexpr llvm::StringLiteral launchAttribute = "codegen.launch";
 /// On the function of a kernel that no schedule for GPUs took.
 inline constexpr llvm::StringLiteral inPartsAttribute = "codegen.in_parts";
-/// On the function of a kernel that one block on a multiprocessor is enough
-/// for. Otherwise ptxas may spill registers to make room for one block more.
-inline constexpr llvm::StringLiteral takesRegistersAttribute =
-    "codegen.takes_registers";
+/// On the function of a kernel, how many of its blocks a multiprocessor shall
+/// have registers for, an integer. Without it ptxas may spill registers to make
+/// room for one block more.
+inline constexpr llvm::StringLiteral blocksAtOnceAttribute =
+    "codegen.blocks_at_once";
 /// On the function of a kernel, the function that is launched behind it, with
 /// the same arguments.
 inline constexpr llvm::StringLiteral followedByAttribute =
@@ -51,6 +52,11 @@ public:
   /// The number of the block and of the thread in it.
   IndexExpression block, thread;
 
+  /// Sets the attribute of that name.
+  void setBlocksAtOnce(int32_t blocks) {
+    function->setAttr(blocksAtOnceAttribute,
+                      builder.getI32IntegerAttr(blocks));
+  }
   /// An estimate of a thread's work, in instructions.
   double cost() const;
   /// `elements` of memory that the threads of a block share.

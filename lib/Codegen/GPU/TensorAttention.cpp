@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -54,6 +55,7 @@ TensorAttentionKernel::TensorAttentionKernel(
     const LaunchShape &launch, const GpuInstructions &instructions,
     const step::AttentionProblem &problem)
     : GpuAttentionKernel(source, function, launch, instructions, problem),
+      isPlain(!problem.bias && !problem.mask && problem.scale > 0),
       tiles(*this, cast<FloatType>(elementOf(narrowOf(problem.query)))),
       row(algebra.floorDiv(tiles.lane, 4)),
       column(algebra.mod(tiles.lane, 4) * 2) {}
@@ -62,8 +64,18 @@ TensorAttentionKernel::TensorAttentionKernel(
 // Numbers
 //===----------------------------------------------------------------------===//
 
-Value TensorAttentionKernel::overRow(
-    Value value, llvm::function_ref<Value(Value, Value)> combine) {
+Value TensorAttentionKernel::joined(Values values, Combine combine) {
+  while (values.size() > 1) {
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      values[i / 2] = combine(values[i], values[i + 1]);
+    if (values.size() % 2)
+      values[values.size() / 2] = values.back();
+    values.truncate(llvm::divideCeil(values.size(), 2));
+  }
+  return values.front();
+}
+
+Value TensorAttentionKernel::overRow(Value value, Combine combine) {
   Type i32 = builder.getI32Type();
   auto integer = [&](int64_t value) {
     return numberOfType(builder, loc, i32, double(value));
@@ -77,6 +89,18 @@ Value TensorAttentionKernel::overRow(
         combine(value, create<arith::BitcastOp>(builder.getF32Type(), other));
   }
   return value;
+}
+
+Value TensorAttentionKernel::largerOrNaN(Value a, Value b) {
+  return create<arith::MaximumFOp>(a, b);
+}
+
+Value TensorAttentionKernel::multiplyAdd(Value a, Value b, Value c) {
+  return create<math::FmaOp>(a, b, c);
+}
+
+Value TensorAttentionKernel::coarseExp2(Value exponent) {
+  return emitCoarseExp2(builder, loc, exponent, instructions);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,15 +133,22 @@ TensorOperand TensorAttentionKernel::operandOf(Value tensor,
 // Products
 //===----------------------------------------------------------------------===//
 
-SmallVector<TensorAttentionKernel::Values>
-TensorAttentionKernel::loadRows(Value tile, const TileShape &shape) {
-  SmallVector<Values> rows;
-  for (int64_t s = 0; s < shape.width; s += sumsAtOnce)
-    rows.push_back(tiles.loadMatrices(
-        tiles.addressAt(
-            tile, tiles.placeOfLeft(shape, true, tiles.warp * rowsOfWarp, s)),
-        true));
-  return rows;
+TensorAttentionKernel::Values
+TensorAttentionKernel::ofRow(ArrayRef<Value> elements, int64_t half) const {
+  Values found;
+  for (auto [i, element] : llvm::enumerate(elements))
+    if (int64_t(i) / 2 % 2 == half)
+      found.push_back(element);
+  return found;
+}
+
+TensorAttentionKernel::Values
+TensorAttentionKernel::loadRows(Value tile, const TileShape &shape,
+                                int64_t sum) {
+  return tiles.loadMatrices(
+      tiles.addressAt(
+          tile, tiles.placeOfLeft(shape, true, tiles.warp * rowsOfWarp, sum)),
+      true);
 }
 
 void TensorAttentionKernel::addProducts(MutableArrayRef<Value> sums,
@@ -145,22 +176,25 @@ TensorAttentionKernel::productsOf(llvm::function_ref<Values(int64_t)> rowsAt,
   return products;
 }
 
-void TensorAttentionKernel::addWeighted(MutableArrayRef<Value> sums,
-                                        ArrayRef<Value> coefficients,
-                                        Value tile, const TileShape &shape) {
+void TensorAttentionKernel::addWeighted(ArrayRef<Weighted> all, Value tile,
+                                        const TileShape &shape) {
   for (int64_t s = 0; s < shape.rows; s += sumsAtOnce) {
     // Two neighbours of results are two neighbours of an operand.
-    ArrayRef<Value> w = coefficients.slice(4 * s / columnsAtOnce, 8);
-    Values rows = {tiles.pack(w[0], w[1]), tiles.pack(w[2], w[3]),
-                   tiles.pack(w[4], w[5]), tiles.pack(w[6], w[7])};
+    SmallVector<Values> rows;
+    for (const Weighted &each : all) {
+      ArrayRef<Value> w = each.coefficients.slice(4 * s / columnsAtOnce, 8);
+      rows.push_back({tiles.pack(w[0], w[1]), tiles.pack(w[2], w[3]),
+                      tiles.pack(w[4], w[5]), tiles.pack(w[6], w[7])});
+    }
     for (int64_t j = 0; j < shape.width / columnsAtOnce; j += 2) {
       Values both = tiles.loadMatrices(
           tiles.addressAt(
               tile, tiles.placeOfRight(shape, false, j * columnsAtOnce, s)),
           false);
-      for (int64_t i = 0; i < 2; ++i)
-        addProducts(sums.slice(4 * (j + i), 4), rows,
-                    ArrayRef(both).slice(2 * i, 2));
+      for (auto [each, row] : llvm::zip_equal(all, rows))
+        for (int64_t i = 0; i < 2; ++i)
+          addProducts(each.sums.slice(4 * (j + i), 4), row,
+                      ArrayRef(both).slice(2 * i, 2));
     }
   }
 }
@@ -169,33 +203,33 @@ void TensorAttentionKernel::addWeighted(MutableArrayRef<Value> sums,
 // Blocks
 //===----------------------------------------------------------------------===//
 
-TensorAttentionKernel::Values TensorAttentionKernel::walk(
-    Value first, Value end, int64_t count, Value stages, int64_t stageBytes,
-    Values state,
-    llvm::function_ref<void(const IndexExpression &, Value,
-                            SmallVectorImpl<TensorTiles::Held> &)>
-        fetch,
-    llvm::function_ref<void(const IndexExpression &, Value, Values &)> take) {
+TensorAttentionKernel::Values
+TensorAttentionKernel::walk(Value first, ArrayRef<Stretch> stretches,
+                            int64_t count, Value stages, int64_t stageBytes,
+                            Values state, Fetch fetch) {
   const size_t carriedState = state.size();
   state.push_back(constantIndex(0));
-  state =
-      forLoop(first, end, 1, {0, count - 1}, 1, /*isLane=*/false, state,
-              [&](const IndexExpression &block, ValueRange carried) {
-                Values next(carried.begin(), carried.begin() + carriedState);
-                Value read = carried[carriedState];
-                tiles.awaitGroups(0);
-                awaitBlock();
-                Value write =
-                    create<arith::SubIOp>(constantIndex(stageBytes), read);
-                Value to = tiles.addressAt(stages, write);
-                SmallVector<TensorTiles::Held> computed;
-                fetch(block + 1, to, computed);
-                tiles.endGroup();
-                take(block, tiles.addressAt(stages, read), next);
-                tiles.store(to, computed);
-                next.push_back(write);
-                return next;
-              });
+  for (const Stretch &stretch : stretches) {
+    state =
+        forLoop(first, stretch.end, 1, {0, count - 1}, 1, /*isLane=*/false,
+                state, [&](const IndexExpression &block, ValueRange carried) {
+                  Values next(carried.begin(), carried.begin() + carriedState);
+                  Value read = carried[carriedState];
+                  tiles.awaitGroups(0);
+                  awaitBlock();
+                  Value write =
+                      create<arith::SubIOp>(constantIndex(stageBytes), read);
+                  Value to = tiles.addressAt(stages, write);
+                  SmallVector<TensorTiles::Held> computed;
+                  fetch(block + 1, to, computed);
+                  tiles.endGroup();
+                  stretch.take(block, tiles.addressAt(stages, read), next);
+                  tiles.store(to, computed);
+                  next.push_back(write);
+                  return next;
+                });
+    first = stretch.end;
+  }
   tiles.awaitGroups(0);
   awaitBlock();
   state.pop_back();

@@ -36,49 +36,60 @@ protected:
                         const GpuInstructions &instructions,
                         const step::AttentionProblem &problem);
 
+  using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
+  /// All of them, in pairs and pairs of pairs.
+  mlir::Value joined(Values values, Combine combine);
   /// Of the four lanes that have a row, in all of them.
-  mlir::Value
-  overRow(mlir::Value value,
-          llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+  mlir::Value overRow(mlir::Value value, Combine combine);
+  mlir::Value largerOrNaN(mlir::Value a, mlir::Value b);
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value coarseExp2(mlir::Value exponent);
 
   /// Rows of queries or keys with their features as the sum.
   TensorOperand operandOf(mlir::Value tensor, llvm::ArrayRef<int64_t> dims,
                           int64_t rows, int64_t features);
 
-  /// Which row and column of a warp's rows and a block's columns this lane has
+  /// Which row of a warp's rows and column of a block's columns this lane has
   /// as element `i` of a result.
   IndexExpression rowOf(int64_t i) const { return row + 8 * (i / 2 % 2); }
   IndexExpression columnOf(int64_t i) const {
     return column + (i / 4 * columnsAtOnce + i % 2);
   }
-  /// The registers of the warp's rows of a tile, 16 features each.
-  llvm::SmallVector<Values> loadRows(mlir::Value tile, const TileShape &shape);
-  /// sums += a b, of one instruction.
-  void addProducts(llvm::MutableArrayRef<mlir::Value> sums, mlir::ValueRange a,
-                   mlir::ValueRange b);
+  /// Of the elements of a result in this lane, those of one of its two rows.
+  Values ofRow(llvm::ArrayRef<mlir::Value> elements, int64_t half) const;
+  /// The registers of the warp's rows of a tile, 16 features from `sum` on.
+  Values loadRows(mlir::Value tile, const TileShape &shape, int64_t sum);
   /// Products of rows, 16 features of which `rowsAt` gives, and the columns of
   /// a tile.
   Values productsOf(llvm::function_ref<Values(int64_t sum)> rowsAt,
                     mlir::Value tile, const TileShape &shape);
   /// sums += coefficients, rounded to 16 bits, times the rows of a tile.
-  void addWeighted(llvm::MutableArrayRef<mlir::Value> sums,
-                   llvm::ArrayRef<mlir::Value> coefficients, mlir::Value tile,
+  struct Weighted {
+    llvm::MutableArrayRef<mlir::Value> sums;
+    llvm::ArrayRef<mlir::Value> coefficients;
+  };
+  /// For all of them the tile is read once.
+  void addWeighted(llvm::ArrayRef<Weighted> all, mlir::Value tile,
                    const TileShape &shape);
 
-  /// Takes blocks `first` to before `end`, of which there are `count` in all.
-  /// The first one has been fetched and lies or arrives in the first stage; the
-  /// next one is fetched, by this function, before one is taken, and what is
-  /// computed for it is stored behind that. All have arrived at the end, and
-  /// nobody reads a stage.
-  Values
-  walk(mlir::Value first, mlir::Value end, int64_t count, mlir::Value stages,
-       int64_t stageBytes, Values state,
-       llvm::function_ref<void(const IndexExpression &block, mlir::Value stage,
-                               llvm::SmallVectorImpl<TensorTiles::Held> &)>
-           fetch,
-       llvm::function_ref<void(const IndexExpression &block, mlir::Value stage,
-                               Values &state)>
-           take);
+  using Fetch =
+      llvm::function_ref<void(const IndexExpression &block, mlir::Value stage,
+                              llvm::SmallVectorImpl<TensorTiles::Held> &)>;
+  using Take = llvm::function_ref<void(const IndexExpression &block,
+                                       mlir::Value stage, Values &state)>;
+  /// Blocks up to before `end`, which are all taken in one way.
+  struct Stretch {
+    mlir::Value end;
+    Take take;
+  };
+  /// Takes the blocks from `first` on, stretch by stretch, of which there are
+  /// `count` in all. The first one has been fetched and lies or arrives in the
+  /// first stage; the next one is fetched, by this function, before one is
+  /// taken, and what is computed for it is stored behind that. All have arrived
+  /// at the end, and nobody reads a stage.
+  Values walk(mlir::Value first, llvm::ArrayRef<Stretch> stretches,
+              int64_t count, mlir::Value stages, int64_t stageBytes,
+              Values state, Fetch fetch);
 
   /// Writes the rows of a warp, from `first` on, of a result with features
   /// last in `sums`. The warps share `memory`, which nobody else uses.
@@ -87,6 +98,12 @@ protected:
                  const IndexExpression &first, int64_t rows,
                  mlir::Value memory);
 
+  /// sums += a b, of one instruction.
+  void addProducts(llvm::MutableArrayRef<mlir::Value> sums, mlir::ValueRange a,
+                   mlir::ValueRange b);
+
+  /// Whether a score is a product times a positive number and nothing else.
+  const bool isPlain;
   TensorTiles tiles;
   /// Of this lane's first element: its row of the warp's, and its column.
   IndexExpression row, column;

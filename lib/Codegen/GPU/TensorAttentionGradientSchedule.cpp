@@ -3,25 +3,32 @@
 // `step.attention_gradient` of 16-bit operands, in two launches, since blocks
 // of the second read what several blocks of the first have written:
 //
-//   rows of queries  a warp has 16 of them and walks the keys twice: first for
-//                    the mean of the weights' gradients, which it leaves in
-//                    scratch memory, then for the slopes and, with these as
-//                    coefficients of the keys, the gradient of the queries
+//   rows of queries  a warp has 16 of them and walks the keys for the gradient
+//                    of the queries and the mean of the weights' gradients,
+//                    which it leaves in scratch memory
 //   rows of keys     a warp has 16 of them and walks the queries of all batches
 //                    that share the keys: transposed weights and slopes are the
 //                    coefficients of the output's gradient and of the queries
 //
-// Each of the three walks computes products of queries and keys again, and from
-// these the weights, by the maximum and the sum of the forward operation.
-// Nothing but the means goes through memory. The order of sums is not that of
-// docs/Rationale/Attention.md, and weights and slopes are rounded to 16 bits
-// before they are multiplied; GpuKernels.md says how much that is.
+// Both compute products of queries and keys again, and from these the weights,
+// by the maximum and the sum of the forward operation. Nothing but the means
+// goes through memory.
+//
+// A slope is a weight times what its gradient is above the mean, which is known
+// behind the last key. So slopes are above the mean of the keys so far. What
+// weights alone sum to with the keys as rows is there, too; times what the mean
+// has changed by, it is what the sums so far have too much.
+//
+// The order of sums is not that of docs/Rationale/Attention.md, and weights and
+// slopes are rounded to 16 bits before they are multiplied; GpuKernels.md says
+// how much that is.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TensorAttention.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/MathExpansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -46,8 +53,9 @@ step::AttentionGradientOp gradientOf(const KernelSource &source) {
              : nullptr;
 }
 
-/// Maximum, reciprocal of the sum, and mean of the weights' gradients.
-enum Statistic : int64_t { maximum, reciprocal, mean, statisticsOfQuery };
+/// Maximum, logarithm of the sum in base 2, and the scaled mean of the weights'
+/// gradients.
+enum Statistic : int64_t { maximum, logarithm, mean, statisticsOfQuery };
 
 /// How a block's shared memory is laid out: two tiles of its rows, then twice
 /// two tiles of columns and the statistics of these.
@@ -84,8 +92,7 @@ struct GradientTiles {
     return std::max(pairBytes(rows()) + stagesOfAttention * stageBytes(),
                     resultBytes);
   }
-  /// Whether a warp's rows stay in registers, next to what it adds up.
-  bool keepsRows() const { return width + valueWidth <= 128; }
+  bool areNarrow() const { return width + valueWidth <= 128; }
 };
 
 class GradientOnTensorCores : protected TensorAttentionKernel {
@@ -113,14 +120,12 @@ protected:
         rowMemory(tiles.sharedMemory(layout.bytes())),
         stageMemory(tiles.addressAt(
             rowMemory, IndexExpression(layout.pairBytes(layout.rows())))) {
-    function->setAttr(takesRegistersAttribute, builder.getUnitAttr());
   }
 
   void fetchPair(const TensorOperand &operand, const TensorOperand &ofValues,
                  int64_t rows, const IndexExpression &first, Value to,
                  SmallVectorImpl<TensorTiles::Held> &held);
-  /// Begins with the tiles of a block's rows, or of its first columns, and
-  /// waits for them.
+  /// Begins to fetch the tiles of a block's rows.
   void fetchRows(const TensorOperand &operand, const TensorOperand &ofValues,
                  const IndexExpression &first);
 
@@ -132,13 +137,24 @@ protected:
   Coefficients coefficientsOf(Value stage);
   using ElementIndex = llvm::function_ref<IndexExpression(int64_t)>;
   using ElementStatistic = llvm::function_ref<Value(int64_t, Statistic)>;
-  void finishWeights(Coefficients &c, ElementIndex queryOf, ElementIndex keyOf,
-                     ElementStatistic statistic);
+  /// Where `isWhole`, each key takes part for each query.
+  void finishWeights(Coefficients &c, bool isWhole, ElementIndex queryOf,
+                     ElementIndex keyOf, ElementStatistic statistic);
+  /// `mean` is scaled.
   Value slopeOf(Value weight, Value gradient, Value mean,
                 const IndexExpression &query, const IndexExpression &key);
+  /// The weight as far as it has a slope: 0 where a number stands in place of
+  /// the score.
+  Value whereScored(Value weight, const IndexExpression &query,
+                    const IndexExpression &key);
+  /// exp(score - maximum) / sum.
+  Value weightOf(Value product, const IndexExpression &query,
+                 const IndexExpression &key, Value maximum, Value logarithm);
 
-  Value reciprocalOf(const IndexExpression &query) {
-    return create<arith::DivFOp>(number(1), statisticOf(op.getSum(), query));
+  Value logarithmOf(const IndexExpression &query) {
+    Value natural = emitMath(builder, loc, MathFunction::log,
+                             {statisticOf(op.getSum(), query)}, instructions);
+    return multiply(natural, number(llvm::numbers::log2e));
   }
   Value valuesBehind(Value pair, int64_t rows) {
     return tiles.addressAt(pair,
@@ -151,8 +167,6 @@ protected:
   const bool makesQueries, makesKeys, makesValues;
   const TileShape rowColumns, valueColumns; // of a block of columns
   const Value rowMemory, stageMemory;
-  /// If they are kept.
-  SmallVector<Values> rowRegisters, valueRegisters;
 };
 
 class QueriesOnTensorCores : GradientOnTensorCores {
@@ -164,11 +178,35 @@ public:
     Indices place = algebra.delinearize(
         block, {elementCount(problem.batch), layout.blocksOf(problem.queries)});
     batch = algebra.delinearize(place[0], problem.batch);
+    setBlocksAtOnce(layout.areNarrow() ? 2 : 1);
     emit(place[1] * layout.rows());
   }
 
 private:
   void emit(const IndexExpression &first);
+  void takeBlock(const IndexExpression &firstKey, Value stage, Values &state,
+                 bool isWhole);
+  /// Changes the mean that a row's slopes so far are above.
+  void moveMean(int64_t half, Value mean, Values &state);
+
+  /// The first query of the warp, and of both rows of the lane what is known
+  /// from the forward operation.
+  IndexExpression firstQuery;
+  Value statistics[2][2];
+  /// What a loop over blocks of keys carries, in this order: of both rows the
+  /// sums of weights and of weights times gradients, and the scaled mean so
+  /// far; then what slopes sum to, and what weights do.
+  static constexpr int64_t weightsAt = 0, gradientsAt = 2, meansAt = 4,
+                           slopeSumsAt = 6;
+  int64_t sumsOfRows() const {
+    return makesQueries ? 4 * layout.width / columnsAtOnce : 0;
+  }
+  MutableArrayRef<Value> slopeSums(Values &state) const {
+    return MutableArrayRef(state).slice(slopeSumsAt, sumsOfRows());
+  }
+  MutableArrayRef<Value> weightSums(Values &state) const {
+    return MutableArrayRef(state).drop_front(slopeSumsAt + sumsOfRows());
+  }
 };
 
 class KeysOnTensorCores : GradientOnTensorCores {
@@ -177,6 +215,9 @@ public:
                     const LaunchShape &launch,
                     const GpuInstructions &instructions)
       : GradientOnTensorCores(source, function, launch, instructions) {
+    // So many threads hide latencies; the gradient of queries, which sums
+    // weights as well, has no registers for them.
+    setBlocksAtOnce(layout.areNarrow() ? 3 : 1);
     SmallVector<int64_t> own = batchExtents(/*areShared=*/false);
     Indices place = algebra.delinearize(
         block, {elementCount(own), layout.blocksOf(problem.keys)});
@@ -208,13 +249,6 @@ void GradientOnTensorCores::fetchRows(const TensorOperand &operand,
   fetchPair(operand, ofValues, layout.rows(), first, rowMemory, held);
   tiles.store(rowMemory, held);
   tiles.endGroup();
-  if (!layout.keepsRows())
-    return; // The first block of columns is waited for, too.
-  tiles.awaitGroups(0);
-  awaitBlock();
-  rowRegisters = loadRows(rowMemory, layout.tile(layout.rows(), false));
-  valueRegisters = loadRows(valuesBehind(rowMemory, layout.rows()),
-                            layout.tile(layout.rows(), true));
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,34 +257,44 @@ void GradientOnTensorCores::fetchRows(const TensorOperand &operand,
 
 GradientOnTensorCores::Coefficients
 GradientOnTensorCores::coefficientsOf(Value stage) {
+  // A warp's rows are read anew for each block of columns: in registers they
+  // would leave room for fewer threads.
   auto product = [&](bool isOfValues) {
     const TileShape rows = layout.tile(layout.rows(), isOfValues);
     Value rowTile =
         isOfValues ? valuesBehind(rowMemory, layout.rows()) : rowMemory;
     Value columnTile = isOfValues ? valuesBehind(stage, layout.columns) : stage;
-    auto rowsAt = [&](int64_t s) {
-      if (layout.keepsRows())
-        return (isOfValues ? valueRegisters : rowRegisters)[s / sumsAtOnce];
-      return tiles.loadMatrices(
-          tiles.addressAt(rowTile, tiles.placeOfLeft(
-                                       rows, true, tiles.warp * rowsOfWarp, s)),
-          true);
-    };
-    return productsOf(rowsAt, columnTile,
-                      isOfValues ? valueColumns : rowColumns);
+    return productsOf([&](int64_t s) { return loadRows(rowTile, rows, s); },
+                      columnTile, isOfValues ? valueColumns : rowColumns);
   };
   return {product(false), product(true)};
 }
 
-void GradientOnTensorCores::finishWeights(Coefficients &c, ElementIndex queryOf,
+Value GradientOnTensorCores::weightOf(Value product,
+                                      const IndexExpression &query,
+                                      const IndexExpression &key, Value maximum,
+                                      Value logarithm) {
+  Value difference;
+  const double scale = problem.scale;
+  if (isPlain && std::exp2(std::round(std::log2(scale))) == scale)
+    // The scaled product is exact, so this is rounded where a difference is.
+    difference = multiplyAdd(product, number(scale), negative(maximum));
+  else
+    difference = create<arith::SubFOp>(scoreAt(product, query, key), maximum);
+  return coarseExp2(multiplyAdd(difference, number(llvm::numbers::log2e),
+                                negative(logarithm)));
+}
+
+void GradientOnTensorCores::finishWeights(Coefficients &c, bool isWhole,
+                                          ElementIndex queryOf,
                                           ElementIndex keyOf,
                                           ElementStatistic statistic) {
-  for (int64_t i = 0; i < int64_t(c.weights.size()); ++i) {
+  for (auto [i, weight] : llvm::enumerate(c.weights)) {
     IndexExpression query = queryOf(i), key = keyOf(i);
-    Value weight = exponential(scoreAt(c.weights[i], query, key),
-                               statistic(i, Statistic::maximum));
-    weight = multiply(weight, statistic(i, Statistic::reciprocal));
-    c.weights[i] = whereTaken(weight, query, key, 0);
+    weight = weightOf(weight, query, key, statistic(i, Statistic::maximum),
+                      statistic(i, Statistic::logarithm));
+    if (!isWhole)
+      weight = whereTaken(weight, query, key, 0);
     Value &gradient = c.gradients[i];
     gradient = rounded(gradient, problem.roundsWeightGradients, problem.value);
     if (problem.factor)
@@ -262,14 +306,20 @@ void GradientOnTensorCores::finishWeights(Coefficients &c, ElementIndex queryOf,
 Value GradientOnTensorCores::slopeOf(Value weight, Value gradient, Value mean,
                                      const IndexExpression &query,
                                      const IndexExpression &key) {
-  Value slope =
-      multiply(weight, create<arith::SubFOp>(gradient, mean).getResult());
-  if (problem.scale != 1)
-    slope = multiply(slope, number(problem.scale));
-  if (problem.mask)
-    slope = create<arith::SelectOp>(
-        besides(problem.mask, problem.maskDims, query, key), slope, number(0));
-  return slope;
+  Value difference =
+      problem.scale == 1
+          ? create<arith::SubFOp>(gradient, mean).getResult()
+          : multiplyAdd(gradient, number(problem.scale), negative(mean));
+  return whereScored(multiply(weight, difference), query, key);
+}
+
+Value GradientOnTensorCores::whereScored(Value weight,
+                                         const IndexExpression &query,
+                                         const IndexExpression &key) {
+  if (!problem.mask)
+    return weight;
+  return create<arith::SelectOp>(
+      besides(problem.mask, problem.maskDims, query, key), weight, number(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -277,85 +327,133 @@ Value GradientOnTensorCores::slopeOf(Value weight, Value gradient, Value mean,
 //===----------------------------------------------------------------------===//
 
 void QueriesOnTensorCores::emit(const IndexExpression &first) {
-  const int64_t blocks = llvm::divideCeil(problem.keys, layout.columns);
-  Value begin = constantIndex(0), end = constantIndex(blocks);
+  const int64_t blocks = llvm::divideCeil(problem.keys, layout.columns),
+                wholeBlocks = problem.keys / layout.columns;
+  Value end = constantIndex(blocks), wholeEnd = constantIndex(wholeBlocks);
   if (problem.causal) {
-    IndexExpression behind = algebra.floorDiv(
-        first + (layout.rows() + layout.columns - 1), layout.columns);
-    end = create<arith::MinUIOp>(algebra.scalar(behind), end);
+    auto blocksBefore = [&](const IndexExpression &key) {
+      return algebra.scalar(algebra.floorDiv(key, layout.columns));
+    };
+    end = create<arith::MinUIOp>(
+        blocksBefore(first + (layout.rows() + layout.columns - 1)), end);
+    wholeEnd = create<arith::MinUIOp>(blocksBefore(first + 1), wholeEnd);
   }
-  const IndexExpression firstQuery = first + tiles.warp * rowsOfWarp;
-  auto queryOf = [&](int64_t i) { return firstQuery + rowOf(i); };
-  Value statistics[2][2];
+  firstQuery = first + tiles.warp * rowsOfWarp;
   for (int64_t half = 0; half < 2; ++half) {
-    statistics[half][Statistic::maximum] =
-        statisticOf(op.getMaximum(), queryOf(2 * half));
-    statistics[half][Statistic::reciprocal] = reciprocalOf(queryOf(2 * half));
+    const IndexExpression query = firstQuery + rowOf(2 * half);
+    statistics[half][Statistic::maximum] = statisticOf(op.getMaximum(), query);
+    statistics[half][Statistic::logarithm] = logarithmOf(query);
   }
-  auto statistic = [&](int64_t i, Statistic which) {
-    return statistics[i / 2 % 2][which];
-  };
   auto fetch = [&](const IndexExpression &index, Value stage,
                    SmallVectorImpl<TensorTiles::Held> &held) {
     fetchPair(key, value, layout.columns, index * layout.columns, stage, held);
   };
-  auto walkKeys = [&](Values state, auto take) {
-    SmallVector<TensorTiles::Held> held;
-    fetch(0, stageMemory, held);
-    tiles.store(stageMemory, held);
-    tiles.endGroup();
-    return walk(begin, end, blocks, stageMemory, layout.stageBytes(), state,
-                fetch,
-                [&](const IndexExpression &index, Value stage, Values &state) {
-                  auto keyOf = [&](int64_t i) {
-                    return index * layout.columns + columnOf(i);
-                  };
-                  Coefficients c = coefficientsOf(stage);
-                  finishWeights(c, queryOf, keyOf, statistic);
-                  take(c, keyOf, stage, state);
-                });
+  auto takeWhole = [&](const IndexExpression &index, Value stage,
+                       Values &state) {
+    takeBlock(index * layout.columns, stage, state, /*isWhole=*/true);
   };
+  auto takePart = [&](const IndexExpression &index, Value stage,
+                      Values &state) {
+    takeBlock(index * layout.columns, stage, state, /*isWhole=*/false);
+  };
+  SmallVector<Stretch> stretches = {{wholeEnd, takeWhole}};
+  if (problem.causal || wholeBlocks < blocks)
+    stretches.push_back({end, takePart});
 
   fetchRows(query, outputGradient, first);
-  Values means =
-      walkKeys({number(0), number(0)},
-               [&](Coefficients &c, ElementIndex, Value, Values &state) {
-                 for (auto [i, weight] : llvm::enumerate(c.weights)) {
-                   Value &mean = state[i / 2 % 2];
-                   mean = add(mean, multiply(weight, c.gradients[i]));
-                 }
-               });
+  SmallVector<TensorTiles::Held> held;
+  fetch(0, stageMemory, held);
+  tiles.store(stageMemory, held);
+  tiles.endGroup();
+  Values state = walk(constantIndex(0), stretches, blocks, stageMemory,
+                      layout.stageBytes(),
+                      Values(slopeSumsAt + 2 * sumsOfRows(), number(0)), fetch);
+
   for (int64_t half = 0; half < 2; ++half) {
-    means[half] =
-        overRow(means[half], [&](Value a, Value b) { return add(a, b); });
+    Value mean = state[gradientsAt + half];
+    if (!makesQueries)
+      mean = overRow(mean, [&](Value a, Value b) { return add(a, b); });
+    if (problem.scale != 1)
+      mean = multiply(mean, number(problem.scale));
+    if (makesQueries)
+      moveMean(half, mean, state);
     if (makesKeys)
-      ifBelow(queryOf(2 * half), problem.queries,
+      ifBelow(firstQuery + rowOf(2 * half), problem.queries,
               [&](const IndexExpression &query) {
                 ifBelow(column, 2, [&](const IndexExpression &) {
-                  tiles.store(addressOfMean(query), means[half]);
+                  tiles.store(addressOfMean(query), mean);
                 });
               });
   }
+  if (makesQueries)
+    storeRows(op.getQueryGradient(), op.getQueryGradientDims(),
+              slopeSums(state), problem.features, firstQuery, problem.queries,
+              rowMemory);
+}
+
+void QueriesOnTensorCores::takeBlock(const IndexExpression &firstKey,
+                                     Value stage, Values &state, bool isWhole) {
+  auto queryOf = [&](int64_t i) { return firstQuery + rowOf(i); };
+  auto keyOf = [&](int64_t i) { return firstKey + columnOf(i); };
+  Coefficients c = coefficientsOf(stage);
+  finishWeights(c, isWhole, queryOf, keyOf, [&](int64_t i, Statistic which) {
+    return statistics[i / 2 % 2][which];
+  });
+  auto sumOf = [&](Values values) {
+    auto sum = [&](Value a, Value b) { return add(a, b); };
+    Value own = joined(std::move(values), sum);
+    return makesQueries ? overRow(own, sum) : own;
+  };
+  Values products;
+  for (auto [weight, gradient] : llvm::zip_equal(c.weights, c.gradients))
+    products.push_back(multiply(weight, gradient));
+  for (int64_t half = 0; half < 2; ++half) {
+    Value &gradients = state[gradientsAt + half];
+    gradients = add(gradients, sumOf(ofRow(products, half)));
+    if (!makesQueries)
+      continue;
+    Value &weights = state[weightsAt + half];
+    weights = add(weights, sumOf(ofRow(c.weights, half)));
+    // Any number would do that is near the mean; with next to no weights so far
+    // the slopes are next to nothing, too.
+    constexpr float fewWeights = 0x1p-60f;
+    Value mean = instructions.divideInRange(
+        builder, loc, gradients, largerOrNaN(weights, number(fewWeights)));
+    if (problem.scale != 1)
+      mean = multiply(mean, number(problem.scale));
+    moveMean(half, mean, state);
+  }
   if (!makesQueries)
     return;
-  Values sums = walkKeys(
-      Values(4 * layout.width / columnsAtOnce, number(0)),
-      [&](Coefficients &c, ElementIndex keyOf, Value stage, Values &state) {
-        for (int64_t i = 0; i < int64_t(c.weights.size()); ++i)
-          c.weights[i] =
-              whereTaken(slopeOf(c.weights[i], c.gradients[i], means[i / 2 % 2],
-                                 queryOf(i), keyOf(i)),
-                         queryOf(i), keyOf(i), 0);
-        addWeighted(state, c.weights, stage, rowColumns);
-      });
-  storeRows(op.getQueryGradient(), op.getQueryGradientDims(), sums,
-            problem.features, firstQuery, problem.queries, rowMemory);
+  Values slopes;
+  for (auto [i, weight] : llvm::enumerate(c.weights)) {
+    const IndexExpression query = queryOf(i), key = keyOf(i);
+    slopes.push_back(slopeOf(weight, c.gradients[i], state[meansAt + i / 2 % 2],
+                             query, key));
+    if (!isWhole)
+      slopes.back() = whereTaken(slopes.back(), query, key, 0);
+    weight = whereScored(weight, query, key);
+  }
+  addWeighted({{slopeSums(state), slopes}, {weightSums(state), c.weights}},
+              stage, rowColumns);
+}
+
+void QueriesOnTensorCores::moveMean(int64_t half, Value mean, Values &state) {
+  Value &before = state[meansAt + half];
+  Value difference = create<arith::SubFOp>(before, mean);
+  for (auto [i, sums] :
+       llvm::enumerate(llvm::zip_equal(slopeSums(state), weightSums(state))))
+    if (auto [slopes, weights] = sums; int64_t(i) / 2 % 2 == half)
+      slopes = multiplyAdd(weights, difference, slopes);
+  before = mean;
 }
 
 void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
   setBatch(own, {});
   const int64_t blocks = llvm::divideCeil(problem.queries, layout.columns);
-  // Queries in front of the block's first key leave all of it out.
+  const int64_t wholeBlocks = problem.queries / layout.columns;
+  // Queries in front of the block's first key leave all of it out, those behind
+  // its last key none.
   const IndexExpression begin =
       problem.causal ? algebra.floorDiv(first, layout.columns) : 0;
   const IndexExpression firstKey = first + tiles.warp * rowsOfWarp;
@@ -374,16 +472,17 @@ void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
         tiles.store(tiles.addressAt(stage, placeOf(column, which)), value);
       };
       put(Statistic::maximum, statisticOf(op.getMaximum(), query));
-      put(Statistic::reciprocal, reciprocalOf(query));
+      put(Statistic::logarithm, logarithmOf(query));
       if (makesKeys)
         put(Statistic::mean,
             tiles.load(addressOfMean(query), builder.getF32Type()));
     });
   };
-  const size_t keySums = makesKeys ? 4 * layout.width / columnsAtOnce : 0,
-               valueSums =
-                   makesValues ? 4 * layout.valueWidth / columnsAtOnce : 0;
-  auto take = [&](const IndexExpression &index, Value stage, Values &state) {
+  const int64_t keySums = makesKeys ? 4 * layout.width / columnsAtOnce : 0,
+                valueSums =
+                    makesValues ? 4 * layout.valueWidth / columnsAtOnce : 0;
+  auto take = [&](const IndexExpression &index, Value stage, Values &state,
+                  bool isWhole) {
     auto queryOf = [&](int64_t i) {
       return index * layout.columns + columnOf(i);
     };
@@ -398,32 +497,59 @@ void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
             VectorType::get({2}, builder.getF32Type()));
       return create<vector::ExtractOp>(pair, i % 2);
     };
-    auto whereQuery = [&](Value value, int64_t i) {
-      return whereBelow(whereTaken(value, queryOf(i), keyOf(i), 0), queryOf(i),
+    auto whereQuery = [&](Value value, const IndexExpression &query,
+                          const IndexExpression &key) {
+      if (isWhole)
+        return value;
+      return whereBelow(whereTaken(value, query, key, 0), query,
                         problem.queries, 0);
     };
     Coefficients c = coefficientsOf(stage);
-    finishWeights(c, queryOf, keyOf, statistic);
+    finishWeights(c, isWhole, queryOf, keyOf, statistic);
     Values slopes;
-    for (int64_t i = 0; i < int64_t(c.weights.size()); ++i) {
-      Value &weight = c.weights[i];
+    for (auto [i, weight] : llvm::enumerate(c.weights)) {
+      const IndexExpression query = queryOf(i), key = keyOf(i);
       if (makesKeys)
-        slopes.push_back(whereQuery(slopeOf(weight, c.gradients[i],
-                                            statistic(i, Statistic::mean),
-                                            queryOf(i), keyOf(i)),
-                                    i));
+        slopes.push_back(
+            whereQuery(slopeOf(weight, c.gradients[i],
+                               statistic(i, Statistic::mean), query, key),
+                       query, key));
       if (problem.factor)
-        weight = multiply(weight, besides(problem.factor, problem.factorDims,
-                                          queryOf(i), keyOf(i)));
-      weight = whereQuery(weight, i);
+        weight = multiply(
+            weight, besides(problem.factor, problem.factorDims, query, key));
+      weight = whereQuery(weight, query, key);
     }
     if (makesKeys)
-      addWeighted(MutableArrayRef(state).take_front(keySums), slopes, stage,
+      addWeighted({{MutableArrayRef(state).take_front(keySums), slopes}}, stage,
                   rowColumns);
     if (makesValues)
-      addWeighted(MutableArrayRef(state).drop_front(keySums), c.weights,
+      addWeighted({{MutableArrayRef(state).drop_front(keySums), c.weights}},
                   valuesBehind(stage, layout.columns), valueColumns);
   };
+  auto takeWhole = [&](const IndexExpression &index, Value stage,
+                       Values &state) {
+    take(index, stage, state, /*isWhole=*/true);
+  };
+  auto takePart = [&](const IndexExpression &index, Value stage,
+                      Values &state) {
+    take(index, stage, state, /*isWhole=*/false);
+  };
+  Value beginAt = algebra.scalar(begin), end = constantIndex(blocks);
+  SmallVector<Stretch> stretches;
+  if (problem.causal) {
+    Value firstWhole = algebra.scalar(algebra.floorDiv(
+        first + (layout.rows() + layout.columns - 2), layout.columns));
+    stretches.push_back({create<arith::MinUIOp>(firstWhole, end), takePart});
+  }
+  if (wholeBlocks > 0) {
+    Value wholeEnd = constantIndex(wholeBlocks);
+    // Of which there are none where the first stretch goes on behind them.
+    if (problem.causal)
+      wholeEnd = create<arith::MaxUIOp>(wholeEnd, stretches.front().end);
+    stretches.push_back({wholeEnd, takeWhole});
+  }
+  if (wholeBlocks < blocks)
+    stretches.push_back({end, takePart});
 
   fetchRows(key, value, first);
   Values sums = forSpace(
@@ -434,9 +560,8 @@ void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
         fetch(begin, stageMemory, held);
         tiles.store(stageMemory, held);
         tiles.endGroup();
-        return walk(algebra.scalar(begin), constantIndex(blocks), blocks,
-                    stageMemory, layout.stageBytes(), Values(carried), fetch,
-                    take);
+        return walk(beginAt, stretches, blocks, stageMemory,
+                    layout.stageBytes(), Values(carried), fetch);
       });
   if (makesKeys)
     storeRows(op.getKeyGradient(), op.getKeyGradientDims(),
@@ -462,8 +587,9 @@ TensorAttentionGradientSchedule::launches(const KernelSource &source) const {
   step::AttentionGradientOp op = gradientOf(source);
   const AttentionProblem problem(op);
   const GradientTiles layout(problem);
+  const int64_t threads = layout.warps * threadsOfWarp;
   return launchesOfGradient<QueriesOnTensorCores, KeysOnTensorCores>(
-      source, op, layout.warps * threadsOfWarp,
+      source, op, threads,
       elementCount(problem.batch) * layout.blocksOf(problem.queries),
       step::attentionUnits(op) * layout.blocksOf(problem.keys));
 }

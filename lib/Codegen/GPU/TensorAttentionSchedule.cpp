@@ -1,15 +1,19 @@
 //===- TensorAttentionSchedule.cpp - Attention on tensor cores ------------===//
 //
-// `step.attention` of 16-bit operands. A block of threads has 64 queries of one
-// batch, each of its four warps 16 of them, and walks the keys in blocks of 32:
-// tiles of keys and values go to shared memory, one block ahead. Scores and
-// weights of a warp stay in its registers:
+// `step.attention` of 16-bit operands. A block of threads has 128 queries of
+// one batch, or 64, each of its four warps a quarter of them, and walks the
+// keys in blocks of 64, or 32: tiles of keys and values go to shared memory,
+// one block ahead. Scores and weights of a warp stay in its registers:
 //
 //   scores   mma.sync of queries and keys, times the scale, with bias and mask
 //   maximum  so far, of each row; what was summed before is multiplied by
 //            exp(old maximum - new maximum)
 //   weights  exp(score - maximum), summed in f32, and rounded to 16 bits
 //   output   mma.sync of weights and values, added to what there is
+//
+// Where nothing is added to scores or put in their place, a maximum is that of
+// the products, and their scale a factor of the exponent. Blocks whose keys all
+// take part for all queries are walked first, and nothing is asked there.
 //
 // At the end the output is multiplied by the reciprocal of the weights' sum.
 // The order of sums is not that of docs/Rationale/Attention.md, which is one
@@ -23,6 +27,7 @@
 #include "tenon/Analysis/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -56,16 +61,22 @@ public:
                          const GpuInstructions &instructions)
       : TensorAttentionKernel(source, function, launch, instructions,
                               AttentionProblem(attentionOf(source))),
-        op(attentionOf(source)),
-        keyShape{keysOfBlock, paddedFeatures(problem.features)},
+        op(attentionOf(source)), keyShape{keysOfBlock,
+                                          paddedFeatures(problem.features)},
         valueShape{keysOfBlock, paddedFeatures(problem.valueFeatures)},
         makesOutput(source.indexOfResult(op.getOutput()) >= 0) {
+    // With 64 features a thread needs 128 registers, and so many threads hide
+    // latencies best.
+    setBlocksAtOnce(keyShape.width + valueShape.width <= 128 ? 4 : 2);
     emit();
   }
 
 private:
   void emit();
-  void takeBlock(const IndexExpression &firstKey, Value stage, Values &state);
+  void takeBlock(const IndexExpression &firstKey, Value stage, Values &state,
+                 bool isWhole);
+  /// From products to weights of a row, in place; and what was summed before.
+  void weighRow(int64_t half, MutableArrayRef<Value> scores, Values &state);
 
   step::AttentionOp op;
   const TileShape keyShape, valueShape;
@@ -101,13 +112,18 @@ void AttentionOnTensorCores::emit() {
   Value memory = tiles.sharedMemory(std::max(
       queryShape.bytes() + stagesOfAttention * stageBytes, resultBytes));
 
-  // Keys behind the last query of the block are not looked at.
-  const int64_t blocks = llvm::divideCeil(problem.keys, keysOfBlock);
-  Value end = constantIndex(blocks);
+  // Keys behind the last query of the block are not looked at. Whole blocks are
+  // in front of the first query.
+  const int64_t blocks = llvm::divideCeil(problem.keys, keysOfBlock),
+                wholeBlocks = problem.keys / keysOfBlock;
+  Value end = constantIndex(blocks), wholeEnd = constantIndex(wholeBlocks);
   if (problem.causal) {
-    IndexExpression behind = algebra.floorDiv(
-        firstOfBlock + (queriesOfBlock + keysOfBlock - 1), keysOfBlock);
-    end = create<arith::MinUIOp>(algebra.scalar(behind), end);
+    auto blocksBefore = [&](const IndexExpression &key) {
+      return algebra.scalar(algebra.floorDiv(key, keysOfBlock));
+    };
+    end = create<arith::MinUIOp>(
+        blocksBefore(firstOfBlock + (queriesOfBlock + keysOfBlock - 1)), end);
+    wholeEnd = create<arith::MinUIOp>(blocksBefore(firstOfBlock + 1), wholeEnd);
   }
 
   auto fetch = [&](const IndexExpression &index, Value stage,
@@ -128,27 +144,38 @@ void AttentionOnTensorCores::emit() {
   tiles.endGroup();
   tiles.awaitGroups(0);
   awaitBlock();
-  queryRegisters = loadRows(memory, queryShape);
+  for (int64_t s = 0; s < queryShape.width; s += sumsAtOnce)
+    queryRegisters.push_back(loadRows(memory, queryShape, s));
 
   Values state = {number(nothing), number(nothing), number(0), number(0)};
   if (makesOutput)
     state.append(4 * valueShape.width / columnsAtOnce, number(0));
-  state =
-      walk(constantIndex(0), end, blocks, stageMemory, stageBytes, state, fetch,
-           [&](const IndexExpression &index, Value stage, Values &state) {
-             takeBlock(index * keysOfBlock, stage, state);
-           });
+  auto takeWhole = [&](const IndexExpression &index, Value stage,
+                       Values &state) {
+    takeBlock(index * keysOfBlock, stage, state, /*isWhole=*/true);
+  };
+  auto takePart = [&](const IndexExpression &index, Value stage,
+                      Values &state) {
+    takeBlock(index * keysOfBlock, stage, state, /*isWhole=*/false);
+  };
+  SmallVector<Stretch> stretches = {{wholeEnd, takeWhole}};
+  if (problem.causal || wholeBlocks < blocks)
+    stretches.push_back({end, takePart});
+  state = walk(constantIndex(0), stretches, blocks, stageMemory, stageBytes,
+               state, fetch);
 
   for (int64_t half = 0; half < 2; ++half) {
-    Value &sum = state[sumsAt + half];
+    Value &sum = state[sumsAt + half], maximum = state[maximaAt + half];
     sum = overRow(sum, [&](Value a, Value b) { return add(a, b); });
+    if (isPlain && problem.scale != 1)
+      maximum = multiply(maximum, number(problem.scale));
     ifBelow(firstQuery + rowOf(2 * half), problem.queries,
             [&](const IndexExpression &query) {
               ifBelow(column, 2, [&](const IndexExpression &) {
                 Indices at = batch;
                 at.push_back(query);
                 for (auto [result, value] :
-                     {std::pair(op.getMaximum(), state[maximaAt + half]),
+                     {std::pair(op.getMaximum(), maximum),
                       std::pair(op.getSum(), sum)})
                   if (int i = source.indexOfResult(result); i >= 0)
                     storeResult(
@@ -171,49 +198,62 @@ void AttentionOnTensorCores::emit() {
 }
 
 void AttentionOnTensorCores::takeBlock(const IndexExpression &firstKey,
-                                       Value stage, Values &state) {
+                                       Value stage, Values &state,
+                                       bool isWhole) {
   Values scores =
       productsOf([&](int64_t s) { return queryRegisters[s / sumsAtOnce]; },
                  stage, keyShape);
   auto queryOf = [&](int64_t i) { return firstQuery + rowOf(i); };
   auto keyOf = [&](int64_t i) { return firstKey + columnOf(i); };
-  for (int64_t i = 0; i < int64_t(scores.size()); ++i)
-    scores[i] = whereTaken(scoreAt(scores[i], queryOf(i), keyOf(i)), queryOf(i),
-                           keyOf(i), nothing);
-  auto isOf = [](int64_t i, int64_t half) { return i / 2 % 2 == half; };
-  for (int64_t half = 0; half < 2; ++half) {
-    Value old = state[maximaAt + half], maximum = old;
-    for (int64_t i = 0; i < int64_t(scores.size()); ++i)
-      if (isOf(i, half))
-        maximum = larger(scores[i], maximum);
-    maximum = overRow(maximum, [&](Value a, Value b) { return larger(a, b); });
-    // Where there is nothing but -infinity, all weights are 0.
-    Value isNothing = create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
-                                            number(nothing));
-    Value reference = create<arith::SelectOp>(isNothing, number(0), maximum);
-    Value correction = exponential(old, reference);
-    Value sum = multiply(state[sumsAt + half], correction);
-    for (int64_t i = 0; i < int64_t(scores.size()); ++i)
-      if (isOf(i, half)) {
-        scores[i] = exponential(scores[i], reference);
-        sum = create<arith::AddFOp>(sum, scores[i]);
-      }
-    state[maximaAt + half] = maximum;
-    state[sumsAt + half] = sum;
-    for (size_t i = outputAt; i < state.size(); ++i)
-      if (isOf(i - outputAt, half))
-        state[i] = multiply(state[i], correction);
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    if (!isPlain)
+      score = scoreAt(score, queryOf(i), keyOf(i));
+    if (!isWhole)
+      score = whereTaken(score, queryOf(i), keyOf(i), nothing);
   }
+  for (int64_t half = 0; half < 2; ++half)
+    weighRow(half, scores, state);
   if (!makesOutput)
     return;
   if (problem.factor)
-    for (int64_t i = 0; i < int64_t(scores.size()); ++i)
-      scores[i] =
-          multiply(scores[i], besides(problem.factor, problem.factorDims,
-                                      queryOf(i), keyOf(i)));
-  addWeighted(MutableArrayRef(state).drop_front(outputAt), scores,
+    for (auto [i, weight] : llvm::enumerate(scores))
+      weight = multiply(weight, besides(problem.factor, problem.factorDims,
+                                        queryOf(i), keyOf(i)));
+  addWeighted({{MutableArrayRef(state).drop_front(outputAt), scores}},
               tiles.addressAt(stage, IndexExpression(keyShape.bytes())),
               valueShape);
+}
+
+void AttentionOnTensorCores::weighRow(int64_t half,
+                                      MutableArrayRef<Value> scores,
+                                      Values &state) {
+  auto larger = [&](Value a, Value b) { return largerOrNaN(a, b); };
+  Value old = state[maximaAt + half];
+  Value maximum =
+      larger(overRow(joined(ofRow(scores, half), larger), larger), old);
+  // Where there is nothing but -infinity, all weights are 0.
+  Value isNothing = create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
+                                          number(nothing));
+  Value reference = create<arith::SelectOp>(isNothing, number(0), maximum);
+  const Value exponentOfDifference =
+      number((isPlain ? problem.scale : 1) * llvm::numbers::log2e);
+  auto weightOf = [&](Value score) {
+    Value difference = create<arith::SubFOp>(score, reference);
+    return coarseExp2(multiply(difference, exponentOfDifference));
+  };
+  auto isOfRow = [&](size_t i) { return int64_t(i) / 2 % 2 == half; };
+  for (auto [i, score] : llvm::enumerate(scores))
+    if (isOfRow(i))
+      score = weightOf(score);
+  Value correction = weightOf(old);
+  Value sum =
+      joined(ofRow(scores, half), [&](Value a, Value b) { return add(a, b); });
+  state[maximaAt + half] = maximum;
+  state[sumsAt + half] = multiplyAdd(state[sumsAt + half], correction, sum);
+  for (auto [i, output] :
+       llvm::enumerate(MutableArrayRef(state).drop_front(outputAt)))
+    if (isOfRow(i))
+      output = multiply(output, correction);
 }
 
 } // namespace

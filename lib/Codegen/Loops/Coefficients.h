@@ -16,6 +16,14 @@ inline constexpr float exp[] = {
     0x1.123da4p-7f, 0x1.6ac114p-10f,
 };
 
+/// 2^r = 1 + r p(r), |r| <= 1/2. Error 47.5.
+inline constexpr float exp2[] = {
+    0x1.62e12cp-1f,
+    0x1.ec03aap-3f,
+    0x1.c9fcd2p-5f,
+    0x1.39f08ep-7f,
+};
+
 /// expm1(r) = r + r^2 p(r), |r| <= ln(2)/2. Error 0.00837.
 inline constexpr float expm1[] = {
     0x1p-1f,        0x1.555556p-3f, 0x1.5554f8p-5f,

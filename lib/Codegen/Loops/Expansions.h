@@ -39,6 +39,8 @@ using Expansion = mlir::Value(const Lanes &lanes, mlir::Value x);
 Expansion expandExp, expandExpm1, expandTanh, expandLogistic, expandLog,
     expandLog1p, expandErf, expandErfc, expandErfInv, expandSqrt, expandRsqrt,
     expandCbrt, expandSin, expandCos, expandTan, expandAtan;
+/// See emitCoarseExp2.
+Expansion expandCoarseExp2;
 mlir::Value expandPow(const Lanes &lanes, mlir::Value x, mlir::Value y);
 mlir::Value expandAtan2(const Lanes &lanes, mlir::Value y, mlir::Value x);
 

@@ -3,7 +3,7 @@
 // What the expansions are written in: short names for operations on values that
 // are a scalar or a vector, the same either way. Comparisons are false when an
 // operand is NaN, so `select(less(limit, x), limit, x)` limits x and lets NaN
-// pass (and is one instruction).
+// pass (and is one instruction of a processor).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "tenon/Codegen/Loops/Instructions.h"
 
 namespace tenon::codegen {
@@ -65,6 +66,11 @@ public:
   Value sub(Value a, Value b) const { return create<arith::SubFOp>(a, b); }
   Value mul(Value a, Value b) const { return create<arith::MulFOp>(a, b); }
   Value div(Value a, Value b) const { return create<arith::DivFOp>(a, b); }
+  /// See Instructions.
+  Value divInRange(Value a, Value b) const {
+    Value quotient = instructions.divideInRange(builder, loc, a, b);
+    return quotient ? quotient : div(a, b);
+  }
   Value neg(Value a) const { return create<arith::NegFOp>(a); }
   Value abs(Value a) const { return create<math::AbsFOp>(a); }
   Value sqrt(Value a) const { return create<math::SqrtOp>(a); }
@@ -107,6 +113,16 @@ public:
   }
   Value atLeast(Value x, Value limit) const {
     return select(less(x, limit), limit, x);
+  }
+
+  /// The larger one, or NaN; one instruction on GPUs, several on processors.
+  Value maximum(Value a, Value b) const {
+    return create<arith::MaximumFOp>(a, b);
+  }
+
+  /// The lesser one, or the other one of a NaN.
+  Value minimumNumber(Value a, Value b) const {
+    return create<arith::MinNumFOp>(a, b);
   }
 
   // Integers and bits.
@@ -157,6 +173,10 @@ private:
     return Op::create(builder, loc, arguments...);
   }
   Value constant(mlir::TypedAttr scalar) const;
+  bool hasMinimum(Value x) const {
+    return instructions.hasMinimum &&
+           mlir::getElementTypeOrSelf(x.getType()).isF32();
+  }
   Value compare(arith::CmpFPredicate predicate, Value a, Value b) const {
     return create<arith::CmpFOp>(predicate, a, b);
   }

@@ -87,4 +87,9 @@ Value emitMath(OpBuilder &builder, Location loc, MathFunction function,
                    : row.binary(lanes, operands[0], operands[1]);
 }
 
+Value emitCoarseExp2(OpBuilder &builder, Location loc, Value x,
+                     const Instructions &instructions) {
+  return expandCoarseExp2(Lanes(builder, loc, x.getType(), instructions), x);
+}
+
 } // namespace tenon::codegen

@@ -205,6 +205,15 @@ fits = [
         lambda r: r * r / mp.exp(r),
     ),
     Fit(
+        "exp2",
+        "2^r = 1 + r p(r), |r| <= 1/2",
+        -half,
+        half,
+        4,
+        lambda r: mp.log(2) if r == 0 else mp.expm1(r * mp.log(2)) / r,
+        lambda r: abs(r) / mp.mpf(2) ** r,
+    ),
+    Fit(
         "expm1",
         "expm1(r) = r + r^2 p(r), |r| <= ln(2)/2",
         -mpf("0.34675"),

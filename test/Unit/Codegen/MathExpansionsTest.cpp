@@ -239,6 +239,44 @@ TEST_P(MathExpansions, Borders) {
   }
 }
 
+/// What it promises, of all exponents that give a normal number; and what is
+/// left of others.
+TEST_P(MathExpansions, CoarseExp2) {
+  static constexpr int64_t size = MathKernels::size;
+  struct Buffer {
+    alignas(64) float data[size];
+  };
+  auto in = std::make_unique<Buffer>(), out = std::make_unique<Buffer>();
+  constexpr int64_t blocks = 64;
+  double worst = 0;
+  for (int64_t block = 0; block < blocks; ++block) {
+    for (int64_t i = 0; i < size; ++i)
+      in->data[i] =
+          float(-126 + 253.0 * double(block * size + i) / (blocks * size));
+    kernels.runCoarseExp2(out->data, in->data);
+    for (int64_t i = 0; i < size; ++i) {
+      double exact = std::exp2(double(in->data[i]));
+      worst = std::max(worst, std::abs(out->data[i] / exact - 1));
+    }
+  }
+  EXPECT_LE(worst, 0x1p-18);
+  EXPECT_GE(worst, 0x1p-19) << "the test sees the polynomial's error";
+
+  const std::pair<float, float> others[] = {
+      {0.0f, 1.0f},       {-1.0f, 0.5f},       {-127.0f, 0.0f},
+      {-200.0f, 0.0f},    {-INFINITY, 0.0f},   {NAN, NAN},
+      {-3.0e38f, 0.0f},   {127.0f, 0x1p127f},
+  };
+  for (auto [x, expected] : others) {
+    std::fill(in->data, in->data + size, x);
+    kernels.runCoarseExp2(out->data, in->data);
+    if (std::isnan(expected))
+      EXPECT_TRUE(std::isnan(out->data[0]));
+    else
+      EXPECT_EQ(out->data[0], expected) << x;
+  }
+}
+
 /// The f32 closest to multiples of pi/2, where reduction cancels most.
 TEST_P(MathExpansions, NearMultiplesOfHalfPi) {
   for (F function : {F::sin, F::cos, F::tan}) {

@@ -18,15 +18,16 @@
 using namespace mlir;
 using namespace tenon::codegen;
 
-static void emitKernel(ModuleOp module, const MathFunctionInfo &info,
-                       int64_t lanes, bool isDouble,
-                       const FeatureSet &features) {
+static void
+emitKernel(ModuleOp module, StringRef name, unsigned operandCount,
+           int64_t lanes, bool isDouble,
+           llvm::function_ref<Value(OpBuilder &, Location, ValueRange)> emit) {
   OpBuilder b(module.getContext());
   Location loc = module.getLoc();
   Type element = isDouble ? Type(b.getF64Type()) : b.getF32Type();
   auto buffer = MemRefType::get({MathKernels::size}, element);
-  SmallVector<MemRefType> types(info.operands + 1, buffer);
-  KernelFunction kernel = createKernelFunction(b, module, info.name, types);
+  SmallVector<MemRefType> types(operandCount + 1, buffer);
+  KernelFunction kernel = createKernelFunction(b, module, name, types);
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
@@ -42,8 +43,7 @@ static void emitKernel(ModuleOp module, const MathFunctionInfo &info,
       operands.push_back(vector::LoadOp::create(
           b, loc, VectorType::get({lanes}, element), memory, i));
   }
-  Value result =
-      emitMath(b, loc, info.function, operands, CpuInstructions(features));
+  Value result = emit(b, loc, operands);
   if (lanes == 0)
     memref::StoreOp::create(b, loc, result, kernel.arguments[0], i);
   else
@@ -55,8 +55,19 @@ MathKernels::MathKernels(const FeatureSet &features, int64_t lanes,
   MLIRContext context;
   prepareContext(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  for (size_t i = 0; i < mathFunctionCount; ++i)
-    emitKernel(*module, describe(MathFunction(i)), lanes, isDouble, features);
+  const CpuInstructions instructions(features);
+  for (size_t i = 0; i < mathFunctionCount; ++i) {
+    const MathFunctionInfo &info = describe(MathFunction(i));
+    emitKernel(*module, info.name, info.operands, lanes, isDouble,
+               [&](OpBuilder &b, Location loc, ValueRange operands) {
+                 return emitMath(b, loc, info.function, operands, instructions);
+               });
+  }
+  if (!isDouble)
+    emitKernel(*module, "coarse_exp2", 1, lanes, isDouble,
+               [&](OpBuilder &b, Location loc, ValueRange operands) {
+                 return emitCoarseExp2(b, loc, operands.front(), instructions);
+               });
   // The kernels' names are those of libm's functions: keep the two apart.
   for (auto function : module->getOps<func::FuncOp>())
     if (auto symbol =
@@ -75,10 +86,16 @@ MathKernels::MathKernels(const FeatureSet &features, int64_t lanes,
     entries[i] = kernels->find(name.c_str());
     EXPECT_NE(entries[i], nullptr) << name;
   }
+  coarseExp2 = isDouble ? nullptr : kernels->find("kernel_coarse_exp2");
 }
 
 void MathKernels::run(MathFunction function, void *out, const void *in,
                       const void *second) const {
   void *arguments[] = {out, const_cast<void *>(in), const_cast<void *>(second)};
   entries[size_t(function)](arguments, 0, 1);
+}
+
+void MathKernels::runCoarseExp2(void *out, const void *in) const {
+  void *arguments[] = {out, const_cast<void *>(in)};
+  coarseExp2(arguments, 0, 1);
 }

@@ -24,10 +24,13 @@ public:
   /// `out` and `in` hold `size` elements at multiples of 64 bytes.
   void run(tenon::codegen::MathFunction function, void *out, const void *in,
            const void *second = nullptr) const;
+  /// emitCoarseExp2, of f32.
+  void runCoarseExp2(void *out, const void *in) const;
 
 private:
   std::unique_ptr<LoadedKernels> kernels;
   Kernel *entries[tenon::codegen::mathFunctionCount];
+  Kernel *coarseExp2;
 };
 
 #endif // TENON_TEST_UNIT_CODEGEN_MATHKERNELS_H

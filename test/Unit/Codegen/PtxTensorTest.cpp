@@ -83,10 +83,9 @@ struct Dot {
         x = "%c", y = "%d";
       }
     }
-    text += isConvolution ? "      %r = stablehlo.convolution(" + x + ", " + y +
-                                ") DIMS"
-                          : "      %r = stablehlo.dot_general " + x + ", " + y +
-                                ", DIMS";
+    text += isConvolution
+                ? "      %r = stablehlo.convolution(" + x + ", " + y + ") DIMS"
+                : "      %r = stablehlo.dot_general " + x + ", " + y + ", DIMS";
     text += " : (tensor<LEFTxIN>, tensor<RIGHTxIN>) -> tensor<SHAPExRESULT>\n"
             "      return %r : tensor<SHAPExRESULT>\n    }";
     return fill(text, {{"LEFT", left},
@@ -607,6 +606,11 @@ TEST(PtxTensor, Attention) {
     checkAttention({"1x9x1x64", "1x130x1x64", "1x130x1x64", "1x9x1x64", "1x1x9",
                     heads + out, "", "", causal, "f16", "f16"});
   }
+  // So many blocks that a warp has two strips of rows.
+  for (const char *causal : {"", "causal, "})
+    checkAttention({"64x70x4x16", "64x75x4x16", "64x75x4x16", "64x70x4x16",
+                    "64x4x70", std::string(heads) + " -> [0, q, 1, v]", "", "",
+                    causal, "bf16", "bf16"});
   // Features that are not last, and queries that share keys.
   checkAttention({"2x3x16x33", "2x16x40", "2x40x16", "2x3x33x16", "2x3x33",
                   "%q[0, 1, d, q], %k[0, d, k], %v[0, k, v] -> [0, 1, q, v]",
@@ -672,6 +676,7 @@ ExactGradients exactGradients(const AttentionCase &g,
     return x[operand][operands[operand].first.at(at)];
   };
   auto extent = [&](char name) { return g.extents.at(name); };
+  const double size = std::abs(g.scale);
   auto coreError = [](int64_t terms) {
     return (std::ceil(double(terms) / 16) + 1) * (17 * 0x1p-25 + 0x1p-23);
   };
@@ -711,10 +716,10 @@ ExactGradients exactGradients(const AttentionCase &g,
             magnitude += std::abs(element(0) * element(1));
           }
           score *= g.scale;
-          double error = g.scale * magnitude * coreError(extent('d'));
+          double error = size * magnitude * coreError(extent('d'));
           if (bias)
             score += element(bias);
-          error += 0x1p-22 * (g.scale * magnitude + std::abs(score));
+          error += 0x1p-22 * (size * magnitude + std::abs(score));
           if (mask && element(mask) == 0)
             score = g.fill, error = 0;
           scores.push_back(score), errors.push_back(error);
@@ -738,11 +743,13 @@ ExactGradients exactGradients(const AttentionCase &g,
           const size_t j = size_t(at['k']);
           Pair p;
           p.weight = std::exp(scores[j] - most) / total;
+          // The exponential's is 2^-18, and that of its argument's rounding.
+          const double exponential = 0x1p-18 + 0x1p-20;
           p.relative =
-              errors[j] + 0x1p-23 * std::abs(scores[j] - most) + 0x1p-21;
+              errors[j] + 0x1p-22 * std::abs(scores[j] - most) + exponential;
           p.isKept = !mask || element(mask) != 0;
           if (!p.isKept)
-            p.relative = 0x1p-21;
+            p.relative = exponential;
           p.factor = factor ? element(factor) : 1;
           double product = 0, magnitude = 0;
           for (at['v'] = 0; at['v'] < extent('v'); ++at['v']) {
@@ -760,20 +767,37 @@ ExactGradients exactGradients(const AttentionCase &g,
                                    2 * p.gradientError);
           pairs.push_back(p);
         }
+        // Until the last key slopes are above the mean so far, and then moved:
+        // the most that it still changes by behind each key.
+        std::vector<double> moved;
+        double weights = 0, gradients = 0;
+        for (const Pair &p : pairs) {
+          weights += p.weight, gradients += p.weight * p.gradient;
+          moved.push_back(
+              std::abs(mean - gradients / std::max(weights, 0x1p-60)));
+        }
+        for (size_t j = moved.size(); j-- > 1;)
+          moved[j - 1] = std::max(moved[j - 1], moved[j]);
         meanError += double(keys) * 0x1p-24 * meanMagnitude;
         for (at['k'] = 0; at['k'] < keys; ++at['k']) {
           const Pair &p = pairs[size_t(at['k'])];
           const double centered = p.gradient - mean;
           const double slope = p.isKept ? g.scale * p.weight * centered : 0;
           const double error =
-              p.isKept ? g.scale * p.weight *
+              p.isKept ? size * p.weight *
                              (p.relative * std::abs(centered) +
                               (1 + p.relative) * (p.gradientError + meanError) +
                               0x1p-22 * (std::abs(p.gradient) + std::abs(mean)))
                        : 0;
+          const double change = p.isKept ? size * moved[size_t(at['k'])] : 0;
           for (at['d'] = 0; at['d'] < extent('d'); ++at['d']) {
             add(0, slope, error, element(1));
             add(1, slope, error, element(0));
+            // Slopes and weights are rounded before they are moved.
+            const double number = change * std::abs(element(1));
+            const size_t place = operands[0].first.at(at);
+            result.bounds[0][place] += (2 * unit * p.weight + tiny) * number;
+            magnitudes[0][place] += p.weight * number;
           }
           const double coefficient = p.weight * p.factor;
           for (at['v'] = 0; at['v'] < extent('v'); ++at['v'])
@@ -889,6 +913,16 @@ TEST(PtxTensor, AttentionGradientOfManyFeatures) {
   for (auto [features, valueFeatures] :
        {std::pair(128, 64), std::pair(100, 128)}) {
     g.extents = extentsOf(1, 1, 72, 72, features, valueFeatures);
+    checkGradient(g);
+  }
+}
+
+/// Scores whose scaled products are rounded, and such without a scale.
+TEST(PtxTensor, AttentionGradientScales) {
+  AttentionCase g;
+  g.extents = extentsOf(1, 1, 64, 96, 32, 32);
+  for (double scale : {0.3, 1., -0.5}) {
+    g.scale = scale;
     checkGradient(g);
   }
 }

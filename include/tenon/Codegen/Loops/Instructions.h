@@ -36,6 +36,9 @@ public:
   /// Whether the instructions for the magnitude and the negative of an f32
   /// flush subnormal numbers, which `abs` and `negate` keep.
   bool signsFlush = false;
+  /// Whether the lesser of two f32, NaN or not NaN if one of them is, is one
+  /// instruction, and so the larger.
+  bool hasMinimum = false;
   /// Whether loads and stores of several elements say how they are aligned,
   /// since the target has none that are not; kernel arguments are aligned by
   /// kernelArgumentAlignment.
@@ -45,6 +48,13 @@ public:
   /// null if there is none for their type.
   virtual mlir::Value scaleByPowerOfTwo(mlir::OpBuilder &, mlir::Location,
                                         mlir::Value, mlir::Value) const {
+    return {};
+  }
+  /// a / b, f32 or vectors of it, where b, the quotient and what is left of it
+  /// are far from the ends of the format's range; null if an ordinary division
+  /// is as quick. The bits are those of a division.
+  virtual mlir::Value divideInRange(mlir::OpBuilder &, mlir::Location,
+                                    mlir::Value, mlir::Value) const {
     return {};
   }
 };

@@ -64,6 +64,12 @@ mlir::Value emitMath(mlir::OpBuilder &builder, mlir::Location loc,
                      MathFunction function, mlir::ValueRange operands,
                      const Instructions &instructions);
 
+/// 2^x of an f32 or a vector of it, for weights that are rounded to 16 bits:
+/// within 2^-18 of the result where that is a normal number, x is at most 127
+/// and, with its own rounding, exact; 0 where x is at most -127; NaN of NaN.
+mlir::Value emitCoarseExp2(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value x, const Instructions &instructions);
+
 } // namespace tenon::codegen
 
 #endif // TENON_CODEGEN_LOOPS_MATHEXPANSIONS_H
