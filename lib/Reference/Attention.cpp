@@ -120,7 +120,11 @@ LogicalResult evaluateGradient(Operation *op, Interpreter &,
     double maximum = maxima.at(row).real;
     double reciprocal = rounded(1 / sums.at(row).real);
     std::vector<double> weights(a.problem.keys), gradients(a.problem.keys);
-    double mean = 0; // of the gradients, by weight
+    // The mean of the gradients, by weight, is that of the keys with the
+    // largest weight and what the others are from it: next to that of a key
+    // with nearly all weight, a mean in one number would be rounded away.
+    double largest = 0, largestGradients = 0, otherWeights = 0,
+           otherProducts = 0;
     a.forKeys(at, [&](const AttentionPlace &pair) {
       double weight = rounded(std::exp(rounded(a.score(pair) - maximum)));
       weight = rounded(weight * reciprocal);
@@ -132,11 +136,20 @@ LogicalResult evaluateGradient(Operation *op, Interpreter &,
       product = rounded(product * a.factorAt(pair));
       weights[pair.key] = weight;
       gradients[pair.key] = product;
-      mean = rounded(mean + rounded(weight * product));
+      if (weight == reciprocal && reciprocal > 0) {
+        ++largest;
+        largestGradients = rounded(largestGradients + product);
+      } else {
+        otherWeights = rounded(otherWeights + weight);
+        otherProducts = rounded(otherProducts + rounded(weight * product));
+      }
     });
+    double pivot = rounded(largestGradients / std::max(largest, 1.0));
+    double rest = rounded(otherProducts - rounded(pivot * otherWeights));
     a.forKeys(at, [&](const AttentionPlace &pair) {
       double weight = weights[pair.key];
-      double slope = rounded(weight * rounded(gradients[pair.key] - mean));
+      double fromMean = rounded(rounded(gradients[pair.key] - pivot) - rest);
+      double slope = rounded(weight * fromMean);
       slope = a.narrowed(rounded(slope * double(a.problem.scale)),
                          a.problem.roundsSlopes, a.key);
       if (a.isMasked(pair))

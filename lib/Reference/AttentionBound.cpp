@@ -233,8 +233,8 @@ void encloseGradient(step::AttentionGradientOp op, ArrayRef<Tensor> operands,
       Bounded weight, gradient;
     };
     std::vector<Pair> pairs;
-    Bounded mean;
-    double magnitude = 0;
+    Bounded mean, total; // of gradients by weight, and of weights
+    double magnitude = 0, farthest = 0;
     a.forKeys(query, [&](const Place &pair) {
       Bounded weight = a.weight(a.score(pair), maximum, 4 * unit);
       weight = {weight.value / sum, weight.error / std::fabs(sum)};
@@ -251,9 +251,16 @@ void encloseGradient(step::AttentionGradientOp op, ArrayRef<Tensor> operands,
       mean.error += weight.most() * gradient.error +
                     weight.error * std::fabs(gradient.value);
       magnitude += weight.most() * gradient.most();
+      total.value += weight.value;
+      total.error += weight.error;
+      farthest = std::max(farthest, gradient.most());
       pairs.push_back({pair, weight, gradient});
     });
     mean.error += double(a.problem.keys + 2) * (unit * magnitude + tiny);
+    // Gradients are measured from one of them, which adds to the mean what the
+    // weights lack of 1.
+    mean.error += farthest * (std::fabs(total.value - 1) + total.error +
+                              double(a.problem.keys + 4) * unit * total.most());
     double scale = std::fabs(a.problem.scale);
     for (const Pair &pair : pairs) {
       Bounded slope;

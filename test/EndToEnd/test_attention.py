@@ -208,6 +208,35 @@ def test_edges(tmp_path: Path) -> None:
     assert all(np.isfinite(x).all() for x in found)
 
 
+def nearly_one_hot(copies: int) -> tuple[Problem, dict[str, np.ndarray]]:
+    """Attention in which each query gives nearly all weight to a key of its own, of which there are some copies."""
+    keys = 16 * copies
+    problem = Problem(keys, keys, 16, 12, heads=1, scale=1.0)
+    given = problem.tensors()
+    own = 4 * np.eye(16, dtype=np.float32)
+    given["key"] = np.tile(own + 0.02 * given["key"][0, :16, 0], (copies, 1))[None, :, None]
+    given["query"] = np.tile(0.625 * own + 0.02 * given["query"][0, :16, 0, 0], (copies, 1))[None, :, None, None]
+    given["value"] = np.tile(given["value"][0, :16, 0], (copies, 1))[None, :, None]
+    return problem, given
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_nearly_one_hot_rows(tmp_path: Path, copies: int) -> None:
+    """What the softmax lets through of a gradient is exact to rounding also where it is a ten thousandth of it, to the bit on a GPU."""
+    problem, given = nearly_one_hot(copies)
+    exact = problem.exact(given)
+    weights = 1 / exact[2]
+    assert np.max(np.abs(weights * copies - 1)) < 2e-3
+    found = run(tmp_path, problem, given)
+    # Scores of 10 carry ten roundings into the weights of the other keys.
+    close(found, exact, units=100)
+    close(run(tmp_path, problem, given, "--reference"), exact, units=100)
+    driver = conftest.BUILD / "lib" / "libtenon-emulated-cuda.so"
+    emulated = run(tmp_path, problem, given, "--device=cuda:0", f"--cuda-driver={driver}", compiling=("--target=sm_90",))
+    for a, b in zip(found, emulated, strict=True):
+        assert np.array_equal(a.view(np.uint32), b.view(np.uint32))
+
+
 def softmax(scores: jax.Array) -> jax.Array:
     return jax.nn.softmax(scores, axis=-1)
 

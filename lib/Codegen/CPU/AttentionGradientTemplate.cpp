@@ -16,6 +16,7 @@
 #include "AttentionKernel.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/GradientCenter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -192,11 +193,12 @@ void Gradient::emitSlopes(const IndexExpression &query,
   Value maximum = k.points.asVector(k.points.at(op.getMaximum(), at));
   Value sum = k.points.asVector(k.points.at(op.getSum(), at));
   Value reciprocal = k.create<arith::DivFOp>(access.constant(1), sum);
+  Value largest = largestWeight(k.builder, k.loc, reciprocal);
   auto add = [&](Value a, Value b) -> Value {
     return k.create<arith::AddFOp>(a, b);
   };
-  Values mean = forKeys(
-      keys, {access.constant(0)},
+  Values sums = forKeys(
+      keys, Values(centerSumCount, access.constant(0)),
       [&](const IndexExpression &key, ValueRange carried) {
         Value scores = score(access.vector(weights, row, key), query, key);
         Value numbers = multiply(weight(scores, maximum), reciprocal);
@@ -211,15 +213,19 @@ void Gradient::emitSlopes(const IndexExpression &query,
                                                access.constant(0));
         if (problem.factor || problem.roundsWeightGradients || k.points.mask)
           access.store(slopes, row, key, gradient);
-        return Values{add(carried.front(), multiply(numbers, gradient))};
+        return addToCenter(k.builder, k.loc, carried, numbers, largest,
+                           gradient);
       });
-  Value center = access.broadcast(collapse(k, mean, add));
+  for (Value &sum : sums)
+    sum = collapse(k, sum, add);
+  GradientCenter center = centerOf(k.builder, k.loc, sums);
+  center = {access.broadcast(center.pivot), access.broadcast(center.rest)};
 
   forKeys(keys, [&](const IndexExpression &key) {
     Value weight = access.vector(weights, row, key);
-    Value slope = multiply(
-        weight,
-        k.create<arith::SubFOp>(access.vector(slopes, row, key), center));
+    Value slope =
+        multiply(weight, fromCenter(k.builder, k.loc,
+                                    access.vector(slopes, row, key), center));
     if (problem.scale != 1)
       slope = multiply(slope, access.constant(problem.scale));
     if (problem.mask)

@@ -4,9 +4,9 @@
 // docs/Rationale/Attention.md, in two launches:
 //
 //   rows of queries  walk the keys twice: for the mean of the weights'
-//                    gradients, by key mod 16, which is left in scratch memory,
-//                    and for the slopes, which the gradient of the queries
-//                    takes times the keys
+//                    gradients (GradientCenter.h), by key mod 16, which is left
+//                    in scratch memory, and for the slopes, which the gradient
+//                    of the queries takes times the keys
 //   rows of keys     walk the queries of all batches that share the keys: the
 //                    gradients of values and of keys take weights and slopes
 //                    times the output's gradient and the queries
@@ -19,6 +19,7 @@
 #include "FloatAttention.h"
 
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Codegen/Loops/GradientCenter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -91,7 +92,8 @@ protected:
                           : firstRow + rowOf(rowOfElement(e));
   }
   /// The element's of what there is per query, which rows or columns are.
-  Value perQuery(ArrayRef<Value> values, int64_t e) {
+  template <typename T>
+  const T &perQuery(const SmallVector<T> &values, int64_t e) {
     return values[rowsAreQueries ? rowOfElement(e) : columnOfElement(e)];
   }
   Value reciprocalOf(const IndexExpression &query) {
@@ -100,11 +102,12 @@ protected:
 
   /// Of the block's rows and a tile of columns: weights, gradients of the
   /// weights times the factors, and slopes.
-  Values weightsOf(const IndexExpression &firstColumn, ArrayRef<Value> maxima,
-                   ArrayRef<Value> reciprocals);
+  Values weightsOf(const IndexExpression &firstColumn, const Values &maxima,
+                   const Values &reciprocals);
   Values gradientsOf(const IndexExpression &firstColumn);
+  using Centers = SmallVector<GradientCenter>;
   Values slopesOf(const Values &weights, const Values &gradients,
-                  const IndexExpression &firstColumn, ArrayRef<Value> means);
+                  const IndexExpression &firstColumn, const Centers &centers);
 
   step::AttentionGradientOp op;
   const Rows query, key, value, outputGradient;
@@ -113,7 +116,7 @@ protected:
 
 FloatGradient::Values
 FloatGradient::weightsOf(const IndexExpression &firstColumn,
-                         ArrayRef<Value> maxima, ArrayRef<Value> reciprocals) {
+                         const Values &maxima, const Values &reciprocals) {
   Values weights = products(rowsAreQueries ? query : key,
                             rowsAreQueries ? key : query, firstColumn);
   for (int64_t e = 0; e < elements(); ++e) {
@@ -148,11 +151,11 @@ FloatGradient::gradientsOf(const IndexExpression &firstColumn) {
 FloatGradient::Values
 FloatGradient::slopesOf(const Values &weights, const Values &gradients,
                         const IndexExpression &firstColumn,
-                        ArrayRef<Value> means) {
+                        const Centers &centers) {
   Values slopes;
   for (int64_t e = 0; e < elements(); ++e) {
-    Value centered = create<arith::SubFOp>(gradients[e], perQuery(means, e));
-    Value slope = multiply(weights[e], centered);
+    Value slope = multiply(weights[e], fromCenter(builder, loc, gradients[e],
+                                                  perQuery(centers, e)));
     if (problem.scale != 1)
       slope = multiply(slope, number(problem.scale));
     if (problem.mask)
@@ -188,7 +191,7 @@ private:
     emit();
   }
   void emit();
-  void storeMeans(ArrayRef<Value> means);
+  void storeCenters(const Centers &centers);
   /// Whether the sum over keys has a term there, up to the end of a group.
   Value isInSum(const IndexExpression &query, const IndexExpression &key);
 };
@@ -220,10 +223,11 @@ void FloatQueryGradient::emit() {
   firstRow = place[1] * layout.rows();
   const IndexExpression firstFeature = place[2] * Tiles::mostFeatures;
 
-  Values maxima, reciprocals;
+  Values maxima, reciprocals, largest;
   for (int64_t i = 0; i < rows; ++i) {
     maxima.push_back(statisticOf(op.getMaximum(), firstRow + rowOf(i)));
     reciprocals.push_back(reciprocalOf(firstRow + rowOf(i)));
+    largest.push_back(largestWeight(builder, loc, reciprocals.back()));
   }
   struct Coefficients {
     Values weights, gradients;
@@ -247,41 +251,54 @@ void FloatQueryGradient::emit() {
                           body);
   };
 
-  Values means =
-      forKeys(Values(rows, number(0)), [&](const Coefficients &c,
-                                           const IndexExpression &firstKey,
-                                           Values &means) {
+  Values sums = forKeys(
+      Values(rows * centerSumCount, number(0)),
+      [&](const Coefficients &c, const IndexExpression &firstKey,
+          Values &sums) {
         for (int64_t e = 0; e < elements(); ++e) {
-          Value &mean = means[rowOfElement(e)];
-          Value sum = add(mean, multiply(c.weights[e], c.gradients[e]));
+          MutableArrayRef<Value> ofRow = MutableArrayRef(sums).slice(
+              rowOfElement(e) * centerSumCount, centerSumCount);
           Value isIn = isInSum(queryOf(firstKey, e), keyOf(firstKey, e));
-          mean = isIn ? Value(create<arith::SelectOp>(isIn, sum, mean)) : sum;
+          auto ifIn = [&](Value value) -> Value {
+            return isIn ? Value(create<arith::SelectOp>(isIn, value, number(0)))
+                        : value;
+          };
+          llvm::copy(addToCenter(builder, loc, ofRow, ifIn(c.weights[e]),
+                                 largest[rowOfElement(e)],
+                                 ifIn(c.gradients[e])),
+                     ofRow.begin());
         }
       });
-  for (Value &mean : means)
-    mean = overRow(mean, [&](Value a, Value b) { return add(a, b); });
+  for (Value &sum : sums)
+    sum = overRow(sum, [&](Value a, Value b) { return add(a, b); });
+  Centers centers;
+  for (int64_t i = 0; i < rows; ++i)
+    centers.push_back(
+        centerOf(builder, loc,
+                 ArrayRef(sums).slice(i * centerSumCount, centerSumCount)));
   if (makes(op.getKeyGradient()))
     ifBelow(place[2], 1, [&](const IndexExpression &) {
-      ifBelow(lane, 1, [&](const IndexExpression &) { storeMeans(means); });
+      ifBelow(lane, 1, [&](const IndexExpression &) { storeCenters(centers); });
     });
   if (!makes(op.getQueryGradient()))
     return;
-  Values sums = forKeys(
-      Values(sumsOf(width), number(0)),
-      [&](const Coefficients &c, const IndexExpression &firstKey,
-          Values &sums) {
-        share(slopesOf(c.weights, c.gradients, firstKey, means), firstKey);
-        addWeighted(sums, key, firstKey, firstFeature, width);
-      });
+  sums = forKeys(Values(sumsOf(width), number(0)),
+                 [&](const Coefficients &c, const IndexExpression &firstKey,
+                     Values &sums) {
+                   share(slopesOf(c.weights, c.gradients, firstKey, centers),
+                         firstKey);
+                   addWeighted(sums, key, firstKey, firstFeature, width);
+                 });
   storeRows(op.getQueryGradient(), op.getQueryGradientDims(), sums, query,
             firstFeature, width);
 }
 
-void FloatQueryGradient::storeMeans(ArrayRef<Value> means) {
+void FloatQueryGradient::storeCenters(const Centers &centers) {
   for (int64_t i = 0; i < layout.rowsOfThread; ++i)
     ifBelow(firstRow + rowOf(i), problem.queries,
             [&](const IndexExpression &query) {
-              tiles.store(addressOfMean(query), means[i]);
+              tiles.store(addressOfMean(query, 0), centers[i].pivot);
+              tiles.store(addressOfMean(query, 1), centers[i].rest);
             });
 }
 
@@ -352,7 +369,7 @@ void FloatKeyGradient::emit() {
 void FloatKeyGradient::takeQueries(const IndexExpression &firstQuery,
                                    Values &sums) {
   auto perColumn = [&](auto valueOf) {
-    Values values;
+    SmallVector<decltype(valueOf(firstQuery))> values;
     for (int64_t j = 0; j < Tiles::columnsOfThread; ++j)
       values.push_back(valueOf(firstQuery + columnOf(j)));
     return values;
@@ -381,10 +398,12 @@ void FloatKeyGradient::takeQueries(const IndexExpression &firstQuery,
   if (!makesKeys)
     return;
   const Values gradients = gradientsOf(firstQuery);
-  Values means = perColumn([&](const IndexExpression &query) {
-    return tiles.load(addressOfMean(query), builder.getF32Type());
+  Centers centers = perColumn([&](const IndexExpression &query) {
+    Type f32 = builder.getF32Type();
+    return GradientCenter{tiles.load(addressOfMean(query, 0), f32),
+                          tiles.load(addressOfMean(query, 1), f32)};
   });
-  share(slopesOf(weights, gradients, firstQuery, means), firstQuery);
+  share(slopesOf(weights, gradients, firstQuery, centers), firstQuery);
   addWeighted(MutableArrayRef(sums).take_front(keySums), query, firstQuery,
               firstFeature, width);
 }
@@ -404,7 +423,8 @@ FloatAttentionGradientSchedule::launches(const KernelSource &source) const {
       elementCount(p.batch) * queryTiles(op, p).blocksOf(p.queries) *
           Tiles::blocksOfFeatures(p.features),
       step::attentionUnits(op) * keyTiles(op, p).blocksOf(p.keys) *
-          Tiles::blocksOfFeatures(std::max(p.features, p.valueFeatures)));
+          Tiles::blocksOfFeatures(std::max(p.features, p.valueFeatures)),
+      /*partsOfMean=*/2);
 }
 
 } // namespace tenon::codegen

@@ -129,7 +129,8 @@ Value GpuAttentionKernel::statisticOf(Value tensor,
                       builder.getF32Type());
 }
 
-Value GpuAttentionKernel::addressOfMean(const IndexExpression &query) {
+Value GpuAttentionKernel::addressOfMean(const IndexExpression &query,
+                                        int64_t part) {
   SmallVector<int64_t> shape = problem.batch;
   shape.push_back(problem.queries);
   Indices at = batch;
@@ -137,7 +138,8 @@ Value GpuAttentionKernel::addressOfMean(const IndexExpression &query) {
   Type i64 = builder.getI64Type();
   Value begin = create<memref::ExtractAlignedPointerAsIndexOp>(
       function.getArguments().back());
-  Value offset = algebra.scalar(algebra.linearize(at, shape) * 4);
+  Value offset = algebra.scalar(
+      (algebra.linearize(at, shape) + part * elementCount(shape)) * 4);
   Value place = create<arith::AddIOp>(begin, offset);
   return create<LLVM::IntToPtrOp>(
       LLVM::LLVMPointerType::get(builder.getContext(),

@@ -19,11 +19,12 @@ namespace tenon::codegen {
 
 /// The launches of a gradient: blocks of queries, if their gradient or the
 /// means of the weights' gradients are needed, which they leave in scratch
-/// memory, 4 bytes per query; then blocks of keys.
+/// memory as `partsOfMean` numbers per query; then blocks of keys.
 template <typename Queries, typename Keys>
 llvm::SmallVector<GpuLaunch>
 launchesOfGradient(const KernelSource &source, step::AttentionGradientOp op,
-                   int64_t threads, int64_t queryBlocks, int64_t keyBlocks) {
+                   int64_t threads, int64_t queryBlocks, int64_t keyBlocks,
+                   int64_t partsOfMean = 1) {
   auto makes = [&](mlir::Value result) {
     return source.indexOfResult(result) >= 0;
   };
@@ -31,7 +32,8 @@ launchesOfGradient(const KernelSource &source, step::AttentionGradientOp op,
   LaunchShape shape{.parts = queryBlocks, .threads = threads};
   const step::AttentionProblem problem(op);
   if (makesKeys)
-    shape.scratchBytes = elementCount(problem.batch) * problem.queries * 4;
+    shape.scratchBytes =
+        elementCount(problem.batch) * problem.queries * partsOfMean * 4;
   llvm::SmallVector<GpuLaunch> launches;
   if (makes(op.getQueryGradient()) || makesKeys)
     launches.push_back(launchOf<Queries>(shape));
@@ -92,8 +94,9 @@ protected:
   /// The element for a query of a tensor with the batch dimensions and queries,
   /// as f32.
   mlir::Value statisticOf(mlir::Value tensor, const IndexExpression &query);
-  /// Where scratch memory has an f32 for a query of the batch.
-  mlir::Value addressOfMean(const IndexExpression &query);
+  /// Where scratch memory has part `part` of a mean, an f32, for a query of the
+  /// batch.
+  mlir::Value addressOfMean(const IndexExpression &query, int64_t part = 0);
   /// Sets the batch to these indices of the dimensions that keys have, and of
   /// those that they lack; the latter 0 if there are none.
   void setBatch(const Indices &own, const Indices &shared);

@@ -84,16 +84,21 @@ def Step_AttentionGradientOp : Step_AttentionOperation<"attention_gradient"> {
         weight(i, j)          = exp(score(i, j) - maximum(i)) / sum(i)
         weight_gradient(i, j) = factor(i, j)
                                 (sum over v of output_gradient(i, v) value(j, v))
-        slope(i, j)           = scale weight(i, j) (weight_gradient(i, j)
-                                - sum over j of weight(i, j) weight_gradient(i, j)),
+        pivot(i)              = mean of weight_gradient(i, j) over the keys with
+                                the row's largest weight
+        rest(i)               = sum over the other keys of
+                                weight(i, j) (weight_gradient(i, j) - pivot(i))
+        slope(i, j)           = scale weight(i, j)
+                                ((weight_gradient(i, j) - pivot(i)) - rest(i)),
                                 0 where mask(i, j) is false
         query_gradient(i, d)  = sum over j of slope(i, j) key(j, d)
         key_gradient(j, d)    = sum over i of slope(i, j) query(i, d)
         value_gradient(j, v)  = sum over i of weight(i, j) factor(i, j)
                                 output_gradient(i, v)
 
-    The sums for keys and values also run over the batch dimensions that these
-    lack. What a program with 16-bit products rounds in between is rounded here:
+    Pivot and rest are together the mean of the row's weight gradients, by
+    weight. The sums for keys and values also run over the batch dimensions that
+    these lack. What a program with 16-bit products rounds in between is rounded here:
     with `rounds_weights` the weights times their factors that the output's
     gradient is multiplied by, to the type of the values; with
     `rounds_weight_gradients` the sums that give the weights' gradient, to the
