@@ -108,11 +108,12 @@ class Fragment:
             query, key, value = (x.astype(jnp.bfloat16) for x in (query, key, value))
         if self.scale == "query":
             query = query * jnp.asarray(factor, query.dtype)
+        at_least_single = jnp.promote_types(query.dtype, jnp.float32)  # f64 where an exact result is asked for
         if self.heads_first:
             query, key, value = jnp.moveaxis(query, 1, 3), jnp.moveaxis(key, 1, 2), jnp.moveaxis(value, 1, 2)
-            scores = jnp.einsum("bhgqd,bhkd->bhgqk", query, key, preferred_element_type=jnp.float32)
+            scores = jnp.einsum("bhgqd,bhkd->bhgqk", query, key, preferred_element_type=at_least_single)
         else:
-            scores = jnp.einsum("bqhgd,bkhd->bhgqk", query, key, preferred_element_type=jnp.float32)
+            scores = jnp.einsum("bqhgd,bkhd->bhgqk", query, key, preferred_element_type=at_least_single)
         if self.scale == "factor":
             scores = scores * factor
         elif self.scale == "divisor":
@@ -141,7 +142,7 @@ class Fragment:
             output = jnp.moveaxis(jnp.einsum("bhgqk,bhkv->bhgqv", weights, value), 3, 1)
         else:
             output = jnp.einsum("bhgqk,bkhv->bqhgv", weights, value)
-        return output.astype(jnp.float32)
+        return output.astype(at_least_single)
 
     def run(
         self,
