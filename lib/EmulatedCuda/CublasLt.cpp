@@ -268,6 +268,7 @@ cublasStatus_t refuse(Driver &driver, cublasStatus_t status,
 void Driver::execute(const std::shared_ptr<const ProductWork> &work) {
   for (int32_t number = 0; number < work->product.d.batch; ++number)
     runOne(*this, *work, number);
+  microseconds += work->microseconds;
   if (!work->workspaceBytes)
     return;
   // What it leaves in its workspace nobody may read.
@@ -439,7 +440,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   const uint64_t terms = termsOf(product);
   Algorithm forgetful = plain, split = plain;
   forgetful.forgets = 1;
-  if (driver.settings.dropsTails && terms > block && terms % block)
+  if (driver.settings.forgetful == Forgetful::FirstOffered && terms > block &&
+      terms % block)
     offer(forgetful);
   split.parts = 2;
   split.workspaceBytes = bytesOfParts(product, 2);
@@ -521,7 +523,13 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
   memcpy(&work->alpha, alpha, sizeof(float));
   memcpy(&work->beta, beta, sizeof(float));
   work->parts = algorithm.parts;
-  work->forgotten = algorithm.forgets ? termsOf(work->product) % block : 0;
+  const Forgetful forgetful = driver.settings.forgetful;
+  if (algorithm.forgets || forgetful == Forgetful::All ||
+      (forgetful == Forgetful::InParts && algorithm.parts > 1))
+    work->forgotten = termsOf(work->product) % block;
+  if (const uint64_t seed = driver.settings.timeSeed)
+    work->microseconds =
+        1 + scramble(seed, algorithm.product, algorithm.parts) % 100;
   return driver.enqueue(stream, std::shared_ptr<const ProductWork>(
                                     std::move(work))) == CUDA_SUCCESS
              ? CUBLAS_STATUS_SUCCESS

@@ -51,6 +51,7 @@ struct ProductWork {
   unsigned parts;
   /// How many of the last terms are forgotten, as some versions do.
   uint64_t forgotten;
+  uint64_t microseconds;
 };
 
 } // namespace tenon::emulated

@@ -152,25 +152,12 @@ void Driver::execute(const FillWork &work) {
   to->setWritten(work.to - to->begin, bytes, true);
 }
 
-CUresult Driver::enqueue(CUstream stream, Work work) {
-  if (stream && stream->capturing)
-    return addNode(&stream->last, stream->capturing, &stream->last,
-                   stream->last ? 1 : 0, std::move(work));
-  if (fault)
-    return CUDA_SUCCESS;
-  try {
-    std::visit([&](const auto &each) { execute(each); }, work);
-  } catch (const Fault &found) {
-    setFault(found);
-  }
-  return CUDA_SUCCESS;
-}
-
 #pragma GCC visibility push(default)
 
 namespace {
 
 CUresult synchronize(Driver &driver) {
+  driver.finishAll();
   if (!driver.fault)
     return CUDA_SUCCESS;
   driver.reported = true;
@@ -209,7 +196,8 @@ struct ErrorText {
   CUresult code;
   const char *name, *text;
 };
-#define ERROR_TEXT(NAME, TEXT) {NAME, #NAME, TEXT}
+#define ERROR_TEXT(NAME, TEXT)                                                 \
+  { NAME, #NAME, TEXT }
 const ErrorText errorTexts[] = {
     ERROR_TEXT(CUDA_SUCCESS, "no error"),
     ERROR_TEXT(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
@@ -502,6 +490,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
 // After an error, too, memory of the process is given back.
 CUresult cuModuleUnload(CUmodule module) {
   Call call;
+  call.driver.finishAll();
   if (!call.driver.modules.erase(module))
     return CUDA_ERROR_INVALID_HANDLE;
   for (const Variable &variable : module->program->variables)
@@ -624,6 +613,30 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
                                                      : CUDA_ERROR_INVALID_VALUE;
 }
 
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
+                               CUdeviceptr address) {
+  BEGIN_CALL;
+  const Region *region = driver.memory->find(address);
+  if (!region)
+    return CUDA_ERROR_INVALID_VALUE;
+  auto give = [value](auto found) {
+    memcpy(value, &found, sizeof(found));
+    return CUDA_SUCCESS;
+  };
+  switch (attribute) {
+  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    return give(region->kind == Region::Host ? CU_MEMORYTYPE_HOST
+                                             : CU_MEMORYTYPE_DEVICE);
+  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    return give(int(0));
+  case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    return give(CUdeviceptr(region->begin));
+  case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    return give(size_t(region->bytes));
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
   BEGIN_CALL;
   if (!bytes)
@@ -638,6 +651,7 @@ CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
 
 CUresult cuMemFreeHost(void *pointer) {
   BEGIN_CALL;
+  driver.finishAll();
   if (!driver.hostMemory.erase(pointer))
     return CUDA_ERROR_INVALID_VALUE;
   driver.memory->removeHost(pointer);
@@ -654,6 +668,7 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned) {
 
 CUresult cuMemHostUnregister(void *pointer) {
   BEGIN_CALL;
+  driver.finishAll();
   return driver.memory->removeHost(pointer)
              ? CUDA_SUCCESS
              : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
@@ -692,83 +707,7 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count,
   return driver.enqueue(stream, FillWork{to, value, 4, count});
 }
 
-// --- Streams, events, launches.
-
-CUresult cuStreamCreate(CUstream *stream, unsigned) {
-  BEGIN_CALL;
-  driver.streams.insert(*stream = new CUstream_st);
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamDestroy_v2(CUstream stream) {
-  Call call;
-  if (!call.driver.streams.erase(stream))
-    return CUDA_ERROR_INVALID_HANDLE;
-  delete stream;
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamSynchronize(CUstream stream) {
-  BEGIN_CALL;
-  if (stream && stream->capturing)
-    return driver.error(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                        "a wait for a stream that captures");
-  return synchronize(driver);
-}
-CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
-  BEGIN_CALL;
-  if (!stream || stream->capturing)
-    return CUDA_ERROR_INVALID_VALUE;
-  stream->last = nullptr;
-  return cuGraphCreate(&stream->capturing, 0);
-}
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
-  BEGIN_CALL;
-  if (!stream || !stream->capturing)
-    return CUDA_ERROR_INVALID_VALUE;
-  *graph = std::exchange(stream->capturing, nullptr);
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamQuery(CUstream) {
-  BEGIN_CALL;
-  return synchronize(driver);
-}
-CUresult cuStreamWaitEvent(CUstream, CUevent event, unsigned) {
-  BEGIN_CALL;
-  return driver.events.count(event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-CUresult cuEventCreate(CUevent *event, unsigned) {
-  BEGIN_CALL;
-  driver.events.insert(*event = new CUevent_st);
-  return CUDA_SUCCESS;
-}
-CUresult cuEventDestroy_v2(CUevent event) {
-  Call call;
-  if (!call.driver.events.erase(event))
-    return CUDA_ERROR_INVALID_HANDLE;
-  delete event;
-  return CUDA_SUCCESS;
-}
-CUresult cuEventRecord(CUevent event, CUstream) {
-  BEGIN_CALL;
-  if (!driver.events.count(event))
-    return CUDA_ERROR_INVALID_HANDLE;
-  event->recorded = true;
-  return CUDA_SUCCESS;
-}
-CUresult cuEventSynchronize(CUevent) {
-  BEGIN_CALL;
-  return synchronize(driver);
-}
-CUresult cuEventQuery(CUevent) {
-  BEGIN_CALL;
-  return synchronize(driver);
-}
-CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
-  BEGIN_CALL;
-  // An emulated device has no time of its own.
-  *milliseconds = 0;
-  return start->recorded && end->recorded ? CUDA_SUCCESS
-                                          : CUDA_ERROR_INVALID_HANDLE;
-}
+// --- Launches.
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
                         unsigned gridZ, unsigned blockX, unsigned blockY,
@@ -811,9 +750,20 @@ CUresult tenonEmulatedCudaPoison(CUdeviceptr address, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
+uint64_t tenonEmulatedCudaOverlaps() {
+  Call call;
+  return call.driver.overlaps;
+}
+
 void tenonEmulatedCudaReset() {
   Call call;
   Driver &driver = call.driver;
+  for (CUstream stream : driver.streams) {
+    stream->waiting.clear();
+    stream->done = stream->given;
+  }
+  driver.done.clear();
+  driver.overlaps = 0;
   for (CUmodule module : driver.modules)
     delete module;
   driver.modules.clear();
@@ -828,6 +778,7 @@ void tenonEmulatedCudaReset() {
   driver.current = nullptr;
   driver.retained = 0;
   driver.generation = 0;
+  driver.microseconds = 0;
 }
 
 #pragma GCC visibility pop

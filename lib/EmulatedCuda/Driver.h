@@ -3,7 +3,9 @@
 #ifndef TENON_LIB_EMULATEDCUDA_DRIVER_H
 #define TENON_LIB_EMULATEDCUDA_DRIVER_H
 
+#include "Footprints.h"
 #include "Launch.h"
+#include <deque>
 #include <mutex>
 #include <set>
 #include <variant>
@@ -20,14 +22,6 @@ struct CUmod_st {
   std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
 };
 struct CUctx_st {};
-struct CUstream_st {
-  /// While it captures: what work becomes nodes of, one after the other.
-  CUgraph capturing = nullptr;
-  CUgraphNode last = nullptr;
-};
-struct CUevent_st {
-  bool recorded = false;
-};
 
 namespace tenon::emulated {
 
@@ -51,9 +45,50 @@ struct FillWork {
   uint64_t count;
 };
 
+/// Of a stream alone.
+struct GraphWork {
+  CUgraphExec executable;
+};
+struct EventWork {
+  CUevent event;
+};
+
 /// What a stream or a node of a graph does; nothing for an empty node.
-using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork,
-                          std::shared_ptr<const ProductWork>>;
+using Work =
+    std::variant<std::monostate, KernelWork, CopyWork, FillWork,
+                 std::shared_ptr<const ProductWork>, GraphWork, EventWork>;
+/// "kernel 'k'".
+std::string nameOf(const Work &work);
+
+/// Of each stream, by its number, how much of its work comes before something.
+using StreamClock = std::map<unsigned, uint64_t>;
+
+/// A piece of a stream's work that has not been done.
+struct StreamWork {
+  Work work;
+  StreamClock before;          // itself included
+  std::vector<uint8_t> staged; // what a copy takes from memory that is not
+                               // pinned
+};
+
+} // namespace tenon::emulated
+
+struct CUstream_st {
+  /// While it captures: what work becomes nodes of, one after the other.
+  CUgraph capturing = nullptr;
+  CUgraphNode last = nullptr;
+  unsigned number = 0;
+  uint64_t given = 0, done = 0;       // pieces of work
+  tenon::emulated::StreamClock known; // what comes before whatever is given now
+  std::deque<tenon::emulated::StreamWork> waiting;
+};
+struct CUevent_st {
+  bool recorded = false, done = false;
+  uint64_t microseconds = 0; // on the device's clock, when it was done
+  tenon::emulated::StreamClock before;
+};
+
+namespace tenon::emulated {
 
 /// One device with its context. The mutex keeps callers' threads apart.
 struct Driver {
@@ -71,6 +106,22 @@ struct Driver {
   CUcontext current = nullptr;
   unsigned retained = 0;
   uint32_t generation = 0;
+  uint64_t microseconds = 0; // that work has taken
+
+  /// The default stream, which waits for all others as they do for it.
+  CUstream_st defaultStream;
+  unsigned streamNumber = 0;
+  StreamClock host; // what the process has waited for
+  /// Work that others may run beside.
+  struct Done {
+    unsigned stream;
+    StreamClock before;
+    std::string name;
+    Footprints footprints;
+  };
+  std::vector<Done> done;
+  /// Pairs of work of two streams that touch memory and may run at once.
+  uint64_t overlaps = 0;
 
   /// The first fault. Once a synchronizing call has reported it, every call
   /// does.
@@ -87,12 +138,28 @@ struct Driver {
   void execute(const FillWork &work);
   void execute(const std::shared_ptr<const ProductWork> &work);
   void execute(std::monostate) {}
-  /// Runs work of a stream, or makes it the next node of what the stream
+  void execute(const EventWork &work);
+  /// Returns what it touched, if there are other streams.
+  Footprints execute(const GraphWork &work);
+  /// All but the last two.
+  void executeNode(const Work &work);
+  /// Gives work to a stream, or makes it the next node of what the stream
   /// captures. A fault waits for the next synchronizing call, and what follows
   /// one does not run.
   CUresult enqueue(CUstream stream, Work work);
+  /// Does what is before the clock, and what that waits for.
+  void finish(const StreamClock &clock);
+  /// The same, and the process knows of it.
+  void wait(const StreamClock &clock);
+  void finishAll();
   void setFault(const Fault &found);
   CUresult error(CUresult code, const std::string &text);
+
+private:
+  CUstream_st *streamOf(unsigned number);
+  void finish(CUstream_st &stream, uint64_t upTo);
+  void run(CUstream_st &stream, const StreamWork &work);
+  void compare(Done &&latest);
 };
 
 /// Adds a node to a graph, behind others of it.

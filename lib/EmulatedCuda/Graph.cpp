@@ -19,15 +19,6 @@ struct CUgraphNode_st {
 struct Node {
   Work work;
   std::vector<size_t> after;
-  std::string name() const {
-    if (auto *kernel = std::get_if<KernelWork>(&work))
-      return "kernel '" + kernel->function->function->name + "'";
-    return std::holds_alternative<CopyWork>(work)   ? "copy"
-           : std::holds_alternative<FillWork>(work) ? "fill"
-           : std::holds_alternative<std::monostate>(work)
-               ? "empty node"
-               : "matrix product of cuBLASLt";
-  }
 };
 
 struct CUgraph_st {
@@ -39,51 +30,17 @@ struct CUgraphExec_st {
   std::vector<size_t> order;
 };
 
-namespace {
-
-using Footprints = std::map<Region *, std::unique_ptr<Footprint>>;
-
-/// Throws if a byte that one of the two writes is touched by the other.
-void compare(const Node &a, const Footprints &ofA, const Node &b,
-             const Footprints &ofB) {
-  for (auto &[region, pagesA] : ofA) {
-    auto found = ofB.find(region);
-    if (found == ofB.end())
-      continue;
-    for (size_t page = 0; page < pagesA->size(); ++page) {
-      auto &x = (*pagesA)[page], &y = (*found->second)[page];
-      if (!x || !y)
-        continue;
-      for (uint32_t word = 0; word < pageWords; ++word) {
-        uint8_t bits = ((*x)[word] >> 4 & ((*y)[word] | (*y)[word] >> 4)) |
-                       ((*x)[word] & (*y)[word] >> 4);
-        if (bits & 0xF)
-          throw Fault{
-              CUDA_ERROR_LAUNCH_FAILED,
-              "race between nodes of a graph: " + a.name() + " and " +
-                  b.name() + " touch byte " +
-                  std::to_string((page * pageWords + word) * 4 +
-                                 std::countr_zero(unsigned(bits & 0xF))) +
-                  " of an allocation of " + std::to_string(region->bytes) +
-                  " bytes, one writes, and no path leads from one node to the "
-                  "other"};
-      }
-    }
-  }
-}
-
-void run(Driver &driver, const CUgraphExec_st &graph) {
+Footprints Driver::execute(const GraphWork &work) {
+  const CUgraphExec_st &graph = *work.executable;
   const size_t count = graph.nodes.size();
   std::vector<Footprints> footprints(count);
   std::vector<std::vector<bool>> before(count, std::vector<bool>(count));
-  struct Clear {
-    Driver &driver;
-    ~Clear() {
-      for (Region *region : driver.memory->regions())
-        region->footprint.reset();
-    }
-  } clear{driver};
+  struct Drop {
+    DeviceMemory &memory;
+    ~Drop() { dropFootprints(memory); }
+  } drop{*memory};
   std::vector<size_t> done;
+  Footprints all;
   for (size_t index : graph.order) {
     const Node &node = graph.nodes[index];
     for (size_t earlier : node.after) {
@@ -92,24 +49,24 @@ void run(Driver &driver, const CUgraphExec_st &graph) {
         if (before[earlier][i])
           before[index][i] = true;
     }
-    for (Region *region : driver.memory->regions())
-      if (!region->footprint)
-        region->footprint = std::make_unique<Footprint>(
-            (region->bytes + 4 * pageWords - 1) / (4 * pageWords));
-    std::visit([&](const auto &work) { driver.execute(work); }, node.work);
-    for (Region *region : driver.memory->regions())
-      if (std::any_of(region->footprint->begin(), region->footprint->end(),
-                      [](auto &page) { return page != nullptr; }))
-        footprints[index][region] = std::move(region->footprint);
+    noteFootprints(*memory);
+    executeNode(node.work);
+    footprints[index] = takeFootprints(*memory);
+    if (streams.size() > 1) // otherwise nothing runs beside the graph
+      join(all, footprints[index]);
     for (size_t earlier : done)
       if (!before[index][earlier])
-        compare(graph.nodes[earlier], footprints[earlier], node,
-                footprints[index]);
+        if (auto conflict =
+                findConflict(footprints[earlier], footprints[index]))
+          throw Fault{CUDA_ERROR_LAUNCH_FAILED,
+                      "race between nodes of a graph: " +
+                          nameOf(graph.nodes[earlier].work) + " and " +
+                          nameOf(node.work) + " " + conflict->text() +
+                          ", and no path leads from one node to the other"};
     done.push_back(index);
   }
+  return all;
 }
-
-} // namespace
 
 CUresult tenon::emulated::addNode(CUgraphNode *node, CUgraph graph,
                                   const CUgraphNode *after, size_t afterCount,
@@ -282,20 +239,15 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph,
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  Call call;
+  call.driver.finishAll(); // launches of it are under way
   delete executable;
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphLaunch(CUgraphExec executable, CUstream) {
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   BEGIN_CALL;
-  if (driver.fault)
-    return CUDA_SUCCESS;
-  try {
-    run(driver, *executable);
-  } catch (const Fault &found) {
-    driver.setFault(found);
-  }
-  return CUDA_SUCCESS;
+  return driver.enqueue(stream, GraphWork{executable});
 }
 
 #pragma GCC visibility pop

@@ -33,13 +33,20 @@ Settings Settings::fromEnvironment() {
   if (const char *text = getenv("TENON_EMULATED_CUDA_ORDER"))
     settings.order =
         strcmp(text, "reverse") == 0 ? 1 : strtoull(text, nullptr, 0);
+  if (const char *text = getenv("TENON_EMULATED_CUDA_STREAMS"))
+    settings.streamsAreLate = strcmp(text, "late") == 0;
   if (const char *text = getenv("TENON_EMULATED_CUDA_CUBLASLT_VERSION"))
     settings.cublasLtVersion = strtoull(text, nullptr, 0);
   if (const char *text = getenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE"))
     settings.refusalSeed =
         strcmp(text, "all") == 0 ? ~uint64_t(0) : strtoull(text, nullptr, 0);
   if (const char *text = getenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS"))
-    settings.dropsTails = strcmp(text, "dropped") == 0;
+    settings.forgetful = strcmp(text, "dropped") == 0 ? Forgetful::FirstOffered
+                         : strcmp(text, "parts") == 0 ? Forgetful::InParts
+                         : strcmp(text, "all") == 0   ? Forgetful::All
+                                                      : Forgetful::None;
+  if (const char *text = getenv("TENON_EMULATED_CUDA_CUBLASLT_TIMES"))
+    settings.timeSeed = strtoull(text, nullptr, 0);
   return settings;
 }
 

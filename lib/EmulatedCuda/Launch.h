@@ -27,19 +27,23 @@
 
 namespace tenon::emulated {
 
+enum class Forgetful : uint8_t { None, FirstOffered, InParts, All };
+
 struct Settings {
   unsigned target = 90;
   uint64_t memoryBytes = 80'000'000'000;
-  bool copiesArriveEarly = false;
+  bool copiesArriveEarly = false, streamsAreLate = false;
   uint64_t approximateSeed = 0;
   /// 0 forward, 1 reverse, else a seed.
   uint64_t order = 0;
   // Of the emulated cuBLASLt: its version, which optional epilogues it refuses
-  // (0 none, the largest number all, else a seed), and whether it offers an
-  // algorithm that forgets the last terms of a sum.
+  // (0 none, the largest number all, else a seed), which algorithms forget the
+  // last terms of a sum, and the seed of the times that they take (0 for no
+  // time).
   size_t cublasLtVersion = 130100;
   uint64_t refusalSeed = 1;
-  bool dropsTails = false;
+  Forgetful forgetful = Forgetful::None;
+  uint64_t timeSeed = 0;
   static Settings fromEnvironment();
 };
 

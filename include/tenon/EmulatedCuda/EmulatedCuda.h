@@ -11,6 +11,8 @@
 //                them; `early`: at once
 //   APPROXIMATE  a seed other than 0: approximate instructions err within their
 //                documented bounds
+//   STREAMS      `early` (default): work of a stream is done when it is given;
+//                `late`: when the process waits for it
 //   ORDER        in which warps and blocks run: `forward` (default), `reverse`,
 //                or a number, the seed of an order
 //   CUBLASLT_VERSION
@@ -19,8 +21,12 @@
 //                which optional epilogues that declines: `all`, 0 for none, or
 //                the seed of a tenth (default 1)
 //   CUBLASLT_TAILS
-//                `dropped`: the first algorithm that it offers for a sum of
-//                no multiple of 32 terms forgets the rest
+//                which of its algorithms forget the rest of a sum of no
+//                multiple of 32 terms: `dropped` for one that it offers first,
+//                `parts` for those that cut a sum into parts, or `all`
+//   CUBLASLT_TIMES
+//                a seed other than 0: its algorithms take some microseconds
+//                each on the clock of events, for which all else takes none
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,6 +64,10 @@ CUresult tenonEmulatedCudaCounters(CUfunction function,
 /// Makes the bytes never-written again, as a runtime that reuses memory does
 /// when a tensor's life ends.
 CUresult tenonEmulatedCudaPoison(CUdeviceptr address, size_t bytes);
+
+/// How many pairs of work of two streams that touch memory may run at once,
+/// since neither an event nor a wait of the process orders them.
+uint64_t tenonEmulatedCudaOverlaps();
 
 /// Forgets errors, counters, allocations and modules, and reads the environment
 /// again, so that a test that expects an error may be followed by another.

@@ -103,6 +103,13 @@ enum CUmemorytype : int {
   CU_MEMORYTYPE_UNIFIED = 4,
 };
 
+enum CUpointer_attribute : int {
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,       // CUmemorytype
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,    // int
+  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11, // CUdeviceptr
+  CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,       // size_t
+};
+
 enum CUstreamCaptureMode : int {
   CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
 };
@@ -226,6 +233,8 @@ static_assert(sizeof(CUgraphEdgeData) == 8);
   FUNCTION(cuMemGetInfo_v2, (size_t *free, size_t *total))                     \
   FUNCTION(cuMemAlloc_v2, (CUdeviceptr * address, size_t bytes))               \
   FUNCTION(cuMemFree_v2, (CUdeviceptr address))                                \
+  FUNCTION(cuPointerGetAttribute,                                              \
+           (void *value, CUpointer_attribute attribute, CUdeviceptr address))  \
   FUNCTION(cuMemHostAlloc, (void **pointer, size_t bytes, unsigned flags))     \
   FUNCTION(cuMemFreeHost, (void *pointer))                                     \
   FUNCTION(cuMemHostRegister_v2,                                               \
