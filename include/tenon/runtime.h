@@ -94,9 +94,21 @@ typedef struct tenon_options {
    * CUDA driver; null for the one that is installed. */
   uint32_t gpu;
   const char *cuda_driver;
+  /* For one that calls cuBLASLt: the library's file, null for the one that is
+   * installed; the folder that remembers which of its algorithms run, null for
+   * the usual one and "none" for none. */
+  const char *cublaslt;
+  const char *algorithm_cache;
+  /* For a file for GPUs: a CUstream or cudaStream_t of the GPU's primary
+   * context, into which all work is put, and which outlives the program; null
+   * for one of the program's own. */
+  void *cuda_stream;
+  uint32_t tune;     /* 1: take the fastest of cuBLASLt's algorithms */
+  uint32_t reserved; /* 0 */
 } tenon_options;
 
-#define TENON_OPTIONS_INIT {sizeof(tenon_options), 0, 0, 0, NULL}
+#define TENON_OPTIONS_INIT                                                     \
+  { sizeof(tenon_options), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0 }
 
 /* Loads a file; `options` may be null. TENON_ERROR_MEMORY if the machine, a
  * control group or a limit of the process leaves less memory than is planned
@@ -137,7 +149,7 @@ typedef struct tenon_tensor_info {
 } tenon_tensor_info;
 
 #define TENON_TENSOR_INFO_INIT                                                 \
-  {sizeof(tenon_tensor_info), TENON_STATE, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+  { sizeof(tenon_tensor_info), TENON_STATE, NULL, NULL, NULL, NULL, 0, 0, 0, 0 }
 
 /* How many tensors the signature has: arguments in order, then results that are
  * no state, then inputs and results of other entry points. */
@@ -166,8 +178,8 @@ TENON_API tenon_status tenon_read(const tenon_program *program, size_t tensor,
  * tenon_write() copy it. tenon_mark_written() and tenon_bind() do the same. */
 TENON_API tenon_status tenon_data(const tenon_program *program, size_t tensor,
                                   void **data);
-/* Says that an argument has been written in place, through tenon_data(), which
- * cannot be seen otherwise. Once is enough. */
+/* Says that an argument has been written in place, through tenon_data() or
+ * tenon_device_data(), which cannot be seen otherwise. Once is enough. */
 TENON_API tenon_status tenon_mark_written(tenon_program *program,
                                           size_t tensor);
 /* Lets the tensor live in the caller's memory without copying: `bytes` must be
@@ -177,6 +189,33 @@ TENON_API tenon_status tenon_mark_written(tenon_program *program,
  * it is written. Contents are not copied either way. */
 TENON_API tenon_status tenon_bind(tenon_program *program, size_t tensor,
                                   void *memory, size_t bytes);
+/* The same with memory of the GPU, for programs that run on one:
+ * TENON_ERROR_ARGUMENT on a processor, if the program holds the tensor in
+ * another form, or if `memory` is no memory of that GPU, or less than the
+ * tensor has. What work of other streams does with the memory must be ordered
+ * by the caller: by giving the program their stream, or by waiting for them. */
+
+/* Where the tensor is in the GPU's memory, valid as for tenon_data(). */
+TENON_API tenon_status tenon_device_data(const tenon_program *program,
+                                         size_t tensor, void **data);
+/* As tenon_bind(). Takes as long as loading the step into the GPU does: who has
+ * another place for each batch copies it with tenon_write_from_device(). */
+TENON_API tenon_status tenon_bind_device(tenon_program *program, size_t tensor,
+                                         void *memory, size_t bytes);
+/* As tenon_write() and tenon_read(), within the GPU. The copy has ended when
+ * they return; if the caller gave the stream it is in the stream's order
+ * instead, and nobody waits. */
+TENON_API tenon_status tenon_write_from_device(tenon_program *program,
+                                               size_t tensor, const void *from,
+                                               size_t bytes);
+TENON_API tenon_status tenon_read_to_device(const tenon_program *program,
+                                            size_t tensor, void *to,
+                                            size_t bytes);
+/* Which GPU the program runs on, counted from 0, and the stream of its work.
+ * TENON_ERROR_ARGUMENT for a program that runs on a processor. */
+TENON_API tenon_status tenon_cuda_device(const tenon_program *program,
+                                         uint32_t *gpu, void **stream);
+
 /* Sets all state to zero. What is loaded or written afterwards replaces it.
  * State that the program keeps for itself gets its initial value. */
 TENON_API tenon_status tenon_initialize_zeros(tenon_program *program);
@@ -205,7 +244,8 @@ typedef struct tenon_overflow {
   int64_t elements;
 } tenon_overflow;
 
-#define TENON_OVERFLOW_INIT {sizeof(tenon_overflow), NULL, 0}
+#define TENON_OVERFLOW_INIT                                                    \
+  { sizeof(tenon_overflow), NULL, 0 }
 
 /* How many such tensors there are: none but in programs that were compiled with
  * --precision=f16. */
@@ -265,7 +305,8 @@ typedef struct tenon_position {
   const char *data;     /* the caller's own text, null for none */
 } tenon_position;
 
-#define TENON_POSITION_INIT {sizeof(tenon_position), 0, 0, NULL}
+#define TENON_POSITION_INIT                                                    \
+  { sizeof(tenon_position), 0, 0, NULL }
 
 /* Opens a folder, and makes it if it is missing. TENON_ERROR_FILE if it cannot
  * be written to or another run uses it. */

@@ -6,6 +6,7 @@
 
 #include "tenon/Libraries/GpuCalls.h"
 
+#include "tenon/Libraries/Stored.h"
 #include "tenon/Support/Refuse.h"
 
 #include <bit>
@@ -174,19 +175,19 @@ cublasStatus_t GpuProduct::findAlgorithms(const ColumnMajorProduct &product) {
           preference, attribute, &value, sizeof(value));
   };
   using Offsets = ColumnMajorProduct::Offsets;
-  const uint32_t ofResult =
+  lhsAlignment = alignmentOf(product.calls, &Offsets::lhs, described.lhsType);
+  rhsAlignment = alignmentOf(product.calls, &Offsets::rhs, described.rhsType);
+  resultAlignment =
       alignmentOf(product.calls, &Offsets::result, described.resultType);
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspaceBytes);
   // Others add up partial sums in the order in which they are done, or round
   // them to 16 bits before.
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
          uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-         alignmentOf(product.calls, &Offsets::rhs, described.rhsType));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-         alignmentOf(product.calls, &Offsets::lhs, described.lhsType));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, ofResult);
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, ofResult);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, rhsAlignment);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, lhsAlignment);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, resultAlignment);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, resultAlignment);
   constexpr int most = 8;
   int count = 0;
   offered.resize(most);
@@ -206,6 +207,21 @@ cublasStatus_t GpuProduct::findAlgorithms(const ColumnMajorProduct &product) {
   if (status == CUBLAS_STATUS_SUCCESS)
     chosen = offered.front();
   return status;
+}
+
+std::string GpuProduct::question() const {
+  std::string text;
+  for (const format::Attribute &attribute :
+       store(described, Isa(), workspaceBytes).attributes) {
+    text += attribute.name + "=" + attribute.text;
+    for (int64_t number : attribute.numbers)
+      text += " " + std::to_string(number);
+    text += "\n";
+  }
+  for (uint64_t number : {workspaceBytes, uint64_t(lhsAlignment),
+                          uint64_t(rhsAlignment), uint64_t(resultAlignment)})
+    text += std::to_string(number) + "\n";
+  return text;
 }
 
 bool GpuProduct::choose(const cublasLtMatmulAlgo_t &algorithm) {

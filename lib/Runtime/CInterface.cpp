@@ -164,31 +164,39 @@ static tenon_status readOptions(const tenon_options *options,
                                 ExecutorOptions &result) {
   if (!options)
     return TENON_OK;
-  // It ended before `gpu` at first.
-  constexpr size_t first = offsetof(tenon_options, gpu);
-  if (tenon_status status = checkStruct(
-          options,
-          options->struct_size == first ? first : sizeof(tenon_options),
-          "tenon_options");
+  // It ended before these at first, and later.
+  size_t least = sizeof(tenon_options);
+  for (size_t end :
+       {offsetof(tenon_options, gpu), offsetof(tenon_options, cublaslt)})
+    if (options->struct_size == end)
+      least = end;
+  if (tenon_status status = checkStruct(options, least, "tenon_options");
       status != TENON_OK)
     return status;
   // What a newer header has appended must be off: this library cannot do it.
   const auto *bytes = reinterpret_cast<const std::byte *>(options);
   const size_t known =
       std::min<size_t>(options->struct_size, sizeof(tenon_options));
-  if (std::any_of(bytes + known, bytes + options->struct_size,
+  // An older header's struct ends before ours.
+  tenon_options given = TENON_OPTIONS_INIT;
+  std::memcpy(&given, bytes, known);
+  if (given.reserved ||
+      std::any_of(bytes + known, bytes + options->struct_size,
                   [](std::byte byte) { return byte != std::byte{0}; }))
     return fail(TENON_ERROR_ARGUMENT,
                 "tenon_options sets an option that version " TENON_VERSION
                 " of the library does not know");
-  // An older header's struct ends before ours.
-  tenon_options given = TENON_OPTIONS_INIT;
-  std::memcpy(&given, bytes, known);
   result.threads = given.threads;
   result.prefault = given.prefault != 0;
   result.gpu = given.gpu;
   if (given.cuda_driver)
     result.cudaDriver = given.cuda_driver;
+  if (given.cublaslt)
+    result.cublasLt = given.cublaslt;
+  if (given.algorithm_cache)
+    result.algorithmCache = given.algorithm_cache;
+  result.cudaStream = given.cuda_stream;
+  result.tune = given.tune != 0;
   return TENON_OK;
 }
 
@@ -352,7 +360,10 @@ tenon_status tenon_data(const tenon_program *program, size_t tensor,
 
 tenon_status tenon_mark_written(tenon_program *program, size_t tensor) {
   return exclusively(program, [&] {
-    tenon_status status = checkInPlace(program, tensor);
+    tenon_status status = checkTensor(program, tensor);
+    if (status == TENON_OK &&
+        !program->executor->whyNotOnDevice(tensor).empty())
+      status = checkInPlace(program, tensor);
     if (status == TENON_OK)
       program->executor->markWritten(tensor);
     return status;
@@ -369,6 +380,81 @@ tenon_status tenon_bind(tenon_program *program, size_t tensor, void *memory,
     Error error;
     return program->executor->bind(tensor, memory, error) ? TENON_OK
                                                           : fail(error);
+  });
+}
+
+tenon_status tenon_device_data(const tenon_program *program, size_t tensor,
+                               void **data) {
+  return exclusively(program, [&] {
+    if (tenon_status status = checkTensor(program, tensor); status != TENON_OK)
+      return status;
+    if (!data)
+      return notGiven("the place for the address");
+    const Executor &executor = *program->executor;
+    if (const std::string &why = executor.whyNotOnDevice(tensor); !why.empty())
+      return fail(TENON_ERROR_ARGUMENT,
+                  "tensor '" + executor.index().tensors[tensor].name +
+                      "' cannot be used in memory of a GPU: " + why +
+                      "; copy it with tenon_read and tenon_write");
+    *data = executor.deviceMemory(tensor);
+    return TENON_OK;
+  });
+}
+
+tenon_status tenon_bind_device(tenon_program *program, size_t tensor,
+                               void *memory, size_t bytes) {
+  return exclusively(program, [&] {
+    if (tenon_status status = memory ? checkSize(program, tensor, bytes)
+                                     : checkTensor(program, tensor);
+        status != TENON_OK)
+      return status;
+    Error error;
+    return program->executor->bindDevice(tensor, memory, error) ? TENON_OK
+                                                                : fail(error);
+  });
+}
+
+tenon_status tenon_write_from_device(tenon_program *program, size_t tensor,
+                                     const void *from, size_t bytes) {
+  return exclusively(program, [&] {
+    if (tenon_status status = checkSize(program, tensor, bytes);
+        status != TENON_OK)
+      return status;
+    if (!from && bytes > 0)
+      return notGiven("the source");
+    Error error;
+    return program->executor->writeFromDevice(tensor, from, error)
+               ? TENON_OK
+               : fail(error);
+  });
+}
+
+tenon_status tenon_read_to_device(const tenon_program *program, size_t tensor,
+                                  void *to, size_t bytes) {
+  return exclusively(program, [&] {
+    if (tenon_status status = checkSize(program, tensor, bytes);
+        status != TENON_OK)
+      return status;
+    if (!to && bytes > 0)
+      return notGiven("the target");
+    Error error;
+    return program->executor->readToDevice(tensor, to, error) ? TENON_OK
+                                                              : fail(error);
+  });
+}
+
+tenon_status tenon_cuda_device(const tenon_program *program, uint32_t *gpu,
+                               void **stream) {
+  return exclusively(program, [&] {
+    if (!gpu || !stream)
+      return notGiven(gpu ? "the place for the stream"
+                          : "the place for the GPU's number");
+    const auto place = program->executor->cudaPlace();
+    if (!place)
+      return fail(TENON_ERROR_ARGUMENT, "the program runs on a processor");
+    *gpu = place->gpu;
+    *stream = place->stream;
+    return TENON_OK;
   });
 }
 

@@ -7,6 +7,7 @@
 #include "CudaDevice.h"
 
 #include "CudaLibraries.h"
+#include "CudaPipeline.h"
 #include "CudaStep.h"
 
 #include "tenon/Format/Reader.h"
@@ -70,21 +71,32 @@ std::shared_ptr<CudaContext> CudaContext::open(const ExecutorOptions &options,
   gpu->name = "GPU " + std::to_string(options.gpu);
   std::array<char, 256> name{};
   int major = 0, minor = 0;
-  auto capability = [&](CUdevice_attribute which, int &into) {
+  auto attribute = [&](CUdevice_attribute which, int &into) {
     return driver.cuDeviceGetAttribute(&into, which, gpu->device);
   };
   for (CUresult result :
        {driver.cuDriverGetVersion(&version),
         driver.cuDeviceGet(&gpu->device, int(options.gpu)),
         driver.cuDeviceGetName(name.data(), int(name.size()) - 1, gpu->device),
-        capability(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major),
-        capability(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor),
+        attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major),
+        attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor),
+        attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                  gpu->multiprocessors),
         driver.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),
         driver.cuCtxSetCurrent(gpu->context),
-        driver.cuStreamCreate(&gpu->stream, /*nonblocking=*/1)})
+        driver.cuStreamCreate(&gpu->own, /*nonblocking=*/1)})
     if (!gpu->check(result, "the GPU cannot be used", Failure::machine, error))
       return nullptr;
-  gpu->name += std::string(", ") + name.data();
+  gpu->stream =
+      options.cudaStream ? static_cast<CUstream>(options.cudaStream) : gpu->own;
+  if (CUresult state = driver.cuStreamQuery(gpu->stream);
+      state != CUDA_SUCCESS && state != CUDA_ERROR_NOT_READY) {
+    gpu->check(state, "the stream that was given cannot be used",
+               Failure::argument, error);
+    return nullptr;
+  }
+  gpu->model = name.data();
+  gpu->name += ", " + gpu->model;
   gpu->capability = unsigned(10 * major + minor);
   gpu->cuda = unsigned(version);
   return gpu;
@@ -94,8 +106,8 @@ CudaContext::~CudaContext() {
   if (!context)
     return;
   enter();
-  if (stream)
-    driver.cuStreamDestroy_v2(stream);
+  if (own)
+    driver.cuStreamDestroy_v2(own);
   driver.cuDevicePrimaryCtxRelease_v2(device);
 }
 
@@ -172,6 +184,48 @@ bool CudaDevice::copyOut(void *to, const void *from, uint64_t bytes,
     result = context->finish(context->driver.cuMemcpyDtoHAsync_v2(
         to, reinterpret_cast<CUdeviceptr>(from), bytes, context->stream));
   return context->check(result, "a copy from the GPU failed", Failure::run,
+                        error);
+}
+
+std::string CudaDevice::whyNotMemory(const void *place, uint64_t bytes) const {
+  const auto address = reinterpret_cast<CUdeviceptr>(place);
+  auto get = [&](CUpointer_attribute attribute, auto &value) {
+    return context->driver.cuPointerGetAttribute(&value, attribute, address) ==
+           CUDA_SUCCESS;
+  };
+  unsigned type = 0;
+  int gpu = -1;
+  CUdeviceptr begin = 0;
+  size_t size = 0;
+  if (context->enter() != CUDA_SUCCESS ||
+      !get(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, type) ||
+      type != CU_MEMORYTYPE_DEVICE ||
+      !get(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, gpu))
+    return "there is no memory of a GPU at the address";
+  if (gpu != context->device)
+    return "it is memory of GPU " + std::to_string(gpu) +
+           ", the program runs on " + context->name;
+  if (get(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, begin) &&
+      get(CU_POINTER_ATTRIBUTE_RANGE_SIZE, size) &&
+      bytes > begin + size - address)
+    return "the memory ends after " + std::to_string(begin + size - address) +
+           " bytes, the tensor has " + std::to_string(bytes);
+  return "";
+}
+
+bool CudaDevice::copyWithin(void *to, const void *from, uint64_t bytes,
+                            Error &error) {
+  if (bytes == 0)
+    return true;
+  CUresult result = context->enter();
+  if (result == CUDA_SUCCESS)
+    result = context->driver.cuMemcpyDtoDAsync_v2(
+        reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from),
+        bytes, context->stream);
+  // Whoever gave the stream knows what comes behind the copy.
+  if (context->stream == context->own)
+    result = context->finish(result);
+  return context->check(result, "a copy within the GPU failed", Failure::run,
                         error);
 }
 
@@ -265,7 +319,7 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
   for (const format::Segment &segment : index.segments)
     largest = std::max(largest, segment.bytes);
   return std::unique_ptr<Device>(
-      new CudaDevice(std::move(context), *choice, largest, options.cublasLt));
+      new CudaDevice(std::move(context), *choice, largest, options));
 }
 
 CudaDevice::~CudaDevice() {
@@ -340,7 +394,7 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
     return refuseAsDamaged(why, error);
   };
   size_t launch = 0;
-  CudaLibraries libraries(context, cublasLtFile);
+  CudaLibraries libraries(context, options);
   for (const format::Callee &callee : callees.described) {
     CudaCallees::Kernel &kernel = callees.kernels.emplace_back();
     CudaCallees::Call &call = callees.calls.emplace_back();
@@ -355,9 +409,14 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
       return damaged("there is no '" + callee.name + "' in the code for " +
                      described.architecture);
   }
+  choices = libraries.choices();
   return true;
 }
 
 std::unique_ptr<Capture> CudaDevice::beginCapture() {
   return std::make_unique<CudaCapture>(context, callees);
+}
+
+std::unique_ptr<StepPipeline> CudaDevice::newPipeline(Error &error) {
+  return CudaPipeline::create(context, error);
 }

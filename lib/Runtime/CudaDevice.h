@@ -32,8 +32,11 @@ public:
 
   CudaDriverTable driver;
   CUdevice device = 0;
-  CUstream stream = nullptr;
-  std::string name;        // "GPU 0, NVIDIA H100"
+  CUstream stream = nullptr; // of all work
+  CUstream own = nullptr;    // to capture into; also that if nobody gave one
+  std::string name;          // "GPU 0, NVIDIA H100"
+  std::string model;         // "NVIDIA H100"
+  int multiprocessors = 0;
   unsigned capability = 0; // ten times: 90 is 9.0
   unsigned cuda = 0;       // the version that the driver has: 12080 is 12.8
 
@@ -87,11 +90,18 @@ public:
               Error &error) override;
   bool copyOut(void *to, const void *from, uint64_t bytes,
                Error &error) override;
+  std::string whyNotMemory(const void *place, uint64_t bytes) const override;
+  bool copyWithin(void *to, const void *from, uint64_t bytes,
+                  Error &error) override;
+  void *stream() const override { return context->stream; }
   AvailableMemory availableMemory() const override;
   bool loadCallees(const format::Reader &reader, Error &error) override;
   std::unique_ptr<Capture> beginCapture() override;
   std::string whyNotBinary() const override { return refusedBinary; }
   bool isEmulated() const override { return context->driver.isEmulated; }
+  AlgorithmChoices algorithmChoices() const override { return choices; }
+  bool runsAhead() const override { return true; }
+  std::unique_ptr<StepPipeline> newPipeline(Error &error) override;
 
 private:
   /// Of format::Index::gpuModules, what may run here: the one whose machine
@@ -101,9 +111,9 @@ private:
   };
 
   CudaDevice(std::shared_ptr<CudaContext> context, Choice choice,
-             uint64_t largestSegment, std::string cublasLtFile)
-      : context(std::move(context)), choice(choice),
-        largestSegment(largestSegment), cublasLtFile(std::move(cublasLtFile)) {}
+             uint64_t largestSegment, const ExecutorOptions &options)
+      : context(std::move(context)), options(options), choice(choice),
+        largestSegment(largestSegment) {}
 
   /// Nothing, with `error` filled in, if there is none.
   static std::optional<Choice> choose(const format::Index &index,
@@ -115,9 +125,10 @@ private:
                   Error &error);
 
   std::shared_ptr<CudaContext> context;
+  ExecutorOptions options;
   Choice choice;
   uint64_t largestSegment;
-  std::string cublasLtFile;
+  AlgorithmChoices choices;
   std::string refusedBinary;
   CUmodule module = nullptr;
   CudaCallees callees;

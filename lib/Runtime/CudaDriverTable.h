@@ -34,6 +34,10 @@ namespace tenon::runtime {
   FUNCTION(cuMemGetInfo_v2)                                                    \
   FUNCTION(cuMemAlloc_v2)                                                      \
   FUNCTION(cuMemFree_v2)                                                       \
+  FUNCTION(cuPointerGetAttribute)                                              \
+  FUNCTION(cuStreamQuery)                                                      \
+  FUNCTION(cuMemHostAlloc)                                                     \
+  FUNCTION(cuMemFreeHost)                                                      \
   FUNCTION(cuMemcpyHtoDAsync_v2)                                               \
   FUNCTION(cuMemcpyDtoHAsync_v2)                                               \
   FUNCTION(cuMemcpyDtoDAsync_v2)                                               \
@@ -42,11 +46,13 @@ namespace tenon::runtime {
   FUNCTION(cuStreamCreate)                                                     \
   FUNCTION(cuStreamDestroy_v2)                                                 \
   FUNCTION(cuStreamSynchronize)                                                \
+  FUNCTION(cuStreamWaitEvent)                                                  \
   FUNCTION(cuStreamBeginCapture_v2)                                            \
   FUNCTION(cuStreamEndCapture)                                                 \
   FUNCTION(cuEventCreate)                                                      \
   FUNCTION(cuEventDestroy_v2)                                                  \
   FUNCTION(cuEventRecord)                                                      \
+  FUNCTION(cuEventSynchronize)                                                 \
   FUNCTION(cuEventElapsedTime)                                                 \
   FUNCTION(cuLaunchKernel)                                                     \
   FUNCTION(cuGraphCreate)                                                      \

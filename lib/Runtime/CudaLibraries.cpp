@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -91,8 +93,14 @@ public:
   CUresult prepare();
   /// Whether the product comes out right, if the driver has not failed.
   CUresult run(bool &isRight);
+  /// What it takes, which has run before.
+  CUresult time(float &milliseconds);
 
 private:
+  libraries::GpuOperands operands() const {
+    return {lhs.address,  rhs.address,    addend.address,
+            bias.address, result.address, workspace.address};
+  }
   CUresult prepareFactors();
   CUresult compare(bool &isRight);
 
@@ -158,14 +166,40 @@ CUresult OnesTest::run(bool &isRight) {
       size_t((bytes + 3) / 4), gpu.stream);
   if (done != CUDA_SUCCESS)
     return done;
-  const cublasStatus_t status =
-      product.enqueue({lhs.address, rhs.address, addend.address, bias.address,
-                       result.address, workspace.address},
-                      gpu.stream);
+  const cublasStatus_t status = product.enqueue(operands(), gpu.stream);
   done = gpu.driver.cuStreamSynchronize(gpu.stream);
   return done == CUDA_SUCCESS && status == CUBLAS_STATUS_SUCCESS
              ? compare(isRight)
              : done;
+}
+
+/// The shortest of some rounds of several products: the first of a round waits
+/// for the process, and others may use the GPU.
+CUresult OnesTest::time(float &milliseconds) {
+  constexpr int rounds = 5, products = 8;
+  milliseconds = std::numeric_limits<float>::infinity();
+  CUevent marks[2] = {};
+  CUresult done = CUDA_SUCCESS;
+  for (CUevent &mark : marks)
+    if (done == CUDA_SUCCESS)
+      done = gpu.driver.cuEventCreate(&mark, /*flags=*/0);
+  for (int round = 0; round < rounds && done == CUDA_SUCCESS; ++round) {
+    done = gpu.driver.cuEventRecord(marks[0], gpu.stream);
+    for (int i = 0; i < products; ++i)
+      if (product.enqueue(operands(), gpu.stream) != CUBLAS_STATUS_SUCCESS)
+        done = CUDA_ERROR_LAUNCH_FAILED;
+    if (done == CUDA_SUCCESS)
+      done = gpu.driver.cuEventRecord(marks[1], gpu.stream);
+    done = gpu.finish(done);
+    float taken = 0;
+    if (done == CUDA_SUCCESS)
+      done = gpu.driver.cuEventElapsedTime(&taken, marks[0], marks[1]);
+    milliseconds = std::min(milliseconds, taken / products);
+  }
+  for (CUevent mark : marks)
+    if (mark)
+      gpu.driver.cuEventDestroy_v2(mark);
+  return done;
 }
 
 /// Looks at 256 rows at most, the last one among them: an algorithm that is
@@ -196,6 +230,38 @@ CUresult OnesTest::compare(bool &isRight) {
 
 } // namespace
 
+/// An algorithm that was chosen before.
+struct RememberedAlgorithm {
+  cublasLtMatmulAlgo_t algorithm{};
+  uint64_t isFastest = false; // of those that were timed
+};
+
+/// `tenon/cublaslt` in the user's folder of caches; empty if there is none.
+static std::string usualFolder() {
+  const char *caches = std::getenv("XDG_CACHE_HOME");
+  const char *home = std::getenv("HOME");
+  if (caches && *caches == '/')
+    return std::string(caches) + "/tenon/cublaslt";
+  return home && *home == '/' ? std::string(home) + "/.cache/tenon/cublaslt"
+                              : "";
+}
+
+static std::string folderOf(const ExecutorOptions &options, bool isEmulated) {
+  if (options.algorithmCache == "none")
+    return "";
+  if (!options.algorithmCache.empty() || isEmulated)
+    return options.algorithmCache;
+  return usualFolder();
+}
+
+CudaLibraries::CudaLibraries(std::shared_ptr<CudaContext> gpu,
+                             const ExecutorOptions &options)
+    : context(std::move(gpu)), file(options.cublasLt),
+      // A step has some ten distinct products, of 88 bytes each.
+      remembered(folderOf(options, context->driver.isEmulated), ".algorithm",
+                 uint64_t(1) << 18),
+      tune(options.tune) {}
+
 bool CudaLibraries::open(Error &error) {
   if (cublasLt)
     return true;
@@ -214,15 +280,50 @@ bool CudaLibraries::open(Error &error) {
 }
 
 bool CudaLibraries::choose(GpuProduct &product, Error &error) {
+  const std::string question =
+      "cuBLASLt " + cublasLt->version() + "\n" + context->model + "\n" +
+      std::to_string(context->multiprocessors) + "\n" +
+      std::to_string(context->cuda) + "\n" + product.question();
   OnesTest test(*context, product);
   CUresult done = test.prepare();
-  for (size_t i = 0; i < product.algorithms().size(); ++i) {
-    bool isRight = false;
-    product.choose(i);
+  auto isRight = [&] {
+    bool right = false;
     if (done == CUDA_SUCCESS)
-      done = test.run(isRight);
-    if (isRight)
+      done = test.run(right);
+    return right;
+  };
+  RememberedAlgorithm known;
+  if (auto bytes = remembered.find(question);
+      bytes && bytes->size() == sizeof(known)) {
+    std::memcpy(&known, bytes->data(), sizeof(known));
+    if ((known.isFastest || !tune) && product.choose(known.algorithm) &&
+        isRight()) {
+      ++found.remembered;
       return true;
+    }
+  }
+  std::optional<size_t> best;
+  float shortest = 0;
+  for (size_t i = 0; i < product.algorithms().size(); ++i) {
+    product.choose(i);
+    if (!isRight())
+      continue;
+    float milliseconds = 0;
+    if (tune)
+      done = test.time(milliseconds);
+    if (!best || milliseconds < shortest) {
+      best = i;
+      shortest = milliseconds;
+    }
+    if (!tune)
+      break;
+  }
+  if (best && done == CUDA_SUCCESS) {
+    product.choose(*best);
+    known = {product.algorithm(), tune};
+    remembered.keep(question, std::as_bytes(std::span(&known, 1)));
+    ++(tune ? found.timed : found.offered);
+    return true;
   }
   const std::string what = libraries::describe(product.description());
   if (done != CUDA_SUCCESS)

@@ -4,8 +4,13 @@
 // cuBLASLt when the first one is met, and has each algorithm that it offers
 // multiply matrices of ones, because there are versions that forget terms at
 // the end of a long sum. The first algorithm that is right is the one that
-// runs. All of this happens before a step is captured, so that the library has
-// loaded its code by then.
+// runs, or the fastest of those that are. All of this happens before a step is
+// captured, so that the library has loaded its code by then.
+//
+// What it offers may differ from run to run, and with it the bits of a product.
+// So the choice is remembered in a folder, by the version of the library, the
+// GPU's model, the driver's version of CUDA, and all that the library is asked.
+// An algorithm that is found there multiplies ones, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +19,22 @@
 
 #include "CudaDevice.h"
 
+#include "tenon/Format/CacheFolder.h"
+
 namespace tenon::runtime {
 
 class CudaLibraries {
 public:
-  /// `file` is the library's, empty for the installed one.
-  CudaLibraries(std::shared_ptr<CudaContext> context, std::string file)
-      : context(std::move(context)), file(std::move(file)) {}
+  CudaLibraries(std::shared_ptr<CudaContext> context,
+                const ExecutorOptions &options);
 
   /// Fills in the call of a callee; false with `error` filled in if it does not
   /// run here.
   bool make(const format::Callee &callee, CudaCallees::Call &call,
             Error &error);
+
+  /// For the calls that were made ready.
+  const AlgorithmChoices &choices() const { return found; }
 
 private:
   bool open(Error &error);
@@ -33,7 +42,10 @@ private:
   bool choose(libraries::GpuProduct &product, Error &error);
 
   std::shared_ptr<CudaContext> context;
-  std::string file;
+  std::string file; // the library's, empty for the installed one
+  format::CacheFolder remembered;
+  bool tune;
+  AlgorithmChoices found;
   std::shared_ptr<libraries::CublasLt> cublasLt;
 };
 

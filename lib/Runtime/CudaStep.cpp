@@ -6,6 +6,8 @@
 
 #include "CudaStep.h"
 
+#include "ProfilerRanges.h"
+
 #include <array>
 #include <utility>
 
@@ -211,22 +213,21 @@ std::vector<void *> CudaStep::parametersOf(const Node &node) {
   return parameters;
 }
 
-CUresult CudaStep::enqueueCall(const Node &node) {
+CUresult CudaStep::enqueueCall(const Node &node, CUstream stream) {
   const std::span<const CUdeviceptr> arguments(pointers.data() + node.firstSlot,
                                                node.slotCount);
-  saidByLibrary =
-      callees.calls[node.callee].ready->enqueue(arguments, context->stream);
+  saidByLibrary = callees.calls[node.callee].ready->enqueue(arguments, stream);
   return saidByLibrary.empty() ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
 }
 
 CUresult CudaStep::captureCall(const Node &node, CUgraph &graph) {
   const CudaDriverTable &driver = context->driver;
   CUresult result = driver.cuStreamBeginCapture_v2(
-      context->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+      context->own, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   if (result != CUDA_SUCCESS)
     return result;
-  result = enqueueCall(node);
-  CUresult ended = driver.cuStreamEndCapture(context->stream, &graph);
+  result = enqueueCall(node, context->own);
+  CUresult ended = driver.cuStreamEndCapture(context->own, &graph);
   return result == CUDA_SUCCESS ? ended : result;
 }
 
@@ -308,7 +309,7 @@ bool CudaStep::update(Error &error) {
 CUresult CudaStep::start(const Node &node) {
   const CudaCallees::Kernel &kernel = callees.kernels[node.callee];
   if (callees.calls[node.callee].ready)
-    return enqueueCall(node);
+    return enqueueCall(node, context->stream);
   if (!kernel.function)
     return node.bytes == 0
                ? CUDA_SUCCESS
@@ -322,9 +323,10 @@ CUresult CudaStep::start(const Node &node) {
 }
 
 CUresult CudaStep::walkGraph(Part &part, OperationObserver *observer) {
-  return observer
-             ? measure(part.order, *observer)
-             : context->driver.cuGraphLaunch(part.executable, context->stream);
+  if (observer)
+    return measure(part.order, *observer);
+  const ProfilerRanges::Range range(nameOfStep.c_str());
+  return context->driver.cuGraphLaunch(part.executable, context->stream);
 }
 
 /// The GPU has the next node while it works on one, so that it measures its own
@@ -339,6 +341,8 @@ CUresult CudaStep::measure(std::span<const size_t> order,
   if (result == CUDA_SUCCESS)
     result = driver.cuEventRecord(marks.front(), context->stream);
   for (size_t i = 0; i < order.size() && result == CUDA_SUCCESS; ++i) {
+    const ProfilerRanges::Range range(
+        order[i] < namesOfNodes.size() ? namesOfNodes[order[i]].c_str() : "");
     result = start(nodes[order[i]]);
     if (result == CUDA_SUCCESS)
       result = driver.cuEventRecord(marks[i + 1], context->stream);
@@ -406,6 +410,19 @@ CUresult CudaStep::walk(Sequence &parts, OperationObserver *observer) {
   return result;
 }
 
+std::string CudaStep::textOf(CUresult result) const {
+  return saidByLibrary.empty()
+             ? context->name + " reports: " + context->driver.textOf(result)
+             : "cuBLASLt reports " + saidByLibrary;
+}
+
+bool CudaStep::start(RunOutcome &outcome) {
+  CUresult result = walk(program, nullptr);
+  if (result != CUDA_SUCCESS)
+    outcome.whatFailed = textOf(result);
+  return result == CUDA_SUCCESS;
+}
+
 RunOutcome CudaStep::run(int64_t steps, unsigned, OperationObserver *observer) {
   RunOutcome outcome;
   CUresult result = context->enter();
@@ -416,9 +433,6 @@ RunOutcome CudaStep::run(int64_t steps, unsigned, OperationObserver *observer) {
     outcome.wholeSteps += result == CUDA_SUCCESS;
   }
   if (result != CUDA_SUCCESS)
-    outcome.whatFailed =
-        saidByLibrary.empty()
-            ? context->name + " reports: " + context->driver.textOf(result)
-            : "cuBLASLt reports " + saidByLibrary;
+    outcome.whatFailed = textOf(result);
   return outcome;
 }

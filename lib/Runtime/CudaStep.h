@@ -38,11 +38,18 @@ public:
   }
   size_t operationCount() const override { return nodes.size(); }
   InstructionTime describe(size_t operation) const override;
+  void nameRanges(const std::string &step,
+                  std::vector<std::string> operations) override {
+    nameOfStep = step;
+    namesOfNodes = std::move(operations);
+  }
   void setPointer(size_t slot, void *address) override {
     pointers[slot] = reinterpret_cast<CUdeviceptr>(address);
   }
   /// Makes all graphs anew.
   bool update(Error &error) override;
+  /// Runs it once without waiting for its end. False with what has failed.
+  bool start(RunOutcome &outcome);
   /// With an observer node by node, without the graphs.
   RunOutcome run(int64_t steps, unsigned threads,
                  OperationObserver *observer) override;
@@ -80,12 +87,14 @@ private:
   /// Waits for all that was started, then copies what is at the slot.
   CUresult readBack(size_t slot, void *to);
   CUresult start(const Node &node);
+  /// What has failed, in the library's or the driver's words.
+  std::string textOf(CUresult result) const;
   CUresult makeReady(Sequence &parts);
   CUresult makeGraph(Part &part);
   CUresult addTo(CUgraph graph, const Node &node, CUgraphNode &last);
   /// The graph of what a library does for a call.
   CUresult captureCall(const Node &node, CUgraph &graph);
-  CUresult enqueueCall(const Node &node);
+  CUresult enqueueCall(const Node &node, CUstream stream);
   /// The addresses of what a kernel is given, as CUDA takes them.
   std::vector<void *> parametersOf(const Node &node);
   void destroyGraphs(Sequence &parts);
@@ -96,6 +105,8 @@ private:
   std::vector<CUdeviceptr> pointers; // per slot
   std::string saidByLibrary;         // of the call that failed
   std::vector<CUevent> marks;        // between nodes that are measured
+  std::string nameOfStep;            // for a profiler
+  std::vector<std::string> namesOfNodes;
   Sequence program;
 };
 

@@ -21,6 +21,7 @@ DeviceMemory::~DeviceMemory() = default;
 OperationObserver::~OperationObserver() = default;
 CapturedStep::~CapturedStep() = default;
 Capture::~Capture() = default;
+StepPipeline::~StepPipeline() = default;
 Device::~Device() = default;
 
 uint32_t tenon::runtime::branchOf(const void *selector, uint64_t bytes,
@@ -47,6 +48,11 @@ tenon::runtime::newDevice(const format::Index &index,
                   "the file is compiled for " + classes + ", not for '" +
                       options.deviceClass +
                       "'; compile the step again with another --target");
+  if (classes == "'cpu'" && options.tune)
+    return refuse(error, Failure::argument,
+                  "the file is compiled for a processor, and what is tuned are "
+                  "calls of cuBLASLt, which only files for GPUs have; leave "
+                  "--tune out");
   if (classes == "'cpu'")
     return CpuDevice::create(index, options, communicator, error);
   if (classes == "'cuda'" && communicator)

@@ -80,6 +80,10 @@ public:
   /// Of an operation; without a name if it does nothing by itself.
   virtual InstructionTime describe(size_t operation) const = 0;
 
+  /// What a profiler shall call the step, and each operation where they run one
+  /// by one.
+  virtual void nameRanges(const std::string &, std::vector<std::string>) {}
+
   /// What operations are given from the next update() on.
   virtual void setPointer(size_t slot, void *address) = 0;
   /// False with `error` filled in if the device cannot take them.
@@ -105,6 +109,35 @@ private:
   friend std::unique_ptr<CapturedStep>
   captureStep(const format::EntryPoint &entry, Device &device, Error &error);
   std::vector<uint32_t> instructions; // per pointer
+};
+
+/// Steps that a device works on by itself, one behind the other, while the
+/// process prepares the next and reads what the one before left. After a
+/// failure none is under way.
+class StepPipeline {
+public:
+  static constexpr int64_t mostUnderWay = 2;
+
+  virtual ~StepPipeline();
+  /// Has the value be at `to`, in the device's memory, for the step that starts
+  /// next and those behind it. It need not stay where it is. A place is always
+  /// given as many bytes. False with `error` filled in if the device has failed
+  /// or there is no memory.
+  virtual bool give(void *to, std::span<const std::byte> value,
+                    Error &error) = 0;
+  /// Keeps what each step that is started from now on leaves at a place of the
+  /// device.
+  virtual bool watch(const void *place, uint64_t bytes, Error &error) = 0;
+  /// Starts the step, behind those under way, of which there are fewer than
+  /// most. False with what has failed.
+  virtual bool start(CapturedStep &step, RunOutcome &outcome) = 0;
+  /// Waits for the one of those under way that was started first.
+  virtual bool finish(RunOutcome &outcome) = 0;
+  /// What the step that was finished last left at a place, until the next is;
+  /// null if the place is not watched.
+  virtual const std::byte *found(const void *place) const = 0;
+  /// How many have been started and not finished.
+  virtual int64_t underWay() const = 0;
 };
 
 /// A point in a queue.
@@ -153,6 +186,16 @@ public:
                       Error &error) = 0;
   virtual bool copyOut(void *to, const void *from, uint64_t bytes,
                        Error &error) = 0;
+  /// Of a device whose memory the process does not see: empty if the caller's
+  /// memory of as many bytes at `place` is the device's, otherwise why not.
+  virtual std::string whyNotMemory(const void *, uint64_t) const { return ""; }
+  /// Copies between places of the device, behind all that was started. It has
+  /// ended when this returns, unless the caller gave the stream.
+  virtual bool copyWithin(void *, const void *, uint64_t, Error &) {
+    return false;
+  }
+  /// The CUDA stream of all work; null for none.
+  virtual void *stream() const { return nullptr; }
   /// What segments may still take.
   virtual AvailableMemory availableMemory() const = 0;
 
@@ -163,6 +206,11 @@ public:
   /// Once callees are loaded: as Executor says of them.
   virtual std::string whyNotBinary() const { return ""; }
   virtual bool isEmulated() const { return false; }
+  virtual AlgorithmChoices algorithmChoices() const { return {}; }
+  /// Whether steps can run while the process goes on.
+  virtual bool runsAhead() const { return false; }
+  /// Where they can. Null with `error` filled in if the device has failed.
+  virtual std::unique_ptr<StepPipeline> newPipeline(Error &) { return nullptr; }
 };
 
 /// Which of the branches of a conditional runs: the one whose number is at

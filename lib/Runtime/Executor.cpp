@@ -11,6 +11,7 @@
 #include "Communicator.h"
 #include "Device.h"
 #include "MemoryCheck.h"
+#include "ProfilerRanges.h"
 #include "Team.h"
 
 #include "tenon/Format/Holding.h"
@@ -22,6 +23,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
@@ -46,8 +48,9 @@ struct StorageUses {
 
 /// What is known of a tensor of the signature.
 struct TensorStatus {
-  std::string whyNotInPlace; // empty if it is
-  bool hasValue = false;     // of an argument or hidden state
+  std::string whyNotInPlace;  // empty if it is
+  std::string whyNotOnDevice; // empty if it is, and there
+  bool hasValue = false;      // of an argument or hidden state
 };
 
 /// One rank of the step, or the only one.
@@ -55,6 +58,7 @@ struct Rank {
   std::unique_ptr<Device> device;
   std::vector<std::unique_ptr<DeviceMemory>> segments;
   std::vector<std::unique_ptr<CapturedStep>> steps; // per entry point
+  std::unique_ptr<StepPipeline> pipeline; // null until a step is started in it
 
   std::byte *address(const format::Slice &slice) const {
     return segments[slice.segment]->data() + slice.offset;
@@ -110,7 +114,14 @@ struct Executor::Implementation {
   bool loadSegments(const format::Reader &reader, Rank &rank, Error &error);
   void collectNames();
   void collectUses();
-  std::string whyNotInPlace(const format::Tensor &tensor) const;
+  void nameRanges();
+  std::string whyNotAsItIs(const format::Tensor &tensor) const;
+  /// What callers may do with a tensor where it is.
+  TensorStatus statusOf(const format::Tensor &tensor) const;
+  /// `fault` is what was found so far.
+  bool bind(size_t tensor, std::byte *address, std::string fault, Error &error);
+  /// Whether a tensor can be copied to or from the caller's memory of a GPU.
+  bool checkOnDevice(size_t tensor, const void *memory, Error &error) const;
   bool point(uint32_t storage, std::byte *address, Error &error);
   const Rank &first() const { return ranks.front(); }
   bool isCut() const { return exchange || options.processes; }
@@ -130,17 +141,30 @@ struct Executor::Implementation {
   uint32_t storageOf(size_t tensor) const {
     return index.tensors[tensor].held.storages[0];
   }
-  bool isState(size_t tensor) const {
-    const format::Tensor &described = index.tensors[tensor];
+  bool isState(const format::Tensor &described) const {
     return described.isHidden() ||
            (described.argument >= 0 &&
             index.segmentOf(described).kind == format::SegmentKind::state);
   }
+  bool isState(size_t tensor) const { return isState(index.tensors[tensor]); }
+  /// The steps of a rank that are under way; null if there are none.
+  StepPipeline *underWay(size_t rank) const {
+    StepPipeline *pipeline = ranks[rank].pipeline.get();
+    return pipeline && pipeline->underWay() > 0 ? pipeline : nullptr;
+  }
+  /// Copies what is stored at an address of the device, or was there when the
+  /// step that was finished last had ended. False with `error` filled in if the
+  /// device has failed.
+  bool fetch(size_t rank, const std::byte *from, std::span<std::byte> into,
+             Error &error) const;
+  /// Stores a part of the tensor, for the next step if there are steps under
+  /// way that may read it.
+  bool store(const format::Tensor &tensor, size_t rank, std::byte *to,
+             std::span<const std::byte> from, Error &error) const;
   /// Calls `body` with the stored tensors' bytes as the process sees them.
-  /// False with `error` filled in if the device has failed.
   template <typename Body>
-  bool withStored(const format::Holding &holding, size_t rank, bool write,
-                  Body body, Error &error) const;
+  bool withStored(const format::Tensor &tensor, const format::Holding &holding,
+                  size_t rank, bool write, Body body, Error &error) const;
   /// Copies what a rank has of a tensor, which `part` describes.
   bool readPart(const format::Tensor &part, size_t rank,
                 std::span<std::byte> into, Error &error) const;
@@ -168,6 +192,13 @@ struct Executor::Implementation {
            OperationObserver *observer, Error &error);
   bool run(size_t entryPoint, int64_t count, const RankRun &runOne,
            Error &error);
+  /// Whether all that an entry point takes has a value.
+  bool checkTaken(size_t entryPoint, Error &error) const;
+  /// Says what has failed in an entry point's run.
+  bool refuseRun(size_t entryPoint, const RunOutcome &outcome, Error &error);
+  StepPipeline *pipeline(Error &error);
+  bool start(Error &error);
+  bool finish(Error &error);
   RunOutcome runRanks(size_t entryPoint, int64_t count, const RankRun &runOne);
   bool trace(size_t entryPoint, StepTrace &trace, Error &error);
   /// Where an operation comes from in the user's program, as the plan has it.
@@ -190,6 +221,8 @@ bool Executor::Implementation::load(const format::Reader &reader,
     entry.program = {};
   collectNames();
   collectUses();
+  if (ProfilerRanges::get().areWanted())
+    nameRanges();
   return initializeHidden(/*onlyMissing=*/true, error);
 }
 
@@ -360,7 +393,7 @@ void Executor::Implementation::collectNames() {
 }
 
 std::string
-Executor::Implementation::whyNotInPlace(const format::Tensor &tensor) const {
+Executor::Implementation::whyNotAsItIs(const format::Tensor &tensor) const {
   if (isCut())
     return "it lies in the memory of " + std::to_string(index.ranks()) +
            " ranks";
@@ -369,16 +402,23 @@ Executor::Implementation::whyNotInPlace(const format::Tensor &tensor) const {
   if (!tensor.copies.empty())
     return "a copy of it, " + format::describe(index, tensor.copies[0]) +
            ", would not follow";
+  return "";
+}
+
+TensorStatus
+Executor::Implementation::statusOf(const format::Tensor &tensor) const {
+  std::string why = whyNotAsItIs(tensor);
+  if (!why.empty())
+    return {why, why};
   uint32_t segment = index.storages[tensor.held.storages[0]].place.segment;
-  return first().segments[segment]->bytes().empty() &&
-                 format::bytesOf(tensor) > 0
-             ? "it lies in memory of the device"
-             : "";
+  if (first().segments[segment]->bytes().empty() && format::bytesOf(tensor) > 0)
+    return {"it lies in memory of the device", ""};
+  return {"", "it lies in memory of the process"};
 }
 
 void Executor::Implementation::collectUses() {
   for (const format::Tensor &tensor : index.tensors)
-    tensors.push_back({whyNotInPlace(tensor)});
+    tensors.push_back(statusOf(tensor));
   std::vector<const format::Tensor *> holders(index.storages.size());
   for (const format::Tensor &tensor : index.tensors) {
     for (uint32_t number : tensor.held.storages)
@@ -452,11 +492,31 @@ bool Executor::Implementation::point(uint32_t storage, std::byte *address,
       first().steps, [&](const auto &step) { return step->update(error); });
 }
 
+bool Executor::Implementation::fetch(size_t rank, const std::byte *from,
+                                     std::span<std::byte> into,
+                                     Error &error) const {
+  if (const StepPipeline *steps = underWay(rank))
+    if (const std::byte *found = steps->found(from)) {
+      std::memcpy(into.data(), found, into.size());
+      return true;
+    }
+  return ranks[rank].device->copyOut(into.data(), from, into.size(), error);
+}
+
+bool Executor::Implementation::store(const format::Tensor &tensor, size_t rank,
+                                     std::byte *to,
+                                     std::span<const std::byte> from,
+                                     Error &error) const {
+  if (StepPipeline *steps = underWay(rank); steps && !isState(tensor))
+    return steps->give(to, from, error);
+  return ranks[rank].device->copyIn(to, from.data(), from.size(), error);
+}
+
 template <typename Body>
-bool Executor::Implementation::withStored(const format::Holding &holding,
+bool Executor::Implementation::withStored(const format::Tensor &tensor,
+                                          const format::Holding &holding,
                                           size_t rank, bool write, Body body,
                                           Error &error) const {
-  Device &device = *ranks[rank].device;
   std::vector<std::vector<std::byte>> staged;
   std::vector<std::span<std::byte>> stored;
   for (uint32_t number : holding.storages) {
@@ -465,7 +525,7 @@ bool Executor::Implementation::withStored(const format::Holding &holding,
     std::span<std::byte> bytes(address, place.bytes);
     if (first().segments[place.segment]->bytes().empty() && place.bytes > 0) {
       bytes = staged.emplace_back(place.bytes);
-      if (!write && !device.copyOut(bytes.data(), address, bytes.size(), error))
+      if (!write && !fetch(rank, address, bytes, error))
         return false;
     }
     stored.push_back(bytes);
@@ -475,7 +535,7 @@ bool Executor::Implementation::withStored(const format::Holding &holding,
     for (size_t i = 0; i < stored.size(); ++i)
       if (std::byte *address = addressOf(holding.storages[i], rank);
           stored[i].data() != address &&
-          !device.copyIn(address, stored[i].data(), stored[i].size(), error))
+          !store(tensor, rank, address, stored[i], error))
         return false;
   return true;
 }
@@ -485,10 +545,9 @@ bool Executor::Implementation::readPart(const format::Tensor &part, size_t rank,
                                         Error &error) const {
   const format::Holding &held = part.held;
   if (held.rule == format::HoldingRule::asItIs)
-    return ranks[rank].device->copyOut(
-        into.data(), addressOf(held.storages[0], rank), into.size(), error);
+    return fetch(rank, addressOf(held.storages[0], rank), into, error);
   return withStored(
-      held, rank, /*write=*/false,
+      part, held, rank, /*write=*/false,
       [&](format::StoredBytes stored) {
         format::readHeld(index, part, held, stored, into);
       },
@@ -501,10 +560,10 @@ bool Executor::Implementation::writePart(const format::Tensor &part,
                                          Error &error) const {
   auto writeInto = [&](const format::Holding &holding) {
     if (holding.rule == format::HoldingRule::asItIs)
-      return ranks[rank].device->copyIn(addressOf(holding.storages[0], rank),
-                                        from.data(), from.size(), error);
+      return store(part, rank, addressOf(holding.storages[0], rank), from,
+                   error);
     return withStored(
-        holding, rank, /*write=*/true,
+        part, holding, rank, /*write=*/true,
         [&](format::StoredBytes stored) {
           format::writeHeld(index, part, holding, from, stored);
         },
@@ -676,11 +735,10 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
     return refuse(error, Failure::argument,
                   "cannot run " + std::to_string(count) +
                       " steps, expected at least 0");
-  std::vector<size_t> missing;
-  for (size_t tensor : takes[entryPoint])
-    if (count > 0 && lacksValue(tensor))
-      missing.push_back(tensor);
-  if (!checkValues(missing, error))
+  if (underWay(0))
+    return refuse(error, Failure::argument,
+                  "steps are under way; finish them before others run");
+  if (count > 0 && !checkTaken(entryPoint, error))
     return false;
   Processes *processes = options.processes.get();
   const uint64_t before = processes ? processes->receivedBytes() : 0;
@@ -691,12 +749,25 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
     processes->setStep(0);
     receivedBytes += processes->receivedBytes() - before;
   }
-  const std::string &name = index.entryPoints[entryPoint].name;
-  bool isStep = name == "step";
-  if (isStep)
+  if (index.entryPoints[entryPoint].name == "step")
     stepsRun += outcome.wholeSteps;
-  if (outcome.wholeSteps == count)
-    return true;
+  return outcome.wholeSteps == count || refuseRun(entryPoint, outcome, error);
+}
+
+bool Executor::Implementation::checkTaken(size_t entryPoint,
+                                          Error &error) const {
+  std::vector<size_t> missing;
+  for (size_t tensor : takes[entryPoint])
+    if (lacksValue(tensor))
+      missing.push_back(tensor);
+  return checkValues(missing, error);
+}
+
+bool Executor::Implementation::refuseRun(size_t entryPoint,
+                                         const RunOutcome &outcome,
+                                         Error &error) {
+  const std::string &name = index.entryPoints[entryPoint].name;
+  const bool isStep = name == "step";
   brokenStep = (isStep ? "step " + std::to_string(stepsRun + 1)
                        : "entry point '" + name + "'") +
                " failed";
@@ -715,6 +786,51 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
                 brokenStep + "; the state is only partly written");
 }
 
+/// Of a device that runs ahead; null with `error` filled in otherwise.
+StepPipeline *Executor::Implementation::pipeline(Error &error) {
+  Rank &rank = ranks.front();
+  if (isCut() || !rank.device->runsAhead()) {
+    error = {Failure::argument,
+             "steps are started without waiting for them only on GPUs"};
+    return nullptr;
+  }
+  if (!rank.pipeline)
+    rank.pipeline = rank.device->newPipeline(error);
+  return rank.pipeline.get();
+}
+
+bool Executor::Implementation::start(Error &error) {
+  const auto step = findEntryPoint("step", error);
+  StepPipeline *steps = step ? pipeline(error) : nullptr;
+  if (!steps || !checkTaken(*step, error))
+    return false;
+  if (steps->underWay() == StepPipeline::mostUnderWay)
+    return refuse(error, Failure::argument,
+                  std::to_string(steps->underWay()) +
+                      " steps are under way, which is the most; finish one "
+                      "before the next is started");
+  RunOutcome outcome;
+  if (steps->start(*first().steps[*step], outcome))
+    return true;
+  // What was under way is lost as well.
+  while (steps->underWay() > 0) {
+    RunOutcome ignored;
+    steps->finish(ignored);
+  }
+  return refuseRun(*step, outcome, error);
+}
+
+bool Executor::Implementation::finish(Error &error) {
+  const auto step = findEntryPoint("step", error);
+  StepPipeline *steps = step ? underWay(0) : nullptr;
+  if (!steps)
+    return refuse(error, Failure::argument, "no step is under way");
+  RunOutcome outcome;
+  const bool isDone = steps->finish(outcome);
+  stepsRun += outcome.wholeSteps;
+  return isDone || refuseRun(*step, outcome, error);
+}
+
 std::string Executor::Implementation::sourceOf(size_t entryPoint,
                                                size_t operation) const {
   const std::optional<format::Plan> &plan = index.entryPoints[entryPoint].plan;
@@ -729,6 +845,20 @@ std::string Executor::Implementation::sourceOf(size_t entryPoint,
       source += (source.empty() ? "" : "; ") + text;
   }
   return source;
+}
+
+/// A kernel is called as the operation of the user's program that it does.
+void Executor::Implementation::nameRanges() {
+  for (size_t entry = 0; entry < first().steps.size(); ++entry) {
+    CapturedStep &step = *first().steps[entry];
+    std::vector<std::string> names;
+    for (size_t i = 0; i < step.operationCount(); ++i) {
+      const std::string source = sourceOf(entry, i);
+      names.push_back(step.describe(i).name +
+                      (source.empty() ? "" : ", " + source));
+    }
+    step.nameRanges(index.entryPoints[entry].name, std::move(names));
+  }
 }
 
 bool Executor::Implementation::trace(size_t entryPoint, StepTrace &trace,
@@ -920,6 +1050,10 @@ bool Executor::isEmulated() const {
   return implementation->first().device->isEmulated();
 }
 
+AlgorithmChoices Executor::algorithmChoices() const {
+  return implementation->first().device->algorithmChoices();
+}
+
 std::optional<size_t> Executor::findTensor(std::string_view name) const {
   auto found = implementation->byName.find(name);
   return found == implementation->byName.end() ? std::nullopt
@@ -1055,28 +1189,89 @@ bool Executor::checkState(Error &error) const {
       implementation->withoutValue(/*stateOnly=*/true), error);
 }
 
-bool Executor::bind(size_t tensor, void *memory, Error &error) {
-  uint32_t storage = implementation->storageOf(tensor);
-  StorageUses &uses = implementation->uses[storage];
-  const format::Tensor &description = index().tensors[tensor];
-  auto *address = static_cast<std::byte *>(memory);
-  if (!address)
-    address = implementation->ownAddress(index().storages[storage].place);
-  std::string fault = whyNotInPlace(tensor);
+bool Executor::Implementation::bind(size_t tensor, std::byte *memory,
+                                    std::string fault, Error &error) {
+  uint32_t storage = storageOf(tensor);
+  const StorageUses &used = uses[storage];
+  std::byte *address =
+      memory ? memory : ownAddress(index.storages[storage].place);
   if (fault.empty())
-    fault = uses.whyNotBindable;
-  if (reinterpret_cast<uintptr_t>(address) % 64 != 0)
+    fault = used.whyNotBindable;
+  if (fault.empty() && reinterpret_cast<uintptr_t>(address) % 64 != 0)
     fault = "the memory is not at a multiple of 64";
+  if (underWay(0))
+    fault = "steps are under way";
   if (!fault.empty())
     return refuse(error, Failure::argument,
-                  "cannot bind tensor '" + description.name + "': " + fault +
-                      "; copy it instead");
-  bool isMoved = address != uses.address;
-  if (isMoved && !implementation->point(storage, address, error))
+                  "cannot bind tensor '" + index.tensors[tensor].name +
+                      "': " + fault + "; copy it instead");
+  bool isMoved = address != used.address;
+  if (isMoved && !point(storage, address, error))
     return false;
   if (isMoved || memory)
     markWritten(tensor, /*isWhole=*/memory != nullptr);
   return true;
+}
+
+bool Executor::bind(size_t tensor, void *memory, Error &error) {
+  // Whoever goes back says nothing of whose memory it was.
+  const bool isReturn = !memory && whyNotOnDevice(tensor).empty();
+  return implementation->bind(tensor, static_cast<std::byte *>(memory),
+                              isReturn ? "" : whyNotInPlace(tensor), error);
+}
+
+const std::string &Executor::whyNotOnDevice(size_t tensor) const {
+  return implementation->tensors[tensor].whyNotOnDevice;
+}
+
+void *Executor::deviceMemory(size_t tensor) const {
+  return whyNotOnDevice(tensor).empty()
+             ? implementation->uses[implementation->storageOf(tensor)].address
+             : nullptr;
+}
+
+bool Executor::bindDevice(size_t tensor, void *memory, Error &error) {
+  std::string fault = whyNotOnDevice(tensor);
+  if (fault.empty() && memory)
+    fault = implementation->first().device->whyNotMemory(
+        memory, format::bytesOf(index().tensors[tensor]));
+  return implementation->bind(tensor, static_cast<std::byte *>(memory), fault,
+                              error);
+}
+
+bool Executor::Implementation::checkOnDevice(size_t tensor, const void *memory,
+                                             Error &error) const {
+  const format::Tensor &described = index.tensors[tensor];
+  std::string fault = tensors[tensor].whyNotOnDevice;
+  if (fault.empty())
+    fault = first().device->whyNotMemory(memory, format::bytesOf(described));
+  return fault.empty() ||
+         refuse(error, Failure::argument,
+                "cannot copy tensor '" + described.name + "' within the GPU: " +
+                    fault + "; copy it from or to memory of the process");
+}
+
+bool Executor::writeFromDevice(size_t tensor, const void *from, Error &error) {
+  if (!implementation->checkOnDevice(tensor, from, error))
+    return false;
+  bool done = implementation->first().device->copyWithin(
+      deviceMemory(tensor), from, format::bytesOf(index().tensors[tensor]),
+      error);
+  markWritten(tensor, /*isWhole=*/done);
+  return done;
+}
+
+bool Executor::readToDevice(size_t tensor, void *to, Error &error) const {
+  return implementation->checkOnDevice(tensor, to, error) &&
+         implementation->first().device->copyWithin(
+             to, deviceMemory(tensor), format::bytesOf(index().tensors[tensor]),
+             error);
+}
+
+std::optional<CudaPlace> Executor::cudaPlace() const {
+  void *stream = implementation->first().device->stream();
+  return stream ? std::optional(CudaPlace{implementation->options.gpu, stream})
+                : std::nullopt;
 }
 
 bool Executor::run(int64_t steps, Error &error, std::string_view entryPoint) {
@@ -1084,6 +1279,32 @@ bool Executor::run(int64_t steps, Error &error, std::string_view entryPoint) {
   return found &&
          implementation->run(*found, steps, implementation->options.threads,
                              nullptr, error);
+}
+
+bool Executor::runsAhead() const {
+  return !implementation->isCut() &&
+         implementation->first().device->runsAhead();
+}
+
+bool Executor::watch(const std::vector<size_t> &results, Error &error) {
+  StepPipeline *steps = implementation->pipeline(error);
+  if (!steps)
+    return false;
+  for (size_t tensor : results)
+    for (uint32_t storage : index().tensors[tensor].held.storages)
+      if (!steps->watch(implementation->addressOf(storage, 0),
+                        index().storages[storage].place.bytes, error))
+        return false;
+  return true;
+}
+
+bool Executor::start(Error &error) { return implementation->start(error); }
+
+bool Executor::finish(Error &error) { return implementation->finish(error); }
+
+int64_t Executor::stepsUnderWay() const {
+  const StepPipeline *steps = implementation->underWay(0);
+  return steps ? steps->underWay() : 0;
 }
 
 bool Executor::profile(int64_t steps, std::vector<InstructionTime> &times,

@@ -28,7 +28,7 @@ MODELS = ["01_mlp", "04_chargpt", "10_vit_tiny"]
 @pytest.fixture(autouse=True)
 def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulated driver, and no variable of it but those that a test sets."""
-    for name in [name for name in os.environ if name.startswith(("TENON_EMULATED_CUDA_", "TENON_CU"))]:
+    for name in [name for name in os.environ if name.startswith(("TENON_EMULATED_CUDA_", "TENON_CU", "TENON_ALGORITHM"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("TENON_CUDA_DRIVER", str(DRIVER))
 
@@ -62,17 +62,26 @@ def layer(parameters: dict[str, jax.Array], x: jax.Array) -> tuple[dict[str, jax
     return jax.tree.map(lambda p, g: p - 1e-6 * g, parameters, gradients), value
 
 
-@pytest.fixture(scope="module")
-def biased(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The text of that step, with sums of 100 terms, and values to start from."""
-    folder = tmp_path_factory.mktemp("layer")
+def layer_of(folder: Path, terms: int) -> tuple[Path, Path]:
+    """The text of that step, with sums of so many terms, and values to start from."""
     random = np.random.default_rng(3)
     normal = lambda *shape: np.asarray(random.normal(size=shape), np.float32)  # noqa: E731
-    parameters: Any = {"w": normal(100, 24), "b": normal(24), "v": normal(24, 24)}
-    x = normal(40, 100)
+    parameters: Any = {"w": normal(terms, 24), "b": normal(24), "v": normal(24, 24)}
+    x = normal(40, terms)
     (folder / "step.mlir").write_text(text_of(layer, parameters, x))
     save_file({f"arg{i}": v for i, v in enumerate(jax.tree.leaves((parameters, x)))}, folder / "inputs.safetensors")
     return folder / "step.mlir", folder / "inputs.safetensors"
+
+
+@pytest.fixture(scope="module")
+def biased(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return layer_of(tmp_path_factory.mktemp("layer"), 100)
+
+
+@pytest.fixture(scope="module")
+def long_sum(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """With sums that have a workspace for parts, and do not end with whole tiles."""
+    return layer_of(tmp_path_factory.mktemp("long"), 300)
 
 
 def outputs(file: Path, inputs: Path, scratch: Path, *options: object) -> dict[str, np.ndarray]:
@@ -144,6 +153,102 @@ def test_forgetful_algorithm(biased: tuple[Path, Path], tmp_path: Path, monkeypa
     plain = outputs(file, inputs, tmp_path)
     monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "dropped")
     same_bits(plain, outputs(file, inputs, tmp_path))
+
+
+def test_no_right_algorithm(biased: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library whose algorithms are all wrong runs nothing."""
+    text, inputs = biased
+    monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "all")
+    said = refused(1, "run", compiled(text, TARGET).output, f"--inputs={inputs}")
+    assert "cuBLASLt 13.1.0 gives a wrong result for a matrix multiplication" in said and "--no-libraries" in said
+
+
+def differs(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
+    return any(a[name].tobytes() != b[name].tobytes() for name in a)
+
+
+def test_algorithms_are_remembered(long_sum: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fastest algorithm is taken with --tune, and runs from then on, with the same bits, until it is wrong."""
+    text, inputs = long_sum
+    file, cache = compiled(text, TARGET).output, tmp_path / "cache"
+    remember = f"--algorithm-cache={cache}"
+    plain = outputs(file, inputs, tmp_path)
+    assert not cache.exists()
+    same_bits(plain, outputs(file, inputs, tmp_path, remember))
+    known = len(list(cache.iterdir()))
+    assert known >= 4 and all(each.suffix == ".algorithm" for each in cache.iterdir())
+    # One that was not timed is chosen anew. Long sums are cut into two parts by the algorithm that is offered first.
+    for seed in range(1, 9):
+        monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TIMES", str(seed))
+        tuned = outputs(file, inputs, tmp_path, "--algorithm-cache=none", "--tune")
+        if differs(plain, tuned):
+            break
+    assert differs(plain, tuned)
+    said = run("run", file, f"--inputs={inputs}", remember, "--tune").errors
+    assert f"{known} algorithms of cuBLASLt were chosen by their times, and 0 were so before" in said
+    monkeypatch.delenv("TENON_EMULATED_CUDA_CUBLASLT_TIMES")
+    assert (
+        f"0 algorithms of cuBLASLt were chosen by their times, and {known} were so before"
+        in run("run", file, f"--inputs={inputs}", remember, "--tune").errors
+    )
+    monkeypatch.setenv("TENON_ALGORITHM_CACHE", str(cache))
+    same_bits(tuned, outputs(file, inputs, tmp_path))
+    same_bits(plain, outputs(file, inputs, tmp_path, "--algorithm-cache=none"))
+    assert len(list(cache.iterdir())) == known
+    # Another version of the library is another key.
+    monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_VERSION", "130200")
+    same_bits(plain, outputs(file, inputs, tmp_path))
+    monkeypatch.delenv("TENON_EMULATED_CUDA_CUBLASLT_VERSION")
+    assert len(list(cache.iterdir())) == 2 * known
+    # What is damaged is made again.
+    for each in cache.iterdir():
+        each.write_bytes(each.read_bytes()[:-1])
+    same_bits(plain, outputs(file, inputs, tmp_path))
+    # What was right and is not any more is replaced.
+    monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "parts")
+    whole = outputs(file, inputs, tmp_path)
+    assert differs(plain, whole)
+    monkeypatch.delenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS")
+    same_bits(whole, outputs(file, inputs, tmp_path))
+
+
+def test_processes_share_what_is_remembered(long_sum: tuple[Path, Path], tmp_path: Path) -> None:
+    """Several that choose at once leave whole files, and none of their own; a folder that cannot be one is no error."""
+    text, inputs = long_sum
+    file, cache = compiled(text, TARGET).output, tmp_path / "cache"
+    command = [BUILD / "bin/tenon", "run", file, f"--inputs={inputs}", f"--algorithm-cache={cache}", "--tune"]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
+    assert [each.wait() for each in running] == [0] * 4
+    assert all(each.suffix == ".algorithm" and each.stat().st_size == 88 for each in cache.iterdir())
+    (tmp_path / "file").write_text("")
+    succeed("run", file, f"--inputs={inputs}", f"--algorithm-cache={tmp_path / 'file'}")
+
+
+def test_tune_is_for_gpus(biased: tuple[Path, Path]) -> None:
+    text, inputs = biased
+    assert "what is tuned are calls of cuBLASLt" in refused(1, "run", compiled(text).output, f"--inputs={inputs}", "--tune")
+
+
+@pytest.mark.parametrize("streams", ["early", "late"])
+def test_steps_run_ahead(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streams: str) -> None:
+    """Steps that are given batches and read while the next one runs leave the same bits as one after the other."""
+    text, inputs = biased
+    file, values = compiled(text, TARGET).output, load_file(inputs)
+    random = np.random.default_rng(5)
+    save_file({name: value for name, value in values.items() if name != "arg3"}, tmp_path / "state.safetensors")
+    save_file({"arg3": np.asarray(random.normal(size=(7, 40, 100)), np.float32)}, tmp_path / "batches.safetensors")
+    monkeypatch.setenv("TENON_EMULATED_CUDA_STREAMS", streams)
+    found = []
+    for options in ((), ("--stop-if=loss>1e30",), ("--save-every=3",)):
+        metrics, state = tmp_path / "metrics.csv", tmp_path / "after.safetensors"
+        given = (f"--state={tmp_path / 'state.safetensors'}", f"--batches={tmp_path / 'batches.safetensors'}", f"--metrics={metrics}")
+        metrics.unlink(missing_ok=True)
+        succeed("run", file, *given, "--steps=7", f"--save={state}", *options)
+        found.append((metrics.read_text(), load_file(state)))
+    assert len(found[0][0].splitlines()) == 8
+    for text, state in found[1:]:
+        assert text == found[0][0]
+        same_bits(state, found[0][1])
 
 
 def test_tf32(biased: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,14 +31,17 @@ inline std::string takeDevice(std::string_view given,
   return "";
 }
 
-/// --ranks, --device, --cuda-driver and --cublaslt; without the last two what
-/// TENON_CUDA_DRIVER and TENON_CUBLASLT say.
+/// --ranks, --device, --cuda-driver, --cublaslt, --algorithm-cache and --tune;
+/// without the three in the middle what TENON_CUDA_DRIVER, TENON_CUBLASLT and
+/// TENON_ALGORITHM_CACHE say.
 inline void takeDeviceOptions(ArgumentParser &parser,
                               runtime::ExecutorOptions &options) {
   if (const char *driver = std::getenv("TENON_CUDA_DRIVER"))
     options.cudaDriver = driver;
   if (const char *library = std::getenv("TENON_CUBLASLT"))
     options.cublasLt = library;
+  if (const char *folder = std::getenv("TENON_ALGORITHM_CACHE"))
+    options.algorithmCache = folder;
   parser.custom("ranks", "N",
                 "how many ranks run the step, which was compiled with --mesh "
                 "for as many (1)",
@@ -58,6 +61,12 @@ inline void takeDeviceOptions(ArgumentParser &parser,
   parser.text("cublaslt", options.cublasLt, "FILE",
               "for a file for GPUs: cuBLASLt (libcublasLt.so.13, or what "
               "TENON_CUBLASLT names)");
+  parser.text("algorithm-cache", options.algorithmCache, "FOLDER",
+              "for GPUs: remembers cuBLASLt's algorithms, or none "
+              "(~/.cache/tenon/cublaslt)");
+  parser.flag("tune", options.tune,
+              "for GPUs: take the fastest of cuBLASLt's algorithms, and "
+              "remember it");
 }
 
 } // namespace tenon::tool

@@ -57,5 +57,13 @@ tool::loadProgram(const std::string &path, const ModuleOptions &module,
   if (std::string why = executor->whyNotBinary();
       !why.empty() && !executor->isEmulated())
     std::fprintf(stderr, "note: %s\n", why.c_str());
+  if (options.tune) {
+    const runtime::AlgorithmChoices choices = executor->algorithmChoices();
+    std::fprintf(stderr,
+                 "note: %s algorithms of cuBLASLt were chosen by their times, "
+                 "and %s were so before\n",
+                 std::to_string(choices.timed).c_str(),
+                 std::to_string(choices.remembered).c_str());
+  }
   return executor;
 }

@@ -213,10 +213,13 @@ public:
                   std::to_string(record.step).c_str());
     chooseTracedSteps();
     while (record.step < goal) {
-      if (!lookForEnd())
-        return endFailed(failure);
-      if (isOver)
-        break;
+      // A step under way is finished first.
+      if (executor.stepsUnderWay() == 0) {
+        if (!lookForEnd())
+          return endFailed(failure);
+        if (isOver)
+          break;
+      }
       if (int code = step())
         return code;
     }
@@ -353,6 +356,11 @@ private:
       return fail(message);
     if (!overflows.open(executor, record.step, error))
       return fail(error.message);
+    // Counters are state, and a condition ends the run before the next step.
+    isAhead = executor.runsAhead() && !options.checkMemory &&
+              !overflows.hasCounters() && stopColumns.empty();
+    // Without memory for that, steps wait for each other.
+    isAhead = isAhead && executor.watch(columns, error);
     if (options.stopOnOverflow && !overflows.hasCounters())
       std::fprintf(stderr, "note: this step stores nothing in f16 that may "
                            "overflow, so --stop-on-overflow changes nothing\n");
@@ -566,6 +574,18 @@ private:
     return code;
   }
 
+  /// Gives the program what it takes in the step behind `step` others.
+  bool prepare(int64_t step, std::string &message) {
+    if (readers) {
+      TraceFile::Activity waiting = doing("wait for a batch");
+      if (!readers->load(message))
+        return false;
+    }
+    runtime::Error error;
+    return settings.apply(executor, step, error) ||
+           refuse(message, error.message);
+  }
+
   /// Has the device run the step.
   bool runStep(runtime::Error &error) {
     if (options.checkMemory)
@@ -576,23 +596,68 @@ private:
     return executor.trace(spans, error);
   }
 
+  /// Whether the device may go on behind step `last` before anybody has looked
+  /// at what it left. Nobody may wish to see its state, or to end the run.
+  bool mayRunAhead(int64_t last) const {
+    const bool isTimeToSave =
+        options.saveEvery.seconds > 0 &&
+        secondsSince(lastSave) >= options.saveEvery.seconds;
+    return last < goal && isAhead && whyNotPrepared.empty() && !isTimeToSave &&
+           !isTimeOver() && !(options.saves() && Interruption::signal()) &&
+           !(trace && traced.contains(last + 1)) &&
+           !(norms &&
+             (options.norms.isDue(last) || options.norms.isDue(last + 1))) &&
+           !(evaluation && last % options.evalEvery == 0) &&
+           !(options.saveEvery.steps > 0 &&
+             last % options.saveEvery.steps == 0);
+  }
+
+  /// Makes the step behind those that are complete, by a device that works by
+  /// itself: it is given the next one, too, before this one is waited for.
+  bool makeStepAhead(std::string &message) {
+    const int64_t number = record.step + 1;
+    runtime::Error error;
+    if (executor.stepsUnderWay() == 0) {
+      if (!whyNotPrepared.empty())
+        return refuse(message, whyNotPrepared);
+      if (!prepare(number - 1, message))
+        return false;
+      stepBegan = std::chrono::steady_clock::now();
+      if (!executor.start(error))
+        return refuse(message, error.message);
+    }
+    // A batch that cannot be read ends the run behind this step.
+    if (mayRunAhead(number) && prepare(number, whyNotPrepared) &&
+        !executor.start(error))
+      return refuse(message, error.message);
+    return executor.finish(error) || refuse(message, error.message);
+  }
+
+  /// Makes it and waits for its end.
+  bool makeStepAlone(std::string &message) {
+    runtime::Error error;
+    if (!prepare(record.step, message))
+      return false;
+    if (isNormDue() && !norms->beginStep(error))
+      return refuse(message, error.message);
+    stepBegan = std::chrono::steady_clock::now();
+    return runStep(error) || refuse(message, error.message);
+  }
+
+  bool isNormDue() const {
+    return norms && options.norms.isDue(record.step + 1);
+  }
+
   int makeStep() {
     std::string message;
     runtime::Error error;
-    if (readers) {
-      TraceFile::Activity waiting = doing("wait for a batch");
-      if (!readers->load(message))
-        return endFailed(message);
-    }
-    if (!settings.apply(executor, record.step, error))
-      return endFailed(error.message);
-    bool hasNorms = norms && options.norms.isDue(record.step + 1);
-    if (hasNorms && !norms->beginStep(error))
-      return endFailed(error.message);
-    auto stepStart = std::chrono::steady_clock::now();
-    if (!runStep(error))
-      return endFailed(error.message);
-    stepSeconds.push_back(secondsSince(stepStart));
+    const bool hasNorms = isNormDue();
+    if (!(isAhead && !isTraced && !hasNorms ? makeStepAhead(message)
+                                            : makeStepAlone(message)))
+      return endFailed(message);
+    stepSeconds.push_back(secondsSince(stepBegan));
+    // One that is under way goes on from here.
+    stepBegan = std::chrono::steady_clock::now();
     if (isTraced)
       trace->add(spans, record.step + 1);
     if (hasNorms && !norms->endStep(error))
@@ -635,7 +700,8 @@ private:
       return code;
     if (isEvaluated && (!hasMeans || !reportEvaluation()))
       return endFailed(failure);
-    if (record.step < goal && saved != record.step && !saveIfDue())
+    if (record.step < goal && saved != record.step &&
+        executor.stepsUnderWay() == 0 && !saveIfDue())
       return endFailed(failure);
     return exitOk;
   }
@@ -883,12 +949,14 @@ private:
   int64_t tracedSteps = 0;
   OverflowWatch overflows;
   std::vector<size_t> columns; // tensors whose values metrics hold
-  std::chrono::steady_clock::time_point started, lastSave;
-  bool isOver = false; // before the goal
-  int stoppedBy = 0;   // a signal; 0 if the time is over
-  int64_t goal = 0;    // the step to end after
-  int64_t ran = 0;     // steps of this run
-  int64_t saved = 0;   // the last step that was saved; 0 for none or the start
+  std::chrono::steady_clock::time_point started, lastSave, stepBegan;
+  bool isAhead = false;       // whether the device may work on a step beyond
+  std::string whyNotPrepared; // that step; empty if it was
+  bool isOver = false;        // before the goal
+  int stoppedBy = 0;          // a signal; 0 if the time is over
+  int64_t goal = 0;           // the step to end after
+  int64_t ran = 0;            // steps of this run
+  int64_t saved = 0; // the last step that was saved; 0 for none or the start
   std::vector<double> stepSeconds;
   std::vector<double> saves;        // seconds of each
   std::string failure;              // of save()

@@ -85,6 +85,9 @@ public:
   }
   /// Bytes that an algorithm may use.
   uint64_t workspaceLimit() const { return workspaceBytes; }
+  /// All that the library was asked for, as a text: where that is the same,
+  /// with the same library and GPU, so are the algorithms that it may offer.
+  std::string question() const;
   /// Which of them runs; the first unless chosen.
   void choose(size_t algorithm) { chosen = offered[algorithm]; }
   /// One that was chosen before. False if the library does not take it.
@@ -105,6 +108,7 @@ private:
   std::shared_ptr<const CublasLt> library;
   GpuMatmulDescription described;
   uint64_t workspaceBytes;
+  uint32_t lhsAlignment = 0, rhsAlignment = 0, resultAlignment = 0; // bytes
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
   std::vector<cublasLtMatmulHeuristicResult_t> offered;

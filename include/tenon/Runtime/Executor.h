@@ -55,6 +55,29 @@ struct ExecutorOptions {
   /// Of a file for GPUs that calls cuBLASLt: the library's file, empty for the
   /// one that is installed.
   std::string cublasLt;
+  /// The folder that remembers which of cuBLASLt's algorithms run, so that
+  /// later runs have the same: `none` for none, empty for `tenon/cublaslt` in
+  /// the user's folder of caches, which an emulated GPU does not write to.
+  std::string algorithmCache;
+  /// Takes the fastest of cuBLASLt's algorithms instead of the one that it
+  /// thinks is, where none is remembered that was found so.
+  bool tune = false;
+  /// Of a file for GPUs: the CUDA stream of the GPU's primary context that all
+  /// work is put into, which outlives the program; null for one of its own.
+  void *cudaStream = nullptr;
+};
+
+/// Which GPU a program runs on, and the CUDA stream of all its work.
+struct CudaPlace {
+  unsigned gpu = 0;
+  void *stream = nullptr;
+};
+
+/// How the algorithms of a file's calls of cuBLASLt were found.
+struct AlgorithmChoices {
+  int64_t remembered = 0; // from the folder that remembers them
+  int64_t timed = 0;      // by their times in this run
+  int64_t offered = 0;    // the library's first that multiplies right
 };
 
 /// Why a file could not be loaded or a step not run.
@@ -121,6 +144,9 @@ public:
   std::string whyNotBinary() const;
   /// Whether the GPU is the emulated one, which never takes machine code.
   bool isEmulated() const;
+
+  /// Of a file for GPUs with calls of cuBLASLt.
+  AlgorithmChoices algorithmChoices() const;
 
   /// Index into index().tensors by canonical name, full path, `arg<i>` or
   /// `result<i>`; an argument wins over a result of the same name.
@@ -189,11 +215,42 @@ public:
   /// the plan shares its place with something else.
   bool bind(size_t tensor, void *memory, Error &error);
 
+  /// Of a tensor of a program on a GPU: empty if it can be read and written by
+  /// whoever works on the GPU, otherwise why it must be copied, as
+  /// whyNotInPlace().
+  const std::string &whyNotOnDevice(size_t tensor) const;
+  /// Where it is in the GPU's memory; null if it cannot be used there.
+  void *deviceMemory(size_t tensor) const;
+  /// As bind(), with memory of the GPU.
+  bool bindDevice(size_t tensor, void *memory, Error &error);
+  /// As read() and write(), from and to the caller's memory of the GPU. The
+  /// copy has ended when they return, unless the caller gave the stream: then
+  /// it is in its order.
+  bool writeFromDevice(size_t tensor, const void *from, Error &error);
+  bool readToDevice(size_t tensor, void *to, Error &error) const;
+  /// Where a program on a GPU runs; nothing for another one.
+  std::optional<CudaPlace> cudaPlace() const;
+
   /// Runs the entry point `steps` times in a row with the same batch. One that
   /// is not the step, such as `eval`, leaves all state as it is. After a
   /// library call has failed no further step begins, `error` names the call and
   /// the step, counted from 1 since the program was loaded.
   bool run(int64_t steps, Error &error, std::string_view entryPoint = "step");
+
+  /// Whether the device works by itself, so that steps can be started without
+  /// waiting for their end.
+  bool runsAhead() const;
+  /// Has read() of these results give what the step that was finished last
+  /// made, while others are under way. For steps that are started from now on.
+  bool watch(const std::vector<size_t> &results, Error &error);
+  /// Starts a step of a device that runs ahead. Others may be under way, at
+  /// most one; until all are finished, write() of what is no state is for the
+  /// next step that is started, and everything else waits for them. Errors are
+  /// as run()'s, of this step or one before.
+  bool start(Error &error);
+  /// Waits for the step under way that was started first.
+  bool finish(Error &error);
+  int64_t stepsUnderWay() const;
 
   /// As run, timing every instruction; slower, because each waits for all
   /// threads. `times` gets one entry per instruction in program order.

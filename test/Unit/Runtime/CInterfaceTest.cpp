@@ -368,13 +368,18 @@ TEST_F(CInterface, StructsSayHowLargeTheyAre) {
         << tenon_error_message();
     EXPECT_EQ(other, nullptr);
   }
-  // The first header's struct, behind which is something else.
-  options.struct_size = offsetof(tenon_options, gpu);
-  options.cuda_driver = reinterpret_cast<const char *>(1);
-  ASSERT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
-            TENON_OK)
-      << tenon_error_message();
-  tenon_unload(other);
+  // Structs of headers before, behind which is something else.
+  options.cublaslt = options.algorithm_cache =
+      reinterpret_cast<const char *>(1);
+  for (size_t size :
+       {offsetof(tenon_options, cublaslt), offsetof(tenon_options, gpu)}) {
+    options.struct_size = uint32_t(size);
+    ASSERT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
+              TENON_OK)
+        << tenon_error_message();
+    tenon_unload(other);
+    options.cuda_driver = reinterpret_cast<const char *>(1);
+  }
   // A later header's struct, with what it has appended off and on.
   struct {
     tenon_options known = TENON_OPTIONS_INIT;
@@ -389,6 +394,16 @@ TEST_F(CInterface, StructsSayHowLargeTheyAre) {
   EXPECT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &later.known, &other),
             TENON_ERROR_ARGUMENT);
   EXPECT_TRUE(messageHas("does not know")) << tenon_error_message();
+  options = TENON_OPTIONS_INIT;
+  options.reserved = 1;
+  EXPECT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
+            TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("does not know")) << tenon_error_message();
+  options = TENON_OPTIONS_INIT;
+  options.tune = 1;
+  EXPECT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
+            TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("only files for GPUs have")) << tenon_error_message();
 
   struct {
     tenon_tensor_info known = TENON_TENSOR_INFO_INIT;
@@ -437,6 +452,34 @@ TEST_F(CInterface, EndsAtACallThatFails) {
   ASSERT_EQ(tenon_run(program, 1), TENON_OK) << tenon_error_message();
   ASSERT_EQ(tenon_read(program, find("steps"), &steps, 4), TENON_OK);
   EXPECT_EQ(steps, 3);
+}
+
+TEST_F(CInterface, KeepsMemoryOfGpusApart) {
+  size_t w = find("params.w");
+  float values[test::sampleFeatures] = {};
+  void *place = nullptr;
+  uint32_t gpu = 0;
+  const std::function<tenon_status()> calls[] = {
+      [&] { return tenon_device_data(program, w, &place); },
+      [&] { return tenon_bind_device(program, w, values, sizeof(values)); },
+      [&] { return tenon_bind_device(program, w, nullptr, 0); },
+      [&] {
+        return tenon_write_from_device(program, w, values, sizeof(values));
+      },
+      [&] { return tenon_read_to_device(program, w, values, sizeof(values)); }};
+  for (const auto &call : calls) {
+    EXPECT_EQ(call(), TENON_ERROR_ARGUMENT);
+    EXPECT_TRUE(messageHas("it lies in memory of the process"))
+        << tenon_error_message();
+  }
+  EXPECT_EQ(tenon_cuda_device(program, &gpu, &place), TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("the program runs on a processor"));
+  EXPECT_EQ(tenon_write_from_device(program, w, nullptr, sizeof(values)),
+            TENON_ERROR_ARGUMENT);
+  EXPECT_TRUE(messageHas("the source is null"));
+  EXPECT_EQ(tenon_read_to_device(program, w, values, 4), TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_device_data(program, 99, &place), TENON_ERROR_ARGUMENT);
+  EXPECT_EQ(tenon_cuda_device(program, nullptr, &place), TENON_ERROR_ARGUMENT);
 }
 
 TEST_F(CInterface, TurnsASecondThreadAway) {

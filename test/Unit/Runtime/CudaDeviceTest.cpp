@@ -13,6 +13,7 @@
 #include "tenon/Target/GraphNodes.h"
 
 #include <cstring>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 using namespace tenon;
@@ -472,6 +473,170 @@ TEST(CudaDevice, TracesNodesOneByOne) {
                                                "s5", "s7"}));
   EXPECT_EQ(numbers(*executor, "number")[0], 5);
 }
+
+/// What the process does for a step: callgrind counts it, see
+/// docs/Rationale/GpuKernels.md.
+TEST(CudaDevice, LaunchesOneGraphAfterTheOther) {
+  Error error;
+  std::string text(ptx.substr(0, ptx.find(".visible")));
+  auto executor = load(countingIndex({increment}),
+                       text + std::string(countingPtx), error);
+  ASSERT_TRUE(executor) << error.message;
+  ASSERT_TRUE(executor->initializeZeros(error)) << error.message;
+  constexpr int steps = 1000;
+  for (int step = 0; step < steps; ++step)
+    ASSERT_TRUE(executor->run(1, error)) << error.message;
+  EXPECT_EQ(numbers(*executor, "number")[0], steps);
+}
+
+/// The emulated driver's own function, which the runtime has opened.
+template <typename Function>
+Function *emulated(const char *name) {
+  void *library = dlopen(TENON_EMULATED_CUDA, RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<Function *>(dlsym(library, name));
+}
+
+/// `sum` is state that the elements of a batch are added to; `total` what it is
+/// then. `words` of the batch are looked at, and there are some more.
+constexpr std::string_view summingPtx = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry add(.param .u64 batch, .param .u64 scale, .param .u64 sum) .reqntid 1 {
+  .reg .b64 %rd<4>;
+  .reg .b32 %r<6>;
+  ld.param.u64 %rd1, [batch];
+  ld.param.u64 %rd2, [scale];
+  ld.param.u64 %rd3, [sum];
+  ld.global.b32 %r1, [%rd1+8188];
+  ld.global.b32 %r2, [%rd2];
+  ld.global.b32 %r3, [%rd3];
+  mad.lo.s32 %r4, %r1, %r2, %r3;
+  st.global.b32 [%rd3], %r4;
+  ret;
+}
+)";
+
+Index summingIndex() {
+  Index index;
+  index.name = "summing";
+  index.deviceClasses = {{"cuda", "sm_80", {}}};
+  index.memorySpaces = {{"device"}};
+  index.segments = {{"state", SegmentKind::state, 0, 0, 64, 64},
+                    {"batch", SegmentKind::batch, 0, 0, 8256, 64},
+                    {"results", SegmentKind::results, 0, 0, 64, 64}};
+  const Slice sum{0, 0, 4}, batch{1, 0, 8192}, scale{1, 8192, 4},
+      total{2, 0, 4};
+  addTensor(index, "sum", 1, 0, 0, sum);
+  addTensor(index, "batch", 2048, 1, -1, batch);
+  addTensor(index, "scale", 1, 2, -1, scale);
+  addTensor(index, "total", 1, -1, 1, total);
+  index.callees = {{CalleeKind::kernel, "add", "sum", {0, 1}},
+                   {CalleeKind::copy, "copy", "", {0}}};
+  EntryPoint &step = index.entryPoints.emplace_back();
+  step.name = "step";
+  step.program.instructions = {invoke(0, {batch, scale, sum}),
+                               invoke(1, {sum, total})};
+  step.arguments = {0, 1, 2};
+  step.results = {0, 3};
+  index.gpuModules = {{"sm_80", 80, 525, 12000, 0, {{1, 1}}}};
+  return index;
+}
+
+/// Steps one behind the other, in both modes of streams.
+class CudaPipeline : public testing::TestWithParam<const char *> {
+protected:
+  CudaPipeline() {
+    setenv("TENON_EMULATED_CUDA_STREAMS", GetParam(), 1);
+    if (auto *reset = emulated<void()>("tenonEmulatedCudaReset"))
+      reset();
+    executor = load(summingIndex(), summingPtx, error);
+    EXPECT_TRUE(executor) << error.message;
+    EXPECT_TRUE(executor->initializeZeros(error));
+  }
+  ~CudaPipeline() override {
+    executor.reset();
+    unsetenv("TENON_EMULATED_CUDA_STREAMS");
+    if (auto *reset = emulated<void()>("tenonEmulatedCudaReset"))
+      reset();
+  }
+
+  void give(int32_t value, int32_t scale) {
+    std::vector<int32_t> batch(2048, -1);
+    batch.back() = value;
+    EXPECT_TRUE(executor->write(*executor->findTensor("batch"),
+                                std::as_bytes(std::span(batch)), error))
+        << error.message;
+    EXPECT_TRUE(executor->write(*executor->findTensor("scale"),
+                                std::as_bytes(std::span(&scale, 1)), error))
+        << error.message;
+  }
+  int32_t total() { return numbers(*executor, "total")[0]; }
+
+  Error error;
+  std::unique_ptr<Executor> executor;
+};
+
+TEST_P(CudaPipeline, GivesEachStepItsBatch) {
+  ASSERT_TRUE(executor->runsAhead());
+  ASSERT_TRUE(executor->watch({*executor->findTensor("total")}, error));
+  give(1, 1);
+  ASSERT_TRUE(executor->start(error)) << error.message;
+  for (int32_t step = 2, sum = 1; step <= 20; ++step) {
+    give(step, 3);
+    ASSERT_TRUE(executor->start(error)) << error.message;
+    EXPECT_EQ(executor->stepsUnderWay(), 2);
+    ASSERT_TRUE(executor->finish(error)) << error.message;
+    // Of the step that was finished, though the one behind it may have ended.
+    EXPECT_EQ(total(), sum) << step;
+    sum += 3 * step;
+  }
+  ASSERT_TRUE(executor->finish(error)) << error.message;
+  EXPECT_EQ(executor->stepsUnderWay(), 0);
+  EXPECT_EQ(total(), 1 + 3 * (20 * 21 / 2 - 1));
+  EXPECT_EQ(numbers(*executor, "sum")[0], total());
+  // Copies of batches run beside steps, which no order of events forbids.
+  EXPECT_GE(emulated<uint64_t()>("tenonEmulatedCudaOverlaps")(), 18u);
+}
+
+TEST_P(CudaPipeline, LetsTheLastOfSeveralValuesCount) {
+  give(1, 1);
+  ASSERT_TRUE(executor->start(error)) << error.message;
+  for (int32_t value : {70, 80, 10})
+    give(value, 1);
+  ASSERT_TRUE(executor->start(error)) << error.message;
+  for (int32_t value : {700, 100})
+    give(value, 1);
+  ASSERT_TRUE(executor->finish(error) && executor->finish(error));
+  EXPECT_EQ(total(), 11);
+  // Given while steps were under way, taken by one that is run alone.
+  ASSERT_TRUE(executor->run(1, error)) << error.message;
+  EXPECT_EQ(total(), 111);
+  give(1000, 1);
+  ASSERT_TRUE(executor->start(error) && executor->finish(error));
+  EXPECT_EQ(total(), 1111);
+}
+
+TEST_P(CudaPipeline, SaysWhatItCannotDo) {
+  EXPECT_FALSE(executor->finish(error));
+  EXPECT_EQ(error.message, "no step is under way");
+  EXPECT_FALSE(executor->start(error));
+  EXPECT_EQ(error.kind, Failure::value);
+  give(1, 1);
+  ASSERT_TRUE(executor->start(error) && executor->start(error));
+  EXPECT_FALSE(executor->start(error));
+  EXPECT_NE(error.message.find("2 steps are under way, which is the most"),
+            std::string::npos);
+  EXPECT_FALSE(executor->run(1, error));
+  EXPECT_NE(error.message.find("finish them before others run"),
+            std::string::npos);
+  ASSERT_TRUE(executor->finish(error) && executor->finish(error));
+  EXPECT_EQ(total(), 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, CudaPipeline, testing::Values("early", "late"),
+                         [](const auto &mode) {
+                           return std::string(mode.param);
+                         });
 
 TEST(CudaDevice, KeepsTensorsOutOfReach) {
   Error error;
