@@ -31,6 +31,11 @@ class Options(ctypes.Structure):
         ("prefault", ctypes.c_uint32),
         ("gpu", ctypes.c_uint32),
         ("cuda_driver", ctypes.c_char_p),
+        ("cublaslt", ctypes.c_char_p),
+        ("algorithm_cache", ctypes.c_char_p),
+        ("cuda_stream", ctypes.c_void_p),
+        ("tune", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     ]
 
 
@@ -96,6 +101,11 @@ _FUNCTIONS: dict[str, tuple[type, ...]] = {
     "tenon_data": (_POINTER, _SIZE, ctypes.POINTER(_POINTER)),
     "tenon_mark_written": (_POINTER, _SIZE),
     "tenon_bind": (_POINTER, _SIZE, _POINTER, _SIZE),
+    "tenon_device_data": (_POINTER, _SIZE, ctypes.POINTER(_POINTER)),
+    "tenon_bind_device": (_POINTER, _SIZE, _POINTER, _SIZE),
+    "tenon_write_from_device": (_POINTER, _SIZE, _POINTER, _SIZE),
+    "tenon_read_to_device": (_POINTER, _SIZE, _POINTER, _SIZE),
+    "tenon_cuda_device": (_POINTER, ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(_POINTER)),
     "tenon_initialize_zeros": (_POINTER,),
     "tenon_run": (_POINTER, ctypes.c_int64),
     "tenon_run_entry": (_POINTER, _TEXT),

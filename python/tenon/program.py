@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tenon import errors, native
+from tenon import dlpack, errors, native
 from tenon.tensors import Tensor, Tensors, describe, dtype_of
 
 _KINDS = {
@@ -44,7 +44,8 @@ class Program:
         self._library = native.library()
         self._handle = handle
         self._pointer = handle.pointer
-        self._bound: dict[int, np.ndarray] = {}
+        self._bound: dict[int, np.ndarray | dlpack.DeviceMemory] = {}
+        self._place = self._find_place()
         self._set: set[int] = set()  # settings that have a value of their own
         self._refresh()
 
@@ -188,15 +189,19 @@ class Program:
         """Gives settings the values that their schedules have in a step, counted from 0."""
         self._library.tenon_apply_schedules(self._pointer, step)
 
-    def bind(self, name: str, array: np.ndarray | None) -> None:
+    def bind(self, name: str, array: Any) -> None:
         """Lets a tensor live in an array's memory from now on, without copying; None goes back to the program's, where the
         tensor has no value until it is written.
 
-        The array must be C-contiguous, writable, of the tensor's shape and type, and start at a multiple of 64 bytes.
+        The array must be C-contiguous, writable, of the tensor's shape and type, and start at a multiple of 64 bytes. For a
+        program on a GPU it is one of any library that has DLPack, in that GPU's memory.
         """
         tensor = self.tensors[name]
         if array is None:
             self._library.tenon_bind(self._pointer, tensor.index, None, 0)
+        elif dlpack.is_on_gpu(array):
+            array = dlpack.take(array, tensor.shape, tensor.dtype, self._place, name)
+            self._library.tenon_bind_device(self._pointer, tensor.index, array.address, array.size)
         else:
             if array.shape != tensor.shape or array.dtype != tensor.dtype:
                 raise errors.ArgumentError(
@@ -232,6 +237,15 @@ class Program:
             name.removeprefix(prefix): tensor for name, tensor in self._of_kind(kind).items() if name.startswith(prefix)
         }
 
+    def _find_place(self) -> tuple[int, int] | None:
+        """The GPU that the program runs on and the stream of its work; None on a processor."""
+        gpu, stream = ctypes.c_uint32(), ctypes.c_void_p()
+        try:
+            self._library.tenon_cuda_device(self._pointer, ctypes.byref(gpu), ctypes.byref(stream))
+        except errors.ArgumentError:
+            return None
+        return gpu.value, stream.value or 0
+
     def _find(self, name: str) -> int:
         index = ctypes.c_size_t()
         self._library.tenon_find_tensor(self._pointer, name.encode(), ctypes.byref(index))
@@ -252,9 +266,12 @@ class Program:
             dtype,
             self._memory(index, shape, dtype, info.bytes),
             self._handle,
+            self._place,
         )
 
-    def _memory(self, index: int, shape: tuple[int, ...], dtype: np.dtype, size: int) -> np.ndarray | str:
+    def _memory(
+        self, index: int, shape: tuple[int, ...], dtype: np.dtype, size: int
+    ) -> np.ndarray | dlpack.DeviceMemory | str:
         """The tensor's memory, or why it cannot be used in place."""
         if index in self._bound:
             return self._bound[index]
@@ -262,6 +279,9 @@ class Program:
             return np.empty(shape, dtype)
         address = ctypes.c_void_p()
         try:
+            if self._place:
+                self._library.tenon_device_data(self._pointer, index, ctypes.byref(address))
+                return dlpack.DeviceMemory(address.value or 0, size, self._place[0], self._handle)
             self._library.tenon_data(self._pointer, index, ctypes.byref(address))
         except errors.ArgumentError as error:
             return str(error)
@@ -277,6 +297,10 @@ def load(
     prefault: bool = False,
     gpu: int = 0,
     cuda_driver: str | os.PathLike[str] | None = None,
+    cublaslt: str | os.PathLike[str] | None = None,
+    algorithm_cache: str | os.PathLike[str] | None = None,
+    tune: bool = False,
+    stream: int | None = None,
 ) -> Program:
     """Loads a `.tenon` file.
 
@@ -285,14 +309,22 @@ def load(
     threads: how many share a step, 0 for all processors; results do not depend on it.
     prefault: take all memory now, not when a step first touches it.
     gpu: for a file for GPUs, which one runs it. cuda_driver: the file of the CUDA driver, if it is not the one that is
-    installed; without it what the environment variable TENON_CUDA_DRIVER names.
+    installed; without it what the environment variable TENON_CUDA_DRIVER names. cublaslt: the file of cuBLASLt, in the same
+    way (TENON_CUBLASLT). algorithm_cache: the folder that remembers which of its algorithms run, "none" for none
+    (TENON_ALGORITHM_CACHE, ~/.cache/tenon/cublaslt). tune: take the fastest of them.
+    stream: the CUDA stream that all work is put into, as an integer; it outlives the program. Without it one of its own.
     tenon.OutOfMemoryError if less memory is available than is planned for the file.
     """
     pointer = ctypes.c_void_p()
-    driver = os.environ.get("TENON_CUDA_DRIVER") if cuda_driver is None else cuda_driver
-    options = native.Options(
-        ctypes.sizeof(native.Options), threads, prefault, gpu, os.fsencode(driver) if driver else None
-    )
+    files = [
+        os.fsencode((os.environ.get(variable) if given is None else given) or "") or None
+        for given, variable in (
+            (cuda_driver, "TENON_CUDA_DRIVER"),
+            (cublaslt, "TENON_CUBLASLT"),
+            (algorithm_cache, "TENON_ALGORITHM_CACHE"),
+        )
+    ]
+    options = native.Options(ctypes.sizeof(native.Options), threads, prefault, gpu, *files, stream, tune, 0)
     native.library().tenon_load(os.fsencode(path), ctypes.byref(options), ctypes.byref(pointer))
     return Program(_Handle(pointer))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tenon import errors, native
+from tenon import dlpack, errors, native
 
 _TYPES: dict[str, str] = {
     "F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
@@ -38,42 +37,12 @@ def dtype_of(name: str) -> np.dtype:
     raise errors.ArgumentError(f"there is no array type for '{name}'")
 
 
-class _DLType(ctypes.Structure):
-    """DLDataType of the DLPack specification."""
-
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class _DLTensor(ctypes.Structure):
-    """The start of DLTensor, which DLManagedTensor begins with."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("dtype", _DLType),
-    ]
-
-
-_DL_BFLOAT = 4
-
-
-def _bfloat16_capsule(array: np.ndarray) -> Any:
-    """A DLPack capsule of an array that numpy itself cannot export: as integers, renamed."""
-    capsule = array.view(np.uint16).__dlpack__()
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
-    tensor.dtype.code = _DL_BFLOAT
-    return capsule
-
-
 @dataclass(frozen=True)
 class Tensor:
     """A tensor of a program's signature. `array` is its memory: reading and writing it needs no copy, and it stays
     valid as long as somebody holds it. Also offered through DLPack and numpy's array protocol. A tensor that the program
-    holds in another form has no such memory: `array` says why, `read` and `write` copy."""
+    holds in another form has no such memory: `array` says why, `read` and `write` copy. One in memory of a GPU is offered
+    through DLPack alone."""
 
     index: int
     name: str
@@ -83,14 +52,20 @@ class Tensor:
     result: int | None  # position among the step's results
     shape: tuple[int, ...]
     dtype: np.dtype
-    memory: np.ndarray | str  # or why there is none
+    memory: np.ndarray | dlpack.DeviceMemory | str  # or why there is none
     handle: Any = field(repr=False)  # of the program
+    place: tuple[int, int] | None = field(repr=False)  # the GPU that the program runs on, and its stream
 
     @property
     def array(self) -> np.ndarray:
         """The memory; ArgumentError if the tensor cannot be used in place."""
         if isinstance(self.memory, str):
             raise errors.ArgumentError(self.memory)
+        if isinstance(self.memory, dlpack.DeviceMemory):
+            raise errors.ArgumentError(
+                f"'{self.name}' lies in memory of GPU {self.memory.gpu}, of which numpy has no arrays; other libraries take it "
+                "through DLPack, read() copies it"
+            )
         return self.memory
 
     def read(self) -> np.ndarray:
@@ -99,8 +74,11 @@ class Tensor:
         native.library().tenon_read(self.handle.pointer, self.index, copy.ctypes.data, copy.nbytes)
         return copy
 
-    def fit(self, value: Any) -> np.ndarray:
-        """The value as an array; raises unless it has the tensor's shape and type."""
+    def fit(self, value: Any) -> np.ndarray | dlpack.DeviceMemory:
+        """The value as an array, or as memory of the program's GPU if it lies there; raises unless it has the tensor's shape
+        and type."""
+        if dlpack.is_on_gpu(value):
+            return dlpack.take(value, self.shape, self.dtype, self.place, self.name)
         given = np.asarray(value)
         if given.shape != self.shape or given.dtype != self.dtype:
             raise errors.ArgumentError(
@@ -109,8 +87,12 @@ class Tensor:
         return given
 
     def write(self, value: Any) -> None:
-        """Copies a value of the tensor's shape and type in."""
-        given = np.ascontiguousarray(self.fit(value))
+        """Copies a value of the tensor's shape and type in, within the GPU if it lies there."""
+        given = value if isinstance(value, dlpack.DeviceMemory) else self.fit(value)
+        if isinstance(given, dlpack.DeviceMemory):
+            native.library().tenon_write_from_device(self.handle.pointer, self.index, given.address, given.size)
+            return
+        given = np.ascontiguousarray(given)
         native.library().tenon_write(self.handle.pointer, self.index, given.ctypes.data, given.nbytes)
 
     def mark_written(self) -> None:
@@ -122,14 +104,18 @@ class Tensor:
         return np.asarray(self.read() if copy else self.array, dtype=dtype, copy=copy)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """A DLPack capsule of the memory itself."""
+        """A DLPack capsule of the memory itself. What the program has done with that has ended."""
+        if isinstance(self.memory, dlpack.DeviceMemory):
+            if options.get("copy") or options.get("dl_device") not in (None, self.__dlpack_device__()):
+                raise BufferError(f"'{self.name}' is offered where it lies alone, in memory of GPU {self.memory.gpu}")
+            return dlpack.offer(self.memory, self.shape, self.dtype)
         if self.dtype.name == "bfloat16":
-            return _bfloat16_capsule(self.array)
+            return dlpack.bfloat16_capsule(self.array)
         return self.array.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The processor's memory."""
-        return (1, 0)
+        """The processor's memory, or a GPU's."""
+        return (dlpack.CUDA, self.memory.gpu) if isinstance(self.memory, dlpack.DeviceMemory) else (dlpack.CPU, 0)
 
     def __repr__(self) -> str:
         """Name, kind and type."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -323,8 +324,24 @@ def test_python(update: Step) -> None:
     program.step(2)
     _, state = update.run(update.cpu)
     np.testing.assert_array_equal(program.state["w.0"].read(), state["w.0"])
-    with pytest.raises(Exception, match="it lies in memory of the device"):
+    with pytest.raises(Exception, match="lies in memory of GPU 0"):
         program.state["w.0"].array  # noqa: B018
+
+
+def test_ranges_for_profilers(update: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profiler gets a range for each step and, where kernels run one by one, for each with its source."""
+    monkeypatch.setenv("NVTX_INJECTION64_PATH", str(BUILD / "lib" / "TenonRangeRecorder.so"))
+    ranges = tmp_path / "ranges.txt"
+    monkeypatch.setenv("TENON_RANGES", str(ranges))
+    update.run(update.gpu, steps=3)
+    assert ranges.read_text().splitlines() == ["0 step"] * 3 + ["0 end"]
+    succeed("bench", update.gpu, "--kernels", "--steps=1", f"--cuda-driver={DRIVER}")
+    lines = ranges.read_text().splitlines()
+    assert len(lines) > 1 and lines[-1] == "0 end"
+    assert any(re.match(r"0 \w+, .*test_cuda\.py:\d+", line) for line in lines), lines[:5]
+    # A file that is no such library is as none.
+    monkeypatch.setenv("NVTX_INJECTION64_PATH", str(DRIVER))
+    update.run(update.gpu, steps=1)
 
 
 @pytest.mark.parametrize("name", MODELS)
