@@ -6,11 +6,13 @@
     python gpu.py table OUT.jsonl... [PEERS.jsonl...]                        the tables of docs/Benchmarks/Gpu.md
 
 FOLDER takes all that `run` needs: the tool, its library, the compiled files and what they are expected to give. There, Python
-with numpy and safetensors is enough; start values are made from the recipes of the exported steps. Every outcome is written as soon
-as it is known. `bits` are results of steps whose kernels are all ours, against those of the same step on the processor, or on the
-emulated GPU where tensor cores sum. `losses` are of five steps with cuBLASLt. `checks` are by compute-sanitizer, where it is
-installed: accesses outside of memory, and races in shared memory. `time` is of steps at full size, with `tenon bench`, once as a
-whole and once kernel by kernel; meanwhile the GPU's memory is watched. PEERS.jsonl has lines of other frameworks' times.
+with numpy and safetensors is enough; start values are made from the recipes of the exported steps. Every outcome is written as
+soon as it is known. `bits` are results of steps whose kernels are all ours, against those of the same step on the processor, or
+on the emulated GPU where tensor cores sum. `losses` are of five steps with cuBLASLt. `checks` are by compute-sanitizer, where
+it is installed: accesses outside of memory, and races in shared memory. `runtime` is that the bits of steps do not depend on
+how they are run: with remembered algorithms, one behind the other, and, where PyTorch is, in its memory and its stream. `time`
+is of steps at full size, with `tenon bench`, once as a whole and once kernel by kernel; meanwhile the GPU's memory is watched.
+PEERS.jsonl has lines of other frameworks' times.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ import recipe  # noqa: E402
 
 GENERATE = ROOT / "test/EndToEnd/models/generate.py"
 DRIVER = "lib/libtenon-emulated-cuda.so"
-KINDS = ("bits", "losses", "checks", "time")
-BITS_STEPS, LOSS_STEPS = 2, 5
+KINDS = ("bits", "losses", "checks", "runtime", "time")
+BITS_STEPS, LOSS_STEPS, RUNTIME_STEPS = 2, 5, 20
 
 SMALL = (
     "01_mlp", "02_cnn", "02b_cnn_rbg", "03_resnet18", "04_chargpt", "05_gpt2_124m", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm",
@@ -53,6 +55,7 @@ SMALL = (
 SUMMED_BY_TENSOR_CORES = {"07_llama_bf16", "13_mlp_f16_loss_scale"}
 LOWERED = ("01_mlp", "02_cnn", "04_chargpt", "10_vit_tiny")
 CHECKED = {"02_cnn.bf16", "04_chargpt.f32", "04_chargpt.bf16"}
+RUNTIME = ("01_mlp", "04_chargpt", "10_vit_tiny")
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,9 @@ class Preparation:
             if "losses" in kinds:
                 file = self.compile(text, f"{label}.losses.tenon", *options)
                 yield Case("losses", label, file.name, info, losses=json.loads((self.folder / info).read_text())["run"]["losses"])
+            if "runtime" in kinds and name in RUNTIME:
+                file = self.compile(text, f"{label}.losses.tenon", *options)
+                yield Case("runtime", label, file.name, info)
 
     def timed(self) -> Iterator[Case]:
         """Steps at full size."""
@@ -208,6 +214,7 @@ def prepare(arguments: argparse.Namespace) -> None:
             into = folder / each.relative_to(arguments.build)
             into.parent.mkdir(exist_ok=True)
             shutil.copy(each, into)
+    shutil.copytree(ROOT / "python/tenon", folder / "python/tenon", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     print(f"{len(cases)} cases, {size / 2**20:.1f} MiB in {folder}")
 
@@ -231,6 +238,37 @@ def digests(path: Path) -> dict[str, dict]:
         digest = hashlib.sha256(f"{value.dtype} {value.shape}".encode() + value.tobytes()).hexdigest()
         found[name] = {"hash": digest, "norm": float(np.linalg.norm(numbers)), "head": numbers[:64].tolist()}
     return found
+
+
+IN_PYTORCH = """
+import sys, time, numpy as np, torch, tenon
+file, inputs, steps, state, cublaslt = sys.argv[1:]
+stream = torch.cuda.Stream()
+with torch.cuda.stream(stream):
+    program = tenon.load(file, cublaslt=cublaslt or None, stream=stream.cuda_stream)
+    program.load_arguments(inputs)
+    own = {}
+    for name, tensor in program.state.items():
+        if isinstance(tensor.memory, str):
+            continue
+        own[name] = torch.from_dlpack(tensor).clone()
+        assert own[name].is_cuda and own[name].data_ptr() != tensor.memory.address
+        program.bind(name, own[name])
+    batch = {name: torch.from_numpy(tensor.read()).cuda() for name, tensor in program.batch.items()}
+    for step in range(int(steps)):
+        for name, value in batch.items():
+            moved = value.clone()
+            program.tensors[name].write(moved)
+            moved.zero_()
+        program.step()
+program.save(state)
+times = []
+for step in range(1000):
+    begin = time.perf_counter()
+    program.step()
+    times.append(time.perf_counter() - begin)
+print(f"{len(own)} of {len(program.state)} in PyTorch's memory, step and wait {sorted(times)[500] * 1e6:.1f} us")
+"""
 
 
 class MemoryWatch:
@@ -320,6 +358,41 @@ class Machine:
             done = own([sanitizer, f"--tool={tool}", *command], timeout=90)
             said = re.search(r"(?:ERROR|RACECHECK) SUMMARY: (.*)", done.stdout + done.stderr)
             row[tool] = said[1] if said else (done.stdout + done.stderr)[-500:]
+        return row
+
+    def batches(self, case: dict) -> list[str]:
+        """Options that give each of some steps a batch of its own."""
+        leaves = [leaf for leaf in json.loads((self.folder / case["info"]).read_text())["args"] if leaf["in_main"]]
+        given = {f"arg{i}": recipe.make(leaf["init"], leaf["shape"], np.dtype(leaf["dtype"])) for i, leaf in enumerate(leaves)
+                 if not leaf["donated"] and leaf["shape"]}  # fmt: skip
+        path = self.scratch / f"{case['label']}.batches.safetensors"
+        # The same values in other places.
+        save_file({name: np.stack([np.roll(value, step) for step in range(RUNTIME_STEPS)]) for name, value in given.items()}, path)
+        return [f"--batches={path}"]
+
+    def runtime(self, case: dict) -> dict:
+        """Whether state after some steps is the same however they are run."""
+        state, cache = self.scratch / f"{case['label']}.state.safetensors", self.scratch / f"{case['label']}.algorithms"
+        remembered, batches = f"--algorithm-cache={cache}", self.batches(case)
+        shutil.rmtree(cache, ignore_errors=True)
+        ways = {
+            "first": [remembered], "again": [remembered], "waiting": [remembered, *batches, "--stop-if=loss>1e30"],
+            "ahead": [remembered, *batches], "tuned": [remembered, "--tune"], "as tuned": [remembered],
+        }  # fmt: skip
+        found: dict[str, Any] = {}
+        for way, options in ways.items():
+            if error := self.train(case, RUNTIME_STEPS, f"--save={state}", *options):
+                return {"error": f"{way}: {error}"}
+            found[way] = digests(state)
+        row: dict[str, Any] = {"algorithms": len(list(cache.iterdir())) if cache.exists() else 0}
+        row |= {f"{a}, {b}": found[a] == found[b] for a, b in (("first", "again"), ("waiting", "ahead"), ("tuned", "as tuned"))}
+        command = [sys.executable, "-c", IN_PYTORCH, self.folder / case["file"], self.inputs(case), RUNTIME_STEPS, state]
+        cublaslt = self.options[0].split("=")[1] if self.options else ""
+        paths = os.pathsep.join([str(self.folder / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = dict(os.environ, PYTHONPATH=paths, TENON_BUILD=str(self.folder), TENON_ALGORITHM_CACHE=str(cache))
+        done = own([*command, cublaslt], env=environment, timeout=100)
+        row["pytorch"] = done.stdout.strip() or done.stderr[-1000:]
+        row["tuned, pytorch"] = done.returncode == 0 and digests(state) == found["tuned"]
         return row
 
     def time(self, case: dict) -> dict:
