@@ -182,8 +182,8 @@ class CompiledStep:
 
 
 def _view(tensor: Tensor) -> np.ndarray:
-    """A new view of a tensor's memory, or a copy of its value if the program holds it in another form."""
-    return tensor.read() if isinstance(tensor.memory, str) else tensor.memory.view()
+    """A new view of a tensor's memory, or a copy of its value if the program holds it in another form or on a GPU."""
+    return tensor.memory.view() if isinstance(tensor.memory, np.ndarray) else tensor.read()
 
 
 def _argument_path(path: Any) -> str:

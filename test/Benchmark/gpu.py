@@ -391,6 +391,8 @@ class Machine:
         paths = os.pathsep.join([str(self.folder / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = dict(os.environ, PYTHONPATH=paths, TENON_BUILD=str(self.folder), TENON_ALGORITHM_CACHE=str(cache))
         done = own([*command, cublaslt], env=environment, timeout=100)
+        if "No module named 'torch'" in done.stderr:
+            return row | {"pytorch": "not installed"}
         row["pytorch"] = done.stdout.strip() or done.stderr[-1000:]
         row["tuned, pytorch"] = done.returncode == 0 and digests(state) == found["tuned"]
         return row
