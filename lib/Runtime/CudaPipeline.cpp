@@ -89,19 +89,15 @@ CUresult CudaPipeline::makeInput(Input &input) {
 
 CUresult CudaPipeline::give(Input &input, std::span<const std::byte> value) {
   const CudaDriverTable &driver = context->driver;
-  CUresult done = CUDA_SUCCESS;
-  // Another value for the same step: the copy of the first may be under way.
-  if (input.isGiven && input.beside)
-    done = driver.cuEventSynchronize(input.copied);
-  if (done != CUDA_SUCCESS)
-    return done;
+  // Of several values for a step the last is copied last, whatever a copy of
+  // one before it, which is under way, finds here.
   std::byte *pinned = input.pinned[size_t(started) % slots];
   std::memcpy(pinned, value.data(), value.size());
   input.isGiven = true;
   if (!input.beside)
-    return done;
+    return CUDA_SUCCESS;
   // The step under way has taken what was there before, or will first.
-  done = driver.cuStreamWaitEvent(copies, input.taken, 0);
+  CUresult done = driver.cuStreamWaitEvent(copies, input.taken, 0);
   if (done == CUDA_SUCCESS)
     done =
         driver.cuMemcpyHtoDAsync_v2(input.beside, pinned, input.bytes, copies);
