@@ -64,34 +64,6 @@ static std::map<unsigned, Value> takeMarked(func::FuncOp main) {
   return gradients;
 }
 
-/// Adds a result in front of those that replace hidden state; returns its
-/// number.
-static int64_t addResult(func::FuncOp main, Value value, const Twine &name) {
-  Builder builder(main.getContext());
-  auto isHidden = [&](unsigned result) {
-    auto known =
-        main.getResultAttrOfType<StringAttr>(result, step::nameAttrName);
-    return known && step::isHiddenName(known);
-  };
-  unsigned number = 0;
-  while (number < main.getNumResults() && !isHidden(number))
-    ++number;
-  for (unsigned index = 0; index < main.getNumArguments(); ++index)
-    if (auto successor =
-            main.getArgAttrOfType<IntegerAttr>(index, step::successorAttrName);
-        successor && successor.getInt() >= number)
-      main.setArgAttr(index, step::successorAttrName,
-                      builder.getI64IntegerAttr(successor.getInt() + 1));
-  NamedAttrList attributes;
-  attributes.set(step::nameAttrName, builder.getStringAttr(name));
-  attributes.set(step::aliasesAttrName, builder.getArrayAttr({}));
-  (void)main.insertResult(number, value.getType(),
-                          attributes.getDictionary(main.getContext()));
-  Operation *end = main.getBody().front().getTerminator();
-  end->insertOperands(number, value);
-  return number;
-}
-
 static std::string nameOf(func::FuncOp main, unsigned argument) {
   return main.getArgAttrOfType<StringAttr>(argument, step::nameAttrName).str();
 }
@@ -133,7 +105,7 @@ static ExitCode compileLowered(const CompileOptions &options,
     for (auto [argument, value] : takeMarked(main)) {
       Value stored = storedForm(value);
       std::string name = nameOf(main, argument);
-      int64_t result = addResult(main, stored, resultName(name));
+      int64_t result = step::addVisibleResult(main, stored, resultName(name));
       std::string format;
       llvm::raw_string_ostream(format) << elementOf(stored);
       twins.gradients.push_back({name, format, result, /*inExact=*/0});
@@ -176,7 +148,7 @@ static ExitCode compileExact(const CompileOptions &options, ErrorTwins &twins) {
         return fail(exitInternal, "the gradient of '" + name +
                                       "' is lost in the lowered step");
       twins.gradients[found++].inExact =
-          addResult(main, gradient, resultName(name));
+          step::addVisibleResult(main, gradient, resultName(name));
     }
     for (BlockArgument argument : main.getArguments()) {
       unsigned number = argument.getArgNumber();

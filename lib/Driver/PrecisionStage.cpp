@@ -174,7 +174,7 @@ ExitCode FormatSearch::lower(ModuleOp module, const Outlook &outlook,
   return run.runPasses(module, [&](OpPassManager &passes) {
     precision::ChooseFormatsPassOptions options;
     options.cpu = target::describe(run.resolved.features.isa).featureSet;
-    options.narrowKernels = run.resolved.target == OutputTarget::cuda;
+    options.narrowKernels = run.resolved.target == OutputTarget::cuda || forXla;
     options.format = narrowFormatOf(run.resolved.precision);
     options.keepWide = keepWide;
     options.policy = run.resolved.precisionPolicy;

@@ -1,9 +1,10 @@
 //===- XlaStages.cpp - A step as StableHLO for XLA ------------------------===//
 //
 // The short walk: read, lower, plan for what XLA will do, write. The module
-// that leaves has the signature of the one that came. Nothing is simplified on
-// this walk: XLA does the same itself (docs/Rationale/XlaOutput.md has the
-// measurements), so what is neither lowered nor planned leaves as it came.
+// that leaves has the signature of the one that came, and with f16 the scale of
+// the loss behind it. Nothing is simplified on this walk: XLA does the same
+// itself (docs/Rationale/XlaOutput.md has the measurements), so what is neither
+// lowered nor planned leaves as it came.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,9 @@
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
+#include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Format/Index.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Import/Passes.h"
 #include "tenon/Import/Pipeline.h"
@@ -78,6 +81,8 @@ namespace {
 
 /// What of a program its exporter's tools read: types and attributes of the
 /// arguments and results of its main function, and attributes of the module.
+/// What a stage keeps as hidden state stands behind them, for the caller to
+/// carry from step to step.
 class Signature {
 public:
   static func::FuncOp mainOf(ModuleOp module) {
@@ -91,22 +96,63 @@ public:
     ofResults = main.getResAttrsAttr();
   }
 
-  /// False if the types are others now.
+  /// False if the types of what came are others now.
   bool restore(ModuleOp module) const {
     func::FuncOp main = mainOf(module);
-    if (main.getFunctionType() != type)
+    if (!beginWith(main.getArgumentTypes(), type.getInputs()) ||
+        !beginWith(main.getResultTypes(), type.getResults()))
       return false;
     module->setAttrs(ofModule);
+    SmallVector<DictionaryAttr> arguments = attributesOf(ofArguments),
+                                results = attributesOf(ofResults);
+    for (unsigned index = type.getNumInputs(); index < main.getNumArguments();
+         ++index) {
+      DictionaryAttr hidden = main.getArgAttrDict(index);
+      SplatElementsAttr initial = step::initialValueOf(hidden);
+      if (!initial)
+        return false;
+      arguments.resize(index);
+      arguments.push_back(carried(hidden, initial));
+    }
+    for (unsigned index = type.getNumResults(); index < main.getNumResults();
+         ++index) {
+      results.resize(index);
+      results.push_back(carried(main.getResultAttrDict(index), {}));
+    }
     main.removeArgAttrsAttr();
     main.removeResAttrsAttr();
-    if (ofArguments)
-      main.setArgAttrsAttr(ofArguments);
-    if (ofResults)
-      main.setResAttrsAttr(ofResults);
+    if (!arguments.empty())
+      main.setAllArgAttrs(arguments);
+    if (!results.empty())
+      main.setAllResultAttrs(results);
     return true;
   }
 
 private:
+  static bool beginWith(TypeRange types, TypeRange those) {
+    return types.size() >= those.size() &&
+           types.take_front(those.size()) == those;
+  }
+
+  static SmallVector<DictionaryAttr> attributesOf(ArrayAttr known) {
+    return known ? llvm::to_vector(known.getAsRange<DictionaryAttr>())
+                 : SmallVector<DictionaryAttr>();
+  }
+
+  /// The name of hidden state without its prefix, and its value before the
+  /// first step, in attributes that no tool but the reader's own looks at.
+  static DictionaryAttr carried(DictionaryAttr hidden,
+                                SplatElementsAttr initial) {
+    Builder builder(hidden.getContext());
+    StringRef name = hidden.getAs<StringAttr>(step::nameAttrName);
+    name.consume_front(format::hiddenPrefix);
+    NamedAttrList attributes;
+    attributes.set("tenon.name", builder.getStringAttr(name));
+    if (initial)
+      attributes.set("tenon.initial", initial);
+    return attributes.getDictionary(hidden.getContext());
+  }
+
   DictionaryAttr ofModule;
   FunctionType type;
   ArrayAttr ofArguments, ofResults;
@@ -166,11 +212,6 @@ static ExitCode lowerForXla(Program &program, StageRun &run) {
     return fail(exitUserError,
                 "--precision=bf16-state holds state in bf16, but the target "
                 "stablehlo keeps arguments as they are; pass --precision=bf16");
-  if (run.resolved.precision == Precision::f16)
-    return fail(exitUserError,
-                "--precision=f16 keeps the scale of the loss as state, but the "
-                "target stablehlo keeps arguments as they are; pass "
-                "--precision=bf16");
   ModuleOp module = *program.module;
   if (DeviceCount count = countDevices(module); count.devices > 1)
     return fail(exitUserError, "--precision is for programs for one device, "
@@ -193,6 +234,8 @@ static ExitCode lowerForXla(Program &program, StageRun &run) {
     return code;
   run.resolved.features.isa = target::Isa::amxBf16;
   run.resolved.machine = target::builtInTarget(target::Isa::amxBf16);
+  // What multiplies f16 does so at the rate of bf16.
+  run.resolved.machine.compute.f16 = run.resolved.machine.compute.bf16;
   if (code = lowerPrecision(program, run); code != exitOk)
     return code;
   module = *program.module;

@@ -46,8 +46,9 @@ def ChooseFormatsPass : Pass<"precision-choose-formats", "::mlir::func::FuncOp">
     Option<"cpu", "cpu", "std::string", "\"x86-64-v3\"",
            "the feature set whose products are asked for">,
     Option<"narrowKernels", "narrow-kernels", "bool", "false",
-           "generated kernels read narrow operands of products as they are (those "
-           "for GPUs do), so a narrow product needs no library and no instruction">,
+           "whoever computes products reads narrow operands as they are (kernels for "
+           "GPUs and XLA do), so a narrow product needs no library and no "
+           "instruction">,
     Option<"format", "format", "::tenon::precision::NarrowFormat",
            "::tenon::precision::NarrowFormat::bf16",
            "the format of 16 bits: bf16 or f16",

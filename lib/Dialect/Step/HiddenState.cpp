@@ -50,6 +50,32 @@ BlockArgument step::addHiddenState(func::FuncOp main, StringRef name,
   return argument;
 }
 
+unsigned step::addVisibleResult(func::FuncOp main, Value value,
+                                const Twine &name) {
+  Builder builder(main.getContext());
+  auto isHidden = [&](unsigned result) {
+    auto known = main.getResultAttrOfType<StringAttr>(result, nameAttrName);
+    return known && isHiddenName(known);
+  };
+  unsigned number = 0;
+  while (number < main.getNumResults() && !isHidden(number))
+    ++number;
+  for (unsigned index = 0; index < main.getNumArguments(); ++index)
+    if (auto successor =
+            main.getArgAttrOfType<IntegerAttr>(index, successorAttrName);
+        successor && successor.getInt() >= number)
+      main.setArgAttr(index, successorAttrName,
+                      builder.getI64IntegerAttr(successor.getInt() + 1));
+  NamedAttrList attributes;
+  attributes.set(nameAttrName, builder.getStringAttr(name));
+  attributes.set(aliasesAttrName, builder.getArrayAttr({}));
+  // No interface refuses a result that replaces nothing.
+  (void)main.insertResult(number, value.getType(),
+                          attributes.getDictionary(main.getContext()));
+  main.getBody().front().getTerminator()->insertOperands(number, value);
+  return number;
+}
+
 /// What is wrong with an argument's attributes, as hidden state or as state
 /// that users see; empty if nothing is.
 static std::string whyNoHiddenState(DictionaryAttr attributes, Type type) {

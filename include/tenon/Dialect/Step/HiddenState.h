@@ -43,6 +43,11 @@ mlir::BlockArgument addHiddenState(mlir::func::FuncOp main,
                                    mlir::SplatElementsAttr initial, Role role,
                                    llvm::StringRef reason);
 
+/// Adds a result that users see, in front of those that replace hidden state,
+/// and returns its number.
+unsigned addVisibleResult(mlir::func::FuncOp main, mlir::Value value,
+                          const llvm::Twine &name);
+
 /// Whether hidden state has its name, its initial value and a successor, and
 /// stands behind what users see; reports the first that does not.
 mlir::LogicalResult verifyHiddenState(mlir::FunctionOpInterface main);
