@@ -14,6 +14,7 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/ElementRegions.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/HiddenState.h"
 #include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Format/Holding.h"
@@ -84,6 +85,16 @@ struct Place {
   size_t part = 0;
 };
 
+/// What users do not find by its name.
+std::optional<size_t> findHidden(StringRef name,
+                                 const runtime::Executor &executor) {
+  const auto &tensors = executor.index().tensors;
+  for (size_t at = executor.index().visibleTensors(); at < tensors.size(); ++at)
+    if (tensors[at].name == name)
+      return at;
+  return std::nullopt;
+}
+
 std::optional<Place> placeOf(DictionaryAttr attributes,
                              const runtime::Executor &executor) {
   auto name = attributes ? attributes.getAs<StringAttr>(step::nameAttrName)
@@ -91,7 +102,9 @@ std::optional<Place> placeOf(DictionaryAttr attributes,
   if (!name)
     return std::nullopt;
   auto held = step::heldPartOf(attributes);
-  auto tensor = executor.findTensor(held ? held->tensor : name.getValue());
+  StringRef wanted = held ? held->tensor : name.getValue();
+  auto tensor = step::isHiddenName(wanted) ? findHidden(wanted, executor)
+                                           : executor.findTensor(wanted);
   if (!tensor)
     return std::nullopt;
   return Place{*tensor, held ? size_t(held->part) : 0};
@@ -170,27 +183,6 @@ runOnce(ModuleOp lowered, const CheckOptions &options,
   return nullptr;
 }
 
-/// Returns values behind what the step returns already.
-void returnToo(func::FuncOp main, ArrayRef<Value> values) {
-  Operation *terminator = main.getBody().front().getTerminator();
-  SmallVector<Value> returned(terminator->getOperands());
-  SmallVector<DictionaryAttr> attributes;
-  main.getAllResultAttrs(attributes);
-  Builder builder(main.getContext());
-  for (auto [index, value] : llvm::enumerate(values)) {
-    returned.push_back(value);
-    attributes.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(step::aliasesAttrName, builder.getArrayAttr({})),
-         builder.getNamedAttr(
-             step::nameAttrName,
-             builder.getStringAttr("judged" + Twine(index)))}));
-  }
-  terminator->setOperands(returned);
-  main.setType(FunctionType::get(main.getContext(), main.getArgumentTypes(),
-                                 TypeRange(ValueRange(returned))));
-  main.setAllResultAttrs(attributes);
-}
-
 } // namespace
 
 CheckResult random::checkLowered(const std::string &path,
@@ -232,14 +224,13 @@ CheckResult random::checkLowered(const std::string &path,
 
   OwningOpRef<ModuleOp> returning = lowered->clone();
   auto main = returning->lookupSymbol<func::FuncOp>("main");
-  const unsigned before = main.getNumResults();
-  SmallVector<Value> judged = valuesToJudge(main);
-  returnToo(main, judged);
   llvm::DenseMap<Value, unsigned> returned;
+  for (auto [index, value] : llvm::enumerate(valuesToJudge(main)))
+    returned[value] =
+        step::addVisibleResult(main, value, "judged" + Twine(index));
   Operation *terminator = main.getBody().front().getTerminator();
   for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
-    if (index >= before || !returned.contains(value))
-      returned[value] = unsigned(index);
+    returned.try_emplace(value, unsigned(index));
 
   std::unique_ptr<runtime::Executor> executor;
   auto compiled = [&](Value value) -> std::optional<reference::Tensor> {
@@ -261,17 +252,18 @@ CheckResult random::checkLowered(const std::string &path,
   executor = runOnce(*returning, options, noteArguments, result.failure);
   if (!executor)
     return result;
-  auto alone = runOnce(*lowered, options, [](auto &) {}, result.failure);
+  auto alone = runOnce(
+      *lowered, options, [](auto &) {}, result.failure);
   if (!alone)
     return result;
   result = checker.run();
-  for (unsigned index = 0; index < before; ++index) {
-    DictionaryAttr attributes = main.getResultAttrDict(index);
+  auto asItWas = lowered->lookupSymbol<func::FuncOp>("main");
+  for (auto [index, type] : llvm::enumerate(asItWas.getResultTypes())) {
+    DictionaryAttr attributes = asItWas.getResultAttrDict(unsigned(index));
     auto first = placeOf(attributes, *executor),
          second = placeOf(attributes, *alone);
     if (!first || !second)
       return fail("result " + Twine(index) + " is not found");
-    Type type = main.getResultTypes()[index];
     if (auto message = reference::firstDifference(
             read(*second, type, *alone), read(*first, type, *executor), {}))
       result.differences.push_back(
