@@ -10,6 +10,7 @@
 #include "IndexRange.h"
 #include "Rules.h"
 
+#include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 using namespace mlir;
@@ -332,6 +333,154 @@ struct ScatterOnePerRow : OpRewritePattern<ScatterOp> {
   }
 };
 
+/// Few rows of a table whose other rows all repeat one element, as those of an
+/// embedding's gradient are zero. What is combined lies in a table of its own,
+/// a row per update and one more that nobody changes; which of them a row of
+/// the result is stands in a list, so that who computes with the result looks
+/// its rows up and the large table never lies in memory:
+///
+///   list = scatter count into [rows] at indices <- 0, 1, 2, ...
+///   few = scatter element into [count + 1, ...] at list[indices] <- updates
+///   result = few[list]
+///
+/// Of updates to one place the last one stands in the list, whichever that is.
+/// Those to one row come in the order in which they came.
+struct ScatterFewRows : OpRewritePattern<ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  /// Tables that are smaller are not worth three kernels more.
+  static constexpr int64_t leastElements = 1 << 14;
+
+  LogicalResult matchAndRewrite(ScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+    if (op.getInputs().size() != 1 || !changesWholeRows(op) ||
+        !llvm::all_of(op->getUsers(), isPointwise))
+      return failure();
+    Attribute element = splatOf(op.getInputs()[0]);
+    Value indices = op.getScatterIndices();
+    RankedTensorType type = tensorTypeOf(op.getInputs()[0]);
+    const int64_t axis = numbers.getInsertedWindowDims()[0],
+                  rows = type.getDimSize(axis),
+                  count = tensorTypeOf(indices).getNumElements();
+    if (!element || type.getNumElements() < leastElements || count == 0 ||
+        2 * (count + 1) > rows || !fits(tensorTypeOf(indices), rows))
+      return failure();
+
+    Location location = op.getLoc();
+    auto listType = [&](int64_t extent) {
+      return RankedTensorType::get({extent}, rewriter.getI32Type());
+    };
+    auto number = [&](RankedTensorType of, int64_t value) {
+      return makeSplat(rewriter, location, of,
+                       rewriter.getIntegerAttr(of.getElementType(), value));
+    };
+    Value places = ReshapeOp::create(
+        rewriter, location, tensorTypeOf(indices).clone({count}), indices);
+    Value list = listOf(rewriter, location, places, rows);
+
+    // A place outside of the table has no row among the few, either.
+    RankedTensorType placesType = tensorTypeOf(places);
+    auto inside = [&](ComparisonDirection direction, int64_t limit) {
+      return CompareOp::create(rewriter, location, places,
+                               number(placesType, limit), direction);
+    };
+    Value isInside =
+        AndOp::create(rewriter, location, inside(ComparisonDirection::GE, 0),
+                      inside(ComparisonDirection::LT, rows));
+    Value found =
+        SelectOp::create(rewriter, location, isInside,
+                         lookUp(rewriter, location, list, places, /*axis=*/0),
+                         number(listType(count), count + 1));
+    SmallVector<int64_t> shape(type.getShape());
+    shape[axis] = count + 1;
+    auto few = ScatterOp::create(
+        rewriter, location, type.clone(shape),
+        makeSplat(rewriter, location, type.clone(shape), element),
+        ReshapeOp::create(rewriter, location,
+                          tensorTypeOf(indices).clone(rewriter.getI32Type()),
+                          found),
+        op.getUpdates(), numbers, /*indices_are_sorted=*/false,
+        op.getUniqueIndices());
+    rewriter.inlineRegionBefore(op.getUpdateComputation(),
+                                few.getUpdateComputation(),
+                                few.getUpdateComputation().end());
+    rewriter.replaceOp(
+        op, lookUp(rewriter, location, few.getResult(0), list, axis));
+    return success();
+  }
+
+private:
+  static bool isPointwise(Operation *op) {
+    return classify(op) == OperationClass::pointwise;
+  }
+
+  /// Whether each index names a row, and its update is all of that.
+  static bool changesWholeRows(ScatterOp op) {
+    ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+    ArrayRef<int64_t> named = numbers.getScatterDimsToOperandDims();
+    if (named.size() != 1 || numbers.getInsertedWindowDims() != named ||
+        !numbers.getInputBatchingDims().empty())
+      return false;
+    SmallVector<int64_t> row(tensorTypeOf(op.getInputs()[0]).getShape()), given;
+    row.erase(row.begin() + named[0]);
+    for (int64_t dim : numbers.getUpdateWindowDims())
+      given.push_back(tensorTypeOf(op.getUpdates()[0]).getDimSize(dim));
+    return row == given;
+  }
+
+  /// Whether indices of that type, and a list of i32, reach all rows.
+  static bool fits(RankedTensorType indices, int64_t rows) {
+    auto type = cast<IntegerType>(indices.getElementType());
+    const unsigned bits = std::min(type.getWidth() - !type.isUnsigned(), 31u);
+    return rows < int64_t(1) << bits;
+  }
+
+  /// Which of the places each row has, or their number if it has none.
+  static Value listOf(PatternRewriter &rewriter, Location location,
+                      Value places, int64_t rows) {
+    const int64_t count = tensorTypeOf(places).getNumElements();
+    auto type = RankedTensorType::get({rows}, rewriter.getI32Type());
+    auto numbers = ScatterDimensionNumbersAttr::get(
+        rewriter.getContext(), /*updateWindowDims=*/{},
+        /*insertedWindowDims=*/{0}, /*inputBatchingDims=*/{},
+        /*scatterIndicesBatchingDims=*/{}, /*scatterDimsToOperandDims=*/{0},
+        /*indexVectorDim=*/1);
+    Value numbered = IotaOp::create(rewriter, location, type.clone({count}), 0);
+    auto list = ScatterOp::create(
+        rewriter, location, type,
+        makeSplat(rewriter, location, type,
+                  rewriter.getI32IntegerAttr(int32_t(count))),
+        places, numbered, numbers, /*indices_are_sorted=*/false,
+        /*unique_indices=*/false);
+    OpBuilder::InsertionGuard guard(rewriter);
+    auto scalar = RankedTensorType::get({}, rewriter.getI32Type());
+    Block *body = rewriter.createBlock(&list.getUpdateComputation(), {},
+                                       {scalar, scalar}, {location, location});
+    ReturnOp::create(rewriter, location, body->getArgument(1));
+    return list.getResult(0);
+  }
+
+  /// The rows of a table along `axis`, one per element of a list.
+  static Value lookUp(PatternRewriter &rewriter, Location location, Value table,
+                      Value list, int64_t axis) {
+    RankedTensorType type = tensorTypeOf(table);
+    SmallVector<int64_t> shape(type.getShape()), sizes(shape), others;
+    shape[axis] = tensorTypeOf(list).getNumElements();
+    sizes[axis] = 1;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (dim != axis)
+        others.push_back(dim);
+    auto numbers = GatherDimensionNumbersAttr::get(
+        rewriter.getContext(), /*offsetDims=*/others,
+        /*collapsedSliceDims=*/{axis}, /*operandBatchingDims=*/{},
+        /*startIndicesBatchingDims=*/{}, /*startIndexMap=*/{axis},
+        /*indexVectorDim=*/1);
+    return GatherOp::create(rewriter, location, type.clone(shape), table, list,
+                            numbers, sizes, /*indices_are_sorted=*/false);
+  }
+};
+
 /// Rows 0, 1, 2, ... of a table: its first rows.
 struct GatherOfCount : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -376,7 +525,7 @@ void populateIndexingRules(RewritePatternSet &patterns) {
   patterns.add<DecidedCompare, IdleClamp, DecidedExtreme<MaximumOp, true>,
                DecidedExtreme<MinimumOp, false>, SliceAtConstant, UpdateOfWhole,
                GatherAtConstant, ScatterAtConstant, ScatterOnePerRow,
-               GatherOfCount>(patterns.getContext());
+               ScatterFewRows, GatherOfCount>(patterns.getContext());
 }
 
 } // namespace tenon::simplify

@@ -205,3 +205,88 @@ func.func @several_per_row(%i: tensor<4x2x1xi32>, %u: tensor<4x2xf32>, %x: tenso
   }) : (tensor<4x200xf32>, tensor<4x1x1xi8>, tensor<4x1xf32>) -> tensor<4x200xf32>
   return %0, %2, %4 : tensor<4x50xf32>, tensor<4x50xf32>, tensor<4x200xf32>
 }
+
+// -----
+
+// Of a table of zeros few rows change: they lie in a table of their own, and
+// one of zeros behind them. An index outside of the large table has no row
+// there, either.
+
+// CHECK-LABEL: func.func @few_rows
+// CHECK-DAG: %[[NONE:.*]] = stablehlo.constant dense<8> : tensor<1000xi32>
+// CHECK-DAG: %[[OUTSIDE:.*]] = stablehlo.constant dense<9> : tensor<8xi32>
+// CHECK-DAG: %[[ZEROS:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<9x32xf32>
+// CHECK: %[[PLACES:.*]] = stablehlo.reshape %arg0 : (tensor<2x4x1xi32>) -> tensor<8xi32>
+// CHECK: %[[NUMBERED:.*]] = stablehlo.iota dim = 0 : tensor<8xi32>
+// CHECK: %[[LIST:.*]] = "stablehlo.scatter"(%[[NONE]], %[[PLACES]], %[[NUMBERED]])
+// CHECK: %[[FOUND:.*]] = "stablehlo.gather"(%[[LIST]], %[[PLACES]])
+// CHECK: %[[SELECTED:.*]] = stablehlo.select %{{.*}}, %[[FOUND]], %[[OUTSIDE]]
+// CHECK: %[[AT:.*]] = stablehlo.reshape %[[SELECTED]] : (tensor<8xi32>) -> tensor<2x4x1xi32>
+// CHECK: %[[FEW:.*]] = "stablehlo.scatter"(%[[ZEROS]], %[[AT]], %arg1)
+// CHECK: %[[ALL:.*]] = "stablehlo.gather"(%[[FEW]], %[[LIST]])
+// CHECK-SAME: slice_sizes = array<i64: 1, 32>
+// CHECK-SAME: -> tensor<1000x32xf32>
+// CHECK: stablehlo.add %[[ALL]], %arg2
+func.func @few_rows(%i: tensor<2x4x1xi32>, %u: tensor<2x4x32xf32>, %x: tensor<1000x32xf32>) -> tensor<1000x32xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<1000x32xf32>
+  %0 = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<1000x32xf32>, tensor<2x4x1xi32>, tensor<2x4x32xf32>) -> tensor<1000x32xf32>
+  %1 = stablehlo.add %0, %x : tensor<1000x32xf32>
+  return %1 : tensor<1000x32xf32>
+}
+
+// Columns, and indices without a dimension of their own.
+
+// CHECK-LABEL: func.func @few_columns
+// CHECK: stablehlo.scatter
+// CHECK: %[[FEW:.*]] = "stablehlo.scatter"
+// CHECK: -> tensor<32x9xf32>
+// CHECK: "stablehlo.gather"(%[[FEW]]
+// CHECK-SAME: -> tensor<32x1000xf32>
+func.func @few_columns(%i: tensor<8xui32>, %u: tensor<8x32xf32>, %x: tensor<32x1000xf32>) -> tensor<32x1000xf32> {
+  %zeros = stablehlo.constant dense<1.0> : tensor<32x1000xf32>
+  %0 = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<32x1000xf32>, tensor<8xui32>, tensor<8x32xf32>) -> tensor<32x1000xf32>
+  %1 = stablehlo.multiply %0, %x : tensor<32x1000xf32>
+  return %1 : tensor<32x1000xf32>
+}
+
+// Stays: more than half of the rows may change, a result that is returned, rows
+// that start differently, indices that do not reach all rows.
+
+// CHECK-LABEL: func.func @not_few
+// CHECK-COUNT-4: stablehlo.scatter
+// CHECK-NOT: stablehlo.gather
+func.func @not_few(%i: tensor<512x1xi32>, %u: tensor<512x32xf32>, %j: tensor<8x1xi32>, %v: tensor<8x32xf32>, %k: tensor<8x1xi8>, %x: tensor<1000x32xf32>) -> (tensor<1000x32xf32>, tensor<1000x32xf32>, tensor<1000x32xf32>, tensor<1000x32xf32>) {
+  %zeros = stablehlo.constant dense<0.0> : tensor<1000x32xf32>
+  %0 = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1000x32xf32>, tensor<512x1xi32>, tensor<512x32xf32>) -> tensor<1000x32xf32>
+  %1 = stablehlo.add %0, %x : tensor<1000x32xf32>
+  %2 = "stablehlo.scatter"(%zeros, %j, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1000x32xf32>, tensor<8x1xi32>, tensor<8x32xf32>) -> tensor<1000x32xf32>
+  %3 = "stablehlo.scatter"(%x, %j, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1000x32xf32>, tensor<8x1xi32>, tensor<8x32xf32>) -> tensor<1000x32xf32>
+  %4 = stablehlo.negate %3 : tensor<1000x32xf32>
+  %5 = "stablehlo.scatter"(%zeros, %k, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1000x32xf32>, tensor<8x1xi8>, tensor<8x32xf32>) -> tensor<1000x32xf32>
+  %6 = stablehlo.negate %5 : tensor<1000x32xf32>
+  return %1, %2, %4, %6 : tensor<1000x32xf32>, tensor<1000x32xf32>, tensor<1000x32xf32>, tensor<1000x32xf32>
+}
