@@ -1,12 +1,13 @@
 //===- ShardStage.cpp - The stage `shard` ---------------------------------===//
 //
 // A step becomes one that each rank of a mesh runs on its parts of the tensors.
-// How tensors are cut is never guessed: the user gives layouts, or says that
-// those of the step are to be taken.
+// How tensors are cut is chosen by what the step takes, or follows from layouts
+// of a file or of the step.
 //
 //===----------------------------------------------------------------------===//
 
 #include "JoinEntry.h"
+#include "LayoutReport.h"
 #include "OptionEntries.h"
 #include "RunStages.h"
 #include "StageEntries.h"
@@ -15,6 +16,7 @@
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Sharding/Passes.h"
+#include "tenon/ShardingCheck/CheckPartition.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -25,25 +27,21 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-/// Empty if the options say together how the step is cut, or that it is not.
+/// Empty if the options go together.
 static std::string whyIncomplete(const CompileOptions &options) {
   if (options.mesh.empty() && !options.sharding.empty())
     return "--sharding needs the ranks, give them as --mesh=data=2";
-  if (options.mesh.empty() || !options.sharding.empty())
-    return "";
-  return "--mesh needs to know how tensors are cut: give --sharding=FILE with "
-         "layouts, or --sharding=propagate if the step has shardings of its "
-         "own";
+  return "";
+}
+
+static bool isChosen(const CompileOptions &options) {
+  return options.sharding.empty() || options.sharding == "solve";
 }
 
 /// The text of the file of layouts; empty for those of the step alone.
 static ExitCode readLayouts(const CompileOptions &options, std::string &text) {
-  if (options.sharding == "propagate")
+  if (options.sharding == "propagate" || isChosen(options))
     return exitOk;
-  if (options.sharding == "solve")
-    return fail(exitUserError,
-                "--sharding=solve is not there yet: layouts are not chosen by "
-                "their cost; give --sharding=FILE or --sharding=propagate");
   auto file = llvm::MemoryBuffer::getFile(options.sharding);
   if (!file)
     return fail(exitUserError,
@@ -149,6 +147,30 @@ static llvm::json::Object countCollectives(ModuleOp module) {
 using AskMore = llvm::function_ref<bool(func::FuncOp, const sharding::Mesh &,
                                         sharding::AskedLayouts &)>;
 
+/// Of which links there are more or less than axes, as a message; empty if
+/// none.
+static std::string whyNoLinks(const target::Target &machine,
+                              const sharding::Mesh &mesh) {
+  if (machine.links.empty() || machine.links.size() == mesh.axes.size())
+    return "";
+  return "the machine description '" + machine.name + "' has links for " +
+         std::to_string(machine.links.size()) + " axes, and the mesh " +
+         mesh.text() + " has " + std::to_string(mesh.axes.size()) +
+         "; give one link per axis, the major one first, or none";
+}
+
+static ExitCode writeProblem(const solver::ShardingProblem &problem,
+                             const std::string &folder) {
+  const std::string file = folder + "/sharding.txt";
+  std::error_code error;
+  llvm::raw_fd_ostream out(file, error);
+  if (error)
+    return fail(exitUserError,
+                "cannot write '" + file + "': " + error.message());
+  out << solver::printShardingProblem(problem);
+  return exitOk;
+}
+
 static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
                              AskMore askMore) {
   const CompileOptions &options = run.options;
@@ -160,6 +182,9 @@ static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
   auto mesh = sharding::Mesh::parse(options.mesh, error);
   if (!mesh)
     return fail(exitBadUsage, "--mesh=" + options.mesh + ": " + error);
+  if (std::string wrong = whyNoLinks(run.resolved.machine, *mesh);
+      !wrong.empty())
+    return fail(exitUserError, wrong);
   if (ExitCode code = readLayouts(options, text); code != exitOk)
     return code;
   auto asked = sharding::readAskedLayouts(
@@ -168,19 +193,57 @@ static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (failed(asked) || !askMore(main, *mesh, *asked))
     return exitUserError;
-  if (asksForNothing(*asked) && entry.empty())
+  if (!isChosen(options) && asksForNothing(*asked) && entry.empty())
     return fail(exitUserError,
                 options.sharding == "propagate"
                     ? "the step has no shardings on its arguments and results; "
                       "give --sharding=FILE with layouts"
                     : "'" + options.sharding +
                           "' has no layout, so nothing would be cut");
-  if (failed(sharding::partition(*program.module, *mesh, *asked)))
+  sharding::Prices prices(*mesh, run.resolved.machine);
+  std::optional<sharding::LayoutChoice> choice;
+  sharding::LayoutPlan plan;
+  if (isChosen(options)) {
+    choice = sharding::chooseLayouts(main, *mesh, *asked, prices,
+                                     entry.empty() ? run.resolved.memoryBudget
+                                                   : std::nullopt);
+    if (!choice)
+      return run.blame;
+    plan = std::move(choice->plan);
+    if (!options.dumpProblems.empty())
+      if (ExitCode code = writeProblem(choice->problem, options.dumpProblems);
+          code != exitOk)
+        return code;
+  } else {
+    plan.layouts = sharding::propagate(main, *asked);
+  }
+  OwningOpRef<ModuleOp> whole;
+  if (options.verifyForms || run.explainsLayouts)
+    whole = program.module->clone();
+  sharding::StepPrice price;
+  if (failed(sharding::partition(*program.module, *mesh, std::move(plan),
+                                 &prices, &price)))
     return run.blame;
-  describeCuts(program.module->lookupSymbol<func::FuncOp>("main"), *mesh);
+  if (whole) {
+    auto fault = shardingcheck::checkPartition(*whole, *program.module);
+    if (fault && !run.explainsLayouts) {
+      emitError(fault->location) << fault->message;
+      return exitInternal;
+    }
+    run.details["check"] = fault ? fault->message : "accepted";
+  }
+  main = program.module->lookupSymbol<func::FuncOp>("main");
+  describeCuts(main, *mesh);
+  if (choice && entry.empty())
+    (*program.module)
+        ->setAttr(step::layoutProofAttrName,
+                  StringAttr::get(run.context, proofText(*choice, price)));
   run.details["mesh"] = mesh->text();
   run.details["ranks"] = mesh->devices();
   run.details["collectives"] = countCollectives(*program.module);
+  reportPrice(price, run.details);
+  if (choice)
+    reportChoice(*choice, main, *mesh, run.details);
   return exitOk;
 }
 

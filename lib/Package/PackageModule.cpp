@@ -461,6 +461,9 @@ LogicalResult Packager::addPlan(exec::ProgramOp program,
                               " ns, recomputing nothing " +
                               nanoseconds("base_nanoseconds") + " ns"});
   }
+  if (auto proof = module->getAttrOfType<StringAttr>(step::layoutProofAttrName);
+      proof && entry.name == "step")
+    entry.certificates.push_back({"layouts", proof.str()});
   auto packaged = packagePlan(program, segmentIndex);
   if (failed(packaged))
     return failure();

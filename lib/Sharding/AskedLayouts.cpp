@@ -37,6 +37,8 @@ public:
         return failure();
     asked.arguments.resize(main.getNumArguments());
     asked.results.resize(main.getNumResults());
+    asked.openArguments.resize(main.getNumArguments());
+    asked.openResults.resize(main.getNumResults());
     if (failed(readAttributes()))
       return failure();
     if (mesh.axes.empty())
@@ -61,18 +63,19 @@ private:
     for (unsigned at = 0; at < main.getNumArguments(); ++at)
       if (failed(readAttribute(main.getArgAttrDict(at), "argument " + Twine(at),
                                main.getArgument(at).getType(),
-                               asked.arguments[at])))
+                               asked.arguments[at], asked.openArguments[at])))
         return failure();
     for (unsigned at = 0; at < main.getNumResults(); ++at)
       if (failed(readAttribute(main.getResultAttrDict(at),
                                "result " + Twine(at), main.getResultTypes()[at],
-                               asked.results[at])))
+                               asked.results[at], asked.openResults[at])))
         return failure();
     return success();
   }
 
   LogicalResult readAttribute(DictionaryAttr attributes, const Twine &where,
-                              Type type, std::optional<Layout> &layout) {
+                              Type type, std::optional<Layout> &layout,
+                              SmallVector<bool> &open) {
     auto sharding =
         attributes
             ? attributes.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName)
@@ -100,6 +103,7 @@ private:
     for (auto [dim, parts] :
          llvm::zip_equal(sharding.getDimShardings(), read.dims)) {
       says |= dim.getIsClosed();
+      open.push_back(!dim.getIsClosed());
       for (sdy::AxisRefAttr axis : dim.getAxes()) {
         auto number = mesh.find(axis.getName());
         std::optional<int64_t> size = own.getAxisSize(axis.getName());
@@ -162,7 +166,8 @@ private:
         return fail() << "arguments and results have no pending reduction";
       bool isKnown = false;
       auto give = [&](DictionaryAttr attributes, const std::string &plain,
-                      Type type, std::optional<Layout> &to) -> LogicalResult {
+                      Type type, std::optional<Layout> &to,
+                      SmallVector<bool> &open) -> LogicalResult {
         auto known = attributes
                          ? attributes.getAs<StringAttr>(step::nameAttrName)
                          : StringAttr();
@@ -174,16 +179,19 @@ private:
           return fail() << "'" << name << "' has " << rank
                         << " dimensions, and its layout " << read->dims.size();
         to = read;
+        open.clear();
         return success();
       };
       for (unsigned at = 0; at < main.getNumArguments(); ++at)
         if (failed(give(main.getArgAttrDict(at), "arg" + std::to_string(at),
-                        main.getArgument(at).getType(), asked.arguments[at])))
+                        main.getArgument(at).getType(), asked.arguments[at],
+                        asked.openArguments[at])))
           return failure();
       for (unsigned at = 0; at < main.getNumResults(); ++at)
         if (failed(give(main.getResultAttrDict(at),
                         "result" + std::to_string(at),
-                        main.getResultTypes()[at], asked.results[at])))
+                        main.getResultTypes()[at], asked.results[at],
+                        asked.openResults[at])))
           return failure();
       if (!isKnown)
         return fail() << "the step has no argument and no result '" << name
@@ -206,8 +214,10 @@ private:
                << asked.arguments[at]->text(mesh) << ", and result "
                << successor.getInt() << ", which replaces it, "
                << result->text(mesh);
-      if (result && !asked.arguments[at])
+      if (result && !asked.arguments[at]) {
         asked.arguments[at] = result;
+        asked.openArguments[at] = asked.openResults[successor.getInt()];
+      }
     }
     return success();
   }

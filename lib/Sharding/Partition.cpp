@@ -1,6 +1,7 @@
 //===- Partition.cpp - One program that every device runs -----------------===//
 //
-// Walks over the step once. Every operation gets axes for its factors: of the
+// Walks over the step once. Every operation gets axes for its factors, those of
+// the plan if it has some. If not, of the
 // ways to choose them that its results and its operands suggest, the one that
 // cuts most, so that no work is done twice, and of several the one that moves
 // the least bytes. Its operands are moved to the layouts that follow, it is
@@ -14,6 +15,7 @@
 
 #include "LocalCode.h"
 
+#include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
@@ -45,8 +47,9 @@ struct Part {
 class Partitioner {
 public:
   Partitioner(func::FuncOp from, func::FuncOp to, const Mesh &mesh,
-              PropagatedLayouts propagated)
-      : from(from), mesh(mesh), wanted(std::move(propagated)),
+              LayoutPlan plan, const Prices *prices)
+      : from(from), mesh(mesh), wanted(std::move(plan.layouts)),
+        planned(std::move(plan.axes)), prices(prices),
         entry(to.addEntryBlock()), code(mesh, *entry),
         builder(from.getLoc(), from.getContext()) {}
 
@@ -66,6 +69,9 @@ public:
     func::ReturnOp::create(builder, results);
     return success();
   }
+
+  /// What was written takes, if there are prices.
+  StepPrice price;
 
 private:
   LogicalResult writeBlock(Block &block) {
@@ -88,8 +94,11 @@ private:
     Factors rule = factorsOf(op);
     if (structureOf(op) == gathered)
       explainGathering(op);
+    FactorAxes axes = choose(op, rule);
+    if (prices)
+      price.compute += runs * prices->secondsOf(op, rule, axes);
     for (auto [value, part] :
-         llvm::zip_equal(op->getResults(), emit(op, rule, choose(op, rule)))) {
+         llvm::zip_equal(op->getResults(), emit(op, rule, axes))) {
       Layout &target = wanted.values[value];
       if (!part.layout.pending.empty())
         part = {target, move(part, value, target)};
@@ -111,30 +120,40 @@ private:
       parts[added.pop_back_val()].pop_back();
   }
 
-  static int64_t bytesOf(Value value) {
-    Type element = elementOf(value);
-    if (auto complex = dyn_cast<ComplexType>(element))
-      return 2 * (complex.getElementType().getIntOrFloatBitWidth() / 8);
-    return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  }
-
   const ReshardPlan &planFor(Value value, const Layout &source,
                              const Layout &target) {
     std::string key = source.text(mesh) + target.text(mesh);
     for (int64_t extent : shapeOf(value))
       key += "x" + std::to_string(extent);
-    key += "b" + std::to_string(bytesOf(value));
+    key += "b" + std::to_string(elementBytesOf(value));
     auto [found, isNew] = plans.try_emplace(key);
     if (isNew)
-      found->second =
-          planReshard(mesh, shapeOf(value), bytesOf(value), source, target);
+      found->second = planReshard(mesh, shapeOf(value), elementBytesOf(value),
+                                  source, target);
     return found->second;
   }
 
   Value move(const Part &part, Value value, const Layout &target) {
+    const ReshardPlan &plan = planFor(value, part.layout, target);
+    if (prices)
+      addToPrice(plan, value);
     return code.reshard(builder, part.value,
-                        cast<RankedTensorType>(value.getType()),
-                        planFor(value, part.layout, target));
+                        cast<RankedTensorType>(value.getType()), plan);
+  }
+
+  void addToPrice(const ReshardPlan &plan, Value value) {
+    ArrayRef<int64_t> shape = shapeOf(value);
+    const int64_t bytes = elementBytesOf(value);
+    price.communication += runs * prices->secondsOf(plan, shape, bytes);
+    for (const ReshardStep &step : plan.steps) {
+      if (step.kind == ReshardKind::slice)
+        continue;
+      const int64_t received = receivedBy(step, shape, bytes);
+      price.received += runs * double(received);
+      Layout along;
+      along.dims = {exchangedAlong(step)};
+      ++price.collectives[{step.kind, along.text(mesh), received}];
+    }
   }
 
   /// The part that the layout is nearest to; null if the value is made
@@ -197,6 +216,8 @@ private:
   }
 
   FactorAxes choose(Operation *op, const Factors &rule) {
+    if (auto found = planned.find(op); found != planned.end())
+      return found->second;
     SmallVector<Tensor> results, operands;
     for (auto [value, factors] :
          llvm::zip_equal(op->getResults(), rule.results))
@@ -558,6 +579,9 @@ private:
     for (unsigned at = 0; at < op->getNumRegions(); ++at)
       state.addRegion();
     Operation *local = builder.create(state);
+    const double runsBefore = runs;
+    if (loop)
+      runs *= double(tripCount(op).value_or(1));
     for (auto [old, region] :
          llvm::zip_equal(op->getRegions(), local->getRegions())) {
       OpBuilder::InsertionGuard guard(builder);
@@ -583,6 +607,7 @@ private:
       stablehlo::ReturnOp::create(builder, results);
       forgetBehind(known);
     }
+    runs = runsBefore;
     for (auto [at, value] : llvm::enumerate(op->getResults()))
       remember(value, {layouts[at], local->getResult(at)});
     return success();
@@ -591,6 +616,9 @@ private:
   func::FuncOp from;
   const Mesh &mesh;
   PropagatedLayouts wanted;
+  llvm::DenseMap<Operation *, FactorAxes> planned;
+  const Prices *prices;
+  double runs = 1; // of what is being written
   Block *entry;
   LocalCode code;
   ImplicitLocOpBuilder builder;
@@ -638,7 +666,12 @@ public:
       text = (*file)->getBuffer().str();
     }
     auto asked = readAskedLayouts(getOperation(), devices, text, layouts);
-    if (failed(asked) || failed(partition(getOperation(), devices, *asked)))
+    if (failed(asked))
+      return signalPassFailure();
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    LayoutPlan plan;
+    plan.layouts = propagate(main, *asked);
+    if (failed(partition(getOperation(), devices, std::move(plan))))
       signalPassFailure();
   }
 };
@@ -646,12 +679,13 @@ public:
 } // namespace
 
 LogicalResult tenon::sharding::partition(ModuleOp module, const Mesh &mesh,
-                                         const AskedLayouts &asked) {
+                                         LayoutPlan plan, const Prices *prices,
+                                         StepPrice *price) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (module->hasAttr(step::meshAttrName))
     return module.emitError("the step is partitioned already, for the mesh ")
            << module->getAttr(step::meshAttrName);
-  PropagatedLayouts layouts = propagate(main, asked);
+  PropagatedLayouts &layouts = plan.layouts;
   MLIRContext *context = module.getContext();
   SmallVector<Type> inputs, outputs;
   SmallVector<DictionaryAttr> ofInputs, ofOutputs;
@@ -674,8 +708,11 @@ LogicalResult tenon::sharding::partition(ModuleOp module, const Mesh &mesh,
   local.setVisibility(main.getVisibility());
   local.setAllArgAttrs(ofInputs);
   local.setAllResultAttrs(ofOutputs);
-  if (failed(Partitioner(main, local, mesh, std::move(layouts)).run()))
+  Partitioner partitioner(main, local, mesh, std::move(plan), prices);
+  if (failed(partitioner.run()))
     return failure();
+  if (price)
+    *price = std::move(partitioner.price);
   main.erase();
   for (Operation &op :
        llvm::make_early_inc_range(module.getBody()->getOperations()))

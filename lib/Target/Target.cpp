@@ -76,8 +76,8 @@ Target target::builtInTarget(const ProcessorFamily &family, Isa isa) {
 /// instructions that own attention uses, reaches 306 forward and 238 backward
 /// with 64 features and 1,024 positions (Shah et al. 2024, figures 5 and 6).
 /// What the library and own products reach is assumed: 680 and some 300 TFLOP/s
-/// of the same. Rows that are no multiple of 16 bytes took cuBLASLt 13.1 five to
-/// seven times as long on an H200 (docs/Benchmarks/Gpu.md).
+/// of the same. Rows that are no multiple of 16 bytes took cuBLASLt 13.1 five
+/// to seven times as long on an H200 (docs/Benchmarks/Gpu.md).
 static constexpr ProductShares gpuShares = {.library = 0.69,
                                             .unaligned = 0.17,
                                             .kernel = 0.3,
@@ -103,4 +103,30 @@ Target target::builtInTarget(const GpuArchitecture &gpu) {
   target.launches.mostParts = 1;
   target.hostLink = published.hostLink;
   return target;
+}
+
+/// OpenMPI 4.1 between 16 processes on two cores gathered 16 MiB in 43 ms and
+/// summed them in 187 ms, so messages through memory share 3 to 6 GB/s.
+static constexpr double hostLatency = 5e-6, hostBandwidth = 5e9;
+
+/// NVLink 4 of H100 gives 450 GB/s each way, of which NCCL reaches 394 when
+/// eight GPUs gather, after 4 us per message; NDR InfiniBand gives 50 GB/s to
+/// each GPU. All of them are published figures.
+static constexpr int64_t gpusPerNode = 8;
+static constexpr Link nodeLink{4e-6, 394e9, 1}, networkLink{1e-5, 50e9, 1};
+
+std::vector<Link> target::builtInLinks(const Target &target,
+                                       std::span<const int64_t> axes) {
+  int64_t ranks = 1;
+  for (int64_t size : axes)
+    ranks *= size;
+  if (!target.isGpu())
+    return std::vector<Link>(axes.size(), {hostLatency, hostBandwidth, ranks});
+  std::vector<Link> links;
+  for (int64_t size : axes) {
+    // `ranks` of this axis and of those behind it.
+    links.push_back(ranks <= gpusPerNode ? nodeLink : networkLink);
+    ranks /= size;
+  }
+  return links;
 }

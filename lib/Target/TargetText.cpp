@@ -28,6 +28,7 @@ using ReadJson = nlohmann::json;
 namespace {
 
 constexpr int64_t maximalCores = 4096;
+constexpr int64_t maximalRanks = 4096;
 constexpr int64_t maximalCacheBytes = int64_t(1) << 40;
 
 /// Calls visit(path, place) for every field, in the order of the file. A path
@@ -58,6 +59,15 @@ void visitFields(TargetType &target, Visitor &&visit) {
                  1e-6);
   visit.positive({"overhead_microseconds", "barrier"}, target.overheads.barrier,
                  1e-6);
+  visit.list("links", target.links);
+}
+
+/// The same for an entry of the list of links.
+template <typename LinkType, typename Visitor>
+void visitLink(LinkType &link, Visitor &&visit) {
+  visit.positive({"latency_microseconds"}, link.latency, 1e-6);
+  visit.positive({"gigabytes_per_second"}, link.bandwidth, 1e9);
+  visit.count({"shared_by"}, link.sharedBy, 1, maximalRanks);
 }
 
 using Path = std::initializer_list<const char *>;
@@ -92,6 +102,13 @@ struct Writing {
   void optional(Path path, double value, double unit) {
     if (value > 0)
       positive(path, value, unit);
+  }
+  void list(const char *key, const std::vector<Link> &links) {
+    for (const Link &link : links) {
+      Writing entry;
+      visitLink(link, entry);
+      root[key].push_back(std::move(entry.root));
+    }
   }
 };
 
@@ -173,6 +190,24 @@ struct Reading {
     positive(path, into, unit);
   }
 
+  void list(const char *key, std::vector<Link> &into) {
+    known.push_back(key);
+    if (!root.contains(key))
+      return;
+    const ReadJson &entries = root[key];
+    if (!entries.is_array())
+      return fail({key}, entries.dump(), "a list with an entry per axis");
+    for (size_t i = 0; i < entries.size(); ++i) {
+      Reading entry{entries[i], {}};
+      visitLink(into.emplace_back(), entry);
+      if (entry.fault.empty() && entries[i].is_object())
+        entry.rejectUnknown(entries[i], "");
+      if (!entry.fault.empty() && fault.empty())
+        fault =
+            std::string(key) + "[" + std::to_string(i) + "]: " + entry.fault;
+    }
+  }
+
   /// A misspelt field would otherwise be ignored in silence.
   void rejectUnknown(const ReadJson &object, const std::string &prefix) {
     for (auto &[key, value] : object.items()) {
@@ -213,7 +248,7 @@ std::optional<Target> target::fromJson(std::string_view text,
                 "tenon calibrate writes it");
   Reading reading{root, {}};
   int64_t version = 0;
-  reading.count({"machine_version"}, version, machineVersion, machineVersion);
+  reading.count({"machine_version"}, version, 1, machineVersion);
   Target target;
   if (reading.fault.empty())
     visitFields(target, reading);

@@ -1,9 +1,9 @@
 //===- Plan.cpp - tenon plan ----------------------------------------------===//
 //
 // Plans a step without compiling it: under a row of budgets, to see what memory
-// costs, or to write down the problems the solvers were given, so that
-// tenon-solve can replay them. What lower precision costs in digits is measured
-// by running the step.
+// costs, on a mesh of ranks, to see how tensors lie there, or to write down the
+// problems the solvers were given, so that tenon-solve can replay them. What
+// lower precision costs in digits is measured by running the step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ int tool::runPlan(Arguments arguments, Modules *) {
   ArgumentParser parser("plan",
                         "Plans the memory of a training step without "
                         "generating code, or measures\nwhat its precision "
-                        "costs. At least one of --frontier, --offload, --also, "
-                        "--dump-problems and\n--error says what to do.",
+                        "costs. At least one of --mesh, --frontier, --offload, "
+                        "--also, --dump-problems\nand --error says what to do.",
                         "FILE.mlir");
   parser.custom("target", "TARGET",
                 "cpu (default) or GPUs (sm_90), of which none has to be there",
@@ -71,9 +71,11 @@ int tool::runPlan(Arguments arguments, Modules *) {
   parser.number("search-runs", errors.searchRuns, "N",
                 "with --error: most steps in f64 to find the dearest decisions "
                 "(128)");
-  takePlanningOptions(parser, options,
-                      "with --also: the most memory that the step may use");
+  takePlanningOptions(
+      parser, options,
+      "with --also or --mesh: the most memory that a rank may use");
   parser.examples("tenon plan step.mlir --frontier=10\n"
+                  "tenon plan step.mlir --mesh=data=2,model=4\n"
                   "tenon plan step.mlir --error --precision=bf16\n"
                   "tenon plan step.mlir --also=double.mlir "
                   "--memory-budget=2GiB\n");
@@ -89,7 +91,10 @@ int tool::runPlan(Arguments arguments, Modules *) {
                    << " is out of range, expected 1 to 1000\n";
       return exitBadUsage;
     }
-  if (options.memoryBudget && also.empty()) {
+  const bool explainsLayouts = !options.mesh.empty() && !frontier && !offload &&
+                               also.empty() && options.dumpProblems.empty() &&
+                               !error;
+  if (options.memoryBudget && also.empty() && !explainsLayouts) {
     llvm::errs()
         << "error: `tenon plan --memory-budget` needs --also=FILE.mlir; use "
            "`tenon compile --memory-budget` to plan for one budget\n";
@@ -116,6 +121,10 @@ int tool::runPlan(Arguments arguments, Modules *) {
     options.to.clear();
     return planErrors(options, errors);
   }
+  if (explainsLayouts) {
+    options.to.clear();
+    return driver::planLayouts(options, llvm::outs());
+  }
   if (!also.empty())
     if (auto code = driver::planBatches(options, also, llvm::outs()))
       return code;
@@ -129,8 +138,8 @@ int tool::runPlan(Arguments arguments, Modules *) {
     if (frontier || offload || !also.empty())
       return exitOk;
     llvm::errs()
-        << "error: nothing was asked for; pass --frontier=K, --offload=K, "
-           "--also=FILE.mlir, --dump-problems=DIR or --error\n";
+        << "error: nothing was asked for; pass --mesh=AXES, --frontier=K, "
+           "--offload=K, --also=FILE.mlir, --dump-problems=DIR or --error\n";
     return exitBadUsage;
   }
   if (std::error_code code =

@@ -91,7 +91,7 @@ void tool::takePlanningOptions(ArgumentParser &parser,
               "ranks that run the step together, as axes with sizes: "
               "data=2,model=2");
   parser.text("sharding", options.sharding, "FILE",
-              "with --mesh: layouts, a line NAME = LAYOUT each; or propagate, "
-              "those in the step");
+              "with --mesh: solve (default); propagate, from those in the step; "
+              "or lines NAME = LAYOUT");
   takeSubnormals(parser, options.subnormals, "");
 }

@@ -70,8 +70,9 @@ struct CompileOptions {
   /// The ranks that run the step: axes with sizes, data=2,model=2; empty for
   /// one rank, unless the text between stages is of several.
   std::string mesh;
-  /// With `mesh`: `propagate` for the layouts that the step itself asks for, or
-  /// a file with lines NAME = LAYOUT.
+  /// With `mesh`: `solve`, or empty, for layouts that are chosen by what the
+  /// step takes, `propagate` for those that follow from what the step itself
+  /// asks for, or a file with lines NAME = LAYOUT.
   std::string sharding;
   std::string dumpProblems; // folder for solver instances; empty for none
   std::string from, to;     // stages to resume after, stop after; or empty
@@ -132,6 +133,10 @@ CompileResult compile(const CompileOptions &options, const Walk &walk);
 /// with a plan to keeping everything, and prints a table of what each costs.
 ExitCode planFrontier(const CompileOptions &options, int64_t count,
                       llvm::raw_ostream &out);
+
+/// Decides how the tensors of options.input lie on options.mesh and prints that,
+/// with reasons and what the step takes, in seconds and bytes.
+ExitCode planLayouts(const CompileOptions &options, llvm::raw_ostream &out);
 
 /// Plans options.input for a machine with a link to a host's memory, where
 /// values may wait, and prints what that costs under `count` sizes of

@@ -8,6 +8,7 @@
 #ifndef TENON_SHARDING_PASSES_H
 #define TENON_SHARDING_PASSES_H
 
+#include "tenon/Sharding/Prices.h"
 #include "tenon/Sharding/Propagate.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,9 +32,11 @@ mlir::FailureOr<AskedLayouts> readAskedLayouts(mlir::ModuleOp module,
                                                llvm::StringRef fileName);
 
 /// Replaces @main by what each device of the mesh runs. Fails, with a
-/// diagnostic, where the module holds what is none of step form.
+/// diagnostic, where the module holds what is none of step form. With `prices`
+/// it fills in what the step takes.
 mlir::LogicalResult partition(mlir::ModuleOp module, const Mesh &mesh,
-                              const AskedLayouts &asked);
+                              LayoutPlan plan, const Prices *prices = nullptr,
+                              StepPrice *price = nullptr);
 
 } // namespace tenon::sharding
 

@@ -21,6 +21,7 @@
 #define TENON_SHARDING_PROPAGATE_H
 
 #include "tenon/Sharding/Layout.h"
+#include "tenon/Sharding/Rules.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -33,6 +34,9 @@ namespace tenon::sharding {
 /// What a user asks for, by number of argument and result of @main.
 struct AskedLayouts {
   std::vector<std::optional<Layout>> arguments, results;
+  /// Per dimension of a layout that is there: whether it may be cut further.
+  /// Empty if none may.
+  std::vector<llvm::SmallVector<bool>> openArguments, openResults;
 };
 
 using ValueLayouts = llvm::DenseMap<mlir::Value, Layout>;
@@ -42,6 +46,13 @@ struct PropagatedLayouts {
   ValueLayouts values;
   /// Of what the function returns.
   std::vector<Layout> results;
+};
+
+/// What the partitioner writes: layouts for all values and, for the operations
+/// in `axes`, how their factors are cut. Of others it finds the way itself.
+struct LayoutPlan {
+  PropagatedLayouts layouts;
+  llvm::DenseMap<mlir::Operation *, FactorAxes> axes;
 };
 
 /// A state argument and the result that replaces it get the same layout; both

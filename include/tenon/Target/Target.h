@@ -17,13 +17,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tenon::target {
 
-/// The version of the file that this code writes and the only one it reads.
-inline constexpr int64_t machineVersion = 1;
+/// The version of the file that this code writes; it reads all up to it. The
+/// first one had no links.
+inline constexpr int64_t machineVersion = 2;
 
 /// Something per second: by one core alone, and by all of them together.
 struct Rate {
@@ -59,8 +62,8 @@ struct ComputeRates {
 /// The shares of the multiply-add rates that kinds of code reach.
 struct ProductShares {
   double library = 0.9; // calls of a library
-  /// Of that, what is left for products of 16 bits whose matrices have rows that
-  /// are no multiple of 16 bytes.
+  /// Of that, what is left for products of 16 bits whose matrices have rows
+  /// that are no multiple of 16 bytes.
   double unaligned = 1;
   /// Generated dots and convolutions. On processors these are obvious loops,
   /// one element at a time against vectors of sixteen.
@@ -100,6 +103,17 @@ struct LaunchLimits {
   bool operator==(const LaunchLimits &) const = default;
 };
 
+/// What a rank sends to others through, along an axis of a mesh.
+struct Link {
+  double latency = 0;   // seconds that a message takes beside its bytes
+  double bandwidth = 0; // bytes/s into one rank, if it has the link alone
+  int64_t sharedBy = 1; // ranks that share the bandwidth
+
+  double perRank() const { return bandwidth / double(sharedBy); }
+
+  bool operator==(const Link &) const = default;
+};
+
 struct Target {
   std::string name;    // for people
   Isa isa = Isa::avx2; // the largest that its processors have
@@ -113,6 +127,8 @@ struct Target {
   /// Bytes/s between the device's memory and the host's, each way; 0 if the
   /// device has no memory of its own.
   double hostLink = 0;
+  /// Per axis of a mesh, major first; empty for those that are built in.
+  std::vector<Link> links;
 
   /// A GPU is what has memory of its own.
   bool isGpu() const { return hostLink > 0; }
@@ -139,6 +155,12 @@ Target builtInTarget(const ProcessorFamily &family, Isa isa);
 /// The GPU that steps for `gpu` are planned for, by published peaks. It counts
 /// as one core, since each launch fills it by blocks of its own.
 Target builtInTarget(const GpuArchitecture &gpu);
+
+/// What joins the ranks of a mesh with axes of these sizes, major first, where
+/// nobody measured it. Ranks on processors are processes of one host. Of GPUs
+/// eight make a node: minor axes lie within it, others between nodes.
+std::vector<Link> builtInLinks(const Target &target,
+                               std::span<const int64_t> axes);
 
 /// The file's text, ending in a newline; the same for equal targets.
 std::string toJson(const Target &target);

@@ -222,6 +222,7 @@ constexpr AttributeShape operationShapes[] = {
     {castAttrName, isUnit, "no value"},
     {narrowSumsAttrName, isUnit, "no value"},
     {meshAttrName, isText, "a string"},
+    {layoutProofAttrName, isText, "a string"},
     {layoutAttrName, isText, "a string"},
     {wholeAttrName, isTensorType, "a type of tensors"},
     {cutsAttrName, isArrayOf<isNumberList>, "an array of array<i64>"},

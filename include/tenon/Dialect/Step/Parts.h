@@ -24,6 +24,9 @@ inline constexpr llvm::StringLiteral cutsAttrName = "step.cuts";
 /// On arguments and results, and then on exec.tensor: the type of the tensor
 /// that they are a part of.
 inline constexpr llvm::StringLiteral wholeAttrName = "step.whole";
+/// Module attribute, string: for people, what was proved of the choice of
+/// layouts.
+inline constexpr llvm::StringLiteral layoutProofAttrName = "step.layout_proof";
 
 } // namespace tenon::step
 

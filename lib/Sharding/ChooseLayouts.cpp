@@ -1,0 +1,760 @@
+//===- ChooseLayouts.cpp - The layouts that make a step quick -------------===//
+//
+// See ChooseLayouts.h. One walk over the step makes the nodes and edges of the
+// problem; what the solver chose is then read back.
+//
+// An axis is cut in no parts, and of an operation that can be cut in very many
+// ways only those that cut most are kept: nothing that is left out can make a
+// plan wrong, since a tensor moves between any two layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Sharding/ChooseLayouts.h"
+
+#include "tenon/Analysis/OperationCount.h"
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Step.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::sharding;
+using solver::ShardingProblem;
+
+namespace {
+
+/// Of layouts, and of ways to cut an operation.
+constexpr size_t mostWays = 64;
+/// Axes whose orders along one dimension are all tried.
+constexpr size_t mostOrderedAxes = 2;
+/// How long to search, in million numbers of tables that are looked at.
+constexpr int64_t searchEffort = 1000;
+
+/// Calls `visit` with every way to put whole axes into lists, at most one list
+/// per axis.
+void forEachAssignment(const Mesh &mesh, size_t lists,
+                       llvm::function_ref<bool(size_t, int64_t)> mayCut,
+                       llvm::function_ref<void(const FactorAxes &)> visit) {
+  const bool inEveryOrder = mesh.axes.size() <= mostOrderedAxes;
+  auto assign = [&](auto &self, unsigned axis, FactorAxes axes) -> void {
+    if (axis == mesh.axes.size())
+      return visit(axes);
+    self(self, axis + 1, axes);
+    AxisPart whole{axis, 1, mesh.axes[axis].size};
+    for (size_t list = 0; whole.size > 1 && list < lists; ++list) {
+      if (!mayCut(list, countOf(axes[list]) * whole.size))
+        continue;
+      for (size_t at = inEveryOrder ? 0 : axes[list].size();
+           at <= axes[list].size(); ++at) {
+        FactorAxes more = axes;
+        more[list].insert(more[list].begin() + at, whole);
+        self(self, axis + 1, more);
+      }
+    }
+  };
+  assign(assign, 0, FactorAxes(lists));
+}
+
+int64_t shardsOf(ArrayRef<AxisParts> axes) {
+  int64_t shards = 1;
+  for (const AxisParts &parts : axes)
+    shards *= countOf(parts);
+  return shards;
+}
+
+/// Keeps the first and those that cut most, in their order.
+template <typename Way>
+void keepMost(std::vector<Way> &ways,
+              llvm::function_ref<int64_t(const Way &)> shards) {
+  if (ways.size() <= mostWays)
+    return;
+  std::vector<std::pair<int64_t, size_t>> mostFirst;
+  for (size_t at = 1; at < ways.size(); ++at)
+    mostFirst.push_back({shards(ways[at]), ways.size() - at});
+  llvm::sort(mostFirst, std::greater<>());
+  std::vector<size_t> kept{0};
+  for (auto [count, fromEnd] : ArrayRef(mostFirst).take_front(mostWays - 1))
+    kept.push_back(ways.size() - fromEnd);
+  llvm::sort(kept);
+  std::vector<Way> most;
+  for (size_t at : kept)
+    most.push_back(std::move(ways[at]));
+  ways = std::move(most);
+}
+
+std::vector<FactorAxes> waysToCut(const Factors &rule, const Mesh &mesh) {
+  std::vector<FactorAxes> ways;
+  auto mayCut = [&](size_t number, int64_t count) {
+    const Factor &factor = rule.factors[number];
+    return !factor.isWhole && count <= factor.size &&
+           (!factor.isEven || factor.size % count == 0);
+  };
+  forEachAssignment(mesh, rule.factors.size(), mayCut,
+                    [&](const FactorAxes &axes) {
+                      FactorAxes possible = axes;
+                      restrict(rule, possible);
+                      if (possible == axes)
+                        ways.push_back(axes);
+                    });
+  keepMost<FactorAxes>(ways, [](auto &axes) { return shardsOf(axes); });
+  return ways;
+}
+
+std::vector<Layout> layoutsOf(ArrayRef<int64_t> shape, const Mesh &mesh) {
+  std::vector<Layout> layouts;
+  forEachAssignment(
+      mesh, shape.size(),
+      [&](size_t dim, int64_t count) { return count <= shape[dim]; },
+      [&](const FactorAxes &axes) {
+        Layout &layout = layouts.emplace_back();
+        layout.dims.assign(axes.begin(), axes.end());
+      });
+  keepMost<Layout>(layouts,
+                   [](const Layout &layout) { return shardsOf(layout.dims); });
+  return layouts;
+}
+
+/// Numbers for layouts, and what moving between them costs.
+class Moves {
+public:
+  Moves(const Mesh &mesh, const Prices &prices) : mesh(mesh), prices(prices) {}
+
+  int number(const Layout &layout) {
+    auto [found, isNew] =
+        numbers.try_emplace(layout.text(mesh), int(layouts.size()));
+    if (isNew)
+      layouts.push_back(layout);
+    return found->second;
+  }
+  const Layout &layout(int number) const { return layouts[number]; }
+
+  double seconds(Value tensor, int from, int to) {
+    if (from == to)
+      return 0;
+    std::vector<int64_t> key(shapeOf(tensor));
+    key.insert(key.end(), {elementBytesOf(tensor), from, to});
+    auto [found, isNew] = costs.try_emplace(std::move(key), 0);
+    if (isNew)
+      found->second = prices.secondsOf(planFor(shapeOf(tensor), from, to),
+                                       shapeOf(tensor), elementBytesOf(tensor));
+    return found->second;
+  }
+
+  int64_t localBytes(Value tensor, int layout) const {
+    return elementCount(layouts[layout].localShape(shapeOf(tensor))) *
+           elementBytesOf(tensor);
+  }
+
+private:
+  /// Extents that all cuts divide are alike for a plan.
+  const ReshardPlan &planFor(ArrayRef<int64_t> shape, int from, int to) {
+    SmallVector<int64_t> alike(shape);
+    for (int64_t &extent : alike)
+      if (extent > 0 && extent % mesh.devices() == 0)
+        extent = mesh.devices();
+    std::vector<int64_t> key(alike.begin(), alike.end());
+    key.insert(key.end(), {from, to});
+    auto [found, isNew] = plans.try_emplace(std::move(key));
+    if (isNew)
+      found->second = planReshard(mesh, alike, 1, layouts[from], layouts[to]);
+    return found->second;
+  }
+
+  const Mesh &mesh;
+  const Prices &prices;
+  llvm::StringMap<int> numbers;
+  std::vector<Layout> layouts;
+  std::map<std::vector<int64_t>, ReshardPlan> plans;
+  std::map<std::vector<int64_t>, double> costs;
+};
+
+/// A layout of a value, and perhaps a second one.
+struct ValueWay {
+  static constexpr int none = -1;
+  int layout = 0;
+  int copy = none;
+};
+
+struct Node {
+  // A value has ways, an operation has axes for its factors.
+  Value value;
+  std::vector<ValueWay> ways;
+  Operation *op = nullptr;
+  std::vector<FactorAxes> axes;
+
+  std::vector<double> seconds; // per strategy
+  int64_t begin = 0, end = 0;  // when the value is there
+  int64_t firstRead = 0;       // when its copy is
+};
+
+/// Numbers of layouts that a reader wants, per strategy of the reader.
+using WantedLayouts = std::vector<SmallVector<int, 1>>;
+
+class Choosing {
+public:
+  Choosing(func::FuncOp main, const Mesh &mesh, const AskedLayouts &asked,
+           const Prices &prices)
+      : main(main), mesh(mesh), asked(asked), prices(prices),
+        moves(mesh, prices) {}
+
+  std::optional<LayoutChoice> choose(std::optional<int64_t> limit) {
+    number(main.getBody().front());
+    for (BlockArgument argument : main.getArguments())
+      addArgument(argument);
+    visitBlock(main.getBody().front(), 1);
+    visitReturn();
+    finishProblem();
+    choice.problem.limit = limit;
+    if (auto wrong = solver::validateShardingProblem(choice.problem)) {
+      main.emitError() << "no layouts are chosen: " << *wrong;
+      return std::nullopt;
+    }
+    solve();
+    if (auto wrong = solver::checkSharding(choice.problem, choice.solution)) {
+      main.emitError() << "the choice of layouts is not what it claims to be: "
+                       << *wrong;
+      return std::nullopt;
+    }
+    readBack();
+    return std::move(choice);
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Times
+  //===--------------------------------------------------------------------===//
+
+  void number(Block &block) {
+    for (Operation &op : block) {
+      begins[&op] = now++;
+      if (isControl(&op))
+        for (Region &region : op.getRegions())
+          number(region.front());
+      ends[&op] = now;
+    }
+  }
+
+  static bool isControl(Operation *op) {
+    return isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op);
+  }
+
+  /// The operation of the value's block in which it is read.
+  static Operation *readerIn(Block *block, Operation *reader) {
+    return block->findAncestorOpInBlock(*reader);
+  }
+
+  void setTimes(Node &node, int64_t begin) {
+    node.begin = begin;
+    node.end = begin + 1;
+    node.firstRead = std::numeric_limits<int64_t>::max();
+    Block *block = node.value.getParentBlock();
+    for (Operation *user : node.value.getUsers())
+      if (Operation *reader = readerIn(block, user)) {
+        node.end = std::max(node.end, ends[reader]);
+        node.firstRead = std::min(node.firstRead, begins[reader]);
+      }
+    node.firstRead = std::min(node.firstRead, node.end);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Nodes
+  //===--------------------------------------------------------------------===//
+
+  /// Whether several readers may share a copy: none is in a loop, where it is
+  /// made anew in each round.
+  static bool mayShareCopy(Value value) {
+    llvm::SmallPtrSet<Operation *, 4> readers;
+    for (Operation *user : value.getUsers()) {
+      if (user->getBlock() != value.getParentBlock())
+        return false;
+      readers.insert(user);
+    }
+    return readers.size() > 1;
+  }
+
+  int addValue(Value value, ArrayRef<int> layouts, double runs,
+               bool withCopies) {
+    Node node;
+    node.value = value;
+    for (int number : layouts) {
+      node.ways.push_back({number});
+      node.seconds.push_back(0);
+      if (!withCopies)
+        continue;
+      // What a layout becomes if some of its parts are gathered.
+      Layout layout = moves.layout(number);
+      SmallVector<std::pair<size_t, size_t>> parts;
+      for (auto [dim, list] : llvm::enumerate(layout.dims))
+        for (size_t at = 0; at < list.size(); ++at)
+          parts.push_back({dim, at});
+      for (unsigned removed = 1; removed < (1u << parts.size()); ++removed) {
+        Layout copy = Layout::replicated(layout.dims.size());
+        for (auto [bit, part] : llvm::enumerate(parts))
+          if (!(removed >> bit & 1))
+            copy.dims[part.first].push_back(
+                layout.dims[part.first][part.second]);
+        for (AxisParts &list : copy.dims)
+          list = joined(list);
+        node.ways.push_back({number, moves.number(copy)});
+        node.seconds.push_back(
+            runs * moves.seconds(value, number, node.ways.back().copy));
+      }
+    }
+    nodes.push_back(std::move(node));
+    nodeOf[value] = int(nodes.size()) - 1;
+    return int(nodes.size()) - 1;
+  }
+
+  std::vector<int> allLayouts(Value value) {
+    std::vector<int> numbers;
+    for (const Layout &layout : layoutsOf(shapeOf(value), mesh))
+      numbers.push_back(moves.number(layout));
+    return numbers;
+  }
+
+  static bool follows(const Layout &layout, const Layout &asked,
+                      ArrayRef<bool> open) {
+    for (size_t dim = 0; dim < asked.dims.size(); ++dim) {
+      ArrayRef<AxisPart> own = layout.dims[dim], given = asked.dims[dim];
+      bool mayGoOn = !open.empty() && open[dim];
+      if (mayGoOn ? own.take_front(given.size()) != given : own != given)
+        return false;
+    }
+    return true;
+  }
+
+  void addArgument(BlockArgument argument) {
+    unsigned at = argument.getArgNumber();
+    std::vector<int> layouts;
+    if (const auto &given = asked.arguments[at]) {
+      ArrayRef<bool> open;
+      if (at < asked.openArguments.size())
+        open = asked.openArguments[at];
+      layouts.push_back(moves.number(*given));
+      for (int number : allLayouts(argument))
+        if (number != layouts.front() &&
+            follows(moves.layout(number), *given, open))
+          layouts.push_back(number);
+    } else {
+      layouts = allLayouts(argument);
+    }
+    Node &node = nodes[addValue(argument, layouts, 1, mayShareCopy(argument))];
+    setTimes(node, 0);
+    node.end = now;
+  }
+
+  void visitBlock(Block &block, double runs) {
+    for (Operation &op : block.without_terminator()) {
+      if (op.getNumResults() > 0 &&
+          llvm::all_of(op.getResults(), isMadeAnywhere))
+        continue;
+      if (isControl(&op))
+        visitControl(&op, runs);
+      else
+        visitOperation(&op, runs);
+    }
+  }
+
+  void visitOperation(Operation *op, double runs) {
+    Factors rule = factorsOf(op);
+    Node node;
+    node.op = op;
+    node.axes = waysToCut(rule, mesh);
+    for (const FactorAxes &axes : node.axes)
+      node.seconds.push_back(runs * prices.secondsOf(op, rule, axes));
+    nodes.push_back(std::move(node));
+    int self = int(nodes.size()) - 1;
+    readOperands(op, rule, self, runs);
+    for (auto [value, factors] :
+         llvm::zip_equal(op->getResults(), rule.results))
+      addResult(value, rule, factors, self, runs);
+  }
+
+  void readOperands(Operation *op, const Factors &rule, int self, double runs) {
+    llvm::MapVector<Value, WantedLayouts> reads;
+    for (auto [value, factors] :
+         llvm::zip_equal(op->getOperands(), rule.operands)) {
+      if (isMadeAnywhere(value))
+        continue;
+      WantedLayouts &wanted = reads[value];
+      wanted.resize(nodes[self].axes.size());
+      for (auto [axes, list] : llvm::zip_equal(nodes[self].axes, wanted)) {
+        int number = moves.number(layoutOf(rule, factors, axes, false));
+        if (!llvm::is_contained(list, number))
+          list.push_back(number);
+      }
+    }
+    for (auto &[value, wanted] : reads)
+      addReader(value, self, wanted, runs);
+    // Scalars that regions on elements read from outside.
+    llvm::SetVector<Value> captured;
+    for (Region &region : op->getRegions())
+      region.walk([&](Operation *inner) {
+        for (Value value : inner->getOperands())
+          if (!op->isAncestor(value.getParentBlock()->getParentOp()))
+            captured.insert(value);
+      });
+    for (Value value : captured)
+      readWhole(value, runs);
+  }
+
+  void addResult(Value value, const Factors &rule, const TensorFactors &factors,
+                 int self, double runs) {
+    std::vector<Layout> made;
+    llvm::SetVector<int> numbers;
+    for (const FactorAxes &axes : nodes[self].axes) {
+      made.push_back(layoutOf(rule, factors, axes, true));
+      forEachFinished(made.back(), shapeOf(value), [&](const Layout &layout) {
+        numbers.insert(moves.number(layout));
+      });
+    }
+    int node =
+        addValue(value, numbers.getArrayRef(), runs, mayShareCopy(value));
+    setTimes(nodes[node], begins[value.getDefiningOp()]);
+    std::vector<int64_t> table;
+    for (const Layout &layout : made) {
+      llvm::SmallDenseSet<int> reached;
+      forEachFinished(layout, shapeOf(value), [&](const Layout &finished) {
+        reached.insert(moves.number(finished));
+      });
+      int number = moves.number(layout);
+      for (const ValueWay &way : nodes[node].ways)
+        table.push_back(
+            reached.contains(way.layout)
+                ? inPicoseconds(runs * moves.seconds(value, number, way.layout))
+                : ShardingProblem::forbidden);
+    }
+    addEdge(self, node, std::move(table));
+  }
+
+  /// Calls `visit` with what becomes of a layout once nothing is pending: each
+  /// part of an axis is summed as a whole or cuts a dimension.
+  static void forEachFinished(const Layout &layout, ArrayRef<int64_t> shape,
+                              llvm::function_ref<void(const Layout &)> visit) {
+    auto finish = [&](auto &self, size_t at, Layout finished) -> void {
+      if (at == layout.pending.size()) {
+        for (AxisParts &parts : finished.dims)
+          parts = joined(parts);
+        return visit(finished);
+      }
+      self(self, at + 1, finished);
+      for (size_t dim = 0; dim < shape.size(); ++dim) {
+        Layout cut = finished;
+        cut.dims[dim].push_back(layout.pending[at]);
+        int64_t count = countOf(cut.dims[dim]);
+        if (count <= shape[dim] &&
+            nests(shape[dim], countOf(layout.dims[dim]), count))
+          self(self, at + 1, cut);
+      }
+    };
+    Layout start = layout;
+    start.pending.clear();
+    finish(finish, 0, start);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Loops and branches
+  //===--------------------------------------------------------------------===//
+
+  void visitControl(Operation *op, double runs) {
+    auto loop = dyn_cast<stablehlo::WhileOp>(op);
+    SmallVector<int> carried;
+    for (auto [at, result] : llvm::enumerate(op->getResults())) {
+      int node = addValue(result, allLayouts(result), runs, false);
+      setTimes(nodes[node], begins[op]);
+      nodes[node].end = std::max(nodes[node].end, ends[op]);
+      carried.push_back(node);
+      for (Region &region : op->getRegions())
+        if (loop)
+          nodeOf[region.getArgument(at)] = node;
+    }
+    for (auto [at, operand] : llvm::enumerate(op->getOperands()))
+      if (loop)
+        readAsCarried(operand, carried[at], runs);
+      else
+        readWhole(operand, runs);
+    double rounds = runs;
+    if (loop)
+      rounds *= double(tripCount(op).value_or(1));
+    for (Region &region : op->getRegions()) {
+      visitBlock(region.front(), rounds);
+      bool isTest = loop && &region == &loop.getCond();
+      for (auto [at, value] :
+           llvm::enumerate(region.front().getTerminator()->getOperands()))
+        if (isTest)
+          readWhole(value, rounds);
+        else
+          readAsCarried(value, carried[at], rounds);
+    }
+  }
+
+  void readAsCarried(Value value, int reader, double runs) {
+    if (isMadeAnywhere(value) || nodeOf.lookup(value) == reader)
+      return;
+    WantedLayouts wanted;
+    for (const ValueWay &way : nodes[reader].ways)
+      wanted.push_back({way.layout});
+    addReader(value, reader, wanted, runs);
+  }
+
+  void visitReturn() {
+    Operation *end = main.getBody().front().getTerminator();
+    SmallVector<int> replaces(end->getNumOperands(), -1);
+    for (unsigned at = 0; at < main.getNumArguments(); ++at)
+      if (auto successor =
+              main.getArgAttrOfType<IntegerAttr>(at, step::successorAttrName))
+        replaces[successor.getInt()] = nodeOf[main.getArgument(at)];
+    for (auto [at, value] : llvm::enumerate(end->getOperands())) {
+      if (isMadeAnywhere(value))
+        continue;
+      if (replaces[at] >= 0) {
+        readAsCarried(value, replaces[at], 1);
+        // It takes the place of the old one.
+        Node &node = nodes[nodeOf[value]];
+        if (!isa<BlockArgument>(value) && !mayShareCopy(value))
+          node.end = node.begin;
+      } else if (const auto &given = asked.results[at]) {
+        readIn(value, moves.number(*given), 1);
+      }
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Edges
+  //===--------------------------------------------------------------------===//
+
+  static int64_t inPicoseconds(double seconds) {
+    return int64_t(std::llround(seconds * picosecondsPerSecond));
+  }
+
+  double readSeconds(Value value, const ValueWay &way, int wanted) {
+    double seconds = moves.seconds(value, way.layout, wanted);
+    if (way.copy != ValueWay::none)
+      seconds = std::min(seconds, moves.seconds(value, way.copy, wanted));
+    return seconds;
+  }
+
+  void readIn(Value value, int wanted, double runs) {
+    if (isMadeAnywhere(value))
+      return;
+    Node &node = nodes[nodeOf.at(value)];
+    for (auto [way, seconds] : llvm::zip_equal(node.ways, node.seconds))
+      seconds += runs * readSeconds(value, way, wanted);
+  }
+  void readWhole(Value value, double runs) {
+    readIn(value, moves.number(Layout::replicated(shapeOf(value).size())),
+           runs);
+  }
+
+  void addReader(Value value, int reader, const WantedLayouts &wanted,
+                 double runs) {
+    int from = nodeOf.at(value);
+    std::vector<int64_t> table;
+    for (const ValueWay &way : nodes[from].ways)
+      for (ArrayRef<int> layouts : wanted) {
+        double seconds = 0;
+        for (int layout : layouts)
+          seconds += readSeconds(value, way, layout);
+        table.push_back(inPicoseconds(runs * seconds));
+      }
+    if (llvm::any_of(table, [](int64_t cost) { return cost != 0; }))
+      addEdge(from, reader, std::move(table));
+  }
+
+  void addEdge(int first, int second, std::vector<int64_t> table) {
+    auto [found, isNew] =
+        tables.try_emplace(std::move(table), int(choice.problem.tables.size()));
+    if (isNew)
+      choice.problem.tables.push_back(found->first);
+    choice.problem.edges.push_back({first, second, found->second});
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Problem and solution
+  //===--------------------------------------------------------------------===//
+
+  void finishProblem() {
+    for (const Node &node : nodes) {
+      ShardingProblem::Node &to = choice.problem.nodes.emplace_back();
+      to.begin = node.begin;
+      to.end = node.end;
+      for (double seconds : node.seconds)
+        to.costs.push_back(inPicoseconds(seconds));
+      for (const ValueWay &way : node.ways)
+        to.bytes.push_back(moves.localBytes(node.value, way.layout));
+      to.bytes.resize(to.costs.size());
+    }
+    // Copies are there for another time than the values.
+    realEdges = choice.problem.edges.size();
+    for (size_t at = 0; at < nodes.size(); ++at) {
+      const Node &node = nodes[at];
+      if (llvm::none_of(node.ways, [](const ValueWay &way) {
+            return way.copy != ValueWay::none;
+          }))
+        continue;
+      ShardingProblem::Node &to = choice.problem.nodes.emplace_back();
+      to.begin = node.firstRead;
+      to.end = std::max(node.end, node.firstRead);
+      if (isa<BlockArgument>(node.value))
+        to.end = lastRead(node.value);
+      size_t count = node.ways.size();
+      to.costs.resize(count);
+      std::vector<int64_t> same(count * count, ShardingProblem::forbidden);
+      for (size_t way = 0; way < count; ++way) {
+        to.bytes.push_back(
+            node.ways[way].copy == ValueWay::none
+                ? 0
+                : moves.localBytes(node.value, node.ways[way].copy));
+        same[way * count + way] = 0;
+      }
+      addEdge(int(at), int(choice.problem.nodes.size()) - 1, std::move(same));
+    }
+    choice.problem.name = "layouts";
+  }
+
+  int64_t lastRead(Value value) {
+    int64_t last = 0;
+    for (Operation *user : value.getUsers())
+      last = std::max(last, ends[user]);
+    return last;
+  }
+
+  /// The least bytes that any choice has at the fullest time, as far as nodes
+  /// are free of each other.
+  int64_t leastPeak() const {
+    std::map<int64_t, int64_t> changes;
+    for (const ShardingProblem::Node &node : choice.problem.nodes)
+      if (node.begin < node.end) {
+        int64_t least = *llvm::min_element(node.bytes);
+        changes[node.begin] += least;
+        changes[node.end] -= least;
+      }
+    int64_t taken = 0, peak = 0;
+    for (auto [time, change] : changes)
+      peak = std::max(peak, taken += change);
+    return peak;
+  }
+
+  /// Where nothing is within the limit, the least that is found somewhat above
+  /// it: what a rank needs is an estimate here.
+  void solve() {
+    solver::ShardingOptions options;
+    options.effort = searchEffort;
+    choice.solution = solver::solveSharding(choice.problem, options);
+    if (choice.solution.valid)
+      return;
+    choice.isWithinLimit = false;
+    const int64_t least = leastPeak();
+    for (int64_t percent : {101, 110, 125, 150, 200, 400}) {
+      choice.problem.limit = least / 100 * percent + percent;
+      if (*choice.problem.limit <= 0)
+        continue;
+      choice.solution = solver::solveSharding(choice.problem, options);
+      if (choice.solution.valid)
+        return;
+    }
+    choice.problem.limit.reset();
+    choice.solution = solver::solveSharding(choice.problem, options);
+  }
+
+  void readBack() {
+    auto &values = choice.plan.layouts.values;
+    for (auto &[value, node] : nodeOf)
+      values[value] = moves.layout(chosenWay(node).layout);
+    for (auto [at, node] : llvm::enumerate(nodes))
+      if (node.op)
+        choice.plan.axes[node.op] = node.axes[choice.solution.strategies[at]];
+    main.walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        if (isa<RankedTensorType>(result.getType()))
+          values.try_emplace(result,
+                             Layout::replicated(shapeOf(result).size()));
+    });
+    Operation *end = main.getBody().front().getTerminator();
+    for (auto [at, value] : llvm::enumerate(end->getOperands()))
+      choice.plan.layouts.results.push_back(
+          asked.results[at] ? *asked.results[at] : values[value]);
+    for (unsigned at = 0; at < main.getNumArguments(); ++at) {
+      if (auto successor =
+              main.getArgAttrOfType<IntegerAttr>(at, step::successorAttrName))
+        choice.plan.layouts.results[successor.getInt()] =
+            values[main.getArgument(at)];
+      explain(main.getArgument(at));
+    }
+  }
+
+  const ValueWay &chosenWay(int node) const {
+    return nodes[node].ways[choice.solution.strategies[node]];
+  }
+
+  /// What a node and its edges cost with another strategy.
+  int64_t costWith(int node, size_t strategy) const {
+    const ShardingProblem &problem = choice.problem;
+    int64_t cost = problem.nodes[node].costs[strategy];
+    for (size_t at : edgesOf[node]) {
+      const ShardingProblem::Edge &edge = problem.edges[at];
+      size_t row = edge.first == node
+                       ? strategy
+                       : size_t(choice.solution.strategies[edge.first]);
+      size_t column = edge.second == node
+                          ? strategy
+                          : size_t(choice.solution.strategies[edge.second]);
+      cost +=
+          problem
+              .tables[edge.table]
+                     [row * problem.nodes[edge.second].costs.size() + column];
+    }
+    return cost;
+  }
+
+  void explain(BlockArgument argument) {
+    if (edgesOf.empty()) {
+      edgesOf.resize(choice.problem.nodes.size());
+      for (size_t at = 0; at < realEdges; ++at) {
+        edgesOf[choice.problem.edges[at].first].push_back(at);
+        edgesOf[choice.problem.edges[at].second].push_back(at);
+      }
+    }
+    ArgumentReason &reason = choice.reasons.emplace_back();
+    int node = nodeOf[argument];
+    int own = chosenWay(node).layout;
+    int64_t cost = costWith(node, choice.solution.strategies[node]);
+    reason.moving = double(cost) / picosecondsPerSecond;
+    reason.isAsked = asked.arguments[argument.getArgNumber()].has_value();
+    for (size_t way = 0; way < nodes[node].ways.size(); ++way) {
+      int layout = nodes[node].ways[way].layout;
+      double more = double(costWith(node, way) - cost) / picosecondsPerSecond;
+      if (layout != own && (!reason.nextBest || more < reason.nextBest->second))
+        reason.nextBest = {moves.layout(layout), more};
+    }
+  }
+
+  func::FuncOp main;
+  const Mesh &mesh;
+  const AskedLayouts &asked;
+  const Prices &prices;
+  Moves moves;
+  LayoutChoice choice;
+  std::vector<Node> nodes;
+  llvm::DenseMap<Value, int> nodeOf;
+  std::map<std::vector<int64_t>, int> tables;
+  size_t realEdges = 0;
+  std::vector<std::vector<size_t>> edgesOf;
+  llvm::DenseMap<Operation *, int64_t> begins, ends;
+  int64_t now = 0;
+};
+
+} // namespace
+
+std::optional<LayoutChoice>
+tenon::sharding::chooseLayouts(func::FuncOp main, const Mesh &mesh,
+                               const AskedLayouts &asked, const Prices &prices,
+                               std::optional<int64_t> limit) {
+  return Choosing(main, mesh, asked, prices).choose(limit);
+}

@@ -1,0 +1,229 @@
+//===- Prices.cpp - Seconds of a step on a mesh ---------------------------===//
+//
+// See Prices.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Sharding/Prices.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Analysis/OperationClass.h"
+#include "tenon/Analysis/OperationCount.h"
+#include "tenon/Analysis/Shapes.h"
+#include "tenon/Cost/KernelCost.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Attention.h"
+#include "tenon/Sharding/Propagate.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::sharding;
+
+Prices::Prices(const Mesh &mesh, const target::Target &given)
+    : target(given), cores(given.cores) {
+  if (!target.links.empty())
+    return;
+  SmallVector<int64_t> sizes;
+  for (const Axis &axis : mesh.axes)
+    sizes.push_back(axis.size);
+  target.links = target::builtInLinks(target, sizes);
+  if (!target.isGpu())
+    cores = std::max<int64_t>(1, target.cores / mesh.devices());
+}
+
+AxisParts tenon::sharding::exchangedAlong(const ReshardStep &step) {
+  AxisParts along;
+  auto takeMissing = [&](const Layout &from, const Layout &in) {
+    auto takeFrom = [&](ArrayRef<AxisPart> parts, ArrayRef<AxisPart> kept) {
+      for (const AxisPart &part : parts)
+        if (!llvm::is_contained(kept, part) && !llvm::is_contained(along, part))
+          along.push_back(part);
+    };
+    for (auto [parts, kept] : llvm::zip_equal(from.dims, in.dims))
+      takeFrom(parts, kept);
+    takeFrom(from.pending, in.pending);
+  };
+  takeMissing(step.from, step.to);
+  if (step.kind == ReshardKind::permute)
+    takeMissing(step.to, step.from);
+  return joined(along);
+}
+
+StringRef tenon::sharding::nameOf(ReshardKind kind) {
+  switch (kind) {
+  case ReshardKind::slice:
+    return "slice";
+  case ReshardKind::allGather:
+    return "all_gather";
+  case ReshardKind::allToAll:
+    return "all_to_all";
+  case ReshardKind::permute:
+    return "collective_permute";
+  case ReshardKind::reduceScatter:
+    return "reduce_scatter";
+  case ReshardKind::allReduce:
+    return "all_reduce";
+  }
+  llvm_unreachable("a step of another kind");
+}
+
+double Prices::secondsOf(const ReshardStep &step, ArrayRef<int64_t> shape,
+                         int64_t elementBytes) const {
+  if (step.kind == ReshardKind::slice)
+    return 0;
+  double latency = 0, rate = std::numeric_limits<double>::infinity();
+  AxisParts along = exchangedAlong(step);
+  for (const AxisPart &part : along) {
+    const target::Link &link = target.links[part.axis];
+    latency = std::max(latency, link.latency);
+    rate = std::min(rate, link.perRank());
+  }
+  int64_t messages = countOf(along) - 1;
+  if (step.kind == ReshardKind::allReduce)
+    messages *= 2;
+  else if (step.kind == ReshardKind::permute)
+    messages = 1;
+  return double(messages) * latency +
+         double(receivedBy(step, shape, elementBytes)) / rate;
+}
+
+double Prices::secondsOf(const ReshardPlan &plan, ArrayRef<int64_t> shape,
+                         int64_t elementBytes) const {
+  double seconds = 0;
+  for (const ReshardStep &step : plan.steps)
+    seconds += secondsOf(step, shape, elementBytes);
+  return seconds;
+}
+
+int64_t tenon::sharding::elementBytesOf(Value tensor) {
+  Type element = elementOf(tensor);
+  if (auto complex = dyn_cast<ComplexType>(element))
+    return 2 * (complex.getElementType().getIntOrFloatBitWidth() / 8);
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+static bool isMerged(Operation *op) {
+  if (!op)
+    return false;
+  OperationClass kind = classify(op);
+  return kind == OperationClass::pointwise ||
+         kind == OperationClass::indexMap || kind == OperationClass::view;
+}
+
+/// Whether a value lies in memory, and not only between operations that become
+/// one kernel.
+static bool isStored(Value value) {
+  if (isMadeAnywhere(value))
+    return false;
+  return !isMerged(value.getDefiningOp()) ||
+         llvm::any_of(value.getUsers(), [&](Operation *reader) {
+           return !isMerged(reader) ||
+                  reader->getBlock() != value.getParentBlock();
+         });
+}
+
+namespace {
+
+/// The share of an operation's work that is left on each rank.
+class LocalWork {
+public:
+  LocalWork(Operation *op, const Factors &rule, const FactorAxes &axes)
+      : op(op), rule(rule), axes(axes) {}
+
+  double share() const {
+    // Scores of attention are computed for all features of values, and rows of
+    // a table are looked up once per index, wherever the table is cut.
+    if (isa<step::AttentionOp>(op))
+      return shareOf(rule.results[1]);
+    if (isa<stablehlo::GatherOp>(op))
+      return shareOf(rule.results[0]);
+    if (isa<stablehlo::ScatterOp>(op))
+      return shareOf(rule.operands[op->getNumOperands() - 1]);
+    double share = 1;
+    for (unsigned factor = 0; factor < axes.size(); ++factor)
+      share *= shareOf(factor);
+    return share;
+  }
+
+  double operations() const {
+    if (isa<stablehlo::GatherOp>(op))
+      return double(elementCount(shapeOf(op->getResult(0))));
+    if (isa<stablehlo::ScatterOp>(op))
+      return double(
+          elementCount(shapeOf(op->getOperand(op->getNumOperands() - 1))));
+    return cost::elementOperations(op);
+  }
+
+  /// Bytes that are read and written.
+  double bytes() const {
+    if (classify(op) == OperationClass::view)
+      return 0;
+    if (isa<stablehlo::GatherOp, stablehlo::DynamicSliceOp>(op))
+      return 2 * ofResult(0);
+    if (isa<stablehlo::DynamicUpdateSliceOp>(op))
+      return 2 * ofOperand(1);
+    double bytes = 0;
+    for (unsigned at = 0; at < op->getNumOperands(); ++at)
+      if (isStored(op->getOperand(at)))
+        bytes += ofOperand(at);
+    for (unsigned at = 0; at < op->getNumResults(); ++at)
+      if (isStored(op->getResult(at)))
+        bytes += ofResult(at);
+    return bytes;
+  }
+
+private:
+  double shareOf(unsigned factor) const {
+    int64_t size = rule.factors[factor].size;
+    return size < 2 ? 1
+                    : double(shardExtent(size, countOf(axes[factor]))) /
+                          double(size);
+  }
+  double shareOf(const TensorFactors &tensor) const {
+    double share = 1;
+    for (const auto &dim : tensor)
+      for (unsigned factor : dim)
+        share *= shareOf(factor);
+    return share;
+  }
+  double ofTensor(Value value, const TensorFactors &tensor) const {
+    return double(elementCount(shapeOf(value)) * elementBytesOf(value)) *
+           shareOf(tensor);
+  }
+  double ofOperand(unsigned at) const {
+    return ofTensor(op->getOperand(at), rule.operands[at]);
+  }
+  double ofResult(unsigned at) const {
+    return ofTensor(op->getResult(at), rule.results[at]);
+  }
+
+  Operation *op;
+  const Factors &rule;
+  const FactorAxes &axes;
+};
+
+} // namespace
+
+double Prices::secondsOf(Operation *op, const Factors &rule,
+                         const FactorAxes &axes) const {
+  LocalWork work(op, rule, axes);
+  double share = work.share();
+  double flops = contractionFlops(op) * share;
+  double compute =
+      cost::arithmeticSeconds(work.operations() * share, cores, target);
+  if (flops > 0) {
+    double reached = isa<step::AttentionOp>(op) ? target.shares.attention
+                     : isa<step::AttentionGradientOp>(op)
+                         ? target.shares.gradient
+                         : target.shares.library;
+    ElementType type =
+        elementTypeOf(elementOf(op->getOperand(0))).value_or(ElementType::f32);
+    compute +=
+        flops / (target.computeRate(type).of(cores, target.cores) * reached);
+  }
+  double bytes = work.bytes();
+  double memory =
+      bytes / cost::bandwidthOf(bytes, target).of(cores, target.cores);
+  return std::max(compute, memory) +
+         (isMerged(op) ? 0 : target.overheads.launch);
+}
