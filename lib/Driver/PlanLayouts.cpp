@@ -61,7 +61,7 @@ static void printTensors(const llvm::json::Array &tensors,
     const llvm::json::Object &line = *value.getAsObject();
     double moving = number(line, "moving_seconds");
     std::string reason = *line.getBoolean("asked") ? "asked for"
-                         : moving > 0              ? "least in all"
+                         : moving > 0              ? "moved, least in all"
                                                    : "read where it lies";
     if (auto next = line.getString("next_best"))
       reason += "; " + next->str() + " takes " +
@@ -131,7 +131,7 @@ ExitCode driver::planLayouts(const CompileOptions &options,
         << milliseconds(number(*choice, "bound_seconds")) << " (proved), gap "
         << llvm::formatv("{0:f2} %\n", number(*choice, "gap") * 100);
     out << "estimate       " << printBytes(*choice->getInteger("peak_bytes"))
-        << " on each rank before fusion"
+        << " on each rank before it is planned"
         << (*choice->getBoolean("within_limit") ? "" : ", above the budget")
         << "\n";
   }

@@ -260,6 +260,8 @@ private:
         node.firstRead = std::min(node.firstRead, begins[reader]);
       }
     node.firstRead = std::min(node.firstRead, node.end);
+    if (!isStored(node.value))
+      node.end = node.begin;
   }
 
   //===--------------------------------------------------------------------===//
@@ -600,9 +602,7 @@ private:
         continue;
       ShardingProblem::Node &to = choice.problem.nodes.emplace_back();
       to.begin = node.firstRead;
-      to.end = std::max(node.end, node.firstRead);
-      if (isa<BlockArgument>(node.value))
-        to.end = lastRead(node.value);
+      to.end = std::max(lastRead(node.value), node.firstRead);
       size_t count = node.ways.size();
       to.costs.resize(count);
       std::vector<int64_t> same(count * count, ShardingProblem::forbidden);

@@ -152,7 +152,10 @@ private:
       price.received += runs * double(received);
       Layout along;
       along.dims = {exchangedAlong(step)};
-      ++price.collectives[{step.kind, along.text(mesh), received}];
+      // As in a layout of one dimension, without its brackets.
+      std::string axes = along.text(mesh);
+      axes = axes.substr(1, axes.size() - 2);
+      ++price.collectives[{step.kind, axes, received}];
     }
   }
 
@@ -666,12 +669,7 @@ public:
       text = (*file)->getBuffer().str();
     }
     auto asked = readAskedLayouts(getOperation(), devices, text, layouts);
-    if (failed(asked))
-      return signalPassFailure();
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    LayoutPlan plan;
-    plan.layouts = propagate(main, *asked);
-    if (failed(partition(getOperation(), devices, std::move(plan))))
+    if (failed(asked) || failed(partition(getOperation(), devices, *asked)))
       signalPassFailure();
   }
 };
@@ -722,4 +720,11 @@ LogicalResult tenon::sharding::partition(ModuleOp module, const Mesh &mesh,
   module->setAttr("mhlo.num_partitions",
                   builder.getI32IntegerAttr(int32_t(mesh.devices())));
   return success();
+}
+
+LogicalResult tenon::sharding::partition(ModuleOp module, const Mesh &mesh,
+                                         const AskedLayouts &asked) {
+  LayoutPlan plan;
+  plan.layouts = propagate(module.lookupSymbol<func::FuncOp>("main"), asked);
+  return partition(module, mesh, std::move(plan));
 }

@@ -33,19 +33,27 @@ Prices::Prices(const Mesh &mesh, const target::Target &given)
 
 AxisParts tenon::sharding::exchangedAlong(const ReshardStep &step) {
   AxisParts along;
-  auto takeMissing = [&](const Layout &from, const Layout &in) {
-    auto takeFrom = [&](ArrayRef<AxisPart> parts, ArrayRef<AxisPart> kept) {
-      for (const AxisPart &part : parts)
-        if (!llvm::is_contained(kept, part) && !llvm::is_contained(along, part))
-          along.push_back(part);
-    };
-    for (auto [parts, kept] : llvm::zip_equal(from.dims, in.dims))
-      takeFrom(parts, kept);
-    takeFrom(from.pending, in.pending);
+  auto take = [&](ArrayRef<AxisPart> parts) {
+    for (const AxisPart &part : parts)
+      if (!llvm::is_contained(along, part))
+        along.push_back(part);
   };
-  takeMissing(step.from, step.to);
-  if (step.kind == ReshardKind::permute)
-    takeMissing(step.to, step.from);
+  for (auto [from, to] : llvm::zip_equal(step.from.dims, step.to.dims)) {
+    if (from == to)
+      continue;
+    // Devices with the same first parts have the same of the dimension, unless
+    // other parts come in front.
+    size_t same = 0;
+    while (step.kind != ReshardKind::permute && same < from.size() &&
+           same < to.size() && from[same] == to[same])
+      ++same;
+    take(ArrayRef(from).drop_front(same));
+    if (step.kind == ReshardKind::permute)
+      take(to);
+  }
+  for (const AxisPart &part : step.from.pending)
+    if (!llvm::is_contained(step.to.pending, part))
+      take(part);
   return joined(along);
 }
 
@@ -110,9 +118,7 @@ static bool isMerged(Operation *op) {
          kind == OperationClass::indexMap || kind == OperationClass::view;
 }
 
-/// Whether a value lies in memory, and not only between operations that become
-/// one kernel.
-static bool isStored(Value value) {
+bool tenon::sharding::isStored(Value value) {
   if (isMadeAnywhere(value))
     return false;
   return !isMerged(value.getDefiningOp()) ||

@@ -37,6 +37,9 @@ mlir::FailureOr<AskedLayouts> readAskedLayouts(mlir::ModuleOp module,
 mlir::LogicalResult partition(mlir::ModuleOp module, const Mesh &mesh,
                               LayoutPlan plan, const Prices *prices = nullptr,
                               StepPrice *price = nullptr);
+/// The same with the layouts that follow from what is asked for.
+mlir::LogicalResult partition(mlir::ModuleOp module, const Mesh &mesh,
+                              const AskedLayouts &asked);
 
 } // namespace tenon::sharding
 

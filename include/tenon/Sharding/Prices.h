@@ -72,6 +72,10 @@ struct StepPrice {
   double seconds() const { return compute + communication; }
 };
 
+/// Whether a value lies in memory, and not only between operations that become
+/// one kernel.
+bool isStored(mlir::Value value);
+
 /// Bytes of an element of a tensor.
 int64_t elementBytesOf(mlir::Value tensor);
 

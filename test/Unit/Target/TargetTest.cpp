@@ -84,6 +84,57 @@ TEST(Target, ALinkToAHostMayBeLeftOut) {
             "expected a positive number");
 }
 
+TEST(Target, LinksMayBeLeftOut) {
+  Target target = builtInTarget(Isa::avx2);
+  EXPECT_EQ(toJson(target).find("links"), std::string::npos);
+  target.links = {{5e-6, 1e9, 2}, {1e-6, 40e9, 1}};
+  std::string error, text = toJson(target);
+  auto read = fromJson(text, "m.json", error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(*read, target);
+  auto faultOf = [&](std::string_view from, std::string_view to) {
+    std::string changed = text;
+    return errorOf(changed.replace(changed.find(from), from.size(), to));
+  };
+  EXPECT_EQ(faultOf("\"shared_by\": 1", "\"shared_by\": 0"),
+            "m.json: links[1]: field 'shared_by': found 0, expected a whole "
+            "number from 1 to 4096");
+  EXPECT_EQ(faultOf("\"shared_by\": 2", "\"shared\": 2"),
+            "m.json: links[0]: field 'shared_by': found nothing, expected a "
+            "whole number from 1 to 4096");
+  EXPECT_EQ(errorOf(textWith("\"cores\": 2", "\"cores\": 2, \"links\": 3")),
+            "m.json: field 'links': found 3, expected a list with an entry per "
+            "axis");
+  EXPECT_EQ(
+      errorOf(textWith("\"cores\": 2", "\"cores\": 2, \"links\": [true]")),
+      "m.json: links[0]: field 'latency_microseconds': found true, expected a "
+      "positive number");
+  // The first version had none.
+  text = toJson(builtInTarget(Isa::avx2));
+  text.replace(text.find("\"machine_version\": 2"), 20,
+               "\"machine_version\": 1");
+  ASSERT_TRUE(fromJson(text, "m.json", error)) << error;
+}
+
+TEST(Target, RanksOfAHostShareItsMemoryAndGpusANode) {
+  std::vector<int64_t> axes{4, 2};
+  std::vector<Link> host = builtInLinks(builtInTarget(Isa::avx2), axes);
+  ASSERT_EQ(host.size(), 2u);
+  EXPECT_EQ(host[0], host[1]);
+  EXPECT_EQ(host[0].sharedBy, 8);
+  std::string error;
+  auto gpus = gpuArchitecturesOf("sm_90", error);
+  ASSERT_FALSE(gpus.empty()) << error;
+  Target gpu = builtInTarget(*gpus.front());
+  // Eight GPUs are one node; of sixteen only the minor axis lies within it.
+  std::vector<Link> node = builtInLinks(gpu, axes);
+  EXPECT_EQ(node[0], node[1]);
+  axes = {2, 8};
+  std::vector<Link> two = builtInLinks(gpu, axes);
+  EXPECT_LT(two[0].perRank(), two[1].perRank());
+  EXPECT_EQ(two[1], node[1]);
+}
+
 TEST(Target, RatesAreWrittenWithFourDigits) {
   Target target = builtInTarget(Isa::avx2);
   target.compute.f32.oneCore = 123.456789e9;
@@ -117,9 +168,9 @@ TEST(Target, FaultsNameFieldFoundAndExpected) {
             "m.json: field 'cache_bytes.level2': found nothing, expected a "
             "whole number from 0 to 1099511627776");
   EXPECT_EQ(
-      errorOf(textWith("\"machine_version\": 1", "\"machine_version\": 2")),
-      "m.json: field 'machine_version': found 2, expected a whole number "
-      "from 1 to 1");
+      errorOf(textWith("\"machine_version\": 2", "\"machine_version\": 3")),
+      "m.json: field 'machine_version': found 3, expected a whole number "
+      "from 1 to 2");
 }
 
 TEST(Target, UnknownFieldsAreRefused) {
