@@ -8,6 +8,7 @@
 
 #include "BothTargets.h"
 
+#include <bit>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -30,6 +31,43 @@ TEST(PtxBits, FunctionsOfF32) {
     SCOPED_TRACE(name);
     compareTargets(unary("stablehlo." + std::string(name), "tensor<777xf32>"));
   }
+}
+
+/// Exponentials where their results are large and small numbers, and around the
+/// arguments of the largest and the least normal one.
+TEST(PtxBits, Exponentials) {
+  const std::string functions = R"(
+      %x = stablehlo.bitcast_convert %b : (tensor<65536xui32>) -> tensor<65536xf32>
+      %e = stablehlo.exponential %x : tensor<65536xf32>
+      %t = stablehlo.tanh %x : tensor<65536xf32>
+      return %e, %t : tensor<65536xf32>, tensor<65536xf32>
+    })";
+  const std::string head = R"(
+    func.func private @kernel(%o: tensor<65536xui32>) -> (tensor<65536xf32>, tensor<65536xf32>) {)";
+  // |x| from 2 to 512.
+  const std::string wide = R"(
+      %m = stablehlo.constant dense<0x83FFFFFF> : tensor<65536xui32>
+      %k = stablehlo.constant dense<0x40000000> : tensor<65536xui32>
+      %a = stablehlo.and %o, %m : tensor<65536xui32>
+      %b = stablehlo.or %a, %k : tensor<65536xui32>)";
+  auto around = [](float border) {
+    const uint32_t first = std::bit_cast<uint32_t>(border) - 32768;
+    return R"(
+      %m = stablehlo.constant dense<0> : tensor<65536xui32>
+      %z = stablehlo.and %o, %m : tensor<65536xui32>
+      %i = stablehlo.iota dim = 0 : tensor<65536xui32>
+      %k = stablehlo.constant dense<)" +
+           std::to_string(first) + R"(> : tensor<65536xui32>
+      %a = stablehlo.add %i, %k : tensor<65536xui32>
+      %b = stablehlo.or %a, %z : tensor<65536xui32>)";
+  };
+  for (Subnormals subnormals : {Subnormals::flush, Subnormals::keep})
+    for (const std::string &operand :
+         {wide, around(88.72284f), around(-87.33655f), around(-103.97f)}) {
+      SCOPED_TRACE(operand);
+      BothTargets(head + operand + functions, subnormals, "sm_90")
+          .compare(1, "forward");
+    }
 }
 
 TEST(PtxBits, FunctionsOfHalves) {
