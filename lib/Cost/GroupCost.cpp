@@ -99,6 +99,16 @@ bool multipliesTf32(step::GroupOp group) {
          factors.getValue() == StringRef(name(libraries::Factors::tf32));
 }
 
+/// Whether a library ends with an activation, which it approximates while it
+/// waits for memory.
+bool endsWithActivation(step::GroupOp group) {
+  auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  auto activation =
+      library ? library.getAs<StringAttr>("activation") : StringAttr();
+  return activation &&
+         activation.getValue() != StringRef(name(libraries::Activation::none));
+}
+
 /// The share of the multiply-add rate that code reaches; a product is null
 /// where there is none or several.
 double shareOf(Operation *product, bool isFallback, step::GroupOp group,
@@ -147,7 +157,10 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
   Roofline roofline;
   roofline.compute =
       work.flops / (multiplyAdd.of(cores, target.cores) * share) +
-      arithmeticSeconds(work.operations, cores, target) / (isSlow ? share : 1);
+      (endsWithActivation(group)
+           ? 0
+           : arithmeticSeconds(work.operations, cores, target) /
+                 (isSlow ? share : 1));
   if (auto product =
           isSlow ? productSeconds(kernel.root(), target.isa) : std::nullopt)
     roofline.compute = product->generated / double(cores);

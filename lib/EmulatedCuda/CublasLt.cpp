@@ -1,5 +1,4 @@
-//===- CublasLt.cpp - An emulated cuBLASLt
-//---------------------------------===//
+//===- CublasLt.cpp - An emulated cuBLASLt --------------------------------===//
 //
 // The functions of cuBLASLt that Tenon calls, over the emulated driver's
 // memory. It is stricter than the library: what an algorithm was not chosen for
@@ -13,6 +12,8 @@
 #include "FloatFormat.h"
 #include "tenon/Libraries/GpuMatmul.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 using namespace tenon::emulated;
@@ -114,6 +115,43 @@ std::vector<float> rowsOfTerms(std::vector<float> values, const Layout &layout,
   return turned;
 }
 
+/// What an epilogue is made of.
+bool addsBias(uint32_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_BIAS ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_BIAS ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+}
+bool isGelu(uint32_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_GELU ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_BIAS ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_AUX ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+}
+bool keepsInput(uint32_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_GELU_AUX ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+}
+bool readsInput(uint32_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_DGELU;
+}
+bool hasInput(uint32_t epilogue) {
+  return keepsInput(epilogue) || readsInput(epilogue);
+}
+
+/// In double, from the definition by the hyperbolic tangent.
+constexpr double cubic = 0.044715, scale = 0.79788456080286535588;
+float gelu(float x) {
+  const double u = scale * (x + cubic * x * x * double(x));
+  return float(0.5 * x * (1 + std::tanh(u)));
+}
+float derivativeOfGelu(float x) {
+  const double t = std::tanh(scale * (x + cubic * x * x * double(x)));
+  // Beyond, the first factor is zero.
+  const double within = std::clamp(double(x), -40.0, 40.0);
+  return float(0.5 * (1 + t) + 0.5 * within * (1 - t * t) * scale *
+                                   (1 + 3 * cubic * within * within));
+}
+
 uint64_t termsOf(const Product &product) {
   return product.operation.transposeFirst == CUBLAS_OP_T ? product.a.rows
                                                          : product.a.columns;
@@ -149,9 +187,16 @@ void runOne(Driver &driver, const ProductWork &work, int32_t number) {
     c = readMatrix(driver, work.c, product.c, number, "C");
   const uint64_t rows = product.d.rows, terms = termsOf(product);
   const uint64_t width = widthOf(product.d.type);
-  if (product.operation.epilogue == CUBLASLT_EPILOGUE_BIAS)
+  const uint32_t epilogue = product.operation.epilogue;
+  if (addsBias(epilogue))
     bias = readMatrix(driver, product.operation.bias,
                       {product.d.type, rows, 1, int64_t(rows)}, 0, "the bias");
+  Layout inputLayout = product.d;
+  inputLayout.leading = product.operation.inputLeading;
+  std::vector<float> input;
+  if (readsInput(epilogue))
+    input = readMatrix(driver, product.operation.input, inputLayout, number,
+                       "the input of the activation");
   const uint64_t used = terms - work.forgotten;
   const uint64_t part = (used + work.parts - 1) / work.parts;
   for (uint64_t column = 0; column < product.d.columns; ++column) {
@@ -159,6 +204,13 @@ void runOne(Driver &driver, const ProductWork &work, int32_t number) {
                             int64_t(column) * product.d.leading) *
                                int64_t(width);
     uint8_t *to = access(driver, at, rows * width, "D", false, true);
+    uint8_t *kept =
+        keepsInput(epilogue)
+            ? access(driver,
+                     product.operation.input +
+                         column * uint64_t(inputLayout.leading) * width,
+                     rows * width, "the input of the activation", false, true)
+            : nullptr;
     for (uint64_t row = 0; row < rows; ++row) {
       float sum = 0;
       for (uint64_t begin = 0; begin < used; begin += part)
@@ -169,6 +221,12 @@ void runOne(Driver &driver, const ProductWork &work, int32_t number) {
         sum += work.beta * c[column * rows + row];
       if (!bias.empty())
         sum += bias[row];
+      if (kept)
+        encodeElement(sum, kept + row * width, product.d.type);
+      if (isGelu(epilogue))
+        sum = gelu(sum);
+      if (readsInput(epilogue))
+        sum *= derivativeOfGelu(input[column * rows + row]);
       encodeElement(sum, to + row * width, product.d.type);
     }
   }
@@ -195,9 +253,18 @@ std::string whyNot(const Product &product) {
              " for columns of " + std::to_string(layout->rows) + " elements";
   if (a.batch != d.batch || b.batch != d.batch || c.batch != d.batch)
     return "different numbers of matrices in a batch";
-  if (operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
-      operation.epilogue != CUBLASLT_EPILOGUE_BIAS)
-    return "epilogue " + std::to_string(operation.epilogue);
+  const uint32_t epilogue = operation.epilogue;
+  if (epilogue != CUBLASLT_EPILOGUE_DEFAULT && !addsBias(epilogue) &&
+      !isGelu(epilogue) && !readsInput(epilogue))
+    return "epilogue " + std::to_string(epilogue);
+  // Batches of these have strides of their own, which nobody sets.
+  if ((isGelu(epilogue) || readsInput(epilogue)) && d.batch != 1)
+    return "an activation of a batch";
+  if (hasInput(epilogue) && (operation.inputLeading % 8 != 0 ||
+                             operation.inputLeading < int64_t(d.rows)))
+    return "a leading dimension of " + std::to_string(operation.inputLeading) +
+           " for the input of an activation of " + std::to_string(d.rows) +
+           " rows, expected a multiple of 8 that is no less";
   return "";
 }
 
@@ -208,6 +275,7 @@ uint64_t numberOf(const Product &product) {
   add(uint64_t(product.operation.transposeFirst));
   add(uint64_t(product.operation.transposeSecond));
   add(product.operation.epilogue);
+  add(uint64_t(product.operation.inputLeading));
   add(product.operation.roundsToTf32);
   for (const Layout *layout : {&product.a, &product.b, &product.c, &product.d})
     for (uint64_t value :
@@ -223,6 +291,7 @@ struct Algorithm {
   uint64_t product = 0;
   uint32_t parts = 1, forgets = 0;
   uint32_t alignment[4] = {};
+  uint32_t alignmentOfInput = 1;
   uint64_t workspaceBytes = 0;
 
   static Algorithm of(const cublasLtMatmulAlgo_t &stored) {
@@ -348,6 +417,10 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t descriptor,
     return take(descriptor->epilogue, value, bytes);
   case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
     return take(descriptor->bias, value, bytes);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+    return take(descriptor->input, value, bytes);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+    return take(descriptor->inputLeading, value, bytes);
   }
   return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -428,6 +501,15 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     return refuse(driver, CUBLAS_STATUS_INVALID_VALUE, why);
   Algorithm plain{numberOf(product)};
   memcpy(plain.alignment, preference->alignment, sizeof(plain.alignment));
+  // How the pointer is aligned that the descriptor has now.
+  if (hasInput(descriptor->epilogue)) {
+    if (!descriptor->input || descriptor->input % 16)
+      return refuse(driver, CUBLAS_STATUS_INVALID_VALUE,
+                    "the input of the activation is missing, or not at a "
+                    "multiple of 16 bytes");
+    plain.alignmentOfInput = uint32_t(
+        std::min<uint64_t>(256, descriptor->input & -descriptor->input));
+  }
   // An epilogue is in some kernels of the library and not in others.
   const uint64_t seed = driver.settings.refusalSeed;
   if (descriptor->epilogue != CUBLASLT_EPILOGUE_DEFAULT && seed &&
@@ -509,9 +591,15 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
                    std::to_string(algorithm.workspaceBytes) +
                    " at a multiple of " +
                    std::to_string(tenon::libraries::workspaceAlignment));
-  if (descriptor->epilogue == CUBLASLT_EPILOGUE_BIAS &&
+  if (addsBias(descriptor->epilogue) &&
       (!descriptor->bias || descriptor->bias % widthOf(dLayout->type)))
     return invalid("the bias is missing or misaligned");
+  if (hasInput(descriptor->epilogue) &&
+      (!descriptor->input || descriptor->input % algorithm.alignmentOfInput))
+    return invalid(
+        "the input of the activation is missing, or not aligned to " +
+        std::to_string(algorithm.alignmentOfInput) +
+        " bytes, which the algorithm was chosen for");
   if (c == d && *cLayout != *dLayout)
     return invalid("C is D, in another layout");
   work->a = reinterpret_cast<uint64_t>(a);

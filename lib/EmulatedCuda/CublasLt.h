@@ -27,6 +27,8 @@ struct cublasLtMatmulDescOpaque_t {
   int32_t transposeFirst = CUBLAS_OP_N, transposeSecond = CUBLAS_OP_N;
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   uint64_t bias = 0;
+  uint64_t input = 0; // of an activation
+  int64_t inputLeading = 0;
   bool roundsToTf32 = false; // operands, which are f32
 };
 struct cublasLtMatmulPreferenceOpaque_t {

@@ -11,6 +11,9 @@
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Analysis/LapackCalls.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Fusion/ActivationPattern.h"
+
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -21,6 +24,33 @@ MatmulDescription *fusion::matmulOf(libraries::Description &description) {
   if (auto *matmul = std::get_if<libraries::GpuMatmulDescription>(&description))
     return matmul;
   return std::get_if<MatmulDescription>(&description);
+}
+
+std::optional<libraries::GpuMatmulDescription>
+fusion::plainGpuMatmul(step::GroupOp group) {
+  std::string wrong;
+  auto attribute = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
+  auto call = attribute ? exec::fromAttribute(attribute, wrong) : std::nullopt;
+  auto *matmul =
+      call ? std::get_if<libraries::GpuMatmulDescription>(&*call) : nullptr;
+  if (!matmul || libraries::hasEpilogue(*matmul) ||
+      matmul->addend != libraries::Addend::none)
+    return std::nullopt;
+  return *matmul;
+}
+
+Value fusion::cloneProduct(OpBuilder &builder, step::GroupOp call,
+                           IRMapping &mapping) {
+  bool isBehind = false;
+  for (Operation &op : call.bodyOperations()) {
+    Operation *copy = builder.clone(op, mapping);
+    isBehind |= isa<stablehlo::DotGeneralOp>(op);
+    if (isBehind)
+      copy->getResult(0).setType(
+          cast<RankedTensorType>(copy->getResult(0).getType())
+              .clone(builder.getF32Type()));
+  }
+  return mapping.lookup(call.getBody().front().getTerminator()->getOperand(0));
 }
 
 std::optional<BiasAddition> fusion::biasAddition(Value result) {
@@ -47,6 +77,10 @@ std::optional<BiasAddition> fusion::biasAddition(Value result) {
   if (!found.broadcast)
     return std::nullopt;
   found.bias = found.broadcast.getOperand();
+  if (auto widened = found.bias.getDefiningOp<stablehlo::ConvertOp>())
+    if (Type from = getElementTypeOrSelf(widened.getOperand());
+        from.isBF16() || from.isF16())
+      found.bias = widened.getOperand();
   // The bias has the last dimensions of the result.
   ArrayRef<int64_t> kept =
       cast<RankedTensorType>(found.bias.getType()).getShape();
@@ -63,9 +97,8 @@ std::optional<BiasAddition> fusion::biasAddition(Value result) {
   return found;
 }
 
-/// Column j is what lies at offsets j, n + j, 2 n + j, ... of the result.
-static bool addsPerColumn(const MatmulDescription &matmul,
-                          const BiasAddition &addition) {
+bool fusion::addsPerColumn(const MatmulDescription &matmul,
+                           const BiasAddition &addition) {
   int64_t columns = addition.columns;
   return matmul.n == columns && matmul.resultStrideN == 1 &&
          (matmul.m == 1 || matmul.resultStrideM % columns == 0) &&
@@ -118,6 +151,15 @@ bool fusion::addEpilogue(libraries::Description &call,
   if (stablehlo::ConvertOp rounding = addition.rounding)
     matmul.resultType =
         *elementTypeOf(getElementTypeOrSelf(rounding.getType()));
+  const ElementType taken =
+      std::holds_alternative<libraries::GpuMatmulDescription>(call)
+          ? matmul.resultType
+          : ElementType::f32;
+  if (elementTypeOf(getElementTypeOrSelf(addition.bias)) != taken) {
+    whyNot = "the library adds a bias of " + std::string(name(taken)) +
+             " to these products";
+    return false;
+  }
   matmul.epilogue = libraries::Epilogue::bias;
   return true;
 }
@@ -157,20 +199,22 @@ std::optional<LibraryCandidate> describeCall(Operation *op, bool onGpus,
   return candidate;
 }
 
+/// Whether a value of the candidate's body is its product.
+bool isProductOf(const LibraryCandidate &candidate, Value value) {
+  if (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
+    value = reshape.getOperand();
+  return value == candidate.operations.back()->getResult(0);
+}
+
 /// Makes what is added to a matrix product part of its call; false,
 /// with the reason, if `yielded` is something else.
 bool takeEpilogue(LibraryCandidate &candidate, Value yielded,
                   std::string &whyNot) {
-  Value product = candidate.operations.back()->getResult(0);
-  auto isProduct = [&](Value value) {
-    if (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
-      value = reshape.getOperand();
-    return value == product;
-  };
+  auto isProduct = [&](Value value) { return isProductOf(candidate, value); };
   auto addition = fusion::biasAddition(yielded);
   if (auto add = yielded.getDefiningOp<stablehlo::AddOp>(); add && !addition)
-    addition = addendAddition(yielded, isProduct(add.getLhs()) ? add.getLhs()
-                                                               : add.getRhs());
+    addition = fusion::addendAddition(
+        yielded, isProduct(add.getLhs()) ? add.getLhs() : add.getRhs());
   std::string why;
   if (!matmulOf(candidate.description) || !addition ||
       !isProduct(addition->product) ||
@@ -180,6 +224,65 @@ bool takeEpilogue(LibraryCandidate &candidate, Value yielded,
   }
   candidate.operands.push_back(addition->bias);
   return true;
+}
+
+/// Makes what an activation is applied to part of a call on a GPU: the product,
+/// or that and a bias, rounded to the type of the result.
+bool takeInput(LibraryCandidate &candidate, Value input) {
+  auto &call = std::get<libraries::GpuMatmulDescription>(candidate.description);
+  if (auto rounding = input.getDefiningOp<stablehlo::ConvertOp>();
+      rounding && isProductOf(candidate, rounding.getOperand())) {
+    if (call.resultType != ElementType::f32)
+      return false;
+    call.resultType = *elementTypeOf(getElementTypeOrSelf(input.getType()));
+    return true;
+  }
+  std::string ignored;
+  return isProductOf(candidate, input) ||
+         takeEpilogue(candidate, input, ignored);
+}
+
+/// Makes an activation part of a call on a GPU; false if the body yields none.
+bool takeActivation(step::GroupOp group, LibraryCandidate &candidate,
+                    ValueRange yielded) {
+  auto *call =
+      std::get_if<libraries::GpuMatmulDescription>(&candidate.description);
+  if (!call || yielded.empty() || yielded.size() > 2)
+    return false;
+  const Value result = yielded.front(),
+              product = candidate.operations.back()->getResult(0);
+  const auto type = elementTypeOf(getElementTypeOrSelf(result.getType()));
+  if (yielded.size() == 2) {
+    if (yielded[1].getType() != result.getType() ||
+        !isGelu(result, yielded[1]) || !takeInput(candidate, yielded[1]))
+      return false;
+    call->activation = libraries::Activation::geluKeeping;
+    return true;
+  }
+  for (BlockArgument argument : group.getBody().front().getArguments()) {
+    if (argument.getType() != result.getType() ||
+        llvm::is_contained(candidate.operands, argument) ||
+        !isGeluGradient(result, product, argument))
+      continue;
+    candidate.operands.push_back(argument);
+    call->activation = libraries::Activation::geluGradient;
+    call->resultType = *type;
+    return true;
+  }
+  for (Operation &op : group.bodyOperations()) {
+    if (op.getNumResults() != 1 ||
+        op.getResult(0).getType() != result.getType())
+      continue;
+    LibraryCandidate attempt = candidate;
+    if (isGelu(result, op.getResult(0)) &&
+        takeInput(attempt, op.getResult(0))) {
+      candidate = std::move(attempt);
+      call = &std::get<libraries::GpuMatmulDescription>(candidate.description);
+      call->activation = libraries::Activation::gelu;
+      return true;
+    }
+  }
+  return false;
 }
 
 /// As a call on a GPU if `onGpus`; the body does not say where it runs.
@@ -194,11 +297,12 @@ std::optional<LibraryCandidate> describeBody(step::GroupOp group, bool onGpus,
   if (!candidate)
     return std::nullopt;
   ValueRange yielded = group.getBody().front().getTerminator()->getOperands();
-  if (yielded != ValueRange(candidate->operations.back()->getResults()) &&
-      (yielded.size() != 1 ||
-       !takeEpilogue(*candidate, yielded.front(), whyNot)))
-    return std::nullopt;
-  return candidate;
+  if (yielded == ValueRange(candidate->operations.back()->getResults()) ||
+      takeActivation(group, *candidate, yielded))
+    return candidate;
+  if (yielded.size() == 1 && takeEpilogue(*candidate, yielded.front(), whyNot))
+    return candidate;
+  return std::nullopt;
 }
 
 /// Whether the library is given what its operands are.

@@ -94,6 +94,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
       createFormGroupsPass({/*merge=*/options.merge}, options.machine));
   if (options.merge)
     functions.addPass(createReadSlicesPass(options.machine));
+  if (options.merge && options.callLibraries && options.forGpus)
+    functions.addPass(createFinishProductsPass(options.machine));
   if (options.merge && options.callLibraries)
     functions.addPass(
         createFuseEpiloguesPass({cpu, options.forGpus}, options.machine));

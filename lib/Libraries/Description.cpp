@@ -66,13 +66,27 @@ std::string words(const libraries::MatmulDescription &matmul) {
          words(matmul.lhsType, matmul.computeType, matmul.resultType);
 }
 
+std::string words(libraries::Activation activation) {
+  switch (activation) {
+  case Activation::none:
+    break;
+  case Activation::gelu:
+    return " then gelu";
+  case Activation::geluKeeping:
+    return " then gelu, keeping its input";
+  case Activation::geluGradient:
+    return " then the gradient of gelu";
+  }
+  return "";
+}
+
 std::string words(const libraries::GpuMatmulDescription &matmul) {
   libraries::MatmulDescription product = matmul;
   product.computeType = product.lhsType;
-  return words(product) +
-         (matmul.factors == Factors::tf32 ? " by tf32" : "") +
+  return words(product) + (matmul.factors == Factors::tf32 ? " by tf32" : "") +
          (matmul.addend != Addend::none ? " plus an addend" : "") +
-         (matmul.epilogue == Epilogue::bias ? " plus a bias" : "");
+         (matmul.epilogue == Epilogue::bias ? " plus a bias" : "") +
+         words(matmul.activation);
 }
 
 std::string words(const libraries::ConvolutionDescription &convolution) {
@@ -250,7 +264,8 @@ tenon::libraries::newDescription(std::string_view call, std::string &error) {
         found = std::move(description);
     };
     (offer(std::variant_alternative_t<kinds, Description>()), ...);
-  }(std::make_index_sequence<std::variant_size_v<Description>>());
+  }
+  (std::make_index_sequence<std::variant_size_v<Description>>());
   if (!found)
     error =
         "'" + std::string(call) + "' is no library call; there are " + known;

@@ -23,7 +23,8 @@ static constexpr size_t majorVersion = 13;
 // The library
 //===----------------------------------------------------------------------===//
 
-std::shared_ptr<CublasLt> CublasLt::open(const std::string &file, Fill fill,
+std::shared_ptr<CublasLt> CublasLt::open(const std::string &file,
+                                         const GpuDriverCalls &driver,
                                          std::string &error) {
   const std::string name =
       file.empty() ? "libcublasLt.so." + std::to_string(majorVersion) : file;
@@ -50,7 +51,7 @@ std::shared_ptr<CublasLt> CublasLt::open(const std::string &file, Fill fill,
   if (library->cublasLtGetVersion() / 10000 != majorVersion)
     return fail(name + " is version " + library->version() + ", expected " +
                 std::to_string(majorVersion) + ".x");
-  library->fill = fill;
+  library->driver = driver;
   cublasStatus_t status = library->cublasLtCreate(&library->handle);
   if (status != CUBLAS_STATUS_SUCCESS)
     return fail(name + " does not start: " + library->textOf(status));
@@ -82,6 +83,34 @@ static cudaDataType_t dataTypeOf(ElementType type) {
   return type == ElementType::bf16  ? CUDA_R_16BF
          : type == ElementType::f16 ? CUDA_R_16F
                                     : CUDA_R_32F;
+}
+
+/// Places are planned at multiples of as many bytes.
+static constexpr int64_t placeAlignment = 64;
+
+/// Whether the input of the activation is in memory.
+static bool hasInput(Activation activation) {
+  return activation == Activation::geluKeeping ||
+         activation == Activation::geluGradient;
+}
+
+static cublasLtEpilogue_t epilogueOf(const GpuMatmulDescription &d) {
+  const bool bias = d.epilogue == Epilogue::bias;
+  switch (d.activation) {
+  case Activation::none:
+    break;
+  case Activation::gelu:
+    return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  case Activation::geluKeeping:
+    return bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+  case Activation::geluGradient:
+    return CUBLASLT_EPILOGUE_DGELU;
+  }
+  return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+static void *pointerTo(CUdeviceptr address) {
+  return reinterpret_cast<void *>(address);
 }
 
 std::unique_ptr<GpuProduct>
@@ -124,8 +153,17 @@ cublasStatus_t GpuProduct::describe(const ColumnMajorProduct &product) {
   };
   set(CUBLASLT_MATMUL_DESC_TRANSA, operationOf(product.first));
   set(CUBLASLT_MATMUL_DESC_TRANSB, operationOf(product.second));
+  if (const cublasLtEpilogue_t epilogue = epilogueOf(described);
+      epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, uint32_t(epilogue));
+  if (hasInput(described.activation))
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.result.leading);
+  // What is offered depends on how they are aligned.
+  void *const aligned = pointerTo(placeAlignment);
   if (described.epilogue == Epilogue::bias)
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE, uint32_t(CUBLASLT_EPILOGUE_BIAS));
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, aligned);
+  if (hasInput(described.activation))
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aligned);
 
   auto layoutOf = [&](cublasLtMatrixLayout_t &layout, const ColumnMajor &matrix,
                       ElementType type, int64_t batchOffset) {
@@ -154,12 +192,11 @@ cublasStatus_t GpuProduct::describe(const ColumnMajorProduct &product) {
   return status;
 }
 
-/// Bytes that all of these places of elements are multiples of; places are
-/// planned at multiples of 64.
+/// Bytes that all of these places of elements are multiples of.
 static uint32_t alignmentOf(std::span<const ColumnMajorProduct::Offsets> calls,
                             int64_t ColumnMajorProduct::Offsets::*offset,
                             ElementType type) {
-  int64_t alignment = 64;
+  int64_t alignment = placeAlignment;
   for (const ColumnMajorProduct::Offsets &call : calls)
     alignment = std::gcd(alignment, call.*offset * byteWidth(type));
   return uint32_t(alignment);
@@ -236,19 +273,21 @@ bool GpuProduct::choose(const cublasLtMatmulAlgo_t &algorithm) {
   return true;
 }
 
-static void *pointerTo(CUdeviceptr address) {
-  return reinterpret_cast<void *>(address);
-}
-
 cublasStatus_t GpuProduct::enqueue(const GpuOperands &operands,
                                    CUstream stream) const {
-  if (described.epilogue == Epilogue::bias) {
-    void *bias = pointerTo(operands.bias);
-    cublasStatus_t status = library->cublasLtMatmulDescSetAttribute(
-        operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias));
-    if (status != CUBLAS_STATUS_SUCCESS)
-      return status;
-  }
+  auto point = [&](cublasLtMatmulDescAttributes_t attribute,
+                   CUdeviceptr address) {
+    void *pointer = pointerTo(address);
+    return library->cublasLtMatmulDescSetAttribute(operation, attribute,
+                                                   &pointer, sizeof(pointer));
+  };
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  if (described.epilogue == Epilogue::bias)
+    status = point(CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  if (status == CUBLAS_STATUS_SUCCESS && hasInput(described.activation))
+    status = point(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.input);
+  if (status != CUBLAS_STATUS_SUCCESS)
+    return status;
   const float one = 1, beta = described.addend == Addend::none ? 0 : 1;
   const CUdeviceptr added =
       described.addend == Addend::operand ? operands.addend : operands.result;
@@ -268,7 +307,7 @@ cublasStatus_t GpuProduct::enqueue(const GpuOperands &operands,
 static GpuMatmulDescription rowsOfBias(const GpuMatmulDescription &d) {
   GpuMatmulDescription ones = d;
   ones.k = 1;
-  ones.lhsType = ones.rhsType = ElementType::f32;
+  ones.lhsType = ones.rhsType = d.resultType;
   ones.lhsStrideM = ones.lhsStrideK = 1;
   ones.rhsStrideK = d.n;
   ones.rhsStrideN = 1;
@@ -278,6 +317,43 @@ static GpuMatmulDescription rowsOfBias(const GpuMatmulDescription &d) {
   ones.addend = Addend::none;
   ones.epilogue = Epilogue::none;
   return ones;
+}
+
+/// Ones of the type, side by side.
+static unsigned wordOfOnes(ElementType type) {
+  constexpr unsigned ofBf16 = 0x3F803F80, ofF16 = 0x3C003C00;
+  return type == ElementType::bf16  ? ofBf16
+         : type == ElementType::f16 ? ofF16
+                                    : std::bit_cast<unsigned>(1.0f);
+}
+
+cublasStatus_t GpuCall::addProducts(const GpuMatmulDescription &whole,
+                                    uint64_t workspaceBytes) {
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  auto add = [&](const GpuMatmulDescription &product,
+                 const ColumnMajorProduct &as, uint64_t bytes) {
+    if (status == CUBLAS_STATUS_SUCCESS)
+      if (auto made = GpuProduct::create(library, product, as, bytes, status))
+        distinct.push_back(std::move(made));
+  };
+  add(whole, layout, workspaceBytes);
+  if (status != CUBLAS_STATUS_SUCCESS && whole.addend == Addend::none &&
+      whole.epilogue == Epilogue::bias &&
+      whole.activation == Activation::none &&
+      workspaceBytes >= uint64_t(bytesOfOnes(whole))) {
+    // The arithmetic is the same: a one times a bias is the bias, and is added
+    // to the finished sum.
+    status = CUBLAS_STATUS_SUCCESS;
+    GpuMatmulDescription ones = rowsOfBias(whole), rest = whole;
+    rest.epilogue = Epilogue::none;
+    rest.addend = Addend::inPlace;
+    std::string ignored;
+    auto onesLayout = columnMajor(ones, ignored);
+    if (onesLayout)
+      add(ones, *onesLayout, 0);
+    add(rest, layout, workspaceBytes);
+  }
+  return status;
 }
 
 std::unique_ptr<GpuCall>
@@ -290,28 +366,20 @@ GpuCall::create(const std::shared_ptr<const CublasLt> &library,
     return nullptr;
   std::unique_ptr<GpuCall> call(new GpuCall(library, description));
   call->layout = *layout;
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  auto add = [&](const GpuMatmulDescription &product,
-                 const ColumnMajorProduct &as, uint64_t bytes) {
-    if (status == CUBLAS_STATUS_SUCCESS)
-      if (auto made = GpuProduct::create(library, product, as, bytes, status))
-        call->distinct.push_back(std::move(made));
-  };
-  add(description, *layout, workspaceBytes);
-  const uint64_t onesBytes = uint64_t(description.m) * 4;
-  if (status != CUBLAS_STATUS_SUCCESS && description.addend == Addend::none &&
-      description.epilogue == Epilogue::bias && workspaceBytes >= onesBytes) {
-    // The arithmetic is the same: a one times a bias is the bias, and is added
-    // to the finished sum.
-    status = CUBLAS_STATUS_SUCCESS;
-    GpuMatmulDescription ones = rowsOfBias(description), rest = description;
-    rest.epilogue = Epilogue::none;
-    rest.addend = Addend::inPlace;
-    std::string ignored;
-    auto onesLayout = columnMajor(ones, ignored);
-    if (onesLayout)
-      add(ones, *onesLayout, 0);
-    add(rest, *layout, workspaceBytes);
+  cublasStatus_t status = call->addProducts(description, workspaceBytes);
+  if (status != CUBLAS_STATUS_SUCCESS &&
+      description.activation != Activation::none) {
+    GpuMatmulDescription product = description;
+    product.activation = Activation::none;
+    status = call->addProducts(product, workspaceBytes);
+    CUresult loaded = CUDA_SUCCESS;
+    call->activation =
+        GpuActivation::load(library->driver, description.activation,
+                            description.resultType, loaded);
+    if (!call->activation)
+      return refuse(error, "the driver does not take the kernel of its "
+                           "activation: CUDA error " +
+                               std::to_string(int(loaded)));
   }
   if (status != CUBLAS_STATUS_SUCCESS)
     return refuse(error, "cuBLASLt " + library->version() +
@@ -331,12 +399,34 @@ std::string GpuCall::enqueue(std::span<const CUdeviceptr> arguments,
     whole.addend = *next++;
   if (description.epilogue == Epilogue::bias)
     whole.bias = *next++;
+  if (description.activation == Activation::geluGradient)
+    whole.input = *next++;
   whole.result = *next++;
+  if (description.activation == Activation::geluKeeping)
+    whole.input = *next++;
   if (next != arguments.data() + arguments.size())
     whole.workspace = (*next + workspaceAlignment - 1) / workspaceAlignment *
                       workspaceAlignment;
+  if (!activatesApart())
+    return enqueueProducts(whole, stream);
 
-  constexpr unsigned one = std::bit_cast<unsigned>(1.0f);
+  // The sums go where the activation reads them: its input if that is kept.
+  GpuOperands sums = whole;
+  if (description.activation == Activation::geluKeeping)
+    sums.result = whole.input;
+  if (std::string said = enqueueProducts(sums, stream); !said.empty())
+    return said;
+  const CUdeviceptr input = description.activation == Activation::geluGradient
+                                ? whole.input
+                                : sums.result;
+  const CUresult launched = activation->enqueue(
+      whole.result, input, description.m * description.n, stream);
+  return launched == CUDA_SUCCESS ? ""
+                                  : "CUDA error " + std::to_string(launched);
+}
+
+std::string GpuCall::enqueueProducts(GpuOperands whole, CUstream stream) const {
+  const unsigned ones = wordOfOnes(description.resultType);
   for (const ColumnMajorProduct::Offsets &at : layout.calls) {
     GpuOperands operands = whole;
     const auto result =
@@ -350,8 +440,8 @@ std::string GpuCall::enqueue(std::span<const CUdeviceptr> arguments,
       rows.lhs = operands.workspace;
       rows.rhs = operands.bias;
       rows.result = operands.result;
-      if (CUresult filled =
-              library->fill(rows.lhs, one, size_t(description.m), stream);
+      if (CUresult filled = library->driver.fill(
+              rows.lhs, ones, size_t(bytesOfOnes(description) / 4), stream);
           filled != CUDA_SUCCESS)
         return "CUDA error " + std::to_string(int(filled));
       if (cublasStatus_t status = distinct.front()->enqueue(rows, stream);

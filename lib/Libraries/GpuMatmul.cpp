@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t mostCalls = 16;
 
 /// Extents are 32-bit numbers in most of the library's kernels.
-constexpr int64_t largestExtent = (int64_t(1) << 31) - 1;
+constexpr int64_t largestGpuExtent = (int64_t(1) << 31) - 1;
 
 /// A matrix that a product reads as rows x columns, with these strides between
 /// the elements of a column and of a row; nothing if neither is dense.
@@ -56,8 +56,23 @@ std::string whyTypesNot(const GpuMatmulDescription &d) {
     return "cuBLASLt rounds products of " + std::string(name(d.lhsType)) +
            " to f32 or to their type, not to " +
            std::string(name(d.resultType));
-  if (d.epilogue == Epilogue::bias && d.resultType != ElementType::f32)
-    return "cuBLASLt adds a bias of f32 to results of f32 only";
+  return "";
+}
+
+/// The library approximates activations, which only results of 16 bits hide,
+/// and reads and writes their inputs eight elements at a time.
+std::string whyActivationNot(const GpuMatmulDescription &d) {
+  constexpr int64_t elementsAtATime = 8;
+  if (d.activation == Activation::none)
+    return "";
+  if (d.resultType == ElementType::f32)
+    return "cuBLASLt's activations are not exact enough for results of f32";
+  if (!d.batch.empty() || d.resultStrideM != d.n ||
+      d.n % elementsAtATime != 0 || d.addend != Addend::none)
+    return "cuBLASLt's activations are used for one matrix, the rows of which "
+           "are multiples of " +
+           std::to_string(elementsAtATime) +
+           " elements and follow each other, and without an addend";
   return "";
 }
 
@@ -72,14 +87,19 @@ public:
     if (d.addend == Addend::operand)
       bytes.push_back(result);
     if (d.epilogue == Epilogue::bias)
-      bytes.push_back(d.n * byteWidth(ElementType::f32));
+      bytes.push_back(d.n * byteWidth(d.resultType));
+    if (d.activation == Activation::geluGradient)
+      bytes.push_back(result);
+    operands = int64_t(bytes.size());
     bytes.push_back(result);
+    if (d.activation == Activation::geluKeeping)
+      bytes.push_back(result);
   }
 
   int64_t argumentCount() const override {
     return int64_t(bytes.size()) + (workspace > 0);
   }
-  int64_t operandCount() const override { return int64_t(bytes.size()) - 1; }
+  int64_t operandCount() const override { return operands; }
   int64_t argumentBytes(int64_t index) const override {
     return index < int64_t(bytes.size()) ? bytes[index] : workspace;
   }
@@ -96,7 +116,8 @@ public:
   std::string implementation() const override { return "cublaslt"; }
 
 private:
-  std::vector<int64_t> bytes;
+  std::vector<int64_t> bytes; // operands, then results
+  int64_t operands = 0;
   int64_t workspace;
 };
 
@@ -154,8 +175,10 @@ tenon::libraries::columnMajor(const GpuMatmulDescription &d,
   };
   if (std::string why = whyTypesNot(d); !why.empty())
     return refuse(why);
-  if (std::max({d.m, d.n, d.k}) > largestExtent)
-    return refuse("an extent exceeds " + std::to_string(largestExtent));
+  if (std::string why = whyActivationNot(d); !why.empty())
+    return refuse(why);
+  if (std::max({d.m, d.n, d.k}) > largestGpuExtent)
+    return refuse("an extent exceeds " + std::to_string(largestGpuExtent));
   auto first = columnMajorOf(d.n, d.k, d.rhsStrideN, d.rhsStrideK);
   auto second = columnMajorOf(d.k, d.m, d.lhsStrideK, d.lhsStrideM);
   auto result = columnMajorOf(d.n, d.m, d.resultStrideN, d.resultStrideM);
@@ -183,9 +206,14 @@ tenon::libraries::columnMajor(const GpuMatmulDescription &d,
                           outer.result + at * dimension.resultStride});
     product.calls = std::move(inside);
   }
-  if (product.batched && d.batch[*product.batched].size > largestExtent)
-    return refuse("a batch exceeds " + std::to_string(largestExtent));
+  if (product.batched && d.batch[*product.batched].size > largestGpuExtent)
+    return refuse("a batch exceeds " + std::to_string(largestGpuExtent));
   return product;
+}
+
+int64_t tenon::libraries::bytesOfOnes(const GpuMatmulDescription &d) {
+  constexpr int64_t word = 4; // what memory is filled with
+  return (d.m * byteWidth(d.resultType) + word - 1) / word * word;
 }
 
 int64_t tenon::libraries::plannedWorkspace(const GpuMatmulDescription &d) {
@@ -206,7 +234,7 @@ int64_t tenon::libraries::plannedWorkspace(const GpuMatmulDescription &d) {
   // Where the library does not add a bias in the product, it adds a product of
   // ones and the bias: a one for each row.
   if (d.epilogue == Epilogue::bias)
-    bytes = std::max(bytes, d.m * 4);
+    bytes = std::max(bytes, bytesOfOnes(d));
   return bytes == 0 ? 0 : (bytes + 63) / 64 * 64 + int64_t(workspaceSlack);
 }
 
@@ -214,6 +242,8 @@ std::string
 tenon::libraries::whyInvalid(const GpuMatmulDescription &description) {
   if (description.addend > Addend::inPlace)
     return "unknown addend " + std::to_string(int(description.addend));
+  if (description.activation > Activation::geluGradient)
+    return "unknown activation " + std::to_string(int(description.activation));
   if (description.factors > Factors::tf32)
     return "unknown factors " + std::to_string(int(description.factors));
   if (description.factors == Factors::tf32 &&

@@ -20,8 +20,9 @@ namespace tenon::fusion {
 /// computes something else.
 libraries::MatmulDescription *matmulOf(libraries::Description &description);
 
-/// A sum that adds to a product a broadcast value of its last dimensions, and
-/// may be rounded to 16 bits; or one that adds a value of the product's shape.
+/// A sum that adds to a product a broadcast value of its last dimensions, which
+/// may be widened from 16 bits before, and may be rounded to 16 bits; or one
+/// that adds a value of the product's shape.
 struct BiasAddition {
   stablehlo::AddOp add;
   stablehlo::ConvertOp rounding;         // null for none
@@ -30,17 +31,32 @@ struct BiasAddition {
   int64_t columns = 1; // values of a bias that is broadcast
 };
 
+/// The call that a group describes, if it computes a matrix product on a GPU
+/// and does nothing with it yet.
+std::optional<libraries::GpuMatmulDescription>
+plainGpuMatmul(step::GroupOp group);
+
+/// Clones what the group of a matrix product computes, its operands mapped, and
+/// returns the product as it is before it is rounded to 16 bits.
+mlir::Value cloneProduct(mlir::OpBuilder &builder, step::GroupOp call,
+                         mlir::IRMapping &mapping);
+
 /// The one that ends with `result` and adds what is broadcast.
 std::optional<BiasAddition> biasAddition(mlir::Value result);
 /// The one that is `result` and adds another value to `product`.
 std::optional<BiasAddition> addendAddition(mlir::Value result,
                                            mlir::Value product);
 
+/// Whether the bias has one value per column of the product as it lies in
+/// memory: column j is what lies at offsets j, n + j, 2 n + j, ... of the
+/// result.
+bool addsPerColumn(const libraries::MatmulDescription &matmul,
+                   const BiasAddition &addition);
+
 /// Makes the addition part of the call. False, with the reason, if the product
-/// is rounded before, if the bias has not one value per column of the product
-/// as it lies in memory (column j is what lies at offsets j, n + j, 2 n + j,
-/// ... of the result), or if a value of the product's shape is to be added by a
-/// call that does not.
+/// is rounded before, if the bias is of a type that the library does not add or
+/// has not one value per column, or if a value of the product's shape is to be
+/// added by a call that does not.
 bool addEpilogue(libraries::Description &call, const BiasAddition &addition,
                  std::string &whyNot);
 

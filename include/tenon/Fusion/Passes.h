@@ -48,6 +48,10 @@ createFuseEpiloguesPass(FuseEpiloguesPassOptions options,
 
 /// As above.
 std::unique_ptr<mlir::Pass>
+createFinishProductsPass(const target::Target &machine);
+
+/// As above.
+std::unique_ptr<mlir::Pass>
 createRegroupCopiesPass(const target::Target &machine);
 
 /// How a pair of loops trades what it stacks for time.

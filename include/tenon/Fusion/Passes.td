@@ -907,6 +907,75 @@ def FuseEpiloguesPass : Pass<"fusion-fuse-epilogues", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect"];
 }
 
+def FinishProductsPass : Pass<"fusion-finish-products", "::mlir::func::FuncOp"> {
+  let summary = "let a GPU's library finish products of 16 bits";
+  let description = [{
+    A group of element-wise operations behind a matrix product of 16 bits that
+    cuBLASLt runs becomes part of the call, if that is predicted to take less
+    time, and if it is one of the things that the library can do: it adds a
+    bias, it applies GELU (in its form with a hyperbolic tangent) to that sum or
+    to the product, and writes the input of GELU as well if anybody reads it, or
+    it multiplies the product with the derivative of GELU at an input that was
+    written so. What a group computes beside that stays a group.
+
+    GELU is known by the values that the operations have, not by how they are
+    written. What only its gradient reads of the forward part, such as the
+    hyperbolic tangent, is computed no more. The library rounds the input and
+    the result, once each, and reads a bias in the type of the results, so that
+    one of f32 is rounded in a group of its own. Results that lie in memory in
+    f32 may do so behind a sum with a bias, since the library has no exact GELU.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<64x32xbf16>, %w: tensor<32x16xbf16>, %b: tensor<16xf32>) -> tensor<64x16xbf16> {
+      %d = step.group library(%x, %w) attributes {exec.library = {
+          accumulate = "f32", activation = "none", addend = "none", batch = [], call = "gpu_matmul", epilogue = "none",
+          factors = "exact", k = 32 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64,
+          result = "bf16", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
+          rhs = "bf16", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64
+        }} : (tensor<64x32xbf16>, tensor<32x16xbf16>) -> tensor<64x16xbf16> {
+      ^bb0(%l: tensor<64x32xbf16>, %r: tensor<32x16xbf16>):
+        %0 = stablehlo.dot_general %l, %r, contracting_dims = [1] x [0] : (tensor<64x32xbf16>, tensor<32x16xbf16>) -> tensor<64x16xbf16>
+        step.yield %0 : tensor<64x16xbf16>
+      }
+      %s = step.group elementwise(%d, %b) : (tensor<64x16xbf16>, tensor<16xf32>) -> tensor<64x16xbf16> {
+      ^bb0(%p: tensor<64x16xbf16>, %c: tensor<16xf32>):
+        %0 = stablehlo.convert %p : (tensor<64x16xbf16>) -> tensor<64x16xf32>
+        %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<16xf32>) -> tensor<64x16xf32>
+        %2 = stablehlo.add %0, %1 : tensor<64x16xf32>
+        %3 = stablehlo.convert %2 : (tensor<64x16xf32>) -> tensor<64x16xbf16>
+        step.yield %3 : tensor<64x16xbf16>
+      }
+      return %s : tensor<64x16xbf16>
+    }
+    // after
+    func.func @main(%x: tensor<64x32xbf16>, %w: tensor<32x16xbf16>, %b: tensor<16xf32>) -> tensor<64x16xbf16> {
+      %n = step.group elementwise(%b) : (tensor<16xf32>) -> tensor<16xbf16> {
+      ^bb0(%c: tensor<16xf32>):
+        %0 = stablehlo.convert %c : (tensor<16xf32>) -> tensor<16xbf16>
+        step.yield %0 : tensor<16xbf16>
+      }
+      %s = step.group library(%x, %w, %n) attributes {exec.library = {
+          accumulate = "f32", activation = "none", addend = "none", batch = [], call = "gpu_matmul", epilogue = "bias",
+          factors = "exact", k = 32 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 32 : i64, m = 64 : i64, n = 16 : i64,
+          result = "bf16", result_stride_m = 16 : i64, result_stride_n = 1 : i64,
+          rhs = "bf16", rhs_stride_k = 16 : i64, rhs_stride_n = 1 : i64
+        }} : (tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<16xbf16>) -> tensor<64x16xbf16> {
+      ^bb0(%l: tensor<64x32xbf16>, %r: tensor<32x16xbf16>, %c: tensor<16xbf16>):
+        %0 = stablehlo.dot_general %l, %r, contracting_dims = [1] x [0] : (tensor<64x32xbf16>, tensor<32x16xbf16>) -> tensor<64x16xf32>
+        %1 = stablehlo.convert %c : (tensor<16xbf16>) -> tensor<16xf32>
+        %2 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<16xf32>) -> tensor<64x16xf32>
+        %3 = stablehlo.add %0, %2 : tensor<64x16xf32>
+        %4 = stablehlo.convert %3 : (tensor<64x16xf32>) -> tensor<64x16xbf16>
+        step.yield %4 : tensor<64x16xbf16>
+      }
+      return %s : tensor<64x16xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::step::StepDialect", "::tenon::exec::ExecDialect", "::tenon::stablehlo::StableHLODialect"];
+}
+
 def VerifyGroupedFormPass : Pass<"verify-grouped-form", "::mlir::ModuleOp"> {
   let summary = "check the contract of grouped form";
   let description = [{

@@ -53,11 +53,19 @@ enum cublasLtMatmulDescAttributes_t : int {
   CUBLASLT_MATMUL_DESC_TRANSB = 4,       // int32_t
   CUBLASLT_MATMUL_DESC_EPILOGUE = 7,     // uint32_t, cublasLtEpilogue_t
   CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8, // void *
+  // Of what an activation reads or writes beside the result.
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER = 11, // void *
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD = 12,      // int64_t
 };
 
 enum cublasLtEpilogue_t : int {
   CUBLASLT_EPILOGUE_DEFAULT = 1,
   CUBLASLT_EPILOGUE_BIAS = 4,
+  CUBLASLT_EPILOGUE_GELU = 32,
+  CUBLASLT_EPILOGUE_GELU_BIAS = 36,
+  CUBLASLT_EPILOGUE_GELU_AUX = 160,
+  CUBLASLT_EPILOGUE_GELU_AUX_BIAS = 164,
+  CUBLASLT_EPILOGUE_DGELU = 192,
 };
 
 enum cublasLtReductionScheme_t : int {

@@ -14,6 +14,7 @@
 #define TENON_LIBRARIES_GPUCALLS_H
 
 #include "tenon/Libraries/CublasLt.h"
+#include "tenon/Libraries/GpuActivations.h"
 #include "tenon/Libraries/GpuMatmul.h"
 
 #include <memory>
@@ -26,14 +27,11 @@ namespace tenon::libraries {
 /// The library's functions, and its handle for the current context.
 class CublasLt {
 public:
-  /// How to fill memory with a word: the driver's function.
-  using Fill = CUresult (*)(CUdeviceptr to, unsigned value, size_t count,
-                            CUstream stream);
-
   /// Opens `file`, or the installed library if that is empty, for as long as
   /// the process lives. Null with a message in `error` if it is not there, of
   /// another major version, or does not start.
-  static std::shared_ptr<CublasLt> open(const std::string &file, Fill fill,
+  static std::shared_ptr<CublasLt> open(const std::string &file,
+                                        const GpuDriverCalls &driver,
                                         std::string &error);
   ~CublasLt();
   CublasLt(const CublasLt &) = delete;
@@ -48,17 +46,18 @@ public:
   decltype(&::NAME) NAME = nullptr;
   TENON_CUBLASLT_FUNCTIONS(TENON_CUBLASLT_MEMBER)
 #undef TENON_CUBLASLT_MEMBER
-  Fill fill = nullptr;
+  GpuDriverCalls driver;
   cublasLtHandle_t handle = nullptr;
 
 private:
   CublasLt() = default;
 };
 
-/// Where a product finds its matrices; the addend and the bias only if it has
-/// them.
+/// Where a product finds its matrices; the addend, the bias and the input of an
+/// activation only if it has them.
 struct GpuOperands {
-  CUdeviceptr lhs = 0, rhs = 0, addend = 0, bias = 0, result = 0, workspace = 0;
+  CUdeviceptr lhs = 0, rhs = 0, addend = 0, bias = 0, input = 0, result = 0,
+              workspace = 0;
 };
 
 /// One product of the library, of at most one batch dimension.
@@ -133,6 +132,8 @@ public:
   /// Whether the library declined to add the bias, so that a product of ones
   /// and the bias is added.
   bool addsBiasApart() const { return distinct.size() > 1; }
+  /// Whether the library declined the activation, so that a kernel applies it.
+  bool activatesApart() const { return activation != nullptr; }
 
   /// Puts the call into the stream, which may be capturing. The arguments are
   /// in the order of GpuMatmul.h. Nothing if it worked, otherwise what the
@@ -144,10 +145,15 @@ private:
   GpuCall(std::shared_ptr<const CublasLt> library,
           const GpuMatmulDescription &description)
       : library(std::move(library)), description(description) {}
+  /// Makes the products of a description that the library may decline in part.
+  cublasStatus_t addProducts(const GpuMatmulDescription &whole,
+                             uint64_t workspaceBytes);
+  std::string enqueueProducts(GpuOperands operands, CUstream stream) const;
 
   std::shared_ptr<const CublasLt> library;
   GpuMatmulDescription description;
   ColumnMajorProduct layout;
+  std::unique_ptr<GpuActivation> activation; // behind the product
   /// The product, and in front of it, if there are two, the one that makes a
   /// matrix of biases.
   std::vector<std::unique_ptr<GpuProduct>> distinct;

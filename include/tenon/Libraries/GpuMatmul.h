@@ -6,11 +6,13 @@
 // rounded to tf32 (10 bits of fraction) before; sums are held in f32 and
 // rounded once to the result's type.
 //
-//   result[b, i, j] = sum over k of lhs[b, i, k] * rhs[b, k, j]
-//                     + addend[b, i, j] + bias[j]
+//   result[b, i, j] = activation(sum over k of lhs[b, i, k] * rhs[b, k, j]
+//                                + addend[b, i, j] + bias[j])
 //
 // The arguments of a call are lhs, rhs, the addend if it is an operand, the
-// bias if there is one, the result, and the workspace if it has bytes.
+// bias if there is one, of the result's type, the input of an activation whose
+// gradient it is, the result, the input of an activation that is kept, and the
+// workspace if it has bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +35,16 @@ enum class Addend : uint8_t {
   inPlace = 2, // what the result holds before
 };
 
+/// What is done with the finished sums x, behind the bias. The input that is
+/// kept or read lies as the result does, in its type.
+enum class Activation : uint8_t {
+  none = 0,
+  gelu = 1,         // x * s(x) with s(x) = 1 / (1 + exp(-2 u(x))) and
+                    // u(x) = sqrt(2 / pi) * (x + 0.044715 * x^3)
+  geluKeeping = 2,  // the same, and x is a second result
+  geluGradient = 3, // x * gelu'(input), where the input is an operand
+};
+
 /// What is multiplied of operands of f32.
 enum class Factors : uint8_t {
   exact = 0,
@@ -49,6 +61,7 @@ struct GpuMatmulDescription : MatmulDescription {
   }
 
   Addend addend = Addend::none;
+  Activation activation = Activation::none;
   Factors factors = Factors::exact;
 
   static constexpr std::string_view call = "gpu_matmul";
@@ -85,10 +98,21 @@ int64_t spanOfLhs(const GpuMatmulDescription &description);
 int64_t spanOfRhs(const GpuMatmulDescription &description);
 int64_t spanOfResult(const GpuMatmulDescription &description);
 
+/// Whether it does more than multiply and add an addend, which not all of the
+/// library's kernels can.
+inline bool hasEpilogue(const GpuMatmulDescription &description) {
+  return description.epilogue != Epilogue::none ||
+         description.activation != Activation::none;
+}
+
 /// What the planner puts aside for the call: a function of the description
 /// alone, so that a plan is the same on every machine. The library may use
 /// less.
 int64_t plannedWorkspace(const GpuMatmulDescription &description);
+
+/// A one for each row, in the result's type: what a bias is multiplied with
+/// where the library does not add it.
+int64_t bytesOfOnes(const GpuMatmulDescription &description);
 
 /// The library refuses a workspace that is not at a multiple of 256 bytes.
 /// Places are planned at multiples of 64, so as many bytes as may have to be
@@ -110,12 +134,17 @@ inline constexpr auto namesOf<libraries::Addend> =
     std::to_array<std::string_view>({"none", "operand", "in_place"});
 
 template <>
+inline constexpr auto namesOf<libraries::Activation> =
+    std::to_array<std::string_view>({"none", "gelu", "gelu_keeping",
+                                     "gelu_gradient"});
+
+template <>
 inline constexpr auto namesOf<libraries::Factors> =
     std::to_array<std::string_view>({"exact", "tf32"});
 
 template <>
-inline constexpr auto fieldsOf<libraries::GpuMatmulDescription> =
-    std::tuple_cat(
+inline constexpr auto
+    fieldsOf<libraries::GpuMatmulDescription> = std::tuple_cat(
         std::tuple{
             Field{"lhs", &libraries::GpuMatmulDescription::lhsType},
             Field{"rhs", &libraries::GpuMatmulDescription::rhsType},
@@ -124,7 +153,8 @@ inline constexpr auto fieldsOf<libraries::GpuMatmulDescription> =
                   &libraries::GpuMatmulDescription::accumulateType}},
         TENON_FIELDS(libraries::GpuMatmulDescription, batch, m, n, k,
                      lhsStrideM, lhsStrideK, rhsStrideK, rhsStrideN,
-                     resultStrideM, resultStrideN, addend, epilogue, factors));
+                     resultStrideM, resultStrideN, addend, epilogue, activation,
+                     factors));
 
 } // namespace tenon
 

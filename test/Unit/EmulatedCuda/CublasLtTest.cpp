@@ -23,6 +23,12 @@ namespace {
 constexpr ElementType f32 = ElementType::f32, bf16 = ElementType::bf16,
                       f16 = ElementType::f16;
 
+constexpr GpuDriverCalls driver{.fill = &cuMemsetD32Async,
+                                .load = &cuModuleLoadDataEx,
+                                .unload = &cuModuleUnload,
+                                .function = &cuModuleGetFunction,
+                                .launch = &cuLaunchKernel};
+
 double decode(const uint8_t *at, ElementType type) {
   uint32_t word = 0;
   memcpy(&word, at, size_t(byteWidth(type)));
@@ -52,6 +58,26 @@ std::vector<uint8_t> random(int64_t count, ElementType type,
   return bytes;
 }
 
+/// Four times as large.
+void widen(std::vector<uint8_t> &bytes, ElementType type) {
+  for (size_t i = 0; type != f32 && i < bytes.size(); i += 2) {
+    uint16_t word;
+    memcpy(&word, &bytes[i], 2);
+    word = uint16_t(word + (type == bf16 ? 2 << 7 : 2 << 10));
+    memcpy(&bytes[i], &word, 2);
+  }
+}
+
+double tanhOfGelu(double x) {
+  return std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+}
+double gelu(double x) { return 0.5 * x * (1 + tanhOfGelu(x)); }
+double derivativeOfGelu(double x) {
+  const double t = tanhOfGelu(x);
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * std::sqrt(2 / M_PI) *
+                             (1 + 3 * 0.044715 * x * x);
+}
+
 struct Layouts {
   bool lhsByColumns = false, rhsByColumns = false;
 };
@@ -76,8 +102,8 @@ GpuMatmulDescription product(int64_t m, int64_t n, int64_t k,
 
 /// What a call left in its result, and in the bytes between.
 struct Outcome {
-  std::vector<uint8_t> result;
-  bool addsBiasApart = false;
+  std::vector<uint8_t> result, input;
+  bool addsBiasApart = false, activatesApart = false;
 };
 
 class CublasLtTest : public testing::Test {
@@ -86,8 +112,7 @@ protected:
   Outcome run(Device &device, const GpuMatmulDescription &d) {
     EXPECT_EQ(whyInvalid(d), "");
     std::string error;
-    auto library =
-        CublasLt::open(TENON_EMULATED_CUDA, &cuMemsetD32Async, error);
+    auto library = CublasLt::open(TENON_EMULATED_CUDA, driver, error);
     EXPECT_TRUE(library) << error;
     const auto workspace = uint64_t(plannedWorkspace(d));
     auto call = GpuCall::create(library, d, workspace, error);
@@ -98,22 +123,31 @@ protected:
     auto lhs = random(spanOfLhs(d), d.lhsType, numbers);
     auto rhs = random(spanOfRhs(d), d.rhsType, numbers);
     auto before = random(spanOfResult(d), d.resultType, numbers);
-    auto bias = random(d.n, f32, numbers);
+    auto bias = random(d.n, d.resultType, numbers);
+    auto input = random(spanOfResult(d), d.resultType, numbers);
+    widen(input, d.resultType);
     std::vector<CUdeviceptr> arguments = {device.upload(lhs),
                                           device.upload(rhs)};
     if (d.addend == Addend::operand)
       arguments.push_back(device.upload(before));
     if (d.epilogue == Epilogue::bias)
       arguments.push_back(device.upload(bias));
+    if (d.activation == Activation::geluGradient)
+      arguments.push_back(device.upload(input));
     // All bytes are there, so that those between results may be compared.
     arguments.push_back(device.upload(before));
     CUdeviceptr result = arguments.back();
+    if (d.activation == Activation::geluKeeping)
+      arguments.push_back(device.allocate(before.size()));
+    CUdeviceptr kept = arguments.back();
     if (workspace)
       arguments.push_back(device.allocate(workspace));
     EXPECT_EQ(runInGraph(*call, arguments), "");
-    Outcome outcome{device.download<uint8_t>(result, before.size()),
-                    call->addsBiasApart()};
-    compare(d, lhs, rhs, before, bias, outcome.result);
+    Outcome outcome{device.download<uint8_t>(result, before.size()), input,
+                    call->addsBiasApart(), call->activatesApart()};
+    if (d.activation == Activation::geluKeeping)
+      outcome.input = device.download<uint8_t>(kept, before.size());
+    compare(d, lhs, rhs, before, bias, outcome);
     return outcome;
   }
 
@@ -145,12 +179,11 @@ protected:
   }
 
 private:
-  static void compare(const GpuMatmulDescription &d,
-                      const std::vector<uint8_t> &lhs,
-                      const std::vector<uint8_t> &rhs,
-                      const std::vector<uint8_t> &before,
-                      const std::vector<uint8_t> &bias,
-                      const std::vector<uint8_t> &result) {
+  static void
+  compare(const GpuMatmulDescription &d, const std::vector<uint8_t> &lhs,
+          const std::vector<uint8_t> &rhs, const std::vector<uint8_t> &before,
+          const std::vector<uint8_t> &bias, const Outcome &outcome) {
+    const std::vector<uint8_t> &result = outcome.result;
     const int64_t width = byteWidth(d.resultType);
     std::vector<bool> isResult(size_t(spanOfResult(d)));
     int64_t batches = 1;
@@ -182,17 +215,35 @@ private:
           if (d.addend != Addend::none)
             sum += decode(&before[size_t(at * width)], d.resultType);
           if (d.epilogue == Epilogue::bias)
-            sum += decode(&bias[size_t(j * 4)], f32);
+            sum += decode(&bias[size_t(j * width)], d.resultType);
           const double rounding = d.resultType == f32   ? 0x1p-24
                                   : d.resultType == f16 ? 0x1p-11
                                                         : 0x1p-8;
+          auto hold = [&](const std::vector<uint8_t> &found, double expected,
+                          double bound) {
+            worst = std::max(worst, std::abs(decode(&found[size_t(at * width)],
+                                                    d.resultType) -
+                                             expected) /
+                                        bound);
+          };
+          // A sum, once rounded.
           const double bound = double(d.k + 2) * 0x1p-24 * (size + 2) +
                                1.01 * rounding * std::abs(sum) + 0x1p-24;
           isResult[size_t(at)] = true;
-          worst = std::max(worst, std::abs(decode(&result[size_t(at * width)],
-                                                  d.resultType) -
-                                           sum) /
-                                      bound);
+          // No derivative of GELU is larger than 1.13.
+          const double again = 1.01 * rounding;
+          if (d.activation == Activation::none) {
+            hold(result, sum, bound);
+          } else if (d.activation == Activation::geluGradient) {
+            const double factor = derivativeOfGelu(
+                decode(&outcome.input[size_t(at * width)], d.resultType));
+            hold(result, sum * factor,
+                 1.13 * bound + again * std::abs(sum * factor));
+          } else {
+            hold(result, gelu(sum), 1.13 * bound + again * std::abs(gelu(sum)));
+            if (d.activation == Activation::geluKeeping)
+              hold(outcome.input, sum, bound);
+          }
         }
     }
     EXPECT_LE(worst, 1);
@@ -270,10 +321,59 @@ TEST_F(CublasLtTest, ABiasAddedApartHasTheSameBits) {
   EXPECT_EQ(outcomes[0].result, outcomes[1].result);
 }
 
+TEST_F(CublasLtTest, AddsABiasOf16Bits) {
+  for (const char *refuses : {"0", "all"}) {
+    Device device({{"CUBLASLT_REFUSE", refuses}});
+    for (ElementType type : {bf16, f16}) {
+      GpuMatmulDescription d = product(7, 10, 70, type, type);
+      d.epilogue = Epilogue::bias;
+      EXPECT_EQ(run(device, d).addsBiasApart, refuses[0] == 'a');
+    }
+  }
+}
+
+TEST_F(CublasLtTest, AppliesGeluAndItsGradient) {
+  for (const char *refuses : {"0", "all"}) {
+    Device device({{"CUBLASLT_REFUSE", refuses}});
+    for (ElementType type : {bf16, f16})
+      for (Epilogue epilogue : {Epilogue::none, Epilogue::bias})
+        for (Activation activation : {Activation::gelu, Activation::geluKeeping,
+                                      Activation::geluGradient}) {
+          GpuMatmulDescription d = product(21, 24, 70, type, type);
+          d.epilogue = epilogue;
+          d.activation = activation;
+          if (activation == Activation::geluGradient)
+            d.epilogue = Epilogue::none;
+          Outcome outcome = run(device, d);
+          EXPECT_EQ(outcome.activatesApart, refuses[0] == 'a');
+        }
+  }
+}
+
+TEST_F(CublasLtTest, FindsAnInputThatIsNotAligned) {
+  for (Activation activation :
+       {Activation::geluKeeping, Activation::geluGradient}) {
+    Device device({{"CUBLASLT_REFUSE", "0"}});
+    GpuMatmulDescription d = product(8, 8, 8, bf16, bf16);
+    d.activation = activation;
+    std::string error;
+    auto library = CublasLt::open(TENON_EMULATED_CUDA, driver, error);
+    ASSERT_TRUE(library) << error;
+    auto call = GpuCall::create(library, d, 0, error);
+    ASSERT_TRUE(call) << error;
+    std::vector<CUdeviceptr> arguments;
+    for (int i = 0; i < 4; ++i)
+      arguments.push_back(device.upload(std::vector<uint16_t>(128)));
+    EXPECT_EQ(runInGraph(*call, arguments), "");
+    arguments[activation == Activation::geluKeeping ? 3 : 2] += 16;
+    EXPECT_EQ(runInGraph(*call, arguments), "CUBLAS_STATUS_INVALID_VALUE");
+  }
+}
+
 TEST_F(CublasLtTest, ATenthOfWhatIsOptionalIsRefused) {
   Device device;
   std::string error;
-  auto library = CublasLt::open(TENON_EMULATED_CUDA, &cuMemsetD32Async, error);
+  auto library = CublasLt::open(TENON_EMULATED_CUDA, driver, error);
   ASSERT_TRUE(library) << error;
   int refused = 0;
   for (int64_t m = 1; m <= 300; ++m) {
@@ -293,8 +393,7 @@ TEST_F(CublasLtTest, FindsWhatIsWrongWithMemory) {
   std::string error;
   auto said = [&](auto spoil) {
     Device device;
-    auto library =
-        CublasLt::open(TENON_EMULATED_CUDA, &cuMemsetD32Async, error);
+    auto library = CublasLt::open(TENON_EMULATED_CUDA, driver, error);
     EXPECT_TRUE(library) << error;
     auto call = GpuCall::create(library, d, 0, error);
     EXPECT_TRUE(call) << error;
@@ -323,7 +422,7 @@ TEST_F(CublasLtTest, FindsWhatIsWrongWithMemory) {
 TEST_F(CublasLtTest, FindsANodeThatRunsBesideAProduct) {
   Device device;
   std::string error;
-  auto library = CublasLt::open(TENON_EMULATED_CUDA, &cuMemsetD32Async, error);
+  auto library = CublasLt::open(TENON_EMULATED_CUDA, driver, error);
   ASSERT_TRUE(library) << error;
   auto call = GpuCall::create(library, product(8, 8, 8), 0, error);
   ASSERT_TRUE(call) << error;

@@ -60,7 +60,14 @@ TEST(GpuMatmul, RefusesWhatTheLibraryDoesNotTake) {
   expectRefusal(d, "rounds products of bf16 to f32 or to their type");
   d.resultType = ElementType::bf16;
   d.epilogue = Epilogue::bias;
-  expectRefusal(d, "adds a bias of f32 to results of f32 only");
+  EXPECT_EQ(whyNotSupported(d, {}), "");
+  d.activation = Activation::geluKeeping;
+  EXPECT_EQ(whyNotSupported(d, {}), "");
+  d.resultType = ElementType::f32;
+  expectRefusal(d, "not exact enough for results of f32");
+  d.resultType = ElementType::bf16;
+  d.n = d.rhsStrideK = d.resultStrideM = 12;
+  expectRefusal(d, "the rows of which are multiples of 8 elements");
   d = product(8, 8, 8);
   d.lhsStrideK = 2;
   d.lhsStrideM = 16;
@@ -118,6 +125,30 @@ TEST(GpuMatmul, PlansAWorkspaceForSumsThatAreCut) {
   EXPECT_EQ(usable(d), 448); // 100 ones
 }
 
+TEST(GpuMatmul, PassesWhatAnActivationReadsAndKeeps) {
+  std::string error;
+  auto bytesOf = [&](Activation activation) {
+    GpuMatmulDescription d = product(16, 8, 4);
+    d.lhsType = d.rhsType = d.resultType = ElementType::bf16;
+    d.epilogue = activation == Activation::geluGradient ? Epilogue::none
+                                                        : Epilogue::bias;
+    d.activation = activation;
+    auto call = Call::create(d, {}, error);
+    EXPECT_TRUE(call) << error;
+    std::vector<int64_t> bytes = {call->operandCount()};
+    for (int64_t i = 0; i < call->argumentCount(); ++i)
+      bytes.push_back(call->argumentBytes(i));
+    return bytes;
+  };
+  const int64_t ones = int64_t(workspaceSlack) + 64;
+  EXPECT_EQ(bytesOf(Activation::gelu),
+            (std::vector<int64_t>{3, 128, 64, 16, 256, ones}));
+  EXPECT_EQ(bytesOf(Activation::geluKeeping),
+            (std::vector<int64_t>{3, 128, 64, 16, 256, 256, ones}));
+  EXPECT_EQ(bytesOf(Activation::geluGradient),
+            (std::vector<int64_t>{3, 128, 64, 256, 256}));
+}
+
 TEST(GpuMatmul, SurvivesTheFile) {
   GpuMatmulDescription d = product(8, 16, 32);
   d.lhsType = d.rhsType = ElementType::bf16;
@@ -133,6 +164,15 @@ TEST(GpuMatmul, SurvivesTheFile) {
   auto restored = restore(callee, error);
   ASSERT_TRUE(restored) << error;
   EXPECT_EQ(std::get<GpuMatmulDescription>(*restored), d);
+  d.activation = Activation::geluGradient;
+  callee = store(d, {}, 64);
+  EXPECT_NE(callee.description.find("then the gradient of gelu"),
+            std::string::npos);
+  restored = restore(callee, error);
+  ASSERT_TRUE(restored) << error;
+  EXPECT_EQ(std::get<GpuMatmulDescription>(*restored), d);
+  d.activation = Activation::none;
+  callee = store(d, {}, 64);
   // Only f32 is rounded to tf32.
   d.factors = Factors::tf32;
   EXPECT_FALSE(restore(store(d, {}, 64), error));
@@ -142,8 +182,7 @@ TEST(GpuMatmul, SurvivesTheFile) {
   d = product(8, 16, 32);
   d.factors = Factors::tf32;
   const format::Callee rounding = store(d, {}, 0);
-  EXPECT_EQ(rounding.description,
-            "matrix multiplication 8x16x32 f32 by tf32");
+  EXPECT_EQ(rounding.description, "matrix multiplication 8x16x32 f32 by tf32");
   restored = restore(rounding, error);
   ASSERT_TRUE(restored) << error;
   EXPECT_EQ(std::get<GpuMatmulDescription>(*restored), d);

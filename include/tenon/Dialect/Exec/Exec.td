@@ -168,7 +168,8 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
     The arguments of a kernel are its function's operands, then those of its
     results that no operand is overwritten with (`exec.in_place` on the
     function), then its scratch memory if it has any; those of a library call
-    are the operands, the bias if the epilogue has one, the results, and the
+    are the operands, the bias if the epilogue has one, the input of an
+    activation whose gradient it computes, the results, and the
     workspace if any; a copy has the place it reads and the one it writes,
     which do not overlap. `parts` is the largest number of threads worth using;
     the result does not depend on how many there are. What is in one `queue`

@@ -1,0 +1,124 @@
+"""What cuBLASLt does behind products of 16 bits, by the one of the emulated CUDA driver: biases, GELU and its gradient."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import Steps, compiled, succeed
+from safetensors.numpy import save_file
+from test_cuda import same_bits, text_of
+from test_gpu_libraries import TARGET, emulated, outputs  # noqa: F401
+
+ACTIVATIONS = ("gelu", "gelu_keeping", "gelu_gradient")
+
+
+def block(parameters: dict[str, jax.Array], x: jax.Array) -> tuple[dict[str, jax.Array], jax.Array]:
+    """The step of a layer that widens, applies GELU and narrows."""
+
+    def loss(parameters: dict[str, jax.Array]) -> jax.Array:
+        h = jnp.tanh(x @ parameters["v"] + parameters["c"]) @ parameters["u"]
+        y = jax.nn.gelu(h @ parameters["w1"] + parameters["b1"], approximate=True) @ parameters["w2"] + parameters["b2"]
+        return jnp.mean(jnp.square(y + h))
+
+    value, gradients = jax.value_and_grad(loss)(parameters)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, parameters, gradients), value
+
+
+@pytest.fixture(scope="module")
+def layer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The text of that step, and values to start from."""
+    folder = tmp_path_factory.mktemp("gelu")
+    random = np.random.default_rng(11)
+    normal = lambda scale, *shape: np.asarray(scale * random.normal(size=shape), np.float32)  # noqa: E731
+    parameters: Any = {
+        "v": normal(0.1, 128, 128), "c": normal(0.1, 128), "u": normal(0.1, 128, 128), "w1": normal(0.1, 128, 512),
+        "b1": normal(0.5, 512), "w2": normal(0.1, 512, 128), "b2": normal(0.5, 128),
+    }  # fmt: skip
+    x = normal(1, 256, 128)
+    (folder / "step.mlir").write_text(text_of(block, parameters, x))
+    save_file({f"arg{i}": v for i, v in enumerate(jax.tree.leaves((parameters, x)))}, folder / "inputs.safetensors")
+    return folder / "step.mlir", folder / "inputs.safetensors"
+
+
+def narrow(folder: Path) -> tuple[str, ...]:
+    """The options that multiply in 16 bits."""
+    policy = folder / "policy.json"
+    policy.write_text('{"operations": {"stablehlo.dot_general": "bf16"}}')
+    return ("--precision=bf16", f"--precision-policy={policy}")
+
+
+def calls(text: str) -> dict[str, int]:
+    """How often calls with what epilogues are made."""
+    found: dict[str, int] = {}
+    for name, description in re.findall(r'exec.library @(\w+).*?({[^}]*call = "gpu_matmul"[^}]*})', text):
+        made = len(re.findall(rf"exec.invoke @{name}\b", text))
+        for word in ACTIVATIONS:
+            if f'activation = "{word}"' in description:
+                found[word] = found.get(word, 0) + made
+        if 'epilogue = "bias"' in description:
+            found["bias"] = found.get("bias", 0) + made
+    return found
+
+
+def test_what_is_fused(layer: tuple[Path, Path], tmp_path: Path) -> None:
+    """GELU, its input and its gradient are part of calls; without libraries, and in f32, none of that is."""
+    text, _ = layer
+    lowered = lambda *options: compiled(text, TARGET, *options, "--compile-to=lower").output.read_text()  # noqa: E731
+    found = calls(lowered(*narrow(tmp_path)))
+    assert found["gelu_keeping"] == 1 and found["gelu_gradient"] == 1, found
+    assert found["bias"] >= 1, found
+    for options in ((), (*narrow(tmp_path), "--no-libraries")):
+        assert not set(ACTIVATIONS) & set(calls(lowered(*options)))
+
+
+def distance(found: dict[str, np.ndarray], exact: dict[str, np.ndarray]) -> float:
+    """The largest relative distance of a tensor."""
+    return max(float(np.linalg.norm(found[name] - value) / np.linalg.norm(value)) for name, value in exact.items())
+
+
+def test_numbers(layer: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step is as close to that in f32 as without libraries, whatever the library declines."""
+    text, inputs = layer
+    file = compiled(text, TARGET, *narrow(tmp_path)).output
+    succeed("verify", file)
+    exact = outputs(compiled(text).output, inputs, tmp_path)
+    plain = distance(outputs(compiled(text, TARGET, *narrow(tmp_path), "--no-libraries").output, inputs, tmp_path), exact)
+    assert 1e-5 < plain < 0.05
+    found = {}
+    for refuse in ("0", "all", "3"):
+        monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", refuse)
+        found[refuse] = outputs(file, inputs, tmp_path)
+        assert distance(found[refuse], exact) < 1.5 * plain, refuse
+        same_bits(found[refuse], outputs(file, inputs, tmp_path))
+    assert distance(found["0"], found["all"]) > 0  # it did decline
+
+
+def test_forgetful_algorithm(layer: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The product of ones finds what forgets the end of a sum in front of an activation, too."""
+    text, inputs = layer
+    file = compiled(text, TARGET, *narrow(tmp_path)).output
+    monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_REFUSE", "0")
+    plain = outputs(file, inputs, tmp_path)
+    monkeypatch.setenv("TENON_EMULATED_CUDA_CUBLASLT_TAILS", "dropped")
+    same_bits(plain, outputs(file, inputs, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("04_chargpt", ("gelu_keeping", "gelu_gradient", "bias")),
+        ("05_gpt2_124m", ("gelu_keeping", "gelu_gradient", "bias")),
+        ("10_vit_tiny", ("bias",)),
+    ],
+)
+def test_models(steps: Steps, tmp_path: Path, name: str, expected: tuple[str, ...]) -> None:
+    """Steps call the library with what they have to offer; that of 10 is the other form of GELU."""
+    step = steps[name]
+    found = calls(compiled(step.text, TARGET, *narrow(tmp_path), "--compile-to=lower").output.read_text())
+    assert {word for word, count in found.items() if count} == set(expected), found
