@@ -38,21 +38,26 @@ func.func @wide(%x: tensor<512x64xbf16>, %w: tensor<64x64xbf16>, %b: tensor<64xf
 
 // The gradient reads the input of GELU alone, whatever derived code reads.
 // CHECK-LABEL: func.func @gelu
-// CHECK: %[[G:.*]]:2 = step.group library(%arg0, %arg1)
+// CHECK: %[[G:.*]]:2 = step.group library(%arg0, %arg1, %{{[0-9]+}})
 // CHECK-SAME: activation = "gelu_keeping"
-// CHECK: step.group library(%arg2, %arg1, %[[G]]#1)
+// CHECK-SAME: epilogue = "bias"
+// CHECK: step.group library(%[[G]]#0, %arg1, %[[G]]#1)
 // CHECK-SAME: activation = "gelu_gradient"
 // CHECK-NOT: step.group
 // REMARK: the library multiplies with the gradient of GELU
 // REMARK: the library applies GELU
-func.func @gelu(%x: tensor<512x64xbf16>, %w: tensor<64x64xbf16>, %dy: tensor<512x64xbf16>) -> (tensor<512x64xbf16>, tensor<512x64xbf16>) {
+func.func @gelu(%x: tensor<512x64xbf16>, %w: tensor<64x64xbf16>, %b: tensor<64xf32>) -> (tensor<512x64xbf16>, tensor<512x64xbf16>, tensor<512x64xbf16>) {
   %one = stablehlo.constant dense<1.0> : tensor<512x64xf32>
   %half = stablehlo.constant dense<0.5> : tensor<512x64xf32>
   %c = stablehlo.constant dense<4.471500e-02> : tensor<512x64xf32>
   %c3 = stablehlo.constant dense<1.341450e-01> : tensor<512x64xf32>
   %s = stablehlo.constant dense<0.797884583> : tensor<512x64xf32>
   %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<512x64xbf16>, tensor<64x64xbf16>) -> tensor<512x64xbf16>
-  %h = stablehlo.convert %p : (tensor<512x64xbf16>) -> tensor<512x64xf32>
+  %pw = stablehlo.convert %p : (tensor<512x64xbf16>) -> tensor<512x64xf32>
+  %bw = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<512x64xf32>
+  %pb = stablehlo.add %pw, %bw : tensor<512x64xf32>
+  %hn = stablehlo.convert %pb : (tensor<512x64xf32>) -> tensor<512x64xbf16>
+  %h = stablehlo.convert %hn : (tensor<512x64xbf16>) -> tensor<512x64xf32>
   %h2 = stablehlo.multiply %h, %h : tensor<512x64xf32>
   %h3 = stablehlo.multiply %h2, %h : tensor<512x64xf32>
   %ch3 = stablehlo.multiply %c, %h3 : tensor<512x64xf32>
@@ -63,7 +68,7 @@ func.func @gelu(%x: tensor<512x64xbf16>, %w: tensor<64x64xbf16>, %dy: tensor<512
   %cdf = stablehlo.multiply %half, %t1 : tensor<512x64xf32>
   %g = stablehlo.multiply %h, %cdf : tensor<512x64xf32>
   %gn = stablehlo.convert %g : (tensor<512x64xf32>) -> tensor<512x64xbf16>
-  %q = stablehlo.dot_general %dy, %w, contracting_dims = [1] x [1] : (tensor<512x64xbf16>, tensor<64x64xbf16>) -> tensor<512x64xbf16>
+  %q = stablehlo.dot_general %gn, %w, contracting_dims = [1] x [1] : (tensor<512x64xbf16>, tensor<64x64xbf16>) -> tensor<512x64xbf16>
   %d = stablehlo.convert %q : (tensor<512x64xbf16>) -> tensor<512x64xf32>
   %tt = stablehlo.multiply %t, %t : tensor<512x64xf32>
   %dt = stablehlo.subtract %one, %tt : tensor<512x64xf32>
@@ -76,7 +81,7 @@ func.func @gelu(%x: tensor<512x64xbf16>, %w: tensor<64x64xbf16>, %dy: tensor<512
   %dg = stablehlo.add %cdf, %a2 : tensor<512x64xf32>
   %r = stablehlo.multiply %d, %dg : tensor<512x64xf32>
   %rn = stablehlo.convert %r : (tensor<512x64xf32>) -> tensor<512x64xbf16>
-  return %gn, %rn : tensor<512x64xbf16>, tensor<512x64xbf16>
+  return %gn, %hn, %rn : tensor<512x64xbf16>, tensor<512x64xbf16>, tensor<512x64xbf16>
 }
 
 // -----
@@ -105,7 +110,7 @@ func.func @other(%x: tensor<512x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<512x
 // A bias of rows is none of columns.
 // CHECK-LABEL: func.func @rows
 // CHECK: epilogue = "none"
-// REMARK: the bias is not one value per column
+// CHECK: step.group elementwise
 func.func @rows(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %b: tensor<64xf32>) -> tensor<64x64xbf16> {
   %0 = stablehlo.dot_general %w, %x, contracting_dims = [0] x [1] : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
   %1 = stablehlo.convert %0 : (tensor<64x64xbf16>) -> tensor<64x64xf32>
