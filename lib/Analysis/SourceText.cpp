@@ -28,6 +28,21 @@ static void collectSource(Location location, SmallVector<StringRef> &names,
   }
 }
 
+/// Empty for an exported text, of which the name says nothing.
+static StringRef fileOf(FileLineColLoc position) {
+  StringRef file = llvm::sys::path::filename(position.getFilename());
+  return file.contains('.') && !file.ends_with(".mlir") ? file : "";
+}
+
+std::optional<SourcePlace> tenon::placeOf(Location location) {
+  SmallVector<StringRef> names;
+  FileLineColLoc position;
+  collectSource(location, names, position);
+  if (!position)
+    return std::nullopt;
+  return SourcePlace{fileOf(position).str(), position.getLine()};
+}
+
 std::string tenon::sourceOf(Location location) {
   SmallVector<StringRef> names;
   FileLineColLoc position;
@@ -42,11 +57,9 @@ std::string tenon::sourceOf(Location location) {
       text += (text.empty() ? "" : "/") + name.str();
   }
   if (position) {
-    // A position in the exported text says nothing by the name of that file.
-    StringRef file = llvm::sys::path::filename(position.getFilename());
-    bool named = file.contains('.') && !file.ends_with(".mlir");
+    StringRef file = fileOf(position);
     text += (text.empty() ? "" : " ") +
-            (named ? file.str() + ":" : std::string("line ")) +
+            (file.empty() ? std::string("line ") : file.str() + ":") +
             std::to_string(position.getLine());
   }
   return text;

@@ -152,6 +152,8 @@ def test_inspect_and_verify(update: Step) -> None:
     assert "needs a GPU from sm_80 on" in said
     assert "code for sm_80: " in said and "code for sm_90: " in said and "driver 525 or later (CUDA 12.0)" in said
     succeed("verify", update.gpu)
+    kernel = succeed("inspect", update.gpu, "--ptx=kernel_0")
+    assert re.search(r"\{\n\t\.loc 1 \d+ 1\n", kernel)
 
 
 def run_update(update: Step, *options: object) -> Outcome:
@@ -229,6 +231,7 @@ def test_failing_gpu_leaves_saved_state(update: Step, tmp_path: Path) -> None:
     outcome = run("run", file, f"--inputs={update.inputs}", f"--save={saved}", f"--cuda-driver={DRIVER}")
     assert outcome.code == 1
     assert "step 1 failed: GPU 0, Tenon emulated sm_90 reports: " in outcome.errors
+    assert re.search(r"emulated CUDA: kernel '.*PTX line \d+ \(st\.global\S*\), test_cuda\.py:\d+:1: out of bounds", outcome.errors)
     assert "the state is only partly written" in outcome.errors and "is as it was before" in outcome.errors
     assert saved.read_bytes() == b"what was here before"
 

@@ -9,6 +9,7 @@
 #include "GpuKernelBuilder.h"
 #include "JointKernel.h"
 
+#include "tenon/Analysis/SourceText.h"
 #include "tenon/Codegen/GPU/GpuSchedules.h"
 #include "tenon/Codegen/LLVM/GenerateCode.h"
 #include "tenon/Codegen/LLVM/LowerLoops.h"
@@ -21,6 +22,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm-c/Target.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <mutex>
 
@@ -141,6 +143,33 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
   }
 }
 
+/// Says in the text where kernels come from in the user's program, each as a
+/// whole: the assembler passes it on to profilers.
+static void addSources(std::string &text, ArrayRef<PtxKernel> kernels,
+                       ArrayRef<Location> sources) {
+  llvm::MapVector<StringRef, unsigned> files;
+  SmallVector<std::optional<SourcePlace>> places;
+  for (Location source : sources)
+    places.push_back(placeOf(source));
+  for (auto [kernel, place] : llvm::zip_equal(kernels, places)) {
+    const size_t entry = text.find(".entry " + kernel.symbol + "(");
+    const size_t body = text.find("\n{", entry);
+    if (!place || entry == std::string::npos || body == std::string::npos)
+      continue;
+    auto number = unsigned(files.size() + 1);
+    number = files.try_emplace(place->file, number).first->second;
+    text.insert(body + 2, "\n\t.loc " + std::to_string(number) + " " +
+                              std::to_string(place->line) + " 1");
+  }
+  std::string declared;
+  for (auto &[file, number] : files)
+    declared += ".file " + std::to_string(number) + " \"" +
+                (file.empty() ? "step" : file.str()) + "\"\n";
+  constexpr StringLiteral header = ".address_size 64\n";
+  if (const size_t at = text.find(header.str()); at != std::string::npos)
+    text.insert(at + header.size(), declared);
+}
+
 std::string symbolOfJoint(size_t index) {
   return "joint_" + std::to_string(index);
 }
@@ -241,6 +270,12 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
   if (failed(code))
     return failure();
   result.text.assign(code->begin(), code->end());
+  SmallVector<Location> sources;
+  for (size_t kernel : kernelOf)
+    sources.push_back(kernels[kernel]->getLoc());
+  for (const JointKernels &joint : joints)
+    sources.push_back(kernels[kernelOf[joint.front()]]->getLoc());
+  addSources(result.text, result.kernels, sources);
   return result;
 }
 
