@@ -221,11 +221,11 @@ static ExitCode compilePtx(Program &program, StageRun &run) {
        llvm::enumerate(run.resolved.gpus, kernels->modules)) {
     package::PtxCode &code = codes.emplace_back();
     code.architecture = gpu->name;
-    code.text = ptx.text;
+    code.text = ptx.textWithSources;
     for (const codegen::PtxKernel &kernel : ptx.kernels)
       code.kernels[kernel.symbol] = {.launch = {kernel.blocks, kernel.threads},
                                      .schedule = kernel.schedule};
-    bytes += int64_t(ptx.text.size());
+    bytes += int64_t(code.text.size());
     if (assembled->empty())
       continue;
     const codegen::MachineCode &machine = (*assembled)[number];

@@ -144,7 +144,7 @@ static void markEntryPoints(ModuleOp module, Subnormals subnormals) {
 }
 
 /// Says in the text where kernels come from in the user's program, each as a
-/// whole: the assembler passes it on to profilers.
+/// whole.
 static void addSources(std::string &text, ArrayRef<PtxKernel> kernels,
                        ArrayRef<Location> sources) {
   llvm::MapVector<StringRef, unsigned> files;
@@ -275,7 +275,8 @@ FailureOr<PtxModule> emitPtx(ArrayRef<func::FuncOp> kernels,
     sources.push_back(kernels[kernel]->getLoc());
   for (const JointKernels &joint : joints)
     sources.push_back(kernels[kernelOf[joint.front()]]->getLoc());
-  addSources(result.text, result.kernels, sources);
+  result.textWithSources = result.text;
+  addSources(result.textWithSources, result.kernels, sources);
   return result;
 }
 

@@ -51,6 +51,10 @@ using JointKernels = llvm::SmallVector<unsigned>;
 
 struct PtxModule {
   std::string text;
+  /// The same, and from which line of the user's program each kernel comes. The
+  /// assembler would put a copy of this text into the machine code, which then
+  /// is twice as long.
+  std::string textWithSources;
   std::vector<PtxKernel> kernels;
 };
 
