@@ -519,13 +519,95 @@ struct GatherOfCount : OpRewritePattern<GatherOp> {
   }
 };
 
+/// Single elements of what is computed element by element: what it is computed
+/// from is picked instead, and repeated less often. A loss that reads one
+/// logarithm of a probability per row then needs no tensor of all of them.
+struct PickBeforeComputing : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    constexpr int64_t leastLeftOut = 8; // elements for one that is picked
+    Operation *computed = op.getOperand().getDefiningOp();
+    // What is outside of a loop is computed once.
+    if (!computed || computed->getBlock() != op->getBlock() ||
+        !computed->hasTrait<OpTrait::Elementwise>() ||
+        !isa<StableHLODialect>(computed->getDialect()) ||
+        !op.getDimensionNumbers().getOffsetDims().empty() ||
+        leastLeftOut * op.getType().getNumElements() >
+            tensorTypeOf(op.getOperand()).getNumElements())
+      return failure();
+    auto isPicked = [&](Value operand) {
+      return !splatOf(operand) && tensorTypeOf(operand).getRank() != 0 &&
+             !isRepeated(operand, op);
+    };
+    // Picking twice takes a kernel more.
+    if (llvm::count_if(computed->getOperands(), isPicked) > 1)
+      return failure();
+    SmallVector<Value> operands;
+    for (Value operand : computed->getOperands()) {
+      RankedTensorType type =
+          op.getType().clone(tensorTypeOf(operand).getElementType());
+      if (tensorTypeOf(operand).getRank() == 0)
+        operands.push_back(operand); // a limit or predicate
+      else if (Attribute element = splatOf(operand))
+        operands.push_back(
+            makeSplat(rewriter, operand.getLoc(), type, element));
+      else if (isRepeated(operand, op))
+        operands.push_back(repeated(operand, op, type, rewriter));
+      else
+        operands.push_back(
+            GatherOp::create(rewriter, op.getLoc(), type, operand,
+                             op.getStartIndices(), op.getDimensionNumbers(),
+                             op.getSliceSizes(), op.getIndicesAreSorted()));
+    }
+    OperationState state(computed->getLoc(), computed->getName());
+    state.addOperands(operands);
+    state.addTypes(op.getType());
+    state.addAttributes(llvm::to_vector(computed->getDiscardableAttrs()));
+    state.propertiesAttr = computed->getPropertiesAsAttribute();
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+
+private:
+  /// The dimension of the result for one of the operand that no index picks
+  /// along.
+  static std::optional<int64_t> resultDimension(int64_t dim, GatherOp op) {
+    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    for (auto [ofOperand, ofIndices] :
+         llvm::zip_equal(numbers.getOperandBatchingDims(),
+                         numbers.getStartIndicesBatchingDims()))
+      if (ofOperand == dim)
+        return ofIndices - (ofIndices > numbers.getIndexVectorDim());
+    return std::nullopt;
+  }
+  /// Whether the value is the same wherever an index picks.
+  static bool isRepeated(Value value, GatherOp op) {
+    auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
+    return broadcast &&
+           llvm::all_of(broadcast.getBroadcastDimensions(), [&](int64_t dim) {
+             return resultDimension(dim, op).has_value();
+           });
+  }
+  static Value repeated(Value value, GatherOp op, RankedTensorType type,
+                        PatternRewriter &rewriter) {
+    auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
+    SmallVector<int64_t> dims;
+    for (int64_t dim : broadcast.getBroadcastDimensions())
+      dims.push_back(*resultDimension(dim, op));
+    return BroadcastInDimOp::create(rewriter, value.getLoc(), type,
+                                    broadcast.getOperand(), dims);
+  }
+};
+
 } // namespace
 
 void populateIndexingRules(RewritePatternSet &patterns) {
   patterns.add<DecidedCompare, IdleClamp, DecidedExtreme<MaximumOp, true>,
                DecidedExtreme<MinimumOp, false>, SliceAtConstant, UpdateOfWhole,
                GatherAtConstant, ScatterAtConstant, ScatterOnePerRow,
-               ScatterFewRows, GatherOfCount>(patterns.getContext());
+               ScatterFewRows, GatherOfCount, PickBeforeComputing>(
+      patterns.getContext());
 }
 
 } // namespace tenon::simplify

@@ -290,3 +290,35 @@ func.func @not_few(%i: tensor<512x1xi32>, %u: tensor<512x32xf32>, %j: tensor<8x1
   %6 = stablehlo.negate %5 : tensor<1000x32xf32>
   return %1, %2, %4, %6 : tensor<1000x32xf32>, tensor<1000x32xf32>, tensor<1000x32xf32>, tensor<1000x32xf32>
 }
+
+// -----
+
+// Of the logarithms of probabilities one per row is read: the logits are picked,
+// and nothing else is computed of whole rows.
+
+// CHECK-LABEL: func.func @picked
+// CHECK-DAG: %[[MAXIMUM:.*]] = stablehlo.reshape %arg1 : (tensor<8xf32>) -> tensor<8x1xf32>
+// CHECK-DAG: %[[LOGIT:.*]] = "stablehlo.gather"(%arg0, %arg3)
+// CHECK: %[[SHIFTED:.*]] = stablehlo.subtract %[[LOGIT]], %[[MAXIMUM]] : tensor<8x1xf32>
+// CHECK: stablehlo.subtract %[[SHIFTED]], %{{.*}} : tensor<8x1xf32>
+func.func @picked(%logits: tensor<8x1000xf32>, %maximum: tensor<8xf32>, %log: tensor<8xf32>, %labels: tensor<8x1x1xi32>) -> tensor<8x1xf32> {
+  %0 = stablehlo.broadcast_in_dim %maximum, dims = [0] : (tensor<8xf32>) -> tensor<8x1000xf32>
+  %1 = stablehlo.subtract %logits, %0 : tensor<8x1000xf32>
+  %2 = stablehlo.broadcast_in_dim %log, dims = [0] : (tensor<8xf32>) -> tensor<8x1000xf32>
+  %3 = stablehlo.subtract %1, %2 : tensor<8x1000xf32>
+  %4 = "stablehlo.gather"(%3, %labels) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<8x1000xf32>, tensor<8x1x1xi32>) -> tensor<8x1xf32>
+  return %4 : tensor<8x1xf32>
+}
+
+// -----
+
+// A sum of two tensors stays: both would have to be picked from.
+
+// CHECK-LABEL: func.func @picked_from_two
+// CHECK: %[[SUM:.*]] = stablehlo.add %arg0, %arg1 : tensor<8x1000xf32>
+// CHECK: "stablehlo.gather"(%[[SUM]], %arg2)
+func.func @picked_from_two(%a: tensor<8x1000xf32>, %b: tensor<8x1000xf32>, %labels: tensor<8x1x1xi32>) -> tensor<8x1xf32> {
+  %0 = stablehlo.add %a, %b : tensor<8x1000xf32>
+  %1 = "stablehlo.gather"(%0, %labels) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<8x1000xf32>, tensor<8x1x1xi32>) -> tensor<8x1xf32>
+  return %1 : tensor<8x1xf32>
+}

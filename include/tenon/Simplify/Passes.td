@@ -16,10 +16,11 @@ def ApplyRulesPass : Pass<"simplify-apply-rules"> {
     Folds constants (elementary functions excepted: they belong to the compiled
     code), removes what changes nothing in floating point, composes movements of
     elements, turns guarded accesses at known places into slices, and dots that
-    add nothing up into element-wise products. Where
-    subnormal numbers are flushed, an operation that leaves its operand alone
-    otherwise (here the multiplication by 1) goes only if the operand cannot be
-    subnormal, as what was computed before.
+    add nothing up into element-wise products, and picks single elements, as of
+    labels, from what others are computed from. Where subnormal numbers are
+    flushed, an operation that leaves its operand alone otherwise (here the
+    multiplication by 1) goes only if the operand cannot be subnormal, as what was
+    computed before.
 
     ```mlir
     // before
