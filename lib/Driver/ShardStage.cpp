@@ -27,13 +27,6 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-/// Empty if the options go together.
-static std::string whyIncomplete(const CompileOptions &options) {
-  if (options.mesh.empty() && !options.sharding.empty())
-    return "--sharding needs the ranks, give them as --mesh=data=2";
-  return "";
-}
-
 static bool isChosen(const CompileOptions &options) {
   return options.sharding.empty() || options.sharding == "solve";
 }
@@ -147,10 +140,9 @@ static llvm::json::Object countCollectives(ModuleOp module) {
 using AskMore = llvm::function_ref<bool(func::FuncOp, const sharding::Mesh &,
                                         sharding::AskedLayouts &)>;
 
-/// Of which links there are more or less than axes, as a message; empty if
-/// none.
-static std::string whyNoLinks(const target::Target &machine,
-                              const sharding::Mesh &mesh) {
+/// Empty if the machine has a link for each axis, or none at all.
+static std::string whyOtherLinks(const target::Target &machine,
+                                 const sharding::Mesh &mesh) {
   if (machine.links.empty() || machine.links.size() == mesh.axes.size())
     return "";
   return "the machine description '" + machine.name + "' has links for " +
@@ -174,15 +166,16 @@ static ExitCode writeProblem(const solver::ShardingProblem &problem,
 static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
                              AskMore askMore) {
   const CompileOptions &options = run.options;
-  if (std::string wrong = whyIncomplete(options); !wrong.empty())
-    return fail(exitBadUsage, wrong);
   if (options.mesh.empty())
-    return exitOk;
+    return options.sharding.empty()
+               ? exitOk
+               : fail(exitBadUsage,
+                      "--sharding needs the ranks, give them as --mesh=data=2");
   std::string error, text;
   auto mesh = sharding::Mesh::parse(options.mesh, error);
   if (!mesh)
     return fail(exitBadUsage, "--mesh=" + options.mesh + ": " + error);
-  if (std::string wrong = whyNoLinks(run.resolved.machine, *mesh);
+  if (std::string wrong = whyOtherLinks(run.resolved.machine, *mesh);
       !wrong.empty())
     return fail(exitUserError, wrong);
   if (ExitCode code = readLayouts(options, text); code != exitOk)

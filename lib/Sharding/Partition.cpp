@@ -1,12 +1,11 @@
 //===- Partition.cpp - One program that every device runs -----------------===//
 //
-// Walks over the step once. Every operation gets axes for its factors, those of
-// the plan if it has some. If not, of the
-// ways to choose them that its results and its operands suggest, the one that
-// cuts most, so that no work is done twice, and of several the one that moves
-// the least bytes. Its operands are moved to the layouts that follow, it is
-// written on parts, and a reduction that is left pending is finished at once,
-// in the layout that the value is to have.
+// Walks over the step once. Every operation gets axes for its factors: those of
+// the plan, if that has some; else, of the ways that its results and its
+// operands suggest, the one that cuts most, so that no work is done twice, and
+// of several the one that moves the least bytes. Its operands are moved to the
+// layouts that follow, it is written on parts, and a reduction that is left
+// pending is finished at once, in the layout that the value is to have.
 //
 // A value may be there in several layouts; it moves from the nearest one. What
 // was moved within a region is forgotten behind it.
@@ -144,10 +143,13 @@ private:
   void addToPrice(const ReshardPlan &plan, Value value) {
     ArrayRef<int64_t> shape = shapeOf(value);
     const int64_t bytes = elementBytesOf(value);
-    price.communication += runs * prices->secondsOf(plan, shape, bytes);
     for (const ReshardStep &step : plan.steps) {
-      if (step.kind == ReshardKind::slice)
+      const double seconds = runs * prices->secondsOf(step, shape, bytes);
+      if (step.kind == ReshardKind::slice) {
+        price.compute += seconds;
         continue;
+      }
+      price.communication += seconds;
       const int64_t received = receivedBy(step, shape, bytes);
       price.received += runs * double(received);
       Layout along;

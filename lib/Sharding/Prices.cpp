@@ -77,8 +77,11 @@ StringRef tenon::sharding::nameOf(ReshardKind kind) {
 
 double Prices::secondsOf(const ReshardStep &step, ArrayRef<int64_t> shape,
                          int64_t elementBytes) const {
-  if (step.kind == ReshardKind::slice)
-    return 0;
+  if (step.kind == ReshardKind::slice) {
+    double bytes = 2 * double(elementCount(step.to.localShape(shape))) *
+                   double(elementBytes);
+    return bytes / cost::bandwidthOf(bytes, target).of(cores, target.cores);
+  }
   double latency = 0, rate = std::numeric_limits<double>::infinity();
   AxisParts along = exchangedAlong(step);
   for (const AxisPart &part : along) {

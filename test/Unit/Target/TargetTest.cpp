@@ -87,7 +87,7 @@ TEST(Target, ALinkToAHostMayBeLeftOut) {
 TEST(Target, LinksMayBeLeftOut) {
   Target target = builtInTarget(Isa::avx2);
   EXPECT_EQ(toJson(target).find("links"), std::string::npos);
-  target.links = {{5e-6, 1e9, 2}, {1e-6, 40e9, 1}};
+  target.links = {{4e-6, 1e9, 2}, {1e-6, 40e9, 1}};
   std::string error, text = toJson(target);
   auto read = fromJson(text, "m.json", error);
   ASSERT_TRUE(read) << error;
