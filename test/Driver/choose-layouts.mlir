@@ -3,8 +3,8 @@
 // RUN: tenon compile %s --mesh=data=2 --cpu=x86-64-v3 --verify-forms --compile-to=shard -o %t.shard.mlir
 // RUN: FileCheck %s --check-prefix=SHARD < %t.shard.mlir
 // SHARD: step.layout_proof = "predicted {{.*}} us (compute {{.*}} us, communication 0.00 us), chosen at {{.*}} us, no choice below {{.*}} us, gap 0.00 %"
-// SHARD: %{{.*}}: tensor<32768xf32> {{.*}}step.layout = "[data]"
-// SHARD-SAME: %{{.*}}: tensor<64x32768xf32> {{.*}}step.layout = "[-, data]"
+// SHARD: func.func @main(%arg0: tensor<32768xf32>
+// SHARD-SAME: %arg1: tensor<64x32768xf32>
 // SHARD-NOT: all_reduce
 
 // RUN: tenon compile %t.shard.mlir --compile-from=shard -o %t.tenon
