@@ -143,6 +143,8 @@ private:
   /// Operations whose result is read from more than `most` times its bytes if
   /// it is computed again.
   llvm::DenseSet<Operation *> readingMoreThan(int64_t most) const;
+  /// Operations that make what calls and loops behind the peak read.
+  llvm::DenseSet<Operation *> readByCalls() const;
   struct Candidate {
     RecomputationChoice choice;
     Seconds seconds;
@@ -315,6 +317,29 @@ static cost::KernelWork workOf(llvm::SetVector<Operation *> operations,
   return cost::workOf({sorted, results});
 }
 
+/// Whether a group computes nothing again itself.
+static bool isCallOrLoop(ArrayRef<Operation *> members) {
+  return llvm::any_of(members, [](Operation *op) {
+    return classify(op) == OperationClass::generic || isa<step::GroupOp>(op) ||
+           op->getNumRegions() > 1;
+  });
+}
+
+llvm::DenseSet<Operation *> PeakCut::readByCalls() const {
+  llvm::DenseSet<Operation *> found;
+  for (GroupGraph::Id group : order.drop_front(peak + 1))
+    if (isCallOrLoop(graph.members(group)))
+      for (Operation *member : graph.members(group))
+        member->walk([&](Operation *op) {
+          for (Value operand : op->getOperands())
+            for (Value read : {operand, storageOf(operand)})
+              if (Operation *maker = read.getDefiningOp();
+                  maker && isBefore(maker))
+                found.insert(maker);
+        });
+  return found;
+}
+
 double PeakCut::secondsForCall(ArrayRef<Operation *> members,
                                double kept) const {
   llvm::SetVector<Value> read = copiedOperands(members);
@@ -355,10 +380,7 @@ Seconds PeakCut::predict() const {
   seconds.calls = cost::predictStep(*block.getParent(), machine).total.seconds;
   for (auto [position, group] : llvm::enumerate(order)) {
     ArrayRef<Operation *> members = graph.members(group);
-    if (llvm::any_of(members, [](Operation *op) {
-          return classify(op) == OperationClass::generic ||
-                 isa<step::GroupOp>(op) || op->getNumRegions() > 1;
-        })) {
+    if (isCallOrLoop(members)) {
       if (position > peak)
         seconds.forCalls += secondsForCall(members, kept);
       continue;
@@ -419,6 +441,12 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
       if (std::optional<Candidate> other = choose(readingMoreThan(most));
           other && other->isBetterThan(*best))
         best = std::move(other);
+  // Where kernels of their own for calls take too long, what calls read stays,
+  // and kernels compute the others again.
+  if (!best->seconds.areNextToNothing())
+    if (std::optional<Candidate> other = choose(readByCalls());
+        other && other->seconds.areNextToNothing())
+      best = std::move(other);
   copied = std::move(best->choice.copied);
   const int64_t saved = best->choice.saved;
   const Seconds &seconds = best->seconds;
