@@ -107,6 +107,10 @@ struct Seconds {
   double calls = 0;             // of all calls and loops of the block
 
   double added() const { return after + forCalls - before; }
+  /// What new kernels may take, if the others stay as they are.
+  double leftForCalls() const {
+    return std::max(0.0, before + mostForCalls * calls - after);
+  }
   bool areNextToNothing() const {
     return after <= mostSlowdown * before &&
            after + forCalls <=
@@ -143,8 +147,11 @@ private:
   /// Operations whose result is read from more than `most` times its bytes if
   /// it is computed again.
   llvm::DenseSet<Operation *> readingMoreThan(int64_t most) const;
-  /// Operations that make what calls and loops behind the peak read.
-  llvm::DenseSet<Operation *> readByCalls() const;
+  /// Of what calls and loops behind the peak read, the operations that make
+  /// what would take most time per byte to compute again for them, so that the
+  /// others take no more than `most` seconds.
+  llvm::DenseSet<Operation *> dearestForCalls(double most) const;
+  double bytesCrossing() const;
   struct Candidate {
     RecomputationChoice choice;
     Seconds seconds;
@@ -325,19 +332,42 @@ static bool isCallOrLoop(ArrayRef<Operation *> members) {
   });
 }
 
-llvm::DenseSet<Operation *> PeakCut::readByCalls() const {
-  llvm::DenseSet<Operation *> found;
-  for (GroupGraph::Id group : order.drop_front(peak + 1))
-    if (isCallOrLoop(graph.members(group)))
-      for (Operation *member : graph.members(group))
-        member->walk([&](Operation *op) {
-          for (Value operand : op->getOperands())
-            for (Value read : {operand, storageOf(operand)})
-              if (Operation *maker = read.getDefiningOp();
-                  maker && isBefore(maker))
-                found.insert(maker);
-        });
-  return found;
+llvm::DenseSet<Operation *> PeakCut::dearestForCalls(double most) const {
+  struct Read {
+    llvm::SetVector<Value> values;
+    double seconds, bytes = 0;
+    size_t number = 0;
+  };
+  std::vector<Read> reads;
+  const double kept = bytesCrossing();
+  double all = 0;
+  for (GroupGraph::Id group : order.drop_front(peak + 1)) {
+    ArrayRef<Operation *> members = graph.members(group);
+    if (!isCallOrLoop(members))
+      continue;
+    Read read{copiedOperands(members), secondsForCall(members, kept)};
+    for (Value value : read.values)
+      read.bytes += double(storedBytes(value.getType()));
+    all += read.seconds;
+    read.number = reads.size();
+    if (read.bytes > 0)
+      reads.push_back(std::move(read));
+  }
+  llvm::sort(reads, [](const Read &a, const Read &b) {
+    const double first = a.seconds * b.bytes, second = b.seconds * a.bytes;
+    return first != second ? first > second : a.number < b.number;
+  });
+  llvm::DenseSet<Operation *> makers;
+  for (const Read &read : reads) {
+    if (all <= most)
+      break;
+    all -= read.seconds;
+    for (Value value : read.values)
+      for (Value made : {value, storageOf(value)})
+        if (Operation *maker = made.getDefiningOp())
+          makers.insert(maker);
+  }
+  return makers;
 }
 
 double PeakCut::secondsForCall(ArrayRef<Operation *> members,
@@ -369,12 +399,17 @@ int64_t PeakCut::bytesOfLoop() const {
   return bytes;
 }
 
+double PeakCut::bytesCrossing() const {
+  double bytes = 0;
+  for (Value value : crossing)
+    bytes += double(storedBytes(value.getType()));
+  return bytes;
+}
+
 Seconds PeakCut::predict() const {
   // What is kept over the peak has left the caches when it is read again, if
   // all of it does not fit.
-  double kept = 0;
-  for (Value value : crossing)
-    kept += double(storedBytes(value.getType()));
+  const double kept = bytesCrossing();
   Seconds seconds;
   // Groups exist of calls so far, and of what is in loops.
   seconds.calls = cost::predictStep(*block.getParent(), machine).total.seconds;
@@ -436,17 +471,22 @@ int64_t PeakCut::run(RecomputedOperations &recomputed) {
   std::optional<Candidate> best = choose({});
   if (!best)
     return 0;
+  const llvm::DenseSet<Value> whole = best->choice.copied;
   if (best->seconds.areNextToNothing())
     for (int64_t most : mostRead)
       if (std::optional<Candidate> other = choose(readingMoreThan(most));
           other && other->isBetterThan(*best))
         best = std::move(other);
-  // Where kernels of their own for calls take too long, what calls read stays,
-  // and kernels compute the others again.
-  if (!best->seconds.areNextToNothing())
-    if (std::optional<Candidate> other = choose(readByCalls());
+  // Where kernels of their own for calls take too long, what they would compute
+  // at the highest price stays; all of it, if that is not enough.
+  for (double most : {best->seconds.leftForCalls(), 0.0}) {
+    if (best->seconds.areNextToNothing())
+      break;
+    copied = whole;
+    if (std::optional<Candidate> other = choose(dearestForCalls(most));
         other && other->seconds.areNextToNothing())
       best = std::move(other);
+  }
   copied = std::move(best->choice.copied);
   const int64_t saved = best->choice.saved;
   const Seconds &seconds = best->seconds;

@@ -68,3 +68,34 @@ func.func @recurrent(%x: tensor<16x1024xf32>, %w: tensor<1024x1024xf32>, %v: ten
     }
   return %r#1 : tensor<16x1024xf32>
 }
+
+// -----
+
+// The product's operand is kept here as well; what a kernel behind the peak
+// reads it computes itself, whatever the products take.
+
+// CHECK-LABEL: func.func @kernels_beside_products
+// CHECK: stablehlo.subtract
+// CHECK: stablehlo.multiply
+// CHECK-NOT: stablehlo.multiply
+// CHECK: stablehlo.subtract
+func.func @kernels_beside_products(%a: tensor<4096x4096xf32>, %b: tensor<4096x4096xf32>, %w: tensor<4096x16xf32>) -> (tensor<4096x16xf32>, tensor<4096x16xf32>, tensor<4096xf32>, tensor<4096x4096xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.multiply %a, %b : tensor<4096x4096xf32>
+  %e = stablehlo.subtract %a, %b : tensor<4096x4096xf32>
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4096x4096xf32>, tensor<f32>) -> tensor<4096xf32>
+  %sums = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<4096xf32>) -> tensor<4096x16xf32>
+  %v = stablehlo.maximum %w, %sums : tensor<4096x16xf32>
+  %first = stablehlo.dot_general %t, %v, contracting_dims = [1] x [0] : (tensor<4096x4096xf32>, tensor<4096x16xf32>) -> tensor<4096x16xf32>
+  %sorted = "stablehlo.sort"(%first) <{dimension = 0 : i64, is_stable = false}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %less = stablehlo.compare LT, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %less : tensor<i1>
+  }) : (tensor<4096x16xf32>) -> tensor<4096x16xf32>
+  %second = stablehlo.dot_general %t, %sorted, contracting_dims = [1] x [0] : (tensor<4096x4096xf32>, tensor<4096x16xf32>) -> tensor<4096x16xf32>
+  %column = stablehlo.slice %sorted [0:4096, 0:1] : (tensor<4096x16xf32>) -> tensor<4096x1xf32>
+  %flat = stablehlo.reshape %column : (tensor<4096x1xf32>) -> tensor<4096xf32>
+  %spread = stablehlo.broadcast_in_dim %flat, dims = [0] : (tensor<4096xf32>) -> tensor<4096x4096xf32>
+  %last = stablehlo.add %e, %spread : tensor<4096x4096xf32>
+  return %first, %second, %s, %last : tensor<4096x16xf32>, tensor<4096x16xf32>, tensor<4096xf32>, tensor<4096x4096xf32>
+}

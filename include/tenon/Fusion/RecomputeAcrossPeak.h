@@ -27,7 +27,8 @@
 // compute again, are predicted to take no longer than before. Library calls and
 // loops cannot compute anything again themselves. The kernels that do it for
 // them may take a small part of the time of the calls and loops of the block;
-// in the body of a loop they must also save a part of what the loop holds.
+// what would take more, dearest first, is kept for them. In the body of a loop
+// they must also save a part of what the loop holds.
 //
 // No bit changes: a copy is the same operation on the same values.
 //
