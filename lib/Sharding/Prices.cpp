@@ -19,6 +19,9 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::sharding;
 
+/// Of what copying a part takes: mostly its reader reads it where it lies.
+static constexpr double sliceShare = 1. / 64;
+
 Prices::Prices(const Mesh &mesh, const target::Target &given)
     : target(given), cores(given.cores) {
   if (!target.links.empty())
@@ -80,7 +83,8 @@ double Prices::secondsOf(const ReshardStep &step, ArrayRef<int64_t> shape,
   if (step.kind == ReshardKind::slice) {
     double bytes = 2 * double(elementCount(step.to.localShape(shape))) *
                    double(elementBytes);
-    return bytes / cost::bandwidthOf(bytes, target).of(cores, target.cores);
+    return sliceShare * bytes /
+           cost::bandwidthOf(bytes, target).of(cores, target.cores);
   }
   double latency = 0, rate = std::numeric_limits<double>::infinity();
   AxisParts along = exchangedAlong(step);

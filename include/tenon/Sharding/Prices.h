@@ -20,8 +20,9 @@
 //   all_reduce                             2 (n - 1) latency + received / rate
 //   collective_permute                               latency + received / rate
 //
-// A slice takes what copying the part takes, so that of two ways that exchange
-// nothing the one that holds less is better.
+// A slice takes a small share of what copying the part takes, since its reader
+// mostly reads it where it lies; so of two ways that exchange nothing the one
+// that holds less is better.
 //
 // Example: 4 ranks sum 1 MiB over a link of 10 us and 1 GB/s. Each receives
 // 2 * 3 / 4 MiB, so this takes 60 us + 1573 us.

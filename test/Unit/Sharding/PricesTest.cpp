@@ -43,11 +43,12 @@ TEST(Prices, TheSlowestLinkDecides) {
                    7e-5 + 0.875 * (1 << 20) / 1e9);
 }
 
-TEST(Prices, SlicesTakeACopyOfThePart) {
-  double all = secondsBetween("[-, -]", "[slow, -]", {1 << 10, 1 << 10});
-  EXPECT_DOUBLE_EQ(all, 2. * (1 << 20) / machine().memory.cachedCopy.allCores);
+TEST(Prices, SlicesTakeLittleAndSmallerOnesLess) {
+  double half = secondsBetween("[-, -]", "[slow, -]", {1 << 10, 1 << 10});
+  EXPECT_GT(half, 0);
+  EXPECT_LT(half, 1e-6);
   EXPECT_DOUBLE_EQ(
-      secondsBetween("[-, -]", "[slow, quick]", {1 << 10, 1 << 10}), all / 2);
+      secondsBetween("[-, -]", "[slow, quick]", {1 << 10, 1 << 10}), half / 2);
 }
 
 TEST(Prices, StepsSayAlongWhichAxesTheyExchange) {
