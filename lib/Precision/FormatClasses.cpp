@@ -19,6 +19,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -128,6 +129,44 @@ bool holdsBeyond(NarrowFormat format, Value value) {
   return llvm::any_of(elements.getValues<APFloat>(), isBeyond);
 }
 
+/// Of each value the products that it is proportional to, element by element.
+/// Terms that share one are parts of one contribution, such as those of an
+/// activation's derivative, of which each has the gradient as a factor.
+class SharedFactors {
+public:
+  void add(Operation *op) {
+    if (op->getNumResults() != 1 || !isF32Tensor(op->getResult(0)))
+      return;
+    Set &made = factors[op->getResult(0)];
+    if (ruleOf(op).Operands == multiplies)
+      made.insert(op->getResult(0));
+    else if (isa<stablehlo::MultiplyOp>(op))
+      for (Value operand : op->getOperands())
+        made.insert_range(of(operand));
+    else if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(op))
+      made = shared(op);
+    else if (isa<stablehlo::NegateOp, stablehlo::DivideOp,
+                 stablehlo::ReshapeOp>(op))
+      made = of(op->getOperand(0));
+  }
+
+  /// Whether both operands have a factor in common.
+  bool areIn(Operation *sum) const { return !shared(sum).empty(); }
+
+private:
+  using Set = llvm::SmallSetVector<Value, 4>;
+
+  Set of(Value value) const { return factors.lookup(value); }
+  Set shared(Operation *sum) const {
+    Set both = of(sum->getOperand(0));
+    const Set other = of(sum->getOperand(1));
+    both.remove_if([&](Value each) { return !other.contains(each); });
+    return both;
+  }
+
+  llvm::DenseMap<Value, Set> factors;
+};
+
 class Classifier {
 public:
   Classifier(func::FuncOp step, FormatPolicy &policy, NarrowFormat narrow)
@@ -228,6 +267,7 @@ private:
   void judge(Operation *op) {
     const PrecisionRule &rule = ruleOf(op);
     followUpdates(op);
+    sharedFactors.add(op);
     Wish wish = policy.of(op);
     for (Value result : op->getResults()) {
       if (!known(result))
@@ -257,7 +297,8 @@ private:
     if (statistics.contains(result))
       return keepWide(result, "it follows from sums alone");
     if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(op) &&
-        !isSpread(op->getOperand(0)) && !isSpread(op->getOperand(1)))
+        !isSpread(op->getOperand(0)) && !isSpread(op->getOperand(1)) &&
+        !sharedFactors.areIn(op))
       return keepWide(result, "it is a sum of tensors");
     // The numbers that stand for minus infinity in masks fit into bf16.
     if (narrow == NarrowFormat::f16 &&
@@ -361,6 +402,7 @@ private:
   NarrowFormat narrow;
   Value scale; // of the loss; null if it is not scaled
   EqualExpressions equal;
+  SharedFactors sharedFactors;
   llvm::SetVector<Value> arguments;
   llvm::DenseSet<Value> updates, statistics;
 };

@@ -185,3 +185,38 @@ func.func @main(%x: tensor<2x64x64x32xf32>, %y: tensor<2x63x63x32xf32>) -> tenso
   %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3] : (tensor<2x64x64x32xf32>, tensor<f32>) -> tensor<f32>
   return %3 : tensor<f32>
 }
+
+// -----
+
+// The terms of an activation's derivative share the gradient as a factor, so
+// that their sum is one contribution. Sums of two products are wide, whatever
+// else is a factor of both.
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[DERIVATIVE:.*]] = stablehlo.add
+// CHECK: %[[NARROW:.*]] = stablehlo.convert %[[DERIVATIVE]] {step.cast} : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+// CHECK: stablehlo.dot_general %[[NARROW]]
+// CHECK: %[[WIDE:.*]] = stablehlo.convert %[[NARROW]] {step.cast} : (tensor<512x512xbf16>) -> tensor<512x512xf32>
+// CHECK: stablehlo.reduce(%[[WIDE]]
+// CHECK: %[[SUM:.*]] = stablehlo.add
+// CHECK-NEXT: %[[COPY:.*]] = stablehlo.convert %[[SUM]] {step.cast} : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+// CHECK: stablehlo.reduce(%[[SUM]]
+func.func @main(%d: tensor<512x512xf32>, %e: tensor<512x512xf32>, %w: tensor<512x512xf32>, %h: tensor<512x512xf32>)
+    -> (tensor<512xf32>, tensor<512x512xf32>, tensor<512xf32>, tensor<512x512xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %g = stablehlo.dot_general %d, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %t = stablehlo.tanh %h : tensor<512x512xf32>
+  %s = stablehlo.logistic %h : tensor<512x512xf32>
+  %a = stablehlo.multiply %g, %t : tensor<512x512xf32>
+  %n = stablehlo.negate %g : tensor<512x512xf32>
+  %b = stablehlo.multiply %n, %s : tensor<512x512xf32>
+  %one = stablehlo.add %a, %b : tensor<512x512xf32>
+  %p = stablehlo.dot_general %one, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %r = stablehlo.reduce(%one init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+  %f = stablehlo.dot_general %e, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %c = stablehlo.multiply %f, %t : tensor<512x512xf32>
+  %two = stablehlo.add %a, %c : tensor<512x512xf32>
+  %q = stablehlo.dot_general %two, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %m = stablehlo.reduce(%two init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+  return %r, %p, %m, %q : tensor<512xf32>, tensor<512x512xf32>, tensor<512xf32>, tensor<512x512xf32>
+}
