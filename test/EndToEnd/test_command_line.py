@@ -92,7 +92,7 @@ def test_help_shows_the_stages() -> None:
         (["compile", "a.mlir", "-o", "b", "--remarks=("], "'(' is no regular expression"),
         (["run", "a.tenon", "--steps=0"], "'--steps' is given '0': expected a number from 1 on"),
         (["run", "a.tenon", "--steps=99999999999999999999"], "expected a number from 1 on"),
-        (["plan", "a.mlir"], "pass --frontier=K, --offload=K, --also=FILE.mlir, --dump-problems=DIR or --error"),
+        (["plan", "a.mlir"], "pass --mesh=AXES, --frontier=K, --offload=K, --also=FILE.mlir, --dump-problems=DIR or --error"),
         (["plan", "a.mlir", "--frontier=1001"], "1 to 1000"),
     ],
 )

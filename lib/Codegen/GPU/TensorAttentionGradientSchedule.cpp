@@ -119,8 +119,7 @@ protected:
         valueColumns(layout.tile(layout.columns, true)),
         rowMemory(tiles.sharedMemory(layout.bytes())),
         stageMemory(tiles.addressAt(
-            rowMemory, IndexExpression(layout.pairBytes(layout.rows())))) {
-  }
+            rowMemory, IndexExpression(layout.pairBytes(layout.rows())))) {}
 
   void fetchPair(const TensorOperand &operand, const TensorOperand &ofValues,
                  int64_t rows, const IndexExpression &first, Value to,
@@ -276,7 +275,9 @@ Value GradientOnTensorCores::weightOf(Value product,
                                       Value logarithm) {
   Value difference;
   const double scale = problem.scale;
-  if (isPlain && std::exp2(std::round(std::log2(scale))) == scale)
+  int exponent;
+  if (const bool isPowerOfTwo = std::frexp(scale, &exponent) == 0.5;
+      isPlain && isPowerOfTwo)
     // The scaled product is exact, so this is rounded where a difference is.
     difference = multiplyAdd(product, number(scale), negative(maximum));
   else
