@@ -27,6 +27,7 @@
 #include "tenon/Fusion/ActivationPattern.h"
 #include "tenon/Fusion/LibraryGroup.h"
 #include "tenon/Libraries/Library.h"
+#include "tenon/Target/GpuArchitectures.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -228,7 +229,9 @@ private:
   step::GroupOp restOf(step::GroupOp group, const Finished &parts,
                        step::GroupOp call);
 
-  target::Target machine = target::builtInTarget();
+  /// By default one whose times resemble those of other GPUs.
+  target::Target machine =
+      target::builtInTarget(*target::gpuArchitectureNamed("sm_90"));
   remark::RemarkOpts remarks = remark::RemarkOpts::name("FinishedProduct")
                                    .category("fusion-finish-products");
   llvm::DenseMap<std::pair<Value, Type>, Value> biases;
