@@ -92,25 +92,23 @@ bool hasUnalignedRows(step::GroupOp group) {
   });
 }
 
-/// Whether a library may round factors of f32 to tf32.
-bool multipliesTf32(step::GroupOp group) {
+/// A word of what a library is asked for; empty if it is not there.
+StringRef askedFor(step::GroupOp group, StringRef field) {
   auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
-  auto factors = library ? library.getAs<StringAttr>("factors") : StringAttr();
-  return factors &&
-         factors.getValue() == StringRef(name(libraries::Factors::tf32));
+  auto word = library ? library.getAs<StringAttr>(field) : StringAttr();
+  return word ? word.getValue() : StringRef();
 }
 
-/// The activation that a library ends with.
-libraries::Activation activationOf(step::GroupOp group) {
-  auto library = group->getAttrOfType<DictionaryAttr>(exec::libraryAttrName);
-  auto activation =
-      library ? library.getAs<StringAttr>("activation") : StringAttr();
-  for (libraries::Activation each :
-       {libraries::Activation::gelu, libraries::Activation::geluKeeping,
-        libraries::Activation::geluGradient})
-    if (activation && activation.getValue() == StringRef(name(each)))
-      return each;
-  return libraries::Activation::none;
+/// Whether a library may round factors of f32 to tf32.
+bool multipliesTf32(step::GroupOp group) {
+  return askedFor(group, "factors") ==
+         StringRef(name(libraries::Factors::tf32));
+}
+
+bool endsWithActivation(step::GroupOp group) {
+  StringRef activation = askedFor(group, "activation");
+  return !activation.empty() &&
+         activation != StringRef(name(libraries::Activation::none));
 }
 
 /// What an activation at the end of a library's product takes beyond it. GELU
@@ -120,7 +118,8 @@ libraries::Activation activationOf(step::GroupOp group) {
 /// for each.
 double secondsOfActivation(step::GroupOp group, const target::Target &target) {
   constexpr double operationsOfGradient = 420;
-  if (activationOf(group) != libraries::Activation::geluGradient)
+  if (askedFor(group, "activation") !=
+      StringRef(name(libraries::Activation::geluGradient)))
     return 0;
   return operationsOfGradient *
          double(elementCount(shapeOf(group.getResult(0)))) /
@@ -175,7 +174,7 @@ static Roofline rooflineOf(step::GroupOp group, const KernelDescription &kernel,
   Roofline roofline;
   roofline.compute =
       work.flops / (multiplyAdd.of(cores, target.cores) * share) +
-      (activationOf(group) != libraries::Activation::none
+      (endsWithActivation(group)
            ? secondsOfActivation(group, target)
            : arithmeticSeconds(work.operations, cores, target) /
                  (isSlow ? share : 1));

@@ -314,36 +314,39 @@ tenon_status tenon_find_tensor(const tenon_program *program, const char *name,
   });
 }
 
-tenon_status tenon_write(tenon_program *program, size_t tensor,
-                         const void *from, size_t bytes) {
+/// Copies a tensor to or from all of the caller's memory, which `memory` names.
+template <typename Copy>
+static tenon_status copy(const tenon_program *program, size_t tensor,
+                         const void *address, size_t bytes, const char *memory,
+                         Copy copyWith) {
   return exclusively(program, [&] {
     if (tenon_status status = checkSize(program, tensor, bytes);
         status != TENON_OK)
       return status;
-    if (!from && bytes > 0)
-      return notGiven("the source");
+    if (!address && bytes > 0)
+      return notGiven(memory);
     Error error;
-    return program->executor->write(
-               tensor, {static_cast<const std::byte *>(from), bytes}, error)
-               ? TENON_OK
-               : fail(error);
+    return copyWith(*program->executor, error) ? TENON_OK : fail(error);
   });
+}
+
+tenon_status tenon_write(tenon_program *program, size_t tensor,
+                         const void *from, size_t bytes) {
+  return copy(program, tensor, from, bytes, "the source",
+              [&](Executor &executor, Error &error) {
+                return executor.write(
+                    tensor, {static_cast<const std::byte *>(from), bytes},
+                    error);
+              });
 }
 
 tenon_status tenon_read(const tenon_program *program, size_t tensor, void *to,
                         size_t bytes) {
-  return exclusively(program, [&] {
-    if (tenon_status status = checkSize(program, tensor, bytes);
-        status != TENON_OK)
-      return status;
-    if (!to && bytes > 0)
-      return notGiven("the target");
-    Error error;
-    return program->executor->read(tensor,
-                                   {static_cast<std::byte *>(to), bytes}, error)
-               ? TENON_OK
-               : fail(error);
-  });
+  return copy(program, tensor, to, bytes, "the target",
+              [&](Executor &executor, Error &error) {
+                return executor.read(
+                    tensor, {static_cast<std::byte *>(to), bytes}, error);
+              });
 }
 
 tenon_status tenon_data(const tenon_program *program, size_t tensor,
@@ -416,31 +419,18 @@ tenon_status tenon_bind_device(tenon_program *program, size_t tensor,
 
 tenon_status tenon_write_from_device(tenon_program *program, size_t tensor,
                                      const void *from, size_t bytes) {
-  return exclusively(program, [&] {
-    if (tenon_status status = checkSize(program, tensor, bytes);
-        status != TENON_OK)
-      return status;
-    if (!from && bytes > 0)
-      return notGiven("the source");
-    Error error;
-    return program->executor->writeFromDevice(tensor, from, error)
-               ? TENON_OK
-               : fail(error);
-  });
+  return copy(program, tensor, from, bytes, "the source",
+              [&](Executor &executor, Error &error) {
+                return executor.writeFromDevice(tensor, from, error);
+              });
 }
 
 tenon_status tenon_read_to_device(const tenon_program *program, size_t tensor,
                                   void *to, size_t bytes) {
-  return exclusively(program, [&] {
-    if (tenon_status status = checkSize(program, tensor, bytes);
-        status != TENON_OK)
-      return status;
-    if (!to && bytes > 0)
-      return notGiven("the target");
-    Error error;
-    return program->executor->readToDevice(tensor, to, error) ? TENON_OK
-                                                              : fail(error);
-  });
+  return copy(program, tensor, to, bytes, "the target",
+              [&](Executor &executor, Error &error) {
+                return executor.readToDevice(tensor, to, error);
+              });
 }
 
 tenon_status tenon_cuda_device(const tenon_program *program, uint32_t *gpu,

@@ -203,31 +203,52 @@ void TensorAttentionKernel::addWeighted(ArrayRef<Weighted> all, Value tile,
 // Blocks
 //===----------------------------------------------------------------------===//
 
+SmallVector<TensorAttentionKernel::Stretch>
+TensorAttentionKernel::stretchesOfKeys(const IndexExpression &first,
+                                       int64_t rows, int64_t columns) {
+  const int64_t blocks = llvm::divideCeil(problem.keys, columns),
+                wholeBlocks = problem.keys / columns;
+  Value end = constantIndex(blocks), wholeEnd = constantIndex(wholeBlocks);
+  if (problem.causal) {
+    // Keys behind the last query are not looked at. Whole blocks are in front
+    // of the first one.
+    auto blocksBefore = [&](const IndexExpression &key) {
+      return algebra.scalar(algebra.floorDiv(key, columns));
+    };
+    end =
+        create<arith::MinUIOp>(blocksBefore(first + (rows + columns - 1)), end);
+    wholeEnd = create<arith::MinUIOp>(blocksBefore(first + 1), wholeEnd);
+  }
+  SmallVector<Stretch> stretches = {{wholeEnd, /*isWhole=*/true}};
+  if (problem.causal || wholeBlocks < blocks)
+    stretches.push_back({end, /*isWhole=*/false});
+  return stretches;
+}
+
 TensorAttentionKernel::Values
 TensorAttentionKernel::walk(Value first, ArrayRef<Stretch> stretches,
                             int64_t count, Value stages, int64_t stageBytes,
-                            Values state, Fetch fetch) {
+                            Values state, Fetch fetch, Take take) {
   const size_t carriedState = state.size();
   state.push_back(constantIndex(0));
   for (const Stretch &stretch : stretches) {
-    state =
-        forLoop(first, stretch.end, 1, {0, count - 1}, 1, /*isLane=*/false,
-                state, [&](const IndexExpression &block, ValueRange carried) {
-                  Values next(carried.begin(), carried.begin() + carriedState);
-                  Value read = carried[carriedState];
-                  tiles.awaitGroups(0);
-                  awaitBlock();
-                  Value write =
-                      create<arith::SubIOp>(constantIndex(stageBytes), read);
-                  Value to = tiles.addressAt(stages, write);
-                  SmallVector<TensorTiles::Held> computed;
-                  fetch(block + 1, to, computed);
-                  tiles.endGroup();
-                  stretch.take(block, tiles.addressAt(stages, read), next);
-                  tiles.store(to, computed);
-                  next.push_back(write);
-                  return next;
-                });
+    state = forLoop(
+        first, stretch.end, 1, {0, count - 1}, 1, /*isLane=*/false, state,
+        [&](const IndexExpression &block, ValueRange carried) {
+          Values next(carried.begin(), carried.begin() + carriedState);
+          Value read = carried[carriedState];
+          tiles.awaitGroups(0);
+          awaitBlock();
+          Value write = create<arith::SubIOp>(constantIndex(stageBytes), read);
+          Value to = tiles.addressAt(stages, write);
+          SmallVector<TensorTiles::Held> computed;
+          fetch(block + 1, to, computed);
+          tiles.endGroup();
+          take(block, tiles.addressAt(stages, read), next, stretch.isWhole);
+          tiles.store(to, computed);
+          next.push_back(write);
+          return next;
+        });
     first = stretch.end;
   }
   tiles.awaitGroups(0);

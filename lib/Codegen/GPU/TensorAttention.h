@@ -75,13 +75,18 @@ protected:
   using Fetch =
       llvm::function_ref<void(const IndexExpression &block, mlir::Value stage,
                               llvm::SmallVectorImpl<TensorTiles::Held> &)>;
-  using Take = llvm::function_ref<void(const IndexExpression &block,
-                                       mlir::Value stage, Values &state)>;
-  /// Blocks up to before `end`, which are all taken in one way.
+  using Take =
+      llvm::function_ref<void(const IndexExpression &block, mlir::Value stage,
+                              Values &state, bool isWhole)>;
+  /// Blocks up to before `end`. In whole ones each key takes part for each
+  /// query, and nothing is asked.
   struct Stretch {
     mlir::Value end;
-    Take take;
+    bool isWhole;
   };
+  /// The blocks of `columns` keys that `rows` queries from `first` on look at.
+  llvm::SmallVector<Stretch> stretchesOfKeys(const IndexExpression &first,
+                                             int64_t rows, int64_t columns);
   /// Takes the blocks from `first` on, stretch by stretch, of which there are
   /// `count` in all. The first one has been fetched and lies or arrives in the
   /// first stage; the next one is fetched, by this function, before one is
@@ -89,7 +94,7 @@ protected:
   /// at the end, and nobody reads a stage.
   Values walk(mlir::Value first, llvm::ArrayRef<Stretch> stretches,
               int64_t count, mlir::Value stages, int64_t stageBytes,
-              Values state, Fetch fetch);
+              Values state, Fetch fetch, Take take);
 
   /// Writes the rows of a warp, from `first` on, of a result with features
   /// last in `sums`. The warps share `memory`, which nobody else uses.

@@ -328,17 +328,8 @@ Value GradientOnTensorCores::whereScored(Value weight,
 //===----------------------------------------------------------------------===//
 
 void QueriesOnTensorCores::emit(const IndexExpression &first) {
-  const int64_t blocks = llvm::divideCeil(problem.keys, layout.columns),
-                wholeBlocks = problem.keys / layout.columns;
-  Value end = constantIndex(blocks), wholeEnd = constantIndex(wholeBlocks);
-  if (problem.causal) {
-    auto blocksBefore = [&](const IndexExpression &key) {
-      return algebra.scalar(algebra.floorDiv(key, layout.columns));
-    };
-    end = create<arith::MinUIOp>(
-        blocksBefore(first + (layout.rows() + layout.columns - 1)), end);
-    wholeEnd = create<arith::MinUIOp>(blocksBefore(first + 1), wholeEnd);
-  }
+  const SmallVector<Stretch> stretches =
+      stretchesOfKeys(first, layout.rows(), layout.columns);
   firstQuery = first + tiles.warp * rowsOfWarp;
   for (int64_t half = 0; half < 2; ++half) {
     const IndexExpression query = firstQuery + rowOf(2 * half);
@@ -349,26 +340,20 @@ void QueriesOnTensorCores::emit(const IndexExpression &first) {
                    SmallVectorImpl<TensorTiles::Held> &held) {
     fetchPair(key, value, layout.columns, index * layout.columns, stage, held);
   };
-  auto takeWhole = [&](const IndexExpression &index, Value stage,
-                       Values &state) {
-    takeBlock(index * layout.columns, stage, state, /*isWhole=*/true);
-  };
-  auto takePart = [&](const IndexExpression &index, Value stage,
-                      Values &state) {
-    takeBlock(index * layout.columns, stage, state, /*isWhole=*/false);
-  };
-  SmallVector<Stretch> stretches = {{wholeEnd, takeWhole}};
-  if (problem.causal || wholeBlocks < blocks)
-    stretches.push_back({end, takePart});
-
   fetchRows(query, outputGradient, first);
   SmallVector<TensorTiles::Held> held;
   fetch(0, stageMemory, held);
   tiles.store(stageMemory, held);
   tiles.endGroup();
-  Values state = walk(constantIndex(0), stretches, blocks, stageMemory,
-                      layout.stageBytes(),
-                      Values(slopeSumsAt + 2 * sumsOfRows(), number(0)), fetch);
+  Values state =
+      walk(constantIndex(0), stretches,
+           llvm::divideCeil(problem.keys, layout.columns), stageMemory,
+           layout.stageBytes(),
+           Values(slopeSumsAt + 2 * sumsOfRows(), number(0)), fetch,
+           [&](const IndexExpression &index, Value stage, Values &state,
+               bool isWhole) {
+             takeBlock(index * layout.columns, stage, state, isWhole);
+           });
 
   for (int64_t half = 0; half < 2; ++half) {
     Value mean = state[gradientsAt + half];
@@ -527,30 +512,23 @@ void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
       addWeighted({{MutableArrayRef(state).drop_front(keySums), c.weights}},
                   valuesBehind(stage, layout.columns), valueColumns);
   };
-  auto takeWhole = [&](const IndexExpression &index, Value stage,
-                       Values &state) {
-    take(index, stage, state, /*isWhole=*/true);
-  };
-  auto takePart = [&](const IndexExpression &index, Value stage,
-                      Values &state) {
-    take(index, stage, state, /*isWhole=*/false);
-  };
   Value beginAt = algebra.scalar(begin), end = constantIndex(blocks);
   SmallVector<Stretch> stretches;
   if (problem.causal) {
     Value firstWhole = algebra.scalar(algebra.floorDiv(
         first + (layout.rows() + layout.columns - 2), layout.columns));
-    stretches.push_back({create<arith::MinUIOp>(firstWhole, end), takePart});
+    stretches.push_back(
+        {create<arith::MinUIOp>(firstWhole, end), /*isWhole=*/false});
   }
   if (wholeBlocks > 0) {
     Value wholeEnd = constantIndex(wholeBlocks);
     // Of which there are none where the first stretch goes on behind them.
     if (problem.causal)
       wholeEnd = create<arith::MaxUIOp>(wholeEnd, stretches.front().end);
-    stretches.push_back({wholeEnd, takeWhole});
+    stretches.push_back({wholeEnd, /*isWhole=*/true});
   }
   if (wholeBlocks < blocks)
-    stretches.push_back({end, takePart});
+    stretches.push_back({end, /*isWhole=*/false});
 
   fetchRows(key, value, first);
   Values sums = forSpace(
@@ -562,7 +540,7 @@ void KeysOnTensorCores::emit(const Indices &own, const IndexExpression &first) {
         tiles.store(stageMemory, held);
         tiles.endGroup();
         return walk(beginAt, stretches, blocks, stageMemory,
-                    layout.stageBytes(), Values(carried), fetch);
+                    layout.stageBytes(), Values(carried), fetch, take);
       });
   if (makesKeys)
     storeRows(op.getKeyGradient(), op.getKeyGradientDims(),

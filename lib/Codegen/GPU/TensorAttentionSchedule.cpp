@@ -112,19 +112,8 @@ void AttentionOnTensorCores::emit() {
   Value memory = tiles.sharedMemory(std::max(
       queryShape.bytes() + stagesOfAttention * stageBytes, resultBytes));
 
-  // Keys behind the last query of the block are not looked at. Whole blocks are
-  // in front of the first query.
-  const int64_t blocks = llvm::divideCeil(problem.keys, keysOfBlock),
-                wholeBlocks = problem.keys / keysOfBlock;
-  Value end = constantIndex(blocks), wholeEnd = constantIndex(wholeBlocks);
-  if (problem.causal) {
-    auto blocksBefore = [&](const IndexExpression &key) {
-      return algebra.scalar(algebra.floorDiv(key, keysOfBlock));
-    };
-    end = create<arith::MinUIOp>(
-        blocksBefore(firstOfBlock + (queriesOfBlock + keysOfBlock - 1)), end);
-    wholeEnd = create<arith::MinUIOp>(blocksBefore(firstOfBlock + 1), wholeEnd);
-  }
+  const SmallVector<Stretch> stretches =
+      stretchesOfKeys(firstOfBlock, queriesOfBlock, keysOfBlock);
 
   auto fetch = [&](const IndexExpression &index, Value stage,
                    SmallVectorImpl<TensorTiles::Held> &held) {
@@ -150,19 +139,13 @@ void AttentionOnTensorCores::emit() {
   Values state = {number(nothing), number(nothing), number(0), number(0)};
   if (makesOutput)
     state.append(4 * valueShape.width / columnsAtOnce, number(0));
-  auto takeWhole = [&](const IndexExpression &index, Value stage,
-                       Values &state) {
-    takeBlock(index * keysOfBlock, stage, state, /*isWhole=*/true);
-  };
-  auto takePart = [&](const IndexExpression &index, Value stage,
-                      Values &state) {
-    takeBlock(index * keysOfBlock, stage, state, /*isWhole=*/false);
-  };
-  SmallVector<Stretch> stretches = {{wholeEnd, takeWhole}};
-  if (problem.causal || wholeBlocks < blocks)
-    stretches.push_back({end, takePart});
-  state = walk(constantIndex(0), stretches, blocks, stageMemory, stageBytes,
-               state, fetch);
+  state = walk(constantIndex(0), stretches,
+               llvm::divideCeil(problem.keys, keysOfBlock), stageMemory,
+               stageBytes, state, fetch,
+               [&](const IndexExpression &index, Value stage, Values &state,
+                   bool isWhole) {
+                 takeBlock(index * keysOfBlock, stage, state, isWhole);
+               });
 
   for (int64_t half = 0; half < 2; ++half) {
     Value &sum = state[sumsAt + half], maximum = state[maximaAt + half];

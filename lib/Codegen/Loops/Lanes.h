@@ -3,7 +3,7 @@
 // What the expansions are written in: short names for operations on values that
 // are a scalar or a vector, the same either way. Comparisons are false when an
 // operand is NaN, so `select(less(limit, x), limit, x)` limits x and lets NaN
-// pass (and is one instruction of a processor).
+// pass (and is one instruction).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "tenon/Codegen/Loops/Instructions.h"
 
 namespace tenon::codegen {
@@ -115,11 +114,6 @@ public:
     return select(less(x, limit), limit, x);
   }
 
-  /// The larger one, or NaN; one instruction on GPUs, several on processors.
-  Value maximum(Value a, Value b) const {
-    return create<arith::MaximumFOp>(a, b);
-  }
-
   /// The lesser one, or the other one of a NaN.
   Value minimumNumber(Value a, Value b) const {
     return create<arith::MinNumFOp>(a, b);
@@ -173,10 +167,6 @@ private:
     return Op::create(builder, loc, arguments...);
   }
   Value constant(mlir::TypedAttr scalar) const;
-  bool hasMinimum(Value x) const {
-    return instructions.hasMinimum &&
-           mlir::getElementTypeOrSelf(x.getType()).isF32();
-  }
   Value compare(arith::CmpFPredicate predicate, Value a, Value b) const {
     return create<arith::CmpFOp>(predicate, a, b);
   }

@@ -36,8 +36,7 @@ public:
   /// Whether the instructions for the magnitude and the negative of an f32
   /// flush subnormal numbers, which `abs` and `negate` keep.
   bool signsFlush = false;
-  /// Whether the lesser of two f32, NaN or not NaN if one of them is, is one
-  /// instruction, and so the larger.
+  /// Whether the lesser of two f32, of a NaN the other one, is one instruction.
   bool hasMinimum = false;
   /// Whether loads and stores of several elements say how they are aligned,
   /// since the target has none that are not; kernel arguments are aligned by
