@@ -29,7 +29,7 @@ static Walk walkToLayouts(OutputTarget target) {
   Walk walk;
   for (const Stage &stage : walkTo(target)) {
     walk.push_back(stage);
-    if (stage.name == "simplify")
+    if (stage.name == "precision")
       break;
   }
   walk.push_back(shardStage());

@@ -15,7 +15,6 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Holding.h"
-#include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Fusion/Passes.h"
 #include "tenon/Precision/FormatPolicy.h"
 #include "tenon/Precision/Passes.h"
@@ -418,11 +417,6 @@ ExitCode driver::lowerPrecision(Program &program, StageRun &run) {
     reportTf32(main, run);
     return exitOk;
   }
-  if ((*program.module)->hasAttr(step::meshAttrName))
-    return fail(exitUserError,
-                "--precision=" + nameOf(run.resolved.precision) +
-                    " does not go with --mesh yet: formats are chosen for a "
-                    "step on one rank; leave one of them out");
   // Where the program adds up in 16 bits itself, nothing can be said of sums.
   const bool addsUpNarrow = precision::narrowSum(*program.module) != nullptr;
   // An entry point beside a step learns nothing, and keeps no counters.

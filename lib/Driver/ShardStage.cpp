@@ -183,6 +183,13 @@ static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
   auto asked = sharding::readAskedLayouts(
       *program.module, *mesh, linesFor(text, entry, options.entries),
       options.sharding);
+  if (ExitCode code = run.runPasses(*program.module,
+                                    [](OpPassManager &passes) {
+                                      passes.addNestedPass<func::FuncOp>(
+                                          sharding::createPlaceRoundingsPass());
+                                    });
+      code != exitOk)
+    return code;
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (failed(asked) || !askMore(main, *mesh, *asked))
     return exitUserError;

@@ -464,10 +464,10 @@ Stage driver::packageStage() {
 //===----------------------------------------------------------------------===//
 
 const Walk &driver::walkTo(OutputTarget target) {
-  static const Walk toFile = {readStage(),    importStage(),    simplifyStage(),
-                              shardStage(),   precisionStage(), groupStage(),
-                              planStage(),    lowerStage(),     joinStage(),
-                              codegenStage(), packageStage()};
+  static const Walk toFile = {readStage(),      importStage(), simplifyStage(),
+                              precisionStage(), shardStage(),  groupStage(),
+                              planStage(),      lowerStage(),  joinStage(),
+                              codegenStage(),   packageStage()};
   static const Walk toCuda = walkToCuda(), toXla = walkToXla();
   switch (target) {
   case OutputTarget::cpu:

@@ -105,7 +105,8 @@ public:
     WordBuilder words(
         builder, op.getLoc(),
         cast<RankedTensorType>(op.getResult().getType()).getShape());
-    Value x = words.make<XorOp>(words.indices(), words.spread(first));
+    Value indices = op.getIndices() ? op.getIndices() : words.indices();
+    Value x = words.make<XorOp>(indices, words.spread(first));
     x = words.make<AddOp>(words.mixingRound(x, 0), words.spread(second));
     x = words.mixingRound(words.mixingRound(x, 1), 2);
     Value random = words.make<ShiftRightLogicalOp>(x, 16);

@@ -98,7 +98,7 @@ private:
     end->setOperand(result, step::StochasticRoundOp::create(
                                 builder, next.getLoc(),
                                 withElements(next, builder.getBF16Type()), next,
-                                counter, key));
+                                counter, key, /*indices=*/Value()));
   }
 
   void retype(BlockArgument argument) {

@@ -26,8 +26,9 @@ LogicalResult evaluateStochasticRound(Operation *op, Interpreter &,
   Tensor result(resultType(op));
   for (int64_t i = 0; i < result.size(); ++i) {
     auto bits = uint32_t(bitsOf(value.elements[i], value.elementType()));
+    uint32_t index = operands.size() > 3 ? word(operands[3], i) : uint32_t(i);
     result.elements[i] = fromBits(
-        step::roundStochastically(bits, step::roundingBits(words, uint32_t(i))),
+        step::roundStochastically(bits, step::roundingBits(words, index)),
         result.elementType());
   }
   results.push_back(std::move(result));

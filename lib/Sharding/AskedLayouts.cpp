@@ -11,6 +11,7 @@
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/Shardy/Shardy.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -46,6 +47,11 @@ public:
                               "mesh=data=2, or shardings in the step");
     if (failed(readLines(text, fileName)) || failed(checkSuccessors()))
       return failure();
+    // What users name are whole tensors; all parts of one lie where it does.
+    for (auto [first, later] : step::laterParts(main)) {
+      asked.arguments[later] = asked.arguments[first];
+      asked.openArguments[later] = asked.openArguments[first];
+    }
     return std::move(asked);
   }
 

@@ -14,6 +14,7 @@
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -207,6 +208,9 @@ public:
     number(main.getBody().front());
     for (BlockArgument argument : main.getArguments())
       addArgument(argument);
+    for (auto [first, later] : step::laterParts(main))
+      lieAlike(nodeOf[main.getArgument(first)],
+               nodeOf[main.getArgument(later)]);
     visitBlock(main.getBody().front(), 1);
     visitReturn();
     finishProblem();
@@ -349,6 +353,16 @@ private:
     Node &node = nodes[addValue(argument, layouts, 1, mayShareCopy(argument))];
     setTimes(node, 0);
     node.end = now;
+  }
+
+  /// Two parts of one tensor have one layout.
+  void lieAlike(int first, int later) {
+    std::vector<int64_t> table;
+    for (const ValueWay &way : nodes[first].ways)
+      for (const ValueWay &other : nodes[later].ways)
+        table.push_back(
+            way.layout == other.layout ? 0 : ShardingProblem::forbidden);
+    addEdge(first, later, std::move(table));
   }
 
   void visitBlock(Block &block, double runs) {

@@ -91,7 +91,8 @@ private:
       return op->emitOpError("cannot be partitioned: step form does not hold "
                              "it");
     Factors rule = factorsOf(op);
-    if (structureOf(op) == gathered)
+    StructureKind structure = structureOf(op);
+    if (structure == gathered || (structure == rounds && rule.factors.empty()))
       explainGathering(op);
     FactorAxes axes = choose(op, rule);
     if (prices)

@@ -9,6 +9,7 @@
 
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Holding.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Sharding/Rules.h"
 
@@ -89,6 +90,8 @@ private:
               main.getArgAttrOfType<IntegerAttr>(at, step::successorAttrName))
         ties.push_back(
             {main.getArgument(at), end->getOperand(successor.getInt())});
+    for (auto [first, later] : step::laterParts(main))
+      ties.push_back({main.getArgument(first), main.getArgument(later)});
   }
 
   void addValue(Value value) {

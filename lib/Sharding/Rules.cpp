@@ -11,6 +11,7 @@
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
+#include "tenon/Dialect/Step/StochasticRounding.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
@@ -128,6 +129,9 @@ public:
           rule.results[at][dim] = {factor};
         }
       break;
+    case rounds:
+      round(cast<step::StochasticRoundOp>(op));
+      break;
     case gathered:
     case absent:
       break;
@@ -166,6 +170,15 @@ private:
               rule.factors[factor].isEven = true;
     for (Factor &factor : rule.factors)
       factor.isWhole |= factor.size <= 1;
+  }
+
+  /// The key is whole.
+  void round(step::StochasticRoundOp op) {
+    for (int64_t dim = 0; op.getIndices() && dim < rankOfResult(); ++dim) {
+      unsigned factor = everyResult(dim);
+      inOperand(0, dim, factor);
+      inOperand(3, dim, factor);
+    }
   }
 
   void sameDimensions() {

@@ -12,6 +12,7 @@
 #include "tenon/Dialect/CHLO/CHLO.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
+#include "tenon/Dialect/Step/StochasticRounding.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -367,9 +368,15 @@ std::optional<Labels> labelsOf(Operation *op) {
     return labelsOfGather(op, false);
   } else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op)) {
     labeler.scatter(scatter);
+  } else if (isa<step::StochasticRoundOp>(op)) {
+    // Which way an element is rounded depends on its index, if that is given.
+    for (int64_t dim = 0; op->getNumOperands() == 4 && dim < labeler.rank();
+         ++dim) {
+      labeler.shared(dim, 1);
+      labeler.found.operands[3][dim] = labeler.found.operands[0][dim];
+    }
   } else if (op->getName().getStringRef() != "stablehlo.custom_call" &&
-             op->getName().getStringRef() != "stablehlo.rng_bit_generator" &&
-             op->getName().getStringRef() != "step.stochastic_round") {
+             op->getName().getStringRef() != "stablehlo.rng_bit_generator") {
     return std::nullopt;
   }
   return std::move(labeler.found);

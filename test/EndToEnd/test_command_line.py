@@ -15,7 +15,7 @@ from conftest import BUILD, Steps, differing, refused, run, succeed
 from safetensors.numpy import load_file, save_file
 
 VERBS = ("compile", "run", "inspect", "bench", "calibrate", "plan")
-STAGES = ("import", "simplify", "shard", "precision", "group", "plan", "lower", "codegen")
+STAGES = ("import", "simplify", "precision", "shard", "group", "plan", "lower", "codegen")
 
 STEP = """module @step {
   func.func public @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32} loc("w"), %arg1: tensor<4xf32> loc("x"))

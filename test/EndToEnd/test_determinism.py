@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Step, Steps, compiled, differing, succeed
 
-STAGES = ("import", "simplify", "shard", "precision", "group", "plan", "lower", "codegen")
+STAGES = ("import", "simplify", "precision", "shard", "group", "plan", "lower", "codegen")
 NAMES = ("01_mlp", "04_chargpt", "14_while_fori")
 
 

@@ -17,3 +17,13 @@ func.func @main(%x: tensor<4x6xf32>, %step: tensor<ui32>, %key: tensor<2xui32>) 
   %0 = step.stochastic_round %x, %step, %key : (tensor<4x6xf32>, tensor<ui32>, tensor<2xui32>) -> tensor<4x6xbf16>
   return %0 : tensor<4x6xbf16>
 }
+
+// The indices of a part are not counted anew.
+// KEEP-LABEL: func.func @part
+// CHECK-LABEL: func.func @part
+// CHECK-NOT: stablehlo.iota
+// CHECK: stablehlo.xor %arg3, %{{.*}} : tensor<4x6xui32>
+func.func @part(%x: tensor<4x6xf32>, %step: tensor<ui32>, %key: tensor<2xui32>, %indices: tensor<4x6xui32>) -> tensor<4x6xbf16> {
+  %0 = step.stochastic_round %x, %step, %key, %indices : (tensor<4x6xf32>, tensor<ui32>, tensor<2xui32>, tensor<4x6xui32>) -> tensor<4x6xbf16>
+  return %0 : tensor<4x6xbf16>
+}

@@ -251,3 +251,16 @@ func.func @attention_gradient(%q: tensor<2x4x2x4xf32>, %k: tensor<2x3x2x4xf32>, 
   %dq, %dk, %dv = step.attention_gradient %q[0, q, 1, d], %k[0, k, 1, d], %v[0, k, 1, v] of %m, %s, %g[0, q, 1, v] -> [0, q, 1, d], [0, k, 1, d], [0, k, 1, v] {scale = 5.000000e-01 : f32} : (tensor<2x4x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x2x4xf32>, tensor<2x2x4xf32>, tensor<2x4x2x4xf32>) -> (tensor<2x4x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>)
   return %dq, %dk, %dv : tensor<2x4x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>
 }
+
+// The index of an element in the whole tensor says which way it is rounded.
+func.func @rounded_by_chance(%x: tensor<4x5xf32>) -> tensor<4x5xbf16> {
+  %step = stablehlo.constant dense<7> : tensor<ui32>
+  %key = stablehlo.constant dense<[11, 13]> : tensor<2xui32>
+  %row = stablehlo.iota dim = 0 : tensor<4x5xui32>
+  %column = stablehlo.iota dim = 1 : tensor<4x5xui32>
+  %five = stablehlo.constant dense<5> : tensor<4x5xui32>
+  %start = stablehlo.multiply %row, %five : tensor<4x5xui32>
+  %indices = stablehlo.add %start, %column : tensor<4x5xui32>
+  %0 = step.stochastic_round %x, %step, %key, %indices : (tensor<4x5xf32>, tensor<ui32>, tensor<2xui32>, tensor<4x5xui32>) -> tensor<4x5xbf16>
+  return %0 : tensor<4x5xbf16>
+}

@@ -11,6 +11,7 @@
 #include "tenon/Sharding/Prices.h"
 #include "tenon/Sharding/Propagate.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -60,4 +60,33 @@ def PartitionPass : Pass<"partition", "::mlir::ModuleOp"> {
   ];
 }
 
+def PlaceRoundingsPass : Pass<"sharding-place-roundings", "::mlir::func::FuncOp"> {
+  let summary = "give every rounding by chance the indices of its elements";
+  let description = [{
+    Which way `step.stochastic_round` rounds an element depends on the index of
+    the element in the whole tensor. This pass writes the indices out as an
+    operand, which is then cut as the tensor is: devices of any mesh draw the
+    bits that one device draws.
+
+    ```mlir
+    // before
+    func.func @main(%x: tensor<4x6xf32>, %step: tensor<ui32>, %key: tensor<2xui32>) -> tensor<4x6xbf16> {
+      %0 = step.stochastic_round %x, %step, %key : (tensor<4x6xf32>, tensor<ui32>, tensor<2xui32>) -> tensor<4x6xbf16>
+      return %0 : tensor<4x6xbf16>
+    }
+    // after
+    func.func @main(%arg0: tensor<4x6xf32>, %arg1: tensor<ui32>, %arg2: tensor<2xui32>) -> tensor<4x6xbf16> {
+      %0 = stablehlo.iota dim = 1 : tensor<4x6xui32>
+      %1 = stablehlo.iota dim = 0 : tensor<4x6xui32>
+      %c = stablehlo.constant dense<6> : tensor<4x6xui32>
+      %2 = stablehlo.multiply %1, %c : tensor<4x6xui32>
+      %3 = stablehlo.add %2, %0 : tensor<4x6xui32>
+      %4 = step.stochastic_round %arg0, %arg1, %arg2, %3 : (tensor<4x6xf32>, tensor<ui32>, tensor<2xui32>, tensor<4x6xui32>) -> tensor<4x6xbf16>
+      return %4 : tensor<4x6xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
+}
+
 #endif // TENON_SHARDING_PASSES_TD

@@ -48,6 +48,9 @@ def batches : Structure;
 def generates : Structure;
 /// Values keep their layouts.
 def flows : Structure;
+/// Every dimension where the indices of the elements are an operand
+/// (sharding-place-roundings), none where they are not.
+def rounds : Structure;
 /// No dimension: operands are gathered, results replicated.
 def gathered : Structure;
 /// No step holds it behind its import.
@@ -160,10 +163,13 @@ def : Rule<"stablehlo.optimization_barrier", flows>;
 def : Rule<"stablehlo.return", flows>;
 def : Rule<"stablehlo.while", flows>;
 
-// Replicated: unknown code, and bits that depend on the place of an element.
+// Roundings, whose bits depend on the index of an element.
+def : Rule<"step.stochastic_round", rounds>;
+
+// Replicated: unknown code, and bits that depend on all elements before.
 def : Rule<"stablehlo.custom_call", gathered>;
 def : Rule<"stablehlo.rng_bit_generator", gathered>;
-def : Rule<"step.stochastic_round", gathered>;
+
 
 // What no step holds behind its import.
 def : Rule<"stablehlo.after_all", absent>;

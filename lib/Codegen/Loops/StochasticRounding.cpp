@@ -79,6 +79,22 @@ public:
 
 } // namespace
 
+Element PointEmitter::placeOf(const IndexExpression &place) {
+  bool isUniform = algebra.laneForm(place).isUniform();
+  Element position{isUniform ? algebra.scalar(place) : algebra.vector(place),
+                   levels.placed(algebra.level(place))};
+  position.value = levels.emitAt(position.level, [&](OpBuilder &b) -> Value {
+    Type from = position.value.getType(),
+         to = withLanesOf(b.getI32Type(), from);
+    if (isa<IndexType>(from))
+      return arith::IndexCastOp::create(b, loc, to, position.value);
+    return from == to ? position.value
+                      : arith::TruncIOp::create(b, loc, to, position.value)
+                            .getResult();
+  });
+  return position;
+}
+
 Element PointEmitter::stochasticRound(Operation *op, const Indices &indices) {
   auto round = cast<step::StochasticRoundOp>(op);
   Element value = at(round.getValue(), indices);
@@ -96,21 +112,12 @@ Element PointEmitter::stochasticRound(Operation *op, const Indices &indices) {
     return w.mixed(w.exclusiveOr(key[1].value, words[0]));
   });
 
-  IndexExpression place =
-      algebra.linearize(indices, shapeOf(round.getResult()));
-  bool isUniform = algebra.laneForm(place).isUniform();
-  bool isVector = algebra.lanes > 1 && (!isUniform || value.isVector());
-  Element position{isUniform ? algebra.scalar(place) : algebra.vector(place),
-                   levels.placed(algebra.level(place))};
-  position.value = levels.emitAt(position.level, [&](OpBuilder &b) -> Value {
-    Type from = position.value.getType(),
-         to = withLanesOf(b.getI32Type(), from);
-    if (isa<IndexType>(from))
-      return arith::IndexCastOp::create(b, loc, to, position.value);
-    return from == to ? position.value
-                      : arith::TruncIOp::create(b, loc, to, position.value)
-                            .getResult();
-  });
+  Element position =
+      round.getIndices()
+          ? at(round.getIndices(), indices)
+          : placeOf(algebra.linearize(indices, shapeOf(round.getResult())));
+  bool isVector =
+      algebra.lanes > 1 && (position.isVector() || value.isVector());
   auto inLanes = [&](Element element) {
     return isVector ? asVector(element) : element.value;
   };

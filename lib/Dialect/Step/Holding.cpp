@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -67,6 +68,20 @@ std::optional<step::HeldPart> step::heldPartOf(DictionaryAttr attributes) {
   return HeldPart{entries.getAs<StringAttr>("tensor").getValue(),
                   entries.getAs<StringAttr>("rule").getValue(),
                   entries.getAs<IntegerAttr>("part").getInt()};
+}
+
+SmallVector<std::pair<unsigned, unsigned>>
+step::laterParts(FunctionOpInterface main) {
+  llvm::StringMap<unsigned> first;
+  SmallVector<std::pair<unsigned, unsigned>> pairs;
+  for (unsigned index = 0; index < main.getNumArguments(); ++index)
+    if (auto part = heldPartOf(main.getArgAttrDict(index))) {
+      if (part->part == 0)
+        first[part->tensor] = index;
+      else
+        pairs.push_back({first.at(part->tensor), index});
+    }
+  return pairs;
 }
 
 LogicalResult step::verifyHolding(FunctionOpInterface main) {

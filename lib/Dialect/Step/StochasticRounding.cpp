@@ -45,6 +45,11 @@ LogicalResult StochasticRoundOp::verify() {
   if (!isWord(key.getElementType()) || key.getShape() != ArrayRef<int64_t>{2})
     return emitOpError() << "has a key of type " << key
                          << ", expected tensor<2xui32>";
+  if (Value indices = getIndices();
+      indices && (!isWord(typeOf(indices).getElementType()) ||
+                  typeOf(indices).getShape() != value.getShape()))
+    return emitOpError() << "has indices of type " << indices.getType()
+                         << ", expected a ui32 for each element of " << value;
   if (Operation *parent = (*this)->getParentOp(); combinesElements(parent))
     return emitOpError() << "stands in a region of '" << parent->getName()
                          << "', where elements have no index; round the "

@@ -51,3 +51,11 @@ func.func @main(%x: tensor<8xf32>, %zero: tensor<f32>, %step: tensor<ui32>, %key
   }) : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func @main(%x: tensor<8xf32>, %step: tensor<ui32>, %key: tensor<2xui32>, %indices: tensor<8xi32>) -> tensor<8xbf16> {
+  // expected-error@+1 {{has indices of type 'tensor<8xi32>', expected a ui32 for each element of 'tensor<8xf32>'}}
+  %0 = step.stochastic_round %x, %step, %key, %indices : (tensor<8xf32>, tensor<ui32>, tensor<2xui32>, tensor<8xi32>) -> tensor<8xbf16>
+  return %0 : tensor<8xbf16>
+}

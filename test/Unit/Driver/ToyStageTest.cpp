@@ -98,7 +98,7 @@ TEST_F(ToyStage, RunsInItsPlace) {
     names.push_back(report.name);
   EXPECT_EQ(names,
             (std::vector<std::string>{"read", "import", "simplify", "toy",
-                                      "shard", "precision", "group", "plan",
+                                      "precision", "shard", "group", "plan",
                                       "lower", "join", "codegen", "package"}));
   EXPECT_EQ(result.stages[3].details.getInteger("marks"), 1);
   EXPECT_FALSE(result.stages[4].details.getInteger("marks"));
@@ -139,7 +139,7 @@ TEST_F(ToyStage, IsKnownByName) {
   ASSERT_TRUE(findForm(walk, "toy"));
   EXPECT_EQ(findForm(walk, "package"), nullptr); // leaves no form
   EXPECT_EQ(formNames(walk),
-            "import, simplify, toy, shard, precision, group, plan, lower, "
+            "import, simplify, toy, precision, shard, group, plan, lower, "
             "codegen");
   EXPECT_EQ(findForm(walkTo(OutputTarget::cpu), "toy"), nullptr);
   options.to = "game";

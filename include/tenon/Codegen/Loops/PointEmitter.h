@@ -121,6 +121,8 @@ private:
   Element constant(mlir::Operation *op, const Indices &indices);
   Element iota(mlir::Operation *op, const Indices &indices);
   Element stochasticRound(mlir::Operation *op, const Indices &indices);
+  /// An index as a word, in lanes where it differs between them.
+  Element placeOf(const IndexExpression &place);
   Element pad(mlir::Operation *op, const Indices &indices);
   Element concatenate(mlir::Operation *op, const Indices &indices,
                       unsigned first, int64_t offset);

@@ -41,6 +41,11 @@ mlir::DictionaryAttr holdsAttr(mlir::MLIRContext *context, HeldPart part);
 /// its own.
 std::optional<HeldPart> heldPartOf(mlir::DictionaryAttr attributes);
 
+/// For each argument that is a later part of a tensor, its number behind that
+/// of the first part. Where one part lies, the others do.
+llvm::SmallVector<std::pair<unsigned, unsigned>>
+laterParts(mlir::FunctionOpInterface main);
+
 /// Whether the attribute names a tensor, a known rule and one of its parts.
 bool isHolding(mlir::Attribute attribute);
 

@@ -34,6 +34,9 @@ def Step_StochasticRoundOp : Step_Op<"stochastic_round", [Pure]> {
     to nearest, infinite from half way to 2^128 on. Subnormal numbers are rounded
     as others are, or taken as zeros where the step flushes them.
 
+    A part of a tensor that was cut over devices has the index of each of its
+    elements in the whole tensor as the operand `indices`, of `ui32`.
+
     The two words of `key` tell tensors and seeds apart: `roundingKey` in
     StochasticRounding.h.
 
@@ -43,10 +46,11 @@ def Step_StochasticRoundOp : Step_Op<"stochastic_round", [Pure]> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$value, AnyRankedTensor:$step,
-                       AnyRankedTensor:$key);
+                       AnyRankedTensor:$key,
+                       Optional<AnyRankedTensor>:$indices);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $value `,` $step `,` $key attr-dict `:` functional-type(operands, results)
+    $value `,` $step `,` $key (`,` $indices^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
