@@ -68,9 +68,9 @@ struct Argument {
 
 /// The type that users see.
 ShapedType typeOf(exec::TensorOp tensor) {
-  if (auto whole = tensor->getAttrOfType<TypeAttr>(step::wholeAttrName))
-    return cast<ShapedType>(whole.getValue());
   auto type = cast<ShapedType>(tensor.getType());
+  if (auto whole = tensor->getAttrOfType<TypeAttr>(step::wholeAttrName))
+    type = cast<ShapedType>(whole.getValue());
   // What is held in another form is an f32.
   return step::heldPartOf(tensor->getAttrDictionary())
              ? type.clone(Float32Type::get(type.getContext()))
@@ -88,6 +88,15 @@ std::vector<StateTensor> stateOf(ModuleOp step) {
     states.push_back({tensor.getName(), tensor, typeOf(tensor), held});
   }
   return states;
+}
+
+/// The step's tensor that is this part.
+exec::TensorOp tensorOf(ModuleOp step, step::HeldPart part) {
+  for (auto tensor : step.getOps<exec::TensorOp>())
+    if (auto held = step::heldPartOf(tensor->getAttrDictionary());
+        held && held->tensor == part.tensor && held->part == part.part)
+      return tensor;
+  llvm_unreachable("an argument is marked as what the step holds");
 }
 
 /// The path of an argument with this name: the first alias that says more than
@@ -169,8 +178,6 @@ private:
   bool checkUnmatched(Argument &argument,
                       const std::set<std::string> &stateRoots);
   std::string candidatesFor(Argument &argument);
-  /// The step's tensor that holds this part.
-  exec::TensorOp partOf(step::HeldPart part);
   /// Room for `bytes` at the end of a segment of the step.
   int64_t append(step::Segment segment, int64_t bytes);
   void addTensor(exec::TensorOp tensor, step::Segment segment, int64_t offset,
@@ -280,21 +287,13 @@ bool Joiner::checkUnmatched(Argument &argument,
                     candidatesFor(argument));
 }
 
-exec::TensorOp Joiner::partOf(step::HeldPart part) {
-  for (auto tensor : step.getOps<exec::TensorOp>())
-    if (auto held = step::heldPartOf(tensor->getAttrDictionary());
-        held && held->tensor == part.tensor && held->part == part.part)
-      return tensor;
-  llvm_unreachable("an argument is marked as what the step holds");
-}
-
 bool Joiner::match() {
   std::set<std::string> stateRoots;
   llvm::DenseMap<Operation *, int64_t> taken;
   for (Argument &argument : arguments) {
     auto which = int64_t(argument.tensor.getArgument());
     if (auto held = step::heldPartOf(argument.tensor->getAttrDictionary())) {
-      argument.state = partOf(*held);
+      argument.state = tensorOf(step, *held);
     } else {
       Type type = typeOf(argument.tensor);
       StateMatch match =
@@ -523,6 +522,10 @@ SmallVector<exec::TensorOp> driver::stateArguments(ModuleOp step,
   std::vector<StateTensor> states = stateOf(step);
   SmallVector<exec::TensorOp> found(entry.getNumArguments());
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    if (auto held = step::heldPartOf(entry.getArgAttrDict(i))) {
+      found[i] = tensorOf(step, *held);
+      continue;
+    }
     auto name = entry.getArgAttrOfType<StringAttr>(i, step::nameAttrName);
     if (!name)
       continue;

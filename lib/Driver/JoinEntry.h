@@ -35,7 +35,7 @@ struct JoinedEntry {
 
 /// For each argument of an entry point in step form, the state of the step, in
 /// exec form, that it is by its name; null for an input of its own. Of state
-/// that is held in parts it is the first.
+/// that is held in parts it is the first, unless the argument is a part itself.
 llvm::SmallVector<exec::TensorOp> stateArguments(mlir::ModuleOp step,
                                                  mlir::func::FuncOp entry);
 

@@ -324,7 +324,7 @@ WIDE_EVAL = """module @eval {
 """
 
 
-@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@pytest.mark.parametrize("target", ["cpu", "gpu", "ranks"])
 @pytest.mark.parametrize(("precision", "held"), [("bf16", "held_in_parts"), ("bf16-state", "held_in_bf16"), ("f16", "")])
 def test_state_in_another_form_is_read_as_it_is_held(precision: str, held: str, target: str, tmp_path: Path) -> None:
     """What an entry point reads is what users see, bit by bit, and the step computes the same with and without it."""
@@ -340,7 +340,9 @@ def test_state_in_another_form_is_read_as_it_is_held(precision: str, held: str, 
     (tmp_path / "policy.json").write_text(json.dumps(wished))
     options = [f"--precision={precision}", f"--precision-policy={tmp_path / 'policy.json'}", "--verify-forms"]
     options += ["--target=sm_90", "--no-cubins", "--no-libraries"] * (target == "gpu")
+    options += ["--mesh=data=2,model=2"] * (target == "ranks")
     driver = [f"--cuda-driver={BUILD / 'lib' / 'libtenon-emulated-cuda.so'}"] * (target == "gpu")
+    driver += ["--ranks=4"] * (target == "ranks")
     entry = ("--entry", f"eval={tmp_path / 'eval.mlir'}", f"--report={tmp_path / 'report.json'}")
     succeed("compile", tmp_path / "step.mlir", "-o", tmp_path / "both.tenon", *options, *entry)
     succeed("compile", tmp_path / "step.mlir", "-o", tmp_path / "step.tenon", *options)
