@@ -217,20 +217,16 @@ static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
   } else {
     plan.layouts = sharding::propagate(main, *asked);
   }
-  OwningOpRef<ModuleOp> whole;
-  if (options.verifyForms || run.explainsLayouts)
-    whole = program.module->clone();
+  OwningOpRef<ModuleOp> whole = program.module->clone();
   sharding::StepPrice price;
   if (failed(sharding::partition(*program.module, *mesh, std::move(plan),
                                  &prices, &price)))
     return run.blame;
-  if (whole) {
-    // What the checker cannot follow may be right.
-    auto fault = shardingcheck::checkPartition(*whole, *program.module);
-    if (fault && !run.explainsLayouts)
-      emitWarning(fault->location) << fault->message;
-    run.details["check"] = fault ? fault->message : "accepted";
+  if (auto fault = shardingcheck::checkPartition(*whole, *program.module)) {
+    emitError(fault->location) << fault->message;
+    return exitInternal;
   }
+  run.details["check"] = "accepted";
   main = program.module->lookupSymbol<func::FuncOp>("main");
   describeCuts(main, *mesh);
   if (choice && entry.empty())

@@ -8,7 +8,8 @@
 // pending is finished at once, in the layout that the value is to have.
 //
 // A value may be there in several layouts; it moves from the nearest one. What
-// was moved within a region is forgotten behind it.
+// was moved within a region is forgotten behind it. What nobody reads is not
+// written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,8 @@
 #include "tenon/Sharding/Rules.h"
 
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace tenon::sharding {
@@ -53,6 +56,7 @@ public:
         builder(from.getLoc(), from.getContext()) {}
 
   LogicalResult run() {
+    findUnread(from.getBody().front());
     builder.setInsertionPointToEnd(entry);
     for (auto [old, local] :
          llvm::zip_equal(from.getArguments(), entry->getArguments()))
@@ -73,6 +77,21 @@ public:
   StepPrice price;
 
 private:
+  void findUnread(Block &block) {
+    for (Operation &op : llvm::reverse(block.without_terminator())) {
+      if (wouldOpBeTriviallyDead(&op) &&
+          llvm::all_of(op.getUsers(), [&](Operation *user) {
+            return unread.contains(user);
+          })) {
+        unread.insert(&op);
+        continue;
+      }
+      for (Region &region : op.getRegions())
+        if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+          findUnread(region.front());
+    }
+  }
+
   LogicalResult writeBlock(Block &block) {
     for (Operation &op : block.without_terminator())
       if (failed(write(&op)))
@@ -82,6 +101,8 @@ private:
 
   LogicalResult write(Operation *op) {
     builder.setLoc(op->getLoc());
+    if (unread.contains(op))
+      return success(); // nobody would read its collectives either
     if (llvm::all_of(op->getResults(), isMadeAnywhere) &&
         op->getNumResults() > 0)
       return success(); // where it is read
@@ -628,6 +649,7 @@ private:
   Block *entry;
   LocalCode code;
   ImplicitLocOpBuilder builder;
+  llvm::DenseSet<Operation *> unread;
   llvm::DenseMap<Value, SmallVector<Part, 1>> parts;
   SmallVector<Value> added;
   std::map<std::string, ReshardPlan> plans;

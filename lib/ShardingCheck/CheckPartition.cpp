@@ -335,9 +335,16 @@ private:
       unsigned at = isa<stablehlo::OptimizationBarrierOp>(op)
                         ? cast<OpResult>(value).getResultNumber()
                         : 0;
-      for (const Holding &held : holdingsOn(part, op->getOperand(at)))
-        if (auto moved = through(op, at, held))
-          found.push_back(std::move(*moved));
+      Value from = op->getOperand(at);
+      for (const Holding &held : holdingsOn(part, from))
+        for (const Holding &placed :
+             isa<stablehlo::ReshapeOp>(op)
+                 ? withPlaces(held, shapeOf(from), shapeOf(value))
+                 : SmallVector<Holding>{held})
+          if (auto moved = through(op, at, placed)) {
+            forgetOnlyPlaces(*moved);
+            found.push_back(std::move(*moved));
+          }
     }
     return found;
   }
@@ -453,10 +460,8 @@ private:
     return true;
   }
 
-  void add(Value part, Holding held) {
-    if (held.dims.size() != shapeOf(part).size())
-      return;
-    // The one element of a dimension, on all devices.
+  /// All elements along a dimension of one element are alike.
+  static void forgetOnlyPlaces(Holding &held) {
     for (auto [dim, base] : llvm::enumerate(held.base)) {
       auto isOf = [&, dim = dim](const Digit &digit) {
         return digit.of == int(dim);
@@ -468,6 +473,12 @@ private:
           }))
         base.reset();
     }
+  }
+
+  void add(Value part, Holding held) {
+    if (held.dims.size() != shapeOf(part).size())
+      return;
+    forgetOnlyPlaces(held);
     known[part].push_back(std::move(held));
   }
 

@@ -296,9 +296,102 @@ std::optional<Holding> ofBroadcast(const Holding &held, mlir::Value to,
   return renamed(held, to, names, shape.size());
 }
 
+namespace {
+
+/// Neighbouring dimensions that hold as many elements before and behind a
+/// reshape: those from `from` to `fromEnd` become those from `to` to `toEnd`.
+struct Run {
+  size_t from, fromEnd, to, toEnd;
+};
+
+/// The shortest runs; nothing for shapes of different counts.
+std::optional<SmallVector<Run>> runsOf(ArrayRef<int64_t> fromShape,
+                                       ArrayRef<int64_t> shape) {
+  SmallVector<Run> runs;
+  size_t i = 0, j = 0;
+  while (i < fromShape.size() || j < shape.size()) {
+    Run run{i, i, j, j};
+    int64_t from = i < fromShape.size() ? fromShape[i++] : 1;
+    int64_t into = j < shape.size() ? shape[j++] : 1;
+    while (from != into) {
+      if (from < into && i < fromShape.size())
+        from *= fromShape[i++];
+      else if (j < shape.size())
+        into *= shape[j++];
+      else
+        return std::nullopt;
+    }
+    run.fromEnd = i;
+    run.toEnd = j;
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+/// Where elements along a dimension of the whole are alike, those that a local
+/// dimension repeats may be taken for any of them: for one of each.
+SmallVector<Holding> withPlacesAlong(const Holding &held, size_t dim,
+                                     int64_t extent) {
+  SmallVector<Holding> placed;
+  for (auto [local, digits] : enumerate(held.dims))
+    for (auto [at, digit] : enumerate(digits)) {
+      if (digit.of != repeats || digit.size % extent != 0)
+        continue;
+      for (bool isMajor : {true, false}) {
+        Holding one = held;
+        Digit place{extent, int(dim), 1}, rest = digit;
+        rest.size /= extent;
+        Digits &all = one.dims[local];
+        all[at] = isMajor ? rest : place;
+        all.insert(all.begin() + at, isMajor ? place : rest);
+        size_t devices = 0;
+        for (const auto &base : held.base)
+          if (base)
+            devices = base->size();
+        one.base[dim] = PerDevice(devices, 0);
+        placed.push_back(std::move(one));
+        if (rest.size == 1)
+          break;
+      }
+    }
+  return placed;
+}
+
+} // namespace
+
+SmallVector<Holding> withPlaces(const Holding &held,
+                                ArrayRef<int64_t> fromShape,
+                                ArrayRef<int64_t> shape) {
+  // More are not worth their time.
+  constexpr size_t mostAlternatives = 16;
+  SmallVector<Holding> all{held};
+  auto runs = runsOf(fromShape, shape);
+  if (!runs)
+    return all;
+  for (const Run &run : *runs) {
+    bool isPlaced = false;
+    for (size_t dim = run.from; dim < run.fromEnd; ++dim)
+      isPlaced |= held.base[dim].has_value();
+    for (size_t dim = run.from; isPlaced && dim < run.fromEnd; ++dim) {
+      if (held.base[dim] || fromShape[dim] == 1)
+        continue;
+      SmallVector<Holding> next;
+      for (const Holding &one : all)
+        append_range(next, withPlacesAlong(one, dim, fromShape[dim]));
+      if (next.size() > mostAlternatives)
+        next.truncate(mostAlternatives);
+      all = std::move(next);
+    }
+  }
+  return all;
+}
+
 std::optional<Holding> ofReshaped(const Holding &held, mlir::Value to,
                                   ArrayRef<int64_t> fromShape,
                                   ArrayRef<int64_t> shape) {
+  auto runs = runsOf(fromShape, shape);
+  if (!runs)
+    return std::nullopt;
   Holding result = held;
   result.whole = to;
   result.base.assign(shape.size(), std::nullopt);
@@ -311,20 +404,7 @@ std::optional<Holding> ofReshaped(const Holding &held, mlir::Value to,
     for (auto [at, digit] : enumerate(digits))
       if (digit.of == repeats)
         rewritten[dim][at] = {digit};
-  size_t i = 0, j = 0;
-  while (i < fromShape.size() || j < shape.size()) {
-    // The shortest runs of dimensions with as many elements.
-    size_t firstFrom = i, firstTo = j;
-    int64_t from = i < fromShape.size() ? fromShape[i++] : 1;
-    int64_t into = j < shape.size() ? shape[j++] : 1;
-    while (from != into) {
-      if (from < into && i < fromShape.size())
-        from *= fromShape[i++];
-      else if (j < shape.size())
-        into *= shape[j++];
-      else
-        return std::nullopt;
-    }
+  for (auto [firstFrom, i, firstTo, j] : *runs) {
     SmallVector<size_t> used;
     bool hasAny = false;
     for (size_t dim = firstFrom; dim < i; ++dim)

@@ -114,6 +114,12 @@ std::optional<Holding> ofBroadcast(const Holding &held, mlir::Value to,
 std::optional<Holding> ofReshaped(const Holding &held, mlir::Value to,
                                   llvm::ArrayRef<int64_t> fromShape,
                                   llvm::ArrayRef<int64_t> shape);
+/// Holdings that say more than `held`, as far as ofReshaped() needs it: where
+/// elements along a dimension are alike, which of them the repeated ones of a
+/// local dimension are taken for. `held` alone if nothing is missing.
+llvm::SmallVector<Holding> withPlaces(const Holding &held,
+                                      llvm::ArrayRef<int64_t> fromShape,
+                                      llvm::ArrayRef<int64_t> shape);
 
 /// Groups of devices, each in the order of a collective.
 using Groups = std::vector<std::vector<int64_t>>;

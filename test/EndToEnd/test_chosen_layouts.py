@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import random
 import re
 import subprocess
 from pathlib import Path
@@ -18,7 +19,7 @@ RANKS = {"data=2": 2, "data=4": 4, "data=2,model=2": 4}
 # The others on the mesh with two axes.
 ON_ALL_MESHES = ["01_mlp", "04_chargpt"]
 ON_ONE_MESH = [
-    "02_cnn", "03_resnet18", "05_gpt2_124m", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "09_unet_ddpm", "10_vit_tiny",
+    "02_cnn", "02b_cnn_rbg", "03_resnet18", "05_gpt2_124m", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "09_unet_ddpm", "10_vit_tiny",
     "11_moe", "12_chargpt_accum", "13_mlp_f16_loss_scale", "14_while_fori", "17_chargpt_remat",
 ]  # fmt: skip
 CASES = [(model, mesh) for model in ON_ALL_MESHES for mesh in RANKS] + [(model, "data=2,model=2") for model in ON_ONE_MESH]
@@ -98,6 +99,30 @@ def plans_of_people(model: str, info: dict[str, Any], mesh: str) -> dict[str, st
     if "data" in mesh and "model" in mesh:
         plans["both"] = BATCH[model] + MEGATRON[model]
     return plans
+
+
+def random_layouts(info: dict[str, Any], seed: int) -> str:
+    """For each argument, each of two axes along a dimension or along none, by chance."""
+    drawn = random.Random(seed)
+    lines = ""
+    for number, argument in enumerate(argument for argument in info["args"] if argument["in_main"]):
+        axes: list[list[str]] = [[] for _ in argument["shape"]]
+        for axis in drawn.sample(["data", "model"], 2):
+            dim = drawn.randrange(len(axes) + 1)
+            if dim < len(axes):
+                axes[dim].append(axis)
+        lines += f"arg{number} = [{', '.join(' '.join(names) or '-' for names in axes)}]\n"
+    return lines
+
+
+@pytest.mark.parametrize("model", ON_ALL_MESHES + ON_ONE_MESH)
+def test_the_checker_follows(steps: Steps, tmp_path: Path, model: str) -> None:
+    """What is written under random layouts is followed from the first operation to the last."""
+    steps.export(model)
+    info = json.loads((steps.folder / f"{model}.json").read_text())
+    (tmp_path / "layouts.txt").write_text(random_layouts(info, 1))
+    report = shard_report(steps, model, "data=2,model=2", tmp_path, f"--sharding={tmp_path / 'layouts.txt'}")
+    assert report["check"] == "accepted"
 
 
 @pytest.mark.parametrize("mesh", ["data=2", "data=4", "model=4", "data=2,model=2"])

@@ -95,6 +95,25 @@ func.func @repeated(%x: tensor<f32>) -> tensor<4x5xf32> {
   return %0 : tensor<4x5xf32>
 }
 
+// One element of several, for all of them.
+func.func @one_repeated(%x: tensor<4xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %0 = stablehlo.slice %x [1:2] : (tensor<4xf32>) -> tensor<1xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<1xf32>) -> tensor<5xf32>
+  %2 = stablehlo.add %1, %y : tensor<5xf32>
+  return %2 : tensor<5xf32>
+}
+
+// A number for each group of neighbours, as in group normalization.
+func.func @by_groups(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<2x8xf32>) -> tensor<2x4x2xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x4x2xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<2x4xf32>) -> tensor<2x4x2xf32>
+  %3 = stablehlo.reshape %2 : (tensor<2x4x2xf32>) -> tensor<2x8xf32>
+  %4 = stablehlo.subtract %x, %3 : tensor<2x8xf32>
+  return %4 : tensor<2x8xf32>
+}
+
 func.func @transposed(%x: tensor<4x5x2xf32>) -> tensor<2x4x5xf32> {
   %0 = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<4x5x2xf32>) -> tensor<2x4x5xf32>
   return %0 : tensor<2x4x5xf32>

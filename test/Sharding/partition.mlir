@@ -28,6 +28,24 @@ module {
 
 // -----
 
+// A sum that nobody reads is not finished.
+
+// CHECK: module attributes
+// CHECK-NOT: all_reduce
+// CHECK: return
+module {
+  sdy.mesh @mesh = <["data"=2, "model"=2]>
+  func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>},
+                  %w: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>}) -> tensor<8x4xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    %1 = stablehlo.tanh %0 : tensor<8x6xf32>
+    %2 = stablehlo.add %x, %x : tensor<8x4xf32>
+    return %2 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
 // The same layouts as steps without Shardy say them, by the numbers of devices.
 
 // CHECK: module attributes {mhlo.num_partitions = 4 : i32, step.mesh = "data=2,model=2"}

@@ -94,9 +94,6 @@ struct StageRun {
   ResolvedOptions resolved = {};
   /// Whether plans for budgets follow that the options do not name.
   bool forBudgets = false;
-  /// Whether the choice of layouts is what is asked for, with the verdict of its
-  /// checker.
-  bool explainsLayouts = false;
   /// Of the stage that is running, for the report.
   llvm::json::Object details = {};
   /// Whose fault a failure of its passes is.
