@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChooseCandidate.h"
+#include "GroupReport.h"
 #include "KernelScratch.h"
 #include "OptionEntries.h"
 #include "PlanReport.h"
@@ -68,7 +69,8 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
   });
 }
 
-static ExitCode planStep(Program &program, StageRun &run) {
+/// Without the list of groups.
+static ExitCode orderAndPlace(Program &program, StageRun &run) {
   if (ExitCode code = askLibraries(*program.module, run); code != exitOk)
     return code;
   memory::MemoryOptions memory;
@@ -90,6 +92,14 @@ static ExitCode planStep(Program &program, StageRun &run) {
   return run.runPasses(*program.module, [&](OpPassManager &passes) {
     memory::buildPlanPipeline(passes, memory);
   });
+}
+
+static ExitCode planStep(Program &program, StageRun &run) {
+  ExitCode code = orderAndPlace(program, run);
+  if (code == exitOk && !run.options.reportFile.empty())
+    if (auto main = program.module->lookupSymbol<func::FuncOp>("main"))
+      run.details["groups"] = reportGroups(main, run.resolved.machine);
+  return code;
 }
 
 StageOption driver::memoryBudgetOption() {

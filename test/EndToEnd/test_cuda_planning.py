@@ -158,3 +158,25 @@ def test_narrow_convolution(precision: str, tmp_path: Path) -> None:
     for name, start in (("result0", values[0]), ("result1", np.zeros((), np.float32))):
         change, difference = expected[name] - start, found[name] - expected[name]
         assert np.linalg.norm(difference) <= 2**-10 * np.linalg.norm(change), name
+
+
+def test_a_report_lists_what_each_group_asks_for(deep: tuple[Path, Path], tmp_path: Path) -> None:
+    """So that a plan can be priced at other rates: all that is predicted, by groups; under a budget with what is computed again."""
+    text, inputs = deep
+    smallest, _ = budgeted(text, inputs, tmp_path)
+    listed = {}
+    for budget in (None, smallest):
+        report = tmp_path / "report.json"
+        options = [TARGET, f"--report={report}", *([f"--memory-budget={budget}"] if budget else [])]
+        succeed("compile", text, "-o", tmp_path / "step.tenon", *options)
+        stages = {stage["stage"]: stage for stage in json.loads(report.read_text())["stages"]}
+        groups = listed[budget] = stages["plan"]["groups"]
+        if budget:
+            seconds = sum(group["predicted_seconds"] * group["runs"] for group in groups)
+            assert seconds == pytest.approx(stages["plan"]["predicted_nanoseconds"] / 1e9, rel=1e-3)
+            continue
+        for figure, each in (("predicted_seconds", "predicted_seconds"), ("predicted_bytes", "bytes")):
+            assert sum(group[each] * group["runs"] for group in groups) == pytest.approx(stages["group"][figure])
+    # One product forward for each layer, two backward but for the first.
+    assert sum(group["flops"] for group in listed[None]) == 17 * 2 * 256 * 16 * 16
+    assert any(group["root"] == "dot_general" and group["kind"] == "library" for group in listed[None])
