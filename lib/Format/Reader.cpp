@@ -22,6 +22,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,6 +164,13 @@ std::string whyMisplaced(const std::vector<Section> &sections,
 Reader::~Reader() {
   if (file >= 0)
     close(file);
+}
+
+bool format::isCompiledFile(const std::string &path) {
+  char first[sizeof(magic)];
+  std::ifstream file(path, std::ios::binary);
+  return file.read(first, sizeof(first)) &&
+         std::memcmp(first, magic, sizeof(first)) == 0;
 }
 
 std::unique_ptr<Reader> Reader::open(const std::string &path,

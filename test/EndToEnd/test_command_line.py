@@ -409,6 +409,11 @@ def test_inspect(steps: Steps, tiny: Path, tmp_path: Path) -> None:
     assert all(f"arg{i}" in table for i in range(len(arguments)))
     text = succeed("inspect", tiny)
     assert all(word in text for word in ("state", "batch", "results", "entry point 'step'", "4xf32"))
+    # What a file is, its first bytes say, and not its name.
+    renamed = tmp_path / "model"
+    renamed.write_bytes(tiny.read_bytes())
+    assert "entry point 'step'" in succeed("inspect", renamed)
+    assert "holds bytes that are no text" in refused(1, "compile", renamed, "-o", tmp_path / "x.tenon")
 
 
 def test_report(steps: Steps, tmp_path: Path) -> None:

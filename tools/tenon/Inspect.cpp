@@ -352,7 +352,9 @@ int tool::runInspect(Arguments arguments, Modules *modules) {
   std::vector<std::string> files;
   if (auto code = parser.parse(arguments, files))
     return *code;
-  bool isFile = files.front().ends_with(".tenon"), showsMemory = view.any();
+  bool isFile = files.front().ends_with(".tenon") ||
+                format::isCompiledFile(files.front()),
+       showsMemory = view.any();
   if (isFile && !showsMemory && !formats.table)
     return inspectFile(files.front(), code);
   if (!isFile && code.any()) {

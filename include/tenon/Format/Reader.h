@@ -34,6 +34,9 @@ inline constexpr size_t maxRank = 32;
 /// The reader calls it; a producer may call it before writing.
 std::string whyInvalid(const Index &index);
 
+/// Whether a file begins as compiled files do, whatever its name is.
+bool isCompiledFile(const std::string &path);
+
 /// An opened file: the checked index, and sections on request.
 class Reader {
 public:

@@ -179,6 +179,12 @@ static LogicalResult addBounded(llvm::SourceMgr &sources, StringRef text,
   if (text.starts_with("ML\xefR"))
     return emitError(whole) << "holds bytecode; export the step as text, with "
                                "as_text()";
+  // The parser would print the line, which is no text for people either.
+  constexpr size_t beginning = 4096;
+  if (text.take_front(beginning).contains('\0'))
+    return emitError(whole)
+           << "holds bytes that are no text, expected a module "
+              "as StableHLO text, from as_text()";
   TextFault fault;
   auto buffer = boundedCopy(text, name, fault, limits);
   if (!buffer)

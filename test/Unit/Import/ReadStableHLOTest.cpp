@@ -146,6 +146,13 @@ TEST_F(ReadStableHLO, Bytecode) {
       << messages;
 }
 
+TEST_F(ReadStableHLO, BytesThatAreNoText) {
+  EXPECT_FALSE(read(llvm::StringRef("TENON\0\x01more", 11)));
+  EXPECT_NE(messages.find("holds bytes that are no text, expected a module"),
+            std::string::npos)
+      << messages;
+}
+
 /// A step with most of what the grammar has.
 constexpr llvm::StringLiteral sample = R"(#loc1 = loc("state['w']")
 module @jit_step attributes {mhlo.num_partitions = 1 : i32} {
