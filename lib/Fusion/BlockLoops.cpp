@@ -16,7 +16,9 @@
 // only stacks is made behind the block, too, of all of its rows, and written to
 // the stack at once, in reverse order if the rounds walk through it downwards.
 // What a block keeps is carried by the loop over blocks, so that it lies in one
-// place.
+// place. Products read it again and again, so its rows are staggered where they
+// would share sets of a cache, and so are those of a value that is put together
+// in the round and multiplied there, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +27,7 @@
 #include "tenon/Dialect/StableHLO/BuildLoop.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/RoundSums.h"
+#include "tenon/Fusion/StaggeredRows.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -58,7 +61,7 @@ SmallVector<int64_t> withFirst(ArrayRef<int64_t> dims) {
 
 class Blocks {
 public:
-  Blocks(CountedLoop loop, int64_t rounds);
+  Blocks(CountedLoop loop, int64_t rounds, bool stagger);
   void build();
   size_t sumCount() const { return sums.size(); }
   size_t stackedCount() const { return stacked.size(); }
@@ -73,8 +76,12 @@ private:
   SmallVector<Value> runBlock(ImplicitLocOpBuilder &builder, Value block,
                               ValueRange values);
 
+  RankedTensorType stackType(Value value) const;
+  bool isStaggered(Value value) const;
+
   CountedLoop loop;
   int64_t length; // of a block
+  bool stagger;
   SmallVector<RoundSum> sums;
   SmallVector<StackedProduct> stacked;
   /// The products and all that is behind them.
@@ -86,7 +93,8 @@ private:
   llvm::SmallSetVector<Value, 8> kept;
 };
 
-Blocks::Blocks(CountedLoop loop, int64_t rounds) : loop(loop), length(rounds) {
+Blocks::Blocks(CountedLoop loop, int64_t rounds, bool stagger)
+    : loop(loop), length(rounds), stagger(stagger) {
   for (Operation &op : loop.body())
     if (op.hasAttr(step::blockRoundsAttrName)) {
       if (std::optional<RoundSum> sum = RoundSum::of(loop, &op)) {
@@ -161,6 +169,20 @@ Value Blocks::writeRows(ImplicitLocOpBuilder &builder,
       startAt(builder, int64_t(shape.size()), /*dimension=*/0, index));
 }
 
+bool Blocks::isStaggered(Value value) const {
+  return stagger && shareSets(cast<RankedTensorType>(value.getType()));
+}
+
+/// Of the stack in which a block keeps `value`.
+RankedTensorType Blocks::stackType(Value value) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (isStaggered(value))
+    type = staggered(type);
+  SmallVector<int64_t> shape = {length};
+  llvm::append_range(shape, type.getShape());
+  return type.clone(shape);
+}
+
 /// A round of the block that begins with round `first`, on values of every
 /// round and what is kept.
 SmallVector<Value> Blocks::runRound(ImplicitLocOpBuilder &builder, Value first,
@@ -169,9 +191,18 @@ SmallVector<Value> Blocks::runRound(ImplicitLocOpBuilder &builder, Value first,
   mapping.map(loop.counter(), numberOf(builder, first, round));
   for (auto [position, value] : llvm::zip_first(ofRounds, values))
     mapping.map(loop.body().getArgument(position), value);
-  for (Operation &op : loop.body().without_terminator())
-    if (!leaving.contains(&op))
-      builder.clone(op, mapping);
+  IRMapping keptAs;
+  for (Operation &op : loop.body().without_terminator()) {
+    if (leaving.contains(&op))
+      continue;
+    Operation *copy = builder.clone(op, mapping);
+    if (auto whole = dyn_cast<ConcatenateOp>(op);
+        whole && kept.contains(whole) && isStaggered(whole)) {
+      Value longer = withStagger(builder, copy->getResult(0));
+      keptAs.map(whole.getResult(), longer);
+      mapping.map(whole.getResult(), withoutStagger(builder, longer));
+    }
+  }
   SmallVector<Value> next;
   for (unsigned position : ofRounds)
     next.push_back(mapping.lookupOrDefault(
@@ -179,7 +210,9 @@ SmallVector<Value> Blocks::runRound(ImplicitLocOpBuilder &builder, Value first,
   for (auto [value, stack] :
        llvm::zip_equal(kept, values.drop_front(ofRounds.size())))
     next.push_back(updateAt(builder, stack, /*dimension=*/0, round,
-                            mapping.lookupOrDefault(value)));
+                            keptAs.contains(value)
+                                ? keptAs.lookup(value)
+                                : mapping.lookupOrDefault(value)));
   return next;
 }
 
@@ -196,8 +229,12 @@ SmallVector<Value> Blocks::runBlock(ImplicitLocOpBuilder &builder, Value block,
         return runRound(builder, first, round, inner);
       });
   ArrayRef<Value> stacks = ArrayRef(ran).take_back(kept.size());
-  auto stackOf = [&](Value value) {
-    return stacks[size_t(llvm::find(kept, value) - kept.begin())];
+  SmallVector<Value> rows(stacks);
+  for (auto [value, stack] : llvm::zip_equal(kept, rows))
+    if (isStaggered(value))
+      stack = withoutStagger(builder, stack);
+  auto rowsOf = [&](Value value) {
+    return rows[size_t(llvm::find(kept, value) - kept.begin())];
   };
   IRMapping mapping;
   for (auto [position, value] :
@@ -218,7 +255,7 @@ SmallVector<Value> Blocks::runBlock(ImplicitLocOpBuilder &builder, Value block,
       reduce.setDimensions(withFirst(reduce.getDimensions()));
     }
     for (auto [number, operand] : llvm::enumerate(sum.operands()))
-      product->setOperand(number, stackOf(operand));
+      product->setOperand(number, rowsOf(operand));
     for (Operation *op : sum.behind)
       builder.clone(*op, mapping);
   }
@@ -226,7 +263,7 @@ SmallVector<Value> Blocks::runBlock(ImplicitLocOpBuilder &builder, Value block,
     mapping.map(
         Value(DynamicUpdateSliceOp(product.write).getResult()),
         writeRows(builder, product, first,
-                  stackOf(DotGeneralOp(product.product).getLhs()),
+                  rowsOf(DotGeneralOp(product.product).getLhs()),
                   mapping.lookup(loop.body().getArgument(product.position))));
   SmallVector<Value> next =
       SmallVector<Value>(ArrayRef(ran).take_front(ofRounds.size()));
@@ -244,12 +281,8 @@ void Blocks::build() {
   SmallVector<Value> starts;
   for (unsigned position : llvm::concat<unsigned>(ofRounds, ofBlocks))
     starts.push_back(before->getOperand(position));
-  for (Value value : kept) {
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> shape = {length};
-    llvm::append_range(shape, type.getShape());
-    starts.push_back(zeros(builder, type.clone(shape)));
-  }
+  for (Value value : kept)
+    starts.push_back(zeros(builder, stackType(value)));
   SmallVector<Value> values =
       buildCountedLoop(builder, loop.trips() / length, starts,
                        [&](Value block, ValueRange carried) {
@@ -284,7 +317,7 @@ struct BlockLoops : public fusion::impl::BlockLoopsPassBase<BlockLoops> {
       if (rounds == 1 || counted->trips() % rounds != 0)
         continue;
       Location location = loop.getLoc();
-      Blocks blocks(*counted, rounds);
+      Blocks blocks(*counted, rounds, stagger);
       if (!blocks.sumCount() && !blocks.stackedCount())
         continue;
       blocks.build();

@@ -37,7 +37,8 @@ void fusion::buildLoopPipeline(OpPassManager &passes,
   functions.addPass(createChooseBlocksPass());
   if (options.merge)
     addLoopChoices(functions, options);
-  functions.addPass(createBlockLoopsPass());
+  functions.addPass(createBlockLoopsPass(
+      {/*stagger=*/options.callLibraries && !options.forGpus}));
 }
 
 std::string fusion::whyLibrariesNotAskable(ModuleOp module, target::Isa isa) {
@@ -81,7 +82,8 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   if (options.callLibraries) {
     if (options.forGpus)
       functions.addPass(createPadProductsPass({}, options.machine));
-    functions.addPass(createTransposeInvariantsPass());
+    functions.addPass(
+        createLayOutInvariantsPass({/*stagger=*/!options.forGpus}));
     functions.addPass(createAlignContractionsPass());
     functions.addPass(createFormLibraryGroupsPass(
         {cpu, options.forGpus,

@@ -1,4 +1,4 @@
-//===- StridedView.cpp - A tensor read through transposes ----------------===//
+//===- StridedView.cpp - A tensor read through strides -------------------===//
 //
 // See StridedView.h.
 //
@@ -7,6 +7,7 @@
 #include "tenon/Fusion/StridedView.h"
 
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Fusion/StaggeredRows.h"
 
 #include <algorithm>
 
@@ -31,25 +32,34 @@ StridedView fusion::plainView(Value operand) {
 }
 
 StridedView fusion::stridedView(Operation *user, Value operand) {
-  SmallVector<Operation *> transposes;
+  SmallVector<Operation *> through;
   Value source = operand;
-  while (auto transpose = source.getDefiningOp<stablehlo::TransposeOp>()) {
-    if (transpose->getBlock() != user->getBlock())
+  while (Operation *op = source.getDefiningOp()) {
+    auto slice = dyn_cast<stablehlo::SliceOp>(op);
+    bool isView =
+        isa<stablehlo::TransposeOp>(op) || (slice && leavesOutStagger(slice));
+    if (!isView || op->getBlock() != user->getBlock())
       break;
-    transposes.push_back(transpose);
-    source = transpose.getOperand();
+    through.push_back(op);
+    source = op->getOperand(0);
   }
   StridedView view = plainView(source);
-  std::reverse(transposes.begin(), transposes.end());
-  for (Operation *op : transposes) {
+  std::reverse(through.begin(), through.end());
+  for (Operation *op : through) {
+    auto transpose = dyn_cast<stablehlo::TransposeOp>(op);
+    if (!transpose) {
+      view.shape = llvm::to_vector(
+          cast<RankedTensorType>(op->getResult(0).getType()).getShape());
+      continue;
+    }
     SmallVector<int64_t> shape, strides;
-    for (int64_t from : cast<stablehlo::TransposeOp>(op).getPermutation()) {
+    for (int64_t from : transpose.getPermutation()) {
       shape.push_back(view.shape[from]);
       strides.push_back(view.strides[from]);
     }
     view.shape = shape;
     view.strides = strides;
   }
-  view.operations = transposes;
+  view.operations = through;
   return view;
 }

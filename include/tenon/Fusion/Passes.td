@@ -18,7 +18,9 @@ def ChooseBlocksPass : Pass<"fusion-choose-blocks", "::mlir::func::FuncOp"> {
     the largest divisor of the rounds, of two blocks at least, with which a
     product has at most 256 terms to a sum and what is kept for it takes
     at most twice what the sums take. Products of what is kept so and a value from
-    outside of the loop are marked, too, if a round only stacks them.
+    outside of the loop are marked, too, if a round only stacks them, and so are
+    reductions of what is kept. A product may be rounded to 16 bits before it is
+    added if the compiler chose so, which then happens once per block.
     `fusion-block-loops` makes the products.
 
     ```mlir
@@ -78,7 +80,9 @@ def BlockLoopsPass : Pass<"fusion-block-loops", "::mlir::func::FuncOp"> {
     product whose contraction runs over the rounds, too, is added to the sum
     behind them. A marked product that a round only stacks is made of all rows of
     the block and written to the stack at once. What is kept is carried by the loop
-    over blocks and takes the memory of one block.
+    over blocks and takes the memory of one block. Rows of f32 that are a multiple
+    of 4 KiB long are kept a cache line longer, so that they do not share sets of
+    a cache.
 
     ```mlir
     // before
@@ -150,6 +154,9 @@ def BlockLoopsPass : Pass<"fusion-block-loops", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"stagger", "stagger", "bool", "true",
+           "make rows that share sets of a processor's cache longer">];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
@@ -472,12 +479,15 @@ def SplitReductionsPass : Pass<"fusion-split-reductions", "::mlir::func::FuncOp"
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 
-def TransposeInvariantsPass : Pass<"fusion-transpose-invariants", "::mlir::func::FuncOp"> {
-  let summary = "turn weights that a loop reads transposed once in front of it";
+def LayOutInvariantsPass : Pass<"fusion-lay-out-invariants", "::mlir::func::FuncOp"> {
+  let summary = "lay weights of small products out once in front of a loop";
   let description = [{
-    A dot in a loop whose right operand comes from outside of the loop and is
-    contracted along its last dimension, with at most 64 rows on the left, reads
-    a transposed copy made in front of the loop.
+    A dot in a loop whose right operand comes from outside of the loop, with at
+    most 64 rows on the left, reads a copy made in front of the loop: a transposed
+    one if it is contracted along its last dimension, and one with rows that are a
+    cache line longer where they are a multiple of 4 KiB and so would share sets
+    of a cache. A slice leaves out what is behind the end of these rows; the
+    library takes it for a stride.
 
     ```mlir
     // before
@@ -515,6 +525,9 @@ def TransposeInvariantsPass : Pass<"fusion-transpose-invariants", "::mlir::func:
     }
     ```
   }];
+  let options = [
+    Option<"stagger", "stagger", "bool", "true",
+           "make rows that share sets of a processor's cache longer">];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];
 }
 

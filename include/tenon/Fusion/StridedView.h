@@ -1,7 +1,8 @@
-//===- StridedView.h - A tensor read through transposes ------------------===//
+//===- StridedView.h - A tensor read through strides ---------------------===//
 //
-// Follows the transposes from an operand up to the value that lies in memory
-// and says with which strides the operand reads it.
+// Follows transposes, and slices that leave out the end of staggered rows, from
+// an operand up to the value that lies in memory and says with which strides
+// the operand reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,8 @@ struct StridedView {
 /// Row-major strides of a shape, in elements.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
-/// What `user` reads as `operand`, through the transposes in front of it in its
-/// block: those in front of a loop run once.
+/// What `user` reads as `operand`, through what is in front of it in its block:
+/// transposes in front of a loop run once.
 StridedView stridedView(mlir::Operation *user, mlir::Value operand);
 /// `operand` as it lies in memory.
 StridedView plainView(mlir::Value operand);

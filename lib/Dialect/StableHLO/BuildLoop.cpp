@@ -91,12 +91,13 @@ Value sliceAt(ImplicitLocOpBuilder &builder, Value tensor, int64_t dimension,
 
 Value updateAt(ImplicitLocOpBuilder &builder, Value tensor, int64_t dimension,
                Value index, Value slice) {
-  auto type = cast<RankedTensorType>(tensor.getType());
+  auto type = cast<RankedTensorType>(slice.getType());
   SmallVector<int64_t> sizes(type.getShape());
-  sizes[size_t(dimension)] = 1;
+  sizes.insert(sizes.begin() + dimension, 1);
   Value box = ReshapeOp::create(builder, type.clone(sizes), slice);
   return DynamicUpdateSliceOp::create(
-      builder, tensor, box, startAt(builder, type.getRank(), dimension, index));
+      builder, tensor, box,
+      startAt(builder, int64_t(sizes.size()), dimension, index));
 }
 
 SmallVector<Value> cloneBody(ImplicitLocOpBuilder &builder, Region &region,

@@ -49,7 +49,8 @@ llvm::SmallVector<mlir::Value> startAt(mlir::ImplicitLocOpBuilder &builder,
 mlir::Value sliceAt(mlir::ImplicitLocOpBuilder &builder, mlir::Value tensor,
                     int64_t dimension, mlir::Value index);
 
-/// `tensor` with its slice at `index` of `dimension` replaced.
+/// `tensor` with its slice at `index` of `dimension` replaced, or, by a shorter
+/// one, the beginning of it.
 mlir::Value updateAt(mlir::ImplicitLocOpBuilder &builder, mlir::Value tensor,
                      int64_t dimension, mlir::Value index, mlir::Value slice);
 
