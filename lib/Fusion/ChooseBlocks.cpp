@@ -11,7 +11,7 @@
 //    take, so that a loop over microbatches of many rows stays as it is,
 //  - and there are two blocks at least, of `leastRounds` rounds at least.
 //
-// Stacked products of what is kept anyway are marked, too.
+// Reductions and stacked products of what is kept for these are marked, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,6 @@ int64_t chooseRounds(const CountedLoop &loop, ArrayRef<RoundSum> sums) {
   int64_t terms = 0, ofSums = 0, ofRound = 0;
   llvm::SmallSetVector<Value, 8> kept;
   for (const RoundSum &sum : sums) {
-    // Reductions alone gain nothing.
     if (isa<DotGeneralOp>(sum.product))
       terms = std::max(terms, sum.terms());
     for (unsigned position : sum.positions)
@@ -84,6 +83,15 @@ struct ChooseBlocks : public fusion::impl::ChooseBlocksPassBase<ChooseBlocks> {
         sums.push_back(*std::move(sum));
     if (sums.empty())
       return;
+    // A reduction gains nothing that its numbers would have to be kept for.
+    llvm::DenseSet<Value> factors;
+    for (const RoundSum &sum : sums)
+      if (isa<DotGeneralOp>(sum.product))
+        factors.insert_range(sum.operands());
+    llvm::erase_if(sums, [&](const RoundSum &sum) {
+      return isa<ReduceOp>(sum.product) &&
+             !factors.contains(sum.operands().front());
+    });
     int64_t rounds = chooseRounds(loop, sums);
     Location location = loop.loop().getLoc();
     if (rounds == 1) {

@@ -6,6 +6,7 @@
 
 #include "tenon/Fusion/RoundSums.h"
 
+#include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/Step.h"
 
 #include "mlir/IR/Matchers.h"
@@ -17,7 +18,8 @@ using namespace tenon::fusion;
 using namespace tenon::stablehlo;
 
 /// Whether sums of this type may be added up in another order: the terms are
-/// not rounded to fewer digits than they are added with.
+/// not rounded to fewer digits than they are added with, unless the compiler
+/// chose to, and then one product of several rounds is rounded less often.
 static bool isOfSums(Value value) {
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return element.isF32() || element.isF64();
@@ -34,6 +36,7 @@ static bool isProduct(Operation *op, Block &body) {
 static bool isReduction(Operation *op, Block &body) {
   auto reduce = dyn_cast<ReduceOp>(op);
   if (!reduce || reduce.getInputs().size() != 1 ||
+      !isOfSums(reduce.getResult(0)) ||
       !matchPattern(reduce.getInitValues()[0], m_AnyZeroFloat()) ||
       reduce.getInputs()[0].getParentBlock() != &body)
     return false;
@@ -55,18 +58,17 @@ std::optional<RoundSum> RoundSum::of(const CountedLoop &loop, Operation *op) {
   SmallVector<Value> work = {op->getResult(0)};
   while (!work.empty()) {
     Value value = work.pop_back_val();
-    if (!isOfSums(value))
-      return std::nullopt;
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
       if (user->getBlock() != &body)
         return std::nullopt;
-      if (isa<TransposeOp, SliceOp, ReshapeOp>(user)) {
+      if (isa<TransposeOp, SliceOp, ReshapeOp>(user) ||
+          step::isCompilerCast(user)) {
         if (behind.insert(user))
           work.push_back(user->getResult(0));
         continue;
       }
-      if (!isa<AddOp>(user) || !user->hasOneUse())
+      if (!isa<AddOp>(user) || !user->hasOneUse() || !isOfSums(value))
         return std::nullopt;
       auto carried =
           dyn_cast<BlockArgument>(user->getOperand(1 - use.getOperandNumber()));
@@ -147,7 +149,8 @@ std::optional<StackedProduct> StackedProduct::of(const CountedLoop &loop,
   Block &body = loop.body();
   auto dot = dyn_cast<DotGeneralOp>(op);
   if (!dot || op->getBlock() != &body || dot.getAlgorithm() ||
-      !isOfSums(dot.getResult()) || !dot->hasOneUse() ||
+      !isa<FloatType>(getElementTypeOrSelf(dot.getType())) ||
+      !dot->hasOneUse() ||
       !dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty() ||
       dot.getLhs().getParentBlock() != &body ||
       loop.loop()->isAncestor(dot.getRhs().getParentBlock()->getParentOp()))

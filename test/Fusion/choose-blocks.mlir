@@ -226,3 +226,73 @@ func.func @stacked(%x: tensor<64x32x128xf32>, %v: tensor<16x128xf32>, %u: tensor
   }
   return %0#1, %0#2, %0#3 : tensor<128x128xf32>, tensor<64x32x16xf32>, tensor<32x128xf32>
 }
+
+// -----
+
+// The compiler rounds the product, which it does less often if it is made of
+// more rounds. The reduction stays: nothing else keeps what it adds up.
+
+// CHECK-LABEL: func.func @rounded
+// CHECK: stablehlo.dot_general {{.*}} {step.block_rounds = 8 : i64}
+// CHECK: stablehlo.reduce
+// CHECK-NOT: step.block_rounds
+// CHECK: return %0#1, %0#2
+// REMARK: [Passed] Blocks{{.*}} Rounds=8, Stacked=0, Sums=1
+func.func @rounded(%x: tensor<64x32x128xbf16>) -> (tensor<128x128xf32>, tensor<128xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %trips = stablehlo.constant dense<64> : tensor<i32>
+  %f0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %w = stablehlo.constant dense<0.0> : tensor<128x128xf32>
+  %b = stablehlo.constant dense<0.0> : tensor<128xf32>
+  %0:3 = stablehlo.while(%i = %zero, %ws = %w, %bs = %b) : tensor<i32>, tensor<128x128xf32>, tensor<128xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %trips, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %slice = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 32, 128] : (tensor<64x32x128xbf16>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x32x128xbf16>
+    %xi = stablehlo.reshape %slice : (tensor<1x32x128xbf16>) -> tensor<32x128xbf16>
+    %p = stablehlo.dot_general %xi, %xi, contracting_dims = [0] x [0] : (tensor<32x128xbf16>, tensor<32x128xbf16>) -> tensor<128x128xbf16>
+    %wide = stablehlo.convert %p {step.cast} : (tensor<128x128xbf16>) -> tensor<128x128xf32>
+    %wn = stablehlo.add %ws, %wide : tensor<128x128xf32>
+    %xf = stablehlo.convert %xi {step.cast} : (tensor<32x128xbf16>) -> tensor<32x128xf32>
+    %r = stablehlo.reduce(%xf init: %f0) applies stablehlo.add across dimensions = [0] : (tensor<32x128xf32>, tensor<f32>) -> tensor<128xf32>
+    %bn = stablehlo.add %bs, %r : tensor<128xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %wn, %bn : tensor<i32>, tensor<128x128xf32>, tensor<128xf32>
+  }
+  return %0#1, %0#2 : tensor<128x128xf32>, tensor<128xf32>
+}
+
+// -----
+
+// How often the user rounds has a meaning.
+
+// CHECK-LABEL: func.func @rounded_by_the_user
+// CHECK-NOT: step.block_rounds
+// CHECK: return %0#1, %0#2
+func.func @rounded_by_the_user(%x: tensor<64x32x128xbf16>) -> (tensor<128x128xf32>, tensor<128xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %trips = stablehlo.constant dense<64> : tensor<i32>
+  %f0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %w = stablehlo.constant dense<0.0> : tensor<128x128xf32>
+  %b = stablehlo.constant dense<0.0> : tensor<128xf32>
+  %0:3 = stablehlo.while(%i = %zero, %ws = %w, %bs = %b) : tensor<i32>, tensor<128x128xf32>, tensor<128xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %trips, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %slice = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 32, 128] : (tensor<64x32x128xbf16>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x32x128xbf16>
+    %xi = stablehlo.reshape %slice : (tensor<1x32x128xbf16>) -> tensor<32x128xbf16>
+    %p = stablehlo.dot_general %xi, %xi, contracting_dims = [0] x [0] : (tensor<32x128xbf16>, tensor<32x128xbf16>) -> tensor<128x128xbf16>
+    %wide = stablehlo.convert %p : (tensor<128x128xbf16>) -> tensor<128x128xf32>
+    %wn = stablehlo.add %ws, %wide : tensor<128x128xf32>
+    %xf = stablehlo.convert %xi : (tensor<32x128xbf16>) -> tensor<32x128xf32>
+    %r = stablehlo.reduce(%xf init: %f0) applies stablehlo.add across dimensions = [0] : (tensor<32x128xf32>, tensor<f32>) -> tensor<128xf32>
+    %bn = stablehlo.add %bs, %r : tensor<128xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %wn, %bn : tensor<i32>, tensor<128x128xf32>, tensor<128xf32>
+  }
+  return %0#1, %0#2 : tensor<128x128xf32>, tensor<128xf32>
+}

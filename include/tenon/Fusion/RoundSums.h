@@ -33,7 +33,8 @@ namespace tenon::fusion {
 struct RoundSum {
   /// A `dot_general` of two values of the round or a `reduce` of one.
   mlir::Operation *product;
-  /// The movements behind it and the additions, in the order of the body.
+  /// The movements behind it, casts of the compiler's, and the additions, in
+  /// the order of the body.
   llvm::SmallVector<mlir::Operation *> behind;
   /// The positions of the carried values.
   llvm::SmallVector<unsigned> positions;
