@@ -4,6 +4,7 @@
 // library's kernels want the weights in blocks of channels, so those are packed
 // into the workspace by every call, which is cheap; the data is read in place
 // where it is dense with channels last, and packed like the weights where not.
+// Some run by code of our own instead (TileConvolution.h).
 //
 //   forward, data gradient   phase 0: pack the weights, in tasks by channels
 //                            phase 1: pieces of the batch
@@ -23,6 +24,7 @@
 #include "ConvertedCopy.h"
 #include "PrimitiveCall.h"
 #include "StridedCopy.h"
+#include "TileConvolution.h"
 
 #include <algorithm>
 #include <map>
@@ -855,6 +857,7 @@ std::unique_ptr<PrimitiveCall> ConvolutionBuilder::build() {
   error = typesNotSupported(d.type, d.computeType, d.resultType, isa);
   if (!error.empty())
     return nullptr;
+  const ConvolutionDescription whole = d; // not cropped
   makeViews();
   for (const Spatial &s : d.spatial)
     if (s.input < 1) {
@@ -867,8 +870,10 @@ std::unique_ptr<PrimitiveCall> ConvolutionBuilder::build() {
     bytes[size_t(view->argument)] =
         (view->lastElement() + 1) * byteWidth(view->type);
   call = std::make_unique<PrimitiveCall>(engine, std::move(bytes));
-  bool done;
-  if (d.kind != ConvolutionKind::weightGradient)
+  bool done = true;
+  if (runsInTiles(whole, isa))
+    appendTileConvolution(whole, *call);
+  else if (d.kind != ConvolutionKind::weightGradient)
     done = buildDataCall();
   else if (d.groups == 1 && d.outputChannels >= 32 * d.pieces &&
            kernel.elements() > output.elements())

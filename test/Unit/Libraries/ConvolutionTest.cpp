@@ -412,6 +412,124 @@ TEST(Convolution, NarrowTypesWithMoreWeightsThanData) {
       convolution(2, 96, 128, {window(4, 3, 1, 1, 1), window(4, 3, 1, 1, 1)})));
 }
 
+/// Gradients that run in tiles, with results of both types, cut in several
+/// ways.
+void checkTiles(ConvolutionDescription d) {
+  d.type = d.computeType = ElementType::bf16;
+  for (ElementType result : {ElementType::bf16, ElementType::f32}) {
+    d.resultType = result;
+    d.kind = ConvolutionKind::weightGradient;
+    std::string message;
+    auto call = Call::create(d, testIsa(), message);
+    ASSERT_TRUE(call) << message;
+    EXPECT_EQ(call->implementation(), "tiles:amx_bf16");
+    checkKinds(d);
+  }
+}
+
+TEST(Convolution, Tiles) {
+  if (testIsa() != Isa::amxBf16)
+    GTEST_SKIP() << "there are no tiles";
+  // Rows of 4 and of 7, which do not fill tiles; images that do together.
+  auto rows =
+      convolution(5, 40, 56, {window(5, 3, 1, 1, 1), window(4, 3, 1, 1, 1)});
+  checkTiles(channelsLast(rows));
+  checkTiles(channelsLast(
+      convolution(3, 33, 47, {window(7, 3, 1, 0, 2), window(7, 2, 1, 1, 0)})));
+  // Whole tiles per plane, with taps as offsets in the first dimension.
+  checkTiles(channelsLast(
+      convolution(2, 32, 32, {window(8, 3, 1, 1, 1), window(8, 3, 1, 1, 1)})));
+  // Strides leave remainders, to some of which no tap comes.
+  checkTiles(channelsLast(
+      convolution(3, 32, 64, {window(8, 3, 2, 1, 1), window(9, 3, 2, 0, 1)})));
+  checkTiles(channelsLast(
+      convolution(2, 64, 32, {window(6, 1, 2, 0, 0), window(6, 1, 2, 0, 0)})));
+  checkTiles(channelsLast(convolution(
+      2, 32, 32, {window(9, 2, 3, 1, 1, 2), window(11, 3, 2, 2, 2, 3)})));
+  // Rows that are whole tiles, so that nothing is copied twice.
+  checkTiles(channelsLast(
+      convolution(2, 32, 32, {window(6, 3, 2, 1, 1), window(32, 3, 2, 0, 1)})));
+  // Cropped, mirrored, one and three dimensions.
+  auto cropped =
+      convolution(2, 32, 48, {window(9, 3, 1, -1, 1), window(6, 3, 1, 1, -2)});
+  cropped.mirroredKernel = true;
+  checkTiles(channelsLast(cropped));
+  checkTiles(channelsLast(convolution(4, 64, 32, {window(6, 3, 1, 1, 1)})));
+  checkTiles(channelsLast(convolution(
+      2, 32, 32,
+      {window(3, 2, 1, 0, 1), window(4, 3, 2, 1, 1), window(4, 3, 1, 1, 1)})));
+}
+
+TEST(Convolution, TilesOfWeightsInOtherOrders) {
+  if (testIsa() != Isa::amxBf16)
+    GTEST_SKIP() << "there are no tiles";
+  auto d = channelsLast(
+      convolution(2, 40, 36, {window(4, 3, 1, 1, 1), window(5, 2, 1, 1, 0)}));
+  // [output, space, input] and [output, input, space].
+  d.kernelStrideInput = 1;
+  d.spatial[1].kernelStride = 40;
+  d.spatial[0].kernelStride = 80;
+  d.kernelStrideOutput = 240;
+  checkTiles(d);
+  d.kernelStrideInput = 6;
+  d.spatial[1].kernelStride = 1;
+  d.spatial[0].kernelStride = 2;
+  checkTiles(d);
+}
+
+// Weights larger than a cache are cut by channels; images that are larger are
+// taken a few at a time.
+TEST(Convolution, TilesOfLargeOperands) {
+  if (testIsa() != Isa::amxBf16)
+    GTEST_SKIP() << "there are no tiles";
+  checkTiles(channelsLast(convolution(
+      3, 260, 300, {window(2, 3, 1, 1, 1), window(2, 3, 1, 1, 1)})));
+  checkTiles(channelsLast(convolution(
+      5, 32, 32, {window(96, 1, 1, 0, 0), window(64, 1, 1, 0, 0)})));
+}
+
+// Zeros that fill tiles meet no other operand: what is infinite changes what it
+// is part of.
+TEST(Convolution, TilesKeepInfinitiesApart) {
+  if (testIsa() != Isa::amxBf16)
+    GTEST_SKIP() << "there are no tiles";
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{4, 4}, {5, 7}})
+    for (ConvolutionKind kind :
+         {ConvolutionKind::forward, ConvolutionKind::dataGradient,
+          ConvolutionKind::weightGradient}) {
+      auto d = channelsLast(convolution(
+          3, 33, 35, {window(rows, 3, 1, 1, 1), window(columns, 3, 1, 1, 1)}));
+      d.kind = kind;
+      d.type = d.computeType = d.resultType = ElementType::bf16;
+      std::string message;
+      auto call = Call::create(d, testIsa(), message);
+      ASSERT_TRUE(call) << message;
+      std::vector<GuardedMemory> memories;
+      std::vector<void *> arguments;
+      for (int64_t i = 0; i < call->argumentCount(); ++i)
+        memories.emplace_back(call->argumentBytes(i));
+      for (size_t i = 0; i < 2; ++i)
+        for (int64_t j = 0; j < memories[i].bytes() / 2; ++j)
+          memories[i].set(j, d.type, 1);
+      memories[0].set(0, d.type, INFINITY); // a corner of the first image
+      for (GuardedMemory &memory : memories)
+        arguments.push_back(memory.data());
+      ASSERT_TRUE(tenon::test::runCall(*call, arguments, 1));
+      std::vector<double> lhs = memories[0].elements(d.type);
+      std::vector<double> sums(size_t(memories[2].bytes() / 2));
+      forEachProduct(d, [&](int64_t i, int64_t k, int64_t o) {
+        auto [a, r] = kind == ConvolutionKind::forward        ? std::pair{i, o}
+                      : kind == ConvolutionKind::dataGradient ? std::pair{o, i}
+                                                              : std::pair{i, k};
+        sums[size_t(r)] += lhs[size_t(a)];
+      });
+      for (size_t i = 0; i < sums.size(); ++i)
+        ASSERT_EQ(std::isfinite(memories[2].get(int64_t(i), d.type)),
+                  std::isfinite(sums[i]))
+            << call->implementation() << " kind " << int(kind) << " at " << i;
+    }
+}
+
 TEST(Convolution, SaysWhatIsNotSupported) {
   auto d = channelsLast(convolution(2, 4, 4, {window(6, 3, 1, 1, 1)}));
   d.type = ElementType::f64;
