@@ -13,15 +13,22 @@
 // u1 stays. Groups are looked at from the last to the first, so that one which
 // moves finds those that have moved already.
 //
+// Element-wise groups and groups of rows that are left alone then run earlier,
+// behind the last ones of either kind that are there, if nothing they read is
+// computed in between: conversions of parameters for products, say.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tenon/Memory/Passes.h"
 
+#include "JointRuns.h"
 #include "OrderingModel.h"
 #include "PackingProblem.h"
+#include "Views.h"
 
 #include "tenon/Target/GraphNodes.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/Hashing.h"
 
 #include <numeric>
@@ -47,6 +54,10 @@ public:
   /// as `most` bytes are live at most wherever a value waits longer.
   std::vector<int32_t> gather(ArrayRef<uint64_t> kinds,
                               ArrayRef<unsigned> addresses, int64_t most);
+  /// Those of `mixing` that are alone run earlier, behind others of these.
+  /// Nothing is run for those of `views`.
+  std::vector<int32_t> gatherAlone(ArrayRef<bool> mixing, ArrayRef<bool> views,
+                                   ArrayRef<unsigned> addresses, int64_t most);
   /// Of the given order.
   int64_t peak() const;
 
@@ -54,23 +65,35 @@ private:
   std::vector<int64_t> liveBytes() const;
   /// The place of the first operation that waits for this one.
   size_t dueOf(int32_t operation) const;
+  /// The last place of what this one waits for; -1 for none.
+  int64_t readyAt(int32_t operation) const;
+  /// Whether an operation waits for another one, through views as well.
+  bool waitsFor(int32_t operation, int32_t other, ArrayRef<bool> views) const;
   void move(size_t from, size_t to);
+  /// Moves unless more than `most` bytes, and more than are now, would be live
+  /// in between.
+  bool tryMove(size_t from, size_t to, int64_t most,
+               std::vector<int64_t> &live);
 
   const solver::OrderingProblem &problem;
-  std::vector<SmallVector<int32_t>> after; // per operation
+  std::vector<SmallVector<int32_t>> after, before; // per operation
   std::vector<int32_t> order;
   std::vector<size_t> places; // per operation, in the order
 };
 
 Gathering::Gathering(const solver::OrderingProblem &problem)
     : problem(problem), after(problem.operations.size()),
-      order(problem.operations.size()), places(problem.operations.size()) {
+      before(problem.operations.size()), order(problem.operations.size()),
+      places(problem.operations.size()) {
   std::iota(order.begin(), order.end(), 0);
   std::iota(places.begin(), places.end(), 0);
   for (const auto &use : problem.uses)
     after[problem.producer(use.value)].push_back(use.user);
   for (const auto &control : problem.controls)
     after[control.before].push_back(control.after);
+  for (auto [operation, users] : llvm::enumerate(after))
+    for (int32_t user : users)
+      before[user].push_back(int32_t(operation));
 }
 
 size_t Gathering::dueOf(int32_t operation) const {
@@ -78,6 +101,21 @@ size_t Gathering::dueOf(int32_t operation) const {
   for (int32_t next : after[operation])
     due = std::min(due, places[next]);
   return due;
+}
+
+int64_t Gathering::readyAt(int32_t operation) const {
+  int64_t ready = -1;
+  for (int32_t previous : before[operation])
+    ready = std::max(ready, int64_t(places[previous]));
+  return ready;
+}
+
+bool Gathering::waitsFor(int32_t operation, int32_t other,
+                         ArrayRef<bool> views) const {
+  return llvm::any_of(before[operation], [&](int32_t previous) {
+    return previous == other ||
+           (views[previous] && waitsFor(previous, other, views));
+  });
 }
 
 /// Per place, as if no result took the place of an operand.
@@ -145,42 +183,91 @@ std::vector<int32_t> Gathering::gather(ArrayRef<uint64_t> kinds,
     if (begin == end || due < end || begin == from + 1 ||
         given > target::mostJointAddresses)
       continue;
-    move(from, begin);
-    std::vector<int64_t> moved = liveBytes();
-    bool fits = true;
-    for (size_t place = from; place < begin; ++place)
-      fits &= moved[place] <= std::max(most, live[place]);
-    if (fits)
-      live = std::move(moved);
-    else
-      move(begin - 1, from);
+    tryMove(from, begin, most, live);
   }
   return order;
 }
 
-/// What a group has in common with those that it may be launched with.
+bool Gathering::tryMove(size_t from, size_t to, int64_t most,
+                        std::vector<int64_t> &live) {
+  move(from, to);
+  std::vector<int64_t> moved = liveBytes();
+  bool fits = true;
+  for (size_t place = std::min(from, to); place <= std::max(from, to); ++place)
+    fits &= place >= moved.size() ||
+            moved[place] <= std::max(most, live[place]);
+  if (fits)
+    live = std::move(moved);
+  else if (from < to)
+    move(to - 1, from);
+  else
+    move(to, from + 1);
+  return fits;
+}
+
+std::vector<int32_t> Gathering::gatherAlone(ArrayRef<bool> mixing,
+                                            ArrayRef<bool> views,
+                                            ArrayRef<unsigned> addresses,
+                                            int64_t most) {
+  std::vector<int64_t> live = liveBytes();
+  // Over views to the next place that runs; -1 or the end for none.
+  auto previous = [&](int64_t place) {
+    do
+      --place;
+    while (place >= 0 && views[order[size_t(place)]]);
+    return place;
+  };
+  auto next = [&](size_t place) {
+    do
+      ++place;
+    while (place < order.size() && views[order[place]]);
+    return place;
+  };
+  for (size_t from = 1; from < order.size(); ++from) {
+    const int32_t operation = order[from];
+    if (!mixing[operation])
+      continue;
+    const int64_t left = previous(int64_t(from));
+    const size_t right = next(from);
+    if ((left >= 0 && mixing[order[size_t(left)]] &&
+         !waitsFor(operation, order[size_t(left)], views)) ||
+        (right < order.size() && mixing[order[right]] &&
+         !waitsFor(order[right], operation, views)))
+      continue; // not alone
+    const int64_t ready = readyAt(operation);
+    int64_t end = left;
+    while (end > ready && !mixing[order[size_t(end)]])
+      end = previous(end);
+    // All that runs in a row there has to be behind what this one waits for.
+    unsigned given = addresses[operation];
+    int64_t begin = end;
+    for (; begin > ready && mixing[order[size_t(begin)]];
+         begin = previous(begin))
+      given += addresses[order[size_t(begin)]];
+    if (end <= ready || (begin >= 0 && mixing[order[size_t(begin)]]) ||
+        given > target::mostJointAddresses)
+      continue;
+    tryMove(from, size_t(end) + 1, most, live);
+  }
+  return order;
+}
+
+/// What a group has in common with those that it may be launched with; of rows
+/// and columns only runs of the same kernel.
 uint64_t kindOf(Operation *op) {
-  auto group = dyn_cast<step::GroupOp>(op);
-  if (!group || group->hasAttr(step::scratchBytesAttrName))
+  if (!mayShareLaunch(op))
     return 0;
-  switch (group.getKind()) {
-  case step::GroupKind::elementwise:
+  auto group = cast<step::GroupOp>(op);
+  if (group.getKind() == step::GroupKind::elementwise)
     return 1;
-  case step::GroupKind::row:
-  case step::GroupKind::column: {
-    // Of these only runs of the same kernel.
-    auto ignore = [](Value) { return llvm::hash_code(0); };
-    llvm::hash_code hash = llvm::hash_value(uint64_t(group.getKind()));
-    for (Operation &each : group.getBody().front())
-      hash = llvm::hash_combine(
-          hash, OperationEquivalence::computeHash(
-                    &each, ignore, ignore,
-                    OperationEquivalence::Flags::IgnoreLocations));
-    return std::max<uint64_t>(2, uint64_t(hash));
-  }
-  default:
-    return 0;
-  }
+  auto ignore = [](Value) { return llvm::hash_code(0); };
+  llvm::hash_code hash = llvm::hash_value(uint64_t(group.getKind()));
+  for (Operation &each : group.getBody().front())
+    hash = llvm::hash_combine(
+        hash, OperationEquivalence::computeHash(
+                  &each, ignore, ignore,
+                  OperationEquivalence::Flags::IgnoreLocations));
+  return std::max<uint64_t>(2, uint64_t(hash));
 }
 
 struct GatherLaunches
@@ -194,18 +281,23 @@ struct GatherLaunches
     OrderingModel model(block, buffers);
     SmallVector<uint64_t> kinds;
     SmallVector<unsigned> addresses;
+    SmallVector<bool> mixing, views;
     for (Operation &op : block.without_terminator()) {
       kinds.push_back(kindOf(&op));
-      addresses.push_back(op.getNumOperands() + op.getNumResults());
+      mixing.push_back(mayShareLaunch(&op) &&
+                       cast<step::GroupOp>(op).getKind() !=
+                           step::GroupKind::column);
+      views.push_back(isView(&op) || matchPattern(&op, m_Constant()));
+      addresses.push_back(addressesOf(&op));
     }
     const int64_t given = arenaOf(buffers);
     const int64_t peak = Gathering(model.problem()).peak();
     // What is live is not all: an order may leave gaps. Then less has to do.
     for (int64_t percent : {100, 98, 95, 90, 80, 0}) {
-      std::vector<int32_t> order =
-          Gathering(model.problem())
-              .gather(kinds, addresses, peak * percent / 100);
-      model.apply(order);
+      const int64_t most = peak * percent / 100;
+      Gathering gathering(model.problem());
+      gathering.gather(kinds, addresses, most);
+      model.apply(gathering.gatherAlone(mixing, views, addresses, most));
       if (arenaOf(BufferClasses(function)) <= given)
         return;
       model.restore();

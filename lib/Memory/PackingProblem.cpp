@@ -10,7 +10,47 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::memory;
 
-PackingProblem::PackingProblem(const BufferClasses &buffers) {
+namespace {
+
+/// Widens times to whole runs.
+class Widening {
+public:
+  Widening(const BufferClasses &buffers, ArrayRef<JointRun> runs) {
+    for (const JointRun &run : runs)
+      spans.push_back({2 * buffers.timeOf(run.first),
+                       2 * buffers.timeOf(run.last) + 1});
+  }
+
+  int64_t begin(int64_t time) const {
+    const Span *span = spanAt(time);
+    return span ? span->begin : time;
+  }
+  /// What ends before a time is over when it comes.
+  int64_t end(int64_t time) const {
+    const Span *span = spanAt(time - 1);
+    return span ? span->end : time;
+  }
+
+private:
+  struct Span {
+    int64_t begin, end; // half-open
+  };
+  const Span *spanAt(int64_t time) const {
+    const Span *behind = llvm::upper_bound(
+        spans, time, [](int64_t t, const Span &span) { return t < span.begin; });
+    if (behind == spans.begin() || time >= behind[-1].end)
+      return nullptr;
+    return behind - 1;
+  }
+
+  SmallVector<Span> spans; // in order, apart
+};
+
+} // namespace
+
+PackingProblem::PackingProblem(const BufferClasses &buffers,
+                               ArrayRef<JointRun> together) {
+  const Widening widening(buffers, together);
   auto add = [&](int64_t bytes, ArrayRef<Interval> intervals) {
     solver::OffsetPackingProblem::Buffer buffer;
     buffer.size = placedBytes(bytes);
@@ -18,12 +58,13 @@ PackingProblem::PackingProblem(const BufferClasses &buffers) {
     // An operation's results must not overlap what it reads, so a value takes
     // its place while the operation that writes it runs: from 2t on.
     for (const Interval &interval : intervals) {
-      int64_t begin = std::max<int64_t>(0, interval.begin - 1);
+      int64_t begin =
+          widening.begin(std::max<int64_t>(0, interval.begin - 1));
+      int64_t end = widening.end(interval.end);
       if (!buffer.windows.empty() && begin <= buffer.windows.back().end)
-        buffer.windows.back().end =
-            std::max(buffer.windows.back().end, interval.end);
+        buffer.windows.back().end = std::max(buffer.windows.back().end, end);
       else
-        buffer.windows.push_back({begin, interval.end});
+        buffer.windows.push_back({begin, end});
     }
     problem.buffers.push_back(std::move(buffer));
   };

@@ -8,6 +8,8 @@
 #ifndef TENON_LIB_MEMORY_PACKINGPROBLEM_H
 #define TENON_LIB_MEMORY_PACKINGPROBLEM_H
 
+#include "JointRuns.h"
+
 #include "tenon/Memory/BufferClasses.h"
 #include "tenon/Solver/OffsetPacking.h"
 
@@ -19,7 +21,10 @@ struct PackingProblem {
   /// `buffers.scratch()`, in its order.
   llvm::SmallVector<BufferClasses::Id> classes;
 
-  explicit PackingProblem(const BufferClasses &buffers);
+  /// No value takes the place of another one while a run of `together` is
+  /// under way, as if all of it happened at once.
+  explicit PackingProblem(const BufferClasses &buffers,
+                          llvm::ArrayRef<JointRun> together = {});
 };
 
 /// A short search for a small arena: some hundredths of a second.

@@ -31,6 +31,7 @@ void memory::buildPlanPipeline(OpPassManager &passes,
     passes.addNestedPass<func::FuncOp>(createGatherLaunchesPass());
   PlanOffsetsPassOptions offsets;
   offsets.problemFile = options.problemFile;
+  offsets.together = options.gathersLaunches;
   passes.addNestedPass<func::FuncOp>(createPlanOffsetsPass(offsets));
 }
 

@@ -79,6 +79,8 @@ private:
              << "packing the temporaries failed: " << solution.message;
     if (limit >= 0)
       fitIntoLimit(packing, solution);
+    if (together)
+      keepRunsApart(buffers, solution);
     for (auto [index, id] : llvm::enumerate(ids))
       offsets[id] = solution.offsets[index];
     for (auto [index, scratch] : llvm::enumerate(buffers.scratch()))
@@ -149,6 +151,44 @@ private:
         << remark::metric("SmallestFoundBytes", solution.arena)
         << remark::metric("FittingBytes", fitting.arena);
     solution = better(std::move(solution), std::move(fitting));
+  }
+
+  /// Looks for offsets in an arena no larger, where no value takes the place of
+  /// another one while a run is under way: a run is one launch then. Runs at
+  /// moments when more than a part of the arena is needed are given up first.
+  void keepRunsApart(const BufferClasses &buffers,
+                     solver::OffsetPackingSolution &solution) {
+    SmallVector<JointRun> runs = findJointRuns(getOperation());
+    for (int64_t percent : {100, 98, 95, 90, 80}) {
+      const PackingProblem apart(buffers, runs);
+      llvm::erase_if(runs, [&](const JointRun &run) {
+        return liveBytes(apart.problem, 2 * buffers.timeOf(run.first)) >
+               solution.arena / 100 * percent;
+      });
+      if (runs.empty())
+        return;
+      const PackingProblem packing(buffers, runs);
+      solver::OffsetPackingSolution found =
+          solver::solveOffsetPacking(packing.problem, quickPacking(packing));
+      if (found.status != solver::OffsetPackingStatus::Solved ||
+          found.arena > solution.arena)
+        continue;
+      // What is proved is proved of the problem without runs.
+      found.certificate = solution.certificate;
+      solution = std::move(found);
+      return;
+    }
+  }
+
+  static int64_t liveBytes(const solver::OffsetPackingProblem &problem,
+                           int64_t time) {
+    int64_t bytes = 0;
+    for (const auto &buffer : problem.buffers)
+      if (llvm::any_of(buffer.windows, [&](const auto &window) {
+            return window.begin <= time && time < window.end;
+          }))
+        bytes += buffer.size;
+    return bytes;
   }
 
   LogicalResult writeProblem(const solver::OffsetPackingProblem &problem) {

@@ -7,6 +7,7 @@
 
 #include "Rules.h"
 
+#include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 
 using namespace mlir;
@@ -107,6 +108,33 @@ struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
                               starts, limits, strides);
     rewriter.replaceOpWithNewOp<BroadcastInDimOp>(
         op, op.getType(), slice, broadcast.getBroadcastDimensions());
+    return success();
+  }
+};
+
+/// A slice of a conversion to a wider type: a conversion of a slice, if all
+/// that is read of the conversion are slices. They join the kernels that read
+/// them, which the whole in the wider type would have to lie in memory for.
+struct SliceOfWidening : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto convert = op.getOperand().getDefiningOp<ConvertOp>();
+    if (!convert || !llvm::all_of(convert->getUsers(), [](Operation *user) {
+          return isa<SliceOp>(user);
+        }))
+      return failure();
+    RankedTensorType from = tensorTypeOf(convert.getOperand());
+    if (storedBytes(from) >= storedBytes(convert.getType()))
+      return failure();
+    auto type = cast<RankedTensorType>(op.getType());
+    Value slice = SliceOp::create(
+        rewriter, op.getLoc(), from.clone(type.getShape()),
+        convert.getOperand(), op.getStartIndices(), op.getLimitIndices(),
+        op.getStrides());
+    auto result = ConvertOp::create(rewriter, op.getLoc(), type, slice);
+    result->setDiscardableAttrs(convert->getDiscardableAttrDictionary());
+    rewriter.replaceOp(op, result);
     return success();
   }
 };
@@ -230,8 +258,8 @@ struct SimplifyReverse : OpRewritePattern<ReverseOp> {
 
 void populateShapeRules(RewritePatternSet &patterns) {
   patterns.add<SliceOfWhole, SliceOfSlice, SliceOfConcatenate, SliceOfBroadcast,
-               PadOfNothing, SimplifyConcatenate, SimplifyReverse>(
-      patterns.getContext());
+               SliceOfWidening, PadOfNothing, SimplifyConcatenate,
+               SimplifyReverse>(patterns.getContext());
 }
 
 } // namespace tenon::simplify

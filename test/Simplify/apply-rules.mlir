@@ -150,6 +150,27 @@ func.func @units(%x: tensor<4x8xf32>) -> tensor<4x8x16xf32> {
 
 // -----
 
+// CHECK-LABEL: func.func @slices_of_widening
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xbf16>, %[[Y:.*]]: tensor<4x8xf32>
+// CHECK: %[[LEFT:.*]] = stablehlo.slice %[[X]] [0:4, 0:4] : (tensor<4x8xbf16>) -> tensor<4x4xbf16>
+// CHECK: %[[WIDE:.*]] = stablehlo.convert %[[LEFT]] : (tensor<4x4xbf16>) -> tensor<4x4xf32>
+// CHECK: %[[RIGHT:.*]] = stablehlo.slice %[[X]] [0:4, 4:8] : (tensor<4x8xbf16>) -> tensor<4x4xbf16>
+// CHECK: stablehlo.convert %[[RIGHT]] : (tensor<4x4xbf16>) -> tensor<4x4xf32>
+// CHECK: %[[NARROW:.*]] = stablehlo.convert %[[Y]] : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+// CHECK: stablehlo.slice %[[NARROW]]
+// CHECK: %[[READ:.*]] = stablehlo.convert %[[X]] : (tensor<4x8xbf16>) -> tensor<4x8xf64>
+// CHECK: stablehlo.slice %[[READ]]
+func.func @slices_of_widening(%x: tensor<4x8xbf16>, %y: tensor<4x8xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xbf16>, tensor<4x4xf64>, tensor<4x8xf64>) {
+  %wide = stablehlo.convert %x : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %left = stablehlo.slice %wide [0:4, 0:4] : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %right = stablehlo.slice %wide [0:4, 4:8] : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %narrow = stablehlo.convert %y : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  %part = stablehlo.slice %narrow [0:4, 0:4] : (tensor<4x8xbf16>) -> tensor<4x4xbf16>
+  %read = stablehlo.convert %x : (tensor<4x8xbf16>) -> tensor<4x8xf64>
+  %other = stablehlo.slice %read [0:4, 0:4] : (tensor<4x8xf64>) -> tensor<4x4xf64>
+  return %left, %right, %part, %other, %read : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xbf16>, tensor<4x4xf64>, tensor<4x8xf64>
+}
+
 // CHECK-LABEL: func.func @slices
 // CHECK-SAME: (%[[X:.*]]: tensor<8x8xf32>, %[[Y:.*]]: tensor<8x8xf32>)
 // CHECK: %[[A:.*]] = stablehlo.slice %[[X]] [3:8:2, 0:8] : (tensor<8x8xf32>) -> tensor<3x8xf32>

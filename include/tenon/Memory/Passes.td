@@ -451,6 +451,9 @@ def PlanOffsetsPass : Pass<"memory-plan-offsets", "::mlir::func::FuncOp"> {
            "a first look: a short search for a smaller arena">,
     Option<"limit", "limit", "int64_t", "-1",
            "bytes that all segments may take together; below 0 for any number">,
+    Option<"together", "together", "bool", "false",
+           "let no value take the place of another one between groups that may "
+           "be one launch, where the arena stays as small">,
   ];
   let dependentDialects = ["::tenon::step::StepDialect"];
 }

@@ -18,7 +18,7 @@ namespace tenon::target {
 /// One launch that does several runs of kernels is given at most so many
 /// addresses. A GPU takes 512 (4,096 bytes before CUDA 12.1); but each thread
 /// picks those of its run, which takes registers and the compiler's time.
-inline constexpr unsigned mostJointAddresses = 96;
+inline constexpr unsigned mostJointAddresses = 480;
 
 /// The nodes of a step's graphs, counted in the order of the program.
 class GraphNodes {

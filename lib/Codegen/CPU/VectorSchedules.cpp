@@ -49,12 +49,12 @@ public:
   }
   EmittedLoops emit(const KernelSource &source, ModuleOp module, StringRef name,
                     unsigned variant) const override {
-    auto [parts, threads, scratchBytes] = launchShape(source);
+    const LaunchShape launch = launchShape(source);
     Type index = IndexType::get(module.getContext());
-    func::FuncOp function = createKernelFunction(module, name, source,
-                                                 scratchBytes, {index, index});
-    KernelBuilder builder(source, function, scratchBytes ? parts : 0,
-                          instructions);
+    func::FuncOp function = createKernelFunction(
+        module, name, source, launch.scratchBytes, {index, index});
+    KernelBuilder builder(source, function,
+                          launch.scratchBytes ? launch.parts : 0, instructions);
     chosen.emit(builder, variant);
     // Without these there is nothing to gain from shorter rows.
     bool isCheapest = builder.points.gathers == 0 &&

@@ -286,7 +286,8 @@ bool ColumnSchedule::accepts(const KernelSource &source) const {
 LaunchShape ColumnSchedule::launchShape(const KernelSource &source) const {
   ColumnTiling tiling(source);
   return {.parts = tiling.outer * tiling.blocksOfColumns(),
-          .threads = tiling.threads()};
+          .threads = tiling.threads(),
+          .threadsAreApart = !tiling.blocks};
 }
 
 EmittedLoops ColumnSchedule::emit(const KernelSource &source, ModuleOp module,

@@ -166,7 +166,9 @@ bool ElementwiseSchedule::accepts(const KernelSource &source) const {
 
 LaunchShape ElementwiseSchedule::launchShape(const KernelSource &source) const {
   int64_t tiles = llvm::divideCeil(elementsOf(source), tileOf(source));
-  return {.parts = std::max<int64_t>(tiles, 1), .threads = threadsPerBlock};
+  return {.parts = std::max<int64_t>(tiles, 1),
+          .threads = threadsPerBlock,
+          .threadsAreApart = true};
 }
 
 unsigned ElementwiseSchedule::variants(const KernelSource &source) const {

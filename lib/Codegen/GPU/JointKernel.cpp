@@ -47,12 +47,11 @@ public:
   }
 
   func::FuncOp emit() {
-    int64_t blocks = 0, threads = 1;
-    for (auto &[run, operands] : operandsOf) {
-      auto launch = launchOf(run);
-      blocks += launch[0] * int64_t(operands.size());
-      threads = launch[1];
-    }
+    int64_t blocks = 0;
+    for (auto &[run, operands] : operandsOf)
+      threads = std::max(threads, launchOf(run)[1]);
+    for (auto &[run, operands] : operandsOf)
+      blocks += blocksOf(run) * int64_t(operands.size());
     function->setAttr(launchAttribute,
                       builder.getDenseI64ArrayAttr({blocks, threads, 0}));
     Value block = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
@@ -67,6 +66,11 @@ private:
   static ArrayRef<int64_t> launchOf(func::FuncOp run) {
     return run->getAttrOfType<DenseI64ArrayAttr>(launchAttribute).asArrayRef();
   }
+  /// How many of a kernel's blocks one block does, and how many that makes.
+  int64_t foldOf(func::FuncOp run) const { return threads / launchOf(run)[1]; }
+  int64_t blocksOf(func::FuncOp run) const {
+    return llvm::divideCeil(launchOf(run)[0], foldOf(run));
+  }
   Value integer(int64_t number) {
     return arith::ConstantOp::create(
         builder, loc, builder.getI32IntegerAttr(int32_t(number)));
@@ -79,6 +83,10 @@ private:
   /// The runs of the kernels from number `first` on, whose blocks count from 0.
   void emitFrom(size_t first, Value block);
   void emitRuns(func::FuncOp kernel, ArrayRef<ValueRange> runs, Value block);
+  /// One of the kernel's blocks in each part of a block.
+  void emitFolded(func::FuncOp kernel, IRMapping &values, Value block);
+  void cloneBody(func::FuncOp kernel, IRMapping &values, Value block,
+                 Value thread);
   /// Those of run number `run`, which is one of `runs`, the first of which has
   /// the number `begin`.
   Operands choose(ArrayRef<ValueRange> runs, int64_t begin, Value run);
@@ -86,6 +94,7 @@ private:
   OpBuilder builder;
   Location loc;
   func::FuncOp function;
+  int64_t threads = 1;
   /// Per kernel, what each of its runs is given.
   llvm::MapVector<func::FuncOp, SmallVector<ValueRange>> operandsOf;
 };
@@ -94,7 +103,7 @@ void JointKernel::emitFrom(size_t first, Value block) {
   auto &[kernel, runs] = operandsOf.begin()[first];
   if (first + 1 == operandsOf.size())
     return emitRuns(kernel, runs, block);
-  const int64_t blocks = launchOf(kernel)[0] * int64_t(runs.size());
+  const int64_t blocks = blocksOf(kernel) * int64_t(runs.size());
   auto branch =
       scf::IfOp::create(builder, loc, isBelow(block, blocks), /*else=*/true);
   OpBuilder::InsertionGuard guard(builder);
@@ -124,16 +133,41 @@ JointKernel::Operands JointKernel::choose(ArrayRef<ValueRange> runs,
 
 void JointKernel::emitRuns(func::FuncOp kernel, ArrayRef<ValueRange> runs,
                            Value block) {
-  const int64_t blocks = launchOf(kernel)[0];
+  const int64_t blocks = blocksOf(kernel);
   Value run = arith::DivUIOp::create(builder, loc, block, integer(blocks));
   IRMapping values;
   values.map(kernel.getArguments(), choose(runs, 0, run));
   Value number = runs.size() == 1 ? block
                                   : arith::RemUIOp::create(builder, loc, block,
                                                            integer(blocks));
+  if (foldOf(kernel) > 1)
+    return emitFolded(kernel, values, number);
+  cloneBody(kernel, values, number, {});
+}
+
+void JointKernel::emitFolded(func::FuncOp kernel, IRMapping &values,
+                             Value block) {
+  const int64_t own = launchOf(kernel)[1], blocks = launchOf(kernel)[0];
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  Value first =
+      arith::MulIOp::create(builder, loc, block, integer(foldOf(kernel)));
+  Value part = arith::DivUIOp::create(builder, loc, thread, integer(own));
+  Value number = arith::AddIOp::create(builder, loc, first, part);
+  thread = arith::RemUIOp::create(builder, loc, thread, integer(own));
+  auto branch =
+      scf::IfOp::create(builder, loc, isBelow(number, blocks), /*else=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  cloneBody(kernel, values, number, thread);
+}
+
+void JointKernel::cloneBody(func::FuncOp kernel, IRMapping &values, Value block,
+                            Value thread) {
   for (Operation &op : kernel.front().without_terminator())
     if (auto id = dyn_cast<NVVM::BlockIdXOp>(op))
-      values.map(id.getResult(), number);
+      values.map(id.getResult(), block);
+    else if (auto id = dyn_cast<NVVM::ThreadIdXOp>(op); id && thread)
+      values.map(id.getResult(), thread);
     else
       builder.clone(op, values);
 }

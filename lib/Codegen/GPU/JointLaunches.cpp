@@ -15,6 +15,10 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
+/// Fewer blocks than GPUs have multiprocessors: what such a kernel takes does
+/// not depend on how its warps are dealt out to them.
+static constexpr int64_t fewBlocks = 128;
+
 JointLaunches::JointLaunches(
     ArrayRef<func::FuncOp> distinct,
     ArrayRef<std::pair<std::string, std::string>> symbols,
@@ -30,11 +34,12 @@ JointLaunches::JointLaunches(
       continue;
     const LaunchShape launch = schedule->launchShape(source);
     StringRef name = schedules.nameOf(schedule);
-    kernel.hasSharedMemory = name == "columns";
+    kernel.hasSharedMemory = name == "columns" && !launch.threadsAreApart;
     kernel.mayJoin =
-        (name == "element-wise" || name == "rows" || kernel.hasSharedMemory) &&
+        (name == "element-wise" || name == "rows" || name == "columns") &&
         launch.scratchBytes == 0;
     kernel.threads = launch.threads;
+    kernel.mayWiden = launch.threadsAreApart && launch.parts < fewBlocks;
     // Its operands, then the results that overwrite none of them.
     kernel.writes.assign(function.getNumArguments(), false);
     auto inPlace =
@@ -69,15 +74,21 @@ JointLaunches::describe(Operation &op) const {
   return described;
 }
 
+bool JointLaunches::fit(const Kernel &a, const Kernel &b, bool areSame) {
+  if (!areSame && a.hasSharedMemory && b.hasSharedMemory)
+    return false;
+  const Kernel &narrow = a.threads < b.threads ? a : b,
+               &wide = a.threads < b.threads ? b : a;
+  return narrow.threads == wide.threads ||
+         (narrow.mayWiden && wide.threads % narrow.threads == 0);
+}
+
 bool JointLaunches::fits(const Invocation &next) const {
   const Kernel &kernel = kernels[next.kernel];
   size_t addresses = next.touched.size();
   for (const Invocation &each : open) {
     addresses += each.touched.size();
-    const Kernel &other = kernels[each.kernel];
-    if (other.threads != kernel.threads ||
-        (each.kernel != next.kernel && other.hasSharedMemory &&
-         kernel.hasSharedMemory))
+    if (!fit(kernels[each.kernel], kernel, each.kernel == next.kernel))
       return false;
     for (const Touched &a : each.touched)
       for (const Touched &b : next.touched)

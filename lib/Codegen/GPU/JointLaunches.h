@@ -38,6 +38,8 @@ private:
   struct Kernel {
     bool mayJoin = false, hasSharedMemory = false;
     int64_t threads = 1;
+    /// Whether blocks of more threads may do what its blocks do.
+    bool mayWiden = false;
     llvm::SmallVector<bool> writes; // per argument
   };
   struct Touched {
@@ -54,6 +56,8 @@ private:
   /// Nothing for what is launched alone.
   std::optional<Invocation> describe(mlir::Operation &op) const;
   bool fits(const Invocation &next) const;
+  /// Whether two kernels may be parts of one.
+  static bool fit(const Kernel &a, const Kernel &b, bool areSame);
   /// Ends the sequence that is being collected.
   void finish();
   void collect(mlir::Block &block);
