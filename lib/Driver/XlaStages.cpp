@@ -1,13 +1,14 @@
 //===- XlaStages.cpp - A step as StableHLO for XLA ------------------------===//
 //
-// The short walk: read, lower, plan for what XLA will do, write. The module
-// that leaves has the signature of the one that came, and with f16 the scale of
-// the loss behind it. Nothing is simplified on this walk: XLA does the same
-// itself (docs/Rationale/XlaOutput.md has the measurements), so what is neither
-// lowered nor planned leaves as it came.
+// The short walk: read, lower, cut for a mesh, plan for what XLA will do,
+// write. The module that leaves has the signature of the one that came, and
+// with f16 the scale of the loss behind it. Nothing is simplified on this walk:
+// XLA does the same itself (docs/Rationale/XlaOutput.md has the measurements),
+// so what is neither lowered nor cut nor planned leaves as it came.
 //
 //===----------------------------------------------------------------------===//
 
+#include "DecideLayouts.h"
 #include "RunStages.h"
 #include "StageEntries.h"
 #include "StageOptions.h"
@@ -15,6 +16,7 @@
 #include "tenon/Analysis/DeviceCount.h"
 #include "tenon/Codegen/StableHLO/PlanForXla.h"
 #include "tenon/Codegen/StableHLO/WriteStableHLO.h"
+#include "tenon/Dialect/Shardy/Shardy.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Casts.h"
 #include "tenon/Dialect/Step/HiddenState.h"
@@ -25,6 +27,7 @@
 #include "tenon/Import/Pipeline.h"
 #include "tenon/Import/ReadStableHLO.h"
 #include "tenon/Precision/Passes.h"
+#include "tenon/Sharding/AnnotateShardings.h"
 #include "tenon/Simplify/Passes.h"
 #include "tenon/Support/Bytes.h"
 #include "tenon/Target/Target.h"
@@ -49,7 +52,7 @@ static ExitCode readForXla(Program &program, StageRun &run) {
       code != exitOk)
     return code;
   const bool isLowered = run.resolved.precision != Precision::f32;
-  if (!isLowered && !run.options.rolesFile.empty())
+  if (!isLowered && run.options.mesh.empty() && !run.options.rolesFile.empty())
     return fail(exitBadUsage, "--roles says what --precision=bf16 lowers for "
                               "the target stablehlo; pass that, too");
   if (!isLowered && !run.options.resultNames.empty())
@@ -58,8 +61,8 @@ static ExitCode readForXla(Program &program, StageRun &run) {
                               "--precision=bf16, too");
   run.context->allowUnregisteredDialects();
   importer::ReadOptions reading;
-  // Formats are chosen for what is understood alone.
-  reading.keepUnknown = !isLowered;
+  // Formats and layouts are chosen for what is understood alone.
+  reading.keepUnknown = !isLowered && run.options.mesh.empty();
   program.module =
       importer::readStableHLOFile(run.options.input, *run.context, reading);
   if (!program.module)
@@ -250,6 +253,95 @@ static ExitCode lowerForXla(Program &program, StageRun &run) {
 }
 
 //===----------------------------------------------------------------------===//
+// shard
+//===----------------------------------------------------------------------===//
+
+static void setShardings(func::FuncOp main,
+                         const sharding::BoundaryShardings &shardings) {
+  for (auto [at, attribute] : llvm::enumerate(shardings.arguments)) {
+    main.removeArgAttr(at, "mhlo.sharding");
+    main.setArgAttr(at, sdy::shardingAttrName, attribute);
+  }
+  for (auto [at, attribute] : llvm::enumerate(shardings.results)) {
+    StringAttr old = StringAttr::get(main.getContext(), "mhlo.sharding");
+    main.removeResultAttr(at, old);
+    main.setResultAttr(at, sdy::shardingAttrName, attribute);
+  }
+}
+
+/// With --mesh the step says how XLA is to cut it. Layouts are chosen for step
+/// form, by the machine that is described, or by the one that stands for what
+/// XLA is used for.
+static ExitCode shardForXla(Program &program, StageRun &run) {
+  const CompileOptions &options = run.options;
+  if (options.mesh.empty()) {
+    if (!options.sharding.empty())
+      return fail(exitBadUsage, "--sharding needs the ranks, give them as "
+                                "--mesh=data=2");
+    return options.machineFile.empty()
+               ? exitOk
+               : fail(exitBadUsage, "--machine says by what layouts are chosen "
+                                    "for the target stablehlo; pass --mesh, "
+                                    "too");
+  }
+  if (options.memoryBudget)
+    return fail(exitBadUsage, "--memory-budget does not go with --mesh for the "
+                              "target stablehlo: what a device holds is "
+                              "decided by XLA later");
+  if (run.resolved.precision != Precision::f32)
+    return fail(exitBadUsage, "--precision does not go with --mesh for the "
+                              "target stablehlo yet; leave one of them out");
+  run.resolved.machine = target::builtInTarget(target::Isa::amxBf16);
+  if (!options.machineFile.empty()) {
+    std::string error;
+    auto described = target::readTarget(options.machineFile, error);
+    if (!described)
+      return fail(exitUserError, error);
+    run.resolved.machine = std::move(*described);
+  }
+  ModuleOp module = *program.module;
+  func::FuncOp main = Signature::mainOf(module);
+  if (!main || main.isDeclaration())
+    return fail(exitUserError, "--mesh is for the function @main, found none "
+                               "with a body in '" +
+                                   options.input + "'");
+  const Signature signature(module);
+  importer::ImportOptions importing;
+  importing.rolesFile = options.rolesFile;
+  run.blame = exitUserError;
+  if (ExitCode code = run.runPasses(module,
+                                    [&](OpPassManager &passes) {
+                                      importer::buildImportPipeline(passes,
+                                                                    importing);
+                                    });
+      code != exitOk)
+    return code;
+  run.blame = exitInternal;
+  DecidedLayouts decided;
+  if (ExitCode code = decideLayouts(
+          program, run, /*entry=*/"", [](auto &&...) { return true; }, decided);
+      code != exitOk)
+    return code;
+  int64_t constraints = 0;
+  const sharding::BoundaryShardings shardings = sharding::annotateShardings(
+      module, decided.mesh, decided.plan, constraints);
+  removeNotes(module);
+  if (!signature.restore(module))
+    return fail(exitUnsupported,
+                "--mesh is not there for the target stablehlo where arguments "
+                "or results are complex or have less than 8 bits, since the "
+                "step would have others");
+  setShardings(Signature::mainOf(module), shardings);
+  const int64_t devices = decided.mesh.devices();
+  module->setAttr("mhlo.num_partitions",
+                  IntegerAttr::get(IntegerType::get(run.context, 32), devices));
+  run.details["mesh"] = decided.mesh.text();
+  run.details["devices"] = devices;
+  run.details["constraints"] = constraints;
+  return exitOk;
+}
+
+//===----------------------------------------------------------------------===//
 // plan
 //===----------------------------------------------------------------------===//
 
@@ -383,9 +475,15 @@ Walk driver::walkToXla() {
   std::vector<StageOption> lowering = precisionOptions();
   lowering.push_back(rolesOption());
   lowering.push_back(resultNamesOption());
+  std::vector<StageOption> cutting = layoutOptions();
+  cutting.push_back(
+      {.flag = "--machine", .isGiven = [](const CompileOptions &o) {
+         return !o.machineFile.empty();
+       }});
   return {
       {.name = "read", .run = readForXla},
       {.name = "precision", .options = lowering, .run = lowerForXla},
+      {.name = "shard", .options = cutting, .run = shardForXla},
       {.name = "plan", .options = {memoryBudgetOption()}, .run = planForXla},
       {.name = "write", .run = writeForXla}};
 }

@@ -19,8 +19,8 @@ RANKS = {"data=2": 2, "data=4": 4, "data=2,model=2": 4}
 # The others on the mesh with two axes.
 ON_ALL_MESHES = ["01_mlp", "04_chargpt"]
 ON_ONE_MESH = [
-    "02_cnn", "02b_cnn_rbg", "03_resnet18", "05_gpt2_124m", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "09_unet_ddpm", "10_vit_tiny",
-    "11_moe", "12_chargpt_accum", "13_mlp_f16_loss_scale", "14_while_fori", "17_chargpt_remat",
+    "02_cnn", "02b_cnn_rbg", "03_resnet18", "05_gpt2_124m", "06_gpt2_124m_scan_remat", "07_llama_bf16", "08_lstm", "09_unet_ddpm",
+    "10_vit_tiny", "11_moe", "12_chargpt_accum", "13_mlp_f16_loss_scale", "14_while_fori", "17_chargpt_remat",
 ]  # fmt: skip
 CASES = [(model, mesh) for model in ON_ALL_MESHES for mesh in RANKS] + [(model, "data=2,model=2") for model in ON_ONE_MESH]
 SMALLEST_ERROR = 1e-6

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import compare
 import exactness
@@ -61,6 +62,60 @@ def test_steps_run_beside_the_original(models: Steps, tmp_path: Path, name: str)
     assert second.temporary_bytes == first.temporary_bytes
 
 
+def on_eight_devices(*arguments: object) -> dict[str, Any]:
+    """What xla.py shows of two texts."""
+    environment = dict(os.environ, XLA_FLAGS="--xla_force_host_platform_device_count=8")
+    command = [sys.executable, xla.__file__, *arguments, "--devices=8"]
+    process = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment, check=False)
+    assert process.returncode == 0, process.stderr[-3000:]
+    return json.loads(process.stdout)
+
+
+# Whole tensors, and cut ones of a step whose axes are all in use; loops; pools and convolutions.
+ON_A_MESH = [("01_mlp", "data=8"), ("04_chargpt", "data=2,model=4"), ("08_lstm", "data=2,model=4"), ("02_cnn", "data=4,model=2")]
+
+
+@pytest.mark.parametrize(("name", "mesh"), ON_A_MESH)
+def test_a_step_is_cut_by_annotations(models: Steps, tmp_path: Path, name: str, mesh: str) -> None:
+    """Five steps on eight devices, in the layouts that are chosen, give what one device gives, and a device has less state."""
+    models.export(name)
+    step = models[name]
+    text = exported(step.text, tmp_path, f"--mesh={mesh}")
+    axes = [axis.split("=") for axis in mesh.split(",")]
+    written = ", ".join('"{}"={}'.format(*axis) for axis in axes)
+    assert f"sdy.mesh @mesh = <[{written}]>" in text
+    assert "sdy.sharding_constraint" in text
+    assert not re.search(r"\bstep\.[a-z]", text.replace(str(step.text), ""))
+    shown = on_eight_devices(step.text, tmp_path / "out.mlir", models.folder / f"{name}.json", "--first-on-one")
+    np.testing.assert_allclose(shown["losses"][1], shown["losses"][0], rtol=1e-5)
+    # Adam divides by gradients that are nothing but rounding errors, such as those of the biases of keys.
+    assert shown["middle"] < 1e-5 and shown["farthest"] < 0.05
+    assert shown["arguments"][1] < 0.6 * shown["arguments"][0]
+
+
+def test_layouts_of_a_file_are_annotated(models: Steps, tmp_path: Path) -> None:
+    """What a file asks for stands on arguments and results, as far as it cuts them evenly; what follows by itself has no constraint."""
+    (tmp_path / "layouts.txt").write_text("params.l1.kernel = [-, model]\nparams.l3.kernel = [data model, -]\nparams.l3.bias = [model]\n")
+    text = exported(models["01_mlp"].text, tmp_path, "--mesh=data=2,model=4", f"--sharding={tmp_path / 'layouts.txt'}")
+    (signature,) = re.findall(r"func.func (?:public )?@main\((.*)\) -> \((.*)\) {", text)
+    for side in signature:
+        assert re.search(r'tensor<784x512xf32> {[^}]*sdy.sharding = #sdy.sharding<@mesh, \[{}, {"model"}\]>', side)
+        assert re.search(r'tensor<512x10xf32> {[^}]*sdy.sharding = #sdy.sharding<@mesh, \[{"data", "model"}, {}\]>', side)
+        # Ten elements have no four equal parts.
+        assert re.search(r"tensor<10xf32> {[^}]*sdy.sharding = #sdy.sharding<@mesh, \[{}\]>", side)
+    assert "mhlo.num_partitions = 8" in text
+
+
+def test_what_does_not_go_with_a_mesh(models: Steps, tmp_path: Path) -> None:
+    """Options that XLA decides, and a mesh that is none."""
+    given = (models["01_mlp"].text, "--target=stablehlo", "-o", tmp_path / "x")
+    assert "--memory-budget does not go with --mesh" in refused(2, "compile", *given, "--mesh=data=2", "--memory-budget=1GiB")
+    assert "--precision does not go with --mesh" in refused(2, "compile", *given, "--mesh=data=2", "--precision=bf16")
+    assert "--sharding needs the ranks" in refused(2, "compile", *given, "--sharding=solve")
+    assert "pass --mesh, too" in refused(2, "compile", *given, "--machine=machine.json")
+    assert "is no axis" in refused(2, "compile", *given, "--mesh=data")
+
+
 @pytest.mark.parametrize("name", ["15_chargpt_sharded", "16_shard_map_mlp"])
 def test_eight_devices(sharded: Steps, tmp_path: Path, name: str) -> None:
     """Shardings and collectives leave as they came, and eight devices run the step alike."""
@@ -70,11 +125,7 @@ def test_eight_devices(sharded: Steps, tmp_path: Path, name: str) -> None:
     assert "sdy.mesh" in text and "mhlo.sharding" not in text
     assert generic_form(exported(source, tmp_path, "--generic")) == generic_form(source.read_text())
     assert '"sdy.mesh"' in (tmp_path / "out.mlir").read_text()
-    environment = dict(os.environ, XLA_FLAGS="--xla_force_host_platform_device_count=8")
-    command = [sys.executable, xla.__file__, source, tmp_path / "out.mlir", sharded.folder / f"{name}.json", "--devices=8"]
-    process = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment, check=False)
-    assert process.returncode == 0, process.stderr[-3000:]
-    shown = json.loads(process.stdout)
+    shown = on_eight_devices(source, tmp_path / "out.mlir", sharded.folder / f"{name}.json")
     assert shown["losses"][0] == shown["losses"][1] and shown["results"] > 0
     assert shown["differ"] == 0
 

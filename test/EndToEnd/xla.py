@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Training steps as StableHLO text, compiled and run by XLA's CPU client in jaxlib.
 
-    python xla.py FIRST.mlir SECOND.mlir STEP.json [--devices N]
+    python xla.py FIRST.mlir SECOND.mlir STEP.json [--devices N] [--first-on-one]
 
 compiles both texts, runs five steps of each from the start values that STEP.json describes, and prints as JSON
-the losses of both and how many results differ in a bit. A process of its own, because the number of devices is
+the losses of both, how many results differ in a bit, how far they are apart, and the bytes of arguments that a device
+has. A process of its own, because the number of devices is
 fixed when the client starts.
 """
 
@@ -90,7 +91,19 @@ class XlaStep:
         results = self.run_placed(self.place(values))
         if len(self.devices) == 1:
             return [np.asarray(shards[0]) for shards in results]
-        return [np.stack([np.asarray(shard) for shard in shards]) for shards in results]
+        return [self.joined(shards, sharding) for shards, sharding in zip(results, self.executable.get_output_shardings(), strict=True)]
+
+    def joined(self, shards: list[Any], sharding: Any) -> Any:
+        """The whole tensor that the devices hold the parts of."""
+        import jax
+        import numpy as np
+        from jax._src.sharding_impls import GSPMDSharding
+
+        placed = GSPMDSharding(self.devices, sharding)
+        tiles = placed._hlo_sharding
+        cuts = [1] * shards[0].ndim if tiles.is_replicated() else tiles.tile_assignment_dimensions()[: shards[0].ndim]
+        shape = tuple(extent * count for extent, count in zip(shards[0].shape, cuts, strict=True))
+        return np.asarray(jax.make_array_from_single_device_arrays(shape, placed, shards))
 
 
 def least_version(text: str) -> tuple[int, ...]:
@@ -131,8 +144,7 @@ def run_and_keep(step: XlaStep, info: dict, kept: tuple[int, ...]) -> tuple[dict
     results: dict[int, list[Any]] = {}
     for number in range(1, max(kept) + 1):
         found = step.call([value for value, leaf in zip(values, info["args"], strict=True) if leaf["in_main"]])
-        if len(step.devices) == 1:
-            values[:donated] = found[:donated]
+        values[:donated] = found[:donated]
         losses.append(float(found[donated].ravel()[0]))
         if number in kept:
             results[number] = found
@@ -145,6 +157,14 @@ def run(step: XlaStep, info: dict, steps: int = STEPS) -> tuple[list[Any], list[
     return results[steps], losses
 
 
+def distance(first: Any, second: Any) -> float:
+    """In the 2-norm, relative to the first tensor."""
+    import numpy as np
+
+    exact = np.asarray(first, dtype=np.float64)
+    return float(np.linalg.norm(np.asarray(second, dtype=np.float64) - exact) / max(np.linalg.norm(exact), 1e-30))
+
+
 def main() -> int:
     """Runs both texts and prints what they showed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -152,19 +172,24 @@ def main() -> int:
     parser.add_argument("second", type=Path)
     parser.add_argument("info", type=Path)
     parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--first-on-one", action="store_true", help="run the first text on one device")
     arguments = parser.parse_args()
     os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={arguments.devices}"
     info = json.loads(arguments.info.read_text())
-    shown = {"losses": [], "temporaries": []}
+    shown: dict[str, Any] = {"losses": [], "temporaries": [], "arguments": []}
     outcomes = []
-    for text in (arguments.first.read_text(), arguments.second.read_text()):
-        step = XlaStep(text, arguments.devices)
+    for number, text in enumerate((arguments.first.read_text(), arguments.second.read_text())):
+        step = XlaStep(text, 1 if number == 0 and arguments.first_on_one else arguments.devices)
         results, losses = run(step, info)
-        outcomes.append([result.tobytes() for result in results])
+        outcomes.append(results)
         shown["losses"].append(losses)
         shown["temporaries"].append(step.temporary_bytes)
-    shown["results"] = len(outcomes[0])
-    shown["differ"] = sum(first != second for first, second in zip(*outcomes, strict=True))
+        shown["arguments"].append(step.argument_bytes)
+    pairs = list(zip(*outcomes, strict=True))
+    shown["results"] = len(pairs)
+    shown["differ"] = sum(first.tobytes() != second.tobytes() for first, second in pairs)
+    distances = sorted(distance(first, second) for first, second in pairs)
+    shown["middle"], shown["farthest"] = distances[len(pairs) // 2], distances[-1]
     print(json.dumps(shown))
     return 0
 

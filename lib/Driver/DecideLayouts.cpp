@@ -1,0 +1,139 @@
+//===- DecideLayouts.cpp - How the tensors of a step lie on a mesh --------===//
+//
+// See DecideLayouts.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DecideLayouts.h"
+
+#include "OptionEntries.h"
+#include "RunStages.h"
+
+#include "tenon/Sharding/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+static bool isChosen(const CompileOptions &options) {
+  return options.sharding.empty() || options.sharding == "solve";
+}
+
+/// The text of the file of layouts; empty for those of the step alone.
+static ExitCode readLayouts(const CompileOptions &options, std::string &text) {
+  if (options.sharding == "propagate" || isChosen(options))
+    return exitOk;
+  auto file = llvm::MemoryBuffer::getFile(options.sharding);
+  if (!file)
+    return fail(exitUserError,
+                "cannot read '" + options.sharding +
+                    "' of --sharding: " + file.getError().message());
+  text = (*file)->getBuffer().str();
+  return exitOk;
+}
+
+/// What a file of layouts says of an entry point, whose names there begin with
+/// its own, or without a name of the step. Lines of others are blank.
+static std::string linesFor(StringRef text, StringRef entry,
+                            ArrayRef<EntryOption> entries) {
+  std::string lines;
+  SmallVector<StringRef> each;
+  text.split(each, '\n');
+  for (StringRef line : each) {
+    StringRef name = line.ltrim();
+    auto isOf = [&](StringRef other) {
+      return name.starts_with((other + ".").str());
+    };
+    if (!entry.empty() && isOf(entry))
+      lines += name.drop_front(entry.size() + 1);
+    else if (entry.empty() && llvm::none_of(entries, [&](const auto &other) {
+               return isOf(other.name);
+             }))
+      lines += line;
+    lines += '\n';
+  }
+  return lines;
+}
+
+static bool asksForNothing(const sharding::AskedLayouts &asked) {
+  auto isOpen = [](const auto &layout) { return !layout; };
+  return llvm::all_of(asked.arguments, isOpen) &&
+         llvm::all_of(asked.results, isOpen);
+}
+
+/// Empty if the machine has a link for each axis, or none at all.
+static std::string whyOtherLinks(const target::Target &machine,
+                                 const sharding::Mesh &mesh) {
+  if (machine.links.empty() || machine.links.size() == mesh.axes.size())
+    return "";
+  return "the machine description '" + machine.name + "' has links for " +
+         std::to_string(machine.links.size()) + " axes, and the mesh " +
+         mesh.text() + " has " + std::to_string(mesh.axes.size()) +
+         "; give one link per axis, the major one first, or none";
+}
+
+static ExitCode writeProblem(const solver::ShardingProblem &problem,
+                             const std::string &folder) {
+  const std::string file = folder + "/sharding.txt";
+  std::error_code error;
+  llvm::raw_fd_ostream out(file, error);
+  if (error)
+    return fail(exitUserError,
+                "cannot write '" + file + "': " + error.message());
+  out << solver::printShardingProblem(problem);
+  return exitOk;
+}
+
+ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
+                               AskMore askMore, DecidedLayouts &decided) {
+  const CompileOptions &options = run.options;
+  std::string error, text;
+  auto mesh = sharding::Mesh::parse(options.mesh, error);
+  if (!mesh)
+    return fail(exitBadUsage, "--mesh=" + options.mesh + ": " + error);
+  if (std::string wrong = whyOtherLinks(run.resolved.machine, *mesh);
+      !wrong.empty())
+    return fail(exitUserError, wrong);
+  if (ExitCode code = readLayouts(options, text); code != exitOk)
+    return code;
+  auto asked = sharding::readAskedLayouts(
+      *program.module, *mesh, linesFor(text, entry, options.entries),
+      options.sharding);
+  auto main = program.module->lookupSymbol<func::FuncOp>("main");
+  if (failed(asked) || !askMore(main, *mesh, *asked))
+    return exitUserError;
+  decided.mesh = *mesh;
+  if (isChosen(options)) {
+    decided.choice = sharding::chooseLayouts(
+        main, *mesh, *asked, sharding::Prices(*mesh, run.resolved.machine),
+        entry.empty() ? run.resolved.memoryBudget : std::nullopt);
+    if (!decided.choice)
+      return run.blame;
+    decided.plan = std::move(decided.choice->plan);
+    return options.dumpProblems.empty()
+               ? exitOk
+               : writeProblem(decided.choice->problem, options.dumpProblems);
+  }
+  if (asksForNothing(*asked) && entry.empty())
+    return fail(exitUserError,
+                options.sharding == "propagate"
+                    ? "the step has no shardings on its arguments and results; "
+                      "give --sharding=FILE with layouts"
+                    : "'" + options.sharding +
+                          "' has no layout, so nothing would be cut");
+  decided.plan.layouts = sharding::propagate(main, *asked);
+  return exitOk;
+}
+
+std::vector<StageOption> driver::layoutOptions() {
+  StageOption mesh{.flag = "--mesh", .isGiven = [](const CompileOptions &o) {
+                     return !o.mesh.empty();
+                   }};
+  StageOption layouts{
+      .flag = "--sharding",
+      .isGiven = [](const CompileOptions &o) { return !o.sharding.empty(); }};
+  return {mesh, layouts};
+}

@@ -1,0 +1,37 @@
+//===- DecideLayouts.h - How the tensors of a step lie on a mesh ----------===//
+//
+// From --mesh and --sharding to layouts for all values of a step: chosen by
+// what the step takes, or following from layouts of a file or of the step. The
+// stages that write parts for ranks and annotations for XLA share it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_DRIVER_DECIDELAYOUTS_H
+#define TENON_LIB_DRIVER_DECIDELAYOUTS_H
+
+#include "tenon/Driver/Stages.h"
+#include "tenon/Sharding/ChooseLayouts.h"
+
+namespace tenon::driver {
+
+/// Adds what is asked for besides, and says whether that contradicts nothing.
+using AskMore = llvm::function_ref<bool(
+    mlir::func::FuncOp, const sharding::Mesh &, sharding::AskedLayouts &)>;
+
+struct DecidedLayouts {
+  sharding::Mesh mesh;
+  sharding::LayoutPlan plan;
+  /// Nothing where layouts follow from others; its plan is the one above.
+  std::optional<sharding::LayoutChoice> choice;
+};
+
+/// For a program in step form, the entry point of that name if it has one.
+ExitCode decideLayouts(Program &program, StageRun &run, llvm::StringRef entry,
+                       AskMore askMore, DecidedLayouts &decided);
+
+/// --mesh and --sharding.
+std::vector<StageOption> layoutOptions();
+
+} // namespace tenon::driver
+
+#endif // TENON_LIB_DRIVER_DECIDELAYOUTS_H
