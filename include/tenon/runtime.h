@@ -103,8 +103,9 @@ typedef struct tenon_options {
    * context, into which all work is put, and which outlives the program; null
    * for one of the program's own. */
   void *cuda_stream;
-  uint32_t tune;     /* 1: take the fastest of cuBLASLt's algorithms */
-  uint32_t reserved; /* 0 */
+  uint32_t tune;  /* 1: take the fastest of cuBLASLt's algorithms */
+  uint32_t ranks; /* of a file for a mesh: how many ranks run it, all in this
+                     process, which share its threads; 0: one */
 } tenon_options;
 
 #define TENON_OPTIONS_INIT                                                     \

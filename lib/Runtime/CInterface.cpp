@@ -180,8 +180,7 @@ static tenon_status readOptions(const tenon_options *options,
   // An older header's struct ends before ours.
   tenon_options given = TENON_OPTIONS_INIT;
   std::memcpy(&given, bytes, known);
-  if (given.reserved ||
-      std::any_of(bytes + known, bytes + options->struct_size,
+  if (std::any_of(bytes + known, bytes + options->struct_size,
                   [](std::byte byte) { return byte != std::byte{0}; }))
     return fail(TENON_ERROR_ARGUMENT,
                 "tenon_options sets an option that version " TENON_VERSION
@@ -197,6 +196,7 @@ static tenon_status readOptions(const tenon_options *options,
     result.algorithmCache = given.algorithm_cache;
   result.cudaStream = given.cuda_stream;
   result.tune = given.tune != 0;
+  result.ranks = std::max<int64_t>(given.ranks, 1);
   return TENON_OK;
 }
 

@@ -32,6 +32,8 @@ def compile_file(
     rounding_seed: int | None = None,
     compile_threads: int = 0,
     entries: Mapping[str, str | os.PathLike[str]] | None = None,
+    mesh: str | None = None,
+    sharding: str | os.PathLike[str] | None = None,
 ) -> str:
     """Compiles an exported module to a `.tenon` file and returns the compiler's remarks.
 
@@ -52,6 +54,9 @@ def compile_file(
     precision_policy: a JSON file that says what is kept in f32 or may be narrow.
     entries: further entry points, by name the module of each: `{"eval": "eval.mlir"}`. They read the step's state, which is
     found by name, and write none; Program.run_entry runs one.
+    mesh: ranks that run the step together, as axes with sizes, `data=2,model=2`; memory_budget is the memory of one of them.
+    sharding: how tensors are cut over them: `solve`, the default, chooses what takes the least time; `propagate` follows from
+        the shardings that the step has; or a file with a line `NAME = LAYOUT` for some arguments and results.
     rounding_seed: what `bf16-state` draws chance from, 0 if it is not given.
     """
     command: list[str | os.PathLike[str]] = [native.tool(), "compile", source, "-o", output]
@@ -82,6 +87,8 @@ def compile_file(
             ("roles", roles),
             ("report", report),
             ("precision-policy", precision_policy),
+            ("mesh", mesh),
+            ("sharding", sharding),
         ):
             if value is not None:
                 command.append(f"--{name}={os.fspath(value)}")

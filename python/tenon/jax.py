@@ -10,6 +10,7 @@ that a call returns consists of views of that memory, and passing them to the ne
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -35,15 +36,19 @@ def compile(
     output: str | os.PathLike[str] | None = None,
     threads: int = 0,
     prefault: bool = False,
+    mesh: str | None = None,
     **options: Any,
 ) -> CompiledStep:
     """Compiles a step for arguments like the examples, which may be arrays or jax.ShapeDtypeStructs.
 
     donate_argnums: the arguments that are state. output: where to keep the `.tenon` file; by default it is not kept.
-    threads: how many share a step, 0 for all processors. prefault: take all memory now, not in the first step. options:
-    those of tenon.compile_file.
+    threads: how many share a step, 0 for all processors. prefault: take all memory now, not in the first step.
+    mesh: ranks that run the step together, such as `data=2,model=2`. They share the threads of this process, which gives and
+    gets whole arrays. options: those of tenon.compile_file, with `sharding` for how tensors are cut.
     Raises tenon.CompileError with what the compiler said.
     """
+    if mesh is not None:
+        _refuse_launched()
     donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     # Leaves that the step does not read stay arguments, so that argument i is leaf i.
     jitted = jax.jit(step, donate_argnums=donated, keep_unused=True)
@@ -52,9 +57,24 @@ def compile(
         source = Path(scratch) / "step.mlir"
         source.write_text(lowered.as_text(debug_info=True))
         path = Path(output) if output is not None else Path(scratch) / "step.tenon"
-        remarks = compile_file(source, path, **options)
-        program = load(path, threads=threads, prefault=prefault)
+        remarks = compile_file(source, path, mesh=mesh, **options)
+        program = load(path, threads=threads, prefault=prefault, ranks=_ranks_of(mesh))
     return CompiledStep(program, lowered.in_avals, lowered.out_info, donated, remarks)
+
+
+def _ranks_of(mesh: str | None) -> int:
+    """How many ranks a mesh has that the compiler has accepted."""
+    return math.prod(int(axis.split("=")[1]) for axis in mesh.split(",")) if mesh else 1
+
+
+def _refuse_launched() -> None:
+    """Raises where a launcher has started several processes: each would run all ranks by itself, on its own data."""
+    for variable in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
+        if (count := os.environ.get(variable, "1")) not in ("", "0", "1"):
+            raise errors.ArgumentError(
+                f"mesh= runs all ranks in this process, and {count} processes were started ({variable}); start one, or keep the "
+                "file with output= and train it with `mpirun tenon run`"
+            )
 
 
 class _Leaf:

@@ -35,7 +35,7 @@ class Options(ctypes.Structure):
         ("algorithm_cache", ctypes.c_char_p),
         ("cuda_stream", ctypes.c_void_p),
         ("tune", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("ranks", ctypes.c_uint32),
     ]
 
 

@@ -301,6 +301,7 @@ def load(
     algorithm_cache: str | os.PathLike[str] | None = None,
     tune: bool = False,
     stream: int | None = None,
+    ranks: int = 1,
 ) -> Program:
     """Loads a `.tenon` file.
 
@@ -313,6 +314,8 @@ def load(
     way (TENON_CUBLASLT). algorithm_cache: the folder that remembers which of its algorithms run, "none" for none
     (TENON_ALGORITHM_CACHE, ~/.cache/tenon/cublaslt). tune: take the fastest of them.
     stream: the CUDA stream that all work is put into, as an integer; it outlives the program. Without it one of its own.
+    ranks: for a file that was compiled for a mesh, how many ranks it has. All run in this process and share its threads; what
+    is read and written is whole tensors, copied, and never in place.
     tenon.OutOfMemoryError if less memory is available than is planned for the file.
     """
     pointer = ctypes.c_void_p()
@@ -324,7 +327,7 @@ def load(
             (algorithm_cache, "TENON_ALGORITHM_CACHE"),
         )
     ]
-    options = native.Options(ctypes.sizeof(native.Options), threads, prefault, gpu, *files, stream, tune, 0)
+    options = native.Options(ctypes.sizeof(native.Options), threads, prefault, gpu, *files, stream, tune, ranks)
     native.library().tenon_load(os.fsencode(path), ctypes.byref(options), ctypes.byref(pointer))
     return Program(_Handle(pointer))
 

@@ -608,3 +608,51 @@ def test_installs_with_pip(tmp_path: Path, stored: Path) -> None:
     script = "from tenon import compiler; compiler.compile_file('two.mlir', 'two.tenon')"
     subprocess.run([python, "-c", script], cwd=tmp_path, env=clean, check=True)
     assert (tmp_path / "two.tenon").is_file()
+
+
+@pytest.mark.parametrize("mesh", ["data=2", "data=2,model=2"])
+@pytest.mark.parametrize("sharding", ["solve", "file", "propagate"])
+def test_ranks_on_threads(tmp_path: Path, mesh: str, sharding: str) -> None:
+    """Ranks of a mesh train as one does; state is whole, and moves to a step for one rank."""
+    state, examples = start(), batch(0)
+    function: Any = step
+    if sharding == "file":
+        (tmp_path / "layouts.txt").write_text("params.kernel = [data, -]\nmomentum.kernel = [data, -]\n")
+        sharding = str(tmp_path / "layouts.txt")
+    elif sharding == "propagate":
+        # Abstract, so that this process needs no devices.
+        axes = [(name, int(size)) for name, size in (axis.split("=") for axis in mesh.split(","))]
+        abstract = jax.sharding.AbstractMesh(tuple(size for _, size in axes), tuple(name for name, _ in axes))
+        rows = jax.sharding.NamedSharding(abstract, jax.sharding.PartitionSpec("data"))
+        examples = tuple(jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=rows) for value in examples)
+    alone = tenon.jax.compile(step, state, *batch(0))
+    cut = tenon.jax.compile(function, state, *examples, mesh=mesh, sharding=sharding)
+    ours, theirs = state, state
+    for number in range(3):
+        ours, loss = cut(ours, *batch(number))
+        theirs, expected = alone(theirs, *batch(number))
+        np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    for found, value in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(found, value, rtol=1e-5, atol=1e-6)
+    cut.save(tmp_path / "state.safetensors")
+    moved = alone.load_state(tmp_path / "state.safetensors")
+    for found, value in zip(jax.tree.leaves(ours), jax.tree.leaves(moved), strict=True):
+        np.testing.assert_array_equal(found, value)
+
+
+def test_ranks_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mesh that is none, a file for other ranks, and several processes that would all run the same."""
+    with pytest.raises(tenon.CompileError, match="is no axis"):
+        tenon.jax.compile(step, start(), *batch(0), mesh="data")
+    with pytest.raises(tenon.CompileError, match="--sharding needs the ranks"):
+        tenon.jax.compile(step, start(), *batch(0), sharding="solve")
+    file = tmp_path / "step.tenon"
+    tenon.jax.compile(step, start(), *batch(0), mesh="data=2", output=file)
+    with pytest.raises(tenon.ArgumentError, match="compiled for 2 ranks"):
+        tenon.load(file)
+    with pytest.raises(tenon.ArgumentError, match="not for 3"):
+        tenon.load(file, ranks=3)
+    assert tenon.load(file, ranks=2).tensors["params.kernel"].shape == (8, 4)
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
+    with pytest.raises(tenon.ArgumentError, match="4 processes were started"):
+        tenon.jax.compile(step, start(), *batch(0), mesh="data=2")

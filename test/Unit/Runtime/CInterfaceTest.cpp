@@ -395,10 +395,10 @@ TEST_F(CInterface, StructsSayHowLargeTheyAre) {
             TENON_ERROR_ARGUMENT);
   EXPECT_TRUE(messageHas("does not know")) << tenon_error_message();
   options = TENON_OPTIONS_INIT;
-  options.reserved = 1;
+  options.ranks = 2;
   EXPECT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
             TENON_ERROR_ARGUMENT);
-  EXPECT_TRUE(messageHas("does not know")) << tenon_error_message();
+  EXPECT_TRUE(messageHas("for one rank, not for 2")) << tenon_error_message();
   options = TENON_OPTIONS_INIT;
   options.tune = 1;
   EXPECT_EQ(tenon_load_bytes(bytes.data(), bytes.size(), &options, &other),
