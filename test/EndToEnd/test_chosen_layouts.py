@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import BUILD, Steps, refused, succeed
+from test_constraint_files import FILES, zero
 from test_ranks import BATCH, CPU, MEGATRON, STEPS, Reference, error_of, train
 
 RANKS = {"data=2": 2, "data=4": 4, "data=2,model=2": 4}
@@ -94,8 +95,11 @@ def plans_of_people(model: str, info: dict[str, Any], mesh: str) -> dict[str, st
     if "data" in mesh:
         plans["data parallel"] = BATCH[model]
         plans["fully sharded"] = fully_sharded(model, info, int(mesh.split("=")[1][0]))
+        plans["ZeRO"] = zero(model, info, int(mesh.split("=")[1][0]))
     if "model" in mesh:
         plans["Megatron"] = MEGATRON[model]
+        if model == "04_chargpt":
+            plans["sequence parallel"] = (FILES / f"{model}.sequence.txt").read_text()
     if "data" in mesh and "model" in mesh:
         plans["both"] = BATCH[model] + MEGATRON[model]
     return plans

@@ -1,0 +1,79 @@
+"""Layouts that people write, beside data parallel and Megatron: what they exchange, and that they compute the step."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Steps, succeed
+from test_ranks import BATCH, CPU, STEPS, Reference, error_of, train
+
+FILES = Path(__file__).parent / "layouts"
+SMALLEST_ERROR = 1e-6
+
+
+def zero(model: str, info: dict[str, Any], count: int) -> str:
+    """ZeRO: the batch and the optimizer's state along `data`, parameters whole."""
+    lines = BATCH[model]
+    for number, argument in enumerate(argument for argument in info["args"] if argument["in_main"]):
+        shape = argument["shape"]
+        cut = next((dim for dim, extent in enumerate(shape) if extent % count == 0), None)
+        if not argument["donated"] or cut is None:
+            continue
+        is_parameter = "['params']" in argument["path"]
+        axes = ["data" if dim == cut and not is_parameter else "-" for dim in range(len(shape))]
+        lines += f"arg{number} = [{', '.join(axes)}]\n"
+    return lines
+
+
+# By step, plan and mesh.
+CASES: dict[tuple[str, str, str], dict[str, int]] = {
+    ("01_mlp", "ZeRO", "data=2"): {"all_gather": 9, "all_reduce": 1, "all_to_all": 3, "reduce_scatter": 3},
+    ("04_chargpt", "ZeRO", "data=2"): {"all_gather": 70, "all_reduce": 2, "all_to_all": 18, "reduce_scatter": 34},
+    ("04_chargpt", "sequence", "model=2"): {"all_gather": 41, "all_reduce": 29, "all_to_all": 32, "reduce_scatter": 24},
+    ("04_chargpt", "sequence", "model=4"): {"all_gather": 41, "all_reduce": 29, "all_to_all": 32, "reduce_scatter": 24},
+    ("11_moe", "experts", "data=2"): {"all_gather": 17, "all_reduce": 67, "all_to_all": 12, "reduce_scatter": 8},
+}
+
+
+@pytest.fixture(scope="session")
+def reference(steps: Steps, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """References by the names of steps."""
+    folder = tmp_path_factory.mktemp("one-rank")
+
+    @functools.cache
+    def made(model: str) -> Reference:
+        steps.export(model)
+        return Reference(steps, model, folder)
+
+    return made
+
+
+@pytest.mark.parametrize(("model", "plan", "mesh"), CASES)
+def test_a_plan_of_people(steps: Steps, reference: Any, tmp_path: Path, model: str, plan: str, mesh: str) -> None:
+    """Kinds and number of collectives, and state as close to that in f64 as on one rank."""
+    one = reference(model)
+    ranks = int(mesh.split("=")[1])
+    layouts = FILES / f"{model}.{plan}.txt"
+    if plan == "ZeRO":
+        layouts = tmp_path / "layouts.txt"
+        layouts.write_text(zero(model, one.info, ranks))
+    file, report = tmp_path / "step.tenon", tmp_path / "report.json"
+    succeed("compile", steps[model].text, f"--mesh={mesh}", f"--sharding={layouts}", CPU, "-o", file, f"--report={report}")
+    (shard,) = [stage for stage in json.loads(report.read_text())["stages"] if stage["stage"] == "shard"]
+    assert shard["collectives"] == CASES[model, plan, mesh]
+    found, _ = train(file, f"--ranks={ranks}", f"--inputs={one.inputs}", f"--steps={STEPS}")
+    ratios = []
+    for ours, alone, exact in zip(found, one.results, one.exact, strict=False):
+        assert (ours.dtype, ours.shape) == (alone.dtype, alone.shape)
+        if not np.issubdtype(ours.dtype, np.floating):
+            np.testing.assert_array_equal(ours, alone)
+            continue
+        wide = np.asarray(exact)
+        ratios.append(error_of(ours, wide) / max(error_of(alone, wide), SMALLEST_ERROR))
+    assert np.median(ratios) <= 2
+    assert max(ratios) <= 8
