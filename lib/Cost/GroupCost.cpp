@@ -11,6 +11,7 @@
 #include "tenon/Analysis/KernelDescription.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Cost/ExchangeCost.h"
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Cost/ProductCost.h"
 #include "tenon/Dialect/Exec/Exec.h"
@@ -205,8 +206,9 @@ Cost cost::costOf(step::GroupOp group, const target::Target &target) {
   KernelWork work =
       workOf(kernel, [&](Value value) { return operandOf(group, value); });
   Roofline roofline = ::rooflineOf(group, kernel, work, target, std::nullopt);
+  auto exchange = exchangeOf(&group.getBody().front().front(), target);
   return {work.flops, work.operations, work.bytes,
-          roofline.seconds(work.bytes, target)};
+          exchange ? exchange->seconds : roofline.seconds(work.bytes, target)};
 }
 
 void cost::annotateTimes(Region &region, const target::Target &target) {

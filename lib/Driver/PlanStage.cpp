@@ -15,6 +15,9 @@
 #include "StageEntries.h"
 
 #include "tenon/Codegen/CPU/AnnotateScratch.h"
+#include "tenon/Cost/ExchangeCost.h"
+#include "tenon/Cost/GroupCost.h"
+#include "tenon/Cost/StepSplit.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LibraryGroup.h"
 #include "tenon/Memory/Passes.h"
@@ -39,6 +42,29 @@ static ExitCode checkScheduledForm(Program &program, StageRun &run) {
   });
 }
 
+/// What one rank has of the machine that the step is planned for.
+static target::Target rankOf(ModuleOp module, const StageRun &run) {
+  return target::ofRank(run.resolved.machine, cost::meshSizes(module));
+}
+
+/// Of a step for several ranks: what it should take on each.
+static void reportSplit(ModuleOp module, StageRun &run) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || cost::meshSizes(module).empty())
+    return;
+  cost::StepSplit split = cost::splitStep(main, run.resolved.machine);
+  run.details["compute_seconds"] = split.compute;
+  run.details["exposed_communication_seconds"] = split.exposed;
+  run.details["hidden_communication_seconds"] = split.hidden;
+}
+
+/// Has what touches none of a collective's bytes run beside it.
+static ExitCode awaitCollectives(ModuleOp module, StageRun &run) {
+  return run.runPasses(module, [](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(memory::createAwaitCollectivesPass());
+  });
+}
+
 static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
                                 int64_t budget, Program &program,
                                 StageRun &run) {
@@ -59,14 +85,18 @@ static ExitCode planUnderBudget(const memory::MemoryOptions &memory,
   program.module = std::move(plan.module);
   program.candidates.reset();
   (*program.module)->removeAttr(step::keepingEverythingAttrName);
-  if (memory.problemFile.empty())
-    return exitOk;
-  // On a copy: what is placed again may lie elsewhere than the figures say.
-  OwningOpRef<ModuleOp> copy = program.module->clone();
-  return run.runPasses(*copy, [&](OpPassManager &passes) {
-    passes.addNestedPass<func::FuncOp>(
-        memory::createPlanOffsetsPass({memory.problemFile, /*quick=*/false}));
-  });
+  if (!memory.problemFile.empty()) {
+    // On a copy: what is placed again may lie elsewhere than the figures say.
+    OwningOpRef<ModuleOp> copy = program.module->clone();
+    ExitCode code = run.runPasses(*copy, [&](OpPassManager &passes) {
+      passes.addNestedPass<func::FuncOp>(
+          memory::createPlanOffsetsPass({memory.problemFile, /*quick=*/false}));
+    });
+    if (code != exitOk)
+      return code;
+  }
+  return memory.overlapsCollectives ? awaitCollectives(*program.module, run)
+                                    : exitOk;
 }
 
 /// Without the list of groups.
@@ -86,12 +116,27 @@ static ExitCode orderAndPlace(Program &program, StageRun &run) {
                     "cannot write '" + file + "': " + error.message());
     }
   }
-  if (run.resolved.memoryBudget)
-    return planUnderBudget(memory, *run.resolved.memoryBudget, program, run);
-  codegen::annotateScratch(*program.module, kernelScratchFor(run.resolved));
-  return run.runPasses(*program.module, [&](OpPassManager &passes) {
-    memory::buildPlanPipeline(passes, memory);
-  });
+  const target::Target rank = rankOf(*program.module, run);
+  memory.overlapsCollectives =
+      !cost::meshSizes(*program.module).empty() &&
+      llvm::any_of(rank.links, [](const target::Link &link) {
+        return link.hiddenShare > 0;
+      });
+  ExitCode code = exitOk;
+  if (run.resolved.memoryBudget) {
+    code = planUnderBudget(memory, *run.resolved.memoryBudget, program, run);
+  } else {
+    codegen::annotateScratch(*program.module, kernelScratchFor(run.resolved));
+    if (auto main = program.module->lookupSymbol<func::FuncOp>("main");
+        main && memory.overlapsCollectives)
+      cost::annotateTimes(main.getBody(), rank);
+    code = run.runPasses(*program.module, [&](OpPassManager &passes) {
+      memory::buildPlanPipeline(passes, memory);
+    });
+  }
+  if (code == exitOk)
+    reportSplit(*program.module, run);
+  return code;
 }
 
 static ExitCode planStep(Program &program, StageRun &run) {

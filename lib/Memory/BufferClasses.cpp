@@ -15,6 +15,7 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Dialect/Exec/Exec.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -27,6 +28,16 @@ using namespace tenon::memory;
 bool memory::isCopy(step::GroupOp group) {
   Block &body = group.getBody().front();
   return llvm::hasSingleElement(body) && body.getNumArguments() == 1;
+}
+
+Operation *memory::lastBeside(step::GroupOp group) {
+  auto beside = group->getAttrOfType<IntegerAttr>(step::besideAttrName);
+  Operation *last = group;
+  for (int64_t left = beside ? beside.getInt() : 0;
+       left > 0 && !last->getNextNode()->hasTrait<OpTrait::IsTerminator>();
+       --left)
+    last = last->getNextNode();
+  return last;
 }
 
 namespace {
@@ -185,6 +196,12 @@ BufferClasses::Id BufferClasses::unite(Id first, Id second) {
   return first;
 }
 
+int64_t BufferClasses::endOfUse(Operation *op) const {
+  auto group = dyn_cast<step::GroupOp>(op);
+  Operation *last = group ? lastBeside(group) : op;
+  return last == op ? 2 * timeOf(op) + 1 : 2 * endTimeOf(last) + 2;
+}
+
 /// Adds the intervals of one value to its class.
 void BufferClasses::live(Value value) {
   std::vector<Interval> &intervals = classes[classOf(value)].intervals;
@@ -210,6 +227,8 @@ void BufferClasses::live(Value value) {
       }
   }
   interval.end = interval.begin + 1;
+  if (auto group = value.getDefiningOp<step::GroupOp>())
+    interval.end = std::max(interval.end, endOfUse(group));
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     int64_t time = timeOf(user);
@@ -231,6 +250,8 @@ void BufferClasses::live(Value value) {
       }
     }
     interval.end = std::max(interval.end, 2 * time + 1);
+    if (user->getBlock() == block)
+      interval.end = std::max(interval.end, endOfUse(user));
   }
   intervals.push_back(interval);
 }
@@ -343,7 +364,9 @@ void BufferClasses::collect() {
       if (bytes.getInt() > 0)
         scratchBuffers.push_back({group,
                                   bytes.getInt(),
-                                  {2 * timeOf(group), 2 * timeOf(group) + 2}});
+                                  {2 * timeOf(group),
+                                   std::max(2 * timeOf(group) + 2,
+                                            endOfUse(group))}});
   });
 }
 

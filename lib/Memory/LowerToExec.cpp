@@ -34,6 +34,9 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::memory;
 
+/// Of a processor: what runs beside its other instructions.
+static constexpr int64_t collectiveQueue = 1;
+
 namespace {
 
 class ProgramWriter {
@@ -64,7 +67,9 @@ private:
   };
   void addScratch(step::GroupOp group, PassedArguments &passed);
   void invoke(step::GroupOp group, StringRef callee,
-              const PassedArguments &passed, int64_t parts = 1);
+              const PassedArguments &passed, int64_t parts = 1,
+              int64_t queue = 0);
+  void awaitSome(Operation *behind, int64_t pending);
 
   LogicalResult writeLibraryCall(step::GroupOp group);
   LogicalResult writeCollective(step::GroupOp group);
@@ -79,7 +84,7 @@ private:
   /// Copies `value` to a place, where it is `id` from `time` on, which is when
   /// `origin` begins or ends.
   exec::InvokeOp invoke(Location loc, StringRef callee, ValueRange arguments,
-                        int64_t parts = 1);
+                        int64_t parts = 1, int64_t queue = 0);
   StringRef copyCallee();
   void copyTo(Value value, step::PlaceAttr to, PlanRecord::Id id,
               Operation *origin, int64_t time);
@@ -160,9 +165,19 @@ void ProgramWriter::copyTo(Value value, step::PlaceAttr to, PlanRecord::Id id,
 }
 
 exec::InvokeOp ProgramWriter::invoke(Location loc, StringRef callee,
-                                     ValueRange arguments, int64_t parts) {
+                                     ValueRange arguments, int64_t parts,
+                                     int64_t queue) {
   return exec::InvokeOp::create(builder, loc, callee, arguments,
-                                uint64_t(parts), /*queue=*/uint64_t(0));
+                                uint64_t(parts), uint64_t(queue));
+}
+
+/// Waits behind an operation for all collectives but those started last.
+void ProgramWriter::awaitSome(Operation *behind, int64_t pending) {
+  auto wait = exec::WaitOp::create(builder, behind->getLoc(),
+                                   uint64_t(collectiveQueue),
+                                   uint64_t(pending));
+  int64_t time = record.endTimeOf(behind);
+  record.describe(wait, behind, time, time, /*reads=*/{}, /*writes=*/{});
 }
 
 /// The callee that copies; there is none until something is copied.
@@ -332,10 +347,11 @@ void ProgramWriter::addScratch(step::GroupOp group, PassedArguments &passed) {
 }
 
 void ProgramWriter::invoke(step::GroupOp group, StringRef callee,
-                           const PassedArguments &passed, int64_t parts) {
+                           const PassedArguments &passed, int64_t parts,
+                           int64_t queue) {
   int64_t time = record.timeOf(group);
-  record.describe(invoke(group.getLoc(), callee, passed.slices, parts), group,
-                  time, time, passed.reads, passed.writes);
+  record.describe(invoke(group.getLoc(), callee, passed.slices, parts, queue),
+                  group, time, time, passed.reads, passed.writes);
 }
 
 LogicalResult ProgramWriter::writeLibraryCall(step::GroupOp group) {
@@ -377,7 +393,8 @@ LogicalResult ProgramWriter::writeCollective(step::GroupOp group) {
   for (Value result : group.getOutputs())
     passed.add(slice(result), PlanRecord::none, record.valueOf(result));
   addScratch(group, passed);
-  invoke(group, callee->second, passed);
+  invoke(group, callee->second, passed, /*parts=*/1,
+         lastBeside(group) == group ? 0 : collectiveQueue);
   return success();
 }
 
@@ -469,6 +486,9 @@ LogicalResult ProgramWriter::writeBranches(Operation *op) {
 }
 
 LogicalResult ProgramWriter::writeBlock(Block &block) {
+  // The last operation beside each collective that is not awaited yet, in the
+  // order in which they are started.
+  SmallVector<Operation *> beside;
   for (Operation &op : block.without_terminator()) {
     LogicalResult written = success();
     if (auto group = dyn_cast<step::GroupOp>(op))
@@ -481,6 +501,16 @@ LogicalResult ProgramWriter::writeBlock(Block &block) {
       return op.emitOpError("cannot be lowered to the exec program");
     if (failed(written))
       return failure();
+    if (auto group = dyn_cast<step::GroupOp>(op);
+        group && lastBeside(group) != group)
+      beside.push_back(lastBeside(group));
+    // What is awaited comes with all that was started before.
+    auto due = llvm::find(llvm::reverse(beside), &op);
+    const int64_t pending = due - beside.rbegin();
+    if (pending == int64_t(beside.size()))
+      continue;
+    awaitSome(&op, pending);
+    beside.erase(beside.begin(), beside.end() - pending);
   }
   return success();
 }

@@ -29,10 +29,14 @@ void memory::buildPlanPipeline(OpPassManager &passes,
   buildOrderPipeline(passes, /*hasBudget=*/false, options.orderingFile);
   if (options.gathersLaunches)
     passes.addNestedPass<func::FuncOp>(createGatherLaunchesPass());
+  if (options.overlapsCollectives)
+    passes.addNestedPass<func::FuncOp>(createOverlapCollectivesPass());
   PlanOffsetsPassOptions offsets;
   offsets.problemFile = options.problemFile;
   offsets.together = options.gathersLaunches;
   passes.addNestedPass<func::FuncOp>(createPlanOffsetsPass(offsets));
+  if (options.overlapsCollectives)
+    passes.addNestedPass<func::FuncOp>(createAwaitCollectivesPass());
 }
 
 void memory::buildLowerPipeline(OpPassManager &passes,

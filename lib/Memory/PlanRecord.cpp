@@ -184,18 +184,21 @@ void PlanRecord::describe(Operation *instruction, Operation *origin,
   numbers("at", {begin, end, source});
   numbers("reads", reads);
   numbers("writes", writes);
-  numbers("handovers", handovers);
+  // A wait does nothing to values, and belongs to no node.
+  const bool isWait = isa<exec::WaitOp>(instruction);
+  if (!isWait)
+    numbers("handovers", std::exchange(handovers, {}));
   // The figures of a plan under a budget. What copies a loop's values is part
   // of the loop's time.
   bool ofLoop = isa<exec::InvokeOp>(instruction) && !isa<step::GroupOp>(origin);
-  if (origin->hasAttr(step::nodeAttrName))
+  if (origin->hasAttr(step::nodeAttrName) && !isWait)
     numbers("node", {integer(step::nodeAttrName, -1),
                      ofLoop ? 0 : integer(step::nanosecondsAttrName, 0),
                      origin->hasAttr(step::recomputedAttrName)});
   if (auto joined =
-          origin->getAttrOfType<DenseI64ArrayAttr>(step::joinedNodesAttrName))
+          origin->getAttrOfType<DenseI64ArrayAttr>(step::joinedNodesAttrName);
+      joined && !isWait)
     numbers("joined", joined.asArrayRef());
-  handovers.clear();
   instruction->setAttr(exec::plannedAttrName, builder.getDictionaryAttr(entry));
 }
 

@@ -562,6 +562,7 @@ FailureOr<format::Instruction> Packager::instructionOf(Operation &op) {
   } else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
     instruction.kind = format::InstructionKind::wait;
     instruction.queue = uint32_t(wait.getQueue());
+    instruction.pending = uint32_t(wait.getPending());
   } else if (auto loop = dyn_cast<exec::WhileOp>(op)) {
     instruction.kind = format::InstructionKind::loop;
     if (auto trips = loop.getTrips())

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 using namespace tenon;
 using namespace tenon::format;
@@ -149,8 +150,41 @@ void SymbolicRun::checkCallee(size_t number, const Callee &callee) {
     fail(whereIs(number) + ": the plan has a copy read what it overwrites");
 }
 
-/// Reads and writes the arguments of an instruction.
-void SymbolicRun::touch(size_t number, const Arguments &arguments) {
+/// Nobody touches what an instruction beside writes, or writes what it reads.
+void SymbolicRun::checkUnderWay(size_t number, const Arguments &arguments) {
+  for (const UnderWay &other : underWay)
+    for (size_t i = 0; i < arguments.size(); ++i)
+      for (size_t j = 0; j < other.arguments->size(); ++j)
+        if ((plan.operations[number].writes[i] >= 0 ||
+             plan.operations[other.number].writes[j] >= 0) &&
+            overlap(arguments[i], (*other.arguments)[j]))
+          return fail(whereIs(number) + " touches bytes that " +
+                      whereIs(other.number) +
+                      ", which is not awaited yet, works on");
+}
+
+/// What was started in this block, but for the last `pending`, is done.
+void SymbolicRun::await(size_t number, size_t pending) {
+  const int64_t moment = 2 * plan.operations[number].begin + 1;
+  while (underWay.size() > outerUnderWay + pending) {
+    const UnderWay done = underWay[outerUnderWay];
+    underWay.erase(underWay.begin() + ptrdiff_t(outerUnderWay));
+    const PlannedOperation &operation = plan.operations[done.number];
+    for (size_t i = 0; i < done.arguments->size(); ++i) {
+      if (operation.reads[i] >= 0)
+        checkMoment(number, operation.reads[i], moment);
+      if (operation.writes[i] < 0)
+        continue;
+      checkMoment(number, operation.writes[i], moment);
+      memory.set((*done.arguments)[i], operation.writes[i]);
+    }
+  }
+}
+
+/// Reads and writes the arguments of an instruction. What one beside writes is
+/// not there before it is awaited.
+void SymbolicRun::touch(size_t number, const Arguments &arguments,
+                        bool isBeside) {
   const PlannedOperation &operation = plan.operations[number];
   if (operation.reads.size() != arguments.size() ||
       operation.writes.size() != arguments.size())
@@ -158,6 +192,7 @@ void SymbolicRun::touch(size_t number, const Arguments &arguments) {
                 " arguments, the plan knows " +
                 std::to_string(operation.reads.size()) + " reads and " +
                 std::to_string(operation.writes.size()) + " writes");
+  checkUnderWay(number, arguments);
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (operation.reads[i] < 0 && operation.writes[i] < 0)
       fail(whereIs(number) + ": the plan does not know argument " +
@@ -179,8 +214,11 @@ void SymbolicRun::touch(size_t number, const Arguments &arguments) {
       if (j != i && overlap(arguments[j], slice))
         fail(whereIs(number) + " writes " + nameOf(value) +
              " over another of its arguments");
-    memory.set(slice, value);
+    constexpr int32_t nothing = -1;
+    memory.set(slice, isBeside ? nothing : value);
   }
+  if (isBeside)
+    underWay.push_back({number, &arguments});
 }
 
 /// Until what is known before the condition no longer changes: it only shrinks.
@@ -232,6 +270,7 @@ size_t SymbolicRun::runBranches(const Instruction &branches, size_t number) {
 size_t SymbolicRun::runBlock(const Block &block, size_t number) {
   int64_t time =
       number < plan.operations.size() ? plan.operations[number].begin : 0;
+  const size_t around = std::exchange(outerUnderWay, underWay.size());
   for (const Instruction &instruction : block.instructions) {
     if (number >= plan.operations.size())
       fail("the program has more instructions than the plan's " +
@@ -253,14 +292,20 @@ size_t SymbolicRun::runBlock(const Block &block, size_t number) {
       number = runBranches(instruction, number);
       break;
     case InstructionKind::invoke:
-      touch(number, instruction.operands);
+      touch(number, instruction.operands, instruction.queue > 0);
       checkCallee(number, index.callees[instruction.callee]);
       ++number;
       break;
     case InstructionKind::wait:
+      if (instruction.queue > 0)
+        await(number, instruction.pending);
       ++number;
     }
   }
+  if (underWay.size() > outerUnderWay)
+    fail("a block ends before " + whereIs(underWay.back().number) +
+         ", which is not awaited");
+  outerUnderWay = around;
   return number;
 }
 

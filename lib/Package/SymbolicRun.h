@@ -72,7 +72,9 @@ private:
   size_t runBlock(const format::Block &block, size_t first);
   size_t runLoop(const format::Instruction &loop, size_t number);
   size_t runBranches(const format::Instruction &branches, size_t number);
-  void touch(size_t number, const Arguments &arguments);
+  void touch(size_t number, const Arguments &arguments, bool isBeside);
+  void checkUnderWay(size_t number, const Arguments &arguments);
+  void await(size_t number, size_t pending);
   void checkCallee(size_t number, const format::Callee &callee);
   void read(size_t number, const format::Slice &slice, int32_t value,
             int64_t moment);
@@ -92,7 +94,16 @@ private:
   const format::Index &index;
   const format::EntryPoint &entry;
   const format::Plan &plan;
+  /// What runs beside the instructions behind it until it is awaited, in the
+  /// order of its start. The first `outerUnderWay` are of enclosing blocks.
+  struct UnderWay {
+    size_t number = 0;
+    const Arguments *arguments = nullptr;
+  };
+
   SymbolicMemory memory;
+  std::vector<UnderWay> underWay;
+  size_t outerUnderWay = 0;
   std::string error;
 };
 

@@ -42,6 +42,9 @@ public:
   /// rank has ended its step, or sends something else than is expected.
   virtual bool exchange(std::span<const OutgoingMessage> outgoing,
                         std::span<const IncomingMessage> incoming) = 0;
+  /// Whether a thread may call it that is not the one of the step, as long as
+  /// only one at a time does.
+  virtual bool isForAnyThread() const;
   /// Names what the exchanges from now on are for, for messages.
   virtual void await(std::string_view what);
   /// Why an exchange was not completed.

@@ -106,7 +106,8 @@ CudaStep::Part &CudaCapture::openGraph() {
   return into->back();
 }
 
-std::optional<Event> CudaCapture::record(uint32_t queue, Error &error) {
+std::optional<Event> CudaCapture::record(uint32_t queue, uint32_t,
+                                         Error &error) {
   return isTheQueue(queue, error) ? std::optional(Event{queue}) : std::nullopt;
 }
 

@@ -118,7 +118,8 @@ public:
         into(&step->program) {}
 
   bool launch(const format::Instruction &invoke, Error &error) override;
-  std::optional<Event> record(uint32_t queue, Error &error) override;
+  std::optional<Event> record(uint32_t queue, uint32_t pending,
+                              Error &error) override;
   /// Nothing: all nodes follow each other.
   void wait(Event) override {}
   bool loop(const format::Slice &predicate, int64_t trips,

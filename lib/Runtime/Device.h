@@ -7,6 +7,7 @@
 //                 the CPU                        a GPU with CUDA
 //   space         `host`, pages of the process   `device`
 //   launch        an operation in a flat array   a node of a CUDA graph
+//   queue 1       a thread for collectives       none
 //   event, wait   a barrier of all threads       the order of the one queue
 //   loop, branch  jumps                          the host, between graphs
 //   run           a team walks the array         the host launches the graphs
@@ -142,7 +143,7 @@ public:
 
 /// A point in a queue.
 struct Event {
-  uint32_t queue = 0;
+  uint32_t queue = 0, pending = 0;
 };
 
 /// Takes the operations of an entry point in order, each for its queue. What is
@@ -155,8 +156,10 @@ public:
   virtual ~Capture();
   /// Starts a callee with its operands; `invoke` says which.
   virtual bool launch(const format::Instruction &invoke, Error &error) = 0;
-  /// Happens when all that is in the queue so far is done.
-  virtual std::optional<Event> record(uint32_t queue, Error &error) = 0;
+  /// Happens when all that is in the queue so far is done, but the last
+  /// `pending` of it.
+  virtual std::optional<Event> record(uint32_t queue, uint32_t pending,
+                                      Error &error) = 0;
   /// Whatever is put into any queue from now on begins after the event.
   virtual void wait(Event event) = 0;
   /// `trips` says how often the body runs, -1 if only the condition does.

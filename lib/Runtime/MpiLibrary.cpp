@@ -22,6 +22,7 @@ using namespace tenon::runtime;
 struct tenon::runtime::MpiGroup {
   MPI_Comm communicator = MPI_COMM_NULL;
   bool hasStarted = false; // MPI, so it ends it
+  bool isForAnyThread = false;
   int rank = 0, ranks = 1, ranksHere = 1;
   std::vector<MPI_Request> requests;
   std::vector<MPI_Status> statuses;
@@ -59,6 +60,9 @@ bool start(MpiGroup &group) {
       return false;
     group.hasStarted = true;
   }
+  if (!isDone(MPI_Query_thread(&level), "MPI_Query_thread"))
+    return false;
+  group.isForAnyThread = level >= MPI_THREAD_SERIALIZED;
   MPI_Comm here = MPI_COMM_NULL;
   // Errors of messages are ours to report from here on.
   if (!isDone(MPI_Comm_dup(MPI_COMM_WORLD, &group.communicator),
@@ -88,6 +92,7 @@ MpiGroup *join() {
 int64_t rankOf(const MpiGroup *group) { return group->rank; }
 int64_t ranksOf(const MpiGroup *group) { return group->ranks; }
 int64_t ranksHereOf(const MpiGroup *group) { return group->ranksHere; }
+bool isForAnyThread(const MpiGroup *group) { return group->isForAnyThread; }
 
 constexpr int tag = 0;
 
@@ -174,8 +179,8 @@ const char *whyNot() { return reason.c_str(); }
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const MpiTable *tenonMpi() {
-  static const MpiTable table = {mpiTableVersion, join,  rankOf, ranksOf,
-                                 ranksHereOf,     begin, test,   leave,
-                                 whyNot};
+  static const MpiTable table = {
+      mpiTableVersion, join,  rankOf, ranksOf, ranksHereOf,
+      isForAnyThread,  begin, test,   leave,   whyNot};
   return &table;
 }

@@ -37,6 +37,8 @@ struct MpiTable {
   int64_t (*ranks)(const MpiGroup *group);
   /// How many of the ranks share this machine's memory.
   int64_t (*ranksHere)(const MpiGroup *group);
+  /// Whether others than the thread that started MPI may call what follows.
+  bool (*isForAnyThread)(const MpiGroup *group);
 
   /// Begins to send and to receive, in pieces of at most `most` bytes; memory
   /// is left alone until test() says that all is done. False as for join().
@@ -54,7 +56,7 @@ struct MpiTable {
   const char *(*whyNot)();
 };
 
-inline constexpr uint64_t mpiTableVersion = 1;
+inline constexpr uint64_t mpiTableVersion = 2;
 
 } // namespace tenon::runtime
 

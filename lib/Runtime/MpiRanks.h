@@ -32,6 +32,7 @@ public:
 
   bool exchange(std::span<const OutgoingMessage> outgoing,
                 std::span<const IncomingMessage> incoming) override;
+  bool isForAnyThread() const override { return table->isForAnyThread(group); }
   void await(std::string_view what) override;
   std::string whyEnded() const override { return why; }
 

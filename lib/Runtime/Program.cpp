@@ -62,6 +62,7 @@ InstructionTime Program::describe(size_t number) const {
     time.what = std::to_string(operation.bytes) + " bytes";
     break;
   case Operation::collective:
+  case Operation::start:
     time.name = "collective";
     time.what = callees.described[operation.callee].description;
     break;
@@ -71,6 +72,7 @@ InstructionTime Program::describe(size_t number) const {
     time.what = "control flow";
     break;
   case Operation::jump:
+  case Operation::await:
   case Operation::wait:
     break; // nothing worth a line
   }
@@ -170,6 +172,26 @@ bool Program::runCall(size_t operation, unsigned thread, unsigned threads,
   return true;
 }
 
+/// By thread 0, which nobody else uses the communicator beside.
+template <typename Watcher>
+bool Program::runCollective(size_t operation, CallFailure &failure,
+                            Watcher watcher) const {
+  const Operation &collective = list[operation];
+  const std::string &what = callees.described[collective.callee].description;
+  if (queue && !queue->await(0)) {
+    failure.report(*queue->failed(), 1);
+    return false;
+  }
+  auto share = watcher.share(operation);
+  callees.communicator->await(what);
+  if (runtime::runCollective(*callees.collectives[collective.callee],
+                             pointers.data() + collective.firstPointer,
+                             *callees.communicator))
+    return true;
+  failure.report(operation, 1);
+  return false;
+}
+
 static void copyPart(void *from, void *to, uint64_t bytes, unsigned part,
                      unsigned parts) {
   uint64_t chunk = ((bytes + parts - 1) / parts + 63) & ~uint64_t(63);
@@ -214,15 +236,25 @@ bool Program::walk(unsigned thread, unsigned threads, Barrier &barrier,
       copyPart(arguments[0], arguments[1], operation.bytes, thread, parts);
       break;
     }
-    case Operation::collective: {
-      if (thread != 0)
+    case Operation::start:
+      if (queue && !Watcher::oneByOne) {
+        if (thread == 0)
+          queue->start({&*callees.collectives[operation.callee], arguments,
+                        callees.described[operation.callee].description,
+                        current});
         break;
-      auto share = watcher.share(current);
-      callees.communicator->await(
-          callees.described[operation.callee].description);
-      if (!runCollective(*callees.collectives[operation.callee], arguments,
-                         *callees.communicator)) {
-        failure.report(current, 1);
+      }
+      [[fallthrough]];
+    case Operation::collective:
+      if (thread == 0 && !runCollective(current, failure, watcher))
+        barrier.stop();
+      break;
+    case Operation::await: {
+      if (thread != 0 || !queue)
+        break;
+      auto wait = watcher.wait(current);
+      if (!queue->await(operation.target)) {
+        failure.report(*queue->failed(), 1);
         barrier.stop();
       }
       break;
@@ -256,7 +288,7 @@ struct Program::Run {
   const Program &program;
   int64_t steps;
   OperationObserver *observer = nullptr; // or none
-  std::vector<SpanLog> *logs = nullptr;  // per thread, or none
+  std::vector<SpanLog> *logs = nullptr;  // per thread and of the queue, or none
   Barrier barrier = {};
   CallFailure failure = {};
   int64_t wholeSteps = 0; // until a call failed
@@ -279,13 +311,19 @@ void Program::walkSteps(void *context, unsigned thread, unsigned threads) {
 }
 
 RunOutcome Program::runTeamOn(Run &work, unsigned threads) const {
+  if (queue)
+    queue->restart(work.logs ? &work.logs->back() : nullptr);
   runTeam(std::min(threads, widestOperation()), walkSteps, &work);
+  // Threads that left the walk may have left collectives behind.
+  if (queue)
+    (void)queue->await(0);
   RunOutcome outcome{.wholeSteps = work.wholeSteps};
   if (work.wholeSteps < work.steps) {
     const Operation &failed = list[work.failure.operation];
     outcome.failedOperation = work.failure.operation;
     outcome.whatFailed =
-        failed.kind == Operation::collective
+        failed.kind == Operation::collective ||
+                failed.kind == Operation::start
             ? callees.communicator->whyEnded()
             : callees.calls[failed.callee]->statusText(work.failure.status);
   }
@@ -301,8 +339,8 @@ RunOutcome Program::run(int64_t steps, unsigned threads,
 RunOutcome Program::trace(unsigned threads, StepTrace &trace) {
   std::vector<SpanLog> logs;
   const unsigned team = std::min(threads, widestOperation());
-  logs.reserve(team);
-  for (unsigned i = 0; i < team; ++i)
+  logs.reserve(team + 1);
+  for (unsigned i = 0; i <= team; ++i) // the last for the queue
     logs.emplace_back(i);
   Run work{*this, /*steps=*/1, /*observer=*/nullptr, &logs};
   RunOutcome outcome = runTeamOn(work, threads);

@@ -16,6 +16,7 @@
 #ifndef TENON_LIB_RUNTIME_PROGRAM_H
 #define TENON_LIB_RUNTIME_PROGRAM_H
 
+#include "CollectiveQueue.h"
 #include "CpuDevice.h"
 #include "Team.h"
 
@@ -27,6 +28,9 @@ struct Operation {
     libraryCall,
     copy,
     collective,   // by thread 0
+    start,        // of a collective, in the queue of collectives, by thread 0
+    await,        // by thread 0, until all but the last `target` started are
+                  // done
     branchUnless, // to `target` if the byte at the first pointer is 0
     jump,         // to `target`
     select,       // to targets[target + selector]
@@ -39,8 +43,8 @@ struct Operation {
   uint32_t parts = 1; // of a launch or a copy; the branches of a select
   union {
     KernelFunction function; // launch
-    uint32_t call;           // libraryCall: index into calls; collective: into
-                             // the callees
+    uint32_t call;           // libraryCall: index into calls; collective and
+                             // start: into the callees
     uint64_t bytes;          // copy, and the size of a selector
   };
   uint32_t callee = 0; // index into format::Index::callees
@@ -55,7 +59,8 @@ struct CallSite {
   bool serial = false;        // one task in every phase
 };
 
-/// The first library call that failed in a walk, whichever thread ran it.
+/// The first library call or collective that failed in a walk, whichever thread
+/// ran it.
 class CallFailure {
 public:
   void report(size_t failed, int said) {
@@ -112,6 +117,9 @@ private:
   bool walk(unsigned thread, unsigned threads, Barrier &barrier,
             CallFailure &failure, Watcher watcher) const;
   template <typename Watcher>
+  bool runCollective(size_t operation, CallFailure &failure,
+                     Watcher watcher) const;
+  template <typename Watcher>
   bool runCall(size_t operation, unsigned thread, unsigned threads,
                Barrier &barrier, CallFailure &failure, Watcher watcher) const;
 
@@ -123,6 +131,8 @@ private:
   std::vector<CallSite> sites;
   std::vector<uint32_t> siteOfSlot; // operation + 1, 0 for none
   std::vector<uint32_t> toRebind;   // operations with changed pointers
+  /// Null if nothing runs beside the walk.
+  std::unique_ptr<CollectiveQueue> queue;
 };
 
 } // namespace tenon::runtime

@@ -9,6 +9,8 @@
 #include "PlaceBarriers.h"
 
 #include <algorithm>
+#include <system_error>
+#include <utility>
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -18,10 +20,11 @@ static bool fail(std::string message, Error &error) {
                 "the file is damaged: " + std::move(message));
 }
 
-static bool hasQueue(uint32_t queue, Error &error) {
-  return queue == 0 || fail("an instruction is for queue " +
-                                std::to_string(queue) + ", a CPU has only 0",
-                            error);
+static bool hasQueue(uint32_t queue, bool isForCollective, Error &error) {
+  return queue == 0 || (queue == 1 && isForCollective) ||
+         fail("an instruction is for queue " + std::to_string(queue) +
+                  ", a CPU has 0, and 1 for collectives",
+              error);
 }
 
 static Operation::Kind kindOf(format::CalleeKind kind) {
@@ -47,9 +50,10 @@ static void cutCopy(uint64_t bytes, Operation &operation) {
 }
 
 bool ProgramBuilder::launch(const format::Instruction &invoke, Error &error) {
-  if (!hasQueue(invoke.queue, error))
-    return false;
   const format::Callee &callee = callees.described[invoke.callee];
+  if (!hasQueue(invoke.queue, callee.kind == format::CalleeKind::collective,
+                error))
+    return false;
   Operation operation = make(kindOf(callee.kind), invoke.operands);
   operation.callee = invoke.callee;
   operation.parts = invoke.parts;
@@ -62,12 +66,41 @@ bool ProgramBuilder::launch(const format::Instruction &invoke, Error &error) {
     cutCopy(invoke.operands[0].bytes, operation);
   else if (operation.kind == Operation::collective) {
     operation.call = invoke.callee;
+    if (invoke.queue == 1)
+      operation.kind = Operation::start;
     if (!checkCollective(invoke, error))
       return false;
   } else if (!bindCall(invoke, operation, error))
     return false;
+  return append(operation, error);
+}
+
+/// Nothing else touches what a collective under way writes, or writes what it
+/// reads.
+bool ProgramBuilder::append(const Operation &operation, Error &error) {
+  for (const Operation &other : underWay)
+    if (touchTheSame(operation, other))
+      return fail("an instruction touches bytes of a collective, " +
+                      callees.described[other.callee].description +
+                      ", that is not awaited yet",
+                  error);
+  if (operation.kind == Operation::start) {
+    underWay.push_back(operation);
+    mostUnderWay = std::max(mostUnderWay, underWay.size());
+  }
   program->list.push_back(operation);
   return true;
+}
+
+/// A block awaits what it has started.
+bool ProgramBuilder::captureBlock(const Body &body, Error &error) {
+  const size_t around = std::exchange(outerUnderWay, underWay.size());
+  const bool isWhole = body(error);
+  const bool areAwaited = underWay.size() == outerUnderWay;
+  outerUnderWay = around;
+  return isWhole &&
+         (areAwaited ||
+          fail("a block ends before a collective that it has started", error));
 }
 
 bool ProgramBuilder::checkCollective(const format::Instruction &invoke,
@@ -127,12 +160,22 @@ bool ProgramBuilder::bindCall(const format::Instruction &invoke,
   return true;
 }
 
-std::optional<Event> ProgramBuilder::record(uint32_t queue, Error &error) {
-  return hasQueue(queue, error) ? std::optional(Event{queue}) : std::nullopt;
+std::optional<Event> ProgramBuilder::record(uint32_t queue, uint32_t pending,
+                                            Error &error) {
+  return hasQueue(queue, /*isForCollective=*/true, error)
+             ? std::optional(Event{queue, pending})
+             : std::nullopt;
 }
 
-void ProgramBuilder::wait(Event) {
-  program->list.push_back(make(Operation::wait, {}));
+void ProgramBuilder::wait(Event event) {
+  Operation operation =
+      make(event.queue == 0 ? Operation::wait : Operation::await, {});
+  operation.target = event.pending;
+  program->list.push_back(operation);
+  const size_t kept = outerUnderWay + event.pending;
+  if (event.queue == 1 && underWay.size() > kept)
+    underWay.erase(underWay.begin() + ptrdiff_t(outerUnderWay),
+                   underWay.end() - ptrdiff_t(event.pending));
 }
 
 uint32_t ProgramBuilder::appendJump(uint32_t target) {
@@ -147,11 +190,11 @@ bool ProgramBuilder::loop(const format::Slice &predicate, int64_t /*trips*/,
                           const Body &condition, const Body &body,
                           Error &error) {
   uint32_t head = here();
-  if (!condition(error))
+  if (!captureBlock(condition, error))
     return false;
   uint32_t branch = here();
-  program->list.push_back(makeRead(Operation::branchUnless, predicate));
-  if (!body(error))
+  if (!appendRead(Operation::branchUnless, predicate, error) ||
+      !captureBlock(body, error))
     return false;
   appendJump(head);
   program->list[branch].target = here();
@@ -162,15 +205,16 @@ bool ProgramBuilder::branch(const format::Slice &selector,
                             std::span<const Body> branches, Error &error) {
   auto firstTarget = uint32_t(program->targets.size());
   program->targets.resize(firstTarget + branches.size());
-  Operation select = makeRead(Operation::select, selector);
+  if (!appendRead(Operation::select, selector, error))
+    return false;
+  Operation &select = program->list.back();
   select.target = firstTarget;
   select.parts = uint32_t(branches.size());
   select.bytes = selector.bytes;
-  program->list.push_back(select);
   std::vector<uint32_t> ends;
   for (const Body &body : branches) {
     program->targets[firstTarget + ends.size()] = here();
-    if (!body(error))
+    if (!captureBlock(body, error))
       return false;
     ends.push_back(appendJump(0));
   }
@@ -192,28 +236,33 @@ Operation ProgramBuilder::make(Operation::Kind kind,
 }
 
 /// Control flow, in which every thread reads the one operand.
-Operation ProgramBuilder::makeRead(Operation::Kind kind,
-                                   const format::Slice &slice) {
+bool ProgramBuilder::appendRead(Operation::Kind kind,
+                                const format::Slice &slice, Error &error) {
   Operation operation = make(kind, {&slice, 1});
   program->written[operation.firstPointer] = false;
-  return operation;
+  return append(operation, error);
 }
 
-/// Whether `later` must not start before all threads are done with `earlier`:
-/// where two operations touch the same bytes and one writes them. Operations of
-/// thread 0 alone follow each other anyway.
-bool ProgramBuilder::mustFollow(size_t later, size_t earlier) const {
-  const Operation &a = program->list[earlier], &b = program->list[later];
-  if (isSerial(a) && isSerial(b))
-    return false;
-  if (a.kind == Operation::wait || b.kind == Operation::wait)
-    return true;
+/// Whether two operations touch the same bytes and one writes them.
+bool ProgramBuilder::touchTheSame(const Operation &a,
+                                  const Operation &b) const {
   for (uint32_t i = a.firstPointer; i < a.firstPointer + a.pointerCount; ++i)
     for (uint32_t j = b.firstPointer; j < b.firstPointer + b.pointerCount; ++j)
       if ((program->written[i] || program->written[j]) &&
           overlap(program->places[i], program->places[j]))
         return true;
   return false;
+}
+
+/// Whether `later` must not start before all threads are done with `earlier`.
+/// Operations of thread 0 alone follow each other anyway; the others wait for it
+/// where it awaits a collective.
+bool ProgramBuilder::mustFollow(size_t later, size_t earlier) const {
+  const Operation &a = program->list[earlier], &b = program->list[later];
+  if (isSerial(a) && isSerial(b))
+    return false;
+  return a.kind == Operation::wait || b.kind == Operation::wait ||
+         a.kind == Operation::await || touchTheSame(a, b);
 }
 
 bool ProgramBuilder::isSerial(const Operation &operation) const {
@@ -224,6 +273,8 @@ bool ProgramBuilder::isSerial(const Operation &operation) const {
   case Operation::libraryCall:
     return program->sites[operation.call].serial;
   case Operation::collective:
+  case Operation::start:
+  case Operation::await:
     return true;
   default:
     return false;
@@ -231,15 +282,28 @@ bool ProgramBuilder::isSerial(const Operation &operation) const {
 }
 
 std::unique_ptr<CapturedStep> ProgramBuilder::finish(Error &error) {
+  if (!underWay.empty()) {
+    (void)fail("the program ends before a collective that it has started",
+               error);
+    return nullptr;
+  }
   placeBarriers(
       program->list, program->targets,
       [&](size_t later, size_t earlier) { return mustFollow(later, earlier); });
   program->pointers.assign(program->places.size(), nullptr);
   unsigned team = std::min(threads, program->widestOperation());
   std::string why = whyNoTeam(team);
+  if (mostUnderWay > 0 && callees.communicator->isForAnyThread())
+    try {
+      program->queue = std::make_unique<CollectiveQueue>(
+          *callees.communicator, subnormals, mostUnderWay);
+    } catch (const std::system_error &thrown) {
+      why = thrown.what();
+    }
   if (why.empty())
     return std::move(program);
   return refuse(error, Failure::memory,
-                "cannot start " + std::to_string(team) + " threads: " + why +
+                "cannot start " + std::to_string(team + (mostUnderWay > 0)) +
+                    " threads: " + why +
                     "; ask for fewer");
 }

@@ -18,10 +18,12 @@ public:
   ProgramBuilder(const CpuCallees &callees, unsigned threads,
                  Subnormals subnormals)
       : callees(callees), threads(threads),
+        subnormals(subnormals),
         program(std::make_unique<Program>(callees, subnormals)) {}
 
   bool launch(const format::Instruction &invoke, Error &error) override;
-  std::optional<Event> record(uint32_t queue, Error &error) override;
+  std::optional<Event> record(uint32_t queue, uint32_t pending,
+                              Error &error) override;
   void wait(Event event) override;
   bool loop(const format::Slice &predicate, int64_t trips,
             const Body &condition, const Body &body, Error &error) override;
@@ -36,15 +38,24 @@ private:
                 Error &error);
   bool checkCollective(const format::Instruction &invoke, Error &error);
   Operation make(Operation::Kind kind, std::span<const format::Slice> slices);
-  Operation makeRead(Operation::Kind kind, const format::Slice &slice);
+  bool appendRead(Operation::Kind kind, const format::Slice &slice,
+                  Error &error);
+  bool append(const Operation &operation, Error &error);
+  bool captureBlock(const Body &body, Error &error);
   uint32_t appendJump(uint32_t target);
+  bool touchTheSame(const Operation &a, const Operation &b) const;
   bool mustFollow(size_t later, size_t earlier) const;
   bool isSerial(const Operation &operation) const;
   uint32_t here() const { return uint32_t(program->list.size()); }
 
   const CpuCallees &callees;
   unsigned threads;
+  Subnormals subnormals;
   std::unique_ptr<Program> program;
+  /// Collectives that are not awaited yet, in the order of their start, of which
+  /// the first `outerUnderWay` were started around the block that is captured.
+  std::vector<Operation> underWay;
+  size_t outerUnderWay = 0, mostUnderWay = 0;
 };
 
 } // namespace tenon::runtime

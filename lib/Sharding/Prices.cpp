@@ -10,6 +10,7 @@
 #include "tenon/Analysis/OperationClass.h"
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
+#include "tenon/Cost/ExchangeCost.h"
 #include "tenon/Cost/KernelCost.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Attention.h"
@@ -22,17 +23,15 @@ using namespace tenon::sharding;
 /// Of what copying a part takes: mostly its reader reads it where it lies.
 static constexpr double sliceShare = 1. / 64;
 
-Prices::Prices(const Mesh &mesh, const target::Target &given)
-    : target(given), cores(given.cores) {
-  if (!target.links.empty())
-    return;
+static target::Target ofRank(const target::Target &machine, const Mesh &mesh) {
   SmallVector<int64_t> sizes;
   for (const Axis &axis : mesh.axes)
     sizes.push_back(axis.size);
-  target.links = target::builtInLinks(target, sizes);
-  if (!target.isGpu())
-    cores = std::max<int64_t>(1, target.cores / mesh.devices());
+  return target::ofRank(machine, sizes);
 }
+
+Prices::Prices(const Mesh &mesh, const target::Target &machine)
+    : target(ofRank(machine, mesh)), cores(target.cores) {}
 
 AxisParts tenon::sharding::exchangedAlong(const ReshardStep &step) {
   AxisParts along;
@@ -78,6 +77,23 @@ StringRef tenon::sharding::nameOf(ReshardKind kind) {
   llvm_unreachable("a step of another kind");
 }
 
+/// Of what is no slice.
+static libraries::CollectiveKind collectiveOf(ReshardKind kind) {
+  using Kind = libraries::CollectiveKind;
+  switch (kind) {
+  case ReshardKind::allGather:
+    return Kind::allGather;
+  case ReshardKind::allToAll:
+    return Kind::allToAll;
+  case ReshardKind::reduceScatter:
+    return Kind::reduceScatter;
+  case ReshardKind::allReduce:
+    return Kind::allReduce;
+  default:
+    return Kind::collectivePermute;
+  }
+}
+
 double Prices::secondsOf(const ReshardStep &step, ArrayRef<int64_t> shape,
                          int64_t elementBytes) const {
   if (step.kind == ReshardKind::slice) {
@@ -86,20 +102,16 @@ double Prices::secondsOf(const ReshardStep &step, ArrayRef<int64_t> shape,
     return sliceShare * bytes /
            cost::bandwidthOf(bytes, target).of(cores, target.cores);
   }
-  double latency = 0, rate = std::numeric_limits<double>::infinity();
+  target::Link slowest{0, std::numeric_limits<double>::infinity(), 1};
   AxisParts along = exchangedAlong(step);
   for (const AxisPart &part : along) {
     const target::Link &link = target.links[part.axis];
-    latency = std::max(latency, link.latency);
-    rate = std::min(rate, link.perRank());
+    slowest.latency = std::max(slowest.latency, link.latency);
+    slowest.bandwidth = std::min(slowest.bandwidth, link.perRank());
   }
-  int64_t messages = countOf(along) - 1;
-  if (step.kind == ReshardKind::allReduce)
-    messages *= 2;
-  else if (step.kind == ReshardKind::permute)
-    messages = 1;
-  return double(messages) * latency +
-         double(receivedBy(step, shape, elementBytes)) / rate;
+  return cost::exchangeSeconds(
+      collectiveOf(step.kind), countOf(along),
+      double(receivedBy(step, shape, elementBytes)), slowest);
 }
 
 double Prices::secondsOf(const ReshardPlan &plan, ArrayRef<int64_t> shape,

@@ -113,7 +113,8 @@ static constexpr double hostLatency = 5e-6, hostBandwidth = 5e9;
 /// eight GPUs gather, after 4 us per message; NDR InfiniBand gives 50 GB/s to
 /// each GPU. All of them are published figures.
 static constexpr int64_t gpusPerNode = 8;
-static constexpr Link nodeLink{4e-6, 394e9, 1}, networkLink{1e-5, 50e9, 1};
+static constexpr Link nodeLink{4e-6, 394e9, 1, 1},
+    networkLink{1e-5, 50e9, 1, 1};
 
 std::vector<Link> target::builtInLinks(const Target &target,
                                        std::span<const int64_t> axes) {
@@ -121,7 +122,8 @@ std::vector<Link> target::builtInLinks(const Target &target,
   for (int64_t size : axes)
     ranks *= size;
   if (!target.isGpu())
-    return std::vector<Link>(axes.size(), {hostLatency, hostBandwidth, ranks});
+    return std::vector<Link>(axes.size(),
+                             {hostLatency, hostBandwidth, ranks, 0});
   std::vector<Link> links;
   for (int64_t size : axes) {
     // `ranks` of this axis and of those behind it.
@@ -129,4 +131,22 @@ std::vector<Link> target::builtInLinks(const Target &target,
     ranks /= size;
   }
   return links;
+}
+
+Target target::ofRank(const Target &machine, std::span<const int64_t> axes) {
+  Target rank = machine;
+  if (axes.empty() || !machine.links.empty())
+    return rank;
+  rank.links = builtInLinks(machine, axes);
+  int64_t ranks = 1;
+  for (int64_t size : axes)
+    ranks *= size;
+  if (machine.isGpu())
+    return rank;
+  rank.cores = std::max<int64_t>(1, machine.cores / ranks);
+  for (Rate *rate : {&rank.compute.f32, &rank.compute.bf16, &rank.compute.f16,
+                     &rank.memory.copy, &rank.memory.read,
+                     &rank.memory.cachedCopy})
+    rate->allCores = rate->of(rank.cores, machine.cores);
+  return rank;
 }

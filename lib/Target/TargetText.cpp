@@ -68,6 +68,7 @@ void visitLink(LinkType &link, Visitor &&visit) {
   visit.positive({"latency_microseconds"}, link.latency, 1e-6);
   visit.positive({"gigabytes_per_second"}, link.bandwidth, 1e9);
   visit.count({"shared_by"}, link.sharedBy, 1, maximalRanks);
+  visit.share({"hidden_share"}, link.hiddenShare);
 }
 
 using Path = std::initializer_list<const char *>;
@@ -103,6 +104,7 @@ struct Writing {
     if (value > 0)
       positive(path, value, unit);
   }
+  void share(Path path, double value) { optional(path, value, 1); }
   void list(const char *key, const std::vector<Link> &links) {
     for (const Link &link : links) {
       Writing entry;
@@ -188,6 +190,12 @@ struct Reading {
       else
         place = &(*place)[key];
     positive(path, into, unit);
+  }
+  /// From 0, which may be left out, to 1.
+  void share(Path path, double &into) {
+    optional(path, into, 1);
+    if (into > 1)
+      fail(path, std::to_string(into), "a number from 0 to 1");
   }
 
   void list(const char *key, std::vector<Link> &into) {

@@ -67,7 +67,7 @@ enum class CalleeKind : uint8_t {
 
 enum class InstructionKind : uint8_t {
   invoke, // starts the callee with the operands as its arguments
-  wait,   // until what was started in the queue is done
+  wait,   // until what was started in the queue is done, but the last ones
   loop,   // runs the first block, reads the i1 at the one operand, runs the
           // second block, and again
   branch, // runs the block whose index is the i32 (or i1, of one byte) at the
@@ -286,8 +286,8 @@ struct Block;
 struct Instruction {
   InstructionKind kind = InstructionKind::invoke;
   uint32_t callee = 0; // of invoke: index into Index::callees
-  /// Of invoke and wait. What is in one queue runs in order; a CPU has queue 0
-  /// alone.
+  /// Of invoke and wait. What is in one queue runs in order; a CPU has queue 0,
+  /// and queue 1 for collectives, which run beside it.
   uint32_t queue = 0;
   std::vector<Slice> operands;
   uint32_t parts = 1;        // of invoke: most parts it pays to cut it into
@@ -299,6 +299,9 @@ struct Instruction {
   /// of them in order. -1 if it is launched alone, or by one before.
   int32_t joint = -1;
   uint32_t joined = 1;
+  /// Of wait: how many of those that were invoked last in the queue, in this
+  /// block, need not be done.
+  uint32_t pending = 0;
 
   bool operator==(const Instruction &) const;
 };

@@ -67,7 +67,7 @@ inline constexpr auto fieldsOf<format::Block> =
 template <>
 inline constexpr auto fieldsOf<format::Instruction> =
     TENON_FIELDS(format::Instruction, kind, callee, queue, operands, parts,
-                 blocks, trips, joint, joined);
+                 blocks, trips, joint, joined, pending);
 
 template <>
 inline constexpr auto fieldsOf<format::Certificate> =

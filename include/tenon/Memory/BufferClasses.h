@@ -15,6 +15,9 @@
 //                                                       before it writes c
 //                                                       there
 //
+// A collective with `step.beside` works on its operand, result and workspace
+// while as many operations behind it run.
+//
 // A *class* is a set of values in one buffer. Views belong to the class of what
 // they view, carried values of a loop to one class each. coalesce() then merges
 // classes whose intervals do not meet.
@@ -97,6 +100,9 @@ public:
     return end == endTimes.end() || mlir::isa<step::GroupOp>(op) ? timeOf(op)
                                                                  : end->second;
   }
+  /// The end of what an operation touches: 2t + 1 for what is only read. What a
+  /// collective works on lives until it is awaited.
+  int64_t endOfUse(mlir::Operation *op) const;
   /// Behind the last interval.
   int64_t endOfStep() const { return 2 * now + 2; }
 
@@ -137,6 +143,10 @@ bool mayOverwrite(step::GroupOp group, unsigned operand, unsigned result);
 
 /// Whether the group only hands on its operand.
 bool isCopy(step::GroupOp group);
+
+/// The last operation that runs beside the group, if it is a collective that
+/// any run beside, otherwise the group.
+mlir::Operation *lastBeside(step::GroupOp group);
 
 } // namespace tenon::memory
 

@@ -42,6 +42,8 @@ struct MemoryOptions {
   std::string orderingFile;
   /// Whether kernels that follow each other may be one launch.
   bool gathersLaunches = false;
+  /// Whether collectives run beside other operations.
+  bool overlapsCollectives = false;
 };
 
 /// The part of the stage `plan` that does not depend on the budget: the order,

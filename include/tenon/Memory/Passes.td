@@ -206,6 +206,123 @@ def GatherLaunchesPass : Pass<"memory-gather-launches", "::mlir::func::FuncOp"> 
   }];
 }
 
+def OverlapCollectivesPass : Pass<"memory-overlap-collectives", "::mlir::func::FuncOp"> {
+  let summary = "order operations so that others run while ranks exchange";
+  let description = [{
+    What reads the result of a collective runs later, and the collective starts
+    earlier, until what runs between takes as long as the collective is predicted
+    to (`step.nanoseconds`), as far as no more bytes are live than are at the
+    peak. `step.beside` says how many operations behind it shall run beside a
+    collective: what it works on is live until then. The new order is kept if the
+    arena is no larger in it.
+
+    ```mlir
+    // before: the update waits for the sum at once
+    func.func @main(%w: tensor<4xf32>, %g: tensor<4xf32>, %x: tensor<64xf32>) -> (tensor<4xf32>, tensor<64xf32>) {
+      %sum = step.group collective(%g) {step.nanoseconds = 20000 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
+      ^bb0(%p: tensor<4xf32>):
+        %0 = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %1 = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %1 : tensor<f32>
+        }) : (tensor<4xf32>) -> tensor<4xf32>
+        step.yield %0 : tensor<4xf32>
+      }
+      %new = step.group elementwise(%w, %sum) {step.nanoseconds = 1000 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+      ^bb0(%p: tensor<4xf32>, %q: tensor<4xf32>):
+        %0 = stablehlo.add %p, %q : tensor<4xf32>
+        step.yield %0 : tensor<4xf32>
+      }
+      %y = step.group elementwise(%x) {step.nanoseconds = 30000 : i64} : (tensor<64xf32>) -> tensor<64xf32> {
+      ^bb0(%p: tensor<64xf32>):
+        %0 = stablehlo.tanh %p : tensor<64xf32>
+        step.yield %0 : tensor<64xf32>
+      }
+      return %new, %y : tensor<4xf32>, tensor<64xf32>
+    }
+    // after
+    func.func @main(%w: tensor<4xf32>, %g: tensor<4xf32>, %x: tensor<64xf32>) -> (tensor<4xf32>, tensor<64xf32>) {
+      %sum = step.group collective(%g) {step.beside = 1 : i64, step.nanoseconds = 20000 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
+      ^bb0(%p: tensor<4xf32>):
+        %0 = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %1 = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %1 : tensor<f32>
+        }) : (tensor<4xf32>) -> tensor<4xf32>
+        step.yield %0 : tensor<4xf32>
+      }
+      %y = step.group elementwise(%x) {step.nanoseconds = 30000 : i64} : (tensor<64xf32>) -> tensor<64xf32> {
+      ^bb0(%p: tensor<64xf32>):
+        %0 = stablehlo.tanh %p : tensor<64xf32>
+        step.yield %0 : tensor<64xf32>
+      }
+      %new = step.group elementwise(%w, %sum) {step.nanoseconds = 1000 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+      ^bb0(%p: tensor<4xf32>, %q: tensor<4xf32>):
+        %0 = stablehlo.add %p, %q : tensor<4xf32>
+        step.yield %0 : tensor<4xf32>
+      }
+      return %new, %y : tensor<4xf32>, tensor<64xf32>
+    }
+    ```
+  }];
+}
+
+def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncOp"> {
+  let summary = "let run beside a collective what does not touch its bytes";
+  let description = [{
+    Of a function in scheduled form: sets `step.beside` of each collective to the
+    number of operations behind it that touch none of the bytes it writes and
+    write none of those it reads. Places stay as they are, so this takes no
+    memory. A collective that is predicted to take less than waking a thread
+    for it stays alone.
+
+    ```mlir
+    // before
+    func.func @main(%g: tensor<4xf32>, %x: tensor<64xf32>) -> (tensor<4xf32>, tensor<64xf32>)
+        attributes {step.argument_places = [#step.place<batch, 0>, #step.place<batch, 64>],
+                    step.result_places = [#step.place<results, 0>, #step.place<results, 64>],
+                    step.segment_bytes = {batch = 320 : i64, results = 320 : i64, temporaries = 64 : i64}} {
+      %sum = step.group collective(%g) {step.places = [#step.place<results, 0>], step.scratch_bytes = 16 : i64, step.scratch_place = #step.place<temporaries, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+      ^bb0(%p: tensor<4xf32>):
+        %0 = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %1 = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %1 : tensor<f32>
+        }) : (tensor<4xf32>) -> tensor<4xf32>
+        step.yield %0 : tensor<4xf32>
+      }
+      %y = step.group elementwise(%x) {step.places = [#step.place<results, 64>]} : (tensor<64xf32>) -> tensor<64xf32> {
+      ^bb0(%p: tensor<64xf32>):
+        %0 = stablehlo.tanh %p : tensor<64xf32>
+        step.yield %0 : tensor<64xf32>
+      }
+      return %sum, %y : tensor<4xf32>, tensor<64xf32>
+    }
+    // after
+    func.func @main(%g: tensor<4xf32>, %x: tensor<64xf32>) -> (tensor<4xf32>, tensor<64xf32>)
+        attributes {step.argument_places = [#step.place<batch, 0>, #step.place<batch, 64>],
+                    step.result_places = [#step.place<results, 0>, #step.place<results, 64>],
+                    step.segment_bytes = {batch = 320 : i64, results = 320 : i64, temporaries = 64 : i64}} {
+      %sum = step.group collective(%g) {step.beside = 1 : i64, step.places = [#step.place<results, 0>], step.scratch_bytes = 16 : i64, step.scratch_place = #step.place<temporaries, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+      ^bb0(%p: tensor<4xf32>):
+        %0 = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %1 = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %1 : tensor<f32>
+        }) : (tensor<4xf32>) -> tensor<4xf32>
+        step.yield %0 : tensor<4xf32>
+      }
+      %y = step.group elementwise(%x) {step.places = [#step.place<results, 64>]} : (tensor<64xf32>) -> tensor<64xf32> {
+      ^bb0(%p: tensor<64xf32>):
+        %0 = stablehlo.tanh %p : tensor<64xf32>
+        step.yield %0 : tensor<64xf32>
+      }
+      return %sum, %y : tensor<4xf32>, tensor<64xf32>
+    }
+    ```
+  }];
+}
+
 def TabulateLoopsPass : Pass<"memory-tabulate-loops", "::mlir::func::FuncOp"> {
   let summary = "list plans of each loop's body";
   let description = [{

@@ -12,20 +12,12 @@
 // ranks of processors share the cores of one host unless a machine description
 // has links.
 //
-// A step of a resharding along parts of axes takes a latency for each message
-// that a rank waits for and the bytes that it receives, by the slowest link
-// that is on the way:
-//
-//   all_gather, all_to_all, reduce_scatter   (n - 1) latency + received / rate
-//   all_reduce                             2 (n - 1) latency + received / rate
-//   collective_permute                               latency + received / rate
+// A step of a resharding along parts of axes takes what Cost/ExchangeCost.h says,
+// by the slowest link that is on the way.
 //
 // A slice takes a small share of what copying the part takes, since its reader
 // mostly reads it where it lies; so of two ways that exchange nothing the one
 // that holds less is better.
-//
-// Example: 4 ranks sum 1 MiB over a link of 10 us and 1 GB/s. Each receives
-// 2 * 3 / 4 MiB, so this takes 60 us + 1573 us.
 //
 //===----------------------------------------------------------------------===//
 

@@ -108,6 +108,9 @@ struct Link {
   double latency = 0;   // seconds that a message takes beside its bytes
   double bandwidth = 0; // bytes/s into one rank, if it has the link alone
   int64_t sharedBy = 1; // ranks that share the bandwidth
+  /// Of the time that a message takes, what a rank's processors have for
+  /// something else, from 0 to 1.
+  double hiddenShare = 0;
 
   double perRank() const { return bandwidth / double(sharedBy); }
 
@@ -161,6 +164,11 @@ Target builtInTarget(const GpuArchitecture &gpu);
 /// eight make a node: minor axes lie within it, others between nodes.
 std::vector<Link> builtInLinks(const Target &target,
                                std::span<const int64_t> axes);
+
+/// What one rank of a mesh with these axes has: links, and of processors that
+/// nobody measured for ranks a share of the cores. The machine itself without
+/// axes.
+Target ofRank(const Target &machine, std::span<const int64_t> axes);
 
 /// The file's text, ending in a newline; the same for equal targets.
 std::string toJson(const Target &target);

@@ -223,6 +223,7 @@ constexpr AttributeShape operationShapes[] = {
     {narrowSumsAttrName, isUnit, "no value"},
     {meshAttrName, isText, "a string"},
     {layoutProofAttrName, isText, "a string"},
+    {besideAttrName, isCount, "an i64 of at least 0"},
     {layoutAttrName, isText, "a string"},
     {wholeAttrName, isTensorType, "a type of tensors"},
     {cutsAttrName, isArrayOf<isNumberList>, "an array of array<i64>"},

@@ -44,7 +44,8 @@ private:
              std::to_string(invoke.queue) + "; ";
       return hasQueue(invoke.queue, error);
     }
-    std::optional<Event> record(uint32_t queue, Error &error) override {
+    std::optional<Event> record(uint32_t queue, uint32_t,
+                                Error &error) override {
       log += "record " + std::to_string(queue) + "; ";
       return hasQueue(queue, error) ? std::optional(Event{queue})
                                     : std::nullopt;

@@ -173,7 +173,10 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
     workspace if any; a copy has the place it reads and the one it writes,
     which do not overlap. `parts` is the largest number of threads worth using;
     the result does not depend on how many there are. What is in one `queue`
-    runs in order; a CPU has queue 0 alone.
+    runs in order. A CPU has queue 0, and queue 1 for collectives: what is
+    invoked there runs beside queue 0 until it is awaited. Until then nothing
+    else touches what it writes or writes what it reads, and its block awaits
+    it.
 
     ```mlir
     exec.invoke @kernel_0(%0, %1) parts 8 : memref<8xf32>, memref<8xf32>
@@ -189,8 +192,16 @@ def Exec_InvokeOp : Exec_Op<"invoke"> {
 
 def Exec_WaitOp : Exec_Op<"wait"> {
   let summary = "waits until what was invoked in a queue is done";
-  let arguments = (ins I64Attr:$queue);
-  let assemblyFormat = "`queue` $queue attr-dict";
+  let description = [{
+    With `pending` all but as many of those that were invoked last in the queue,
+    in this block.
+
+    ```mlir
+    exec.wait queue 1 pending 2
+    ```
+  }];
+  let arguments = (ins I64Attr:$queue, DefaultValuedAttr<I64Attr, "0">:$pending);
+  let assemblyFormat = "`queue` $queue (`pending` $pending^)? attr-dict";
 }
 
 def Exec_WhileOp : Exec_Op<"while", [NoRegionArguments, NoTerminator, SingleBlock]> {

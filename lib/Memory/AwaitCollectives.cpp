@@ -1,0 +1,148 @@
+//===- AwaitCollectives.cpp - Wait for collectives where bytes ask for it -===//
+//
+// Places are given. Whatever runs behind a collective and touches none of the
+// bytes that it writes, and writes none that it reads, runs beside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Memory/Passes.h"
+
+#include "Exchanges.h"
+#include "Views.h"
+
+#include "tenon/Analysis/ElementTypes.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
+#include "tenon/Memory/BufferClasses.h"
+
+#include "mlir/IR/Matchers.h"
+
+namespace tenon::memory {
+#define GEN_PASS_DEF_AWAITCOLLECTIVESPASS
+#include "tenon/Memory/Passes.h.inc"
+} // namespace tenon::memory
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::memory;
+
+bool memory::isExchange(Operation *op) {
+  auto group = dyn_cast<step::GroupOp>(op);
+  return group && group.getKind() == step::GroupKind::collective &&
+         group.getNumOperands() > 0;
+}
+
+bool memory::isWorthQueue(Operation *op) {
+  auto time = op->getAttrOfType<IntegerAttr>(step::nanosecondsAttrName);
+  return isExchange(op) && (!time || time.getInt() >= queueNanoseconds);
+}
+
+namespace {
+
+struct Touched {
+  step::Segment segment;
+  int64_t begin, end; // bytes
+  bool isWritten;
+
+  bool meets(const Touched &other) const {
+    return segment == other.segment && begin < other.end &&
+           other.begin < end && (isWritten || other.isWritten);
+  }
+};
+
+/// The bytes that operations in scheduled form touch.
+class Touches {
+public:
+  explicit Touches(func::FuncOp main) : main(main) {}
+
+  SmallVector<Touched> of(Operation *op) const {
+    SmallVector<Touched> touched;
+    op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      if (isView(inner) || matchPattern(inner, m_Constant()))
+        return WalkResult::skip();
+      for (Value operand : inner->getOperands())
+        add(operand, /*isWritten=*/false, touched);
+      for (Value result : inner->getResults())
+        add(result, /*isWritten=*/true, touched);
+      auto group = dyn_cast<step::GroupOp>(inner);
+      if (!group)
+        return WalkResult::advance();
+      auto scratch =
+          group->getAttrOfType<step::PlaceAttr>(step::scratchPlaceAttrName);
+      auto bytes =
+          group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName);
+      if (scratch && bytes)
+        add(scratch, bytes.getInt(), /*isWritten=*/true, touched);
+      return WalkResult::skip();
+    });
+    return touched;
+  }
+
+private:
+  static void add(step::PlaceAttr place, int64_t bytes, bool isWritten,
+                  SmallVector<Touched> &touched) {
+    touched.push_back({place.getSegment(), place.getOffset(),
+                       place.getOffset() + bytes, isWritten});
+  }
+
+  void add(Value value, bool isWritten, SmallVector<Touched> &touched) const {
+    auto argument = dyn_cast<BlockArgument>(value);
+    Operation *owner = argument ? argument.getOwner()->getParentOp()
+                                : value.getDefiningOp();
+    StringRef name = owner == main ? StringRef(step::argumentPlacesAttrName)
+                                   : StringRef(step::placesAttrName);
+    unsigned index = argument ? argument.getArgNumber()
+                              : cast<OpResult>(value).getResultNumber();
+    add(cast<step::PlaceAttr>(owner->getAttrOfType<ArrayAttr>(name)[index]),
+        storedBytes(value.getType()), isWritten, touched);
+  }
+
+  func::FuncOp main;
+};
+
+struct AwaitCollectives
+    : public memory::impl::AwaitCollectivesPassBase<AwaitCollectives> {
+  void runOnOperation() override {
+    func::FuncOp main = getOperation();
+    if (!main->hasAttr(step::argumentPlacesAttrName))
+      return;
+    Touches touches(main);
+    main.getBody().walk([&](step::GroupOp group) {
+      if (isWorthQueue(group))
+        setBeside(group, touches);
+    });
+  }
+
+private:
+  static void setBeside(step::GroupOp group, const Touches &touches) {
+    SmallVector<Touched> own = touches.of(group);
+    auto meetsOwn = [&](const Touched &other) {
+      return llvm::any_of(
+          own, [&](const Touched &each) { return each.meets(other); });
+    };
+    int64_t count = 0, beside = 0, nanoseconds = 0;
+    bool isTimed = group->hasAttr(step::nanosecondsAttrName);
+    for (Operation *next = group->getNextNode();
+         !next->hasTrait<OpTrait::IsTerminator>(); next = next->getNextNode()) {
+      if (llvm::any_of(touches.of(next), meetsOwn))
+        break;
+      ++count;
+      if (isView(next) || matchPattern(next, m_Constant()))
+        continue;
+      beside = count;
+      if (auto time =
+              next->getAttrOfType<IntegerAttr>(step::nanosecondsAttrName);
+          time && !isExchange(next))
+        nanoseconds += time.getInt();
+      else if (!time)
+        isTimed = false;
+    }
+    if (beside > 0 && (!isTimed || nanoseconds >= queueNanoseconds))
+      group->setAttr(step::besideAttrName,
+                     Builder(group.getContext()).getI64IntegerAttr(beside));
+    else
+      group->removeAttr(step::besideAttrName);
+  }
+};
+
+} // namespace

@@ -1,0 +1,108 @@
+//===- BlockOrder.cpp - An order that is changed move by move -------------===//
+//
+// See BlockOrder.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockOrder.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace tenon;
+using namespace tenon::memory;
+
+BlockOrder::BlockOrder(const solver::OrderingProblem &problem)
+    : problem(problem), earlier(problem.operations.size()),
+      after(problem.operations.size()), order(problem.operations.size()),
+      places(problem.operations.size()) {
+  std::iota(order.begin(), order.end(), 0);
+  std::iota(places.begin(), places.end(), 0);
+  auto follow = [&](int32_t first, int32_t second) {
+    after[size_t(first)].push_back(second);
+    earlier[size_t(second)].push_back(first);
+  };
+  for (const auto &use : problem.uses)
+    follow(problem.producer(use.value), use.user);
+  for (const auto &control : problem.controls)
+    follow(control.before, control.after);
+}
+
+size_t BlockOrder::dueOf(int32_t operation) const {
+  size_t due = order.size();
+  for (int32_t next : after[size_t(operation)])
+    due = std::min(due, placeOf(next));
+  return due;
+}
+
+size_t BlockOrder::readyOf(int32_t operation) const {
+  size_t ready = 0;
+  for (int32_t last : earlier[size_t(operation)])
+    ready = std::max(ready, placeOf(last) + 1);
+  return ready;
+}
+
+int64_t BlockOrder::timeOf(size_t begin, size_t end) const {
+  int64_t time = 0;
+  for (size_t place = begin; place < end; ++place)
+    time += times[size_t(order[place])];
+  return time;
+}
+
+size_t BlockOrder::lastBeside(int32_t operation) const {
+  size_t place = placeOf(operation);
+  int64_t left = wanted.empty() ? 0 : wanted[size_t(operation)];
+  for (const size_t due = dueOf(operation); left > 0 && place + 1 < due;
+       left -= times[size_t(order[place])])
+    ++place;
+  return place;
+}
+
+/// Per place, as if no result took the place of an operand.
+std::vector<int64_t> BlockOrder::liveBytes() const {
+  const auto values = size_t(problem.valueCount());
+  std::vector<size_t> last(values);
+  auto use = [&](int32_t value, int32_t operation) {
+    size_t &known = last[size_t(value)];
+    known = std::max(known, lastBeside(operation));
+  };
+  for (int32_t value = 0; value < problem.valueCount(); ++value)
+    use(value, problem.producer(value));
+  for (const auto &read : problem.uses)
+    use(read.value, read.user);
+  for (int32_t value : problem.kept)
+    last[size_t(value)] = order.size();
+  std::vector<int64_t> change(order.size() + 1);
+  auto live = [&](size_t begin, size_t end, int64_t bytes) {
+    change[begin] += bytes;
+    if (end < order.size())
+      change[end + 1] -= bytes;
+  };
+  for (int32_t value = 0; value < problem.valueCount(); ++value)
+    live(placeOf(problem.producer(value)), last[size_t(value)],
+         problem.bytes(value));
+  for (size_t place = 0; place < order.size(); ++place)
+    live(place, lastBeside(order[place]),
+         problem.operations[size_t(order[place])].workspace);
+  std::vector<int64_t> result(order.size());
+  std::partial_sum(change.begin(), change.end() - 1, result.begin());
+  return result;
+}
+
+int64_t BlockOrder::peak() const {
+  int64_t peak = 0;
+  for (int64_t live : liveBytes())
+    peak = std::max(peak, live);
+  return peak;
+}
+
+void BlockOrder::move(size_t from, size_t to) {
+  auto at = [&](size_t place) { return order.begin() + ptrdiff_t(place); };
+  if (from < to)
+    std::rotate(at(from), at(from) + 1, at(to));
+  else
+    std::rotate(at(to), at(from), at(from) + 1);
+  for (size_t place = std::min(from, to);
+       place <= std::max(from, to) && place < order.size(); ++place)
+    places[size_t(order[place])] = place;
+}

@@ -1,0 +1,174 @@
+//===- OverlapCollectives.cpp - Compute while ranks exchange --------------===//
+//
+// A collective that others run beside costs only the time for which nothing
+// does. So what reads its result runs later, and it starts earlier, as far as
+// the order allows and no more bytes are live than are at the peak anyway.
+// Worked example, c1 and c2 the sums of two gradients, u1 and u2 the updates
+// with them, h what comes before the second gradient:
+//
+//   g1 c1 u1 h g2 c2 u2        g1 c1 h g2 c2 u1 u2
+//
+// where h and g2 run beside c1: u1 waits for it up to where enough has run. Then
+// c2 starts before u1, which runs beside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Memory/Passes.h"
+
+#include "BlockOrder.h"
+#include "Exchanges.h"
+#include "OrderingModel.h"
+#include "PackingProblem.h"
+
+#include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Dialect/Step/Parts.h"
+
+namespace tenon::memory {
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
+#include "tenon/Memory/Passes.h.inc"
+} // namespace tenon::memory
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::memory;
+
+namespace {
+
+int64_t arenaOf(const BufferClasses &buffers) {
+  PackingProblem packing(buffers);
+  return solver::solveOffsetPacking(packing.problem, quickPacking(packing))
+      .arena;
+}
+
+int64_t nanosecondsOf(Operation &op) {
+  auto time = op.getAttrOfType<IntegerAttr>(step::nanosecondsAttrName);
+  return time ? time.getInt() : 0;
+}
+
+/// The operations of a block, and how long others should run beside each.
+class Overlap {
+public:
+  Overlap(BlockOrder &order, ArrayRef<int64_t> wanted, int64_t most)
+      : order(order), wanted(wanted), most(most), live(order.liveBytes()) {}
+
+  void run() {
+    for (int32_t operation = 0; operation < int32_t(wanted.size()); ++operation)
+      if (wanted[size_t(operation)] > 0) {
+        readLater(operation);
+        startEarlier(operation);
+      }
+  }
+
+private:
+  int64_t missing(int32_t collective) const {
+    return wanted[size_t(collective)] -
+           order.timeOf(order.placeOf(collective) + 1,
+                        order.dueOf(collective));
+  }
+
+  /// Whether a move leaves no place with more bytes than there may be; if not,
+  /// it is taken back.
+  bool tryMove(size_t from, size_t to) {
+    order.move(from, to);
+    std::vector<int64_t> moved = order.liveBytes();
+    bool fits = true;
+    for (size_t place = 0; place < moved.size(); ++place)
+      fits &= moved[place] <= std::max(most, live[place]);
+    if (fits)
+      live = std::move(moved);
+    else if (from < to)
+      order.move(to - 1, from);
+    else
+      order.move(to, from + 1);
+    return fits;
+  }
+
+  /// Has the first readers run behind what need not wait for them.
+  void readLater(int32_t collective) {
+    constexpr int mostReaders = 16;
+    for (int reader = 0; reader < mostReaders; ++reader) {
+      const size_t due = order.dueOf(collective);
+      int64_t left = missing(collective);
+      if (left <= 0 || due == order.operations().size())
+        return;
+      const size_t limit = order.dueOf(order.operations()[due]);
+      size_t to = due + 1;
+      for (; to < limit && left > 0; ++to)
+        left -= order.timeOf(to, to + 1);
+      while (to > due + 1 && !tryMove(due, to))
+        to = due + 1 + (to - due - 1) / 2;
+      if (to == due + 1)
+        return;
+    }
+  }
+
+  void startEarlier(int32_t collective) {
+    const size_t from = order.placeOf(collective);
+    const size_t ready = order.readyOf(collective);
+    size_t to = from;
+    for (int64_t left = missing(collective); to > ready && left > 0; --to)
+      left -= order.timeOf(to - 1, to);
+    while (to < from && !tryMove(from, to))
+      to = from - (from - to) / 2;
+  }
+
+  BlockOrder &order;
+  ArrayRef<int64_t> wanted;
+  const int64_t most;
+  std::vector<int64_t> live; // per place
+};
+
+struct OverlapCollectives
+    : public memory::impl::OverlapCollectivesPassBase<OverlapCollectives> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isDeclaration())
+      return;
+    SmallVector<Block *> blocks;
+    function.getBody().walk([&](Operation *op) {
+      if (isExchange(op) && !llvm::is_contained(blocks, op->getBlock()))
+        blocks.push_back(op->getBlock());
+    });
+    for (Block *block : blocks)
+      overlap(*block);
+  }
+
+private:
+  void overlap(Block &block) {
+    BufferClasses buffers(getOperation());
+    OrderingModel model(block, buffers);
+    SmallVector<int64_t> times, wanted;
+    SmallVector<Operation *> operations;
+    for (Operation &op : block.without_terminator()) {
+      operations.push_back(&op);
+      const bool isBeside = isWorthQueue(&op);
+      wanted.push_back(isBeside ? nanosecondsOf(op) : 0);
+      // While one is under way, another does not hide it.
+      times.push_back(isExchange(&op) ? 0 : nanosecondsOf(op));
+    }
+    const int64_t given = arenaOf(buffers);
+    const int64_t peak = BlockOrder(model.problem()).peak();
+    // What is live is not all: an order may leave gaps. Then less has to do.
+    for (int64_t percent : {100, 98, 95, 90, 80}) {
+      BlockOrder order(model.problem());
+      order.runBeside(times, wanted);
+      Overlap(order, wanted, peak * percent / 100).run();
+      model.apply(order.operations());
+      for (auto [index, op] : llvm::enumerate(operations)) {
+        const auto operation = int32_t(index);
+        const size_t count =
+            order.lastBeside(operation) - order.placeOf(operation);
+        if (count > 0)
+          op->setAttr(step::besideAttrName,
+                      Builder(op).getI64IntegerAttr(int64_t(count)));
+      }
+      if (arenaOf(BufferClasses(getOperation())) <= given)
+        return;
+      for (Operation *op : operations)
+        op->removeAttr(step::besideAttrName);
+      model.restore();
+    }
+  }
+};
+
+} // namespace
