@@ -15,7 +15,7 @@ using namespace tenon::memory;
 BlockOrder::BlockOrder(const solver::OrderingProblem &problem)
     : problem(problem), earlier(problem.operations.size()),
       after(problem.operations.size()), order(problem.operations.size()),
-      places(problem.operations.size()) {
+      places(problem.operations.size()), wanted(problem.operations.size()) {
   std::iota(order.begin(), order.end(), 0);
   std::iota(places.begin(), places.end(), 0);
   auto follow = [&](int32_t first, int32_t second) {
@@ -51,14 +51,13 @@ int64_t BlockOrder::timeOf(size_t begin, size_t end) const {
 
 size_t BlockOrder::lastBeside(int32_t operation) const {
   size_t place = placeOf(operation);
-  int64_t left = wanted.empty() ? 0 : wanted[size_t(operation)];
+  int64_t left = wanted[size_t(operation)];
   for (const size_t due = dueOf(operation); left > 0 && place + 1 < due;
        left -= times[size_t(order[place])])
     ++place;
   return place;
 }
 
-/// Per place, as if no result took the place of an operand.
 std::vector<int64_t> BlockOrder::liveBytes() const {
   const auto values = size_t(problem.valueCount());
   std::vector<size_t> last(values);

@@ -24,12 +24,11 @@ public:
   /// In the given order.
   explicit BlockOrder(const solver::OrderingProblem &problem);
 
-  /// `nanoseconds` are those of the operations, and `besides` how long others
-  /// should run beside each, 0 for what nothing runs beside.
-  void runBeside(llvm::ArrayRef<int64_t> nanoseconds,
-                 llvm::ArrayRef<int64_t> besides) {
-    times = nanoseconds;
-    wanted = besides;
+  /// How long each operation takes, while others are under way.
+  void setTimes(llvm::ArrayRef<int64_t> nanoseconds) { times = nanoseconds; }
+  /// How long others run beside an operation, 0 before it is set.
+  void runBeside(int32_t operation, int64_t nanoseconds) {
+    wanted[size_t(operation)] = nanoseconds;
   }
 
   llvm::ArrayRef<int32_t> operations() const { return order; }
@@ -62,7 +61,8 @@ private:
   std::vector<llvm::SmallVector<int32_t>> earlier, after; // per operation
   std::vector<int32_t> order;
   std::vector<size_t> places; // per operation, in the order
-  llvm::ArrayRef<int64_t> times, wanted;
+  llvm::ArrayRef<int64_t> times;
+  std::vector<int64_t> wanted; // per operation
 };
 
 } // namespace tenon::memory

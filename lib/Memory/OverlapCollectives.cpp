@@ -53,7 +53,7 @@ public:
 
   void run() {
     for (int32_t operation = 0; operation < int32_t(wanted.size()); ++operation)
-      if (wanted[size_t(operation)] > 0) {
+      if (wanted[size_t(operation)] > 0 && runBeside(operation)) {
         readLater(operation);
         startEarlier(operation);
       }
@@ -66,21 +66,36 @@ private:
                         order.dueOf(collective));
   }
 
-  /// Whether a move leaves no place with more bytes than there may be; if not,
-  /// it is taken back.
+  /// Whether no place has more bytes than there may be.
+  bool fits() {
+    std::vector<int64_t> changed = order.liveBytes();
+    for (size_t place = 0; place < changed.size(); ++place)
+      if (changed[place] > std::max(most, live[place]))
+        return false;
+    live = std::move(changed);
+    return true;
+  }
+
+  /// Whether what is between the collective and its first reader may run beside
+  /// it.
+  bool runBeside(int32_t collective) {
+    order.runBeside(collective, wanted[size_t(collective)]);
+    if (fits())
+      return true;
+    order.runBeside(collective, 0);
+    return false;
+  }
+
+  /// A move that does not fit is taken back.
   bool tryMove(size_t from, size_t to) {
     order.move(from, to);
-    std::vector<int64_t> moved = order.liveBytes();
-    bool fits = true;
-    for (size_t place = 0; place < moved.size(); ++place)
-      fits &= moved[place] <= std::max(most, live[place]);
-    if (fits)
-      live = std::move(moved);
-    else if (from < to)
+    if (fits())
+      return true;
+    if (from < to)
       order.move(to - 1, from);
     else
       order.move(to, from + 1);
-    return fits;
+    return false;
   }
 
   /// Has the first readers run behind what need not wait for them.
@@ -151,7 +166,7 @@ private:
     // What is live is not all: an order may leave gaps. Then less has to do.
     for (int64_t percent : {100, 98, 95, 90, 80}) {
       BlockOrder order(model.problem());
-      order.runBeside(times, wanted);
+      order.setTimes(times);
       Overlap(order, wanted, peak * percent / 100).run();
       model.apply(order.operations());
       for (auto [index, op] : llvm::enumerate(operations)) {

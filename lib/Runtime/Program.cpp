@@ -340,8 +340,9 @@ RunOutcome Program::trace(unsigned threads, StepTrace &trace) {
   std::vector<SpanLog> logs;
   const unsigned team = std::min(threads, widestOperation());
   logs.reserve(team + 1);
-  for (unsigned i = 0; i <= team; ++i) // the last for the queue
+  for (unsigned i = 0; i < team; ++i)
     logs.emplace_back(i);
+  logs.emplace_back(team, /*isCollective=*/true);
   Run work{*this, /*steps=*/1, /*observer=*/nullptr, &logs};
   RunOutcome outcome = runTeamOn(work, threads);
   for (const SpanLog &log : logs)

@@ -17,7 +17,8 @@ namespace tenon::runtime {
 
 class alignas(64) SpanLog {
 public:
-  explicit SpanLog(uint32_t thread) : thread(thread) {
+  explicit SpanLog(uint32_t thread, bool isCollective = false)
+      : thread(thread), isCollective(isCollective) {
     // Of this only what is written takes memory of the machine.
     try {
       spans.reserve(most);
@@ -42,6 +43,7 @@ public:
                        .rank = 0,
                        .thread = thread,
                        .isWait = isWait,
+                       .isCollective = isCollective,
                        .begin = begin,
                        .end = end});
   }
@@ -55,6 +57,7 @@ private:
   static constexpr size_t most = size_t(1) << 18;
 
   uint32_t thread;
+  bool isCollective;
   std::vector<TracedSpan> spans;
   uint64_t leftOut = 0;
 };

@@ -183,19 +183,27 @@ struct Reading {
     into = number * unit;
   }
   void optional(Path path, double &into, double unit) {
-    const ReadJson *place = &root;
-    for (const char *key : path)
-      if (!place->is_object() || !place->contains(key))
-        return;
-      else
-        place = &(*place)[key];
-    positive(path, into, unit);
+    if (isThere(path))
+      positive(path, into, unit);
   }
   /// From 0, which may be left out, to 1.
   void share(Path path, double &into) {
-    optional(path, into, 1);
-    if (into > 1)
-      fail(path, std::to_string(into), "a number from 0 to 1");
+    if (!isThere(path))
+      return;
+    const ReadJson *value = at(path, "a number from 0 to 1");
+    double number = value->is_number() ? value->get<double>() : -1;
+    if (!(number >= 0 && number <= 1))
+      return fail(path, value->dump(), "a number from 0 to 1");
+    into = number;
+  }
+  bool isThere(Path path) const {
+    const ReadJson *place = &root;
+    for (const char *key : path)
+      if (!place->is_object() || !place->contains(key))
+        return false;
+      else
+        place = &(*place)[key];
+    return true;
   }
 
   void list(const char *key, std::vector<Link> &into) {

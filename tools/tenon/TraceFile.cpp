@@ -121,7 +121,8 @@ void TraceFile::add(const runtime::StepTrace &trace, int64_t step) {
     if (span.isWait && span.end - span.begin < shortestWait)
       continue;
     const Lane lane{span.rank, firstThread + span.thread};
-    name(lane, trace.isOneByOne ? "device, one operation at a time"
+    name(lane, trace.isOneByOne    ? "device, one operation at a time"
+               : span.isCollective ? "collectives"
                                 : "thread " + std::to_string(span.thread));
     const std::string &what =
         operation.source.empty() ? operation.name : operation.source;

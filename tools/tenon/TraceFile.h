@@ -2,8 +2,8 @@
 //
 // `tenon run --trace=FILE`: a JSON file of events, as Perfetto and the browsers
 // that are made from Chromium show it. A process in it is a rank; its lanes are
-// what the run does between and around its steps, the threads of the step, and
-// the threads that read batches.
+// what the run does between and around its steps, the threads of the step, the
+// one of collectives beside them, and the threads that read batches.
 //
 //   run       |step 10                                    |step 11
 //             |wait for a batch|run the step      |read results|

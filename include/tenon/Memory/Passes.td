@@ -219,7 +219,7 @@ def OverlapCollectivesPass : Pass<"memory-overlap-collectives", "::mlir::func::F
     ```mlir
     // before: the update waits for the sum at once
     func.func @main(%w: tensor<4xf32>, %g: tensor<4xf32>, %x: tensor<64xf32>) -> (tensor<4xf32>, tensor<64xf32>) {
-      %sum = step.group collective(%g) {step.nanoseconds = 20000 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
+      %sum = step.group collective(%g) attributes {step.nanoseconds = 20000 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
       ^bb0(%p: tensor<4xf32>):
         %0 = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
         ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -228,12 +228,12 @@ def OverlapCollectivesPass : Pass<"memory-overlap-collectives", "::mlir::func::F
         }) : (tensor<4xf32>) -> tensor<4xf32>
         step.yield %0 : tensor<4xf32>
       }
-      %new = step.group elementwise(%w, %sum) {step.nanoseconds = 1000 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+      %new = step.group elementwise(%w, %sum) attributes {step.nanoseconds = 1000 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
       ^bb0(%p: tensor<4xf32>, %q: tensor<4xf32>):
         %0 = stablehlo.add %p, %q : tensor<4xf32>
         step.yield %0 : tensor<4xf32>
       }
-      %y = step.group elementwise(%x) {step.nanoseconds = 30000 : i64} : (tensor<64xf32>) -> tensor<64xf32> {
+      %y = step.group elementwise(%x) attributes {step.nanoseconds = 30000 : i64} : (tensor<64xf32>) -> tensor<64xf32> {
       ^bb0(%p: tensor<64xf32>):
         %0 = stablehlo.tanh %p : tensor<64xf32>
         step.yield %0 : tensor<64xf32>
@@ -242,7 +242,7 @@ def OverlapCollectivesPass : Pass<"memory-overlap-collectives", "::mlir::func::F
     }
     // after
     func.func @main(%w: tensor<4xf32>, %g: tensor<4xf32>, %x: tensor<64xf32>) -> (tensor<4xf32>, tensor<64xf32>) {
-      %sum = step.group collective(%g) {step.beside = 1 : i64, step.nanoseconds = 20000 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
+      %sum = step.group collective(%g) attributes {step.beside = 1 : i64, step.nanoseconds = 20000 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
       ^bb0(%p: tensor<4xf32>):
         %0 = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
         ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -251,12 +251,12 @@ def OverlapCollectivesPass : Pass<"memory-overlap-collectives", "::mlir::func::F
         }) : (tensor<4xf32>) -> tensor<4xf32>
         step.yield %0 : tensor<4xf32>
       }
-      %y = step.group elementwise(%x) {step.nanoseconds = 30000 : i64} : (tensor<64xf32>) -> tensor<64xf32> {
+      %y = step.group elementwise(%x) attributes {step.nanoseconds = 30000 : i64} : (tensor<64xf32>) -> tensor<64xf32> {
       ^bb0(%p: tensor<64xf32>):
         %0 = stablehlo.tanh %p : tensor<64xf32>
         step.yield %0 : tensor<64xf32>
       }
-      %new = step.group elementwise(%w, %sum) {step.nanoseconds = 1000 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+      %new = step.group elementwise(%w, %sum) attributes {step.nanoseconds = 1000 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
       ^bb0(%p: tensor<4xf32>, %q: tensor<4xf32>):
         %0 = stablehlo.add %p, %q : tensor<4xf32>
         step.yield %0 : tensor<4xf32>
@@ -282,7 +282,7 @@ def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncO
         attributes {step.argument_places = [#step.place<batch, 0>, #step.place<batch, 64>],
                     step.result_places = [#step.place<results, 0>, #step.place<results, 64>],
                     step.segment_bytes = {batch = 320 : i64, results = 320 : i64, temporaries = 64 : i64}} {
-      %sum = step.group collective(%g) {step.places = [#step.place<results, 0>], step.scratch_bytes = 16 : i64, step.scratch_place = #step.place<temporaries, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+      %sum = step.group collective(%g) attributes {step.places = [#step.place<results, 0>], step.scratch_bytes = 16 : i64, step.scratch_place = #step.place<temporaries, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
       ^bb0(%p: tensor<4xf32>):
         %0 = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
         ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -291,7 +291,7 @@ def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncO
         }) : (tensor<4xf32>) -> tensor<4xf32>
         step.yield %0 : tensor<4xf32>
       }
-      %y = step.group elementwise(%x) {step.places = [#step.place<results, 64>]} : (tensor<64xf32>) -> tensor<64xf32> {
+      %y = step.group elementwise(%x) attributes {step.places = [#step.place<results, 64>]} : (tensor<64xf32>) -> tensor<64xf32> {
       ^bb0(%p: tensor<64xf32>):
         %0 = stablehlo.tanh %p : tensor<64xf32>
         step.yield %0 : tensor<64xf32>
@@ -303,7 +303,7 @@ def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncO
         attributes {step.argument_places = [#step.place<batch, 0>, #step.place<batch, 64>],
                     step.result_places = [#step.place<results, 0>, #step.place<results, 64>],
                     step.segment_bytes = {batch = 320 : i64, results = 320 : i64, temporaries = 64 : i64}} {
-      %sum = step.group collective(%g) {step.beside = 1 : i64, step.places = [#step.place<results, 0>], step.scratch_bytes = 16 : i64, step.scratch_place = #step.place<temporaries, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+      %sum = step.group collective(%g) attributes {step.beside = 1 : i64, step.places = [#step.place<results, 0>], step.scratch_bytes = 16 : i64, step.scratch_place = #step.place<temporaries, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
       ^bb0(%p: tensor<4xf32>):
         %0 = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
         ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -312,7 +312,7 @@ def AwaitCollectivesPass : Pass<"memory-await-collectives", "::mlir::func::FuncO
         }) : (tensor<4xf32>) -> tensor<4xf32>
         step.yield %0 : tensor<4xf32>
       }
-      %y = step.group elementwise(%x) {step.places = [#step.place<results, 64>]} : (tensor<64xf32>) -> tensor<64xf32> {
+      %y = step.group elementwise(%x) attributes {step.places = [#step.place<results, 64>]} : (tensor<64xf32>) -> tensor<64xf32> {
       ^bb0(%p: tensor<64xf32>):
         %0 = stablehlo.tanh %p : tensor<64xf32>
         step.yield %0 : tensor<64xf32>

@@ -30,6 +30,8 @@ struct TracedSpan {
   uint32_t operation = 0; // index into StepTrace::operations
   uint32_t rank = 0, thread = 0;
   bool isWait = false; // for the other threads, behind its share
+  /// Of the thread that carries out collectives beside the others.
+  bool isCollective = false;
   int64_t begin = 0, end = 0;
 };
 

@@ -4,11 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../../lib/Runtime/CollectiveQueue.h"
 #include "../../../lib/Runtime/RunCollective.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <thread>
 
@@ -173,6 +176,51 @@ TEST(Collective, NobodyWaitsForARankThatHasEnded) {
     if (rank == 1)
       return all.stop();
     EXPECT_FALSE(runCollective(description, arguments, communicator));
+  });
+}
+
+TEST(CollectiveQueue, RunsInOrderBesideItsOwner) {
+  constexpr int count = 50;
+  ThreadRanks all(2);
+  onRanks(2, all, [&](int64_t rank, Communicator &communicator) {
+    auto description = describe(CollectiveKind::allReduce, 1, 1, 2, {{0}, {1}},
+                                Combination::sum);
+    // Each sums what the one before has made.
+    std::vector<float> values(count + 1, float(rank + 1));
+    std::vector<std::array<float, 2>> work(count);
+    std::vector<std::array<void *, 3>> arguments;
+    for (int i = 0; i < count; ++i)
+      arguments.push_back({&values[size_t(i)], &values[size_t(i) + 1],
+                           work[size_t(i)].data()});
+    CollectiveQueue queue(communicator, Subnormals::flush, 4);
+    for (int i = 0; i < count; ++i) {
+      EXPECT_TRUE(queue.await(3));
+      queue.start({&description, arguments[size_t(i)].data(), "a sum",
+                   size_t(i)});
+    }
+    EXPECT_TRUE(queue.await(0));
+    EXPECT_EQ(values[1], 3);
+    EXPECT_EQ(values[count], 3 * std::exp2(float(count - 1)));
+    EXPECT_FALSE(queue.failed());
+  });
+}
+
+TEST(CollectiveQueue, EndsWithARankThatDoesNotCome) {
+  ThreadRanks all(2);
+  onRanks(2, all, [&](int64_t rank, Communicator &communicator) {
+    auto description = describe(CollectiveKind::allReduce, 1, 1, 2, {{0}, {1}},
+                                Combination::sum);
+    float operand = 1, result = 0, work[2];
+    void *arguments[] = {&operand, &result, work};
+    if (rank == 1)
+      return all.stop();
+    CollectiveQueue queue(communicator, Subnormals::flush, 2);
+    queue.start({&description, arguments, "a sum", 7});
+    queue.start({&description, arguments, "another", 9});
+    EXPECT_FALSE(queue.await(0));
+    EXPECT_EQ(queue.failed(), size_t(7)); // what is behind it is dropped
+    queue.restart(nullptr);
+    EXPECT_TRUE(queue.await(0));
   });
 }
 
