@@ -24,6 +24,7 @@ STAGES = {
     "Precision": "Precision/Passes.td",
     "Sharding": "Sharding/Passes.td",
     "ShardingCheck": "ShardingCheck/Passes.td",
+    "Collectives": "Collectives/Passes.td",
     "Fusion": "Fusion/Passes.td",
     "Memory": "Memory/Passes.td",
     "Codegen/CPU": "Codegen/CPU/Passes.td",

@@ -21,6 +21,15 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
+/// What a stage reported; null if it did not run.
+static const llvm::json::Object *detailsOf(const CompileResult &result,
+                                           StringRef stage) {
+  for (const StageReport &each : result.stages)
+    if (each.name == stage)
+      return &each.details;
+  return nullptr;
+}
+
 /// The stages of the target, with the one that cuts the step behind the others
 /// that look at step form.
 static Walk walkToLayouts(OutputTarget target) {
@@ -99,10 +108,7 @@ ExitCode driver::planLayouts(const CompileOptions &options,
   if (ExitCode code = compilation.runTo(isPlanned ? "plan" : "shard");
       code != exitOk)
     return code;
-  const llvm::json::Object *shard = nullptr;
-  for (const StageReport &stage : compilation.result.stages)
-    if (stage.name == "shard")
-      shard = &stage.details;
+  const llvm::json::Object *shard = detailsOf(compilation.result, "shard");
   if (!shard)
     return exitInternal;
   if (auto *tensors = shard->getArray("tensors"))
@@ -114,8 +120,17 @@ ExitCode driver::planLayouts(const CompileOptions &options,
       << compilation.run.resolved.machine.name << "'\n"
       << "step           " << milliseconds(compute + communication)
       << " predicted, not measured: compute " << milliseconds(compute)
-      << ", communication " << milliseconds(communication)
-      << ", none of it hidden\n"
+      << ", communication " << milliseconds(communication) << "\n";
+  if (auto *plan = detailsOf(compilation.result, "plan")) {
+    double computes = number(*plan, "compute_seconds");
+    double exposed = number(*plan, "exposed_communication_seconds");
+    out << "planned        " << milliseconds(computes + exposed)
+        << " by kernels and their order: compute " << milliseconds(computes)
+        << ", exposed communication " << milliseconds(exposed)
+        << ", hidden communication "
+        << milliseconds(number(*plan, "hidden_communication_seconds")) << "\n";
+  }
+  out
       << "exchange       each rank receives "
       << printBytes(int64_t(number(*shard, "received_bytes"))) << " a step\n";
   for (const llvm::json::Value &value : *shard->getArray("exchanges")) {

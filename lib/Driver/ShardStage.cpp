@@ -13,6 +13,7 @@
 #include "StageEntries.h"
 
 #include "tenon/Analysis/Collectives.h"
+#include "tenon/Collectives/Passes.h"
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Sharding/Passes.h"
@@ -89,6 +90,20 @@ static llvm::json::Object countCollectives(ModuleOp module) {
   return collectives;
 }
 
+/// Small sums share a collective up to where their bytes take ranks so many
+/// times the latency of a message, along the axis that is reached first.
+static int64_t bucketBytesOf(const sharding::Mesh &mesh,
+                             const target::Target &machine) {
+  constexpr double latencies = 8;
+  SmallVector<int64_t> sizes;
+  for (const sharding::Axis &axis : mesh.axes)
+    sizes.push_back(axis.size);
+  double bytes = std::numeric_limits<int32_t>::max();
+  for (const target::Link &link : target::ofRank(machine, sizes).links)
+    bytes = std::min(bytes, latencies * link.latency * link.perRank());
+  return int64_t(bytes);
+}
+
 static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
                              AskMore askMore) {
   if (run.options.mesh.empty())
@@ -131,6 +146,15 @@ static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
   reportPrice(price, run.details);
   if (choice)
     reportChoice(*choice, main, mesh, run.details);
+  const int64_t bucketBytes = bucketBytesOf(mesh, run.resolved.machine);
+  if (ExitCode code = run.runPasses(*program.module,
+                                    [&](OpPassManager &passes) {
+                                      collectives::buildCollectivesPipeline(
+                                          passes, bucketBytes);
+                                    });
+      code != exitOk)
+    return code;
+  run.details["scheduled_collectives"] = countCollectives(*program.module);
   return exitOk;
 }
 
@@ -182,5 +206,8 @@ Stage driver::shardStage() {
           .options = layoutOptions(),
           .run = shardStep,
           .checkForm = checkStepForm,
-          .registerPasses = sharding::registerShardingPasses};
+          .registerPasses = [] {
+            sharding::registerShardingPasses();
+            collectives::registerCollectivesPasses();
+          }};
 }

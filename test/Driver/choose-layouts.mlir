@@ -18,7 +18,8 @@
 // PLAN-NEXT: arg0     [data]                     131072     0.000 ms  read where it lies; [-] takes {{.*}} ms more
 // PLAN-NEXT: arg1     [-, data]                 8388608     0.000 ms  read where it lies; [{{.*}}] takes {{.*}} ms more
 // PLAN: mesh           data=2, 2 ranks of 'built-in
-// PLAN-NEXT: step           {{.*}} ms predicted, not measured: compute {{.*}} ms, communication 0.000 ms, none of it hidden
+// PLAN-NEXT: step           {{.*}} ms predicted, not measured: compute {{.*}} ms, communication 0.000 ms
+// PLAN-NEXT: planned        {{.*}} ms by kernels and their order: compute {{.*}} ms, exposed communication 0.000 ms, hidden communication 0.000 ms
 // PLAN-NEXT: exchange       each rank receives 0 B a step
 // PLAN-NEXT: choice         {{.*}} ms, no choice of layouts takes less than {{.*}} ms (proved), gap 0.00 %
 // PLAN: memory         8.{{.*}} MiB on each rank

@@ -1,0 +1,30 @@
+//===- Passes.h - Fewer and larger collectives ----------------------------===//
+//
+// The passes that a partitioned step goes through once it is checked. They sum
+// in another order than the partitioner's program and change nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COLLECTIVES_PASSES_H
+#define TENON_COLLECTIVES_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
+
+namespace tenon::collectives {
+
+#define GEN_PASS_DECL
+#include "tenon/Collectives/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "tenon/Collectives/Passes.h.inc"
+
+/// Device form to device form. Sums of fewer than `bucketBytes` share one
+/// collective as long as it has no more.
+void buildCollectivesPipeline(mlir::OpPassManager &passes, int64_t bucketBytes);
+
+} // namespace tenon::collectives
+
+#endif // TENON_COLLECTIVES_PASSES_H

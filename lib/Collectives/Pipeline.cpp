@@ -1,0 +1,20 @@
+//===- Pipeline.cpp - Fewer and larger collectives ------------------------===//
+//
+// The passes of Collectives in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Collectives/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace tenon;
+
+void collectives::buildCollectivesPipeline(OpPassManager &passes,
+                                           int64_t bucketBytes) {
+  OpPassManager &functions = passes.nest<func::FuncOp>();
+  functions.addPass(createMergeEqualPass());
+  functions.addPass(createReduceOncePass());
+  functions.addPass(createBucketSumsPass({bucketBytes}));
+}
