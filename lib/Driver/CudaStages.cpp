@@ -270,6 +270,7 @@ Walk driver::walkToCuda() {
           importStage(),
           simplifyStage(),
           precisionStage(),
+          shardStage(),
           groupStage(),
           planStage(),
           lowerStage(),

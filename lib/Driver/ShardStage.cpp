@@ -104,6 +104,13 @@ static int64_t bucketBytesOf(const sharding::Mesh &mesh,
   return int64_t(bytes);
 }
 
+/// Between GPUs a library moves bytes, and kernels add up.
+static ExitCode expandCollectives(ModuleOp module, StageRun &run) {
+  return run.runPasses(module, [](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(sharding::createExpandCollectivesPass());
+  });
+}
+
 static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
                              AskMore askMore) {
   if (run.options.mesh.empty())
@@ -155,7 +162,9 @@ static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
       code != exitOk)
     return code;
   run.details["scheduled_collectives"] = countCollectives(*program.module);
-  return exitOk;
+  return run.resolved.target == OutputTarget::cuda
+             ? expandCollectives(*program.module, run)
+             : exitOk;
 }
 
 static ExitCode shardStep(Program &program, StageRun &run) {

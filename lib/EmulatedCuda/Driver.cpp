@@ -152,6 +152,39 @@ void Driver::execute(const FillWork &work) {
   to->setWritten(work.to - to->begin, bytes, true);
 }
 
+void Driver::execute(const std::shared_ptr<const LibraryWork> &work) {
+  std::vector<void *> bytes;
+  std::vector<Region *> regions;
+  for (const TenonEmulatedAccess &each : work->accesses) {
+    Region *region = memory->find(each.address);
+    const std::string what =
+        work->name + (each.isWritten ? " writes " : " reads ") +
+        std::to_string(each.bytes) + " bytes at " +
+        (region ? "byte " + std::to_string(each.address - region->begin) +
+                      " of an allocation of " + std::to_string(region->bytes) +
+                      " bytes"
+                : memory->describe(each.address));
+    if (!region || !region->contains(each.address, each.bytes))
+      throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS, "out of bounds: " + what};
+    const uint64_t offset = each.address - region->begin;
+    if (!each.isWritten && !region->isWritten(offset, each.bytes))
+      throw Fault{CUDA_ERROR_LAUNCH_FAILED,
+                  "uninitialised: " + what +
+                      ", some of which were never written"};
+    if (region->footprint)
+      region->markFootprint(offset, each.bytes, !each.isWritten,
+                            each.isWritten);
+    bytes.push_back(region->data + offset);
+    regions.push_back(region);
+  }
+  if (const char *text = work->run(work->data.get(), bytes.data()))
+    throw Fault{CUDA_ERROR_LAUNCH_FAILED, text};
+  for (size_t i = 0; i < regions.size(); ++i)
+    if (const TenonEmulatedAccess &each = work->accesses[i]; each.isWritten)
+      regions[i]->setWritten(each.address - regions[i]->begin, each.bytes,
+                             true);
+}
+
 #pragma GCC visibility push(default)
 
 namespace {
@@ -311,13 +344,15 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **function, int, uint64_t,
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal) {
   BEGIN_CALL;
-  *device = 0;
-  return ordinal ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+  *device = ordinal;
+  return ordinal < 0 || ordinal >= driver.settings.gpus
+             ? CUDA_ERROR_INVALID_DEVICE
+             : CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetCount(int *count) {
   BEGIN_CALL;
-  *count = 1;
+  *count = driver.settings.gpus;
   return CUDA_SUCCESS;
 }
 
@@ -395,8 +430,12 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   BEGIN_CALL;
-  if (device)
+  if (device < 0 || device >= driver.settings.gpus)
     return CUDA_ERROR_INVALID_DEVICE;
+  if (driver.retained && device != driver.device)
+    return driver.error(CUDA_ERROR_INVALID_DEVICE,
+                        "a process that uses two GPUs");
+  driver.device = device;
   ++driver.retained;
   *context = &driver.context;
   return CUDA_SUCCESS;
@@ -628,7 +667,7 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
     return give(region->kind == Region::Host ? CU_MEMORYTYPE_HOST
                                              : CU_MEMORYTYPE_DEVICE);
   case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-    return give(int(0));
+    return give(int(driver.device));
   case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     return give(CUdeviceptr(region->begin));
   case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -748,6 +787,28 @@ CUresult tenonEmulatedCudaPoison(CUdeviceptr address, size_t bytes) {
   region->setWritten(address - region->begin, bytes, false);
   memset(region->data + (address - region->begin), 0xFF, bytes);
   return CUDA_SUCCESS;
+}
+
+int tenonEmulatedCudaDevice() {
+  Call call;
+  return call.driver.device;
+}
+
+int tenonEmulatedCudaIsCapturing(CUstream stream) {
+  Call call;
+  return stream && stream->capturing;
+}
+
+CUresult tenonEmulatedCudaEnqueue(
+    CUstream stream, const char *name, const TenonEmulatedAccess *accesses,
+    size_t accessCount, const char *(*run)(void *data, void *const *bytes),
+    void *data, void (*drop)(void *data)) {
+  std::shared_ptr<void> kept(data, drop);
+  BEGIN_CALL;
+  return driver.enqueue(
+      stream,
+      std::make_shared<const LibraryWork>(LibraryWork{
+          name, {accesses, accesses + accessCount}, run, std::move(kept)}));
 }
 
 uint64_t tenonEmulatedCudaOverlaps() {

@@ -28,6 +28,14 @@ namespace tenon::emulated {
 /// A matrix product of the emulated cuBLASLt, see CublasLt.h.
 struct ProductWork;
 
+/// Work of another library, see EmulatedCuda.h.
+struct LibraryWork {
+  std::string name;
+  std::vector<TenonEmulatedAccess> accesses;
+  const char *(*run)(void *data, void *const *bytes);
+  std::shared_ptr<void> data;
+};
+
 struct KernelWork {
   CUfunction function;
   unsigned extent[3], threads[3], dynamicSharedBytes;
@@ -56,7 +64,8 @@ struct EventWork {
 /// What a stream or a node of a graph does; nothing for an empty node.
 using Work =
     std::variant<std::monostate, KernelWork, CopyWork, FillWork,
-                 std::shared_ptr<const ProductWork>, GraphWork, EventWork>;
+                 std::shared_ptr<const ProductWork>,
+                 std::shared_ptr<const LibraryWork>, GraphWork, EventWork>;
 /// "kernel 'k'".
 std::string nameOf(const Work &work);
 
@@ -104,6 +113,7 @@ struct Driver {
   std::set<void *> hostMemory;
   CUctx_st context;
   CUcontext current = nullptr;
+  CUdevice device = 0; // the one that the process uses
   unsigned retained = 0;
   uint32_t generation = 0;
   uint64_t microseconds = 0; // that work has taken
@@ -137,6 +147,7 @@ struct Driver {
   void execute(const CopyWork &work);
   void execute(const FillWork &work);
   void execute(const std::shared_ptr<const ProductWork> &work);
+  void execute(const std::shared_ptr<const LibraryWork> &work);
   void execute(std::monostate) {}
   void execute(const EventWork &work);
   /// Returns what it touched, if there are other streams.

@@ -24,6 +24,8 @@ Settings Settings::fromEnvironment() {
   Settings settings;
   if (const char *text = getenv("TENON_EMULATED_CUDA_SM"))
     settings.target = atoi(text);
+  if (const char *text = getenv("TENON_EMULATED_CUDA_GPUS"))
+    settings.gpus = atoi(text);
   if (const char *text = getenv("TENON_EMULATED_CUDA_MEMORY"))
     settings.memoryBytes = strtoull(text, nullptr, 0);
   if (const char *text = getenv("TENON_EMULATED_CUDA_COPIES"))

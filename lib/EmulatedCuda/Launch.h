@@ -31,6 +31,7 @@ enum class Forgetful : uint8_t { None, FirstOffered, InParts, All };
 
 struct Settings {
   unsigned target = 90;
+  int gpus = 1;
   uint64_t memoryBytes = 80'000'000'000;
   bool copiesArriveEarly = false, streamsAreLate = false;
   uint64_t approximateSeed = 0;

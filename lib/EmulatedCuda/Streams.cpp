@@ -31,6 +31,8 @@ bool covers(const StreamClock &clock, unsigned stream, uint64_t count) {
 } // namespace
 
 std::string tenon::emulated::nameOf(const Work &work) {
+  if (auto *library = std::get_if<std::shared_ptr<const LibraryWork>>(&work))
+    return (*library)->name;
   if (auto *kernel = std::get_if<KernelWork>(&work))
     return "kernel '" + kernel->function->function->name + "'";
   return std::holds_alternative<CopyWork>(work)         ? "copy"

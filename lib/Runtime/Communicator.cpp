@@ -13,6 +13,7 @@ using namespace tenon::runtime;
 Communicator::~Communicator() = default;
 bool Communicator::isForAnyThread() const { return true; }
 void Communicator::await(std::string_view) {}
+void Communicator::whenLost(std::function<bool(const std::string &)>) {}
 std::string Communicator::whyEnded() const {
   return "another rank did not come to it";
 }

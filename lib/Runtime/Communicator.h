@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -49,6 +50,11 @@ public:
   virtual void await(std::string_view what);
   /// Why an exchange was not completed.
   virtual std::string whyEnded() const;
+  /// Has `wake` called with the reason, by another thread and at most once,
+  /// when a rank is lost, for who waits elsewhere than in an exchange. It says
+  /// whether that one is awake; otherwise the process has to end. Null for
+  /// nobody, which waits for a call under way.
+  virtual void whenLost(std::function<bool(const std::string &loss)> wake);
 };
 
 /// The ranks of one process, each on a thread of its own.

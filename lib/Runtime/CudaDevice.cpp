@@ -11,6 +11,7 @@
 #include "CudaStep.h"
 
 #include "tenon/Format/Reader.h"
+#include "tenon/Libraries/Stored.h"
 #include "tenon/Support/Bytes.h"
 #include "tenon/Target/GpuArchitectures.h"
 
@@ -64,11 +65,18 @@ std::shared_ptr<CudaContext> CudaContext::open(const ExecutorOptions &options,
   if (started != CUDA_SUCCESS)
     return fail("the driver of NVIDIA's does not start: " +
                 driver.textOf(started));
-  if (options.gpu >= unsigned(count))
-    return fail("there is no GPU " + std::to_string(options.gpu) +
-                ", this machine has " + std::to_string(count) +
-                ", numbered from 0");
-  gpu->name = "GPU " + std::to_string(options.gpu);
+  const unsigned number = options.gpu.value_or(0);
+  if (number >= unsigned(count))
+    return fail(
+        "there is no GPU " + std::to_string(number) + ", this machine has " +
+        std::to_string(count) + ", numbered from 0" +
+        (options.processes ? "; each rank has a GPU of its own, the one of its "
+                             "number among the ranks of its machine unless "
+                             "--device=cuda:N names another"
+                           : ""));
+  gpu->name = "GPU " + std::to_string(number);
+  if (driver.isEmulated)
+    gpu->emulatedDriver = options.cudaDriver;
   std::array<char, 256> name{};
   int major = 0, minor = 0;
   auto attribute = [&](CUdevice_attribute which, int &into) {
@@ -76,7 +84,7 @@ std::shared_ptr<CudaContext> CudaContext::open(const ExecutorOptions &options,
   };
   for (CUresult result :
        {driver.cuDriverGetVersion(&version),
-        driver.cuDeviceGet(&gpu->device, int(options.gpu)),
+        driver.cuDeviceGet(&gpu->device, int(number)),
         driver.cuDeviceGetName(name.data(), int(name.size()) - 1, gpu->device),
         attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major),
         attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor),
@@ -303,6 +311,7 @@ std::optional<CudaDevice::Choice> CudaDevice::choose(const format::Index &index,
 
 std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
                                            const ExecutorOptions &options,
+                                           Communicator *communicator,
                                            Error &error) {
   for (const format::MemorySpace &space : index.memorySpaces)
     if (space.name != "device")
@@ -318,8 +327,12 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
   uint64_t largest = 0;
   for (const format::Segment &segment : index.segments)
     largest = std::max(largest, segment.bytes);
-  return std::unique_ptr<Device>(
-      new CudaDevice(std::move(context), *choice, largest, options));
+  std::unique_ptr<CudaDevice> device(
+      new CudaDevice(context, *choice, largest, options));
+  if (communicator)
+    device->callees.exchange = std::make_unique<CudaCollectives>(
+        context, *communicator, index.ranks(), options.nccl);
+  return device;
 }
 
 CudaDevice::~CudaDevice() {
@@ -396,6 +409,16 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
   size_t launch = 0;
   CudaLibraries libraries(context, options);
   for (const format::Callee &callee : callees.described) {
+    auto &collective = callees.collectives.emplace_back();
+    if (callee.kind == format::CalleeKind::collective) {
+      std::string why;
+      collective = libraries::restoreCollective(callee, index.ranks(), why);
+      if (!collective || !callees.exchange)
+        return damaged(collective ? "it has collectives and is for one rank"
+                                  : why);
+      if (!callees.exchange->prepare(*collective, error))
+        return false;
+    }
     CudaCallees::Kernel &kernel = callees.kernels.emplace_back();
     CudaCallees::Call &call = callees.calls.emplace_back();
     if (callee.kind == format::CalleeKind::library &&

@@ -3,13 +3,15 @@
 // Private to this folder. Its memory space is `device`, the GPU's own memory;
 // its one queue a CUDA graph (CudaStep.h) that is launched once a step; its
 // callees are kernels in PTX, which the driver compiles when a file is loaded,
-// calls of cuBLASLt (CudaLibraries.h), and copies.
+// calls of cuBLASLt (CudaLibraries.h), collectives of ranks that are processes
+// (CudaCollectives.h), and copies.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_RUNTIME_CUDADEVICE_H
 #define TENON_LIB_RUNTIME_CUDADEVICE_H
 
+#include "CudaCollectives.h"
 #include "CudaDriverTable.h"
 #include "Device.h"
 
@@ -36,6 +38,7 @@ public:
   CUstream own = nullptr;    // to capture into; also that if nobody gave one
   std::string name;          // "GPU 0, NVIDIA H100"
   std::string model;         // "NVIDIA H100"
+  std::string emulatedDriver; // its file; empty for NVIDIA's own
   int multiprocessors = 0;
   unsigned capability = 0; // ten times: 90 is 9.0
   unsigned cuda = 0;       // the version that the driver has: 12080 is 12.8
@@ -59,6 +62,7 @@ private:
 
 /// What instructions may invoke; one entry each per callee.
 struct CudaCallees {
+  using Collective = std::optional<libraries::CollectiveDescription>;
   struct Kernel {
     CUfunction function = nullptr; // null for a copy or a call
     format::Launch launch;
@@ -71,6 +75,8 @@ struct CudaCallees {
   std::vector<format::Callee> described;
   std::vector<Kernel> kernels;
   std::vector<Call> calls;
+  std::vector<Collective> collectives;
+  std::unique_ptr<CudaCollectives> exchange; // null for one rank
 };
 
 class CudaDevice final : public Device {
@@ -79,6 +85,7 @@ public:
   /// kernels are for it.
   static std::unique_ptr<Device> create(const format::Index &index,
                                         const ExecutorOptions &options,
+                                        Communicator *communicator,
                                         Error &error);
   ~CudaDevice() override;
 
@@ -94,6 +101,10 @@ public:
   bool copyWithin(void *to, const void *from, uint64_t bytes,
                   Error &error) override;
   void *stream() const override { return context->stream; }
+  uint64_t receivedBytes() const override {
+    return callees.exchange ? callees.exchange->receivedBytes() : 0;
+  }
+  bool isOfOneRank() const override { return true; }
   AvailableMemory availableMemory() const override;
   bool loadCallees(const format::Reader &reader, Error &error) override;
   std::unique_ptr<Capture> beginCapture() override;

@@ -29,7 +29,7 @@ bool CudaCapture::launch(const format::Instruction &invoke, Error &error) {
   if (!isTheQueue(invoke.queue, error))
     return false;
   const format::Callee &callee = callees.described[invoke.callee];
-  if (!checkCall(invoke, error))
+  if (!checkCall(invoke, error) || !checkCollective(invoke, error))
     return false;
   const size_t first = step->places.size(), count = invoke.operands.size();
   const bool isJoined = toJoin > 0;
@@ -98,6 +98,25 @@ bool CudaCapture::checkCall(const format::Instruction &invoke, Error &error) {
                      " of its segment, expected a multiple of 64");
   }
   return true;
+}
+
+bool CudaCapture::checkCollective(const format::Instruction &invoke,
+                                  Error &error) {
+  const CudaCallees::Collective &made = callees.collectives[invoke.callee];
+  if (!made)
+    return true;
+  const std::vector<int64_t> expected = libraries::argumentBytes(*made);
+  bool fits = invoke.operands.size() == expected.size();
+  for (size_t i = 0; fits && i < expected.size(); ++i) {
+    fits = invoke.operands[i].bytes >= uint64_t(expected[i]) &&
+           invoke.operands[i].offset % 64 == 0;
+    for (size_t j = 0; j < i; ++j)
+      fits &= !overlap(invoke.operands[i], invoke.operands[j]);
+  }
+  return fits || refuse(error, Failure::file,
+                        "the file is damaged: the arguments of a collective, " +
+                            libraries::describe(*made) +
+                            ", are not those that it works on");
 }
 
 CudaStep::Part &CudaCapture::openGraph() {
@@ -217,7 +236,15 @@ std::vector<void *> CudaStep::parametersOf(const Node &node) {
 CUresult CudaStep::enqueueCall(const Node &node, CUstream stream) {
   const std::span<const CUdeviceptr> arguments(pointers.data() + node.firstSlot,
                                                node.slotCount);
-  saidByLibrary = callees.calls[node.callee].ready->enqueue(arguments, stream);
+  if (const CudaCallees::Collective &collective =
+          callees.collectives[node.callee]) {
+    saidByLibrary = callees.exchange->enqueue(*collective, arguments, stream);
+  } else {
+    saidByLibrary =
+        callees.calls[node.callee].ready->enqueue(arguments, stream);
+    if (!saidByLibrary.empty())
+      saidByLibrary = "cuBLASLt reports " + saidByLibrary;
+  }
   return saidByLibrary.empty() ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
 }
 
@@ -247,7 +274,7 @@ CUresult CudaStep::addTo(CUgraph into, const Node &node, CUgraphNode &last) {
     what.kernelParams = parameters.data();
     result = context->driver.cuGraphAddKernelNode_v2(&added, into, after,
                                                      after ? 1 : 0, &what);
-  } else if (callees.calls[node.callee].ready) {
+  } else if (isCall(node)) {
     CUgraph call = nullptr;
     result = captureCall(node, call);
     if (result == CUDA_SUCCESS)
@@ -274,9 +301,13 @@ CUresult CudaStep::makeGraph(Part &part) {
   const CudaDriverTable &driver = context->driver;
   CUresult result = driver.cuGraphCreate(&part.made, 0);
   CUgraphNode last = nullptr;
-  for (size_t node : part.order)
+  part.received = 0;
+  for (size_t node : part.order) {
     if (result == CUDA_SUCCESS)
       result = addTo(part.made, nodes[node], last);
+    if (const auto &collective = callees.collectives[nodes[node].callee])
+      part.received += callees.exchange->receivedIn(*collective);
+  }
   return result == CUDA_SUCCESS ? driver.cuGraphInstantiateWithFlags(
                                       &part.executable, part.made, 0)
                                 : result;
@@ -301,15 +332,14 @@ bool CudaStep::update(Error &error) {
     result = makeReady(program);
   if (!saidByLibrary.empty())
     return refuse(error, Failure::machine,
-                  "the step cannot be made ready: cuBLASLt reports " +
-                      saidByLibrary);
+                  "the step cannot be made ready: " + saidByLibrary);
   return context->check(result, "the step cannot be made ready",
                         Failure::machine, error);
 }
 
 CUresult CudaStep::start(const Node &node) {
   const CudaCallees::Kernel &kernel = callees.kernels[node.callee];
-  if (callees.calls[node.callee].ready)
+  if (isCall(node))
     return enqueueCall(node, context->stream);
   if (!kernel.function)
     return node.bytes == 0
@@ -324,6 +354,8 @@ CUresult CudaStep::start(const Node &node) {
 }
 
 CUresult CudaStep::walkGraph(Part &part, OperationObserver *observer) {
+  if (callees.exchange)
+    callees.exchange->countReceived(part.received);
   if (observer)
     return measure(part.order, *observer);
   const ProfilerRanges::Range range(nameOfStep.c_str());
@@ -414,7 +446,7 @@ CUresult CudaStep::walk(Sequence &parts, OperationObserver *observer) {
 std::string CudaStep::textOf(CUresult result) const {
   return saidByLibrary.empty()
              ? context->name + " reports: " + context->driver.textOf(result)
-             : "cuBLASLt reports " + saidByLibrary;
+             : saidByLibrary;
 }
 
 bool CudaStep::start(RunOutcome &outcome) {
@@ -424,13 +456,24 @@ bool CudaStep::start(RunOutcome &outcome) {
   return result == CUDA_SUCCESS;
 }
 
+/// An exchange that was aborted ends like any other.
+CUresult CudaStep::finish() {
+  CUresult result = context->driver.cuStreamSynchronize(context->stream);
+  if (!callees.exchange)
+    return result;
+  saidByLibrary = callees.exchange->whyEnded();
+  return result == CUDA_SUCCESS && !saidByLibrary.empty()
+             ? CUDA_ERROR_LAUNCH_FAILED
+             : result;
+}
+
 RunOutcome CudaStep::run(int64_t steps, unsigned, OperationObserver *observer) {
   RunOutcome outcome;
   CUresult result = context->enter();
   while (outcome.wholeSteps < steps && result == CUDA_SUCCESS) {
     result = walk(program, observer);
     if (result == CUDA_SUCCESS)
-      result = context->driver.cuStreamSynchronize(context->stream);
+      result = finish();
     outcome.wholeSteps += result == CUDA_SUCCESS;
   }
   if (result != CUDA_SUCCESS)

@@ -71,6 +71,7 @@ private:
     std::vector<size_t> order; // its nodes, again for every repetition
     CUgraph made = nullptr;
     CUgraphExec executable = nullptr;
+    int64_t received = 0; // bytes, of other ranks
     // Of control flow.
     size_t slot = 0;    // of the selector, or of a predicate that is read
     int64_t trips = -1; // of a loop, -1 if its predicate is read
@@ -92,9 +93,15 @@ private:
   CUresult makeReady(Sequence &parts);
   CUresult makeGraph(Part &part);
   CUresult addTo(CUgraph graph, const Node &node, CUgraphNode &last);
-  /// The graph of what a library does for a call.
+  /// Whether it is what a library does: a call or a collective.
+  bool isCall(const Node &node) const {
+    return callees.calls[node.callee].ready || callees.collectives[node.callee];
+  }
+  /// The graph of what a library does.
   CUresult captureCall(const Node &node, CUgraph &graph);
   CUresult enqueueCall(const Node &node, CUstream stream);
+  /// Waits for all that was started. What ranks exchanged is right then.
+  CUresult finish();
   /// The addresses of what a kernel is given, as CUDA takes them.
   std::vector<void *> parametersOf(const Node &node);
   void destroyGraphs(Sequence &parts);
@@ -103,7 +110,7 @@ private:
   const CudaCallees &callees;
   std::vector<Node> nodes;
   std::vector<CUdeviceptr> pointers; // per slot
-  std::string saidByLibrary;         // of the call that failed
+  std::string saidByLibrary;         // of the call that failed, and by which
   std::vector<CUevent> marks;        // between nodes that are measured
   std::string nameOfStep;            // for a profiler
   std::vector<std::string> namesOfNodes;
@@ -138,6 +145,7 @@ private:
   /// Of a predicate or a selector.
   size_t slotToRead(const format::Slice &slice);
   bool checkCall(const format::Instruction &invoke, Error &error);
+  bool checkCollective(const format::Instruction &invoke, Error &error);
   /// The graph that takes what comes next.
   CudaStep::Part &openGraph();
 

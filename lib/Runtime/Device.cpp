@@ -55,12 +55,13 @@ tenon::runtime::newDevice(const format::Index &index,
                   "--tune out");
   if (classes == "'cpu'")
     return CpuDevice::create(index, options, communicator, error);
-  if (classes == "'cuda'" && communicator)
-    return refuse(error, Failure::machine,
-                  "the file is for several ranks on GPUs, and ranks are "
-                  "threads on a CPU");
+  if (classes == "'cuda'" && communicator && !options.processes)
+    return refuse(error, Failure::argument,
+                  "the file is for several ranks on GPUs, each of which is a "
+                  "process with a GPU of its own; run it with mpirun -n " +
+                      std::to_string(index.ranks()));
   if (classes == "'cuda'")
-    return CudaDevice::create(index, options, error);
+    return CudaDevice::create(index, options, communicator, error);
   return refuse(error, Failure::machine,
                 "the file is compiled for the device classes " + classes +
                     "; this runtime has one device, a 'cpu' or a 'cuda'");

@@ -199,6 +199,10 @@ public:
   }
   /// The CUDA stream of all work; null for none.
   virtual void *stream() const { return nullptr; }
+  /// What its rank has received of others, beside the communicator's messages.
+  virtual uint64_t receivedBytes() const { return 0; }
+  /// Whether no other rank of this machine lies in its memory.
+  virtual bool isOfOneRank() const { return false; }
   /// What segments may still take.
   virtual AvailableMemory availableMemory() const = 0;
 

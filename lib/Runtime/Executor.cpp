@@ -267,7 +267,10 @@ bool Executor::Implementation::checkRanks(Error &error) {
                   "the file is compiled for " + number +
                       " ranks (--mesh=" + format::meshText(index) +
                       "), not for " + std::to_string(given) + "; run it with " +
-                      (options.processes ? "mpirun -n " : "--ranks=") + number);
+                      (options.processes || !index.gpuModules.empty()
+                           ? "mpirun -n "
+                           : "--ranks=") +
+                      number);
   }
   if (index.mesh.empty() || options.processes)
     return true;
@@ -327,10 +330,11 @@ bool Executor::Implementation::loadSegments(const format::Reader &reader,
   for (const format::Segment &segment : index.segments)
     if (__builtin_add_overflow(planned, segment.bytes, &planned))
       planned = UINT64_MAX;
-  // All ranks of this machine lie in its memory; those before in this process
-  // have theirs.
-  const int64_t ranksHere =
-      options.processes ? options.processes->ranksHere() : index.ranks();
+  // All ranks of this machine lie in its memory, unless each has a GPU; those
+  // before in this process have theirs.
+  const int64_t ranksHere = rank.device->isOfOneRank() ? 1
+                            : options.processes ? options.processes->ranksHere()
+                                                : index.ranks();
   if (__builtin_mul_overflow(planned, uint64_t(ranksHere) - (ranks.size() - 1),
                              &planned))
     planned = UINT64_MAX;
@@ -741,13 +745,16 @@ bool Executor::Implementation::run(size_t entryPoint, int64_t count,
   if (count > 0 && !checkTaken(entryPoint, error))
     return false;
   Processes *processes = options.processes.get();
-  const uint64_t before = processes ? processes->receivedBytes() : 0;
+  auto receivedSoFar = [&] {
+    return processes->receivedBytes() + first().device->receivedBytes();
+  };
+  const uint64_t before = processes ? receivedSoFar() : 0;
   if (processes)
     processes->setStep(stepsRun + 1);
   RunOutcome outcome = runRanks(entryPoint, count, runOne);
   if (processes) {
     processes->setStep(0);
-    receivedBytes += processes->receivedBytes() - before;
+    receivedBytes += receivedSoFar() - before;
   }
   if (index.entryPoints[entryPoint].name == "step")
     stepsRun += outcome.wholeSteps;
@@ -1002,6 +1009,9 @@ std::unique_ptr<Executor> Executor::loadFrom(const format::Reader &reader,
   implementation->options = options;
   if (options.threads == 0)
     implementation->options.threads = threadsOf(options.processes.get());
+  if (!options.gpu)
+    implementation->options.gpu =
+        options.processes ? unsigned(options.processes->rankHere()) : 0;
   if (!implementation->load(reader, error))
     return nullptr;
   return std::unique_ptr<Executor>(new Executor(std::move(implementation)));
@@ -1270,7 +1280,7 @@ bool Executor::readToDevice(size_t tensor, void *to, Error &error) const {
 
 std::optional<CudaPlace> Executor::cudaPlace() const {
   void *stream = implementation->first().device->stream();
-  return stream ? std::optional(CudaPlace{implementation->options.gpu, stream})
+  return stream ? std::optional(CudaPlace{*implementation->options.gpu, stream})
                 : std::nullopt;
 }
 

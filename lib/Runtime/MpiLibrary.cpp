@@ -23,7 +23,7 @@ struct tenon::runtime::MpiGroup {
   MPI_Comm communicator = MPI_COMM_NULL;
   bool hasStarted = false; // MPI, so it ends it
   bool isForAnyThread = false;
-  int rank = 0, ranks = 1, ranksHere = 1;
+  int rank = 0, ranks = 1, ranksHere = 1, rankHere = 0;
   std::vector<MPI_Request> requests;
   std::vector<MPI_Status> statuses;
   std::vector<int> expected; // bytes per request, -1 of what is sent
@@ -76,7 +76,8 @@ bool start(MpiGroup &group) {
       !isDone(MPI_Comm_split_type(group.communicator, MPI_COMM_TYPE_SHARED, 0,
                                   MPI_INFO_NULL, &here),
               "MPI_Comm_split_type") ||
-      !isDone(MPI_Comm_size(here, &group.ranksHere), "MPI_Comm_size"))
+      !isDone(MPI_Comm_size(here, &group.ranksHere), "MPI_Comm_size") ||
+      !isDone(MPI_Comm_rank(here, &group.rankHere), "MPI_Comm_rank"))
     return false;
   return isDone(MPI_Comm_free(&here), "MPI_Comm_free");
 }
@@ -93,6 +94,7 @@ int64_t rankOf(const MpiGroup *group) { return group->rank; }
 int64_t ranksOf(const MpiGroup *group) { return group->ranks; }
 int64_t ranksHereOf(const MpiGroup *group) { return group->ranksHere; }
 bool isForAnyThread(const MpiGroup *group) { return group->isForAnyThread; }
+int64_t rankHereOf(const MpiGroup *group) { return group->rankHere; }
 
 constexpr int tag = 0;
 
@@ -180,7 +182,8 @@ const char *whyNot() { return reason.c_str(); }
 
 extern "C" __attribute__((visibility("default"))) const MpiTable *tenonMpi() {
   static const MpiTable table = {
-      mpiTableVersion, join,  rankOf, ranksOf, ranksHereOf,
-      isForAnyThread,  begin, test,   leave,   whyNot};
+      mpiTableVersion, join,           rankOf, ranksOf, ranksHereOf,
+      rankHereOf,      isForAnyThread, begin,  test,    leave,
+      whyNot};
   return &table;
 }

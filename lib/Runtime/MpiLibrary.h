@@ -37,6 +37,8 @@ struct MpiTable {
   int64_t (*ranks)(const MpiGroup *group);
   /// How many of the ranks share this machine's memory.
   int64_t (*ranksHere)(const MpiGroup *group);
+  /// The number of this one among these.
+  int64_t (*rankHere)(const MpiGroup *group);
   /// Whether others than the thread that started MPI may call what follows.
   bool (*isForAnyThread)(const MpiGroup *group);
 

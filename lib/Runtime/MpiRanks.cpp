@@ -84,6 +84,20 @@ std::string MpiRanks::awaited() const {
   return operation;
 }
 
+void MpiRanks::whenLost(std::function<bool(const std::string &)> next) {
+  std::lock_guard lock(waking);
+  wake = std::move(next);
+}
+
+bool MpiRanks::wakeOthers(const std::string &loss) {
+  std::lock_guard lock(waking);
+  if (!wake)
+    return true;
+  const bool isAwake = wake(loss);
+  wake = nullptr;
+  return isAwake;
+}
+
 bool MpiRanks::exchange(std::span<const OutgoingMessage> outgoing,
                         std::span<const IncomingMessage> incoming) {
   sending.clear();

@@ -29,12 +29,14 @@ public:
   int64_t rank() const override { return number; }
   int64_t ranks() const { return count; }
   int64_t ranksHere() const { return countHere; }
+  int64_t rankHere() const { return numberHere; }
 
   bool exchange(std::span<const OutgoingMessage> outgoing,
                 std::span<const IncomingMessage> incoming) override;
   bool isForAnyThread() const override { return table->isForAnyThread(group); }
   void await(std::string_view what) override;
   std::string whyEnded() const override { return why; }
+  void whenLost(std::function<bool(const std::string &)> wake) override;
 
   /// What await() said last, and whether a message of it is awaited now. By any
   /// thread.
@@ -43,6 +45,9 @@ public:
 
   /// From now on nobody waits for a rank that is lost.
   void watch(const Heartbeat *others) { heartbeat = others; }
+  /// Wakes who waits elsewhere, as whenLost() says. False if that one sleeps
+  /// on.
+  bool wakeOthers(const std::string &loss);
   /// Bytes that other ranks have sent this one.
   uint64_t receivedBytes() const { return received; }
 
@@ -52,10 +57,11 @@ public:
 private:
   MpiRanks(const MpiTable *table, MpiGroup *group, uint64_t most)
       : table(table), number(table->rank(group)), count(table->ranks(group)),
-        countHere(table->ranksHere(group)), group(group), most(most) {}
+        countHere(table->ranksHere(group)), numberHere(table->rankHere(group)),
+        group(group), most(most) {}
 
   const MpiTable *table;
-  const int64_t number, count, countHere;
+  const int64_t number, count, countHere, numberHere;
   MpiGroup *group;
   uint64_t most, received = 0;
   const Heartbeat *heartbeat = nullptr;
@@ -64,6 +70,8 @@ private:
   std::atomic<bool> isWaiting = false;
   mutable std::mutex access; // to what follows
   std::string operation;
+  std::mutex waking; // to what follows
+  std::function<bool(const std::string &)> wake;
 };
 
 } // namespace tenon::runtime

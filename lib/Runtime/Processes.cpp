@@ -53,6 +53,11 @@ void Processes::Implementation::tick() {
   if (heartbeat->hasLoss() && !std::exchange(isNoted, true) && options.note)
     options.note("rank " + std::to_string(ranks->rank()) + " ends, since " +
                  heartbeat->loss() + "; " + whatItDid());
+  if (heartbeat->hasLoss() && !ranks->wakeOthers(heartbeat->loss()) &&
+      options.end)
+    options.end("rank " + std::to_string(ranks->rank()) +
+                " waits in vain, since " + heartbeat->loss() + "; " +
+                whatItDid());
   if (isEnding && heartbeat->hasLoss() && options.end)
     options.end("rank " + std::to_string(ranks->rank()) +
                 " waits in vain for the end of all ranks, since " +
@@ -156,6 +161,10 @@ int64_t Processes::rank() const { return implementation->ranks->rank(); }
 int64_t Processes::ranks() const { return implementation->ranks->ranks(); }
 int64_t Processes::ranksHere() const {
   return implementation->ranks->ranksHere();
+}
+
+int64_t Processes::rankHere() const {
+  return implementation->ranks->rankHere();
 }
 
 bool Processes::share(std::span<std::byte> bytes, std::string_view what,

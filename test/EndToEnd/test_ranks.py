@@ -168,5 +168,3 @@ def test_refusals(steps: Steps, reference: Any, tmp_path: Path) -> None:
     assert "is no axis" in refused(2, "compile", text, "--mesh=data=none", *out)
     assert "--sharding needs the ranks" in refused(2, "compile", text, "--sharding=propagate", *out)
     assert "the step has no shardings" in refused(1, "compile", text, "--mesh=data=2", "--sharding=propagate", *out)
-    given = ("--mesh=data=2", f"--sharding={tmp_path / 'layouts.txt'}")
-    assert "--mesh" in refused(2, "compile", text, *given, "--target=sm_90", *out[:2])

@@ -31,15 +31,17 @@ inline std::string takeDevice(std::string_view given,
   return "";
 }
 
-/// --ranks, --device, --cuda-driver, --cublaslt, --algorithm-cache and --tune;
-/// without the three in the middle what TENON_CUDA_DRIVER, TENON_CUBLASLT and
-/// TENON_ALGORITHM_CACHE say.
+/// --ranks, --device, --cuda-driver, --cublaslt, --nccl, --algorithm-cache and
+/// --tune; without the four in the middle what TENON_CUDA_DRIVER,
+/// TENON_CUBLASLT, TENON_NCCL and TENON_ALGORITHM_CACHE say.
 inline void takeDeviceOptions(ArgumentParser &parser,
                               runtime::ExecutorOptions &options) {
   if (const char *driver = std::getenv("TENON_CUDA_DRIVER"))
     options.cudaDriver = driver;
   if (const char *library = std::getenv("TENON_CUBLASLT"))
     options.cublasLt = library;
+  if (const char *library = std::getenv("TENON_NCCL"))
+    options.nccl = library;
   if (const char *folder = std::getenv("TENON_ALGORITHM_CACHE"))
     options.algorithmCache = folder;
   parser.custom("ranks", "N",
@@ -52,7 +54,7 @@ inline void takeDeviceOptions(ArgumentParser &parser,
   parser.custom(
       "device", "KIND",
       "cpu, cuda or cuda:N (default: what the file is compiled for, "
-      "the first GPU)",
+      "the first GPU, for a rank that of its number)",
       [&options](std::string_view given) { return takeDevice(given, options); },
       {"cpu", "cuda"});
   parser.text("cuda-driver", options.cudaDriver, "FILE",
@@ -61,6 +63,9 @@ inline void takeDeviceOptions(ArgumentParser &parser,
   parser.text("cublaslt", options.cublasLt, "FILE",
               "for a file for GPUs: cuBLASLt (libcublasLt.so.13, or what "
               "TENON_CUBLASLT names)");
+  parser.text("nccl", options.nccl, "FILE",
+              "for a file for ranks on GPUs: NCCL (libnccl.so.2, or what "
+              "TENON_NCCL names)");
   parser.text("algorithm-cache", options.algorithmCache, "FOLDER",
               "for GPUs: remembers cuBLASLt's algorithms, or none "
               "(~/.cache/tenon/cublaslt)");

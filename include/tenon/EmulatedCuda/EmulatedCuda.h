@@ -6,6 +6,7 @@
 // interface could. The variables begin with TENON_EMULATED_CUDA_:
 //
 //   SM           80, 86, 89, 90 (default), 100 or 120
+//   GPUS         how many there are (default 1), of which a process uses one
 //   MEMORY       bytes of device memory (default 80e9)
 //   COPIES       `late` (default): the bytes of cp.async arrive at the wait for
 //                them; `early`: at once
@@ -68,6 +69,30 @@ CUresult tenonEmulatedCudaPoison(CUdeviceptr address, size_t bytes);
 /// How many pairs of work of two streams that touch memory may run at once,
 /// since neither an event nor a wait of the process orders them.
 uint64_t tenonEmulatedCudaOverlaps();
+
+// For libraries beside the driver, as the emulated NCCL is one.
+
+/// The number of the GPU that the process uses.
+int tenonEmulatedCudaDevice();
+
+/// Whether the stream captures.
+int tenonEmulatedCudaIsCapturing(CUstream stream);
+
+/// Bytes of the device that work reads or writes.
+struct TenonEmulatedAccess {
+  CUdeviceptr address;
+  size_t bytes;
+  int isWritten;
+};
+
+/// Work of a library for a stream, which may be capturing: `run` is called once
+/// each time that the work is done, with `data` and where the bytes of each
+/// access are. It returns null, or the text of a fault. `drop` is called when
+/// the work is done for the last time. Accesses are checked as a copy's are.
+CUresult tenonEmulatedCudaEnqueue(
+    CUstream stream, const char *name, const TenonEmulatedAccess *accesses,
+    size_t accessCount, const char *(*run)(void *data, void *const *bytes),
+    void *data, void (*drop)(void *data));
 
 /// Forgets errors, counters, allocations and modules, and reads the environment
 /// again, so that a test that expects an error may be followed by another.

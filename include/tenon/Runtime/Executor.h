@@ -48,13 +48,17 @@ struct ExecutorOptions {
   bool prefault = false;
   /// What the file has to be compiled for, `cpu` or `cuda`; empty for any.
   std::string deviceClass;
-  /// Of a file for GPUs: which of the machine's runs it, counted from 0, and
-  /// the file of NVIDIA's driver, empty for the one that is installed.
-  unsigned gpu = 0;
+  /// Of a file for GPUs: which of the machine's runs it, counted from 0, where
+  /// nothing stands for the rank's number among those of this machine; and the
+  /// file of NVIDIA's driver, empty for the one that is installed.
+  std::optional<unsigned> gpu;
   std::string cudaDriver;
   /// Of a file for GPUs that calls cuBLASLt: the library's file, empty for the
   /// one that is installed.
   std::string cublasLt;
+  /// Of a file for several ranks on GPUs: the file of NCCL, empty for the one
+  /// that is installed, or beside the emulated driver.
+  std::string nccl;
   /// The folder that remembers which of cuBLASLt's algorithms run, so that
   /// later runs have the same: `none` for none, empty for `tenon/cublaslt` in
   /// the user's folder of caches, which an emulated GPU does not write to.

@@ -51,6 +51,8 @@ public:
   int64_t ranks() const;
   /// How many of them share this machine.
   int64_t ranksHere() const;
+  /// The number of this one among these.
+  int64_t rankHere() const;
   bool isFirst() const { return rank() == 0; }
 
   // All ranks call each of the following in the same order. `what` is awaited:

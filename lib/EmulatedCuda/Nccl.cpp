@@ -1,0 +1,706 @@
+//===- Nccl.cpp - An emulated NCCL ----------------------------------------===//
+//
+// The functions of NCCL that Tenon calls, over the emulated driver: each rank
+// is a process, and bytes move through a socket between any two of them. It is
+// stricter than the library, which hangs or moves wrong bytes where ranks do
+// not do the same. In front of the bytes goes what they are:
+//
+//   kind      of an all-gather, or of a send
+//   type, count
+//   captured  which of the calls between the two that were captured it is, or
+//             that it was not captured
+//
+// Whoever receives compares that with what it expects. A rank that has waited a
+// while says for what; two ranks that wait for each other so will never meet.
+//
+// As with the library, a rank whose process has died is waited for until the
+// communicator is aborted, and work that was aborted ends as if it were done.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tenon/Libraries/Nccl.h"
+#include "tenon/EmulatedCuda/EmulatedCuda.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <poll.h>
+#include <random>
+#include <set>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int versionNumber = 22809;
+constexpr auto longestMeeting = std::chrono::seconds(60);
+/// After so long a rank that waits says for what.
+constexpr auto shortWait = std::chrono::milliseconds(300);
+
+thread_local std::string lastError;
+
+ncclResult_t refuse(ncclResult_t result, const std::string &why) {
+  lastError = "emulated NCCL: " + why;
+  std::fprintf(stderr, "%s\n", lastError.c_str());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+enum class Kind : uint32_t { gather, message, waits, failed, left };
+
+constexpr int64_t notCaptured = -1;
+
+struct Header {
+  Kind kind = Kind::message;
+  ncclDataType_t type = ncclInt8;
+  uint64_t count = 0;
+  int64_t captured = notCaptured;
+  uint64_t received = 0; // of `waits`: messages so far
+};
+
+const char *nameOf(ncclDataType_t type) {
+  constexpr const char *names[] = {"int8",    "uint8",   "int32",   "uint32",
+                                   "int64",   "uint64",  "float16", "float32",
+                                   "float64", "bfloat16"};
+  return type >= 0 && type <= ncclBfloat16 ? names[type] : nullptr;
+}
+
+uint64_t widthOf(ncclDataType_t type) {
+  constexpr uint64_t widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+  return widths[type];
+}
+
+/// "a send of 4 float32, captured call 2".
+std::string textOf(const Header &header) {
+  return std::string(header.kind == Kind::gather ? "an all-gather" : "a send") +
+         " of " + std::to_string(header.count) + " " + nameOf(header.type) +
+         (header.captured == notCaptured
+              ? ", which is not captured"
+              : ", captured call " + std::to_string(header.captured));
+}
+
+/// A message to another rank, or from it.
+struct Transfer {
+  int peer;
+  bool isSend;
+  Header header;
+  size_t access; // whose bytes
+  uint64_t offset, bytes;
+};
+
+/// The connection to another rank.
+struct Link {
+  int socket = -1;
+  pid_t process = 0;
+  bool isGone = false;
+  uint64_t sent = 0, received = 0; // whole messages
+  int64_t capturedSends = 0, capturedReceives = 0;
+  bool saidWhy = false;
+  struct Piece {
+    std::vector<uint8_t> header;
+    const uint8_t *bytes;
+    uint64_t size, done;
+    bool isMessage;
+  };
+  std::deque<Piece> outgoing;
+  std::deque<std::pair<const Transfer *, uint8_t *>> expected;
+  Header begun;
+  uint64_t headerBytes = 0, bodyBytes = 0; // of the message that arrives
+
+  void send(const Header &header, const uint8_t *bytes = nullptr,
+            uint64_t size = 0) {
+    Piece piece{std::vector<uint8_t>(sizeof(Header)), bytes, size, 0,
+                header.kind <= Kind::message};
+    std::memcpy(piece.header.data(), &header, sizeof(header));
+    outgoing.push_back(std::move(piece));
+  }
+  void flush();
+};
+
+/// Sends what the connection takes now.
+void Link::flush() {
+  while (!outgoing.empty() && !isGone) {
+    Piece &piece = outgoing.front();
+    const bool inHeader = piece.done < sizeof(Header);
+    const uint8_t *from = inHeader
+                              ? piece.header.data() + piece.done
+                              : piece.bytes + (piece.done - sizeof(Header));
+    const uint64_t whole = sizeof(Header) + piece.size;
+    const ssize_t count =
+        ::send(socket, from, (inHeader ? sizeof(Header) : whole) - piece.done,
+               MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0) {
+      isGone = errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+      return;
+    }
+    piece.done += uint64_t(count);
+    if (piece.done < whole)
+      continue;
+    sent += piece.isMessage;
+    outgoing.pop_front();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+/// What a rank sends when it meets another.
+struct Greeting {
+  int32_t rank, count, device, process;
+};
+
+class Ranks {
+public:
+  Ranks(int rank, int count) : rank(rank), count(count), links(count) {}
+  ~Ranks();
+
+  /// Nothing if all ranks have met.
+  std::string meet(const ncclUniqueId &id);
+  /// Carries transfers out. Null if that worked or was aborted.
+  const char *run(const std::vector<Transfer> &transfers, void *const *bytes);
+  /// Tells the others that this one does not come any more.
+  void leave();
+
+  const int rank, count;
+  std::vector<Link> links; // by rank; nothing for this one
+  std::atomic<bool> isAborted = false;
+  std::atomic<ncclResult_t> state = ncclSuccess;
+
+private:
+  std::string meetOne(Link &link, const Greeting &own, int peer);
+  std::string copyOwn(const std::vector<Transfer> &transfers,
+                      void *const *bytes);
+  std::string exchange(const std::vector<Transfer> &transfers,
+                       void *const *bytes);
+  std::string hear(int peer);
+  std::string take(int peer);
+  std::string whyNever();
+  bool isDone() const;
+  std::string me() const { return "rank " + std::to_string(rank); }
+
+  std::string fault;
+};
+
+/// All communicators of the process, since ranks may wait for each other in
+/// different ones.
+std::mutex accessToAll;
+std::set<Ranks *> all;
+
+sockaddr_un addressOf(const ncclUniqueId &id, int rank, socklen_t &size) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // A name that begins with a zero is no file, and goes with its socket.
+  const std::string name = std::string(id.internal, strnlen(id.internal, 64)) +
+                           "-" + std::to_string(rank);
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+std::string Ranks::meetOne(Link &link, const Greeting &own, int peer) {
+  Greeting other{};
+  if (::send(link.socket, &own, sizeof(own), MSG_NOSIGNAL) != sizeof(own) ||
+      ::recv(link.socket, &other, sizeof(other), MSG_WAITALL) != sizeof(other))
+    return "rank " + std::to_string(peer) + " ended while ranks met";
+  link.process = other.process;
+  if (other.count != count)
+    return "rank " + std::to_string(other.rank) + " meets " +
+           std::to_string(other.count) + " ranks, and " + me() + " meets " +
+           std::to_string(count);
+  if (other.device == own.device && other.process != own.process)
+    return me() + " and rank " + std::to_string(other.rank) +
+           " have the same GPU, number " + std::to_string(own.device);
+  return "";
+}
+
+std::string Ranks::meet(const ncclUniqueId &id) {
+  const Greeting own{rank, count, tenonEmulatedCudaDevice(), getpid()};
+  const auto until = Clock::now() + longestMeeting;
+  socklen_t size = 0;
+  sockaddr_un address = addressOf(id, rank, size);
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct Close {
+    int socket;
+    ~Close() { close(socket); }
+  } closing{listener};
+  if (bind(listener, reinterpret_cast<sockaddr *>(&address), size) != 0)
+    return me() + " is there twice";
+  if (listen(listener, count) != 0)
+    return "the system gives no socket";
+  // Whoever has the smaller number is called.
+  for (int peer = 0; peer < rank; ++peer) {
+    Link &link = links[size_t(peer)];
+    address = addressOf(id, peer, size);
+    do {
+      if (link.socket >= 0)
+        close(link.socket);
+      link.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      if (connect(link.socket, reinterpret_cast<sockaddr *>(&address), size) ==
+          0)
+        break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    } while (Clock::now() < until);
+    if (std::string why = meetOne(link, own, peer); !why.empty())
+      return why;
+  }
+  for (int others = rank + 1; others < count; ++others) {
+    pollfd waiting{listener, POLLIN, 0};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        until - Clock::now());
+    if (poll(&waiting, 1, std::max(0, int(left.count()))) != 1)
+      return std::to_string(count - others) + " ranks did not come";
+    const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    Greeting other{};
+    if (recv(socket, &other, sizeof(other), MSG_WAITALL | MSG_PEEK) !=
+            sizeof(other) ||
+        other.rank <= rank || other.rank >= count ||
+        links[size_t(other.rank)].socket >= 0)
+      return "a rank that does not belong to them came";
+    links[size_t(other.rank)].socket = socket;
+    if (std::string why = meetOne(links[size_t(other.rank)], own, other.rank);
+        !why.empty())
+      return why;
+  }
+  std::lock_guard lock(accessToAll);
+  all.insert(this);
+  return "";
+}
+
+Ranks::~Ranks() {
+  {
+    std::lock_guard lock(accessToAll);
+    all.erase(this);
+  }
+  for (Link &link : links)
+    if (link.socket >= 0)
+      close(link.socket);
+}
+
+void Ranks::leave() {
+  for (Link &link : links)
+    if (link.socket >= 0) {
+      link.send({.kind = Kind::left});
+      link.flush();
+    }
+}
+
+/// What a rank sends itself it receives in the same order.
+std::string Ranks::copyOwn(const std::vector<Transfer> &transfers,
+                           void *const *bytes) {
+  std::deque<const Transfer *> sends, receives;
+  for (const Transfer &one : transfers)
+    if (one.peer == rank)
+      (one.isSend ? sends : receives).push_back(&one);
+  if (sends.size() != receives.size())
+    return me() + " has " + std::to_string(sends.size()) +
+           " sends to itself and " + std::to_string(receives.size()) +
+           " receives";
+  for (size_t i = 0; i < sends.size(); ++i) {
+    if (sends[i]->bytes != receives[i]->bytes)
+      return me() + " receives other bytes of itself than it sends";
+    std::memmove(static_cast<uint8_t *>(bytes[receives[i]->access]) +
+                     receives[i]->offset,
+                 static_cast<uint8_t *>(bytes[sends[i]->access]) +
+                     sends[i]->offset,
+                 sends[i]->bytes);
+  }
+  return "";
+}
+
+bool Ranks::isDone() const {
+  return std::ranges::all_of(links, [](const Link &link) {
+    return link.outgoing.empty() && link.expected.empty();
+  });
+}
+
+/// Looks at a header that has arrived where one is expected.
+std::string Ranks::take(int peer) {
+  Link &link = links[size_t(peer)];
+  const Header &header = link.begun;
+  const std::string other = "rank " + std::to_string(peer);
+  if (header.kind == Kind::failed || header.kind == Kind::left)
+    return other +
+           (header.kind == Kind::failed ? " has failed"
+                                        : " has left the communicator") +
+           ", and " + me() + " waits for it";
+  const Header &expected = link.expected.front().first->header;
+  if (header.kind == Kind::waits) {
+    link.headerBytes = 0;
+    if (header.received == link.sent && link.outgoing.empty())
+      return me() + " waits for " + textOf(expected) + " by " + other +
+             ", which waits for " + std::to_string(header.count) + " " +
+             nameOf(header.type) + " by " + me() + ": they never meet";
+    return "";
+  }
+  if (header.kind == expected.kind && header.type == expected.type &&
+      header.count == expected.count && header.captured == expected.captured)
+    return "";
+  return other + " comes with " + textOf(header) + ", and " + me() +
+         " expects " + textOf(expected);
+}
+
+/// Reads what has come from a rank, as far as it is expected.
+std::string Ranks::hear(int peer) {
+  Link &link = links[size_t(peer)];
+  while (!link.expected.empty() && !link.isGone) {
+    auto [transfer, into] = link.expected.front();
+    const bool inHeader = link.headerBytes < sizeof(Header);
+    uint8_t *to =
+        inHeader ? reinterpret_cast<uint8_t *>(&link.begun) + link.headerBytes
+                 : into + link.bodyBytes;
+    const uint64_t size = inHeader ? sizeof(Header) - link.headerBytes
+                                   : transfer->bytes - link.bodyBytes;
+    if (size > 0) {
+      const ssize_t count = recv(link.socket, to, size, MSG_DONTWAIT);
+      if (count < 0 &&
+          (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return "";
+      if (count <= 0) {
+        link.isGone = true;
+        return "";
+      }
+      (inHeader ? link.headerBytes : link.bodyBytes) += uint64_t(count);
+      if (inHeader && link.headerBytes == sizeof(Header))
+        if (std::string why = take(peer); !why.empty())
+          return why;
+    }
+    if (link.headerBytes == sizeof(Header) &&
+        link.bodyBytes == transfer->bytes) {
+      ++link.received;
+      link.expected.pop_front();
+      link.headerBytes = link.bodyBytes = 0;
+    }
+  }
+  return "";
+}
+
+/// Empty unless a rank that this one waits for waits for this one, in another
+/// communicator.
+std::string Ranks::whyNever() {
+  std::set<pid_t> awaited;
+  for (Link &link : links)
+    if (!link.expected.empty())
+      awaited.insert(link.process);
+  std::lock_guard lock(accessToAll);
+  for (Ranks *other : all)
+    for (int peer = 0; other != this && peer < other->count; ++peer) {
+      Link &link = other->links[size_t(peer)];
+      Header header;
+      if (awaited.count(link.process) && link.headerBytes == 0 &&
+          recv(link.socket, &header, sizeof(header), MSG_PEEK | MSG_DONTWAIT) ==
+              sizeof(header) &&
+          header.kind == Kind::waits && header.received == link.sent)
+        return me() + " waits in one communicator for a rank that waits for it "
+                      "in another: they never meet";
+    }
+  return "";
+}
+
+std::string Ranks::exchange(const std::vector<Transfer> &transfers,
+                            void *const *bytes) {
+  for (const Transfer &one : transfers) {
+    if (one.peer == rank)
+      continue;
+    Link &link = links[size_t(one.peer)];
+    auto *at = static_cast<uint8_t *>(bytes[one.access]) + one.offset;
+    link.saidWhy = false;
+    if (one.isSend)
+      link.send(one.header, at, one.bytes);
+    else
+      link.expected.emplace_back(&one, at);
+  }
+  const auto began = Clock::now();
+  std::vector<pollfd> waiting;
+  while (!isDone() && !isAborted) {
+    const bool isLong = Clock::now() - began > shortWait;
+    waiting.clear();
+    for (int peer = 0; peer < count; ++peer) {
+      Link &link = links[size_t(peer)];
+      if (link.socket < 0)
+        continue;
+      link.flush();
+      if (std::string why = hear(peer); !why.empty())
+        return why;
+      if (isLong && !link.expected.empty() && link.outgoing.empty() &&
+          !link.saidWhy) {
+        link.saidWhy = true;
+        Header what = link.expected.front().first->header;
+        what.kind = Kind::waits;
+        what.received = link.received;
+        link.send(what);
+        link.flush();
+      }
+      const int events = (link.outgoing.empty() ? 0 : POLLOUT) |
+                         (link.expected.empty() ? 0 : POLLIN);
+      if (events && !link.isGone)
+        waiting.push_back({link.socket, short(events), 0});
+    }
+    if (isDone())
+      break;
+    if (isLong)
+      if (std::string why = whyNever(); !why.empty())
+        return why;
+    (void)poll(waiting.data(), waiting.size(), /*milliseconds=*/10);
+  }
+  return "";
+}
+
+const char *Ranks::run(const std::vector<Transfer> &transfers,
+                       void *const *bytes) {
+  if (isAborted)
+    return nullptr;
+  fault = copyOwn(transfers, bytes);
+  if (fault.empty())
+    fault = exchange(transfers, bytes);
+  if (fault.empty())
+    return nullptr;
+  fault = "NCCL: " + fault;
+  state = ncclRemoteError;
+  for (Link &link : links) {
+    link.expected.clear();
+    if (link.socket < 0)
+      continue;
+    link.send({.kind = Kind::failed});
+    link.flush();
+  }
+  return fault.c_str();
+}
+
+} // namespace
+
+struct ncclComm {
+  std::shared_ptr<Ranks> ranks;
+};
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Groups of calls
+//===----------------------------------------------------------------------===//
+
+/// What one thread has called since the group began.
+struct Started {
+  std::shared_ptr<Ranks> ranks;
+  CUstream stream;
+  std::vector<TenonEmulatedAccess> accesses;
+  std::vector<Transfer> transfers;
+  std::string name;
+};
+thread_local std::vector<Started> group;
+thread_local int depth = 0;
+
+struct Call {
+  std::shared_ptr<Ranks> ranks;
+  std::vector<Transfer> transfers;
+};
+
+ncclResult_t enqueue(Started &&started) {
+  const std::string name = "NCCL's " + started.name;
+  const std::vector<TenonEmulatedAccess> accesses = std::move(started.accesses);
+  auto *call = new Call{std::move(started.ranks), std::move(started.transfers)};
+  const CUresult result = tenonEmulatedCudaEnqueue(
+      started.stream, name.c_str(), accesses.data(), accesses.size(),
+      [](void *data, void *const *bytes) {
+        auto &call = *static_cast<Call *>(data);
+        return call.ranks->run(call.transfers, bytes);
+      },
+      call, [](void *data) { delete static_cast<Call *>(data); });
+  return result == CUDA_SUCCESS
+             ? ncclSuccess
+             : refuse(ncclUnhandledCudaError,
+                      "the driver does not take the " + name);
+}
+
+/// Adds a call to the group; one outside of a group is one by itself.
+Started &startedOn(ncclComm_t communicator, CUstream stream,
+                   const std::string &name) {
+  for (Started &each : group)
+    if (each.ranks == communicator->ranks && each.stream == stream)
+      return each;
+  return group.emplace_back(communicator->ranks, stream,
+                            std::vector<TenonEmulatedAccess>(),
+                            std::vector<Transfer>(), name);
+}
+
+/// Numbers a message among those that were captured between two ranks.
+Header headerOf(Ranks &ranks, Kind kind, int peer, bool isSend, uint64_t count,
+                ncclDataType_t type, CUstream stream) {
+  Header header{.kind = kind, .type = type, .count = count};
+  Link &link = ranks.links[size_t(peer)];
+  if (tenonEmulatedCudaIsCapturing(stream))
+    header.captured = (isSend ? link.capturedSends : link.capturedReceives)++;
+  return header;
+}
+
+ncclResult_t check(ncclComm_t communicator, const void *bytes,
+                   ncclDataType_t type, int peer) {
+  if (!communicator || !bytes)
+    return refuse(ncclInvalidArgument, "a communicator or a buffer is null");
+  if (!nameOf(type))
+    return refuse(ncclInvalidArgument,
+                  "type " + std::to_string(int(type)) + " is none");
+  if (peer < 0 || peer >= communicator->ranks->count)
+    return refuse(ncclInvalidArgument,
+                  "rank " + std::to_string(peer) + " of " +
+                      std::to_string(communicator->ranks->count));
+  if (communicator->ranks->isAborted)
+    return refuse(ncclInvalidUsage, "a communicator that was aborted");
+  return ncclSuccess;
+}
+
+uint64_t addressOf(const void *bytes) {
+  return reinterpret_cast<uint64_t>(bytes);
+}
+
+ncclResult_t startOne(ncclComm_t communicator, const void *bytes, bool isSend,
+                      size_t count, ncclDataType_t type, int peer,
+                      CUstream stream) {
+  if (ncclResult_t wrong = check(communicator, bytes, type, peer))
+    return wrong;
+  ncclGroupStart();
+  Started &into = startedOn(communicator, stream, "sends and receives");
+  const uint64_t size = count * widthOf(type);
+  into.transfers.push_back(
+      {peer, isSend,
+       headerOf(*into.ranks, Kind::message, peer, isSend, count, type, stream),
+       into.accesses.size(), 0, size});
+  into.accesses.push_back({addressOf(bytes), size, !isSend});
+  return ncclGroupEnd();
+}
+
+} // namespace
+
+#pragma GCC visibility push(default)
+
+ncclResult_t ncclGetVersion(int *version) {
+  *version = versionNumber;
+  return ncclSuccess;
+}
+
+const char *ncclGetErrorString(ncclResult_t result) {
+  constexpr const char *texts[] = {
+      "no error",
+      "unhandled cuda error",
+      "unhandled system error",
+      "internal error",
+      "invalid argument",
+      "invalid usage",
+      "remote process exited or there was a network error",
+      "NCCL operation in progress"};
+  return result >= 0 && result <= ncclInProgress ? texts[result]
+                                                 : "unknown result code";
+}
+
+const char *ncclGetLastError(ncclComm_t) { return lastError.c_str(); }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  std::random_device random;
+  *id = {};
+  std::snprintf(id->internal, sizeof(id->internal), "tenon-nccl-%d-%08x%08x",
+                int(getpid()), unsigned(random()), unsigned(random()));
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t *communicator, int count,
+                              ncclUniqueId id, int rank) {
+  if (count < 1 || rank < 0 || rank >= count)
+    return refuse(ncclInvalidArgument, "rank " + std::to_string(rank) + " of " +
+                                           std::to_string(count));
+  auto ranks = std::make_shared<Ranks>(rank, count);
+  if (std::string why = ranks->meet(id); !why.empty())
+    return refuse(ncclInvalidUsage, why);
+  *communicator = new ncclComm{std::move(ranks)};
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
+  if (communicator->ranks.use_count() > 1)
+    return refuse(ncclInvalidUsage,
+                  "a communicator is destroyed before a graph that has its "
+                  "calls");
+  communicator->ranks->leave();
+  delete communicator;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  communicator->ranks->isAborted = true;
+  delete communicator;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator,
+                                   ncclResult_t *result) {
+  *result = communicator->ranks->state;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllGather(const void *send, void *receive, size_t count,
+                           ncclDataType_t type, ncclComm_t communicator,
+                           CUstream stream) {
+  if (ncclResult_t wrong = check(communicator, receive, type, 0))
+    return wrong;
+  if (!send)
+    return refuse(ncclInvalidArgument, "a buffer is null");
+  ncclGroupStart();
+  Started &into = startedOn(communicator, stream, "all-gather");
+  Ranks &ranks = *into.ranks;
+  const uint64_t size = count * widthOf(type);
+  const size_t from = into.accesses.size(), to = from + 1;
+  into.accesses.push_back({addressOf(send), size, false});
+  into.accesses.push_back(
+      {addressOf(receive), size * uint64_t(ranks.count), true});
+  for (int peer = 0; peer < ranks.count; ++peer)
+    for (bool isSend : {true, false})
+      into.transfers.push_back(
+          {peer, isSend,
+           headerOf(ranks, Kind::gather, peer, isSend, count, type, stream),
+           isSend ? from : to, isSend ? 0 : size * uint64_t(peer), size});
+  return ncclGroupEnd();
+}
+
+ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type,
+                      int peer, ncclComm_t communicator, CUstream stream) {
+  return startOne(communicator, send, /*isSend=*/true, count, type, peer,
+                  stream);
+}
+
+ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type,
+                      int peer, ncclComm_t communicator, CUstream stream) {
+  return startOne(communicator, receive, /*isSend=*/false, count, type, peer,
+                  stream);
+}
+
+ncclResult_t ncclGroupStart() {
+  ++depth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  if (depth == 0)
+    return refuse(ncclInvalidUsage, "a group ends that did not begin");
+  if (--depth > 0)
+    return ncclSuccess;
+  std::vector<Started> calls = std::exchange(group, {});
+  for (Started &each : calls)
+    if (ncclResult_t result = enqueue(std::move(each)))
+      return result;
+  return ncclSuccess;
+}
+
+#pragma GCC visibility pop
