@@ -27,6 +27,7 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <poll.h>
@@ -70,6 +71,7 @@ struct Header {
   uint64_t count = 0;
   int64_t captured = notCaptured;
   uint64_t received = 0; // of `waits`: messages so far
+  uint64_t exchange = 0; // which one it is between the two processes
 };
 
 const char *nameOf(ncclDataType_t type) {
@@ -106,7 +108,8 @@ struct Transfer {
 struct Link {
   int socket = -1;
   pid_t process = 0;
-  bool isGone = false;
+  bool isGone = false;             // with all that it sent
+  bool isDeaf = false;             // takes nothing any more
   uint64_t sent = 0, received = 0; // whole messages
   int64_t capturedSends = 0, capturedReceives = 0;
   bool saidWhy = false;
@@ -133,7 +136,7 @@ struct Link {
 
 /// Sends what the connection takes now.
 void Link::flush() {
-  while (!outgoing.empty() && !isGone) {
+  while (!outgoing.empty() && !isDeaf) {
     Piece &piece = outgoing.front();
     const bool inHeader = piece.done < sizeof(Header);
     const uint8_t *from = inHeader
@@ -144,7 +147,7 @@ void Link::flush() {
         ::send(socket, from, (inHeader ? sizeof(Header) : whole) - piece.done,
                MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0) {
-      isGone = errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+      isDeaf = errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
       return;
     }
     piece.done += uint64_t(count);
@@ -200,6 +203,8 @@ private:
 /// different ones.
 std::mutex accessToAll;
 std::set<Ranks *> all;
+/// How often this process has exchanged something with another.
+std::map<pid_t, uint64_t> exchanges;
 
 sockaddr_un addressOf(const ncclUniqueId &id, int rank, socklen_t &size) {
   sockaddr_un address{};
@@ -389,8 +394,8 @@ std::string Ranks::hear(int peer) {
   return "";
 }
 
-/// Empty unless a rank that this one waits for waits for this one, in another
-/// communicator.
+/// Empty unless a rank that this one waits for came to another communicator
+/// instead. One that is further has a later exchange there.
 std::string Ranks::whyNever() {
   std::set<pid_t> awaited;
   for (Link &link : links)
@@ -404,23 +409,35 @@ std::string Ranks::whyNever() {
       if (awaited.count(link.process) && link.headerBytes == 0 &&
           recv(link.socket, &header, sizeof(header), MSG_PEEK | MSG_DONTWAIT) ==
               sizeof(header) &&
-          header.kind == Kind::waits && header.received == link.sent)
-        return me() + " waits in one communicator for a rank that waits for it "
-                      "in another: they never meet";
+          header.kind <= Kind::message &&
+          header.exchange == exchanges[link.process])
+        return me() + " waits in one communicator for a rank that came to "
+                      "another: they never meet";
     }
   return "";
 }
 
 std::string Ranks::exchange(const std::vector<Transfer> &transfers,
                             void *const *bytes) {
+  std::map<pid_t, uint64_t> numbers;
+  for (const Transfer &one : transfers)
+    if (one.peer != rank)
+      numbers[links[size_t(one.peer)].process];
+  {
+    std::lock_guard lock(accessToAll);
+    for (auto &[process, number] : numbers)
+      number = ++exchanges[process];
+  }
   for (const Transfer &one : transfers) {
     if (one.peer == rank)
       continue;
     Link &link = links[size_t(one.peer)];
     auto *at = static_cast<uint8_t *>(bytes[one.access]) + one.offset;
     link.saidWhy = false;
+    Header header = one.header;
+    header.exchange = numbers[link.process];
     if (one.isSend)
-      link.send(one.header, at, one.bytes);
+      link.send(header, at, one.bytes);
     else
       link.expected.emplace_back(&one, at);
   }
@@ -445,7 +462,7 @@ std::string Ranks::exchange(const std::vector<Transfer> &transfers,
         link.send(what);
         link.flush();
       }
-      const int events = (link.outgoing.empty() ? 0 : POLLOUT) |
+      const int events = (link.outgoing.empty() || link.isDeaf ? 0 : POLLOUT) |
                          (link.expected.empty() ? 0 : POLLIN);
       if (events && !link.isGone)
         waiting.push_back({link.socket, short(events), 0});

@@ -328,7 +328,7 @@ std::unique_ptr<Device> CudaDevice::create(const format::Index &index,
   for (const format::Segment &segment : index.segments)
     largest = std::max(largest, segment.bytes);
   std::unique_ptr<CudaDevice> device(
-      new CudaDevice(context, *choice, largest, options));
+      new CudaDevice(context, *choice, largest, options, communicator));
   if (communicator)
     device->callees.exchange = std::make_unique<CudaCollectives>(
         context, *communicator, index.ranks(), options.nccl);
@@ -407,7 +407,7 @@ bool CudaDevice::loadCallees(const format::Reader &reader, Error &error) {
     return refuseAsDamaged(why, error);
   };
   size_t launch = 0;
-  CudaLibraries libraries(context, options);
+  CudaLibraries libraries(context, options, communicator, index.ranks());
   for (const format::Callee &callee : callees.described) {
     auto &collective = callees.collectives.emplace_back();
     if (callee.kind == format::CalleeKind::collective) {

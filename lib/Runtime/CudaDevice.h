@@ -122,9 +122,10 @@ private:
   };
 
   CudaDevice(std::shared_ptr<CudaContext> context, Choice choice,
-             uint64_t largestSegment, const ExecutorOptions &options)
+             uint64_t largestSegment, const ExecutorOptions &options,
+             Communicator *communicator)
       : context(std::move(context)), options(options), choice(choice),
-        largestSegment(largestSegment) {}
+        largestSegment(largestSegment), communicator(communicator) {}
 
   /// Nothing, with `error` filled in, if there is none.
   static std::optional<Choice> choose(const format::Index &index,
@@ -139,6 +140,7 @@ private:
   ExecutorOptions options;
   Choice choice;
   uint64_t largestSegment;
+  Communicator *communicator; // null for one rank
   AlgorithmChoices choices;
   std::string refusedBinary;
   CUmodule module = nullptr;

@@ -6,6 +6,9 @@
 
 #include "CudaLibraries.h"
 
+#include "Communicator.h"
+
+#include "tenon/Format/Hash.h"
 #include "tenon/Libraries/Library.h"
 #include "tenon/Libraries/Stored.h"
 
@@ -303,8 +306,10 @@ static std::string folderOf(const ExecutorOptions &options, bool isEmulated) {
 }
 
 CudaLibraries::CudaLibraries(std::shared_ptr<CudaContext> gpu,
-                             const ExecutorOptions &options)
-    : context(std::move(gpu)), file(options.cublasLt),
+                             const ExecutorOptions &options,
+                             Communicator *ranks, int64_t count)
+    : context(std::move(gpu)), ranks(ranks), count(count),
+      file(options.cublasLt),
       // A step has some ten distinct products, of 88 bytes each.
       remembered(folderOf(options, context->driver.isEmulated), ".algorithm",
                  uint64_t(1) << 18),
@@ -332,11 +337,56 @@ bool CudaLibraries::open(Error &error) {
                     "again with --no-libraries");
 }
 
+std::string CudaLibraries::questionOf(const GpuProduct &product) const {
+  return "cuBLASLt " + cublasLt->version() + "\n" + context->model + "\n" +
+         std::to_string(context->multiprocessors) + "\n" +
+         std::to_string(context->cuda) + "\n" + product.question();
+}
+
+bool CudaLibraries::agree(GpuProduct &product, Error &error) {
+  struct Choice {
+    cublasLtMatmulAlgo_t algorithm{};
+    format::Hash question;
+  } chosen;
+  const std::string question = questionOf(product);
+  const format::Hash own = format::hashOf(std::as_bytes(std::span(question)));
+  const bool isFirst = ranks->rank() == 0;
+  if (isFirst)
+    chosen = {product.algorithm(), own};
+  std::vector<OutgoingMessage> outgoing;
+  std::vector<IncomingMessage> incoming;
+  for (int64_t rank = 1; isFirst && rank < count; ++rank)
+    outgoing.push_back({rank, std::as_bytes(std::span(&chosen, 1))});
+  if (!isFirst)
+    incoming.push_back({0, std::as_writable_bytes(std::span(&chosen, 1))});
+  ranks->await("the choice of cuBLASLt's algorithms");
+  if (!ranks->exchange(outgoing, incoming))
+    return refuse(error, Failure::run, ranks->whyEnded());
+  const std::string who = "rank " + std::to_string(ranks->rank());
+  if (!(chosen.question == own))
+    return refuse(error, Failure::machine,
+                  who + " has another GPU, driver or cuBLASLt than rank 0 (" +
+                      context->name + ", cuBLASLt " + cublasLt->version() +
+                      "), so that they would compute other bits; run the step "
+                      "on equal GPUs, or compile it with --no-libraries");
+  bool isRight = isFirst || product.choose(chosen.algorithm);
+  if (isRight && !isFirst) {
+    OnesTest test(*context, product);
+    CUresult done = test.prepare();
+    if (done == CUDA_SUCCESS)
+      done = test.run(isRight);
+    isRight &= done == CUDA_SUCCESS;
+  }
+  return isRight ||
+         refuse(error, Failure::machine,
+                "the algorithm of cuBLASLt that rank 0 chose for a " +
+                    libraries::describe(product.description()) +
+                    " does not multiply right on " + who +
+                    "; compile the step again with --no-libraries");
+}
+
 bool CudaLibraries::choose(GpuProduct &product, Error &error) {
-  const std::string question =
-      "cuBLASLt " + cublasLt->version() + "\n" + context->model + "\n" +
-      std::to_string(context->multiprocessors) + "\n" +
-      std::to_string(context->cuda) + "\n" + product.question();
+  const std::string question = questionOf(product);
   OnesTest test(*context, product);
   CUresult done = test.prepare();
   auto isRight = [&] {
@@ -416,7 +466,12 @@ bool CudaLibraries::make(const format::Callee &callee, CudaCallees::Call &call,
                   "the file calls cuBLASLt for a " + callee.description +
                       ", which cannot run here: " + why +
                       "; compile the step again with --no-libraries");
-  return std::ranges::all_of(call.ready->products(), [&](const auto &product) {
-    return choose(*product, error);
-  });
+  return std::ranges::all_of(call.ready->products(),
+                             [&](const auto &product) {
+                               return (ranks && ranks->rank() > 0) ||
+                                      choose(*product, error);
+                             }) &&
+         std::ranges::all_of(call.ready->products(), [&](const auto &product) {
+           return !ranks || agree(*product, error);
+         });
 }

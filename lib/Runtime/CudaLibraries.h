@@ -12,6 +12,9 @@
 // GPU's model, the driver's version of CUDA, and all that the library is asked.
 // An algorithm that is found there multiplies ones, too.
 //
+// Of several ranks the first chooses for all: what two of them compute of the
+// same values has to have the same bits.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_RUNTIME_CUDALIBRARIES_H
@@ -25,8 +28,10 @@ namespace tenon::runtime {
 
 class CudaLibraries {
 public:
+  /// `ranks` are null for one that runs alone.
   CudaLibraries(std::shared_ptr<CudaContext> context,
-                const ExecutorOptions &options);
+                const ExecutorOptions &options, Communicator *ranks,
+                int64_t count);
 
   /// Fills in the call of a callee; false with `error` filled in if it does not
   /// run here.
@@ -40,8 +45,15 @@ private:
   bool open(Error &error);
   /// Chooses an algorithm that multiplies right.
   bool choose(libraries::GpuProduct &product, Error &error);
+  /// Tells all ranks what the first has chosen. False with `error` filled in if
+  /// this one cannot run it.
+  bool agree(libraries::GpuProduct &product, Error &error);
+  /// All that an algorithm depends on, as a text.
+  std::string questionOf(const libraries::GpuProduct &product) const;
 
   std::shared_ptr<CudaContext> context;
+  Communicator *ranks;
+  int64_t count;
   std::string file; // the library's, empty for the installed one
   format::CacheFolder remembered;
   bool tune;

@@ -103,10 +103,10 @@ def test_state_moves(cut: Any, reference: Any, tmp_path: Path) -> None:  # noqa:
     made, one = cut("01_mlp", "data=2", "--no-libraries"), reference("01_mlp")
     values = compare.start_values(one.info).values()
     save_file({f"arg{i}": value for i, value in enumerate(values) if i >= 12}, tmp_path / "batch")
-    batch, kept = f"--inputs={tmp_path / 'batch'}", tmp_path / "kept"
+    batch = f"--inputs={tmp_path / 'batch'}"
     whole, _ = train(made.gpu, 2, f"--inputs={one.inputs}", "--steps=3")
     for first, second in [(made.gpu, made.cpu), (made.cpu, made.gpu)]:
-        folder = kept / first.stem
+        folder = tmp_path / f"kept-{first.stem}"
         train(first, 2, f"--inputs={one.inputs}", "--steps=2", f"--checkpoints={folder}")
         resumed, _ = train(second, 2, batch, "--until=3", f"--checkpoints={folder}", "--resume")
         assert [value.tobytes() for value in whole] == [value.tobytes() for value in resumed]

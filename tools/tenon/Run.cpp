@@ -350,6 +350,12 @@ private:
       return fail(message);
     if (int code = openMetrics())
       return code;
+    // Calls that only one rank captures are none that NCCL matches.
+    if (!options.trace.empty() && processes &&
+        !executor.index().gpuModules.empty())
+      return fail(
+          "--trace watches the kernels of one GPU, and ranks on several "
+          "exchange tensors; leave it out");
     // Of several processes one writes.
     if (!options.trace.empty() && (!processes || processes->isFirst()) &&
         !(trace = TraceFile::create(options.trace, options.file, message)))

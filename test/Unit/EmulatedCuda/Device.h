@@ -22,7 +22,8 @@ public:
       std::vector<std::pair<std::string, std::string>> settings = {}) {
     for (const char *name :
          {"SM", "MEMORY", "COPIES", "APPROXIMATE", "ORDER", "CUBLASLT_VERSION",
-          "CUBLASLT_REFUSE", "CUBLASLT_TAILS", "CUBLASLT_TIMES", "STREAMS"})
+          "CUBLASLT_REFUSE", "CUBLASLT_TAILS", "CUBLASLT_TIMES", "STREAMS",
+          "GPUS"})
       unsetenv((std::string("TENON_EMULATED_CUDA_") + name).c_str());
     for (auto &[name, value] : settings)
       setenv(("TENON_EMULATED_CUDA_" + name).c_str(), value.c_str(), 1);

@@ -50,6 +50,7 @@ TEST(MpiRanks, PiecesAndSizes) {
   ASSERT_TRUE(ranks) << error;
   EXPECT_EQ(ranks->ranks(), 3);
   EXPECT_EQ(ranks->ranksHere(), 3);
+  EXPECT_EQ(ranks->rankHere(), ranks->rank());
 
   // A second one finds MPI started, and so does not end it. It cuts messages
   // as one of more than 2^31 bytes is.
