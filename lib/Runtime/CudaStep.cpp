@@ -108,8 +108,7 @@ bool CudaCapture::checkCollective(const format::Instruction &invoke,
   const std::vector<int64_t> expected = libraries::argumentBytes(*made);
   bool fits = invoke.operands.size() == expected.size();
   for (size_t i = 0; fits && i < expected.size(); ++i) {
-    fits = invoke.operands[i].bytes >= uint64_t(expected[i]) &&
-           invoke.operands[i].offset % 64 == 0;
+    fits = invoke.operands[i].bytes >= uint64_t(expected[i]);
     for (size_t j = 0; j < i; ++j)
       fits &= !overlap(invoke.operands[i], invoke.operands[j]);
   }
@@ -354,8 +353,13 @@ CUresult CudaStep::start(const Node &node) {
 }
 
 CUresult CudaStep::walkGraph(Part &part, OperationObserver *observer) {
-  if (callees.exchange)
+  if (callees.exchange) {
+    // Nothing is launched whose communicators are gone.
+    saidByLibrary = callees.exchange->whyEnded();
+    if (!saidByLibrary.empty())
+      return CUDA_ERROR_LAUNCH_FAILED;
     callees.exchange->countReceived(part.received);
+  }
   if (observer)
     return measure(part.order, *observer);
   const ProfilerRanges::Range range(nameOfStep.c_str());
