@@ -2,7 +2,10 @@
 //
 // Copies what leaves @main, a loop body or a branch unless a group of that
 // block computed it and it leaves once. PlanOffsets then may write every such
-// value straight to the place it leaves for.
+// value straight to the place it leaves for. A constant that several carried
+// values of loops start from, the zeros of stacks, is made again for each,
+// where that starts: half of a copy's traffic, and it lives in no place of its
+// own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +42,11 @@ struct SeparateResults
               argument.getArgNumber(), step::successorAttrName))
         own[successor.getInt()] = argument;
     separate(body.getTerminator(), own);
+    SmallVector<stablehlo::WhileOp> loops;
+    function.getBody().walk(
+        [&](stablehlo::WhileOp loop) { loops.push_back(loop); });
+    for (stablehlo::WhileOp loop : loops)
+      separateStarts(loop);
     function.getBody().walk([&](Operation *op) {
       if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
         Block &loopBody = loop.getBody().front();
@@ -52,6 +60,22 @@ struct SeparateResults
   }
 
 private:
+  void separateStarts(stablehlo::WhileOp loop) {
+    SmallVector<OpOperand *> shared;
+    for (OpOperand &start : loop->getOpOperands())
+      if (auto made = start.get().getDefiningOp<step::GroupOp>();
+          made && made.getInputs().empty() && made->getNumResults() == 1 &&
+          !start.get().hasOneUse())
+        shared.push_back(&start);
+    OpBuilder builder(loop);
+    for (OpOperand *start : shared) {
+      Operation *made = start->get().getDefiningOp();
+      start->set(builder.clone(*made)->getResult(0));
+      if (made->use_empty())
+        made->erase();
+    }
+  }
+
   void separate(Operation *terminator, ArrayRef<Value> own) {
     llvm::SmallDenseSet<Value> left;
     for (OpOperand &operand : terminator->getOpOperands()) {

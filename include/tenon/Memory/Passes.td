@@ -495,7 +495,9 @@ def SeparateResultsPass : Pass<"memory-separate-results", "::mlir::func::FuncOp"
     A value that is returned twice, or returned without being computed in the
     block (an argument of another position, a constant, a value from outside),
     cannot be written to the place it leaves for. Such a value is copied by a
-    group that hands on its operand.
+    group that hands on its operand. A group without operands whose result
+    several values that a loop carries start from, or something else, is cloned
+    in front of the loop for each of them.
 
     ```mlir
     // before
