@@ -11,7 +11,8 @@
 // Where rows or columns consist of several loops the largest becomes m or n, so
 // that few large products are formed rather than many small ones. An operand is
 // read through the transposes in front of it unless its contracted dimensions
-// lie in memory as one only behind them.
+// lie in memory as one only behind them. A right operand that was packed
+// (PackedWeights.h) is read as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 
 #include "tenon/Analysis/ElementTypes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
+#include "tenon/Fusion/PackedWeights.h"
 #include "tenon/Fusion/StridedView.h"
 
 #include <tuple>
@@ -185,6 +187,11 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
     whyNot = "the contracted dimensions do not lie in memory as one";
     return std::nullopt;
   }
+  const auto unpacked = Unpacked::of(dot.getRhs(), dot);
+  if (unpacked) {
+    rhs.source = unpacked->packed;
+    rhs.operations = {unpacked->transpose, unpacked->reshape};
+  }
   auto [chosenRow, chosenColumn] = chooseProduct(loops);
   SmallVector<Loop> batch = loops.batch;
   Loop m = takeLoop(loops.rows, chosenRow, batch);
@@ -210,6 +217,10 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
   // The library writes rows; a result that lies in memory by columns is the
   // product of the transposed operands.
   bool swapped = n.size != 1 && n.result != 1 && (m.result == 1 || m.size == 1);
+  if (unpacked && (swapped || n.rhs != 1)) {
+    whyNot = "only the right operand of rows can be packed";
+    return std::nullopt;
+  }
   if (swapped) {
     std::swap(m, n);
     std::swap(m.lhs, m.rhs);
@@ -248,6 +259,9 @@ fusion::describeDot(Operation *op, bool throughResult, std::string &whyNot) {
   candidate.operands = {lhs.source, rhs.source};
   if (swapped)
     std::swap(candidate.operands[0], candidate.operands[1]);
-  candidate.description = std::move(description);
+  if (unpacked)
+    candidate.description = libraries::PackedMatmulDescription(description);
+  else
+    candidate.description = std::move(description);
   return candidate;
 }

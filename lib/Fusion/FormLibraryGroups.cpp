@@ -15,6 +15,7 @@
 #include "tenon/Dialect/StableHLO/StableHLO.h"
 #include "tenon/Dialect/Step/Step.h"
 #include "tenon/Fusion/LibraryCandidates.h"
+#include "tenon/Fusion/LibraryGroup.h"
 #include "tenon/Libraries/Library.h"
 #include "tenon/Target/Target.h"
 
@@ -73,7 +74,7 @@ private:
   SmallVector<ElementType> computeTypes(const Description &description,
                                         target::Isa isa) {
     ElementType operands;
-    if constexpr (std::is_same_v<Description, libraries::MatmulDescription>)
+    if constexpr (std::is_base_of_v<libraries::MatmulDescription, Description>)
       operands = description.lhsType == description.rhsType
                      ? description.lhsType
                      : ElementType::f32;
@@ -91,8 +92,7 @@ private:
     auto candidate = describeDot(op, throughResult, whyNot);
     if (!candidate || !gpu)
       return candidate;
-    libraries::GpuMatmulDescription onGpu(
-        std::get<libraries::MatmulDescription>(candidate->description));
+    libraries::GpuMatmulDescription onGpu(*matmulOf(candidate->description));
     if (tf32 && onGpu.lhsType == ElementType::f32 &&
         onGpu.rhsType == ElementType::f32)
       onGpu.factors = libraries::Factors::tf32;

@@ -23,6 +23,9 @@ using libraries::MatmulDescription;
 MatmulDescription *fusion::matmulOf(libraries::Description &description) {
   if (auto *matmul = std::get_if<libraries::GpuMatmulDescription>(&description))
     return matmul;
+  if (auto *packed =
+          std::get_if<libraries::PackedMatmulDescription>(&description))
+    return packed;
   return std::get_if<MatmulDescription>(&description);
 }
 
@@ -194,8 +197,8 @@ std::optional<LibraryCandidate> describeCall(Operation *op, bool onGpus,
   if (!candidate)
     candidate = describeDot(op, /*throughResult=*/false, whyNot);
   if (candidate && onGpus)
-    candidate->description = libraries::GpuMatmulDescription(
-        std::get<MatmulDescription>(candidate->description));
+    candidate->description =
+        libraries::GpuMatmulDescription(*matmulOf(candidate->description));
   return candidate;
 }
 

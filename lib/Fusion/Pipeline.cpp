@@ -82,8 +82,11 @@ void fusion::buildGroupPipeline(OpPassManager &passes,
   if (options.callLibraries) {
     if (options.forGpus)
       functions.addPass(createPadProductsPass({}, options.machine));
-    functions.addPass(
-        createLayOutInvariantsPass({/*stagger=*/!options.forGpus}));
+    bool packs =
+        !options.forGpus &&
+        options.machine.multipliesNatively(ElementType::bf16, options.isa);
+    functions.addPass(createLayOutInvariantsPass(
+        {packs ? cpu : "", /*stagger=*/!options.forGpus}));
     functions.addPass(createAlignContractionsPass());
     functions.addPass(createFormLibraryGroupsPass(
         {cpu, options.forGpus,

@@ -66,6 +66,10 @@ std::string words(const libraries::MatmulDescription &matmul) {
          words(matmul.lhsType, matmul.computeType, matmul.resultType);
 }
 
+std::string words(const libraries::PackedMatmulDescription &matmul) {
+  return words(static_cast<const MatmulDescription &>(matmul)) + " packed";
+}
+
 std::string words(libraries::Activation activation) {
   switch (activation) {
   case Activation::none:
@@ -249,6 +253,21 @@ tenon::libraries::whyInvalid(const ConvolutionDescription &description) {
   }
   if (!input.fits() || !kernel.fits() || !output.fits())
     return "an operand of a convolution spans too many elements";
+  return "";
+}
+
+std::string
+tenon::libraries::whyInvalid(const PackedMatmulDescription &description) {
+  const PackedMatmulDescription &d = description;
+  if (std::string fault = whyInvalid(static_cast<const MatmulDescription &>(d));
+      !fault.empty())
+    return fault;
+  if (d.k % d.blockRows != 0 || d.n % d.blockColumns != 0)
+    return "a packed operand has blocks of " +
+           times({d.blockRows, d.blockColumns}) + ", " + times({d.k, d.n}) +
+           " elements are no multiple of that";
+  if (!d.batch.empty() || d.rhsStrideK != d.n || d.rhsStrideN != 1)
+    return "a packed operand is one matrix, whose strides are those of rows";
   return "";
 }
 

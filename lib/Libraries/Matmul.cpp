@@ -191,11 +191,23 @@ std::vector<int64_t> argumentBytes(const MatmulDescription &d) {
   return bytes;
 }
 
+/// How the right operand lies in memory.
+enum class Order { strided, packed };
+
 struct Memories {
   dnnl_memory_desc_t lhs, rhs, bias, result;
 };
 
-Memories memoriesOf(const MatmulDescription &d) {
+dnnl_memory_desc_t packedMemory(int64_t rows, int64_t columns,
+                                ElementType type) {
+  dnnl_memory_desc_t memory;
+  const dnnl_dims_t extents = {rows, columns};
+  oneDNN.dnnl_memory_desc_init_by_tag(&memory, 2, extents, *dataType(type),
+                                      dnnl_BA16a64b2a);
+  return memory;
+}
+
+Memories memoriesOf(const MatmulDescription &d, Order order = Order::strided) {
   std::vector<int64_t> lhs, rhs, result, lhsStrides, rhsStrides, resultStrides;
   for (const BatchDimension &dimension : d.batch) {
     // An operand that does not vary has extent 1 there.
@@ -220,7 +232,9 @@ Memories memoriesOf(const MatmulDescription &d) {
   append(bias, 1, d.n);
   append(biasStrides, d.n, 1);
   return {stridedMemory(lhs, lhsStrides, *dataType(d.lhsType), true),
-          stridedMemory(rhs, rhsStrides, *dataType(d.rhsType), true),
+          order == Order::packed
+              ? packedMemory(d.k, d.n, d.rhsType)
+              : stridedMemory(rhs, rhsStrides, *dataType(d.rhsType), true),
           stridedMemory(bias, biasStrides, *dataType(biasType), true),
           stridedMemory(result, resultStrides, *dataType(d.resultType), true)};
 }
@@ -383,8 +397,9 @@ MatmulDescription largestBlock(const MatmulDescription &d) {
 class MatmulBuilder {
 public:
   MatmulBuilder(PrimitiveCall &call, const Engine &engine, Isa isa,
-                bool swapped, std::string &error)
-      : call(call), engine(engine), isa(isa), swapped(swapped), error(error) {}
+                bool swapped, Order order, std::string &error)
+      : call(call), engine(engine), isa(isa), swapped(swapped), order(order),
+        error(error) {}
 
   /// Appends what computes `piece`.
   bool append(Task &task, const MatmulDescription &piece, Offsets offsets);
@@ -427,6 +442,7 @@ private:
   const Engine &engine;
   Isa isa;
   bool swapped;
+  Order order;
   std::string &error;
   std::vector<std::unique_ptr<Built>> built; // a few shapes
 };
@@ -438,7 +454,7 @@ MatmulBuilder::build(const MatmulDescription &shape) {
       return one.get();
   auto one = std::make_unique<Built>();
   one->shape = shape;
-  one->memories = memoriesOf(shape);
+  one->memories = memoriesOf(shape, order);
   one->description = describe(shape, one->memories, engine, error);
   if (!one->description)
     return nullptr;
@@ -672,12 +688,13 @@ bool MatmulBuilder::append(Task &task, const MatmulDescription &piece,
 /// The call in pieces; null and the reason if the library has none of them.
 std::unique_ptr<PrimitiveCall> cutCall(const MatmulDescription &description,
                                        const Canonical &canonical,
-                                       const Cut &cut, const Engine &engine,
-                                       Isa isa, std::string &error) {
+                                       const Cut &cut, Order order,
+                                       const Engine &engine, Isa isa,
+                                       std::string &error) {
   auto call =
       std::make_unique<PrimitiveCall>(engine, argumentBytes(description));
   const MatmulDescription &whole = canonical.d;
-  MatmulBuilder builder(*call, engine, isa, canonical.swapped, error);
+  MatmulBuilder builder(*call, engine, isa, canonical.swapped, order, error);
   Phase &phase = call->work.emplace_back();
   for (int64_t begin = 0; begin < cut.extent; begin += cut.run) {
     int64_t length = std::min(cut.run, cut.extent - begin);
@@ -732,11 +749,30 @@ tenon::libraries::createCall(const MatmulDescription &description,
     cuts.push_back(makeCut(Cut::rows, whole.m, whole.m, 1));
   }
   for (const Cut &cut : cuts)
-    if (auto call = cutCall(description, canonical, cut, engine, isa, error)) {
+    if (auto call = cutCall(description, canonical, cut, Order::strided, engine,
+                            isa, error)) {
       error.clear();
       return call;
     }
   return nullptr;
+}
+
+std::unique_ptr<PrimitiveCall>
+tenon::libraries::createCall(const PackedMatmulDescription &description,
+                             const Engine &engine, Isa isa,
+                             std::string &error) {
+  const PackedMatmulDescription &d = description;
+  error = operandsNotSupported(d, isa);
+  if (!error.empty())
+    return nullptr;
+  // Elsewhere packed rows have another order, and rows of the result that are
+  // not dense are multiplied by code that packs them itself.
+  if (isa != Isa::amxBf16 || d.rhsType != ElementType::bf16 || isWidened(d))
+    return refuse(error, "only products of bf16 by AMX take a packed operand");
+  if (d.resultStrideN != 1)
+    return refuse(error, "a packed operand is the right one of rows");
+  return cutCall(d, {d}, makeCut(Cut::rows, d.m, rowGranularity, d.pieces),
+                 Order::packed, engine, isa, error);
 }
 
 int64_t

@@ -222,6 +222,13 @@ std::string tenon::libraries::statusName(dnnl_status_t status) {
 
 namespace {
 
+/// Null for a convolution.
+const MatmulDescription *productOf(const Description &description) {
+  if (const auto *packed = std::get_if<PackedMatmulDescription>(&description))
+    return packed;
+  return std::get_if<MatmulDescription>(&description);
+}
+
 class OneDNN final : public Library {
 public:
   std::string_view name() const override { return "oneDNN"; }
@@ -235,6 +242,7 @@ public:
   }
   bool takes(const Description &description) const override {
     return std::holds_alternative<MatmulDescription>(description) ||
+           std::holds_alternative<PackedMatmulDescription>(description) ||
            std::holds_alternative<ConvolutionDescription>(description);
   }
   std::string whyNotAskable(Isa isa) const override {
@@ -243,7 +251,7 @@ public:
     return error;
   }
   int64_t preferredPieces(const Description &description) const override {
-    if (const auto *matmul = std::get_if<MatmulDescription>(&description))
+    if (const MatmulDescription *matmul = productOf(description))
       return libraries::preferredPieces(*matmul);
     return libraries::preferredPieces(
         std::get<ConvolutionDescription>(description));
@@ -253,13 +261,19 @@ public:
                               Isa isa) const override {
     std::string error;
     auto call = Call::create(description, isa, error);
-    const auto *matmul = std::get_if<MatmulDescription>(&description);
+    const MatmulDescription *matmul = productOf(description);
     if (!call || !matmul || matmul->epilogue == Epilogue::none)
       return error;
     // What the product would be apart from it: not rounded yet.
-    MatmulDescription plain = *matmul;
-    plain.epilogue = Epilogue::none;
-    plain.resultType = ElementType::f32;
+    Description plain = description;
+    std::visit(
+        []<typename Call>(Call &product) {
+          if constexpr (std::is_base_of_v<MatmulDescription, Call>) {
+            product.epilogue = Epilogue::none;
+            product.resultType = ElementType::f32;
+          }
+        },
+        plain);
     auto without = Call::create(plain, isa, error);
     if (!without || without->implementation() != call->implementation())
       return "with the epilogue oneDNN runs other code (" +
@@ -275,6 +289,8 @@ public:
     PlanForOneThread oneThread;
     if (const auto *matmul = std::get_if<MatmulDescription>(&description))
       return createCall(*matmul, *engine, isa, error);
+    if (const auto *packed = std::get_if<PackedMatmulDescription>(&description))
+      return createCall(*packed, *engine, isa, error);
     return createCall(std::get<ConvolutionDescription>(description), *engine,
                       isa, error);
   }

@@ -103,6 +103,9 @@ std::unique_ptr<PrimitiveCall> createCall(const MatmulDescription &description,
                                           const Engine &engine, Isa isa,
                                           std::string &error);
 std::unique_ptr<PrimitiveCall>
+createCall(const PackedMatmulDescription &description, const Engine &engine,
+           Isa isa, std::string &error);
+std::unique_ptr<PrimitiveCall>
 createCall(const ConvolutionDescription &description, const Engine &engine,
            Isa isa, std::string &error);
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import compare
 import pytest
-from conftest import BUILD, Step, Steps, differing, run, smallest_budget, succeed
+from conftest import BUILD, PROCESSOR, Step, Steps, differing, run, smallest_budget, succeed
 from test_models import judge
 
 NAMES = ("08_lstm", "21_gru", "22_rnn")
@@ -31,6 +31,21 @@ def test_as_close_as_jax(steps: Steps, name: str, interpreted: bool) -> None:
     """The state after some steps is as close to the exact one as JAX's; test_models.py shows it of 08."""
     step = steps[name]
     judge(compare.compare(BUILD, steps.folder, step.name, program=step.compiled, interpreted=interpreted), step.name)
+
+
+@pytest.mark.skipif("amx_bf16" not in PROCESSOR, reason="packed weights are for AMX")
+def test_packed_weights(step: Step, tmp_path: Path) -> None:
+    """In bf16 the products of a round take packed weights, and their bits do not depend on what else is chosen."""
+    small, other, policy = tmp_path / "small.tenon", tmp_path / "other.tenon", tmp_path / "policy.json"
+    policy.write_text('{"operations": {"stablehlo.dot_general": "bf16"}}')
+    bf16 = ("--precision=bf16", "--cpu=host", f"--precision-policy={policy}")
+    succeed("compile", step.text, "-o", small, *bf16)
+    assert succeed("bench", small, "--kernels", "--rows=1000").count(" packed (brg:avx512_core_amx_bf16)") >= 2
+    expected = step.outputs(tmp_path, program=small)
+    budget = smallest_budget(step.text, *bf16)
+    for options in (["--fuse=false"], [f"--memory-budget={int(budget * 1.1)}"]):
+        succeed("compile", step.text, "-o", other, *bf16, *options)
+        assert not differing(expected, step.outputs(tmp_path, program=other)), options
 
 
 def test_same_bits(step: Step, tmp_path: Path) -> None:

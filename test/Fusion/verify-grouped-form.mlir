@@ -228,3 +228,30 @@ func.func @main(%x: tensor<8xf32> {step.role = #step.role<state>, step.successor
                 %y: tensor<8xf32> {step.role = #step.role<state>, step.successor = 0 : i64}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+// A packed operand is what the call is given; the body says what it holds.
+func.func @main(%x: tensor<32x64xbf16>, %p: tensor<2x2x16x64x2xbf16>) -> tensor<32x128xbf16> {
+  %0 = step.group library(%x, %p) attributes {exec.library = {accumulate = "f32", batch = [], call = "packed_matmul", compute = "bf16", epilogue = "none", k = 64 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 64 : i64, m = 32 : i64, n = 128 : i64, pieces = 2 : i64, result = "bf16", result_stride_m = 128 : i64, result_stride_n = 1 : i64, rhs = "bf16", rhs_stride_k = 128 : i64, rhs_stride_n = 1 : i64}} : (tensor<32x64xbf16>, tensor<2x2x16x64x2xbf16>) -> tensor<32x128xbf16> {
+  ^bb0(%a: tensor<32x64xbf16>, %b: tensor<2x2x16x64x2xbf16>):
+    %t = stablehlo.transpose %b, dims = [1, 2, 4, 0, 3] : (tensor<2x2x16x64x2xbf16>) -> tensor<2x16x2x2x64xbf16>
+    %w = stablehlo.reshape %t : (tensor<2x16x2x2x64xbf16>) -> tensor<64x128xbf16>
+    %d = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<32x64xbf16>, tensor<64x128xbf16>) -> tensor<32x128xbf16>
+    step.yield %d : tensor<32x128xbf16>
+  }
+  return %0 : tensor<32x128xbf16>
+}
+
+// -----
+
+// What is multiplied lies in plain rows, so no call takes it for packed.
+func.func @main(%x: tensor<32x64xbf16>, %w: tensor<64x128xbf16>) -> tensor<32x128xbf16> {
+  // expected-error@+1 {{has 'exec.library' with call = "packed_matmul", but its operations need call = "matmul"}}
+  %0 = step.group library(%x, %w) attributes {exec.library = {accumulate = "f32", batch = [], call = "packed_matmul", compute = "bf16", epilogue = "none", k = 64 : i64, lhs = "bf16", lhs_stride_k = 1 : i64, lhs_stride_m = 64 : i64, m = 32 : i64, n = 128 : i64, pieces = 2 : i64, result = "bf16", result_stride_m = 128 : i64, result_stride_n = 1 : i64, rhs = "bf16", rhs_stride_k = 128 : i64, rhs_stride_n = 1 : i64}} : (tensor<32x64xbf16>, tensor<64x128xbf16>) -> tensor<32x128xbf16> {
+  ^bb0(%a: tensor<32x64xbf16>, %b: tensor<64x128xbf16>):
+    %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<32x64xbf16>, tensor<64x128xbf16>) -> tensor<32x128xbf16>
+    step.yield %d : tensor<32x128xbf16>
+  }
+  return %0 : tensor<32x128xbf16>
+}

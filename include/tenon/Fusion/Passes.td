@@ -484,10 +484,12 @@ def LayOutInvariantsPass : Pass<"fusion-lay-out-invariants", "::mlir::func::Func
   let description = [{
     A dot in a loop whose right operand comes from outside of the loop, with at
     most 64 rows on the left, reads a copy made in front of the loop: a transposed
-    one if it is contracted along its last dimension, and one with rows that are a
-    cache line longer where they are a multiple of 4 KiB and so would share sets
-    of a cache. A slice leaves out what is behind the end of these rows; the
-    library takes it for a stride.
+    one if it is contracted along its last dimension, and one with rows of f32 that
+    are a cache line longer where they are a multiple of 4 KiB and so would share
+    sets of a cache. A slice leaves out what is behind the end of these rows; the
+    library takes it for a stride. Weights of bf16 are brought into the order in
+    which AMX multiplies them; a transpose and a reshape undo that in the loop,
+    and are part of the library's call.
 
     ```mlir
     // before
@@ -526,6 +528,8 @@ def LayOutInvariantsPass : Pass<"fusion-lay-out-invariants", "::mlir::func::Func
     ```
   }];
   let options = [
+    Option<"cpu", "cpu", "std::string", "\"\"",
+           "the feature set, as in a file; without it nothing is packed">,
     Option<"stagger", "stagger", "bool", "true",
            "make rows that share sets of a processor's cache longer">];
   let dependentDialects = ["::tenon::stablehlo::StableHLODialect"];

@@ -12,14 +12,16 @@
 #include "tenon/Libraries/GpuMatmul.h"
 #include "tenon/Libraries/Lapack.h"
 #include "tenon/Libraries/Matmul.h"
+#include "tenon/Libraries/PackedMatmul.h"
 
 #include <string>
 #include <variant>
 
 namespace tenon::libraries {
 
-using Description = std::variant<MatmulDescription, ConvolutionDescription,
-                                 LapackDescription, GpuMatmulDescription>;
+using Description =
+    std::variant<MatmulDescription, ConvolutionDescription, LapackDescription,
+                 GpuMatmulDescription, PackedMatmulDescription>;
 
 /// A description of the kind that is called so, all fields at their defaults;
 /// nothing with a message in `error` for an unknown word.
@@ -32,6 +34,7 @@ std::string whyInvalid(const MatmulDescription &description);
 std::string whyInvalid(const ConvolutionDescription &description);
 std::string whyInvalid(const LapackDescription &description);
 std::string whyInvalid(const GpuMatmulDescription &description);
+std::string whyInvalid(const PackedMatmulDescription &description);
 inline std::string whyInvalid(const Description &description) {
   return std::visit([](const auto &call) { return whyInvalid(call); },
                     description);

@@ -431,6 +431,79 @@ TEST(Matmul, BrainFloatOfTransposedRowsNeedsNoSecondResult) {
   EXPECT_LE(workspaceBytes(d, testIsa()), d.m * d.n);
 }
 
+// What the library packs in every call, or is given packed, is the same
+// product.
+TEST(Matmul, PackedOperand) {
+  for (ElementType result : {ElementType::bf16, ElementType::f32})
+    for (auto [m, n, k] : {std::array<int64_t, 3>{32, 1024, 256},
+                           {32, 256, 1024},
+                           {7, 64, 32}}) {
+      auto d = plain(m, n, k, ElementType::bf16);
+      d.computeType = ElementType::bf16;
+      d.resultType = result;
+      d.pieces = 2;
+      PackedMatmulDescription packed(d);
+      SCOPED_TRACE(describe(packed));
+      EXPECT_EQ(whyInvalid(packed), "");
+      std::string error;
+      auto call = Call::create(packed, testIsa(), error);
+      if (testIsa() != target::Isa::amxBf16) {
+        EXPECT_FALSE(call);
+        continue;
+      }
+      ASSERT_TRUE(call) << error;
+      ASSERT_EQ(call->argumentBytes(1), k * n * 2);
+      auto unpacked = Call::create(d, testIsa(), error);
+      ASSERT_TRUE(unpacked) << error;
+      tenon::test::Values values;
+      auto memoriesOf = [](const Call &call) {
+        std::vector<GuardedMemory> memories;
+        for (int64_t i = 0; i < call.argumentCount(); ++i)
+          memories.emplace_back(call.argumentBytes(i));
+        return memories;
+      };
+      auto ours = memoriesOf(*call), theirs = memoriesOf(*unpacked);
+      for (int64_t i = 0; i < m * k; ++i) {
+        double value = values.next();
+        ours[0].set(i, ElementType::bf16, value);
+        theirs[0].set(i, ElementType::bf16, value);
+      }
+      for (int64_t row = 0; row < k; ++row)
+        for (int64_t column = 0; column < n; ++column) {
+          double value = values.next();
+          theirs[1].set(row * n + column, ElementType::bf16, value);
+          int64_t block = column / 64 * (k / 32) + row / 32;
+          ours[1].set(((block * 16 + row % 32 / 2) * 64 + column % 64) * 2 +
+                          row % 2,
+                      ElementType::bf16, value);
+        }
+      for (auto [made, memories] :
+           {std::pair(call.get(), &ours), {unpacked.get(), &theirs}}) {
+        std::vector<void *> arguments;
+        for (GuardedMemory &memory : *memories)
+          arguments.push_back(memory.data());
+        EXPECT_TRUE(tenon::test::runCall(*made, arguments, 2));
+        for (GuardedMemory &memory : *memories)
+          EXPECT_TRUE(memory.intact());
+      }
+      double unit = tenon::test::unitOf(result);
+      for (int64_t i = 0; i < m * n; ++i)
+        ASSERT_NEAR(ours[2].get(i, result), theirs[2].get(i, result),
+                    unit * double(k))
+            << i;
+    }
+}
+
+TEST(Matmul, PackedOperandsAreWholeBlocks) {
+  for (auto [n, k] : {std::pair<int64_t, int64_t>{96, 64}, {64, 48}}) {
+    PackedMatmulDescription packed(plain(16, n, k, ElementType::bf16));
+    EXPECT_NE(whyInvalid(packed).find("multiple"), std::string::npos);
+  }
+  PackedMatmulDescription packed(
+      transposed(plain(16, 128, 64, ElementType::bf16), false, true));
+  EXPECT_NE(whyInvalid(packed).find("strides"), std::string::npos);
+}
+
 TEST(Matmul, WideResultsOfFewRows) {
   for (int64_t n : {320, 70 * 48})
     for (bool transposeRhs : {false, true}) {
