@@ -94,8 +94,10 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
         cloneFreeReads(block);
         continue;
       }
-      if (merge)
+      if (merge) {
+        grouper.mergeCopies();
         grouper.explain();
+      }
       grouper.writeGroups();
       return;
     }
