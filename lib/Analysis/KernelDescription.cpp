@@ -93,6 +93,28 @@ static bool isUpdate(Operation *op) {
       op);
 }
 
+/// What reads a part of its first operand.
+static bool isPick(Operation *op) {
+  return isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp,
+             stablehlo::GatherOp>(op);
+}
+
+/// Bytes that it reads there: of a slice that others only pick from, what they
+/// pick.
+static int64_t pickedBytes(Operation *pick,
+                           const llvm::SmallPtrSetImpl<Operation *> &inside) {
+  Value part = pick->getResult(0);
+  const int64_t whole = storedBytes(part.getType());
+  int64_t bytes = 0;
+  for (OpOperand &use : part.getUses()) {
+    if (!inside.contains(use.getOwner()) || use.getOperandNumber() != 0 ||
+        !isPick(use.getOwner()))
+      return whole;
+    bytes += pickedBytes(use.getOwner(), inside);
+  }
+  return bytes ? std::min(bytes, whole) : whole;
+}
+
 SmallVector<KernelRead> KernelDescription::reads() const {
   llvm::SmallPtrSet<Operation *, 32> inside(computed.begin(), computed.end());
   llvm::SmallMapVector<Value, KernelRead, 16> reads;
@@ -104,9 +126,8 @@ SmallVector<KernelRead> KernelDescription::reads() const {
       KernelRead &read = reads[value];
       read.value = value;
       bool isFirst = operand.getOperandNumber() == 0;
-      if (isFirst && isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp,
-                         stablehlo::GatherOp>(op))
-        read.pickedBytes += storedBytes(op->getResult(0).getType());
+      if (isFirst && isPick(op))
+        read.pickedBytes += pickedBytes(op, inside);
       else if (isFirst && isUpdate(op) &&
                llvm::is_contained(written, op->getResult(0)))
         read.update = op;
@@ -223,11 +244,30 @@ bool KernelDescription::mayReplace(Value read, unsigned result) const {
 // Class
 //===----------------------------------------------------------------------===//
 
+/// What computes a result. Results of attention's gradient may be joined behind
+/// it: its kernel stores each of them where it is in the whole.
+static Operation *makerOf(Value result) {
+  Operation *op = result.getDefiningOp();
+  auto joined = dyn_cast_or_null<stablehlo::ConcatenateOp>(op);
+  if (!joined)
+    return op;
+  Operation *maker = nullptr;
+  for (Value part : joined.getInputs()) {
+    while (auto reshape = part.getDefiningOp<stablehlo::ReshapeOp>())
+      part = reshape.getOperand();
+    auto gradient = part.getDefiningOp<step::AttentionGradientOp>();
+    if (!gradient || (maker && maker != gradient))
+      return op;
+    maker = gradient;
+  }
+  return maker;
+}
+
 Operation *KernelDescription::root() const {
-  Operation *root = written.empty() ? nullptr : written.front().getDefiningOp();
+  Operation *root = written.empty() ? nullptr : makerOf(written.front());
   llvm::SmallDenseSet<Value> seen;
   for (Value result : written)
-    if (!root || result.getDefiningOp() != root || !seen.insert(result).second)
+    if (!root || makerOf(result) != root || !seen.insert(result).second)
       return nullptr;
   for (Operation *op : computed)
     if (op != root && !isPointOperation(op))

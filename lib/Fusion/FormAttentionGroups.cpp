@@ -4,7 +4,9 @@
 // slices, transposes, reshapes and widenings in front of its operands, and the
 // factors of dropout: its kernel reads operands element by element anyway, and
 // needs no copy of them in memory. Results that are needed in 16 bits alone are
-// rounded as they are stored.
+// rounded as they are stored. Where queries, keys and values are parts of one
+// tensor, their gradients are joined to one, and each is stored where it is in
+// that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +61,37 @@ Operation *roundingOf(Value result) {
              : nullptr;
 }
 
+/// The operations that join values, in order, if nothing else reads any of
+/// them. All parts begin at whole accesses of a GPU, so that they can be stored
+/// wide.
+SmallVector<Operation *> joiningOf(ArrayRef<Value> values) {
+  constexpr int64_t elementsOfAccess = 8;
+  SmallVector<Operation *> moves;
+  stablehlo::ConcatenateOp joined;
+  for (Value value : values) {
+    Operation *user = nullptr;
+    while (value.hasOneUse()) {
+      user = *value.user_begin();
+      if (!isa<stablehlo::ReshapeOp>(user))
+        break;
+      moves.push_back(user);
+      value = user->getResult(0);
+    }
+    auto own = dyn_cast_or_null<stablehlo::ConcatenateOp>(user);
+    if (!value.hasOneUse() || !own || (joined && joined != own))
+      return {};
+    joined = own;
+    if (elementCount(shapeOf(value).drop_front(joined.getDimension())) %
+            elementsOfAccess !=
+        0)
+      return {};
+  }
+  if (!joined || joined->getNumOperands() != values.size())
+    return {};
+  moves.push_back(joined);
+  return moves;
+}
+
 struct FormAttentionGroups
     : public fusion::impl::FormAttentionGroupsPassBase<FormAttentionGroups> {
   void runOnOperation() override {
@@ -103,9 +136,15 @@ private:
       made.push_back(result);
       results.push_back(rounding ? rounding->getResult(0) : Value(result));
     }
+    SmallVector<Operation *> moves;
+    if (isa<step::AttentionGradientOp>(op))
+      moves = joiningOf(results);
+    SmallVector<Value> stored =
+        moves.empty() ? results
+                      : SmallVector<Value>{moves.back()->getResult(0)};
     OpBuilder builder(op);
     auto group = step::GroupOp::create(
-        builder, op->getLoc(), TypeRange(ValueRange(results)),
+        builder, op->getLoc(), TypeRange(ValueRange(stored)),
         inputs.getArrayRef(), step::GroupKind::generic);
     Block *body = builder.createBlock(&group.getBody());
     IRMapping mapping;
@@ -114,18 +153,24 @@ private:
     for (Operation *member : members)
       builder.clone(*member, mapping);
     Operation *copy = builder.clone(*op, mapping);
-    SmallVector<Value> yielded;
-    for (auto [result, stored] : llvm::zip_equal(made, results)) {
+    for (auto [result, rounded] : llvm::zip_equal(made, results)) {
       Value value = copy->getResult(result.getResultNumber());
-      value.setType(stored.getType());
-      yielded.push_back(value);
+      value.setType(rounded.getType());
+      mapping.map(rounded, value);
     }
-    step::YieldOp::create(builder, op->getLoc(), yielded);
-    for (auto [from, to] : llvm::zip_equal(results, group.getOutputs())) {
+    for (Operation *move : moves)
+      builder.clone(*move, mapping);
+    step::YieldOp::create(builder, op->getLoc(),
+                          llvm::map_to_vector(stored, [&](Value value) {
+                            return mapping.lookup(value);
+                          }));
+    for (auto [from, to] : llvm::zip_equal(stored, group.getOutputs()))
       from.replaceAllUsesWith(to);
-      if (from.getDefiningOp() != op)
-        from.getDefiningOp()->erase();
-    }
+    for (Operation *move : llvm::reverse(moves))
+      move->erase();
+    for (Value result : results)
+      if (result.getDefiningOp() != op)
+        result.getDefiningOp()->erase();
     op->erase();
     for (Operation *member : llvm::reverse(members))
       if (member->use_empty())

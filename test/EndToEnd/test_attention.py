@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import conftest
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pytest
 from conftest import succeed
@@ -235,6 +237,59 @@ def test_nearly_one_hot_rows(tmp_path: Path, copies: int) -> None:
     emulated = run(tmp_path, problem, given, "--device=cuda:0", f"--cuda-driver={driver}", compiling=("--target=sm_90",))
     for a, b in zip(found, emulated, strict=True):
         assert np.array_equal(a.view(np.uint32), b.view(np.uint32))
+
+
+def gradients(positions: int, heads: int, features: int, element: str, joined: bool) -> str:
+    """The gradients of attention whose queries, keys and values are parts of one tensor, as parts or as one tensor."""
+    shape, row = f"2x{positions}x{heads}x{features}", f"2x{positions}x{heads * features}"
+    dims, total = "%q [0, q, 1, d], %k [0, k, 1, d], %v [0, k, 1, v]", f"tensor<2x{heads}x{positions}xf32>"
+    lines, wide = [], f"tensor<{shape}xf32>"
+    for name in "qkvg":
+        lines.append(f"%{name} = stablehlo.convert %{name}n : (tensor<{shape}x{element}>) -> {wide}")
+    lines += [
+        f"%o, %m, %s = step.attention {dims} -> [0, q, 1, v] {{causal, scale = 0.25 : f32}} : ({wide}, {wide}, {wide}) -> ({wide}, {total}, {total})",
+        f"%dq, %dk, %dv = step.attention_gradient {dims} of %m, %s, %g [0, q, 1, v] -> [0, q, 1, d], [0, k, 1, d], [0, k, 1, v] "
+        f"{{causal, scale = 0.25 : f32}} : ({wide}, {wide}, {wide}, {total}, {total}, {wide}) -> ({wide}, {wide}, {wide})",
+    ]
+    for name in "qkv":
+        lines.append(f"%n{name} = stablehlo.convert %d{name} : ({wide}) -> tensor<{shape}x{element}>")
+        lines.append(f"%r{name} = stablehlo.reshape %n{name} : (tensor<{shape}x{element}>) -> tensor<{row}x{element}>")
+    part, whole = f"tensor<{row}x{element}>", f"tensor<2x{positions}x{3 * heads * features}x{element}>"
+    if joined:
+        lines.append(f"%all = stablehlo.concatenate %rq, %rk, %rv, dim = 2 : ({part}, {part}, {part}) -> {whole}")
+        results, types = "%all", whole
+    else:
+        results, types = "%rq, %rk, %rv", f"{part}, {part}, {part}"
+    given = ", ".join(f"%{name}n: tensor<{shape}x{element}>" for name in "qkvg")
+    body = "\n  ".join([*lines, f"return {results} : {types}"])
+    return f"func.func @main({given}) -> ({types}) {{\n  {body}\n}}\n"
+
+
+@pytest.mark.parametrize(("target", "element"), [("cpu", "f32"), ("cpu", "bf16"), ("sm_90", "f32"), ("sm_90", "bf16")])
+@pytest.mark.parametrize(("positions", "heads", "features"), [(37, 3, 16), (64, 2, 64)])
+def test_gradients_are_stored_where_they_are_joined(
+    tmp_path: Path, target: str, element: str, positions: int, heads: int, features: int
+) -> None:
+    """The bits of gradients that are joined behind are those of parts, and no kernel is left that joins them."""
+    random = np.random.default_rng(3)
+    shape, kind = (2, positions, heads, features), np.float32 if element == "f32" else ml_dtypes.bfloat16
+    save_file({f"arg{i}": random.normal(size=shape).astype(kind) for i in range(4)}, tmp_path / "inputs.safetensors")
+    found = []
+    for joined in (False, True):
+        source, program = tmp_path / "step.mlir", tmp_path / "step.tenon"
+        outputs, report = tmp_path / "outputs.safetensors", tmp_path / "report.json"
+        source.write_text(gradients(positions, heads, features, element, joined))
+        succeed("compile", source, "-o", program, f"--target={target}", f"--report={report}")
+        driver = [] if target == "cpu" else [f"--cuda-driver={conftest.BUILD / 'lib' / 'libtenon-emulated-cuda.so'}"]
+        succeed("run", program, f"--inputs={tmp_path / 'inputs.safetensors'}", f"--outputs={outputs}", *driver)
+        results = load_file(outputs)
+        found.append([results[f"result{i}"] for i in range(1 if joined else 3)])
+        stages = {stage["stage"]: stage for stage in json.loads(report.read_text())["stages"]}
+        assert [group["root"] for group in stages["plan"]["groups"]] == ["attention", "attention_gradient"]
+    parts, whole = np.concatenate(found[0], axis=2), found[1][0]
+    bits = np.uint32 if element == "f32" else np.uint16
+    assert np.array_equal(parts.view(bits), whole.view(bits))
+    assert np.all(np.any(parts.astype(np.float32) != 0, axis=2))
 
 
 def softmax(scores: jax.Array) -> jax.Array:

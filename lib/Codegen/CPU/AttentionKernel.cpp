@@ -212,12 +212,11 @@ Value AttentionKernel::multiply(Value a, Value b) {
 
 void AttentionKernel::storeResult(Value result, ArrayRef<IndexExpression> at,
                                   Value number) {
-  int index = k.source.indexOfResult(result);
-  if (index < 0)
+  if (k.source.indexOfResult(result) < 0)
     return;
   if (Type element = elementOf(result); !element.isF32())
     number = convertFloat(k.builder, k.loc, number, element);
-  k.storeResult(index, at, {number, k.levels.current()});
+  k.storePart(result, at, {number, k.levels.current()});
 }
 
 Value AttentionKernel::endOfKeys(const IndexExpression &query) {

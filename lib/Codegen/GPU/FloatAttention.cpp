@@ -413,8 +413,8 @@ void FloatAttentionKernel::storeRows(Value result, ArrayRef<int64_t> dims,
                        int64_t lanes) {
           ifBelow(feature, rows.features, [&](const IndexExpression &feature) {
             algebra.lanes = lanes;
-            storeResult(
-                source.indexOfResult(result),
+            storePart(
+                result,
                 indices(dims, row, row, vectorAt(feature, rows.features)),
                 {convertFloat(builder, loc, value, type), levels.current()});
             algebra.lanes = 1;

@@ -276,9 +276,9 @@ void TensorAttentionKernel::storeRows(Value result, ArrayRef<int64_t> dims,
         ifBelow(first + inWarp, rows, [&](const IndexExpression &row) {
           ifBelow(feature, features, [&](const IndexExpression &feature) {
             algebra.lanes = lanes;
-            storeResult(source.indexOfResult(result),
-                        indices(dims, row, row, vectorAt(feature, features)),
-                        {vector, levels.current()});
+            storePart(result,
+                      indices(dims, row, row, vectorAt(feature, features)),
+                      {vector, levels.current()});
             algebra.lanes = 1;
           });
         });

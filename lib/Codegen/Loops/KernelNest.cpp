@@ -122,6 +122,28 @@ void KernelNest::storeResult(unsigned i, ArrayRef<IndexExpression> indices,
                element);
 }
 
+void KernelNest::storePart(Value value, ArrayRef<IndexExpression> indices,
+                           Element element) {
+  Indices place(indices);
+  while (!llvm::is_contained(source.results(), value)) {
+    Operation *mover = *value.user_begin();
+    Value whole = mover->getResult(0);
+    if (auto joined = dyn_cast<stablehlo::ConcatenateOp>(mover)) {
+      const auto dim = size_t(joined.getDimension());
+      for (Value part : joined.getInputs()) {
+        if (part == value)
+          break;
+        place[dim] = place[dim] + shapeOf(part)[dim];
+      }
+    } else {
+      place = algebra.delinearize(algebra.linearize(place, shapeOf(value)),
+                                  shapeOf(whole));
+    }
+    value = whole;
+  }
+  storeResult(source.indexOfResult(value), place, element);
+}
+
 void KernelNest::emitPoints(ArrayRef<Indices> places) {
   SmallVector<Element> elements;
   for (const Indices &indices : places)

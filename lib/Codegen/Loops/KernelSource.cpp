@@ -7,6 +7,7 @@
 #include "tenon/Codegen/Loops/KernelSource.h"
 
 #include "tenon/Dialect/Exec/Exec.h"
+#include "tenon/Dialect/StableHLO/StableHLO.h"
 
 using namespace mlir;
 
@@ -31,10 +32,15 @@ KernelSource::KernelSource(func::FuncOp function)
 }
 
 int KernelSource::indexOfResult(Value value) const {
-  for (auto [index, result] : llvm::enumerate(results()))
-    if (result == value)
-      return index;
-  return -1;
+  while (true) {
+    for (auto [index, result] : llvm::enumerate(results()))
+      if (result == value)
+        return index;
+    Operation *mover = value.hasOneUse() ? *value.user_begin() : nullptr;
+    if (!isa_and_nonnull<stablehlo::ReshapeOp, stablehlo::ConcatenateOp>(mover))
+      return -1;
+    value = mover->getResult(0);
+  }
 }
 
 } // namespace tenon::codegen

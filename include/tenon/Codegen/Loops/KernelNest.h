@@ -53,6 +53,10 @@ public:
   /// Stores result `i` at an index.
   void storeResult(unsigned i, llvm::ArrayRef<IndexExpression> indices,
                    Element element);
+  /// Stores an element of `value`, a result or a part of one
+  /// (KernelSource::indexOfResult).
+  void storePart(mlir::Value value, llvm::ArrayRef<IndexExpression> indices,
+                 Element element);
   /// The function's terminator operands, in the order of the results.
   mlir::Value resultValue(unsigned i) const;
   /// Computes all results at these indices before storing any: a result may

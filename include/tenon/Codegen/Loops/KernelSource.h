@@ -32,7 +32,8 @@ struct KernelSource {
   mlir::ValueRange results() const {
     return body->getTerminator()->getOperands();
   }
-  /// Which of the kernel's results `value` is, -1 if none.
+  /// Which of the kernel's results `value` is, or is a part of behind what only
+  /// moves it (KernelNest::storePart); -1 if none.
   int indexOfResult(mlir::Value value) const;
 
 private:
