@@ -37,14 +37,14 @@ llvm::json::Array driver::reportGroups(func::FuncOp planned,
   llvm::json::Array groups;
   planned.walk([&](step::GroupOp group) {
     const cost::Cost cost = cost::costOf(group, machine);
-    groups.push_back(llvm::json::Object{
-        {"kind", step::stringifyGroupKind(group.getKind())},
-        {"root", rootOf(group)},
-        {"runs", runsOf(group)},
-        {"flops", cost.flops},
-        {"operations", cost.operations},
-        {"bytes", cost.bytes},
-        {"predicted_seconds", cost.seconds}});
+    groups.push_back(
+        llvm::json::Object{{"kind", step::stringifyGroupKind(group.getKind())},
+                           {"root", rootOf(group)},
+                           {"runs", runsOf(group)},
+                           {"flops", cost.flops},
+                           {"operations", cost.operations},
+                           {"bytes", cost.bytes},
+                           {"predicted_seconds", cost.seconds}});
   });
   return groups;
 }

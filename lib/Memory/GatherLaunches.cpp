@@ -13,9 +13,9 @@
 // u1 stays. Groups are looked at from the last to the first, so that one which
 // moves finds those that have moved already.
 //
-// Element-wise groups and groups of rows that are left alone then run earlier,
-// behind the last ones of either kind that are there, if nothing they read is
-// computed in between: conversions of parameters for products, say.
+// Groups that are left alone then run earlier, behind the last ones that they
+// may be launched with, if nothing they read is computed in between:
+// conversions of parameters for products, say.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,16 +43,51 @@ using namespace tenon::memory;
 
 namespace {
 
-/// What operations of a block are to joint launches.
+/// What a group has in common with those that it may be launched with; of rows
+/// and columns only runs of the same kernel.
+uint64_t kindOf(Operation *op) {
+  if (!mayShareLaunch(op))
+    return 0;
+  auto group = cast<step::GroupOp>(op);
+  if (group.getKind() == step::GroupKind::elementwise)
+    return 1;
+  auto ignore = [](Value) { return llvm::hash_code(0); };
+  llvm::hash_code hash = llvm::hash_value(uint64_t(group.getKind()));
+  for (Operation &each : group.getBody().front())
+    hash = llvm::hash_combine(
+        hash, OperationEquivalence::computeHash(
+                  &each, ignore, ignore,
+                  OperationEquivalence::Flags::IgnoreLocations));
+  return std::max<uint64_t>(2, uint64_t(hash));
+}
+
+/// Kernels of rows and element-wise ones have as many threads to a block, those
+/// of columns mostly fewer.
+unsigned familyOf(Operation *op) {
+  if (!mayShareLaunch(op))
+    return 0;
+  return cast<step::GroupOp>(op).getKind() == step::GroupKind::column ? 2 : 1;
+}
+
+/// What the operations of a block are to joint launches, in their order.
 struct Launches {
   /// Equal ones above 0 may be launched together.
   SmallVector<uint64_t> kinds;
-  /// Whether it may be in one launch with others of different kinds.
-  SmallVector<bool> mixing;
+  /// Those alike above 0 may be, too, if they are run one behind the other.
+  SmallVector<unsigned> families;
   /// Whether nothing is run for it.
   SmallVector<bool> views;
   /// How many a launch gets for it.
   SmallVector<unsigned> addresses;
+
+  explicit Launches(Block &block) {
+    for (Operation &op : block.without_terminator()) {
+      kinds.push_back(kindOf(&op));
+      families.push_back(familyOf(&op));
+      views.push_back(isView(&op) || matchPattern(&op, m_Constant()));
+      addresses.push_back(addressesOf(&op));
+    }
+  }
 };
 
 /// Brings operations together in an order, as long as `most` bytes are live at
@@ -68,12 +103,12 @@ public:
 
   /// Operations run later, behind others of their kind.
   void gather();
-  /// Those that are alone run earlier, behind others that mix.
+  /// Those that are alone run earlier, behind others of their family.
   void gatherAlone();
 
 private:
   int32_t at(size_t place) const { return block.operations()[place]; }
-  bool mixesAt(size_t place) const { return launches.mixing[at(place)]; }
+  unsigned familyAt(size_t place) const { return launches.families[at(place)]; }
   /// Over views to the next place that runs; -1 or the end for none.
   int64_t previous(int64_t place) const;
   size_t next(size_t place) const;
@@ -150,50 +185,35 @@ bool Gathering::waitsFor(int32_t operation, int32_t other) const {
 }
 
 bool Gathering::isAlone(size_t place) const {
+  const unsigned family = familyAt(place);
   const int64_t left = previous(int64_t(place));
   const size_t right = next(place);
-  return !(left >= 0 && mixesAt(size_t(left)) &&
+  return !(left >= 0 && familyAt(size_t(left)) == family &&
            !waitsFor(at(place), at(size_t(left)))) &&
-         !(right < live.size() && mixesAt(right) &&
+         !(right < live.size() && familyAt(right) == family &&
            !waitsFor(at(right), at(place)));
 }
 
 void Gathering::gatherAlone() {
   for (size_t from = 1; from < live.size(); ++from) {
-    if (!mixesAt(from) || !isAlone(from))
+    const unsigned family = familyAt(from);
+    if (family == 0 || !isAlone(from))
       continue;
     const int64_t ready = int64_t(block.readyOf(at(from))) - 1;
     int64_t end = previous(int64_t(from));
-    while (end > ready && !mixesAt(size_t(end)))
+    while (end > ready && familyAt(size_t(end)) != family)
       end = previous(end);
     // All that runs in a row there has to be behind what this one waits for.
     unsigned given = launches.addresses[at(from)];
     int64_t begin = end;
-    for (; begin > ready && mixesAt(size_t(begin)); begin = previous(begin))
+    for (; begin > ready && familyAt(size_t(begin)) == family;
+         begin = previous(begin))
       given += launches.addresses[at(size_t(begin))];
-    if (end <= ready || (begin >= 0 && mixesAt(size_t(begin))) ||
+    if (end <= ready || (begin >= 0 && familyAt(size_t(begin)) == family) ||
         given > target::mostJointAddresses)
       continue;
     tryMove(from, size_t(end) + 1);
   }
-}
-
-/// What a group has in common with those that it may be launched with; of rows
-/// and columns only runs of the same kernel.
-uint64_t kindOf(Operation *op) {
-  if (!mayShareLaunch(op))
-    return 0;
-  auto group = cast<step::GroupOp>(op);
-  if (group.getKind() == step::GroupKind::elementwise)
-    return 1;
-  auto ignore = [](Value) { return llvm::hash_code(0); };
-  llvm::hash_code hash = llvm::hash_value(uint64_t(group.getKind()));
-  for (Operation &each : group.getBody().front())
-    hash = llvm::hash_combine(
-        hash, OperationEquivalence::computeHash(
-                  &each, ignore, ignore,
-                  OperationEquivalence::Flags::IgnoreLocations));
-  return std::max<uint64_t>(2, uint64_t(hash));
 }
 
 struct GatherLaunches
@@ -202,25 +222,25 @@ struct GatherLaunches
     func::FuncOp function = getOperation();
     if (function.isDeclaration())
       return;
+    // What stays alone in the order that was found moves in that one.
+    reorder(function, &Gathering::gather);
+    reorder(function, &Gathering::gatherAlone);
+  }
+
+private:
+  /// Puts operations into the order that `find` finds.
+  static void reorder(func::FuncOp function, void (Gathering::*find)()) {
     Block &block = function.getBody().front();
-    BufferClasses buffers(function);
+    const BufferClasses buffers(function);
     OrderingModel model(block, buffers);
-    Launches launches;
-    for (Operation &op : block.without_terminator()) {
-      launches.kinds.push_back(kindOf(&op));
-      launches.mixing.push_back(mayShareLaunch(&op) &&
-                                cast<step::GroupOp>(op).getKind() !=
-                                    step::GroupKind::column);
-      launches.views.push_back(isView(&op) || matchPattern(&op, m_Constant()));
-      launches.addresses.push_back(addressesOf(&op));
-    }
+    const Launches launches(block);
     const int64_t given = arenaOf(buffers);
     const int64_t peak = BlockOrder(model.problem()).peak();
-    // What is live is not all: an order may leave gaps. Then less has to do.
-    for (int64_t percent : {100, 98, 95, 90, 80, 0}) {
+    // What is live is not all: results take the place of operands, and an order
+    // may leave gaps. Then less has to do.
+    for (int64_t percent : {100, 95, 90, 80, 70, 60, 50, 30, 0}) {
       Gathering gathering(model.problem(), launches, peak * percent / 100);
-      gathering.gather();
-      gathering.gatherAlone();
+      (gathering.*find)();
       model.apply(gathering.operations());
       if (arenaOf(BufferClasses(function)) <= given)
         return;
@@ -228,7 +248,6 @@ struct GatherLaunches
     }
   }
 
-private:
   static int64_t arenaOf(const BufferClasses &buffers) {
     PackingProblem packing(buffers);
     return solver::solveOffsetPacking(packing.problem, quickPacking(packing))

@@ -44,10 +44,9 @@ public:
   explicit GrowingRun(SmallVectorImpl<JointRun> &runs) : runs(runs) {}
 
   void add(Operation *op) {
-    const bool readsOne =
-        llvm::any_of(op->getOperands(), [&](Value operand) {
-          return written.contains(storageOf(operand));
-        });
+    const bool readsOne = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return written.contains(storageOf(operand));
+    });
     if (readsOne || addresses + addressesOf(op) > target::mostJointAddresses)
       finish();
     if (!run.first)

@@ -17,8 +17,8 @@ class Widening {
 public:
   Widening(const BufferClasses &buffers, ArrayRef<JointRun> runs) {
     for (const JointRun &run : runs)
-      spans.push_back({2 * buffers.timeOf(run.first),
-                       2 * buffers.timeOf(run.last) + 1});
+      spans.push_back(
+          {2 * buffers.timeOf(run.first), 2 * buffers.timeOf(run.last) + 1});
   }
 
   int64_t begin(int64_t time) const {
@@ -36,8 +36,10 @@ private:
     int64_t begin, end; // half-open
   };
   const Span *spanAt(int64_t time) const {
-    const Span *behind = llvm::upper_bound(
-        spans, time, [](int64_t t, const Span &span) { return t < span.begin; });
+    const Span *behind =
+        llvm::upper_bound(spans, time, [](int64_t t, const Span &span) {
+          return t < span.begin;
+        });
     if (behind == spans.begin() || time >= behind[-1].end)
       return nullptr;
     return behind - 1;
@@ -58,8 +60,7 @@ PackingProblem::PackingProblem(const BufferClasses &buffers,
     // An operation's results must not overlap what it reads, so a value takes
     // its place while the operation that writes it runs: from 2t on.
     for (const Interval &interval : intervals) {
-      int64_t begin =
-          widening.begin(std::max<int64_t>(0, interval.begin - 1));
+      int64_t begin = widening.begin(std::max<int64_t>(0, interval.begin - 1));
       int64_t end = widening.end(interval.end);
       if (!buffer.windows.empty() && begin <= buffer.windows.back().end)
         buffer.windows.back().end = std::max(buffer.windows.back().end, end);

@@ -128,10 +128,10 @@ struct SliceOfWidening : OpRewritePattern<SliceOp> {
     if (storedBytes(from) >= storedBytes(convert.getType()))
       return failure();
     auto type = cast<RankedTensorType>(op.getType());
-    Value slice = SliceOp::create(
-        rewriter, op.getLoc(), from.clone(type.getShape()),
-        convert.getOperand(), op.getStartIndices(), op.getLimitIndices(),
-        op.getStrides());
+    Value slice =
+        SliceOp::create(rewriter, op.getLoc(), from.clone(type.getShape()),
+                        convert.getOperand(), op.getStartIndices(),
+                        op.getLimitIndices(), op.getStrides());
     auto result = ConvertOp::create(rewriter, op.getLoc(), type, slice);
     result->setDiscardableAttrs(convert->getDiscardableAttrDictionary());
     rewriter.replaceOp(op, result);
@@ -257,9 +257,10 @@ struct SimplifyReverse : OpRewritePattern<ReverseOp> {
 } // namespace
 
 void populateShapeRules(RewritePatternSet &patterns) {
-  patterns.add<SliceOfWhole, SliceOfSlice, SliceOfConcatenate, SliceOfBroadcast,
-               SliceOfWidening, PadOfNothing, SimplifyConcatenate,
-               SimplifyReverse>(patterns.getContext());
+  patterns
+      .add<SliceOfWhole, SliceOfSlice, SliceOfConcatenate, SliceOfBroadcast,
+           SliceOfWidening, PadOfNothing, SimplifyConcatenate, SimplifyReverse>(
+          patterns.getContext());
 }
 
 } // namespace tenon::simplify

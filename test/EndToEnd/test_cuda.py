@@ -382,6 +382,22 @@ def test_small_kernels_are_launched_together(steps: Steps, name: str) -> None:
     assert code["nodes"] <= share * code["invocations"]
 
 
+def test_wide_and_narrow_blocks_in_one_launch(tmp_path: Path) -> None:
+    """Unequal sums over few rows by blocks of 32 threads beside element-wise work by blocks of 256 have the bits of the processor."""
+
+    def step(state: jax.Array, few: jax.Array, other: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        return jnp.tanh(state), jnp.sum(few, 0), jnp.max(other, 0)
+
+    random = np.random.default_rng(7)
+    values = [np.asarray(random.normal(size=shape), np.float32) for shape in [(3001,), (5, 4100), (3, 1028)]]
+    made = Step(tmp_path, text_of(step, *values))
+    save_file({f"arg{i}": value for i, value in enumerate(values)}, made.inputs)
+    for one, other in zip(made.run(made.cpu), made.run(made.gpu), strict=True):
+        same_bits(one, other)
+    code = compiled(made.text, "--target=sm_90", "--no-cubins").stages["codegen"]
+    assert (code["invocations"], code["joint_launches"], code["nodes"]) == (3, 1, 1)
+
+
 def within_twice_the_error(step: ModelStep, cpu: Path, gpu: Path, scratch: Path) -> None:
     """The state behind one step is no farther from float64 than twice as far as the processor's.
 

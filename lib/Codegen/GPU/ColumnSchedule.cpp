@@ -287,6 +287,7 @@ LaunchShape ColumnSchedule::launchShape(const KernelSource &source) const {
   ColumnTiling tiling(source);
   return {.parts = tiling.outer * tiling.blocksOfColumns(),
           .threads = tiling.threads(),
+          .sharedBytes = tiling.sharedBytes,
           .threadsAreApart = !tiling.blocks};
 }
 

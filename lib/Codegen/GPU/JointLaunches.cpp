@@ -11,6 +11,8 @@
 #include "tenon/Codegen/Loops/DistinctKernels.h"
 #include "tenon/Target/GraphNodes.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 using namespace mlir;
 
 namespace tenon::codegen {
@@ -18,6 +20,10 @@ namespace tenon::codegen {
 /// Fewer blocks than GPUs have multiprocessors: what such a kernel takes does
 /// not depend on how its warps are dealt out to them.
 static constexpr int64_t fewBlocks = 128;
+
+/// Each block of a launch has the shared memory of all its kernels. So much of
+/// it for a thread keeps no block off a multiprocessor.
+static constexpr int64_t mostSharedBytesPerThread = 64;
 
 JointLaunches::JointLaunches(
     ArrayRef<func::FuncOp> distinct,
@@ -34,7 +40,7 @@ JointLaunches::JointLaunches(
       continue;
     const LaunchShape launch = schedule->launchShape(source);
     StringRef name = schedules.nameOf(schedule);
-    kernel.hasSharedMemory = name == "columns" && !launch.threadsAreApart;
+    kernel.sharedBytes = launch.sharedBytes;
     kernel.mayJoin =
         (name == "element-wise" || name == "rows" || name == "columns") &&
         launch.scratchBytes == 0;
@@ -74,9 +80,7 @@ JointLaunches::describe(Operation &op) const {
   return described;
 }
 
-bool JointLaunches::fit(const Kernel &a, const Kernel &b, bool areSame) {
-  if (!areSame && a.hasSharedMemory && b.hasSharedMemory)
-    return false;
+bool JointLaunches::fit(const Kernel &a, const Kernel &b) {
   const Kernel &narrow = a.threads < b.threads ? a : b,
                &wide = a.threads < b.threads ? b : a;
   return narrow.threads == wide.threads ||
@@ -86,17 +90,24 @@ bool JointLaunches::fit(const Kernel &a, const Kernel &b, bool areSame) {
 bool JointLaunches::fits(const Invocation &next) const {
   const Kernel &kernel = kernels[next.kernel];
   size_t addresses = next.touched.size();
+  int64_t threads = kernel.threads, shared = kernel.sharedBytes;
+  llvm::SmallDenseSet<unsigned> distinct = {next.kernel};
   for (const Invocation &each : open) {
     addresses += each.touched.size();
-    if (!fit(kernels[each.kernel], kernel, each.kernel == next.kernel))
+    const Kernel &other = kernels[each.kernel];
+    if (!fit(other, kernel))
       return false;
+    threads = std::max(threads, other.threads);
+    if (distinct.insert(each.kernel).second)
+      shared += other.sharedBytes;
     for (const Touched &a : each.touched)
       for (const Touched &b : next.touched)
         if ((a.isWritten || b.isWritten) && a.segment == b.segment &&
             a.begin < b.end && b.begin < a.end)
           return false;
   }
-  return addresses <= target::mostJointAddresses;
+  return addresses <= target::mostJointAddresses &&
+         (distinct.size() == 1 || shared <= mostSharedBytesPerThread * threads);
 }
 
 void JointLaunches::finish() {

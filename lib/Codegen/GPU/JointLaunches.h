@@ -36,8 +36,8 @@ public:
 private:
   /// What one of the distinct kernels asks of a launch.
   struct Kernel {
-    bool mayJoin = false, hasSharedMemory = false;
-    int64_t threads = 1;
+    bool mayJoin = false;
+    int64_t threads = 1, sharedBytes = 0;
     /// Whether blocks of more threads may do what its blocks do.
     bool mayWiden = false;
     llvm::SmallVector<bool> writes; // per argument
@@ -57,7 +57,7 @@ private:
   std::optional<Invocation> describe(mlir::Operation &op) const;
   bool fits(const Invocation &next) const;
   /// Whether two kernels may be parts of one.
-  static bool fit(const Kernel &a, const Kernel &b, bool areSame);
+  static bool fit(const Kernel &a, const Kernel &b);
   /// Ends the sequence that is being collected.
   void finish();
   void collect(mlir::Block &block);

@@ -25,6 +25,8 @@ struct LaunchShape {
   int64_t threads = 1;
   /// Scratch memory for any number of parts up to that; 0 for none.
   int64_t scratchBytes = 0;
+  /// Memory that the threads of a part share, on a GPU; where it is counted.
+  int64_t sharedBytes = 0;
   /// Whether threads neither wait for each other nor share anything, so that a
   /// part may do the work of several.
   bool threadsAreApart = false;
