@@ -36,11 +36,12 @@ def test_as_close_as_jax(steps: Steps, name: str, interpreted: bool) -> None:
 @pytest.mark.skipif("amx_bf16" not in PROCESSOR, reason="packed weights are for AMX")
 def test_packed_weights(step: Step, tmp_path: Path) -> None:
     """In bf16 the products of a round take packed weights, and their bits do not depend on what else is chosen."""
-    small, other, policy = tmp_path / "small.tenon", tmp_path / "other.tenon", tmp_path / "policy.json"
+    small, other, policy, lowered = (tmp_path / name for name in ("small.tenon", "other.tenon", "policy.json", "lowered.mlir"))
     policy.write_text('{"operations": {"stablehlo.dot_general": "bf16"}}')
     bf16 = ("--precision=bf16", "--cpu=host", f"--precision-policy={policy}")
     succeed("compile", step.text, "-o", small, *bf16)
-    assert succeed("bench", small, "--kernels", "--rows=1000").count(" packed (brg:avx512_core_amx_bf16)") >= 2
+    succeed("compile", step.text, "-o", lowered, "--compile-to=lower", *bf16)
+    assert lowered.read_text().count('call = "packed_matmul"') >= 2
     expected = step.outputs(tmp_path, program=small)
     budget = smallest_budget(step.text, *bf16)
     for options in (["--fuse=false"], [f"--memory-budget={int(budget * 1.1)}"]):
