@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import mpi
+import numpy as np
 import pytest
 from conftest import Steps, succeed
 from test_ranks import CPU, MESHES, STEPS, layouts_for, reference, train  # noqa: F401
@@ -77,6 +78,30 @@ def test_processes(steps: Steps, tmp_path: Path, model: str, mesh: str, ranks: i
     assert (tmp_path / "processes").read_bytes() == (tmp_path / "threads").read_bytes()
     (planned,) = re.findall(r"^\d+ collectives, in which rank 0 receives (\d+) bytes$", succeed("inspect", file), re.M)
     assert f"received {planned} bytes per step from others" in said
+
+
+def test_gradients_of_microbatches_are_summed_once(steps: Steps, tmp_path: Path) -> None:
+    """What a loop over microbatches adds up is exchanged behind it, and is what one rank computes."""
+    step = steps["12_chargpt_accum"]
+    cut = [at for at, leaf in enumerate(leaf for leaf in step.info["args"] if leaf["in_main"]) if not leaf["donated"]]
+    (tmp_path / "layouts.txt").write_text("".join(f"arg{at} = [-, data, -]\n" for at in cut))
+    file = tmp_path / "step.tenon"
+    options = ("--mesh=data=2", f"--sharding={tmp_path / 'layouts.txt'}", "--verify-forms")
+    succeed("compile", step.text, *options, CPU, f"--report={tmp_path / 'report.json'}", "-o", file)
+    shard = next(stage for stage in json.loads((tmp_path / "report.json").read_text())["stages"] if stage["stage"] == "shard")
+    ((count, received),) = re.findall(r"^(\d+) collectives, in which rank 0 receives (\d+) bytes$", succeed("inspect", file), re.M)
+    assert shard["collectives"]["all_reduce"] == 54
+    assert shard["scheduled_collectives"]["all_reduce"] == 17
+    # Four microbatches, of which each had to be exchanged alone; a number per microbatch still is.
+    assert int(received) * 3.8 < shard["received_bytes"]
+    assert int(count) <= 20
+    succeed("verify", file)
+    alone = tmp_path / "alone.tenon"
+    succeed("compile", step.text, CPU, "-o", alone)
+    given = (f"--inputs={step.inputs}", "--steps=2")
+    ours, theirs = train(file, *given, "--ranks=2"), train(alone, *given)
+    for our, their in zip(ours[0], theirs[0], strict=True):
+        np.testing.assert_allclose(our, their, rtol=2e-3, atol=2e-4)
 
 
 def test_budget(steps: Steps, reference: Any, tmp_path: Path) -> None:  # noqa: F811
