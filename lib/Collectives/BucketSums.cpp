@@ -120,9 +120,8 @@ private:
           if (waiting.contains(writer) && seen.insert(writer).second)
             reached.push_back(writer);
         });
-      write(llvm::find_if(open, [&](const auto &bucket) {
-        return bucket.get() == needed;
-      }));
+      write(llvm::find_if(
+          open, [&](const auto &bucket) { return bucket.get() == needed; }));
     }
   }
 
@@ -212,9 +211,8 @@ struct BucketSums : public collectives::impl::BucketSumsPassBase<BucketSums> {
 
   void runOnOperation() override {
     llvm::SetVector<Block *> blocks;
-    getOperation().walk([&](stablehlo::AllReduceOp sum) {
-      blocks.insert(sum->getBlock());
-    });
+    getOperation().walk(
+        [&](stablehlo::AllReduceOp sum) { blocks.insert(sum->getBlock()); });
     for (Block *each : blocks)
       Buckets(*each, bytes).run();
   }

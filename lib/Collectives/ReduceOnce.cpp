@@ -80,8 +80,7 @@ static Value zerosOf(Value like, OpBuilder &builder) {
   auto type = cast<RankedTensorType>(like.getType());
   return stablehlo::ConstantOp::create(
       builder, like.getLoc(),
-      DenseElementsAttr::get(type,
-                             builder.getZeroAttr(type.getElementType())));
+      DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType())));
 }
 
 /// Moves the sum over ranks of what the loop adds to a carried value behind it.
@@ -107,8 +106,7 @@ static void sumBehind(stablehlo::WhileOp loop, unsigned at) {
   builder.setInsertionPointAfter(loop);
   Value total = sumInstead(sum, loop->getResult(at), builder);
   if (!startsWithZeros) {
-    auto whole =
-        stablehlo::AddOp::create(builder, loop.getLoc(), start, total);
+    auto whole = stablehlo::AddOp::create(builder, loop.getLoc(), start, total);
     total.replaceAllUsesExcept(whole.getResult(), whole);
   }
   takeAway(sum);

@@ -44,7 +44,8 @@ public:
       auto exchange = exchangeIn(&op);
       if (exchange && beside) {
         queueFree = std::max(now, queueFree) + exchange->seconds;
-        underWay.push_back({queueFree, exchange->hideable, beside.getInt() + 1});
+        underWay.push_back(
+            {queueFree, exchange->hideable, beside.getInt() + 1});
         // What the processors do for it, nothing runs beside.
         const double busy = exchange->seconds - exchange->hideable;
         now += busy;

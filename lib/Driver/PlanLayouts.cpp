@@ -130,8 +130,7 @@ ExitCode driver::planLayouts(const CompileOptions &options,
         << ", hidden communication "
         << milliseconds(number(*plan, "hidden_communication_seconds")) << "\n";
   }
-  out
-      << "exchange       each rank receives "
+  out << "exchange       each rank receives "
       << printBytes(int64_t(number(*shard, "received_bytes"))) << " a step\n";
   for (const llvm::json::Value &value : *shard->getArray("exchanges")) {
     const llvm::json::Object &line = *value.getAsObject();

@@ -45,8 +45,8 @@ struct Touched {
   bool isWritten;
 
   bool meets(const Touched &other) const {
-    return segment == other.segment && begin < other.end &&
-           other.begin < end && (isWritten || other.isWritten);
+    return segment == other.segment && begin < other.end && other.begin < end &&
+           (isWritten || other.isWritten);
   }
 };
 
@@ -87,8 +87,8 @@ private:
 
   void add(Value value, bool isWritten, SmallVector<Touched> &touched) const {
     auto argument = dyn_cast<BlockArgument>(value);
-    Operation *owner = argument ? argument.getOwner()->getParentOp()
-                                : value.getDefiningOp();
+    Operation *owner =
+        argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
     StringRef name = owner == main ? StringRef(step::argumentPlacesAttrName)
                                    : StringRef(step::placesAttrName);
     unsigned index = argument ? argument.getArgNumber()

@@ -362,11 +362,11 @@ void BufferClasses::collect() {
     if (auto bytes =
             group->getAttrOfType<IntegerAttr>(step::scratchBytesAttrName))
       if (bytes.getInt() > 0)
-        scratchBuffers.push_back({group,
-                                  bytes.getInt(),
-                                  {2 * timeOf(group),
-                                   std::max(2 * timeOf(group) + 2,
-                                            endOfUse(group))}});
+        scratchBuffers.push_back(
+            {group,
+             bytes.getInt(),
+             {2 * timeOf(group),
+              std::max(2 * timeOf(group) + 2, endOfUse(group))}});
   });
 }
 

@@ -173,9 +173,8 @@ exec::InvokeOp ProgramWriter::invoke(Location loc, StringRef callee,
 
 /// Waits behind an operation for all collectives but those started last.
 void ProgramWriter::awaitSome(Operation *behind, int64_t pending) {
-  auto wait = exec::WaitOp::create(builder, behind->getLoc(),
-                                   uint64_t(collectiveQueue),
-                                   uint64_t(pending));
+  auto wait = exec::WaitOp::create(
+      builder, behind->getLoc(), uint64_t(collectiveQueue), uint64_t(pending));
   int64_t time = record.endTimeOf(behind);
   record.describe(wait, behind, time, time, /*reads=*/{}, /*writes=*/{});
 }

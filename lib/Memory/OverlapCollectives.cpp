@@ -8,8 +8,8 @@
 //
 //   g1 c1 u1 h g2 c2 u2        g1 c1 h g2 c2 u1 u2
 //
-// where h and g2 run beside c1: u1 waits for it up to where enough has run. Then
-// c2 starts before u1, which runs beside it.
+// where h and g2 run beside c1: u1 waits for it up to where enough has run.
+// Then c2 starts before u1, which runs beside it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +62,7 @@ public:
 private:
   int64_t missing(int32_t collective) const {
     return wanted[size_t(collective)] -
-           order.timeOf(order.placeOf(collective) + 1,
-                        order.dueOf(collective));
+           order.timeOf(order.placeOf(collective) + 1, order.dueOf(collective));
   }
 
   /// Whether no place has more bytes than there may be.

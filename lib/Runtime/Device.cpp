@@ -144,7 +144,8 @@ bool InstructionWalk::captureOne(const format::Instruction &instruction,
   case format::InstructionKind::invoke:
     return into.launch(instruction, error);
   case format::InstructionKind::wait:
-    if (auto event = into.record(instruction.queue, instruction.pending, error)) {
+    if (auto event =
+            into.record(instruction.queue, instruction.pending, error)) {
       into.wait(*event);
       return true;
     }

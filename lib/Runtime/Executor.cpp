@@ -949,9 +949,6 @@ void Executor::Implementation::markWritten(size_t tensor, bool isWhole) {
 
 bool Executor::Implementation::checkMemory(size_t entryPoint, int64_t count,
                                            Error &error) {
-  if (isCut())
-    return refuse(error, Failure::argument,
-                  "memory is checked of a step that runs on one rank");
   const auto &segments = first().segments;
   for (size_t i = 0; i < segments.size(); ++i)
     if (segments[i]->bytes().empty() && index.segments[i].bytes > 0)
@@ -959,32 +956,44 @@ bool Executor::Implementation::checkMemory(size_t entryPoint, int64_t count,
                     "memory is checked only where the process sees it, which "
                     "is on a CPU; the emulated CUDA driver checks every access "
                     "of a file for GPUs as it runs");
-  for (size_t i = 0; i < tensors.size(); ++i)
+  for (size_t i = 0; i < tensors.size() && !isCut(); ++i)
     if (uses[storageOf(i)].address !=
         ownAddress(index.storages[storageOf(i)].place))
       return refuse(error, Failure::argument,
                     "cannot check memory while tensor '" +
                         index.tensors[i].name + "' lives in the caller's");
-  const CapturedStep &step = *first().steps[entryPoint];
-  MemoryCheck check(step, index.segments, segments);
+  // Ranks meet in collectives while each looks at memory of its own.
+  std::vector<std::unique_ptr<MemoryCheck>> checks;
+  for (const Rank &rank : ranks)
+    checks.push_back(std::make_unique<MemoryCheck>(
+        *rank.steps[entryPoint], index.segments, rank.segments));
   bool done = true;
   for (int64_t i = 0; done && i < count; ++i) {
-    check.beginStep();
-    done = run(entryPoint, 1, 1, &check, error);
-    if (auto breach = check.breach()) {
-      InstructionTime operation = step.describe(breach->operation);
-      error = {Failure::run,
-               "operation " + std::to_string(breach->operation) + ", " +
-                   operation.name + " (" + operation.what + "), wrote byte " +
-                   std::to_string(breach->byte) + " of the " +
-                   std::string(name(index.segments[breach->segment].kind)) +
-                   " of " +
-                   std::to_string(index.segments[breach->segment].bytes) +
-                   ", which it does not name"};
-      done = false;
-    }
+    for (auto &check : checks)
+      check->beginStep();
+    done = run(
+        entryPoint, 1,
+        [&](CapturedStep &step, size_t rank) {
+          return step.run(1, 1, checks[rank].get());
+        },
+        error);
+    for (size_t rank = 0; rank < checks.size(); ++rank)
+      if (auto breach = checks[rank]->breach()) {
+        const CapturedStep &step = *ranks[rank].steps[entryPoint];
+        InstructionTime operation = step.describe(breach->operation);
+        error = {Failure::run,
+                 "operation " + std::to_string(breach->operation) + ", " +
+                     operation.name + " (" + operation.what + "), wrote byte " +
+                     std::to_string(breach->byte) + " of the " +
+                     std::string(name(index.segments[breach->segment].kind)) +
+                     " of " +
+                     std::to_string(index.segments[breach->segment].bytes) +
+                     ", which it does not name"};
+        done = false;
+      }
   }
-  check.finish();
+  for (auto &check : checks)
+    check->finish();
   return done;
 }
 

@@ -322,8 +322,7 @@ RunOutcome Program::runTeamOn(Run &work, unsigned threads) const {
     const Operation &failed = list[work.failure.operation];
     outcome.failedOperation = work.failure.operation;
     outcome.whatFailed =
-        failed.kind == Operation::collective ||
-                failed.kind == Operation::start
+        failed.kind == Operation::collective || failed.kind == Operation::start
             ? callees.communicator->whyEnded()
             : callees.calls[failed.callee]->statusText(work.failure.status);
   }

@@ -255,8 +255,8 @@ bool ProgramBuilder::touchTheSame(const Operation &a,
 }
 
 /// Whether `later` must not start before all threads are done with `earlier`.
-/// Operations of thread 0 alone follow each other anyway; the others wait for it
-/// where it awaits a collective.
+/// Operations of thread 0 alone follow each other anyway; the others wait for
+/// it where it awaits a collective.
 bool ProgramBuilder::mustFollow(size_t later, size_t earlier) const {
   const Operation &a = program->list[earlier], &b = program->list[later];
   if (isSerial(a) && isSerial(b))
@@ -304,6 +304,5 @@ std::unique_ptr<CapturedStep> ProgramBuilder::finish(Error &error) {
     return std::move(program);
   return refuse(error, Failure::memory,
                 "cannot start " + std::to_string(team + (mostUnderWay > 0)) +
-                    " threads: " + why +
-                    "; ask for fewer");
+                    " threads: " + why + "; ask for fewer");
 }

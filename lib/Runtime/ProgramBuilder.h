@@ -17,8 +17,7 @@ public:
   /// The callees outlive the program, which a team of at most `threads` runs.
   ProgramBuilder(const CpuCallees &callees, unsigned threads,
                  Subnormals subnormals)
-      : callees(callees), threads(threads),
-        subnormals(subnormals),
+      : callees(callees), threads(threads), subnormals(subnormals),
         program(std::make_unique<Program>(callees, subnormals)) {}
 
   bool launch(const format::Instruction &invoke, Error &error) override;
@@ -52,8 +51,9 @@ private:
   unsigned threads;
   Subnormals subnormals;
   std::unique_ptr<Program> program;
-  /// Collectives that are not awaited yet, in the order of their start, of which
-  /// the first `outerUnderWay` were started around the block that is captured.
+  /// Collectives that are not awaited yet, in the order of their start, of
+  /// which the first `outerUnderWay` were started around the block that is
+  /// captured.
   std::vector<Operation> underWay;
   size_t outerUnderWay = 0, mostUnderWay = 0;
 };

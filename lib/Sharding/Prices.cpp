@@ -109,9 +109,9 @@ double Prices::secondsOf(const ReshardStep &step, ArrayRef<int64_t> shape,
     slowest.latency = std::max(slowest.latency, link.latency);
     slowest.bandwidth = std::min(slowest.bandwidth, link.perRank());
   }
-  return cost::exchangeSeconds(
-      collectiveOf(step.kind), countOf(along),
-      double(receivedBy(step, shape, elementBytes)), slowest);
+  return cost::exchangeSeconds(collectiveOf(step.kind), countOf(along),
+                               double(receivedBy(step, shape, elementBytes)),
+                               slowest);
 }
 
 double Prices::secondsOf(const ReshardPlan &plan, ArrayRef<int64_t> shape,

@@ -144,9 +144,9 @@ Target target::ofRank(const Target &machine, std::span<const int64_t> axes) {
   if (machine.isGpu())
     return rank;
   rank.cores = std::max<int64_t>(1, machine.cores / ranks);
-  for (Rate *rate : {&rank.compute.f32, &rank.compute.bf16, &rank.compute.f16,
-                     &rank.memory.copy, &rank.memory.read,
-                     &rank.memory.cachedCopy})
+  for (Rate *rate :
+       {&rank.compute.f32, &rank.compute.bf16, &rank.compute.f16,
+        &rank.memory.copy, &rank.memory.read, &rank.memory.cachedCopy})
     rate->allCores = rate->of(rank.cores, machine.cores);
   return rank;
 }

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --pass-pipeline="builtin.module(func.func(collectives-bucket-sums{bytes=64}))" --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --collectives-bucket-sums=bytes=64 --split-input-file | FileCheck %s
 
 // Two sums of 16 bytes share a bucket, the update with the first waits for
 // it; 64 bytes are enough for a collective of their own.

@@ -80,6 +80,15 @@ def test_processes(steps: Steps, tmp_path: Path, model: str, mesh: str, ranks: i
     assert f"received {planned} bytes per step from others" in said
 
 
+def test_memory_is_checked(steps: Steps, reference: Any, tmp_path: Path) -> None:  # noqa: F811
+    """Operations alone in poisoned memory, collectives too, compute the bits of a plain run."""
+    file = compiled(steps, "01_mlp", "data=2,model=2", tmp_path, 1)
+    given = ("--ranks=4", f"--inputs={reference('01_mlp').inputs}", "--steps=2")
+    plain, checked = train(file, *given), train(file, *given, "--check-memory")
+    assert [value.tobytes() for value in plain[0]] == [value.tobytes() for value in checked[0]]
+    assert plain[1] == checked[1]
+
+
 def test_gradients_of_microbatches_are_summed_once(steps: Steps, tmp_path: Path) -> None:
     """What a loop over microbatches adds up is exchanged behind it, and is what one rank computes."""
     step = steps["12_chargpt_accum"]

@@ -123,7 +123,7 @@ void TraceFile::add(const runtime::StepTrace &trace, int64_t step) {
     const Lane lane{span.rank, firstThread + span.thread};
     name(lane, trace.isOneByOne    ? "device, one operation at a time"
                : span.isCollective ? "collectives"
-                                : "thread " + std::to_string(span.thread));
+                                   : "thread " + std::to_string(span.thread));
     const std::string &what =
         operation.source.empty() ? operation.name : operation.source;
     if (span.isWait) {

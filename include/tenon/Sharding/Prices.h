@@ -12,8 +12,8 @@
 // ranks of processors share the cores of one host unless a machine description
 // has links.
 //
-// A step of a resharding along parts of axes takes what Cost/ExchangeCost.h says,
-// by the slowest link that is on the way.
+// A step of a resharding along parts of axes takes what Cost/ExchangeCost.h
+// says, by the slowest link that is on the way.
 //
 // A slice takes a small share of what copying the part takes, since its reader
 // mostly reads it where it lies; so of two ways that exchange nothing the one

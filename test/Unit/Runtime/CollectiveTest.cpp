@@ -190,13 +190,13 @@ TEST(CollectiveQueue, RunsInOrderBesideItsOwner) {
     std::vector<std::array<float, 2>> work(count);
     std::vector<std::array<void *, 3>> arguments;
     for (int i = 0; i < count; ++i)
-      arguments.push_back({&values[size_t(i)], &values[size_t(i) + 1],
-                           work[size_t(i)].data()});
+      arguments.push_back(
+          {&values[size_t(i)], &values[size_t(i) + 1], work[size_t(i)].data()});
     CollectiveQueue queue(communicator, Subnormals::flush, 4);
     for (int i = 0; i < count; ++i) {
       EXPECT_TRUE(queue.await(3));
-      queue.start({&description, arguments[size_t(i)].data(), "a sum",
-                   size_t(i)});
+      queue.start(
+          {&description, arguments[size_t(i)].data(), "a sum", size_t(i)});
     }
     EXPECT_TRUE(queue.await(0));
     EXPECT_EQ(values[1], 3);
