@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 using namespace llvm;
@@ -661,34 +662,37 @@ std::optional<Holding> reduced(Holding held, const Groups &groups,
   if (!held.isPending() || held.combine != combine)
     return std::nullopt;
   // The sets of shares of the groups must be equal or have nothing in common.
-  std::set<std::set<int64_t>> sets;
+  using Shares = std::vector<int64_t>; // sorted
+  std::map<Shares, int64_t> sets;      // their numbers
+  std::vector<Shares> ofGroups;
   for (const auto &group : groups) {
-    std::set<int64_t> own;
+    Shares own;
     for (int64_t device : group) {
-      if (!own.insert(held.share[device]).second)
-        return std::nullopt;
+      own.push_back(held.share[device]);
       for (const auto &base : held.base)
         if (base && (*base)[device] != (*base)[group[0]])
           return std::nullopt;
     }
-    sets.insert(own);
+    sort(own);
+    if (std::adjacent_find(own.begin(), own.end()) != own.end())
+      return std::nullopt;
+    sets.try_emplace(own, 0);
+    ofGroups.push_back(std::move(own));
   }
   size_t total = 0;
   std::set<int64_t> all;
-  for (const auto &set : sets) {
+  int64_t next = 0;
+  for (auto &[set, number] : sets) {
+    number = next++;
     total += set.size();
     all.insert(set.begin(), set.end());
   }
   if (int64_t(total) != held.shares || int64_t(all.size()) != held.shares)
     return std::nullopt;
   PerDevice share(held.share.size());
-  for (const auto &group : groups) {
-    std::set<int64_t> own;
+  for (auto [group, own] : zip_equal(groups, ofGroups))
     for (int64_t device : group)
-      own.insert(held.share[device]);
-    for (int64_t device : group)
-      share[device] = std::distance(sets.begin(), sets.find(own));
-  }
+      share[device] = sets.at(own);
   held.share = std::move(share);
   held.shares = int64_t(sets.size());
   held.tail.assign(held.tail.size(), 0);
