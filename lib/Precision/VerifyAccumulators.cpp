@@ -195,6 +195,11 @@ private:
     else if (isa_and_nonnull<exec::LibraryOp>(callee))
       for (Value slice : invoke.getSlices())
         write(slice, false);
+    // Ranks exchange shares that each has rounded once.
+    else if (isa_and_nonnull<exec::CollectiveOp>(callee))
+      for (Value slice :
+           invoke.getSlices().drop_front(invoke.getSlices().size() > 1))
+        write(slice, false);
     return nullptr;
   }
 
