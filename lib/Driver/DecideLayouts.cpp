@@ -18,18 +18,33 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::driver;
 
-static bool isChosen(const CompileOptions &options) {
-  return options.sharding.empty() || options.sharding == "solve";
+namespace {
+
+/// `solve`, `propagate`, FILE or `solve:FILE`.
+struct ShardingWish {
+  bool isChosen = false; // what nothing binds
+  std::string file;      // of layouts that bind; empty for none
+};
+
+} // namespace
+
+static ShardingWish wishOf(StringRef option) {
+  if (option.empty() || option == "solve")
+    return {.isChosen = true};
+  if (option == "propagate")
+    return {};
+  const bool isChosen = option.consume_front("solve:");
+  return {isChosen, option.str()};
 }
 
 /// The text of the file of layouts; empty for those of the step alone.
-static ExitCode readLayouts(const CompileOptions &options, std::string &text) {
-  if (options.sharding == "propagate" || isChosen(options))
+static ExitCode readLayouts(const ShardingWish &wish, std::string &text) {
+  if (wish.file.empty())
     return exitOk;
-  auto file = llvm::MemoryBuffer::getFile(options.sharding);
+  auto file = llvm::MemoryBuffer::getFile(wish.file);
   if (!file)
     return fail(exitUserError,
-                "cannot read '" + options.sharding +
+                "cannot read '" + wish.file +
                     "' of --sharding: " + file.getError().message());
   text = (*file)->getBuffer().str();
   return exitOk;
@@ -90,6 +105,8 @@ static ExitCode writeProblem(const solver::ShardingProblem &problem,
 ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
                                AskMore askMore, DecidedLayouts &decided) {
   const CompileOptions &options = run.options;
+  if (options.sharding == "solve:")
+    return fail(exitBadUsage, "--sharding=solve: names no file of layouts");
   std::string error, text;
   auto mesh = sharding::Mesh::parse(options.mesh, error);
   if (!mesh)
@@ -97,16 +114,17 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
   if (std::string wrong = whyOtherLinks(run.resolved.machine, *mesh);
       !wrong.empty())
     return fail(exitUserError, wrong);
-  if (ExitCode code = readLayouts(options, text); code != exitOk)
+  const ShardingWish wish = wishOf(options.sharding);
+  if (ExitCode code = readLayouts(wish, text); code != exitOk)
     return code;
   auto asked = sharding::readAskedLayouts(
       *program.module, *mesh, linesFor(text, entry, options.entries),
-      options.sharding);
+      wish.file);
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   if (failed(asked) || !askMore(main, *mesh, *asked))
     return exitUserError;
   decided.mesh = *mesh;
-  if (isChosen(options)) {
+  if (wish.isChosen) {
     decided.choice = sharding::chooseLayouts(
         main, *mesh, *asked, sharding::Prices(*mesh, run.resolved.machine),
         entry.empty() ? run.resolved.memoryBudget : std::nullopt);
@@ -119,12 +137,14 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
   }
   if (asksForNothing(*asked) && entry.empty())
     return fail(exitUserError,
-                options.sharding == "propagate"
+                wish.file.empty()
                     ? "the step has no shardings on its arguments and results; "
                       "give --sharding=FILE with layouts"
-                    : "'" + options.sharding +
+                    : "'" + wish.file +
                           "' has no layout, so nothing would be cut");
   decided.plan.layouts = sharding::propagate(main, *asked);
+  run.details["peak_bytes"] =
+      sharding::leastPeakBytes(main, decided.plan.layouts.values);
   return exitOk;
 }
 

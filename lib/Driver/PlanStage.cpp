@@ -117,7 +117,9 @@ static ExitCode orderAndPlace(Program &program, StageRun &run) {
     }
   }
   const target::Target rank = rankOf(*program.module, run);
+  // A GPU has one queue.
   memory.overlapsCollectives =
+      run.resolved.target == OutputTarget::cpu &&
       !cost::meshSizes(*program.module).empty() &&
       llvm::any_of(rank.links, [](const target::Link &link) {
         return link.hiddenShare > 0;

@@ -11,6 +11,8 @@
 
 #include "tenon/Sharding/ChooseLayouts.h"
 
+#include "Lifetimes.h"
+
 #include "tenon/Analysis/OperationCount.h"
 #include "tenon/Analysis/Shapes.h"
 #include "tenon/Dialect/StableHLO/StableHLO.h"
@@ -34,8 +36,9 @@ namespace {
 constexpr size_t mostWays = 64;
 /// Axes whose orders along one dimension are all tried.
 constexpr size_t mostOrderedAxes = 2;
-/// How long to search, in million numbers of tables that are looked at.
-constexpr int64_t searchEffort = 1000;
+/// How long to search, in million numbers of tables that are looked at: so many
+/// times each number of the problem, within bounds.
+constexpr int64_t sweeps = 20'000, leastEffort = 20, mostEffort = 1000;
 
 /// Calls `visit` with every way to put whole axes into lists, at most one list
 /// per axis.
@@ -202,10 +205,9 @@ public:
   Choosing(func::FuncOp main, const Mesh &mesh, const AskedLayouts &asked,
            const Prices &prices)
       : main(main), mesh(mesh), asked(asked), prices(prices),
-        moves(mesh, prices) {}
+        moves(mesh, prices), lifetimes(main) {}
 
   std::optional<LayoutChoice> choose(std::optional<int64_t> limit) {
-    number(main.getBody().front());
     for (BlockArgument argument : main.getArguments())
       addArgument(argument);
     for (auto [first, later] : step::laterParts(main))
@@ -230,59 +232,16 @@ public:
   }
 
 private:
-  //===--------------------------------------------------------------------===//
-  // Times
-  //===--------------------------------------------------------------------===//
-
-  void number(Block &block) {
-    for (Operation &op : block) {
-      begins[&op] = now++;
-      if (isControl(&op))
-        for (Region &region : op.getRegions())
-          number(region.front());
-      ends[&op] = now;
-    }
-  }
-
-  static bool isControl(Operation *op) {
-    return isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op);
-  }
-
-  /// The operation of the value's block in which it is read.
-  static Operation *readerIn(Block *block, Operation *reader) {
-    return block->findAncestorOpInBlock(*reader);
-  }
-
-  void setTimes(Node &node, int64_t begin) {
-    node.begin = begin;
-    node.end = begin + 1;
-    node.firstRead = std::numeric_limits<int64_t>::max();
-    Block *block = node.value.getParentBlock();
-    for (Operation *user : node.value.getUsers())
-      if (Operation *reader = readerIn(block, user)) {
-        node.end = std::max(node.end, ends[reader]);
-        node.firstRead = std::min(node.firstRead, begins[reader]);
-      }
-    node.firstRead = std::min(node.firstRead, node.end);
-    if (!isStored(node.value))
-      node.end = node.begin;
+  void setTimes(Node &node) {
+    const Lifetimes::Span span = lifetimes.of(node.value);
+    node.begin = span.begin;
+    node.end = span.end;
+    node.firstRead = span.firstRead;
   }
 
   //===--------------------------------------------------------------------===//
   // Nodes
   //===--------------------------------------------------------------------===//
-
-  /// Whether several readers may share a copy: none is in a loop, where it is
-  /// made anew in each round.
-  static bool mayShareCopy(Value value) {
-    llvm::SmallPtrSet<Operation *, 4> readers;
-    for (Operation *user : value.getUsers()) {
-      if (user->getBlock() != value.getParentBlock())
-        return false;
-      readers.insert(user);
-    }
-    return readers.size() > 1;
-  }
 
   int addValue(Value value, ArrayRef<int> layouts, double runs,
                bool withCopies) {
@@ -351,8 +310,7 @@ private:
       layouts = allLayouts(argument);
     }
     Node &node = nodes[addValue(argument, layouts, 1, mayShareCopy(argument))];
-    setTimes(node, 0);
-    node.end = now;
+    setTimes(node);
   }
 
   /// Two parts of one tensor have one layout.
@@ -432,7 +390,7 @@ private:
     }
     int node =
         addValue(value, numbers.getArrayRef(), runs, mayShareCopy(value));
-    setTimes(nodes[node], begins[value.getDefiningOp()]);
+    setTimes(nodes[node]);
     std::vector<int64_t> table;
     for (const Layout &layout : made) {
       llvm::SmallDenseSet<int> reached;
@@ -483,8 +441,7 @@ private:
     SmallVector<int> carried;
     for (auto [at, result] : llvm::enumerate(op->getResults())) {
       int node = addValue(result, allLayouts(result), runs, false);
-      setTimes(nodes[node], begins[op]);
-      nodes[node].end = std::max(nodes[node].end, ends[op]);
+      setTimes(nodes[node]);
       carried.push_back(node);
       for (Region &region : op->getRegions())
         if (loop)
@@ -529,15 +486,10 @@ private:
     for (auto [at, value] : llvm::enumerate(end->getOperands())) {
       if (isMadeAnywhere(value))
         continue;
-      if (replaces[at] >= 0) {
+      if (replaces[at] >= 0)
         readAsCarried(value, replaces[at], 1);
-        // It takes the place of the old one.
-        Node &node = nodes[nodeOf[value]];
-        if (!isa<BlockArgument>(value) && !mayShareCopy(value))
-          node.end = node.begin;
-      } else if (const auto &given = asked.results[at]) {
+      else if (const auto &given = asked.results[at])
         readIn(value, moves.number(*given), 1);
-      }
     }
   }
 
@@ -616,7 +568,7 @@ private:
         continue;
       ShardingProblem::Node &to = choice.problem.nodes.emplace_back();
       to.begin = node.firstRead;
-      to.end = std::max(lastRead(node.value), node.firstRead);
+      to.end = std::max(lifetimes.lastRead(node.value), node.firstRead);
       size_t count = node.ways.size();
       to.costs.resize(count);
       std::vector<int64_t> same(count * count, ShardingProblem::forbidden);
@@ -630,13 +582,6 @@ private:
       addEdge(int(at), int(choice.problem.nodes.size()) - 1, std::move(same));
     }
     choice.problem.name = "layouts";
-  }
-
-  int64_t lastRead(Value value) {
-    int64_t last = 0;
-    for (Operation *user : value.getUsers())
-      last = std::max(last, ends[user]);
-    return last;
   }
 
   /// The least bytes that any choice has at the fullest time, as far as nodes
@@ -659,7 +604,11 @@ private:
   /// it: what a rank needs is an estimate here.
   void solve() {
     solver::ShardingOptions options;
-    options.effort = searchEffort;
+    int64_t numbers = 0;
+    for (const ShardingProblem::Edge &edge : choice.problem.edges)
+      numbers += int64_t(choice.problem.tables[edge.table].size());
+    options.effort =
+        std::clamp(numbers * sweeps / 1'000'000, leastEffort, mostEffort);
     choice.solution = solver::solveSharding(choice.problem, options);
     if (choice.solution.valid)
       return;
@@ -754,14 +703,13 @@ private:
   const AskedLayouts &asked;
   const Prices &prices;
   Moves moves;
+  Lifetimes lifetimes;
   LayoutChoice choice;
   std::vector<Node> nodes;
   llvm::DenseMap<Value, int> nodeOf;
   std::map<std::vector<int64_t>, int> tables;
   size_t realEdges = 0;
   std::vector<std::vector<size_t>> edgesOf;
-  llvm::DenseMap<Operation *, int64_t> begins, ends;
-  int64_t now = 0;
 };
 
 } // namespace

@@ -91,9 +91,8 @@ int tool::runPlan(Arguments arguments, Modules *) {
                    << " is out of range, expected 1 to 1000\n";
       return exitBadUsage;
     }
-  const bool explainsLayouts = !options.mesh.empty() && !frontier && !offload &&
-                               also.empty() && options.dumpProblems.empty() &&
-                               !error;
+  const bool explainsLayouts =
+      !options.mesh.empty() && !frontier && !offload && also.empty() && !error;
   if (options.memoryBudget && also.empty() && !explainsLayouts) {
     llvm::errs()
         << "error: `tenon plan --memory-budget` needs --also=FILE.mlir; use "
@@ -121,6 +120,14 @@ int tool::runPlan(Arguments arguments, Modules *) {
     options.to.clear();
     return planErrors(options, errors);
   }
+  if (std::error_code code =
+          options.dumpProblems.empty()
+              ? std::error_code()
+              : llvm::sys::fs::create_directories(options.dumpProblems)) {
+    llvm::errs() << "error: cannot create the folder '" << options.dumpProblems
+                 << "': " << code.message() << "\n";
+    return exitUserError;
+  }
   if (explainsLayouts) {
     options.to.clear();
     return driver::planLayouts(options, llvm::outs());
@@ -141,12 +148,6 @@ int tool::runPlan(Arguments arguments, Modules *) {
         << "error: nothing was asked for; pass --mesh=AXES, --frontier=K, "
            "--offload=K, --also=FILE.mlir, --dump-problems=DIR or --error\n";
     return exitBadUsage;
-  }
-  if (std::error_code code =
-          llvm::sys::fs::create_directories(options.dumpProblems)) {
-    llvm::errs() << "error: cannot create the folder '" << options.dumpProblems
-                 << "': " << code.message() << "\n";
-    return exitUserError;
   }
   return driver::compile(options).code;
 }

@@ -91,7 +91,7 @@ void tool::takePlanningOptions(ArgumentParser &parser,
               "ranks that run the step together, as axes with sizes: "
               "data=2,model=2");
   parser.text("sharding", options.sharding, "FILE",
-              "with --mesh: solve (default); propagate, from the step; "
-              "or lines NAME = LAYOUT");
+              "with --mesh: solve (default); solve:FILE, whose lines bind; "
+              "FILE; or propagate");
   takeSubnormals(parser, options.subnormals, "");
 }

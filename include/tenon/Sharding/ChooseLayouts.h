@@ -78,6 +78,11 @@ std::optional<LayoutChoice> chooseLayouts(mlir::func::FuncOp main,
                                           const Prices &prices,
                                           std::optional<int64_t> limit);
 
+/// The most bytes of the parts of all values at any time, by the same estimate,
+/// for which a rank needs room with layouts that were not chosen, beside copies
+/// in other layouts.
+int64_t leastPeakBytes(mlir::func::FuncOp main, const ValueLayouts &layouts);
+
 } // namespace tenon::sharding
 
 #endif // TENON_SHARDING_CHOOSELAYOUTS_H

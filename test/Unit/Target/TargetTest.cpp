@@ -87,7 +87,7 @@ TEST(Target, ALinkToAHostMayBeLeftOut) {
 TEST(Target, LinksMayBeLeftOut) {
   Target target = builtInTarget(Isa::avx2);
   EXPECT_EQ(toJson(target).find("links"), std::string::npos);
-  target.links = {{4e-6, 1e9, 2}, {1e-6, 40e9, 1}};
+  target.links = {{4e-6, 1e9, 2, 0.5}, {1e-6, 40e9, 1}};
   std::string error, text = toJson(target);
   auto read = fromJson(text, "m.json", error);
   ASSERT_TRUE(read) << error;
@@ -99,6 +99,9 @@ TEST(Target, LinksMayBeLeftOut) {
   EXPECT_EQ(faultOf("\"shared_by\": 1", "\"shared_by\": 0"),
             "m.json: links[1]: field 'shared_by': found 0, expected a whole "
             "number from 1 to 4096");
+  EXPECT_EQ(faultOf("\"hidden_share\": 0.5", "\"hidden_share\": 2"),
+            "m.json: links[0]: field 'hidden_share': found 2, expected a "
+            "number from 0 to 1");
   EXPECT_EQ(faultOf("\"shared_by\": 2", "\"shared\": 2"),
             "m.json: links[0]: field 'shared_by': found nothing, expected a "
             "whole number from 1 to 4096");

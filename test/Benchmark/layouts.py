@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Layouts that the compiler chooses, next to those that people write: what a step is predicted to take, and what fits.
+
+    python layouts.py measure OUT.jsonl [--only NAMES] [--build BUILD] [--scratch FOLDER]
+    python layouts.py table OUT.jsonl               the table of docs/Benchmarks/Sharding.md
+
+Nothing is run: steps are exported with abstract arrays, cut, checked and priced, on ranks that are GPUs with published rates
+(MACHINE). Each outcome is written as soon as it is known, and what OUT.jsonl holds is not measured again.
+
+A plan of people says how arguments lie: the batch, the parameters and what an optimizer keeps of them. It is priced twice, and
+the better price counts: with everything else following from it (`--sharding=FILE`), and with everything else chosen by the
+compiler (`--sharding=solve:FILE`), which is the best that any plan with these arguments can be. What a rank may hold is a share
+of what it holds under data parallelism, and bytes are those of the problem, copies left out of plans that only follow. Sequence
+parallelism is about activations alone, so it is among the second prices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test" / "EndToEnd" / "models"))
+
+MESHES = {"data=2": 2, "data=4": 4, "data=8": 8, "data=2,model=4": 8, "data=8,model=8": 64}
+SHARES = (1.0, 0.5, 0.25)
+# One rank: an H100 SXM by its data sheet. Eight share a node with NVLink 4; nodes are joined by NDR InfiniBand, a card per GPU.
+MACHINE = {
+    "machine_version": 2,
+    "name": "a rank with the published rates of an H100",
+    "feature_set": "x86-64-v4+amxbf16",
+    "cores": 1,
+    "cache_bytes": {"level1": 262144, "level2": 52428800, "level3": 52428800},
+    "gflops": {kind: {"one_core": rate, "all_cores": rate} for kind, rate in (("f32", 67e3), ("bf16", 989e3), ("f16", 989e3))},
+    "gigabytes_per_second": {
+        "copy": {"one_core": 3350, "all_cores": 3350},
+        "read": {"one_core": 3350, "all_cores": 3350},
+        "cached_copy": {"one_core": 7000, "all_cores": 7000},
+    },
+    "overhead_microseconds": {"launch": 1.5, "barrier": 0.001},
+}
+NVLINK = {"latency_microseconds": 4, "gigabytes_per_second": 394, "shared_by": 1}
+INFINIBAND = {"latency_microseconds": 10, "gigabytes_per_second": 50, "shared_by": 1}
+
+# How the words of a parameter's name say that it is cut along `model`: columns, then rows; vocabularies; experts; heads.
+TRANSFORMER = (
+    (r"(qkv|fc1|q|k|v|gate|up)\.kernel", "[-, model]"),
+    (r"(qkv|fc1)\.bias", "[model]"),
+    (r"(proj|fc2|o|down)\.kernel", "[model, -]"),
+    (r"(wte_embed|embed)\.embedding", "[model, -]"),
+    (r"lm_head\.kernel", "[-, model]"),
+)
+HEADS = (
+    (r"(query|key|value)\.kernel", "[-, model, -]"),
+    (r"(query|key|value)\.bias", "[model, -]"),
+    (r"out\.kernel", "[model, -, -]"),
+)
+EXPERTS = ((r"MoE_\d+\.w[12]", "[{axis}, -, -]"),)
+PERCEPTRON = ((r"l1\.kernel", "[-, model]"), (r"l1\.bias", "[model]"), (r"l2\.kernel", "[model, -]"))
+NONE: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A step of the generator at a size, and what people cut of it along `model`."""
+
+    step: str
+    size: dict[str, Any]
+    megatron: tuple[tuple[str, str], ...] = NONE
+    experts: tuple[tuple[str, str], ...] = NONE
+
+
+LLAMA_HALF = {"vocab": 65536, "d": 896, "layers": 24, "heads": 16, "kv": 8, "ff": 4864}
+LLAMA_8 = {"vocab": 128256, "d": 4096, "layers": 32, "heads": 32, "kv": 8, "ff": 14336}
+CASES = {
+    "MLP": Case("01_mlp", {"B": 4096}, PERCEPTRON),
+    "attention blocks": Case("04_chargpt", {"B": 128, "T": 64}, TRANSFORMER),
+    "GPT-2 124M": Case("05_gpt2_124m", {"B": 64, "T": 1024}, TRANSFORMER),
+    "Llama 0.5B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_HALF}, TRANSFORMER),
+    "Llama 8B": Case("07_llama_bf16", {"B": 64, "T": 1024, **LLAMA_8}, TRANSFORMER),
+    "ViT-Tiny": Case("10_vit_tiny", {"B": 256}, TRANSFORMER),
+    "MoE": Case("11_moe", {"B": 64, "T": 64}, HEADS, EXPERTS),
+    "ResNet-18": Case("03_resnet18", {"B": 256}),
+}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Of an exported step."""
+
+    number: int
+    name: str
+    shape: tuple[int, ...]
+    role: str
+
+    def cut(self, axis: str, count: int) -> str | None:
+        """Along the first dimension that so many ranks cut evenly."""
+        for dim, extent in enumerate(self.shape):
+            if extent % count == 0:
+                return f"arg{self.number} = [{', '.join(axis if dim == at else '-' for at in range(len(self.shape)))}]"
+        return None
+
+
+def sizes_of(mesh: str) -> dict[str, int]:
+    """Axes with their sizes."""
+    return {axis: int(size) for axis, size in (part.split("=") for part in mesh.split(","))}
+
+
+def batch_lines(arguments: list[Argument], axis: str) -> list[str]:
+    """The first dimension of what every step gets anew."""
+    return [f"arg{a.number} = [{', '.join([axis] + ['-'] * (len(a.shape) - 1))}]" for a in arguments if a.role == "batch"]
+
+
+def by_name(arguments: list[Argument], rules: tuple[tuple[str, str], ...], axis: str) -> list[str]:
+    """Lines for parameters with such names and for what an optimizer keeps of them, which has their names at its end."""
+    lines = []
+    for argument in arguments:
+        for pattern, layout in rules:
+            if argument.role != "batch" and re.search(rf"(^|\.){pattern}$", argument.name):
+                lines.append(f"arg{argument.number} = {layout.format(axis=axis)}")
+                break
+    return lines
+
+
+def plans_of_people(case: Case, arguments: list[Argument], mesh: str) -> Iterator[tuple[str, list[str]]]:
+    """Names of plans, and their lines."""
+    sizes = sizes_of(mesh)
+    axes = ", ".join(sizes)
+    everyone = " ".join(sizes)
+    ranks = MESHES[mesh]
+    data = batch_lines(arguments, everyone)
+    moments = [a for a in arguments if a.role == "optimizer_state"]
+    state = [a for a in arguments if a.role in ("optimizer_state", "parameter")]
+    yield "data parallel", data
+    yield "ZeRO", data + [line for a in moments if (line := a.cut(everyone, ranks))]
+    yield "fully sharded", data + [line for a in state if (line := a.cut(everyone, ranks))]
+    if case.experts:
+        yield "experts", data + by_name(arguments, case.experts, everyone)
+    if case.megatron:
+        # On one axis all ranks cut the parameters.
+        axis = "model" if "model" in sizes else axes
+        cut = [line.replace("model", axis) for line in by_name(arguments, case.megatron, axis)]
+        yield "Megatron", (batch_lines(arguments, "data") if "model" in sizes else []) + cut
+
+
+class Compiler:
+    """Cuts a step, and says what that takes."""
+
+    def __init__(self, build: Path, scratch: Path) -> None:
+        self.tool, self.scratch = build / "bin" / "tenon", scratch
+        scratch.mkdir(parents=True, exist_ok=True)
+
+    def export(self, name: str) -> Path:
+        """The text of the step, with abstract arrays."""
+        import exportlib
+        import steps
+
+        case = CASES[name]
+        folder = self.scratch / re.sub(r"\W+", "-", name)
+        text = folder / f"{case.step}.mlir"
+        if not text.exists():
+            folder.mkdir(exist_ok=True)
+            built = steps.BUILD[case.step](**case.size)
+            exportlib.export(case.step, built["step"], built["args"], str(folder), about=name, hints=built["hints"], run_steps=0)
+        return text
+
+    def arguments(self, text: Path) -> list[Argument]:
+        """With the names and roles that Tenon finds."""
+        shown = subprocess.run([self.tool, "inspect", text, "--json"], check=True, capture_output=True, text=True).stdout
+        rows = json.loads(shown)
+        rows = rows if isinstance(rows, list) else rows["arguments"]
+        described = json.loads(text.with_suffix(".json").read_text())["args"]
+        shapes = [tuple(leaf["shape"]) for leaf in described if leaf["in_main"]]
+        return [Argument(i, row["name"], shape, row["role"]) for i, (row, shape) in enumerate(zip(rows, shapes, strict=True))]
+
+    def price(self, text: Path, mesh: str, sharding: str, budget: int | None) -> dict[str, Any] | None:
+        """What the stage that cuts the step says; nothing where it finds no plan."""
+        sizes = list(sizes_of(mesh).values())
+        # The last axis is within a node, and so is the only one of up to eight ranks.
+        machine = {**MACHINE, "links": [INFINIBAND] * (len(sizes) - 1) + [NVLINK]}
+        (self.scratch / "machine.json").write_text(json.dumps(machine))
+        report = self.scratch / "report.json"
+        limit = [] if budget is None else [f"--memory-budget={budget}"]
+        start = time.monotonic()
+        cut = [f"--mesh={mesh}", f"--sharding={sharding}", *limit, f"--machine={self.scratch / 'machine.json'}"]
+        command = [self.tool, "compile", text, *cut, "--compile-to=shard", "-o", self.scratch / "parts.mlir", f"--report={report}"]
+        process = subprocess.run(command, check=False, capture_output=True, text=True)
+        if process.returncode != 0:
+            raise RuntimeError(f"{' '.join(map(str, command))}\n{process.stderr}")
+        (stage,) = [stage for stage in json.loads(report.read_text())["stages"] if stage["stage"] == "shard"]
+        choice = stage.get("choice", {})
+        if choice and not choice["within_limit"]:
+            return None
+        return {
+            "seconds": stage["compute_seconds"] + stage["communication_seconds"],
+            "received_bytes": stage["received_bytes"],
+            "collectives": stage["collectives"],
+            "peak_bytes": choice.get("peak_bytes", stage.get("peak_bytes")),
+            "gap": choice.get("gap"),
+            "compile_seconds": time.monotonic() - start,
+        }
+
+
+def measure(compiler: Compiler, names: list[str], known: set[tuple[str, str, float]], write: Callable[[dict[str, Any]], None]) -> None:
+    """All meshes and shares of the named steps."""
+    for name in names:
+        for mesh in MESHES:
+            if all((name, mesh, share) in known for share in SHARES):
+                continue
+            text = compiler.export(name)
+            arguments = compiler.arguments(text)
+            plans = dict(plans_of_people(CASES[name], arguments, mesh))
+            followed = {}
+            for plan, lines in plans.items():
+                file = compiler.scratch / f"{plan.replace(' ', '-')}.txt"
+                file.write_text("\n".join(lines) + "\n")
+                followed[plan] = compiler.price(text, mesh, str(file), None)
+            alone = compiler.price(text, mesh, f"solve:{compiler.scratch / 'data-parallel.txt'}", None)
+            assert alone
+            for share in SHARES:
+                if (name, mesh, share) in known:
+                    continue
+                budget = int(alone["peak_bytes"] * share)
+                line: dict[str, Any] = {"step": name, "mesh": mesh, "share": share, "budget": budget, "plans": {}}
+                line["chosen"] = compiler.price(text, mesh, "solve", budget)
+                for plan in plans:
+                    best = compiler.price(text, mesh, f"solve:{compiler.scratch / (plan.replace(' ', '-') + '.txt')}", budget)
+                    line["plans"][plan] = {"solved": best, "followed": followed[plan]}
+                write(line)
+                print(f"{name} {mesh} {share}: {line['chosen'] and line['chosen']['seconds'] * 1e3}", file=sys.stderr, flush=True)
+
+
+def best_of_people(line: dict[str, Any]) -> tuple[str, float] | None:
+    """The quickest of their plans that fits, and its seconds."""
+    fitting = [
+        (price["seconds"], plan)
+        for plan, prices in line["plans"].items()
+        for price in prices.values()
+        if price and price["peak_bytes"] <= line["budget"]
+    ]
+    if not fitting:
+        return None
+    seconds, plan = min(fitting)
+    return plan, seconds
+
+
+def table(lines: list[dict[str, Any]]) -> str:
+    """For docs/Benchmarks/Sharding.md."""
+    text = "| step | mesh | share | GB on a rank | chosen ms | gap % | best of people | ms | ratio | with everything following |\n"
+    text += "|---|---|---:|---:|---:|---:|---|---:|---:|---:|\n"
+    worst = 0.0
+    for line in lines:
+        best, chosen = best_of_people(line), line["chosen"]
+        row = [line["step"], line["mesh"], f"{line['share']:.2f}", f"{line['budget'] / 1e9:.2f}"]
+        row += [f"{chosen['seconds'] * 1e3:.2f}", f"{chosen['gap'] * 100:.2f}"] if chosen else ["none found", ""]
+        row += [best[0], f"{best[1] * 1e3:.2f}"] if best else ["none fits", ""]
+        ratio = chosen["seconds"] / best[1] if chosen and best else None
+        worst = max(worst, ratio or 0)
+        row.append(f"{ratio:.3f}" if ratio else "")
+        row.append(f"{chosen['seconds'] / line['plans'][best[0]]['followed']['seconds']:.3f}" if chosen and best else "")
+        text += f"| {' | '.join(row)} |\n"
+    return text + f"\n{len(lines)} rows; the largest ratio is {worst:.4f}.\n"
+
+
+def main() -> None:
+    """Measures, or prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=("measure", "table"))
+    parser.add_argument("outcomes", type=Path)
+    parser.add_argument("--only", default=",".join(CASES), help="names of steps, with commas between them")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev")
+    parser.add_argument("--scratch", type=Path, default=Path("/tmp/tenon-layouts"))
+    arguments = parser.parse_args()
+    lines = [json.loads(line) for line in arguments.outcomes.read_text().splitlines()] if arguments.outcomes.exists() else []
+    if arguments.verb == "table":
+        print(table(lines), end="")
+        return
+    known = {(line["step"], line["mesh"], line["share"]) for line in lines}
+    with arguments.outcomes.open("a") as out:
+
+        def write(line: dict[str, Any]) -> None:
+            out.write(json.dumps(line) + "\n")
+            out.flush()
+
+        measure(Compiler(arguments.build, arguments.scratch), arguments.only.split(","), known, write)
+
+
+if __name__ == "__main__":
+    main()
