@@ -34,10 +34,10 @@ public:
 
   CudaDriverTable driver;
   CUdevice device = 0;
-  CUstream stream = nullptr; // of all work
-  CUstream own = nullptr;    // to capture into; also that if nobody gave one
-  std::string name;          // "GPU 0, NVIDIA H100"
-  std::string model;         // "NVIDIA H100"
+  CUstream stream = nullptr;  // of all work
+  CUstream own = nullptr;     // to capture into; also that if nobody gave one
+  std::string name;           // "GPU 0, NVIDIA H100"
+  std::string model;          // "NVIDIA H100"
   std::string emulatedDriver; // its file; empty for NVIDIA's own
   int multiprocessors = 0;
   unsigned capability = 0; // ten times: 90 is 9.0

@@ -182,8 +182,7 @@ const char *whyNot() { return reason.c_str(); }
 
 extern "C" __attribute__((visibility("default"))) const MpiTable *tenonMpi() {
   static const MpiTable table = {
-      mpiTableVersion, join,           rankOf, ranksOf, ranksHereOf,
-      rankHereOf,      isForAnyThread, begin,  test,    leave,
-      whyNot};
+      mpiTableVersion, join,  rankOf, ranksOf, ranksHereOf, rankHereOf,
+      isForAnyThread,  begin, test,   leave,   whyNot};
   return &table;
 }

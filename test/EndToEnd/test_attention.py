@@ -247,7 +247,8 @@ def gradients(positions: int, heads: int, features: int, element: str, joined: b
     for name in "qkvg":
         lines.append(f"%{name} = stablehlo.convert %{name}n : (tensor<{shape}x{element}>) -> {wide}")
     lines += [
-        f"%o, %m, %s = step.attention {dims} -> [0, q, 1, v] {{causal, scale = 0.25 : f32}} : ({wide}, {wide}, {wide}) -> ({wide}, {total}, {total})",
+        f"%o, %m, %s = step.attention {dims} -> [0, q, 1, v] {{causal, scale = 0.25 : f32}} : "
+        f"({wide}, {wide}, {wide}) -> ({wide}, {total}, {total})",
         f"%dq, %dk, %dv = step.attention_gradient {dims} of %m, %s, %g [0, q, 1, v] -> [0, q, 1, d], [0, k, 1, d], [0, k, 1, v] "
         f"{{causal, scale = 0.25 : f32}} : ({wide}, {wide}, {wide}, {total}, {total}, {wide}) -> ({wide}, {wide}, {wide})",
     ]
