@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from conftest import Steps, succeed
-from test_ranks import BATCH, CPU, STEPS, Reference, error_of, train
+from test_chosen_layouts import reference, shard_report  # noqa: F401
+from test_ranks import BATCH, CPU, STEPS, expect_as_exact, train
 
 FILES = Path(__file__).parent / "layouts"
-SMALLEST_ERROR = 1e-6
 
 
 def zero(model: str, info: dict[str, Any], count: int) -> str:
@@ -40,21 +37,8 @@ CASES: dict[tuple[str, str, str], dict[str, int]] = {
 }
 
 
-@pytest.fixture(scope="session")
-def reference(steps: Steps, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """References by the names of steps."""
-    folder = tmp_path_factory.mktemp("one-rank")
-
-    @functools.cache
-    def made(model: str) -> Reference:
-        steps.export(model)
-        return Reference(steps, model, folder)
-
-    return made
-
-
 @pytest.mark.parametrize(("model", "plan", "mesh"), CASES)
-def test_a_plan_of_people(steps: Steps, reference: Any, tmp_path: Path, model: str, plan: str, mesh: str) -> None:
+def test_a_plan_of_people(steps: Steps, reference: Any, tmp_path: Path, model: str, plan: str, mesh: str) -> None:  # noqa: F811
     """Kinds and number of collectives, and state as close to that in f64 as on one rank."""
     one = reference(model)
     ranks = int(mesh.split("=")[1])
@@ -62,18 +46,8 @@ def test_a_plan_of_people(steps: Steps, reference: Any, tmp_path: Path, model: s
     if plan == "ZeRO":
         layouts = tmp_path / "layouts.txt"
         layouts.write_text(zero(model, one.info, ranks))
-    file, report = tmp_path / "step.tenon", tmp_path / "report.json"
-    succeed("compile", steps[model].text, f"--mesh={mesh}", f"--sharding={layouts}", CPU, "-o", file, f"--report={report}")
-    (shard,) = [stage for stage in json.loads(report.read_text())["stages"] if stage["stage"] == "shard"]
-    assert shard["collectives"] == CASES[model, plan, mesh]
+    file = tmp_path / "step.tenon"
+    succeed("compile", steps[model].text, f"--mesh={mesh}", f"--sharding={layouts}", CPU, "-o", file)
+    assert shard_report(steps, model, mesh, tmp_path, f"--sharding={layouts}")["collectives"] == CASES[model, plan, mesh]
     found, _ = train(file, f"--ranks={ranks}", f"--inputs={one.inputs}", f"--steps={STEPS}")
-    ratios = []
-    for ours, alone, exact in zip(found, one.results, one.exact, strict=False):
-        assert (ours.dtype, ours.shape) == (alone.dtype, alone.shape)
-        if not np.issubdtype(ours.dtype, np.floating):
-            np.testing.assert_array_equal(ours, alone)
-            continue
-        wide = np.asarray(exact)
-        ratios.append(error_of(ours, wide) / max(error_of(alone, wide), SMALLEST_ERROR))
-    assert np.median(ratios) <= 2
-    assert max(ratios) <= 8
+    expect_as_exact(found, one.results, one.exact)
