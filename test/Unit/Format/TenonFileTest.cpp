@@ -87,6 +87,7 @@ Index fullIndex() {
       InstructionKind::invoke, 1, 0, {{0, 0, 64}, {1, 128, 4}}, 16};
   Instruction copy{InstructionKind::invoke, 3, 1, {{1, 64, 32}, {1, 192, 32}}};
   Instruction wait{InstructionKind::wait, 0, 1};
+  wait.pending = 2;
   Instruction call{InstructionKind::invoke, 2, 0, {{0, 0, 64}}};
   Instruction loop{InstructionKind::loop,        0, 0, {{1, 0, 1}}, 1,
                    {{{launch}}, {{copy, wait}}}, 11};
