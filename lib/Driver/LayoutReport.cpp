@@ -26,8 +26,8 @@ static double gapOf(const solver::ShardingSolution &solution) {
              : 0;
 }
 
-static double secondsOf(int64_t picoseconds) {
-  return double(picoseconds) / sharding::picosecondsPerSecond;
+static double secondsOf(int64_t cost, const sharding::LayoutChoice &choice) {
+  return double(cost) / choice.costsPerSecond;
 }
 
 std::string driver::proofText(const sharding::LayoutChoice &choice,
@@ -36,8 +36,8 @@ std::string driver::proofText(const sharding::LayoutChoice &choice,
   return "predicted " + microseconds(price.seconds()) + " (compute " +
          microseconds(price.compute) + ", communication " +
          microseconds(price.communication) + "), chosen at " +
-         microseconds(secondsOf(solution.cost)) + ", no choice below " +
-         microseconds(secondsOf(solution.bound)) + ", gap " +
+         microseconds(secondsOf(solution.cost, choice)) + ", no choice below " +
+         microseconds(secondsOf(solution.bound, choice)) + ", gap " +
          llvm::formatv("{0:f2} %", gapOf(solution) * 100).str();
 }
 
@@ -61,8 +61,8 @@ void driver::reportChoice(const sharding::LayoutChoice &choice,
                           llvm::json::Object &details) {
   const solver::ShardingSolution &solution = choice.solution;
   details["choice"] =
-      llvm::json::Object{{"seconds", secondsOf(solution.cost)},
-                         {"bound_seconds", secondsOf(solution.bound)},
+      llvm::json::Object{{"seconds", secondsOf(solution.cost, choice)},
+                         {"bound_seconds", secondsOf(solution.bound, choice)},
                          {"gap", gapOf(solution)},
                          {"peak_bytes", solution.peak},
                          {"within_limit", choice.isWithinLimit},

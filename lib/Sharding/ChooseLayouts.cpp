@@ -216,6 +216,7 @@ public:
     visitBlock(main.getBody().front(), 1);
     visitReturn();
     finishProblem();
+    shrinkCosts();
     choice.problem.limit = limit;
     if (auto wrong = solver::validateShardingProblem(choice.problem)) {
       main.emitError() << "no layouts are chosen: " << *wrong;
@@ -584,6 +585,44 @@ private:
     choice.problem.name = "layouts";
   }
 
+  /// Sums of costs have a limit: those of large steps and slow links are in
+  /// larger units.
+  void shrinkCosts() {
+    ShardingProblem &problem = choice.problem;
+    auto shrink = [](std::vector<int64_t> &costs) {
+      for (int64_t &cost : costs)
+        if (cost < ShardingProblem::forbidden)
+          cost = (cost + 500) / 1000;
+    };
+    while (sumOfLargest() >= ShardingProblem::forbidden / 2) {
+      for (ShardingProblem::Node &node : problem.nodes)
+        shrink(node.costs);
+      for (std::vector<int64_t> &table : problem.tables)
+        shrink(table);
+      choice.costsPerSecond /= 1000;
+    }
+  }
+
+  /// What the dearest of everything costs.
+  __int128 sumOfLargest() const {
+    auto largestOf = [](ArrayRef<int64_t> costs) {
+      int64_t largest = 0;
+      for (int64_t cost : costs)
+        if (cost < ShardingProblem::forbidden)
+          largest = std::max(largest, cost);
+      return largest;
+    };
+    std::vector<int64_t> ofTables;
+    for (const std::vector<int64_t> &table : choice.problem.tables)
+      ofTables.push_back(largestOf(table));
+    __int128 sum = 0;
+    for (const ShardingProblem::Node &node : choice.problem.nodes)
+      sum += largestOf(node.costs);
+    for (const ShardingProblem::Edge &edge : choice.problem.edges)
+      sum += ofTables[edge.table];
+    return sum;
+  }
+
   /// The least bytes that any choice has at the fullest time, as far as nodes
   /// are free of each other.
   int64_t leastPeak() const {
@@ -688,11 +727,11 @@ private:
     int node = nodeOf[argument];
     int own = chosenWay(node).layout;
     int64_t cost = costWith(node, choice.solution.strategies[node]);
-    reason.moving = double(cost) / picosecondsPerSecond;
+    reason.moving = double(cost) / choice.costsPerSecond;
     reason.isAsked = asked.arguments[argument.getArgNumber()].has_value();
     for (size_t way = 0; way < nodes[node].ways.size(); ++way) {
       int layout = nodes[node].ways[way].layout;
-      double more = double(costWith(node, way) - cost) / picosecondsPerSecond;
+      double more = double(costWith(node, way) - cost) / choice.costsPerSecond;
       if (layout != own && (!reason.nextBest || more < reason.nextBest->second))
         reason.nextBest = {moves.layout(layout), more};
     }

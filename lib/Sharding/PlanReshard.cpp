@@ -35,6 +35,9 @@ int64_t elementsOf(const Layout &layout, ArrayRef<int64_t> shape) {
 /// the ways to arrange them grow with the factorial.
 constexpr size_t mostPermutedAtoms = 4;
 
+/// On meshes of more axes plans are direct, see below.
+constexpr size_t mostFreeAxes = 3;
+
 /// A layout as a key of maps.
 using Key = std::pair<std::vector<AxisParts>, AxisParts>;
 
@@ -52,6 +55,7 @@ public:
     findAtoms(source, target);
     start = inAtoms(source);
     goal = inAtoms(target);
+    isDirect = mesh.axes.size() > mostFreeAxes;
   }
 
   ReshardPlan plan() {
@@ -211,7 +215,8 @@ private:
         Layout more = layout;
         more.dims[dim].push_back(left[at]);
         // A dimension of extent 1 has nothing to cut.
-        if (countOf(more.dims[dim]) > std::max<int64_t>(shape[dim], 1) &&
+        if ((isDirect ||
+             countOf(more.dims[dim]) > std::max<int64_t>(shape[dim], 1)) &&
             !wants(dim, more.dims[dim]))
           continue;
         self(self, dim, fewer, more);
@@ -281,7 +286,7 @@ private:
     SmallVector<int64_t> counts;
     for (const AxisParts &parts : from.dims)
       counts.push_back(countOf(parts));
-    if (atoms.size() > mostPermutedAtoms) {
+    if (isDirect || atoms.size() > mostPermutedAtoms) {
       bool fits = keyOf(goal).second == keyOf(from).second;
       for (auto [count, parts] : llvm::zip_equal(counts, goal.dims))
         fits &= count == countOf(parts);
@@ -337,7 +342,7 @@ private:
           Layout cut = to;
           llvm::append_range(cut.dims[dim], finished);
           if (nestsIn(dim, to.dims[dim], cut.dims[dim]) &&
-              (countOf(cut.dims[dim]) <= shape[dim] ||
+              ((!isDirect && countOf(cut.dims[dim]) <= shape[dim]) ||
                wants(dim, cut.dims[dim])))
             visit(ReshardKind::reduceScatter, std::move(cut));
         }
@@ -350,6 +355,9 @@ private:
   int64_t elementBytes;
   SmallVector<AxisPart> atoms;
   Layout start, goal;
+  /// Whether each dimension is cut on the way as one of the two layouts begins
+  /// to cut it: what else there is grows too fast with the axes.
+  bool isDirect = false;
   /// Elements that may lie in memory at a time.
   std::optional<int64_t> memory;
 };

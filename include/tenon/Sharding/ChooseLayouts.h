@@ -56,7 +56,6 @@ struct ArgumentReason {
   std::optional<std::pair<Layout, double>> nextBest;
 };
 
-/// Costs of the problem are in picoseconds.
 inline constexpr double picosecondsPerSecond = 1e12;
 
 struct LayoutChoice {
@@ -64,6 +63,9 @@ struct LayoutChoice {
   /// By number of argument.
   std::vector<ArgumentReason> reasons;
   solver::ShardingProblem problem;
+  /// Its costs are in picoseconds, or larger units where they would be too
+  /// large together.
+  double costsPerSecond = picosecondsPerSecond;
   solver::ShardingSolution solution;
   /// Whether the estimated bytes of a rank are within the limit.
   bool isWithinLimit = true;

@@ -233,4 +233,42 @@ TEST(PlanReshard, GathersWhatDoesNotNest) {
   EXPECT_EQ(plan.steps[1].kind, ReshardKind::slice);
 }
 
+// On more than three axes plans are not always the cheapest.
+TEST(PlanReshard, FourAxesReachTheTarget) {
+  std::string error;
+  Mesh mesh = *Mesh::parse("a=8,b=16,c=4,d=8", error);
+  const llvm::SmallVector<int64_t> shape{1024, 2048, 8192};
+  const char *layouts[] = {"[a b, c, d]",   "[b, d, a]",  "[-, a b c d, -]",
+                           "[d, -, c b a]", "[-, -, -]",  "[a b, -, c]",
+                           "[a b, c, -]",   "[c, b, a d]"};
+  const int64_t whole = 1024ll * 2048 * 8192 * 4;
+  for (const char *from : layouts)
+    for (const char *to : layouts) {
+      Layout source = *Layout::parse(from, mesh, error);
+      Layout target = *Layout::parse(to, mesh, error);
+      ReshardPlan plan = planReshard(mesh, shape, 4, source, target);
+      Layout at = source;
+      for (const ReshardStep &step : plan.steps) {
+        EXPECT_EQ(step.from.localShape(shape), at.localShape(shape));
+        at = step.to;
+      }
+      for (auto [parts, wanted] : llvm::zip_equal(at.dims, target.dims))
+        EXPECT_EQ(joined(parts), joined(wanted)) << from << " " << to;
+      // Gathering all at once may not be within memory.
+      EXPECT_LE(plan.received, 2 * whole) << from << " " << to;
+    }
+  // Straight where there is a straight way.
+  auto stepsOf = [&](const char *from, const char *to) {
+    return planReshard(mesh, shape, 4, *Layout::parse(from, mesh, error),
+                       *Layout::parse(to, mesh, error))
+        .steps;
+  };
+  EXPECT_EQ(stepsOf("[a b, c, d]", "[a b, c, -]")[0].kind,
+            ReshardKind::allGather);
+  EXPECT_EQ(stepsOf("[a b, c, -]", "[a b, -, c]")[0].kind,
+            ReshardKind::allToAll);
+  EXPECT_EQ(stepsOf("[a b, c, -] sum(d)", "[a b, c, d]")[0].kind,
+            ReshardKind::reduceScatter);
+}
+
 } // namespace
