@@ -255,46 +255,6 @@ void BlockGrouper::mergeGroups() {
   mergeColumnSiblings();
 }
 
-bool BlockGrouper::isCopy(Id group) const {
-  return llvm::all_of(graph.members(group), [&](Operation *op) {
-    return recomputed.readerOf.contains(op) || isFreeToClone(op);
-  });
-}
-
-/// A kernel for the call alone would read all of it once more. Only neighbours
-/// in the order come together: what one of them waits for, the other one would
-/// wait for, too, and its results with it.
-void BlockGrouper::mergeCopies() {
-  constexpr int64_t farthest = 6;
-  if (!machine.isGpu())
-    return;
-  llvm::DenseMap<Operation *, int64_t> positions;
-  for (auto [position, group] : llvm::enumerate(graph.executionOrder()))
-    for (Operation *op : graph.members(group))
-      positions[op] = int64_t(position);
-  SmallVector<Operation *> copies;
-  for (Operation &op : block.without_terminator())
-    if (recomputed.readerOf.contains(&op) && graph.contains(&op))
-      copies.push_back(&op);
-  for (Operation *copy : copies) {
-    const Id own = graph.groupOf(copy);
-    if (!isCopy(own))
-      continue;
-    // What reads that which the copies read, themselves or through free reads.
-    llvm::SetVector<Operation *> beside;
-    for (Operation *member : graph.members(own))
-      for (Value operand : member->getOperands())
-        for (Operation *user : operand.getUsers())
-          if (user->getBlock() == &block && graph.contains(user) &&
-              graph.groupOf(user) != own)
-            beside.insert(user);
-    for (Operation *user : beside)
-      if (!isCopy(graph.groupOf(user)) &&
-          std::abs(positions.lookup(user) - positions.lookup(copy)) <= farthest)
-        tryMerge(copy, user);
-  }
-}
-
 void BlockGrouper::explain() {
   auto summary = remark::analysis(
       block.getParentOp()->getLoc(),

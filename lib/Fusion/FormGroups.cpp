@@ -94,10 +94,8 @@ struct FormGroups : public fusion::impl::FormGroupsPassBase<FormGroups> {
         cloneFreeReads(block);
         continue;
       }
-      if (merge) {
-        grouper.mergeCopies();
+      if (merge)
         grouper.explain();
-      }
       grouper.writeGroups();
       return;
     }

@@ -32,9 +32,6 @@ public:
   void absorbFreeReads();
   /// All merges that are allowed and save memory traffic.
   void mergeGroups();
-  /// On a GPU, what is computed again for a call is computed by a kernel that
-  /// reads the same and runs shortly before or behind it.
-  void mergeCopies();
   const GroupGraph &groups() const { return graph; }
   /// Says what each merge was predicted to save, and for each value that stays
   /// in memory between two groups why they were not merged.
@@ -75,8 +72,6 @@ private:
                 double leastSaved = 0);
   void mergeAlongValues();
   void mergeColumnSiblings();
-  /// Whether a group only computes again, for others.
-  bool isCopy(Id group) const;
   /// Values of other operations that the operation reads, itself or through
   /// reads it absorbed, and may be merged along.
   llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op) const;
