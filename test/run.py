@@ -64,6 +64,8 @@ MAY_BE_SKIPPED: dict[str, Callable[[], bool]] = {
     # Neither has instructions for bf16.
     "TenonLibrariesTests.avx2: *.BrainFloat*": lambda: True,
     "TenonLibrariesTests.avx512: *.BrainFloat*": lambda: True,
+    # Only AMX has tiles.
+    "TenonLibrariesTests.avx*: Convolution.Tiles*": lambda: True,
     # They try denser grids of inputs for minutes, one per instruction set; --gtest_also_run_disabled_tests runs them.
     "TenonCodegenTests: ? DISABLED TEST*": lambda: True,
     "TenonFormatTests: AtomicFile.AFullDiskKeepsTheOldFile": lambda: not can_mount(),

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from conftest import BUILD, Steps, refused, succeed
-from test_constraint_files import FILES, zero
 from test_ranks import BATCH, CPU, MEGATRON, STEPS, Reference, expect_as_exact, train
 
 RANKS = {"data=2": 2, "data=4": 4, "data=2,model=2": 4}
@@ -24,6 +23,7 @@ ON_ONE_MESH = [
 ]  # fmt: skip
 CASES = [(model, mesh) for model in ON_ALL_MESHES for mesh in RANKS] + [(model, "data=2,model=2") for model in ON_ONE_MESH]
 REPOSITORY = Path(__file__).parents[2]
+FILES = Path(__file__).parent / "layouts"
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +63,20 @@ def test_errors(steps: Steps, reference: Any, tmp_path: Path, model: str, mesh: 
     expect_as_exact(found, one.results, one.exact)
     assert "layouts: predicted" in succeed("inspect", file)
     assert "no choice below" in succeed("verify", file)
+
+
+def zero(model: str, info: dict[str, Any], count: int) -> str:
+    """ZeRO: the batch and the optimizer's state along `data`, parameters whole."""
+    lines = BATCH[model]
+    for number, argument in enumerate(argument for argument in info["args"] if argument["in_main"]):
+        shape = argument["shape"]
+        cut = next((dim for dim, extent in enumerate(shape) if extent % count == 0), None)
+        if not argument["donated"] or cut is None:
+            continue
+        is_parameter = "['params']" in argument["path"]
+        axes = ["data" if dim == cut and not is_parameter else "-" for dim in range(len(shape))]
+        lines += f"arg{number} = [{', '.join(axes)}]\n"
+    return lines
 
 
 def fully_sharded(model: str, info: dict[str, Any], count: int) -> str:

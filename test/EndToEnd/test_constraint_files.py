@@ -7,25 +7,8 @@ from typing import Any
 
 import pytest
 from conftest import Steps, succeed
-from test_chosen_layouts import reference, shard_report  # noqa: F401
-from test_ranks import BATCH, CPU, STEPS, expect_as_exact, train
-
-FILES = Path(__file__).parent / "layouts"
-
-
-def zero(model: str, info: dict[str, Any], count: int) -> str:
-    """ZeRO: the batch and the optimizer's state along `data`, parameters whole."""
-    lines = BATCH[model]
-    for number, argument in enumerate(argument for argument in info["args"] if argument["in_main"]):
-        shape = argument["shape"]
-        cut = next((dim for dim, extent in enumerate(shape) if extent % count == 0), None)
-        if not argument["donated"] or cut is None:
-            continue
-        is_parameter = "['params']" in argument["path"]
-        axes = ["data" if dim == cut and not is_parameter else "-" for dim in range(len(shape))]
-        lines += f"arg{number} = [{', '.join(axes)}]\n"
-    return lines
-
+from test_chosen_layouts import FILES, reference, shard_report, zero  # noqa: F401
+from test_ranks import CPU, STEPS, expect_as_exact, train
 
 # By step, plan and mesh.
 CASES: dict[tuple[str, str, str], dict[str, int]] = {
