@@ -27,6 +27,8 @@ TARGET = f"--target={','.join(ARCHITECTURES)}"
 REGISTERS, SHARED = 65536, 48 * 1024
 # ptxas spills a few registers of kernels that have far from all that a thread may have: at most these bytes so far.
 STACK, SPILLED = 24, 48
+# A launch of unequal kernels has the registers of the largest block of threads among them.
+JOINT_STACK, JOINT_SPILLED = 64, 160
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +57,9 @@ class Kernel:
         found = [f"needs {registers} registers" if registers > REGISTERS else ""]
         found += [f"shares {self.shared} bytes" if self.shared > SHARED else ""]
         if self.schedule != "parts":
-            found += [f"{self.stack} bytes of stack" if self.stack > STACK else ""]
-            found += [f"{self.spilled} bytes spilled" if self.spilled > SPILLED else ""]
+            most, spilled = (STACK, SPILLED) if self.schedule != "joint" else (JOINT_STACK, JOINT_SPILLED)
+            found += [f"{self.stack} bytes of stack" if self.stack > most else ""]
+            found += [f"{self.spilled} bytes spilled" if self.spilled > spilled else ""]
         return [each for each in found if each]
 
 

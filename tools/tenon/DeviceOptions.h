@@ -53,8 +53,8 @@ inline void takeDeviceOptions(ArgumentParser &parser,
                 });
   parser.custom(
       "device", "KIND",
-      "cpu, cuda or cuda:N (default: what the file is compiled for, "
-      "the first GPU, for a rank that of its number)",
+      "cpu, cuda or cuda:N (default: what the file is for; each rank "
+      "has its own GPU)",
       [&options](std::string_view given) { return takeDevice(given, options); },
       {"cpu", "cuda"});
   parser.text("cuda-driver", options.cudaDriver, "FILE",
