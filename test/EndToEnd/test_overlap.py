@@ -130,8 +130,8 @@ def test_trace_shows_both_at_once(steps: Steps, reference: Any, tmp_path: Path) 
     """While a thread of a rank exchanges, another runs kernels."""
     file = compiled(steps, "04_chargpt", "data=2", tmp_path, 1)
     succeed(
-        "run", file, "--ranks=2", f"--inputs={reference('04_chargpt').inputs}", "--steps=4", "--threads=1",
-        f"--trace={tmp_path / 'trace.json'}", "--trace-steps=2..4",
+        "run", file, "--ranks=2", f"--inputs={reference('04_chargpt').inputs}", "--steps=30", "--threads=1",
+        f"--trace={tmp_path / 'trace.json'}", "--trace-steps=2..30",
     )  # fmt: skip
     lanes = Trace(tmp_path / "trace.json").lanes
     for rank in ("rank 0", "rank 1"):
