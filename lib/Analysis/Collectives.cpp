@@ -22,6 +22,10 @@ bool tenon::isCollective(Operation *op) {
              stablehlo::CollectivePermuteOp, stablehlo::PartitionIdOp>(op);
 }
 
+bool tenon::exchanges(Operation *op) {
+  return isCollective(op) && op->getNumOperands() > 0;
+}
+
 bool tenon::holdsCollective(Operation *op) {
   return op
       ->walk([](Operation *inner) {

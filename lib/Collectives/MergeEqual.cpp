@@ -41,7 +41,7 @@ struct MergeEqual : public collectives::impl::MergeEqualPassBase<MergeEqual> {
   void runOnOperation() override {
     SmallVector<Operation *> all;
     getOperation().walk([&](Operation *op) {
-      if (isCollective(op) && op->getNumOperands() > 0)
+      if (exchanges(op))
         all.push_back(op);
     });
     for (Operation *op : all) {

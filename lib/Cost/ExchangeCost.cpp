@@ -18,6 +18,11 @@ using namespace tenon;
 using namespace tenon::cost;
 using libraries::CollectiveKind;
 
+target::Link cost::slowestOf(const target::Link &a, const target::Link &b) {
+  return {std::max(a.latency, b.latency), std::min(a.perRank(), b.perRank()),
+          /*sharedBy=*/1, std::min(a.hiddenShare, b.hiddenShare)};
+}
+
 double cost::exchangeSeconds(CollectiveKind kind, int64_t ranks,
                              double received, const target::Link &slowest) {
   int64_t messages = ranks - 1;
@@ -49,24 +54,14 @@ SmallVector<int64_t> cost::meshSizes(Operation *inside) {
 static target::Link slowestBetween(ArrayRef<libraries::Participant> ranks,
                                    ArrayRef<int64_t> sizes,
                                    ArrayRef<target::Link> links) {
-  target::Link slowest = links.back();
-  bool isFirst = true;
+  target::Link slowest = noLink;
   int64_t stride = 1;
   for (size_t axis = sizes.size(); axis-- > 0;) {
     auto along = [&](int64_t rank) { return rank / stride % sizes[axis]; };
     if (llvm::any_of(ranks, [&](const auto &other) {
           return along(other.rank) != along(ranks.front().rank);
-        })) {
-      const target::Link &link = links[axis];
-      if (std::exchange(isFirst, false))
-        slowest = link;
-      slowest.latency = std::max(slowest.latency, link.latency);
-      slowest.hiddenShare = std::min(slowest.hiddenShare, link.hiddenShare);
-      if (link.perRank() < slowest.perRank()) {
-        slowest.bandwidth = link.bandwidth;
-        slowest.sharedBy = link.sharedBy;
-      }
-    }
+        }))
+      slowest = slowestOf(slowest, links[axis]);
     stride *= sizes[axis];
   }
   return slowest;

@@ -148,6 +148,13 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
   return exitOk;
 }
 
+ExitCode driver::refuseLayoutsWithoutMesh(const CompileOptions &options) {
+  return options.sharding.empty()
+             ? exitOk
+             : fail(exitBadUsage,
+                    "--sharding needs the ranks, give them as --mesh=data=2");
+}
+
 std::vector<StageOption> driver::layoutOptions() {
   StageOption mesh{.flag = "--mesh", .isGiven = [](const CompileOptions &o) {
                      return !o.mesh.empty();

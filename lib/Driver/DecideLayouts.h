@@ -29,6 +29,9 @@ struct DecidedLayouts {
 ExitCode decideLayouts(Program &program, StageRun &run, llvm::StringRef entry,
                        AskMore askMore, DecidedLayouts &decided);
 
+/// Of a step without a mesh: an error if layouts are asked for.
+ExitCode refuseLayoutsWithoutMesh(const CompileOptions &options);
+
 /// --mesh and --sharding.
 std::vector<StageOption> layoutOptions();
 

@@ -81,7 +81,7 @@ static void describeCuts(func::FuncOp main, const sharding::Mesh &mesh) {
 static llvm::json::Object countCollectives(ModuleOp module) {
   std::map<std::string, int64_t> counts;
   module.walk([&](Operation *op) {
-    if (isCollective(op) && op->getNumOperands() > 0)
+    if (exchanges(op))
       ++counts[op->getName().stripDialect().str()];
   });
   llvm::json::Object collectives;
@@ -95,11 +95,8 @@ static llvm::json::Object countCollectives(ModuleOp module) {
 static int64_t bucketBytesOf(const sharding::Mesh &mesh,
                              const target::Target &machine) {
   constexpr double latencies = 8;
-  SmallVector<int64_t> sizes;
-  for (const sharding::Axis &axis : mesh.axes)
-    sizes.push_back(axis.size);
   double bytes = std::numeric_limits<int32_t>::max();
-  for (const target::Link &link : target::ofRank(machine, sizes).links)
+  for (const target::Link &link : target::ofRank(machine, mesh.sizes()).links)
     bytes = std::min(bytes, latencies * link.latency * link.perRank());
   return int64_t(bytes);
 }
@@ -114,10 +111,7 @@ static ExitCode expandCollectives(ModuleOp module, StageRun &run) {
 static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
                              AskMore askMore) {
   if (run.options.mesh.empty())
-    return run.options.sharding.empty()
-               ? exitOk
-               : fail(exitBadUsage,
-                      "--sharding needs the ranks, give them as --mesh=data=2");
+    return refuseLayoutsWithoutMesh(run.options);
   if (ExitCode code = run.runPasses(*program.module,
                                     [](OpPassManager &passes) {
                                       passes.addNestedPass<func::FuncOp>(

@@ -205,6 +205,17 @@ static void removeNotes(ModuleOp module) {
   });
 }
 
+/// To step form, in which formats and layouts are chosen.
+static ExitCode importForXla(ModuleOp module, StageRun &run) {
+  importer::ImportOptions importing;
+  importing.rolesFile = run.options.rolesFile;
+  importing.resultNames = run.options.resultNames;
+  run.blame = exitUserError;
+  return run.runPasses(module, [&](OpPassManager &passes) {
+    importer::buildImportPipeline(passes, importing);
+  });
+}
+
 /// With --precision the step goes through import and gets the formats that are
 /// cheapest where products of 16 bits are native, as on what XLA is used for.
 /// Nothing of that depends on the processor that compiles.
@@ -226,13 +237,7 @@ static ExitCode lowerForXla(Program &program, StageRun &run) {
                                "none with a body in '" +
                                    run.options.input + "'");
   const Signature signature(module);
-  importer::ImportOptions importing;
-  importing.rolesFile = run.options.rolesFile;
-  importing.resultNames = run.options.resultNames;
-  run.blame = exitUserError;
-  ExitCode code = run.runPasses(module, [&](OpPassManager &passes) {
-    importer::buildImportPipeline(passes, importing);
-  });
+  ExitCode code = importForXla(module, run);
   if (code != exitOk)
     return code;
   run.resolved.features.isa = target::Isa::amxBf16;
@@ -275,9 +280,8 @@ static void setShardings(func::FuncOp main,
 static ExitCode shardForXla(Program &program, StageRun &run) {
   const CompileOptions &options = run.options;
   if (options.mesh.empty()) {
-    if (!options.sharding.empty())
-      return fail(exitBadUsage, "--sharding needs the ranks, give them as "
-                                "--mesh=data=2");
+    if (ExitCode code = refuseLayoutsWithoutMesh(options); code != exitOk)
+      return code;
     return options.machineFile.empty()
                ? exitOk
                : fail(exitBadUsage, "--machine says by what layouts are chosen "
@@ -306,15 +310,7 @@ static ExitCode shardForXla(Program &program, StageRun &run) {
                                "with a body in '" +
                                    options.input + "'");
   const Signature signature(module);
-  importer::ImportOptions importing;
-  importing.rolesFile = options.rolesFile;
-  run.blame = exitUserError;
-  if (ExitCode code = run.runPasses(module,
-                                    [&](OpPassManager &passes) {
-                                      importer::buildImportPipeline(passes,
-                                                                    importing);
-                                    });
-      code != exitOk)
+  if (ExitCode code = importForXla(module, run); code != exitOk)
     return code;
   run.blame = exitInternal;
   DecidedLayouts decided;

@@ -168,7 +168,7 @@ struct ExpandCollectives
   void runOnOperation() override {
     SmallVector<Operation *> collectives;
     getOperation().walk([&](Operation *op) {
-      if (isCollective(op) && op->getNumOperands() > 0)
+      if (exchanges(op))
         collectives.push_back(op);
     });
     for (Operation *op : collectives) {

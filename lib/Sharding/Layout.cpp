@@ -7,6 +7,7 @@
 #include "tenon/Sharding/Layout.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <numeric>
@@ -21,6 +22,10 @@ int64_t Mesh::devices() const {
   for (const Axis &axis : axes)
     count *= axis.size;
   return count;
+}
+
+SmallVector<int64_t> Mesh::sizes() const {
+  return llvm::map_to_vector(axes, [](const Axis &axis) { return axis.size; });
 }
 
 std::optional<unsigned> Mesh::find(StringRef name) const {

@@ -23,15 +23,8 @@ using namespace tenon::sharding;
 /// Of what copying a part takes: mostly its reader reads it where it lies.
 static constexpr double sliceShare = 1. / 64;
 
-static target::Target ofRank(const target::Target &machine, const Mesh &mesh) {
-  SmallVector<int64_t> sizes;
-  for (const Axis &axis : mesh.axes)
-    sizes.push_back(axis.size);
-  return target::ofRank(machine, sizes);
-}
-
 Prices::Prices(const Mesh &mesh, const target::Target &machine)
-    : target(ofRank(machine, mesh)), cores(target.cores) {}
+    : target(target::ofRank(machine, mesh.sizes())), cores(target.cores) {}
 
 AxisParts tenon::sharding::exchangedAlong(const ReshardStep &step) {
   AxisParts along;
@@ -102,13 +95,10 @@ double Prices::secondsOf(const ReshardStep &step, ArrayRef<int64_t> shape,
     return sliceShare * bytes /
            cost::bandwidthOf(bytes, target).of(cores, target.cores);
   }
-  target::Link slowest{0, std::numeric_limits<double>::infinity(), 1};
+  target::Link slowest = cost::noLink;
   AxisParts along = exchangedAlong(step);
-  for (const AxisPart &part : along) {
-    const target::Link &link = target.links[part.axis];
-    slowest.latency = std::max(slowest.latency, link.latency);
-    slowest.bandwidth = std::min(slowest.bandwidth, link.perRank());
-  }
+  for (const AxisPart &part : along)
+    slowest = cost::slowestOf(slowest, target.links[part.axis]);
   return cost::exchangeSeconds(collectiveOf(step.kind), countOf(along),
                                double(receivedBy(step, shape, elementBytes)),
                                slowest);

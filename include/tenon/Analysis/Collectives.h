@@ -21,6 +21,10 @@ namespace tenon {
 /// Whether ranks meet in the operation, or it tells them apart.
 bool isCollective(mlir::Operation *op);
 
+/// Whether ranks meet in the operation: any collective but the one that only
+/// tells them apart.
+bool exchanges(mlir::Operation *op);
+
 /// Whether the operation or one inside of it is a collective: all ranks have to
 /// run it equally often.
 bool holdsCollective(mlir::Operation *op);

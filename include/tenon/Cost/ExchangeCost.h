@@ -20,7 +20,17 @@
 
 #include "mlir/IR/Operation.h"
 
+#include <limits>
+
 namespace tenon::cost {
+
+/// What two links that are both on the way are like: the larger latency, the
+/// lower rate of a rank and the smaller hidden share.
+target::Link slowestOf(const target::Link &a, const target::Link &b);
+
+/// No link at all, which slows nothing.
+inline constexpr target::Link noLink{0, std::numeric_limits<double>::infinity(),
+                                     1, 1};
 
 /// Of a collective among `ranks`, each of which receives so many bytes.
 double exchangeSeconds(libraries::CollectiveKind kind, int64_t ranks,

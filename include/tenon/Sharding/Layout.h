@@ -72,6 +72,8 @@ struct Mesh {
   llvm::SmallVector<Axis, 3> axes;
 
   int64_t devices() const;
+  /// Of the axes.
+  llvm::SmallVector<int64_t> sizes() const;
   std::optional<unsigned> find(llvm::StringRef name) const;
   /// The number of devices between neighbours along a part.
   int64_t stride(const AxisPart &part) const;
