@@ -23,6 +23,7 @@
 
 #include <limits>
 #include <numeric>
+#include <set>
 
 using namespace mlir;
 using namespace tenon;
@@ -603,28 +604,49 @@ void RecomputeModel::addValues() {
     addReplacedState();
 }
 
-/// The first time, a part runs in its group and needs no more than that does,
-/// which may write results of one part over what only another reads.
+/// The first time, parts run at once in their group: while one of them is at
+/// work the problem has there what is there for the group, which later ones
+/// read and earlier ones made, and no more than the group needs. That may write
+/// results of one part over what only another reads.
 void RecomputeModel::limitParts() {
-  std::vector<int64_t> made(model.nodes.size(), 0), needs;
+  const size_t count = model.nodes.size();
+  std::vector<SmallVector<int32_t>> reads(count), made(count);
+  std::vector<int32_t> lastReader(model.valueCount(), -1);
+  for (auto [value, node] : model.edges) {
+    reads[node].push_back(value);
+    lastReader[value] = std::max(lastReader[value], node);
+  }
   for (int32_t value = 0; value < model.valueCount(); ++value)
-    made[model.producer(value)] += model.bytes(value);
-  needs = made;
-  for (auto [value, node] : model.edges)
-    needs[node] += model.bytes(value);
-  size_t whole = 0;
-  for (auto [node, entry] : llvm::enumerate(model.nodes)) {
-    needs[node] += entry.workspace;
-    if (!nodes[node].whole) {
-      whole = node;
-      continue;
+    made[model.producer(value)].push_back(value);
+  auto sum = [&](const auto &values) {
+    int64_t bytes = 0;
+    for (int32_t value : values)
+      bytes += model.bytes(value);
+    return bytes;
+  };
+  for (size_t whole = 0, end; whole < count; whole = end) {
+    end = whole + 1;
+    while (end < nodes.size() && nodes[end].whole)
+      ++end;
+    const int64_t needs =
+        sum(reads[whole]) + sum(made[whole]) + model.nodes[whole].workspace;
+    for (size_t part = whole + 1; part < end; ++part) {
+      std::set<int32_t> there(made[part].begin(), made[part].end());
+      for (size_t earlier = whole + 1; earlier < part; ++earlier)
+        for (int32_t value : made[earlier])
+          if (lastReader[value] >= int32_t(part))
+            there.insert(value);
+      for (size_t later = part; later < end; ++later)
+        for (int32_t value : reads[later])
+          if (model.producer(value) < int32_t(part))
+            there.insert(value);
+      solver::RecomputeProblem::Node &entry = model.nodes[part];
+      const int64_t excess = sum(there) + entry.workspace - needs;
+      if (excess <= 0)
+        continue;
+      entry.workspace -= excess;
+      entry.again += excess;
     }
-    int64_t excess =
-        std::min(needs[node] - needs[whole], made[node] + entry.workspace);
-    if (excess <= 0)
-      continue;
-    entry.workspace -= excess;
-    entry.again += excess;
   }
 }
 

@@ -80,6 +80,9 @@ private:
   bool meetsRanks(size_t number) const;
   std::string checkWorkspaces();
   int64_t bytesWhile(const Run &run, const std::set<int32_t> &touched);
+  void addOfSiblings(int32_t part,
+                     const std::vector<std::set<int32_t>> &touched,
+                     std::set<int32_t> &there) const;
 
   int32_t nodeCount() const { return int32_t(problem.nodes.size()); }
   int32_t numberOf(int32_t value) const {
@@ -132,6 +135,7 @@ private:
   std::vector<NodeKind> kinds;
   std::vector<int32_t> wholes;  // the node with whose run each runs first
   std::vector<int32_t> readers; // of values, how many
+  std::vector<int32_t> lastReader; // of values, or -1
 };
 
 /// What takes over the place of another reads it and makes what is there then.
@@ -206,8 +210,11 @@ void ProblemCheck::collectRuns() {
         joinsOf[joined].push_back(i);
   }
   readers.assign(problem.valueCount(), 0);
-  for (auto [value, consumer] : problem.edges)
+  lastReader.assign(problem.valueCount(), -1);
+  for (auto [value, consumer] : problem.edges) {
     ++readers[value];
+    lastReader[value] = std::max(lastReader[value], consumer);
+  }
 }
 
 std::string ProblemCheck::checkChoices() {
@@ -427,6 +434,25 @@ int64_t ProblemCheck::bytesWhile(const Run &run,
   return bytes;
 }
 
+/// What is there anyway while a part runs in its whole: what parts behind it
+/// read, and what parts before it made for later.
+void ProblemCheck::addOfSiblings(int32_t part,
+                                 const std::vector<std::set<int32_t>> &touched,
+                                 std::set<int32_t> &there) const {
+  auto isSibling = [&](int32_t node) {
+    return node >= 0 && node < nodeCount() && kinds[node] == NodeKind::part &&
+           wholes[node] == wholes[part];
+  };
+  for (int32_t later = part + 1; isSibling(later); ++later)
+    for (int32_t value : touched[later])
+      if (problem.producer(value) < part)
+        there.insert(value);
+  for (int32_t earlier = part - 1; isSibling(earlier); --earlier)
+    for (int32_t value : touched[earlier])
+      if (problem.producer(value) == earlier && lastReader[value] > part)
+        there.insert(value);
+}
+
 std::string ProblemCheck::checkWorkspaces() {
   std::vector<std::set<int32_t>> touched(problem.nodes.size());
   for (auto [read, consumer] : problem.edges)
@@ -437,8 +463,11 @@ std::string ProblemCheck::checkWorkspaces() {
     if (kinds[number] == NodeKind::marker)
       continue;
     const Run &run = firstRunOf(wholes[number]);
+    std::set<int32_t> values = touched[number];
+    if (kinds[number] == NodeKind::part)
+      addOfSiblings(number, touched, values);
     int64_t bytes = problem.nodes[number].workspace;
-    for (int32_t value : touched[number])
+    for (int32_t value : values)
       bytes += problem.bytes(value);
     // Of the ways to run rounds that take no longer than the program's, one
     // needs no more.

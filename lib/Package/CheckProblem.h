@@ -18,7 +18,9 @@
 //                                  the instructions of its producer
 //   node.workspace     larger      with all that the node reads and makes, at
 //                                  most what its instructions need there, from
-//                                  each value's write to its last read
+//                                  each value's write to its last read; for a
+//                                  part also with what parts behind it read,
+//                                  and parts before it made for later
 //   node.pinned,       set         it makes nothing that takes memory, or is a
 //   node.collective                loop or conditional that makes what leaves
 //                                  the step, or one of its instructions is a

@@ -199,6 +199,15 @@ def test_budget(steps: Steps, tmp_path: Path) -> None:
     assert "smallest budget that was planned is" in refused(3, "compile", text, mesh, "--memory-budget=1MiB", CPU, "-o", file)
 
 
+def test_tight_budget(steps: Steps, tmp_path: Path) -> None:
+    """Kernels whose parts the plan may repeat alone write results of one part over what only another reads."""
+    file = tmp_path / "step.tenon"
+    succeed("compile", steps["04_chargpt"].text, "--mesh=data=2", "--memory-budget=5.20MiB", CPU, "-o", file)
+    claims = succeed("verify", file)
+    again = re.search(r"recomputation +(\d+) of", claims)
+    assert again and int(again[1]) > 0
+
+
 def memory_of(planned: str) -> float:
     """The bytes of a rank, to the digits that people read."""
     found = re.search(r"^memory +([\d.]+) (B|KiB|MiB) on each rank", planned, re.M)

@@ -166,7 +166,8 @@ struct RecomputeProblem {
     /// Size of the main output, in any unit (the budget uses the same).
     int64_t bytes = 0;
     /// Bytes needed only while the node runs; negative where outputs are
-    /// written over inputs, by at most what the node writes.
+    /// written over inputs, or over what only nodes that run at once with this
+    /// one read.
     int64_t workspace = 0;
     /// Runs exactly once: side effects, random state without its key.
     bool pinned = false;

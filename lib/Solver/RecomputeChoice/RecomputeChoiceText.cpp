@@ -127,7 +127,6 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
     return std::string(kind) + " " + std::to_string(id) + " " + what;
   };
   __int128 cost = 0, bytes = 0, spared = 0;
-  std::vector<__int128> written(nodes, 0); // by each node
   for (int64_t node = 0; node < nodes; ++node) {
     const RecomputeProblem::Node &data = problem.nodes[node];
     if (data.bytes < 0 || (data.cost < 0 && !data.pinned))
@@ -138,7 +137,6 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
       return say("node", node, "needs less when it runs again");
     bytes += __int128(data.bytes) + std::max<int64_t>(0, data.workspace) +
              data.again;
-    written[node] = data.bytes;
   }
   for (size_t i = 0; i < problem.extraOutputs.size(); ++i) {
     const RecomputeProblem::Output &output = problem.extraOutputs[i];
@@ -149,7 +147,6 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
     if (output.bytes < 0)
       return say("output", nodes + i, "has a negative size");
     bytes += output.bytes;
-    written[output.producer] += output.bytes;
   }
   for (auto [value, node, size] : problem.overwrites)
     bytes += std::max<int64_t>(0, size);
@@ -200,12 +197,10 @@ tenon::solver::validateRecomputeProblem(const RecomputeProblem &problem) {
   }
   if (auto error = validateConditions(problem, reads))
     return error;
-  for (auto [value, base] : problem.aliases)
-    written[problem.producer(value)] -= problem.bytes(value);
   for (int64_t node = 0; node < nodes; ++node)
-    if (problem.nodes[node].workspace < -written[node])
+    if (problem.nodes[node].workspace < -bytes)
       return say("node", node,
-                 "saves more than it writes: a workspace of " +
+                 "saves more than there is: a workspace of " +
                      std::to_string(problem.nodes[node].workspace));
   return std::nullopt;
 }

@@ -805,7 +805,7 @@ TEST(RecomputeChoice, ErrorsNameTheLine) {
       {"recompute-problem 1\nnodes 1\nnode 0 1 1\nalias 0 7\n",
        "line 4: expected 'alias VALUE BASE' with values below 1"},
       {"recompute-problem 1\nnodes 1\nnode 0 1 4\nworkspace 0 -5\n",
-       "line 4: node 0 saves more than it writes: a workspace of -5"},
+       "line 4: node 0 saves more than there is: a workspace of -5"},
       {"recompute-problem 1\nnodes 1\nnode 0 1 -1\n",
        "line 3: expected 'node ID COST BYTES' with ID below 1"},
       {"recompute-problem 1\nnodes 1\nnode 0 -1 1\n",
