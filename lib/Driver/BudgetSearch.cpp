@@ -140,6 +140,17 @@ std::vector<PlannedStep> BudgetSearch::look(int64_t budget) {
   return plans;
 }
 
+std::optional<PlannedStep> BudgetSearch::glance(int64_t budget) {
+  if (!keepEverything())
+    return std::nullopt;
+  if (auto all = everythingWithin(budget, 0))
+    return all;
+  std::vector<PlannedStep> plans = look(budget);
+  if (plans.empty() || candidates.failure() != exitOk)
+    return std::nullopt;
+  return std::move(plans.front());
+}
+
 std::optional<PlannedStep> BudgetSearch::within(int64_t budget) {
   if (!keepEverything())
     return std::nullopt;

@@ -32,6 +32,8 @@ public:
   /// candidate, in the order that it has without a budget. Null after an error
   /// was reported.
   const PlannedStep *keepEverything() { return plain.front().keepEverything(); }
+  /// A plan within `budget` bytes, if a quick look finds one.
+  std::optional<PlannedStep> glance(int64_t budget);
   /// The quickest plan within `budget` bytes, if one is found; none where a
   /// candidate that might have it could not be formed.
   std::optional<PlannedStep> within(int64_t budget);

@@ -90,20 +90,27 @@ static std::string whyOtherLinks(const target::Target &machine,
          "; give one link per axis, the major one first, or none";
 }
 
-static ExitCode writeProblem(const solver::ShardingProblem &problem,
-                             const std::string &folder) {
-  const std::string file = folder + "/sharding.txt";
+ExitCode driver::dumpLayoutProblem(const DecidedLayouts &decided,
+                                   const StageRun &run) {
+  if (!decided.choice || run.options.dumpProblems.empty())
+    return exitOk;
+  const std::string file = run.options.dumpProblems + "/sharding.txt";
   std::error_code error;
   llvm::raw_fd_ostream out(file, error);
   if (error)
     return fail(exitUserError,
                 "cannot write '" + file + "': " + error.message());
-  out << solver::printShardingProblem(problem);
+  out << solver::printShardingProblem(decided.choice->problem);
   return exitOk;
 }
 
+bool driver::choosesLayouts(const CompileOptions &options) {
+  return !options.mesh.empty() && wishOf(options.sharding).isChosen;
+}
+
 ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
-                               AskMore askMore, DecidedLayouts &decided) {
+                               AskMore askMore, std::optional<int64_t> limit,
+                               DecidedLayouts &decided) {
   const CompileOptions &options = run.options;
   if (options.sharding == "solve:")
     return fail(exitBadUsage, "--sharding=solve: names no file of layouts");
@@ -127,13 +134,11 @@ ExitCode driver::decideLayouts(Program &program, StageRun &run, StringRef entry,
   if (wish.isChosen) {
     decided.choice = sharding::chooseLayouts(
         main, *mesh, *asked, sharding::Prices(*mesh, run.resolved.machine),
-        entry.empty() ? run.resolved.memoryBudget : std::nullopt);
+        limit);
     if (!decided.choice)
       return run.blame;
     decided.plan = std::move(decided.choice->plan);
-    return options.dumpProblems.empty()
-               ? exitOk
-               : writeProblem(decided.choice->problem, options.dumpProblems);
+    return exitOk;
   }
   if (asksForNothing(*asked) && entry.empty())
     return fail(exitUserError,

@@ -26,8 +26,16 @@ struct DecidedLayouts {
 };
 
 /// For a program in step form, the entry point of that name if it has one.
+/// Layouts are chosen so that the estimated bytes of a rank are within `limit`.
 ExitCode decideLayouts(Program &program, StageRun &run, llvm::StringRef entry,
-                       AskMore askMore, DecidedLayouts &decided);
+                       AskMore askMore, std::optional<int64_t> limit,
+                       DecidedLayouts &decided);
+
+/// Whether some layouts of the step are left to Tenon.
+bool choosesLayouts(const CompileOptions &options);
+
+/// Writes the problem of which layouts are the choice, for --dump-problems.
+ExitCode dumpLayoutProblem(const DecidedLayouts &decided, const StageRun &run);
 
 /// Of a step without a mesh: an error if layouts are asked for.
 ExitCode refuseLayoutsWithoutMesh(const CompileOptions &options);

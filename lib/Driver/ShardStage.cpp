@@ -9,6 +9,7 @@
 #include "DecideLayouts.h"
 #include "JoinEntry.h"
 #include "LayoutReport.h"
+#include "LayoutsWithinBudget.h"
 #include "RunStages.h"
 #include "StageEntries.h"
 
@@ -108,21 +109,15 @@ static ExitCode expandCollectives(ModuleOp module, StageRun &run) {
   });
 }
 
-static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
-                             AskMore askMore) {
-  if (run.options.mesh.empty())
-    return refuseLayoutsWithoutMesh(run.options);
-  if (ExitCode code = run.runPasses(*program.module,
-                                    [](OpPassManager &passes) {
-                                      passes.addNestedPass<func::FuncOp>(
-                                          sharding::createPlaceRoundingsPass());
-                                    });
-      code != exitOk)
-    return code;
-  DecidedLayouts decided;
-  if (ExitCode code = decideLayouts(program, run, entry, askMore, decided);
-      code != exitOk)
-    return code;
+static ExitCode placeRoundings(ModuleOp module, StageRun &run) {
+  return run.runPasses(module, [](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(sharding::createPlaceRoundingsPass());
+  });
+}
+
+/// What each rank runs of a program, or of the entry point of that name.
+static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
+                           DecidedLayouts &decided) {
   auto &[mesh, plan, choice] = decided;
   sharding::Prices prices(mesh, run.resolved.machine);
   OwningOpRef<ModuleOp> whole = program.module->clone();
@@ -162,8 +157,26 @@ static ExitCode shardProgram(Program &program, StageRun &run, StringRef entry,
 }
 
 static ExitCode shardStep(Program &program, StageRun &run) {
-  return shardProgram(program, run, /*entry=*/"",
-                      [](auto &&...) { return true; });
+  if (run.options.mesh.empty())
+    return refuseLayoutsWithoutMesh(run.options);
+  if (ExitCode code = placeRoundings(*program.module, run); code != exitOk)
+    return code;
+  auto decide = [](Program &of, StageRun &with, std::optional<int64_t> limit,
+                   DecidedLayouts &decided) {
+    return decideLayouts(
+        of, with, /*entry=*/"", [](auto &&...) { return true; }, limit,
+        decided);
+  };
+  auto cut = [](Program &of, StageRun &with, DecidedLayouts &decided) {
+    return cutProgram(of, with, /*entry=*/"", decided);
+  };
+  DecidedLayouts decided;
+  ExitCode code = exitOk;
+  if (run.resolved.memoryBudget && choosesLayouts(run.options))
+    code = chooseWithinBudget(program, run, decide, cut, decided);
+  else if (code = decide(program, run, std::nullopt, decided); code == exitOk)
+    code = cut(program, run, decided);
+  return code == exitOk ? dumpLayoutProblem(decided, run) : code;
 }
 
 /// Has the state of an entry point lie where the step has it.
@@ -194,10 +207,18 @@ static bool askAsTheStep(ModuleOp step, func::FuncOp main,
 Stage driver::shardEntryStage(ModuleOp step, StringRef entry) {
   Stage stage = shardStage();
   stage.run = [step, entry = entry.str()](Program &program, StageRun &run) {
-    return shardProgram(program, run, entry,
-                        [step](auto main, auto &mesh, auto &asked) {
-                          return askAsTheStep(step, main, mesh, asked);
-                        });
+    if (run.options.mesh.empty())
+      return refuseLayoutsWithoutMesh(run.options);
+    if (ExitCode code = placeRoundings(*program.module, run); code != exitOk)
+      return code;
+    DecidedLayouts decided;
+    ExitCode code = decideLayouts(
+        program, run, entry,
+        [step](auto main, auto &mesh, auto &asked) {
+          return askAsTheStep(step, main, mesh, asked);
+        },
+        /*limit=*/std::nullopt, decided);
+    return code == exitOk ? cutProgram(program, run, entry, decided) : code;
   };
   return stage;
 }

@@ -315,8 +315,11 @@ static ExitCode shardForXla(Program &program, StageRun &run) {
   run.blame = exitInternal;
   DecidedLayouts decided;
   if (ExitCode code = decideLayouts(
-          program, run, /*entry=*/"", [](auto &&...) { return true; }, decided);
+          program, run, /*entry=*/"", [](auto &&...) { return true; },
+          /*limit=*/std::nullopt, decided);
       code != exitOk)
+    return code;
+  if (ExitCode code = dumpLayoutProblem(decided, run); code != exitOk)
     return code;
   int64_t constraints = 0;
   const sharding::BoundaryShardings shardings = sharding::annotateShardings(

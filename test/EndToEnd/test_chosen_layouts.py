@@ -208,6 +208,19 @@ def test_tight_budget(steps: Steps, tmp_path: Path) -> None:
     assert again and int(again[1]) > 0
 
 
+def test_smallest_budget(steps: Steps, tmp_path: Path) -> None:
+    """The smallest budget that an error names has a plan, though layouts whose estimate keeps it have none."""
+    step, mesh = steps["18_unread_leaves"].located, "--mesh=data=2,model=2"
+    smallest = re.search(
+        r"planned is (\d+) bytes", refused(3, "compile", step, mesh, "--memory-budget=1KiB", CPU, "-o", tmp_path / "step.tenon")
+    )
+    assert smallest
+    choices = shard_report(steps, "18_unread_leaves", "data=2,model=2", tmp_path, f"--memory-budget={smallest[1]}", text=step)["limits"]
+    assert [choice for choice in choices if choice.get("limit") == int(smallest[1]) and "bytes" not in choice]
+    planned = [choice["bytes"] for choice in choices if "bytes" in choice]
+    assert planned and min(planned) <= int(smallest[1])
+
+
 def memory_of(planned: str) -> float:
     """The bytes of a rank, to the digits that people read."""
     found = re.search(r"^memory +([\d.]+) (B|KiB|MiB) on each rank", planned, re.M)
