@@ -109,6 +109,15 @@ static ExitCode expandCollectives(ModuleOp module, StageRun &run) {
   });
 }
 
+/// Whether the parts compute what the whole step does.
+static ExitCode checkParts(ModuleOp whole, ModuleOp parts) {
+  auto fault = shardingcheck::checkPartition(whole, parts);
+  if (!fault)
+    return exitOk;
+  emitError(fault->location) << fault->message;
+  return exitInternal;
+}
+
 static ExitCode placeRoundings(ModuleOp module, StageRun &run) {
   return run.runPasses(module, [](OpPassManager &passes) {
     passes.addNestedPass<func::FuncOp>(sharding::createPlaceRoundingsPass());
@@ -125,10 +134,8 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
   if (failed(sharding::partition(*program.module, mesh, std::move(plan),
                                  &prices, &price)))
     return run.blame;
-  if (auto fault = shardingcheck::checkPartition(*whole, *program.module)) {
-    emitError(fault->location) << fault->message;
-    return exitInternal;
-  }
+  if (ExitCode code = checkParts(*whole, *program.module); code != exitOk)
+    return code;
   run.details["check"] = "accepted";
   auto main = program.module->lookupSymbol<func::FuncOp>("main");
   describeCuts(main, mesh);
@@ -151,9 +158,14 @@ static ExitCode cutProgram(Program &program, StageRun &run, StringRef entry,
       code != exitOk)
     return code;
   run.details["scheduled_collectives"] = countCollectives(*program.module);
-  return run.resolved.target == OutputTarget::cuda
-             ? expandCollectives(*program.module, run)
-             : exitOk;
+  if (run.options.verifyForms)
+    if (ExitCode code = checkParts(*whole, *program.module); code != exitOk)
+      return code;
+  if (run.resolved.target != OutputTarget::cuda)
+    return exitOk;
+  if (ExitCode code = expandCollectives(*program.module, run); code != exitOk)
+    return code;
+  return run.options.verifyForms ? checkParts(*whole, *program.module) : exitOk;
 }
 
 static ExitCode shardStep(Program &program, StageRun &run) {

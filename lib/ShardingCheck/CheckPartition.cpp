@@ -10,6 +10,11 @@
 // Integers that depend on the number of the device and on places alone are
 // known exactly: they are the starts of shards and the masks of tails.
 //
+// What becomes of the step behind the partitioner is followed as well: terms
+// that a device adds up before all do, in loops, too; tensors that are joined
+// to one for a collective; sums in the order of the ranks, for which rows are
+// exchanged, added up and gathered.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tenon/ShardingCheck/CheckPartition.h"
@@ -271,7 +276,9 @@ private:
     return [this](Value value) {
       auto found = known.find(value);
       return (found != known.end() && !found->second.empty()) ||
-             numbers.contains(value) || masks.contains(value) || splatOf(value);
+             numbers.contains(value) || masks.contains(value) ||
+             joined.contains(value) || sentRows.contains(value) ||
+             splatOf(value);
     };
   }
 
@@ -284,6 +291,9 @@ private:
   std::optional<Holding> through(Operation *op, unsigned at,
                                  const Holding &held) {
     Value to = op->getResult(at);
+    // What is missing is no such view.
+    if (held.missing)
+      return std::nullopt;
     if (isa<stablehlo::OptimizationBarrierOp>(op)) {
       Holding same = held;
       same.whole = to;
@@ -437,6 +447,9 @@ private:
       known.erase(result);
       numbers.erase(result);
       masks.erase(result);
+      joined.erase(result);
+      sentRows.erase(result);
+      ownSums.erase(result);
     }
     if (isControl(op))
       return visitControl(op);
@@ -451,11 +464,17 @@ private:
             stablehlo::AllToAllOp, stablehlo::ReduceScatterOp,
             stablehlo::CollectivePermuteOp>(op)) {
       visitCollective(op);
+      visitExchangeOfRows(op);
       return true;
     }
     visitMovement(op);
+    visitJoined(op);
     if (auto select = dyn_cast<stablehlo::SelectOp>(op))
       visitSelect(select);
+    if (auto add = dyn_cast<stablehlo::AddOp>(op))
+      visitSumOfTerms(add);
+    if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+      visitSumOfRows(reduce);
     visitComputation(op);
     return true;
   }
@@ -565,6 +584,8 @@ private:
           continue;
         int64_t count = elementCount(shapeOf(view));
         for (const Holding &held : holdingsOn(op->getOperand(0), view)) {
+          if (held.missing)
+            continue;
           auto row = ofReshaped(held, {}, shapeOf(view), {count});
           auto local =
               row ? reshaped(*row, shapeOf(op->getResult(0))) : std::nullopt;
@@ -1361,6 +1382,230 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
+  // Joined tensors, and sums in the order of the ranks
+  //===--------------------------------------------------------------------===//
+
+  /// Elements of a local tensor, counted along its rows, and what they hold as
+  /// a tensor of one dimension. A joined tensor has parts of several tensors,
+  /// and perhaps elements that hold nothing.
+  struct Piece {
+    int64_t begin, count;
+    Holdings held;
+  };
+  using Pieces = SmallVector<Piece, 1>;
+
+  Pieces piecesOf(Value value) {
+    if (auto found = joined.find(value); found != joined.end())
+      return found->second;
+    Piece all{0, elementCount(shapeOf(value)), {}};
+    if (auto stored = known.find(value); stored != known.end())
+      for (const Holding &held : stored->second)
+        if (auto row = reshaped(held, {all.count}))
+          all.held.push_back(std::move(*row));
+    return all.held.empty() ? Pieces() : Pieces{std::move(all)};
+  }
+
+  static bool isAlike(const Holding &a, const Holding &b) {
+    return a.whole == b.whole && a.dims == b.dims && a.base == b.base &&
+           a.share == b.share && a.shares == b.shares &&
+           a.combine == b.combine && a.missing == b.missing;
+  }
+
+  void addIfNew(Value value, Holding held) {
+    forgetOnlyPlaces(held);
+    auto stored = known.find(value);
+    if (stored == known.end() ||
+        llvm::none_of(stored->second,
+                      [&](auto &other) { return isAlike(other, held); }))
+      add(value, std::move(held));
+  }
+
+  void setPieces(Value value, Pieces pieces) {
+    if (pieces.empty())
+      return;
+    if (pieces.size() == 1 && pieces[0].begin == 0 &&
+        pieces[0].count == elementCount(shapeOf(value)))
+      for (const Holding &held : pieces[0].held)
+        if (auto placed = reshaped(held, shapeOf(value)))
+          addIfNew(value, std::move(*placed));
+    joined[value] = std::move(pieces);
+  }
+
+  static Pieces reducedPieces(Pieces pieces, const Groups &groups,
+                              Combine combine) {
+    for (Piece &piece : pieces) {
+      Holdings results;
+      for (const Holding &held : piece.held)
+        if (auto result = reduced(held, groups, combine))
+          results.push_back(std::move(*result));
+      piece.held = std::move(results);
+    }
+    return pieces;
+  }
+
+  /// What operations that keep the order of elements make of pieces.
+  void visitJoined(Operation *op) {
+    if (op->getNumResults() != 1 ||
+        !isa<RankedTensorType>(op->getResult(0).getType()))
+      return;
+    Value result = op->getResult(0);
+    Pieces pieces;
+    if (isa<stablehlo::ReshapeOp>(op)) {
+      if (auto own = ownSums.find(op->getOperand(0)); own != ownSums.end()) {
+        Exchange copy = own->second;
+        ownSums[result] = std::move(copy);
+      }
+      // What has no place in the new shape may have one again later.
+      if (joined.contains(op->getOperand(0)) ||
+          known.lookup(op->getOperand(0)).size() != known.lookup(result).size())
+        setPieces(result, piecesOf(op->getOperand(0)));
+      return;
+    }
+    if (shapeOf(result).size() != 1)
+      return;
+    if (isa<stablehlo::ConcatenateOp>(op)) {
+      int64_t begin = 0;
+      for (Value operand : op->getOperands()) {
+        for (Piece &piece : piecesOf(operand)) {
+          piece.begin += begin;
+          pieces.push_back(std::move(piece));
+        }
+        begin += elementCount(shapeOf(operand));
+      }
+    } else if (auto pad = dyn_cast<stablehlo::PadOp>(op)) {
+      if (pad.getEdgePaddingLow()[0] == 0 && pad.getEdgePaddingHigh()[0] >= 0 &&
+          pad.getInteriorPadding()[0] == 0)
+        pieces = piecesOf(op->getOperand(0));
+    } else if (auto slice = dyn_cast<stablehlo::SliceOp>(op)) {
+      if (slice.getStrides()[0] == 1 && joined.contains(op->getOperand(0)))
+        pieces = slicedPieces(piecesOf(op->getOperand(0)),
+                              slice.getStartIndices()[0],
+                              slice.getStartIndices()[0] + shapeOf(result)[0]);
+    }
+    setPieces(result, std::move(pieces));
+  }
+
+  Pieces slicedPieces(const Pieces &pieces, int64_t begin, int64_t end) {
+    Pieces cut;
+    for (const Piece &piece : pieces) {
+      const int64_t from = std::max(begin, piece.begin);
+      const int64_t to = std::min(end, piece.begin + piece.count);
+      if (from >= to)
+        continue;
+      Piece part{from - begin, to - from, {}};
+      for (const Holding &held : piece.held)
+        if (auto result = sliced(held, PerDevice(devices, from - piece.begin),
+                                 {part.count}, {1}))
+          part.held.push_back(std::move(*result));
+      cut.push_back(std::move(part));
+    }
+    return cut;
+  }
+
+  /// Rows that the members of groups have sent: row i is the one that member i
+  /// has for the receiver, or all that it has.
+  struct Exchange {
+    Value from;
+    Groups groups;
+    bool isForReceiver = false;
+    Combine combine = Combine::sum; // of what is added up
+  };
+
+  /// A sum may be written as an exchange of rows, their sum in the order of the
+  /// members, and a gathering of the sums.
+  void visitExchangeOfRows(Operation *op) {
+    if (op->getNumOperands() != 1)
+      return;
+    Value operand = op->getOperand(0), result = op->getResult(0);
+    ArrayRef<int64_t> shape = shapeOf(operand);
+    std::optional<Groups> groups =
+        isa<stablehlo::CollectivePermuteOp>(op) ? std::nullopt : groupsOf(op);
+    if (!groups || shape.empty())
+      return;
+    if (isa<stablehlo::AllReduceOp>(op)) {
+      auto combine = combineOf(op->getRegion(0));
+      if (combine && joined.contains(operand))
+        setPieces(result, reducedPieces(piecesOf(operand), *groups, *combine));
+    } else if (auto all = dyn_cast<stablehlo::AllToAllOp>(op)) {
+      if (all.getSplitDimension() == 0 && all.getConcatDimension() == 0 &&
+          shape[0] == int64_t(groups->front().size()))
+        sentRows[result] = {operand, *groups, /*isForReceiver=*/true};
+    } else if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op);
+               gather && gather.getAllGatherDim() == 0 && shape[0] == 1) {
+      if (auto own = ownSums.find(operand);
+          own != ownSums.end() && own->second.groups == *groups)
+        setPieces(result, reducedPieces(piecesOf(own->second.from), *groups,
+                                        own->second.combine));
+      sentRows[result] = {operand, *groups};
+    }
+  }
+
+  void visitSumOfRows(stablehlo::ReduceOp op) {
+    auto found = op.getInputs().size() == 1 ? sentRows.find(op.getInputs()[0])
+                                            : sentRows.end();
+    auto combine = combineOf(op.getBody());
+    if (found == sentRows.end() || op.getDimensions() != ArrayRef<int64_t>(0) ||
+        !combine ||
+        !(identitiesOf(splatOf(op.getInitValues()[0])) & bitOf(*combine)))
+      return;
+    Exchange rows = found->second;
+    rows.combine = *combine;
+    Value result = op.getResult(0);
+    if (!rows.isForReceiver) {
+      setPieces(result,
+                reducedPieces(piecesOf(rows.from), rows.groups, *combine));
+      return;
+    }
+    for (const Holding &held : Holdings(known.lookup(rows.from))) {
+      auto sum = reduced(held, rows.groups, *combine);
+      auto own = sum ? scattered(*sum, rows.groups, 0) : std::nullopt;
+      if (auto row = own ? reshaped(*own, shapeOf(result)) : std::nullopt)
+        addIfNew(result, std::move(*row));
+    }
+    ownSums[result] = std::move(rows);
+  }
+
+  static bool isZero(Value value) {
+    return identitiesOf(splatOf(value)) & bitOf(Combine::sum);
+  }
+
+  /// Terms of two sums over the same devices are, added up, those of a third.
+  /// What was missing may be added when nothing is pending any more.
+  void visitSumOfTerms(stablehlo::AddOp op) {
+    Value part = op.getResult();
+    for (auto [total, other] : {std::pair(op.getLhs(), op.getRhs()),
+                                std::pair(op.getRhs(), op.getLhs())})
+      for (const Holding &held : Holdings(known.lookup(total))) {
+        auto ranges =
+            held.missing && held.shares == 1 ? blockOf(held) : std::nullopt;
+        if (!ranges)
+          continue;
+        for (const Holding &added : holdingsOn(other, held.missing)) {
+          auto own = added.isPending() ? std::nullopt : blockOf(added);
+          auto merged = own ? both(*ranges, *own) : std::nullopt;
+          if (merged)
+            add(part, holdingOf(held.whole, shapeOf(part), *merged));
+        }
+      }
+    for (Operation *candidate : candidatesFor(op)) {
+      for (const Holding &a : holdingsOn(op.getLhs(), candidate->getOperand(0)))
+        for (const Holding &b :
+             holdingsOn(op.getRhs(), candidate->getOperand(1)))
+          if (a.shares > 1 && a.shares == b.shares && a.share == b.share &&
+              a.combine == Combine::sum && b.combine == Combine::sum &&
+              a.dims == b.dims && a.base == b.base &&
+              !(a.missing && b.missing)) {
+            Holding sum = a;
+            sum.whole = candidate->getResult(0);
+            sum.tail.assign(sum.tail.size(), 0);
+            if (b.missing)
+              sum.missing = b.missing;
+            addIfNew(part, std::move(sum));
+          }
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
   // Loops and branches
   //===--------------------------------------------------------------------===//
 
@@ -1428,6 +1673,10 @@ private:
   bool relateLoop(stablehlo::WhileOp part, stablehlo::WhileOp op) {
     unsigned count = op.getNumOperands();
     std::vector<Blocks> carried;
+    // Of values to which the rounds add, what they add up to before the devices
+    // add theirs; each is looked for once.
+    std::vector<std::optional<Holding>> terms(count);
+    std::vector<bool> isTried(count);
     for (unsigned at = 0; at < count; ++at)
       carried.push_back(blocksOn(part.getOperand()[at], op.getOperand()[at]));
     auto assume = [&](auto partValues, auto values) {
@@ -1437,6 +1686,11 @@ private:
         for (const auto &ranges : carried[at])
           add(partValues[at],
               holdingOf(values[at], shapeOf(partValues[at]), ranges));
+        if (terms[at]) {
+          Holding held = *terms[at];
+          held.whole = values[at];
+          add(partValues[at], std::move(held));
+        }
       }
     };
     Operation *end = part.getBody().front().getTerminator();
@@ -1459,6 +1713,20 @@ private:
             }
         isStable &= kept.size() == carried[at].size();
         carried[at] = std::move(kept);
+        if (terms[at]) {
+          Holding expected = *terms[at];
+          expected.whole = wholeEnd->getOperand(at);
+          if (llvm::none_of(
+                  holdingsOn(end->getOperand(at), expected.whole),
+                  [&](auto &held) { return isAlike(held, expected); })) {
+            terms[at].reset();
+            isStable = false;
+          }
+        } else if (carried[at].empty() && !isTried[at]) {
+          isTried[at] = true;
+          terms[at] = termsOfRounds(part, op, at);
+          isStable &= !terms[at];
+        }
       }
     }
     assume(part.getCond().getArguments(), op.getCond().getArguments());
@@ -1468,6 +1736,35 @@ private:
       return false;
     assume(part.getResults(), op.getResults());
     return true;
+  }
+
+  /// What a carried value may hold that starts from zeros and to which each
+  /// round adds terms of what the whole step adds. Where that starts from
+  /// something else, this is missing.
+  std::optional<Holding> termsOfRounds(stablehlo::WhileOp part,
+                                       stablehlo::WhileOp op, unsigned at) {
+    auto addedIn = [at](stablehlo::WhileOp loop) -> Value {
+      Block &body = loop.getBody().front();
+      auto add = body.getTerminator()
+                     ->getOperand(at)
+                     .getDefiningOp<stablehlo::AddOp>();
+      Value carried = body.getArgument(at);
+      if (!add || (add.getLhs() != carried && add.getRhs() != carried))
+        return {};
+      return add.getLhs() == carried ? add.getRhs() : add.getLhs();
+    };
+    Value added = addedIn(part), wholeAdded = addedIn(op);
+    if (!added || !wholeAdded || !isZero(part.getOperand()[at]))
+      return std::nullopt;
+    for (Holding &held : holdingsOn(added, wholeAdded))
+      if (held.shares > 1 && !held.missing && held.combine == Combine::sum) {
+        Value start = op.getOperand()[at];
+        if (!isZero(start))
+          held.missing = start;
+        held.tail.assign(held.tail.size(), 0);
+        return held;
+      }
+    return std::nullopt;
   }
 
   bool relateBranches(Operation *part, Operation *op) {
@@ -1515,6 +1812,10 @@ private:
   /// numbers from 0 on.
   llvm::DenseMap<Value, Holding> numbers;
   llvm::DenseMap<Value, Mask> masks;
+  llvm::DenseMap<Value, Pieces> joined;
+  llvm::DenseMap<Value, Exchange> sentRows;
+  /// Sums of the rows that members of groups have for the device.
+  llvm::DenseMap<Value, Exchange> ownSums;
   /// What some devices have and others have zeros for.
   llvm::DenseMap<Value, std::pair<Value, PerDevice>> firsts;
 };

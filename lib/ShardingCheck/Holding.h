@@ -63,11 +63,14 @@ struct Holding {
   PerDevice share;
   int64_t shares = 1;
   Combine combine = Combine::sum;
+  /// A tensor of the whole step that still has to be added, element by element:
+  /// what is held makes up the difference. Null where nothing is missing.
+  mlir::Value missing;
   /// Per dimension of the whole, of which ways to combine, as bits, the
   /// elements outside of it are the identity.
   std::vector<unsigned> tail;
 
-  bool isPending() const { return shares > 1; }
+  bool isPending() const { return shares > 1 || missing; }
 };
 
 /// Merges neighbours that count on from each other.

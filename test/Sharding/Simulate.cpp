@@ -10,9 +10,11 @@
 
 #include "tenon/Dialect/Step/Parts.h"
 #include "tenon/Dialect/Step/Step.h"
+#include "tenon/Collectives/Passes.h"
 #include "tenon/ShardingCheck/CheckPartition.h"
 
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -181,10 +183,41 @@ std::string tenon::sharding::differenceOf(func::FuncOp main, const Mesh &mesh,
   return "";
 }
 
+std::string tenon::sharding::schedule(ModuleOp whole, ModuleOp parts,
+                                      Behind behind) {
+  using Added = std::function<void(OpPassManager &)>;
+  std::vector<std::pair<std::string, Added>> passes;
+  if (behind != Behind::none) {
+    passes.push_back({"merge-equal", [](OpPassManager &functions) {
+                        functions.addPass(collectives::createMergeEqualPass());
+                      }});
+    passes.push_back({"reduce-once", [](OpPassManager &functions) {
+                        functions.addPass(collectives::createReduceOncePass());
+                      }});
+    passes.push_back({"bucket-sums", [](OpPassManager &functions) {
+                        functions.addPass(collectives::createBucketSumsPass(
+                            {/*bytes=*/1 << 20}));
+                      }});
+  }
+  if (behind == Behind::expanded)
+    passes.push_back({"expand-collectives", [](OpPassManager &functions) {
+                        functions.addPass(createExpandCollectivesPass());
+                      }});
+  for (auto &[name, add] : passes) {
+    PassManager manager(parts.getContext());
+    add(manager.nest<func::FuncOp>());
+    if (failed(manager.run(parts)))
+      return name + " fails";
+    if (auto fault = shardingcheck::checkPartition(whole, parts))
+      return "behind " + name + ": " + fault->message;
+  }
+  return "";
+}
+
 Comparison tenon::sharding::compare(ModuleOp module, const Mesh &mesh,
                                     const AskedLayouts &asked,
                                     ArrayRef<Tensor> arguments,
-                                    ArrayRef<Tensor> expected) {
+                                    ArrayRef<Tensor> expected, Behind behind) {
   Comparison comparison;
   OwningOpRef<ModuleOp> copy(module.clone());
   if (failed(partition(*copy, mesh, asked))) {
@@ -202,6 +235,8 @@ Comparison tenon::sharding::compare(ModuleOp module, const Mesh &mesh,
     return fail("does not verify");
   if (auto fault = shardingcheck::checkPartition(module, *copy))
     return fail("is refused by the checker: " + fault->message);
+  if (std::string wrong = schedule(module, *copy, behind); !wrong.empty())
+    return fail("is refused by the checker " + wrong);
   main.walk([&](Operation *op) {
     StringRef name = op->getName().stripDialect();
     if (name.starts_with("all_") || name == "reduce_scatter" ||

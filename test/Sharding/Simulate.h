@@ -39,12 +39,20 @@ struct Comparison {
   std::map<std::string, int64_t> collectives; // by name
 };
 
+/// The passes behind the partitioner.
+enum class Behind { none, collectives, expanded };
+
+/// Runs them on what the partitioner made of a step and has the checker look at
+/// it behind each: empty, or what it refuses.
+std::string schedule(mlir::ModuleOp whole, mlir::ModuleOp parts, Behind behind);
+
 /// Partitions a copy of the module, has the checker look at it, and compares
 /// what both return for the arguments; `expected` is what the whole one does.
 Comparison compare(mlir::ModuleOp module, const Mesh &mesh,
                    const AskedLayouts &asked,
                    llvm::ArrayRef<reference::Tensor> arguments,
-                   llvm::ArrayRef<reference::Tensor> expected);
+                   llvm::ArrayRef<reference::Tensor> expected,
+                   Behind behind = Behind::none);
 
 /// How the results of a partitioned step differ from those expected; empty if
 /// they do not but for the order of sums. A device that evaluates more than

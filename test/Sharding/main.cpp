@@ -6,6 +6,9 @@
 //   TenonShardingCheck mutate FILE --mesh=M [--most=N] [--random=SEED]
 //                      [--operations=N] [--integers=LEAST:MOST]
 //
+// With --behind=collectives or --behind=expanded, all of them go on through the
+// passes behind the partitioner; the latter leaves collectives bytes to move.
+//
 // `run` partitions @main with the layouts that are asked for, or with random
 // ones, and prints its collectives and how far results are from those of the
 // whole step. `every` takes each function of a file alone, as @main, and goes
@@ -49,6 +52,7 @@ struct Options {
   Mesh mesh;
   std::optional<uint64_t> random;
   int64_t most = 1000, mostOperations = 100'000;
+  Behind behind = Behind::none;
   Inputs inputs;
 };
 
@@ -110,7 +114,8 @@ int run(ModuleOp module, Options &options) {
           element.real != element.real)
         return fail("result " + llvm::Twine(at) +
                     " has NaN, which hides differences");
-  Comparison found = compare(module, options.mesh, asked, arguments, *expected);
+  Comparison found = compare(module, options.mesh, asked, arguments, *expected,
+                             options.behind);
   if (!found.failure.empty()) {
     llvm::outs() << found.failure << "\n";
     return 1;
@@ -156,8 +161,8 @@ bool everyLayout(func::FuncOp function, const Options &options) {
       (at < main.getNumArguments() ? asked.arguments : asked.results)
           .push_back(choices[at][pick]);
     }
-    Comparison found =
-        compare(*module, options.mesh, asked, arguments, *expected);
+    Comparison found = compare(*module, options.mesh, asked, arguments,
+                               *expected, options.behind);
     for (auto &[name, count] : found.collectives)
       collectives[name] += count;
     if (!found.failure.empty()) {
@@ -208,6 +213,9 @@ int mutateAll(ModuleOp functions, const Options &options) {
       return fail("is not partitioned");
     if (auto fault = shardingcheck::checkPartition(*program.module, *parts))
       return fail("a correct program is refused: " + fault->message);
+    if (std::string wrong = schedule(*program.module, *parts, options.behind);
+        !wrong.empty())
+      return fail("a correct program is refused " + wrong);
     double apart = 0;
     if (std::string wrong = differenceOf(
             parts->lookupSymbol<func::FuncOp>("main"), options.mesh,
@@ -268,6 +276,10 @@ int main(int argc, char **argv) {
       options.layouts = word.str();
     } else if (word.consume_front("--random=")) {
       number(word, options.random.emplace());
+    } else if (word == "--behind=collectives") {
+      options.behind = Behind::collectives;
+    } else if (word == "--behind=expanded") {
+      options.behind = Behind::expanded;
     } else if (word.consume_front("--most=")) {
       number(word, options.most);
     } else if (word.consume_front("--operations=")) {
