@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Times steps on two ranks, processes of MPI with a thread each, against one process with two threads, and prints a table.
 
-    python ranks.py FOLDER NAME... [--build BUILD] [--work WORK] [--rounds 3] [--steps 10] [--cpu x86-64-v3] [--prepare]
+    python ranks.py FOLDER NAME... [--peers FOLDER [--torch-python PYTHON]] [--work WORK] [--results FILE] [--rounds 3]
+                    [--seconds 2] [--build BUILD] [--cpu x86-64-v3] [--prepare]
 
 FOLDER holds NAME.mlir and NAME.json as test/EndToEnd/models/generate.py writes them. --prepare only compiles what is
-timed and writes start values, into WORK; a later run takes what is there. Runs alternate; the time of a run is the median
+timed and writes start values, into WORK; a later run takes what is there. Ways take turns; the time of a run is the median
 of its steps but the first, and the ratio of a name is the median of the ratios of its rounds. `beside` is compiled for a
-machine whose links leave the processors alone, so that collectives run beside other operations.
+machine whose links leave the processors alone, so that collectives run beside other operations. With --peers the same batch
+goes to two processes of PyTorch and to two devices of JAX, as rank_peers.py runs them. FILE has a line per run, and a later
+command goes on where it ends.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ MACHINE = {
     "links": [{"latency_microseconds": 5, "gigabytes_per_second": 2.5, "shared_by": 1, "hidden_share": 1}],
 }  # fmt: skip
 WAYS = ("one", "batch", "chosen", "beside")
+PEERS = ("ddp", "ddp-compile", "jax")
 
 
 def batch_layouts(info: dict) -> str:
@@ -69,25 +73,67 @@ def prepare(given: argparse.Namespace, name: str) -> None:
             subprocess.run([tool, "compile", given.folder / f"{name}.mlir", *options[way], f"--cpu={given.cpu}", "-o", file], check=True)
 
 
-def milliseconds(given: argparse.Namespace, name: str, way: str) -> float:
-    """The median of the steps of a run."""
-    run = [given.work / f"{name}.{way}.tenon", f"--inputs={given.work / f'{name}.inputs.safetensors'}", f"--steps={given.steps}"]
-    alone = [given.build / "bin/tenon", "run", *run, "--threads=2"]
-    ranks = [*mpi.LAUNCHER, "-n", "2", given.build / "bin/tenon", "run", *run, "--threads=1"]
-    done = subprocess.run(list(map(str, alone if way == "one" else ranks)), check=True, capture_output=True, text=True)
-    return float(re.search(r"time +median ([\d.]+) ms", done.stdout)[1])
+def milliseconds(given: argparse.Namespace, name: str, way: str, steps: int) -> float:
+    """The median of the steps of a run; what ranks receive is what was planned."""
+    file = given.work / f"{name}.{way}.tenon"
+    run = [file, f"--inputs={given.work / f'{name}.inputs.safetensors'}", f"--steps={steps}"]
+    tool = given.build / "bin/tenon"
+    command = [tool, "run", *run, "--threads=2"] if way == "one" else [*mpi.LAUNCHER, "-n", "2", tool, "run", *run, "--threads=1"]
+    said = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+    if way != "one":
+        planned = subprocess.run([tool, "inspect", file], check=True, capture_output=True, text=True).stdout
+        (received,) = re.findall(r"^\d+ collectives, in which rank 0 receives (\d+) bytes$", planned, re.MULTILINE)
+        assert f"received {received} bytes per step from others" in said, (received, said)
+    return float(re.search(r"time +median ([\d.]+) ms", said)[1])
+
+
+def measure(given: argparse.Namespace, name: str, way: str, steps: dict[str, int]) -> float:
+    """Milliseconds of a step; `steps` fill the seconds."""
+    if way in PEERS:
+        python = sys.executable if way == "jax" else given.torch_python
+        command = [python, ROOT / "test/Benchmark/rank_peers.py", way, given.peers, name, str(given.seconds)]
+        said = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+        return float(json.loads(said.strip().splitlines()[-1])["step_ms"]["median"])
+    if name not in steps:
+        steps[name] = max(4, int(given.seconds * 1e3 / milliseconds(given, name, "one", 3)))
+    return milliseconds(given, name, way, steps[name])
+
+
+def table(names: list[str], rounds: dict[str, list[dict[str, float]]], ways: tuple[str, ...]) -> None:
+    """Prints a row per name, and how the chosen layouts compare with the best peer."""
+    peers = [way for way in PEERS if way in ways]
+    title = ["step", "one process, ms", "batch cut", "chosen", "batch cut, beside"]
+    title += [f"{peer} ms" for peer in peers] + (["chosen of the best peer"] if peers else [])
+    print("| " + " | ".join(title) + " |\n|---|" + "---:|" * (len(title) - 1))
+    of_best = []
+    for name in names:
+        done = [each for each in rounds[name] if all(way in each for way in ways)]
+        if not done:
+            continue
+        cells = [f"{statistics.median(each['one'] for each in done):.2f}"]
+        cells += [f"{statistics.median(each[way] / each['one'] for each in done):.3f}" for way in WAYS[1:]]
+        cells += [f"{statistics.median(each[peer] for each in done):.2f}" for peer in peers]
+        if peers:
+            of_best.append(statistics.median(each["chosen"] / min(each[peer] for peer in peers) for each in done))
+            cells.append(f"{of_best[-1]:.3f}")
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    if of_best:
+        print(f"\nOf the best peer: geometric mean {statistics.geometric_mean(of_best):.3f}, largest {max(of_best):.3f}.")
 
 
 def main() -> None:
-    """Prints a row per name."""
+    """Measures what FILE does not have, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="+")
+    parser.add_argument("--peers", type=Path, help="holds torch_models.py, the twins of the steps in PyTorch")
+    parser.add_argument("--torch-python", default=sys.executable, help="a Python that has PyTorch")
     parser.add_argument("--build", type=Path, default=ROOT / "build/dev")
     parser.add_argument("--work", type=Path, default=Path("/tmp/tenon-ranks"))
+    parser.add_argument("--results", type=Path)
     parser.add_argument("--cpu", default="x86-64-v3")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=2, help="of steps in a run")
     parser.add_argument("--prepare", action="store_true")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
@@ -95,12 +141,23 @@ def main() -> None:
         prepare(given, name)
     if given.prepare:
         return
-    print("| step | one process, ms | batch cut | chosen | batch cut, beside |\n|---|---:|---:|---:|---:|")
-    for name in given.names:
-        rounds = [{way: milliseconds(given, name, way) for way in WAYS} for _ in range(given.rounds)]
-        alone = statistics.median(each["one"] for each in rounds)
-        ratios = [statistics.median(each[way] / each["one"] for each in rounds) for way in WAYS[1:]]
-        print(f"| {name} | {alone:.2f} | " + " | ".join(f"{ratio:.3f}" for ratio in ratios) + " |", flush=True)
+    ways = WAYS + (PEERS if given.peers else ())
+    rounds: dict[str, list[dict[str, float]]] = {name: [{} for _ in range(given.rounds)] for name in given.names}
+    lines = given.results.read_text().splitlines() if given.results and given.results.exists() else []
+    for name, number, way, time in map(json.loads, lines):
+        if name in rounds and number < given.rounds:
+            rounds[name][number][way] = time
+    steps: dict[str, int] = {}
+    for number in range(given.rounds):
+        for name in given.names:
+            for way in ways:
+                if way in rounds[name][number]:
+                    continue
+                rounds[name][number][way] = measure(given, name, way, steps)
+                if given.results:
+                    with given.results.open("a") as file:
+                        file.write(json.dumps([name, number, way, rounds[name][number][way]]) + "\n")
+    table(given.names, rounds, ways)
 
 
 if __name__ == "__main__":
