@@ -68,31 +68,47 @@ T combine(Combination how, T a, T b) {
   return (how == Combination::maximum) == (a > b) ? a : b;
 }
 
-/// `count` elements of each of `parts`, which follow each other `stride`
-/// elements apart, from the first to the last.
+/// `count` elements of each of `parts`, from the first part to the last. Blocks
+/// stay in the nearest cache, and their elements are added side by side.
 template <typename Type>
-void combineParts(Combination how, const std::byte *from, int64_t parts,
-                  int64_t stride, int64_t count, std::byte *into) {
+void combineParts(Combination how, std::span<const std::byte *const> parts,
+                  int64_t count, std::byte *into) {
   using Stored = typename Type::Stored;
-  auto load = [&](int64_t part, int64_t i) {
+  using Combined = typename Type::Combined;
+  constexpr int64_t most = 1024, width = sizeof(Stored);
+  Combined sums[most];
+  auto load = [](const std::byte *part, int64_t i) {
     Stored value;
-    std::memcpy(&value, from + (part * stride + i) * int64_t(sizeof(Stored)),
-                sizeof(Stored));
+    std::memcpy(&value, part + i * width, width);
     return Type::widen(value);
   };
-  for (int64_t i = 0; i < count; ++i) {
-    auto value = load(0, i);
-    for (int64_t part = 1; part < parts; ++part)
-      value = combine<typename Type::Combined>(how, value, load(part, i));
-    Stored result = Type::narrow(value);
-    std::memcpy(into + i * int64_t(sizeof(Stored)), &result, sizeof(Stored));
+  for (int64_t begin = 0; begin < count; begin += most) {
+    const int64_t block = std::min(most, count - begin);
+    for (int64_t i = 0; i < block; ++i)
+      sums[i] = load(parts.front(), begin + i);
+    auto add = [&](auto combination) {
+      for (const std::byte *part : parts.subspan(1))
+        for (int64_t i = 0; i < block; ++i)
+          sums[i] = combine<Combined>(combination, sums[i],
+                                      load(part, begin + i));
+    };
+    // What is done is known to the innermost loop.
+    if (how == Combination::sum)
+      add(std::integral_constant<Combination, Combination::sum>());
+    else
+      add(how);
+    for (int64_t i = 0; i < block; ++i) {
+      Stored result = Type::narrow(sums[i]);
+      std::memcpy(into + (begin + i) * width, &result, width);
+    }
   }
 }
 
-void combineParts(const CollectiveDescription &d, const std::byte *from,
-                  int64_t stride, int64_t count, std::byte *into) {
+void combineParts(const CollectiveDescription &d,
+                  std::span<const std::byte *const> parts, int64_t count,
+                  std::byte *into) {
   auto as = [&]<typename Type>(Type) {
-    combineParts<Type>(d.combination, from, d.groupSize, stride, count, into);
+    combineParts<Type>(d.combination, parts, count, into);
   };
   switch (d.type) {
   case ElementType::i8:
@@ -202,6 +218,29 @@ private:
         [&](int64_t m) { return std::span(to + m * part(), size_t(part())); });
   }
 
+  /// Sends each other member the part at `sent(member)`, and combines what this
+  /// one has of its own with what comes from them, `stride` bytes apart.
+  template <typename Sent>
+  bool exchangeAndCombine(Sent sent, std::byte *work, int64_t stride,
+                          std::byte *to) {
+    const std::span<const std::byte> own = sent(place);
+    outgoing.clear();
+    incoming.clear();
+    parts.clear();
+    for (int64_t m = 0; m < n; ++m) {
+      parts.push_back(m == place ? own.data() : work + m * stride);
+      if (m == place)
+        continue;
+      outgoing.push_back({group[m].rank, sent(m)});
+      incoming.push_back(
+          {group[m].rank, std::span(work + m * stride, own.size())});
+    }
+    if (!ranks.exchange(outgoing, incoming))
+      return false;
+    combineParts(d, parts, int64_t(own.size()) / width, to);
+    return true;
+  }
+
   bool allGather(const std::byte *from, std::byte *to, std::byte *work) {
     std::byte *parts = work ? work : to;
     if (!exchange([&](int64_t) { return std::span(from, size_t(part())); },
@@ -220,16 +259,13 @@ private:
     auto bytes = [&](int64_t m) {
       return size_t((begin(m + 1) - begin(m)) * width);
     };
-    if (!exchange(
+    std::byte *mine = to + begin(place) * width;
+    if (!exchangeAndCombine(
             [&](int64_t m) {
               return std::span(from + begin(m) * width, bytes(m));
             },
-            [&](int64_t m) {
-              return std::span(work + m * share * width, bytes(place));
-            }))
+            work, share * width, mine))
       return false;
-    std::byte *mine = to + begin(place) * width;
-    combineParts(d, work, share, begin(place + 1) - begin(place), mine);
     return exchange(
         [&](int64_t) { return std::span<const std::byte>(mine, bytes(place)); },
         [&](int64_t m) { return std::span(to + begin(m) * width, bytes(m)); });
@@ -242,10 +278,9 @@ private:
       sort(from, sorted, /*intoParts=*/true);
       from = sorted;
     }
-    if (!exchangeParts(from, received))
-      return false;
-    combineParts(d, received, d.outer * d.piece, d.outer * d.piece, to);
-    return true;
+    return exchangeAndCombine(
+        [&](int64_t m) { return std::span(from + m * part(), size_t(part())); },
+        received, part(), to);
   }
 
   bool allToAll(const std::byte *from, std::byte *to, std::byte *work) {
@@ -282,6 +317,7 @@ private:
   const libraries::Participant *group = nullptr;
   std::vector<OutgoingMessage> outgoing;
   std::vector<IncomingMessage> incoming;
+  std::vector<const std::byte *> parts;
 };
 
 } // namespace

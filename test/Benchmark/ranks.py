@@ -2,7 +2,7 @@
 """Times steps on two ranks, processes of MPI with a thread each, against one process with two threads, and prints a table.
 
     python ranks.py FOLDER NAME... [--peers FOLDER [--torch-python PYTHON]] [--work WORK] [--results FILE] [--rounds 3]
-                    [--seconds 2] [--build BUILD] [--cpu x86-64-v3] [--prepare]
+                    [--seconds 2] [--ways WAY,...] [--build BUILD] [--cpu x86-64-v3] [--prepare]
 
 FOLDER holds NAME.mlir and NAME.json as test/EndToEnd/models/generate.py writes them. --prepare only compiles what is
 timed and writes start values, into WORK; a later run takes what is there. Ways take turns; the time of a run is the median
@@ -28,7 +28,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "test/EndToEnd"))
 
 import compare  # noqa: E402
-import mpi  # noqa: E402
 from safetensors.numpy import save_file  # noqa: E402
 
 # A core of a machine whose links leave it alone; rates are those of the built-in description.
@@ -46,6 +45,7 @@ MACHINE = {
 }  # fmt: skip
 WAYS = ("one", "batch", "chosen", "beside")
 PEERS = ("ddp", "ddp-compile", "jax")
+LAUNCHER = ("mpirun", "--allow-run-as-root", "-n", "2")  # as many ranks as processors: each is bound to one
 
 
 def batch_layouts(info: dict) -> str:
@@ -78,7 +78,7 @@ def milliseconds(given: argparse.Namespace, name: str, way: str, steps: int) -> 
     file = given.work / f"{name}.{way}.tenon"
     run = [file, f"--inputs={given.work / f'{name}.inputs.safetensors'}", f"--steps={steps}"]
     tool = given.build / "bin/tenon"
-    command = [tool, "run", *run, "--threads=2"] if way == "one" else [*mpi.LAUNCHER, "-n", "2", tool, "run", *run, "--threads=1"]
+    command = [tool, "run", *run, "--threads=2"] if way == "one" else [*LAUNCHER, tool, "run", *run, "--threads=1"]
     said = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
     if way != "one":
         planned = subprocess.run([tool, "inspect", file], check=True, capture_output=True, text=True).stdout
@@ -102,7 +102,8 @@ def measure(given: argparse.Namespace, name: str, way: str, steps: dict[str, int
 def table(names: list[str], rounds: dict[str, list[dict[str, float]]], ways: tuple[str, ...]) -> None:
     """Prints a row per name, and how the chosen layouts compare with the best peer."""
     peers = [way for way in PEERS if way in ways]
-    title = ["step", "one process, ms", "batch cut", "chosen", "batch cut, beside"]
+    ranks = {"batch": "batch cut", "chosen": "chosen", "beside": "batch cut, beside"}
+    title = ["step", "one process, ms", *(ranks[way] for way in ways if way in ranks)]
     title += [f"{peer} ms" for peer in peers] + (["chosen of the best peer"] if peers else [])
     print("| " + " | ".join(title) + " |\n|---|" + "---:|" * (len(title) - 1))
     of_best = []
@@ -111,7 +112,7 @@ def table(names: list[str], rounds: dict[str, list[dict[str, float]]], ways: tup
         if not done:
             continue
         cells = [f"{statistics.median(each['one'] for each in done):.2f}"]
-        cells += [f"{statistics.median(each[way] / each['one'] for each in done):.3f}" for way in WAYS[1:]]
+        cells += [f"{statistics.median(each[way] / each['one'] for each in done):.3f}" for way in ways if way in ranks]
         cells += [f"{statistics.median(each[peer] for each in done):.2f}" for peer in peers]
         if peers:
             of_best.append(statistics.median(each["chosen"] / min(each[peer] for peer in peers) for each in done))
@@ -134,6 +135,7 @@ def main() -> None:
     parser.add_argument("--cpu", default="x86-64-v3")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2, help="of steps in a run")
+    parser.add_argument("--ways", help="only these columns, `one` and `chosen` among them")
     parser.add_argument("--prepare", action="store_true")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
@@ -141,7 +143,7 @@ def main() -> None:
         prepare(given, name)
     if given.prepare:
         return
-    ways = WAYS + (PEERS if given.peers else ())
+    ways = tuple(given.ways.split(",")) if given.ways else WAYS + (PEERS if given.peers else ())
     rounds: dict[str, list[dict[str, float]]] = {name: [{} for _ in range(given.rounds)] for name in given.names}
     lines = given.results.read_text().splitlines() if given.results and given.results.exists() else []
     for name, number, way, time in map(json.loads, lines):
