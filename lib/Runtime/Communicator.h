@@ -2,9 +2,9 @@
 //
 // Private to this folder. A step that is cut for several ranks is one program
 // that each of them runs; all of them come to its collectives in the same
-// order. Whatever carries the bytes (threads of one process here, MPI between
-// processes in MpiRanks.h) offers one operation, of which RunCollective.h makes
-// every collective.
+// order. Whatever carries the bytes (threads of one process here, MPI or sockets
+// between processes in ProcessRanks.h) offers one operation, of which
+// RunCollective.h makes every collective.
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,6 +9,8 @@
 
 #include "Heartbeat.h"
 
+#include "Sockets.h"
+
 #include "tenon/Support/Refuse.h"
 
 #include <algorithm>
@@ -16,10 +18,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <random>
 #include <sstream>
@@ -34,44 +32,6 @@ using namespace std::chrono_literals;
 static constexpr auto tickLength = 100ms;
 /// How long the ranks of a run, which have all been started, take to connect.
 static constexpr auto mostForConnecting = 60s;
-
-static int millisecondsUntil(std::chrono::steady_clock::time_point time) {
-  auto left = std::chrono::ceil<std::chrono::milliseconds>(
-      time - std::chrono::steady_clock::now());
-  return int(std::clamp<int64_t>(left.count(), 0, 60'000));
-}
-
-static void prepareSocket(int socket) {
-  int yes = 1;
-  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-  fcntl(socket, F_SETFD, FD_CLOEXEC);
-}
-
-/// The addresses under which other machines may reach this one, its own last.
-static std::vector<std::string> ownAddresses() {
-  std::vector<std::string> found, loopback;
-  ifaddrs *list = nullptr;
-  if (getifaddrs(&list) != 0)
-    return {"127.0.0.1"};
-  for (const ifaddrs *entry = list; entry; entry = entry->ifa_next) {
-    if (!entry->ifa_addr || (entry->ifa_addr->sa_family != AF_INET &&
-                             entry->ifa_addr->sa_family != AF_INET6))
-      continue;
-    bool isV4 = entry->ifa_addr->sa_family == AF_INET;
-    char text[NI_MAXHOST] = "";
-    if (getnameinfo(entry->ifa_addr,
-                    isV4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6), text,
-                    sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0 ||
-        std::strchr(text, '%')) // of one cable alone
-      continue;
-    std::string address = text;
-    bool isOwn = address == "::1" || address.starts_with("127.");
-    (isOwn ? loopback : found).push_back(address);
-  }
-  freeifaddrs(list);
-  found.insert(found.end(), loopback.begin(), loopback.end());
-  return found;
-}
 
 Heartbeat::Heartbeat(int64_t rank, double seconds)
     : rank(rank), silence(std::chrono::duration_cast<Clock::duration>(
@@ -117,28 +77,10 @@ bool Heartbeat::listen(Invitation &invitation, std::string &error) {
   };
   std::random_device random;
   token = uint64_t(random()) << 32 | random();
-  // One socket for both kinds of addresses, where the system has both.
-  listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_storage address = {};
-  socklen_t length = sizeof(sockaddr_in6);
-  address.ss_family = AF_INET6;
-  if (listener >= 0) {
-    int no = 0;
-    setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-  } else {
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    length = sizeof(sockaddr_in);
-    address.ss_family = AF_INET;
-  }
-  if (listener < 0 ||
-      bind(listener, reinterpret_cast<sockaddr *>(&address), length) != 0 ||
-      ::listen(listener, SOMAXCONN) != 0 ||
-      getsockname(listener, reinterpret_cast<sockaddr *>(&address), &length) !=
-          0)
+  listener = listenAt(0);
+  if (listener < 0)
     return fail("open a socket");
-  // The port is in the same place for both.
-  uint16_t port =
-      ntohs(reinterpret_cast<const sockaddr_in *>(&address)->sin_port);
+  const uint16_t port = portOf(listener);
   std::string text = std::to_string(token) + " " + std::to_string(port);
   for (const std::string &own : ownAddresses())
     if (text.size() + own.size() + 2 < invitation.size())
@@ -151,31 +93,16 @@ bool Heartbeat::listen(Invitation &invitation, std::string &error) {
 bool Heartbeat::connect(const Invitation &invitation, std::string &error) {
   std::istringstream text(std::string(
       invitation.data(), strnlen(invitation.data(), invitation.size())));
-  std::string port, address, tried;
+  uint16_t port = 0;
+  std::string address, tried;
   text >> token >> port;
   auto until = Clock::now() + mostForConnecting;
   while (text >> address) {
-    addrinfo hints = {}, *found = nullptr;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    if (getaddrinfo(address.c_str(), port.c_str(), &hints, &found) != 0)
-      continue;
-    int one =
-        socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool isThere =
-        one >= 0 && (::connect(one, found->ai_addr, found->ai_addrlen) == 0 ||
-                     errno == EINPROGRESS);
-    freeaddrinfo(found);
     // An address of another network may never answer; another process may.
-    pollfd wanted = {one, POLLOUT, 0};
-    int code = 0;
-    socklen_t length = sizeof(code);
-    isThere = isThere && poll(&wanted, 1, 5'000) == 1 &&
-              getsockopt(one, SOL_SOCKET, SO_ERROR, &code, &length) == 0 &&
-              code == 0;
+    const int one = connectTo(address, port, Clock::now() + 5s);
     Message answer;
+    bool isThere = one >= 0;
     if (isThere) {
-      prepareSocket(one);
       links[0] = {one, 0, Clock::now(), false, {}};
       send(links[0], Kind::hello, rank);
       isThere = receive(one, answer, until) && answer.kind == Kind::hello;
@@ -190,34 +117,23 @@ bool Heartbeat::connect(const Invitation &invitation, std::string &error) {
   return refuse(error,
                 "rank " + std::to_string(rank) +
                     " does not reach rank 0 for its heartbeat, at port " +
-                    port + " of " + tried);
+                    std::to_string(port) + " of " + tried);
 }
 
 /// Reads one message, which must be of this run.
 bool Heartbeat::receive(int socket, Message &message,
                         Clock::time_point until) const {
-  char bytes[sizeof(Message)];
-  size_t have = 0;
-  while (have < sizeof(bytes)) {
-    pollfd wanted = {socket, POLLIN, 0};
-    if (poll(&wanted, 1, millisecondsUntil(until)) != 1)
-      return false;
-    ssize_t got =
-        recv(socket, bytes + have, sizeof(bytes) - have, MSG_DONTWAIT);
-    if (got <= 0 && !(got < 0 && (errno == EINTR || errno == EAGAIN)))
-      return false;
-    have += size_t(std::max<ssize_t>(got, 0));
-  }
-  std::memcpy(&message, bytes, sizeof(message));
-  return message.token == token;
+  return receiveWhole(socket, std::as_writable_bytes(std::span(&message, 1)),
+                      until) &&
+         message.token == token;
 }
 
 /// Rank 0 waits for all others.
 bool Heartbeat::meetAll(std::string &error) {
   auto until = Clock::now() + mostForConnecting;
   for (size_t met = 0; met < links.size();) {
-    pollfd wanted = {listener, POLLIN, 0};
-    if (poll(&wanted, 1, millisecondsUntil(until)) != 1) {
+    int one = acceptFrom(listener, until);
+    if (one < 0) {
       std::string missing;
       for (size_t i = 0; i < links.size(); ++i)
         if (links[i].socket < 0)
@@ -225,10 +141,6 @@ bool Heartbeat::meetAll(std::string &error) {
       return refuse(error, "no heartbeat comes from rank " + missing +
                                ", which is started but does not connect");
     }
-    int one = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (one < 0)
-      continue;
-    prepareSocket(one);
     Message hello;
     // A stranger is sent away.
     if (!receive(one, hello, Clock::now() + 5s) || hello.kind != Kind::hello ||

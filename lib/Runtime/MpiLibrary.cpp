@@ -1,11 +1,11 @@
 //===- MpiLibrary.cpp - All that is compiled against MPI ------------------===//
 //
-// See MpiLibrary.h. MPI's counts are ints, so messages are cut: pieces between
+// See MessageTable.h. MPI's counts are ints, so messages are cut: pieces between
 // two ranks arrive in the order in which they were sent.
 //
 //===----------------------------------------------------------------------===//
 
-#include "MpiLibrary.h"
+#include "MessageTable.h"
 
 // The interface of C alone.
 #define OMPI_SKIP_MPICXX
@@ -19,7 +19,7 @@
 
 using namespace tenon::runtime;
 
-struct tenon::runtime::MpiGroup {
+struct tenon::runtime::MessageGroup {
   MPI_Comm communicator = MPI_COMM_NULL;
   bool hasStarted = false; // MPI, so it ends it
   bool isForAnyThread = false;
@@ -44,7 +44,7 @@ bool isDone(int code, const char *what) {
   return false;
 }
 
-bool start(MpiGroup &group) {
+bool start(MessageGroup &group) {
   int isOver = 0, isStarted = 0, level = 0;
   if (!isDone(MPI_Finalized(&isOver), "MPI_Finalized") ||
       !isDone(MPI_Initialized(&isStarted), "MPI_Initialized"))
@@ -82,26 +82,26 @@ bool start(MpiGroup &group) {
   return isDone(MPI_Comm_free(&here), "MPI_Comm_free");
 }
 
-MpiGroup *join() {
-  auto *group = new MpiGroup;
+MessageGroup *join() {
+  auto *group = new MessageGroup;
   if (start(*group))
     return group;
   delete group;
   return nullptr;
 }
 
-int64_t rankOf(const MpiGroup *group) { return group->rank; }
-int64_t ranksOf(const MpiGroup *group) { return group->ranks; }
-int64_t ranksHereOf(const MpiGroup *group) { return group->ranksHere; }
-bool isForAnyThread(const MpiGroup *group) { return group->isForAnyThread; }
-int64_t rankHereOf(const MpiGroup *group) { return group->rankHere; }
+int64_t rankOf(const MessageGroup *group) { return group->rank; }
+int64_t ranksOf(const MessageGroup *group) { return group->ranks; }
+int64_t ranksHereOf(const MessageGroup *group) { return group->ranksHere; }
+bool isForAnyThread(const MessageGroup *group) { return group->isForAnyThread; }
+int64_t rankHereOf(const MessageGroup *group) { return group->rankHere; }
 
 constexpr int tag = 0;
 
 /// Calls `piece(bytes, count)`, of which the call must succeed, for the pieces
 /// of a message.
 template <typename Piece>
-bool forPieces(const MpiMessage &message, uint64_t most, Piece piece) {
+bool forPieces(const RankMessage &message, uint64_t most, Piece piece) {
   for (uint64_t from = 0; from < message.size; from += most)
     if (!piece(static_cast<char *>(message.bytes) + from,
                int(std::min(most, message.size - from))))
@@ -109,8 +109,8 @@ bool forPieces(const MpiMessage &message, uint64_t most, Piece piece) {
   return true;
 }
 
-bool begin(MpiGroup *group, const MpiMessage *outgoing, size_t outgoingCount,
-           const MpiMessage *incoming, size_t incomingCount, uint64_t most) {
+bool begin(MessageGroup *group, const RankMessage *outgoing, size_t outgoingCount,
+           const RankMessage *incoming, size_t incomingCount, uint64_t most) {
   group->requests.clear();
   group->expected.clear();
   most = std::min<uint64_t>(most, INT_MAX);
@@ -136,7 +136,7 @@ bool begin(MpiGroup *group, const MpiMessage *outgoing, size_t outgoingCount,
   return true;
 }
 
-int test(MpiGroup *group) {
+int test(MessageGroup *group) {
   int isComplete = 0;
   int code = MPI_Testall(int(group->requests.size()), group->requests.data(),
                          &isComplete, group->statuses.data());
@@ -166,7 +166,7 @@ int test(MpiGroup *group) {
   return 1;
 }
 
-void leave(MpiGroup *group) {
+void leave(MessageGroup *group) {
   int isOver = 0;
   if (MPI_Finalized(&isOver) == MPI_SUCCESS && !isOver) {
     MPI_Comm_free(&group->communicator);
@@ -180,9 +180,9 @@ const char *whyNot() { return reason.c_str(); }
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) const MpiTable *tenonMpi() {
-  static const MpiTable table = {
-      mpiTableVersion, join,  rankOf, ranksOf, ranksHereOf, rankHereOf,
+extern "C" __attribute__((visibility("default"))) const MessageTable *tenonMpi() {
+  static const MessageTable table = {
+      messageTableVersion, join,  rankOf, ranksOf, ranksHereOf, rankHereOf,
       isForAnyThread,  begin, test,   leave,   whyNot};
   return &table;
 }

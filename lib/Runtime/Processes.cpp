@@ -7,7 +7,7 @@
 
 #include "tenon/Runtime/Processes.h"
 
-#include "MpiRanks.h"
+#include "ProcessRanks.h"
 
 #include "tenon/Format/Hash.h"
 
@@ -19,7 +19,7 @@ using namespace tenon;
 using namespace tenon::runtime;
 
 struct Processes::Implementation {
-  std::unique_ptr<MpiRanks> ranks;
+  std::unique_ptr<ProcessRanks> ranks;
   std::unique_ptr<Heartbeat> heartbeat;
   ProcessOptions options;
   std::atomic<int64_t> step = 0;
@@ -114,7 +114,9 @@ bool Processes::Implementation::sendAll(std::span<std::byte> bytes,
 
 bool Processes::Implementation::meet(Error &error) {
   error.kind = Failure::machine;
-  ranks = MpiRanks::join(options.mpiLibrary, error.message);
+  ranks = options.meeting
+              ? ProcessRanks::meet(*options.meeting, error.message)
+              : ProcessRanks::join(options.mpiLibrary, error.message);
   if (!ranks)
     return false;
   if (ranks->ranks() == 1)

@@ -1,4 +1,4 @@
-//===- Launch.cpp - A run that an MPI launcher has started ----------------===//
+//===- Launch.cpp - A run of several processes ----------------------------===//
 //
 // See Launch.h.
 //
@@ -25,13 +25,106 @@ static int fail(const std::string &message, int code = exitUserError) {
   return code;
 }
 
-/// How many processes were started together, by what OpenMPI's mpirun and
-/// SLURM's srun tell each; 1 for this one alone.
-static int64_t launchedProcesses() {
-  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
-    if (const char *text = std::getenv(name))
-      return parseNumber(text).value_or(1);
-  return 1;
+namespace {
+
+/// Processes that were started together; one for this one alone.
+struct Launch {
+  int64_t processes = 1;
+  std::optional<runtime::Meeting> meeting; // without it MPI knows all others
+  std::string error;
+};
+
+} // namespace
+
+static std::string variable(const char *name) {
+  const char *text = std::getenv(name);
+  return text ? text : "";
+}
+
+static std::optional<int64_t> number(const char *name) {
+  auto value = parseNumber(variable(name));
+  return value && *value >= 0 ? std::optional(*value) : std::nullopt;
+}
+
+/// The first machine of SLURM's list, such as "n007" of "n[007-009,12],m1".
+static std::string firstMachine(const std::string &list) {
+  std::string first = list.substr(0, list.find_first_of(",["));
+  if (first.size() == list.size() || list[first.size()] == ',')
+    return first;
+  const size_t begin = first.size() + 1;
+  first += list.substr(begin, list.find_first_of(",-]", begin) - begin);
+  const size_t end = list.find(']', begin);
+  // What follows the numbers belongs to each name.
+  return end == std::string::npos
+             ? first
+             : first + list.substr(end + 1, list.find(',', end) - end - 1);
+}
+
+/// What torchrun tells each process.
+static Launch launchOfTorchrun() {
+  Launch launch{*number("WORLD_SIZE"), runtime::Meeting(), ""};
+  runtime::Meeting &meeting = *launch.meeting;
+  meeting.rankHere = number("LOCAL_RANK");
+  meeting.address = variable("MASTER_ADDR");
+  meeting.run = "torchrun " + variable("TORCHELASTIC_RUN_ID") + " " +
+                variable("TORCHELASTIC_RESTART_COUNT");
+  auto rank = number("RANK"), port = number("MASTER_PORT");
+  if (!port || *port == 0)
+    launch.error = "MASTER_PORT is '" + variable("MASTER_PORT") +
+                   "', expected the number of a port";
+  meeting.rank = *rank;
+  // There torchrun keeps a store of its own.
+  const bool isTaken = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  meeting.port = uint16_t(port.value_or(0) + isTaken);
+  return launch;
+}
+
+/// What SLURM tells each process of a step.
+static Launch launchOfSlurm() {
+  Launch launch{*number("SLURM_STEP_NUM_TASKS"), runtime::Meeting(), ""};
+  runtime::Meeting &meeting = *launch.meeting;
+  meeting.rank = *number("SLURM_PROCID");
+  meeting.rankHere = number("SLURM_LOCALID");
+  const std::string job = variable("SLURM_JOB_ID"),
+                    step = variable("SLURM_STEP_ID");
+  meeting.run = "slurm " + job + "." + step;
+  meeting.address = variable("MASTER_ADDR");
+  if (meeting.address.empty())
+    meeting.address = firstMachine(variable("SLURM_STEP_NODELIST"));
+  if (meeting.address.empty())
+    launch.error = "neither MASTER_ADDR nor SLURM_STEP_NODELIST names the "
+                   "machine of rank 0";
+  // Steps that share a machine take others.
+  constexpr int64_t firstPort = 20000, ports = 10000, perStep = 16;
+  const int64_t which =
+      number("SLURM_JOB_ID").value_or(0) + number("SLURM_STEP_ID").value_or(0);
+  meeting.port = uint16_t(number("MASTER_PORT")
+                              .value_or(firstPort + which * perStep % ports));
+  return launch;
+}
+
+/// What OpenMPI's mpirun, torchrun and SLURM's srun tell each process.
+static Launch findLaunch() {
+  if (auto ranks = number("OMPI_COMM_WORLD_SIZE"))
+    return {*ranks, std::nullopt, ""};
+  Launch launch;
+  const bool isMpi = !variable("PMIX_RANK").empty() ||
+                     !variable("PMI_RANK").empty(); // srun --mpi=...
+  if (auto ranks = number("SLURM_STEP_NUM_TASKS"); ranks && isMpi)
+    return {*ranks, std::nullopt, ""};
+  if (number("RANK") && number("WORLD_SIZE") &&
+      !variable("MASTER_ADDR").empty() && !variable("MASTER_PORT").empty())
+    launch = launchOfTorchrun();
+  else if (number("SLURM_STEP_NUM_TASKS") && number("SLURM_PROCID"))
+    launch = launchOfSlurm();
+  if (!launch.meeting || launch.processes <= 1)
+    return {1, std::nullopt, ""};
+  launch.meeting->ranks = launch.processes;
+  if (launch.meeting->rank >= launch.processes)
+    launch.error = "this process is rank " +
+                   std::to_string(launch.meeting->rank) + " of " +
+                   std::to_string(launch.processes) + " ranks from 0 on";
+  return launch;
 }
 
 static void note(const std::string &message) {
@@ -50,7 +143,7 @@ static void endAtOnce(const std::string &message) {
 
 void tool::takeHeartbeat(ArgumentParser &parser, double &seconds) {
   parser.custom("heartbeat", "SECONDS",
-                "under mpirun: a rank that is silent for so long has stopped, "
+                "of several processes: a rank that is silent for so long has stopped, "
                 "and all end (10)",
                 [&seconds](std::string_view given) -> std::string {
                   auto number = parseNumber<double>(given);
@@ -63,7 +156,10 @@ void tool::takeHeartbeat(ArgumentParser &parser, double &seconds) {
 
 int tool::joinLaunch(runtime::ExecutorOptions &options, double heartbeat,
                      bool endsTogether) {
-  const int64_t launched = launchedProcesses();
+  const Launch launch = findLaunch();
+  const int64_t launched = launch.processes;
+  if (!launch.error.empty())
+    return fail("ranks cannot meet: " + launch.error, exitBadUsage);
   if (launched <= 1)
     return exitOk;
   if (options.ranks > 1)
@@ -74,6 +170,7 @@ int tool::joinLaunch(runtime::ExecutorOptions &options, double heartbeat,
   Interruption::catchSignals(/*areAll=*/true);
   runtime::Error error;
   options.processes = runtime::Processes::join({.heartbeat = heartbeat,
+                                                .meeting = launch.meeting,
                                                 .mpiLibrary = "",
                                                 .signal = Interruption::signal,
                                                 .endsTogether = endsTogether,

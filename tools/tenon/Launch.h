@@ -1,8 +1,8 @@
-//===- Launch.h - A run that an MPI launcher has started ------------------===//
+//===- Launch.h - A run of several processes ------------------------------===//
 //
-// `mpirun -n 4 tenon run ...`, or srun, starts this process four times. Each of
-// them finds out here that it is one rank of a run, meets the others, and ends
-// together with them. Only the first speaks on standard output.
+// `mpirun -n 4 tenon run ...`, torchrun or srun start this process four times.
+// Each of them finds out here that it is one rank of a run, meets the others,
+// and ends together with them. Only the first speaks on standard output.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- Processes.h - A step that several processes run together -----------===//
 //
 // `mpirun -n 4 tenon run` starts four processes, each of which is one rank of a
-// step that was compiled for four. They do the same things in the same order:
+// step that was compiled for four; torchrun and srun do so, too. They do the same things in the same order:
 // whatever could differ between them, such as the time, the first decides for
 // all. A rank that dies, stops or gives up ends all others, with a message.
 //
@@ -13,14 +13,33 @@
 #include "tenon/Runtime/Executor.h"
 
 #include <functional>
+#include <optional>
 
 namespace tenon::runtime {
 
 class Communicator;
 
+/// How processes find each other that no MPI launcher has started: what
+/// torchrun or SLURM tells each of them.
+struct Meeting {
+  int64_t rank = 0, ranks = 1;
+  /// Its number among those of this machine; without it, by their ranks.
+  std::optional<int64_t> rankHere;
+  /// Where rank 0 is, by name or number, and the first of the ports that it
+  /// may take.
+  std::string address;
+  uint16_t port = 0;
+  /// Which run, in words that all of its ranks have.
+  std::string run;
+  /// So long the ranks wait for each other.
+  double seconds = 300;
+};
+
 struct ProcessOptions {
   /// Seconds of silence after which a rank counts as stopped, from 0.1 on.
   double heartbeat = 10;
+  /// Where the ranks meet; without it MPI knows.
+  std::optional<Meeting> meeting;
   /// The file of libtenon-mpi.so; empty for that beside this program.
   std::string mpiLibrary;
   /// The signal that asked this process to end, 0 for none. Called by another
@@ -39,8 +58,8 @@ struct ProcessOptions {
 
 class Processes {
 public:
-  /// Meets all processes that an MPI launcher has started. Null with `error`
-  /// filled in if there is no MPI or a rank does not come.
+  /// Meets all processes that a launcher has started. Null with `error` filled
+  /// in if there is no MPI or a rank does not come.
   static std::shared_ptr<Processes> join(const ProcessOptions &options,
                                          Error &error);
   ~Processes();

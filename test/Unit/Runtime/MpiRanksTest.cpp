@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../../lib/Runtime/MpiRanks.h"
+#include "../../../lib/Runtime/ProcessRanks.h"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Bytes message(int64_t from, int64_t to, size_t count) {
 }
 
 /// All ranks send all ranks messages, also themselves.
-void exchangeAll(MpiRanks &ranks, size_t count) {
+void exchangeAll(ProcessRanks &ranks, size_t count) {
   std::vector<Bytes> sent, received;
   std::vector<OutgoingMessage> outgoing;
   std::vector<IncomingMessage> incoming;
@@ -46,7 +46,7 @@ void exchangeAll(MpiRanks &ranks, size_t count) {
 
 TEST(MpiRanks, PiecesAndSizes) {
   std::string error;
-  auto ranks = MpiRanks::join("", error);
+  auto ranks = ProcessRanks::join("", error);
   ASSERT_TRUE(ranks) << error;
   EXPECT_EQ(ranks->ranks(), 3);
   EXPECT_EQ(ranks->ranksHere(), 3);
@@ -54,7 +54,7 @@ TEST(MpiRanks, PiecesAndSizes) {
 
   // A second one finds MPI started, and so does not end it. It cuts messages
   // as one of more than 2^31 bytes is.
-  auto others = MpiRanks::join("", error, /*most=*/1000);
+  auto others = ProcessRanks::join("", error, /*most=*/1000);
   ASSERT_TRUE(others) << error;
   EXPECT_EQ(others->rank(), ranks->rank());
   for (size_t count : {size_t(0), size_t(1), size_t(999), size_t(1000),
@@ -81,9 +81,9 @@ TEST(MpiRanks, PiecesAndSizes) {
   others->leave();
   exchangeAll(*ranks, 100);
   ranks->leave();
-  EXPECT_FALSE(MpiRanks::join("", error));
+  EXPECT_FALSE(ProcessRanks::join("", error));
   EXPECT_NE(error.find("MPI has ended in this process"), std::string::npos)
       << error;
-  EXPECT_FALSE(MpiRanks::join("/nowhere/libtenon-mpi.so", error));
+  EXPECT_FALSE(ProcessRanks::join("/nowhere/libtenon-mpi.so", error));
   EXPECT_NE(error.find("install Debian's openmpi-bin"), std::string::npos);
 }

@@ -1,30 +1,36 @@
-//===- MpiRanks.h - A rank that is a process, among others ----------------===//
+//===- ProcessRanks.h - A rank that is a process, among others ------------===//
 //
-// Private to this folder. Carries messages through libtenon-mpi.so, which it
-// opens. While it waits it asks the heartbeat whether all others are there, so
+// Private to this folder. Messages go through libtenon-mpi.so, which it opens,
+// or through sockets (SocketMessages.h). While it waits it asks the heartbeat whether all others are there, so
 // that no rank waits for ever.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TENON_LIB_RUNTIME_MPIRANKS_H
-#define TENON_LIB_RUNTIME_MPIRANKS_H
+#ifndef TENON_LIB_RUNTIME_PROCESSRANKS_H
+#define TENON_LIB_RUNTIME_PROCESSRANKS_H
 
 #include "Communicator.h"
 #include "Heartbeat.h"
-#include "MpiLibrary.h"
+#include "MessageTable.h"
+
+#include "tenon/Runtime/Processes.h"
 
 namespace tenon::runtime {
 
-class MpiRanks final : public Communicator {
+class ProcessRanks final : public Communicator {
 public:
   /// Meets the other processes. `library` is the file, empty for that beside
   /// this program. Pieces of messages have at most `most` bytes. Null with a
   /// message in `error` if there is no library or no MPI.
-  static std::unique_ptr<MpiRanks> join(const std::string &library,
+  static std::unique_ptr<ProcessRanks> join(const std::string &library,
                                         std::string &error,
                                         uint64_t most = uint64_t(1) << 30);
+  /// Meets processes that no MPI launcher has started. Null with a message in
+  /// `error` if one does not come.
+  static std::unique_ptr<ProcessRanks> meet(const Meeting &meeting,
+                                            std::string &error);
   /// Does not end MPI, which waits for all ranks; leave() does.
-  ~MpiRanks() override;
+  ~ProcessRanks() override;
 
   int64_t rank() const override { return number; }
   int64_t ranks() const { return count; }
@@ -55,18 +61,18 @@ public:
   void leave();
 
 private:
-  MpiRanks(const MpiTable *table, MpiGroup *group, uint64_t most)
+  ProcessRanks(const MessageTable *table, MessageGroup *group, uint64_t most)
       : table(table), number(table->rank(group)), count(table->ranks(group)),
         countHere(table->ranksHere(group)), numberHere(table->rankHere(group)),
         group(group), most(most) {}
 
-  const MpiTable *table;
+  const MessageTable *table;
   const int64_t number, count, countHere, numberHere;
-  MpiGroup *group;
+  MessageGroup *group;
   uint64_t most, received = 0;
   const Heartbeat *heartbeat = nullptr;
   std::string why;
-  std::vector<MpiMessage> sending, receiving;
+  std::vector<RankMessage> sending, receiving;
   std::atomic<bool> isWaiting = false;
   mutable std::mutex access; // to what follows
   std::string operation;
@@ -76,4 +82,4 @@ private:
 
 } // namespace tenon::runtime
 
-#endif // TENON_LIB_RUNTIME_MPIRANKS_H
+#endif // TENON_LIB_RUNTIME_PROCESSRANKS_H

@@ -1,10 +1,12 @@
-//===- MpiRanks.cpp - A rank that is a process, among others --------------===//
+//===- ProcessRanks.cpp - A rank that is a process, among others ----------===//
 //
-// See MpiRanks.h.
+// See ProcessRanks.h.
 //
 //===----------------------------------------------------------------------===//
 
-#include "MpiRanks.h"
+#include "ProcessRanks.h"
+
+#include "SocketMessages.h"
 
 #include "tenon/Support/Refuse.h"
 
@@ -38,10 +40,10 @@ static std::vector<std::string> placesOfLibrary() {
   return places;
 }
 
-static const MpiTable *openTable(const std::string &file, std::string &error) {
+static const MessageTable *openTable(const std::string &file, std::string &error) {
   const std::string name = file.empty() ? placesOfLibrary().front() : file;
   void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const MpiTable *(*find)() = nullptr;
+  const MessageTable *(*find)() = nullptr;
   if (library)
     find = reinterpret_cast<decltype(find)>(dlsym(library, "tenonMpi"));
   if (!find) {
@@ -54,42 +56,51 @@ static const MpiTable *openTable(const std::string &file, std::string &error) {
                      "process with --ranks");
     return nullptr;
   }
-  if (find()->version != mpiTableVersion) {
+  if (find()->version != messageTableVersion) {
     (void)refuse(error, "'" + name + "' is of another version of Tenon");
     return nullptr;
   }
   return find();
 }
 
-std::unique_ptr<MpiRanks> MpiRanks::join(const std::string &library,
+std::unique_ptr<ProcessRanks> ProcessRanks::join(const std::string &library,
                                          std::string &error, uint64_t most) {
-  const MpiTable *table = openTable(library, error);
+  const MessageTable *table = openTable(library, error);
   if (!table)
     return nullptr;
-  MpiGroup *group = table->join();
+  MessageGroup *group = table->join();
   if (!group)
     return refuse(error, std::string("MPI does not start: ") + table->whyNot());
-  return std::unique_ptr<MpiRanks>(new MpiRanks(table, group, most));
+  return std::unique_ptr<ProcessRanks>(new ProcessRanks(table, group, most));
 }
 
-MpiRanks::~MpiRanks() = default;
+std::unique_ptr<ProcessRanks> ProcessRanks::meet(const Meeting &meeting,
+                                                 std::string &error) {
+  MessageGroup *group = meetBySockets(meeting, error);
+  if (!group)
+    return nullptr;
+  return std::unique_ptr<ProcessRanks>(
+      new ProcessRanks(&socketMessages, group, uint64_t(1) << 30));
+}
 
-void MpiRanks::await(std::string_view what) {
+ProcessRanks::~ProcessRanks() = default;
+
+void ProcessRanks::await(std::string_view what) {
   std::lock_guard lock(access);
   operation = what;
 }
 
-std::string MpiRanks::awaited() const {
+std::string ProcessRanks::awaited() const {
   std::lock_guard lock(access);
   return operation;
 }
 
-void MpiRanks::whenLost(std::function<bool(const std::string &)> next) {
+void ProcessRanks::whenLost(std::function<bool(const std::string &)> next) {
   std::lock_guard lock(waking);
   wake = std::move(next);
 }
 
-bool MpiRanks::wakeOthers(const std::string &loss) {
+bool ProcessRanks::wakeOthers(const std::string &loss) {
   std::lock_guard lock(waking);
   if (!wake)
     return true;
@@ -98,7 +109,7 @@ bool MpiRanks::wakeOthers(const std::string &loss) {
   return isAwake;
 }
 
-bool MpiRanks::exchange(std::span<const OutgoingMessage> outgoing,
+bool ProcessRanks::exchange(std::span<const OutgoingMessage> outgoing,
                         std::span<const IncomingMessage> incoming) {
   sending.clear();
   receiving.clear();
@@ -134,7 +145,11 @@ bool MpiRanks::exchange(std::span<const OutgoingMessage> outgoing,
                      message.bytes.size());
     }
   // Short waits ask again and again, longer ones leave the processor to others.
-  constexpr int quickTests = 64, yieldingTests = 4096;
+  // One who has a processor of its own gives it away later: whoever gets it may
+  // keep it for milliseconds.
+  const int quickTests =
+      countHere <= int64_t(std::thread::hardware_concurrency()) ? 2048 : 64;
+  constexpr int yieldingTests = 4096;
   for (int tests = 0;; ++tests) {
     int state = table->test(group);
     if (state != 0) {
@@ -146,14 +161,14 @@ bool MpiRanks::exchange(std::span<const OutgoingMessage> outgoing,
                   heartbeat->loss());
     if (tests == quickTests)
       isWaiting = true;
-    if (tests > yieldingTests)
+    if (tests > quickTests + yieldingTests)
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     else if (tests >= quickTests)
       sched_yield();
   }
 }
 
-void MpiRanks::leave() {
+void ProcessRanks::leave() {
   isWaiting = true;
   table->leave(group);
   group = nullptr;
