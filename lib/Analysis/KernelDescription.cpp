@@ -115,6 +115,15 @@ static int64_t pickedBytes(Operation *pick,
   return bytes ? std::min(bytes, whole) : whole;
 }
 
+/// Whether an operation only picks elements of the operand or replaces some,
+/// in place where it is a result.
+static bool touchesPart(OpOperand &operand, ArrayRef<Value> results) {
+  Operation *op = operand.getOwner();
+  return operand.getOperandNumber() == 0 &&
+         (isPick(op) ||
+          (isUpdate(op) && llvm::is_contained(results, op->getResult(0))));
+}
+
 SmallVector<KernelRead> KernelDescription::reads() const {
   llvm::SmallPtrSet<Operation *, 32> inside(computed.begin(), computed.end());
   llvm::SmallMapVector<Value, KernelRead, 16> reads;
@@ -125,14 +134,12 @@ SmallVector<KernelRead> KernelDescription::reads() const {
         continue;
       KernelRead &read = reads[value];
       read.value = value;
-      bool isFirst = operand.getOperandNumber() == 0;
-      if (isFirst && isPick(op))
-        read.pickedBytes += pickedBytes(op, inside);
-      else if (isFirst && isUpdate(op) &&
-               llvm::is_contained(written, op->getResult(0)))
-        read.update = op;
-      else
+      if (!touchesPart(operand, written))
         read.isWhole = true;
+      else if (isPick(op))
+        read.pickedBytes += pickedBytes(op, inside);
+      else
+        read.update = op;
     }
   return llvm::map_to_vector(reads, [](auto &entry) { return entry.second; });
 }
@@ -156,9 +163,12 @@ int64_t KernelDescription::touchedElements(
   for (size_t result = 0; result < written.size(); ++result)
     if (!isInPlace(result))
       touch(written[result]);
-  for (const KernelRead &read : reads())
-    if (read.isWhole)
-      touch(read.value);
+  llvm::SmallPtrSet<Operation *, 32> inside(computed.begin(), computed.end());
+  for (Operation *op : computed)
+    for (OpOperand &operand : op->getOpOperands())
+      if (!inside.contains(operand.get().getDefiningOp()) &&
+          !touchesPart(operand, written))
+        touch(operand.get());
   return elements;
 }
 

@@ -249,36 +249,85 @@ std::optional<int64_t> tenon::tripCount(Operation *op) {
              : std::nullopt;
 }
 
+namespace {
+
+/// Takes sums over the runs of operations, several at once.
+class SumsOverRuns {
+public:
+  using Amounts =
+      llvm::function_ref<void(Operation *, MutableArrayRef<double>)>;
+
+  SumsOverRuns(size_t count, Amounts amounts,
+               llvm::function_ref<void(Operation *)> unknown)
+      : count(count), amounts(amounts), unknown(unknown) {}
+
+  SmallVector<double> of(Region &region) {
+    SmallVector<double> sums(count, 0);
+    for (Operation &op : region.getOps())
+      add(of(&op), sums);
+    return sums;
+  }
+
+  SmallVector<double> of(Operation *op) {
+    SmallVector<double> sums(count, 0);
+    amounts(op, sums);
+    if (isa<stablehlo::WhileOp>(op)) {
+      SmallVector<double> inside(count, 0);
+      for (Region &inner : op->getRegions())
+        add(of(inner), inside);
+      auto trips = tripCount(op);
+      if (!trips)
+        unknown(op);
+      for (double &sum : inside)
+        sum *= double(trips.value_or(1));
+      add(inside, sums);
+    } else if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+      SmallVector<double> most(count, 0);
+      for (Region &inner : op->getRegions())
+        for (auto [largest, sum] : llvm::zip_equal(most, of(inner)))
+          largest = std::max(largest, sum);
+      add(most, sums);
+    } else if (isa<step::GroupOp>(op)) {
+      add(of(op->getRegion(0)), sums);
+    }
+    return sums;
+  }
+
+private:
+  static void add(ArrayRef<double> amounts, MutableArrayRef<double> sums) {
+    for (auto [sum, amount] : llvm::zip_equal(sums, amounts))
+      sum += amount;
+  }
+
+  size_t count;
+  Amounts amounts;
+  llvm::function_ref<void(Operation *)> unknown;
+};
+
+} // namespace
+
 double tenon::sumOverRuns(Region &region,
                           llvm::function_ref<double(Operation *)> amount,
                           llvm::function_ref<void(Operation *)> unknown) {
-  double sum = 0;
-  for (Operation &op : region.getOps())
-    sum += sumOverRuns(&op, amount, unknown);
-  return sum;
+  auto only = [&](Operation *op, MutableArrayRef<double> amounts) {
+    amounts.front() = amount(op);
+  };
+  return SumsOverRuns(1, only, unknown).of(region).front();
 }
 
 double tenon::sumOverRuns(Operation *op,
                           llvm::function_ref<double(Operation *)> amount,
                           llvm::function_ref<void(Operation *)> unknown) {
-  double sum = amount(op);
-  if (isa<stablehlo::WhileOp>(op)) {
-    double inside = 0;
-    for (Region &inner : op->getRegions())
-      inside += sumOverRuns(inner, amount, unknown);
-    auto trips = tripCount(op);
-    if (!trips)
-      unknown(op);
-    sum += inside * double(trips.value_or(1));
-  } else if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
-    double most = 0;
-    for (Region &inner : op->getRegions())
-      most = std::max(most, sumOverRuns(inner, amount, unknown));
-    sum += most;
-  } else if (isa<step::GroupOp>(op)) {
-    sum += sumOverRuns(op->getRegion(0), amount, unknown);
-  }
-  return sum;
+  auto only = [&](Operation *each, MutableArrayRef<double> amounts) {
+    amounts.front() = amount(each);
+  };
+  return SumsOverRuns(1, only, unknown).of(op).front();
+}
+
+SmallVector<double> tenon::sumsOverRuns(
+    Region &region, size_t count,
+    llvm::function_ref<void(Operation *, MutableArrayRef<double>)> amounts) {
+  return SumsOverRuns(count, amounts, [](Operation *) {}).of(region);
 }
 
 OperationCount tenon::countOperations(Region &region) {

@@ -221,23 +221,34 @@ void cost::annotateTimes(Region &region, const target::Target &target) {
 }
 
 StepCost cost::predictStep(Region &region, const target::Target &target) {
-  // Of several branches the dearest counts, so each figure is a sum of its own.
-  auto sum = [&](double Cost::*figure, std::optional<step::GroupKind> kind) {
-    return sumOverRuns(region, [&](Operation *op) {
-      auto group = dyn_cast<step::GroupOp>(op);
-      return group && (!kind || group.getKind() == *kind)
-                 ? costOf(group, target).*figure
-                 : 0.0;
-    });
-  };
-  auto costOfKind = [&](std::optional<step::GroupKind> kind) {
-    return Cost{sum(&Cost::flops, kind), sum(&Cost::operations, kind),
-                sum(&Cost::bytes, kind), sum(&Cost::seconds, kind)};
+  // Of several branches the dearest counts, so each figure is a sum of its own:
+  // those of all groups, then those of each kind.
+  constexpr double Cost::*figures[] = {&Cost::flops, &Cost::operations,
+                                       &Cost::bytes, &Cost::seconds};
+  constexpr size_t kinds = step::getMaxEnumValForGroupKind() + 1;
+  SmallVector<double> sums =
+      sumsOverRuns(region, (1 + kinds) * std::size(figures),
+                   [&](Operation *op, MutableArrayRef<double> amounts) {
+                     auto group = dyn_cast<step::GroupOp>(op);
+                     if (!group)
+                       return;
+                     const Cost cost = costOf(group, target);
+                     const size_t kind = 1 + size_t(group.getKind());
+                     for (auto [index, figure] : llvm::enumerate(figures))
+                       amounts[index] =
+                           amounts[kind * std::size(figures) + index] =
+                               cost.*figure;
+                   });
+  auto costAt = [&](size_t place) {
+    Cost cost;
+    for (auto [index, figure] : llvm::enumerate(figures))
+      cost.*figure = sums[place * std::size(figures) + index];
+    return cost;
   };
   StepCost step;
-  step.total = costOfKind(std::nullopt);
-  for (uint32_t i = 0; i <= step::getMaxEnumValForGroupKind(); ++i)
-    if (Cost cost = costOfKind(step::GroupKind(i)); cost.seconds > 0)
-      step.kinds.push_back({step::GroupKind(i), cost});
+  step.total = costAt(0);
+  for (size_t kind = 0; kind < kinds; ++kind)
+    if (Cost cost = costAt(1 + kind); cost.seconds > 0)
+      step.kinds.push_back({step::GroupKind(kind), cost});
   return step;
 }

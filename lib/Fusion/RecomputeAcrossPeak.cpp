@@ -164,7 +164,7 @@ private:
   llvm::SetVector<Value> copiedOperands(ArrayRef<Operation *> operations) const;
   /// Adds to `operations` what they need computed again.
   void addCopied(llvm::SetVector<Operation *> &operations) const;
-  Seconds predict() const;
+  Seconds predict();
   /// Bytes that are in memory in every round of the loop whose body the block
   /// is: what it carries, and what it reads from outside; 0 outside of loops.
   int64_t bytesOfLoop() const;
@@ -182,8 +182,9 @@ private:
   unsigned peak;
   const target::Target &machine;
   llvm::DenseMap<Operation *, unsigned> positions;
-  llvm::SetVector<Value> crossing; // computed before, read after the peak
-  llvm::DenseSet<Value> copied;    // computed again rather than kept
+  llvm::SetVector<Value> crossing;      // computed before, read after the peak
+  llvm::DenseSet<Value> copied;         // computed again rather than kept
+  std::optional<double> secondsOfCalls; // the same for every choice
 };
 
 bool PeakCut::isReadAfter(Value value) const {
@@ -406,13 +407,16 @@ double PeakCut::bytesCrossing() const {
   return bytes;
 }
 
-Seconds PeakCut::predict() const {
+Seconds PeakCut::predict() {
   // What is kept over the peak has left the caches when it is read again, if
   // all of it does not fit.
   const double kept = bytesCrossing();
   Seconds seconds;
   // Groups exist of calls so far, and of what is in loops.
-  seconds.calls = cost::predictStep(*block.getParent(), machine).total.seconds;
+  if (!secondsOfCalls)
+    secondsOfCalls =
+        cost::predictStep(*block.getParent(), machine).total.seconds;
+  seconds.calls = *secondsOfCalls;
   for (auto [position, group] : llvm::enumerate(order)) {
     ArrayRef<Operation *> members = graph.members(group);
     if (isCallOrLoop(members)) {

@@ -51,6 +51,12 @@ double sumOverRuns(
     mlir::Operation *op, llvm::function_ref<double(mlir::Operation *)> amount,
     llvm::function_ref<void(mlir::Operation *)> unknown =
         [](mlir::Operation *) {});
+/// `count` such sums in one walk, each as if it were taken alone: `amounts` is
+/// given zeros and writes what an operation adds to each of them.
+llvm::SmallVector<double> sumsOverRuns(
+    mlir::Region &region, size_t count,
+    llvm::function_ref<void(mlir::Operation *, llvm::MutableArrayRef<double>)>
+        amounts);
 
 struct OperationCount {
   double flops = 0; // of dots and convolutions, loops multiplied out
