@@ -180,6 +180,21 @@ GroupGraph::Id GroupGraph::merge(Id first, Id second) {
     assert(!after.contains(writer) && "merging would close a cycle");
   });
 
+  SmallVector<Operation *> members = unionOf(first, second);
+  nodes[first].members.assign(members.begin(), members.end());
+  for (Operation *op : nodes[second].members)
+    groups[op] = first;
+  nodes[second].members.clear();
+
+  // Mostly nothing between the two depends on `first`, which then takes the
+  // place of `second`.
+  if (after.empty()) {
+    byPosition[begin] = none;
+    byPosition[end] = first;
+    nodes[first].position = end;
+    return first;
+  }
+
   // Between the two: first what does not depend on `first`, then the merged
   // group, then what does.
   SmallVector<Id> before, later;
@@ -188,11 +203,6 @@ GroupGraph::Id GroupGraph::merge(Id first, Id second) {
     if (id != none)
       (after.contains(id) ? later : before).push_back(id);
   }
-  SmallVector<Operation *> members = unionOf(first, second);
-  nodes[first].members.assign(members.begin(), members.end());
-  for (Operation *op : nodes[second].members)
-    groups[op] = first;
-  nodes[second].members.clear();
 
   SmallVector<Id> region(before);
   region.push_back(first);
