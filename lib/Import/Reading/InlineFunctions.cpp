@@ -176,10 +176,14 @@ private:
   /// Leaves @main alone in the module, except for functions something else
   /// still refers to.
   void dropFunctions(func::FuncOp main) {
+    DenseSet<StringAttr> used;
+    auto uses = SymbolTable::getSymbolUses(main.getOperation());
+    if (uses)
+      for (SymbolTable::SymbolUse use : *uses)
+        used.insert(use.getSymbolRef().getRootReference());
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (function != main &&
-          SymbolTable::symbolKnownUseEmpty(function.getSymNameAttr(), main))
+      if (uses && function != main && !used.contains(function.getSymNameAttr()))
         symbols->erase(function);
     main.setPublic();
     if (main.getSymName() != "main")
