@@ -294,7 +294,7 @@ static void reportFormats(const precision::FormatReport &report,
   llvm::json::Array lines;
   for (const precision::FormatReport::Line &line : report.lines)
     lines.push_back(llvm::json::Object{
-        {"what", line.what},
+        {"what", line.what()},
         {"kind", line.isProduct ? "product" : "value"},
         {"format", line.isNarrow ? nameOf(report.format) : "f32"},
         {"bytes", line.bytes},

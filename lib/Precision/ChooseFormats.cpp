@@ -152,10 +152,9 @@ private:
 
   static void explain(Value value, int64_t bytes, bool isProduct, bool isNarrow,
                       bool isChosen, StringRef whyFixed, FormatReport &report) {
-    FormatReport::Line line{"", value.getLoc()};
     Operation *op = value.getDefiningOp();
-    line.what = op ? op->getName().getStringRef().str() : "argument";
-    llvm::raw_string_ostream(line.what) << " " << value.getLoc();
+    FormatReport::Line line{op ? op->getName().getStringRef() : "argument",
+                            value.getLoc()};
     line.isProduct = isProduct;
     line.isNarrow = isNarrow;
     line.bytes = isNarrow ? bytes / 2 : bytes;
@@ -175,11 +174,20 @@ private:
 
 } // namespace
 
+std::string FormatReport::Line::what() const {
+  std::string text = operation.str();
+  llvm::raw_string_ostream(text) << " " << where;
+  return text;
+}
+
 void precision::explainFormats(const FormatReport &report) {
   for (const FormatReport::Line &line : report.lines) {
     auto options = remark::RemarkOpts::name(line.isNarrow ? "Narrow" : "Wide")
                        .category("precision-choose-formats");
-    remark::analysis(line.where, options) << remark::add(
+    auto said = remark::analysis(line.where, options);
+    if (!said)
+      return; // nobody reads remarks of this category
+    said << remark::add(
         "{0} {1}: {2}", line.isProduct ? "multiplies" : "is stored as",
         line.isNarrow ? nameOf(report.format) : "f32", line.why);
     if (line.mayOverflow)

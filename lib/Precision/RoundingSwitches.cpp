@@ -36,7 +36,7 @@ RoundingSwitches::RoundingSwitches(func::FuncOp step, StringRef policy,
       continue;
     for (Value member : each.members)
       values.push_back({member, names.size()});
-    names.push_back("value " + line.what);
+    names.push_back("value " + line.what());
   }
   for (auto [number, product] : llvm::enumerate(classes.products())) {
     const FormatReport::Line &line = report.lines[count + number];
@@ -53,7 +53,7 @@ RoundingSwitches::RoundingSwitches(func::FuncOp step, StringRef policy,
       roundsAny = true;
     }
     if (roundsAny)
-      names.push_back("operands of " + line.what);
+      names.push_back("operands of " + line.what());
   }
 }
 

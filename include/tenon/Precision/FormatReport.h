@@ -20,7 +20,7 @@ namespace tenon::precision {
 
 struct FormatReport {
   struct Line {
-    std::string what; // the operation or the argument, and its place
+    llvm::StringRef operation; // its name, or "argument"
     mlir::Location where;
     bool isProduct = false;
     bool isNarrow = false;
@@ -29,6 +29,10 @@ struct FormatReport {
     /// Whether it is a value of the forward pass in f16 that nothing keeps
     /// below the largest number of f16.
     bool mayOverflow = false;
+
+    /// The operation or the argument, and its place. Printing places takes so
+    /// long that it is not done for choices that nobody reads of.
+    std::string what() const;
   };
   /// Whether something is narrow because the policy permits it.
   bool isWished = false;
