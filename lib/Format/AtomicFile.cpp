@@ -115,26 +115,35 @@ bool AtomicFile::append(std::span<const std::byte> bytes, std::string &error) {
 }
 
 bool AtomicFile::commit(std::string &error) {
-  bool durable = fsync(file) == 0;
-  if (!durable)
+  return finish(/*isDurable=*/true, error);
+}
+
+bool AtomicFile::commitSoon(std::string &error) {
+  return finish(/*isDurable=*/false, error);
+}
+
+bool AtomicFile::finish(bool isDurable, std::string &error) {
+  bool written = !isDurable || fsync(file) == 0;
+  if (!written)
     error = "cannot write '" + path + "': " + reason() +
             "; what was there before is untouched";
   int closed = close(file);
   file = -1;
-  if (durable && closed != 0) {
+  if (written && closed != 0) {
     error = "cannot write '" + path + "': " + reason() +
             "; what was there before is untouched";
-    durable = false;
+    written = false;
   }
-  if (!durable || rename(temporary.c_str(), path.c_str()) != 0) {
-    if (durable)
+  if (!written || rename(temporary.c_str(), path.c_str()) != 0) {
+    if (written)
       error = "cannot replace '" + path + "': " + reason();
     unlink(temporary.c_str());
     return false;
   }
   // The rename stands either way.
   std::string ignored;
-  (void)syncFolder(folderOf(path), ignored);
+  if (isDurable)
+    (void)syncFolder(folderOf(path), ignored);
   return true;
 }
 

@@ -1,6 +1,8 @@
 //===- CacheFolder.cpp - What was made before, kept in a folder -----------===//
 //
-// See CacheFolder.h. A file is the hash of what follows it, and that.
+// See CacheFolder.h. A file is the hash of what follows it, the hash of its
+// key, and what was made, so that a file under another one's name counts as
+// damaged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,26 +12,31 @@
 #include "tenon/Format/Hash.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 using namespace tenon::format;
 namespace fs = std::filesystem;
 
-std::string CacheFolder::fileOf(std::string_view key) const {
-  return folder + "/" + hashText(hashOf(std::as_bytes(std::span(key)))) +
-         ending;
+std::string CacheFolder::fileOf(const Hash &key) const {
+  return folder + "/" + hashText(key) + ending;
+}
+
+static Hash hashOfKey(std::string_view key) {
+  return hashOf(std::as_bytes(std::span(key)));
 }
 
 std::optional<std::vector<std::byte>>
 CacheFolder::find(std::string_view key) const {
   if (isNone())
     return std::nullopt;
-  const std::string path = fileOf(key);
+  const Hash wanted = hashOfKey(key);
+  const std::string path = fileOf(wanted);
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? std::streamoff(file.tellg()) : 0;
-  Hash hash;
-  if (size < std::streamoff(sizeof(hash)))
+  Hash hash, own;
+  if (size < std::streamoff(sizeof(hash) + sizeof(own)))
     return std::nullopt;
   std::vector<std::byte> content(size_t(size) - sizeof(hash));
   file.seekg(0);
@@ -38,25 +45,36 @@ CacheFolder::find(std::string_view key) const {
             std::streamsize(content.size()));
   if (!file || hashOf(content) != hash)
     return std::nullopt;
+  std::memcpy(&own, content.data(), sizeof(own));
+  if (own != wanted)
+    return std::nullopt;
+  content.erase(content.begin(), content.begin() + sizeof(own));
   std::error_code ignored;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
   return content;
 }
 
-void CacheFolder::keep(std::string_view key,
-                       std::span<const std::byte> content) const {
+void CacheFolder::keep(std::span<const Made> all) const {
   std::error_code failed;
-  if (isNone())
+  if (isNone() || all.empty())
     return;
   fs::create_directories(folder, failed);
   if (failed)
     return;
-  const Hash hash = hashOf(content);
-  const auto header = std::as_bytes(std::span(&hash, 1));
-  std::vector<std::byte> bytes(header.begin(), header.end());
-  bytes.insert(bytes.end(), content.begin(), content.end());
-  std::string ignored;
-  (void)writeFile(fileOf(key), bytes, ignored);
+  for (const auto &[key, content] : all) {
+    const Hash own = hashOfKey(key);
+    const auto front = std::as_bytes(std::span(&own, 1));
+    std::vector<std::byte> bytes(front.begin(), front.end());
+    bytes.insert(bytes.end(), content.begin(), content.end());
+    const Hash hash = hashOf(bytes);
+    std::string ignored;
+    // What a power loss leaves half written counts as damaged, so nothing
+    // waits for the disk.
+    auto file = AtomicFile::create(fileOf(own), ignored);
+    if (file && file->append(std::as_bytes(std::span(&hash, 1)), ignored) &&
+        file->append(bytes, ignored))
+      (void)file->commitSoon(ignored);
+  }
   removeOldest();
 }
 

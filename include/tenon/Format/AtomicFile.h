@@ -33,9 +33,12 @@ public:
   bool append(std::span<const std::byte> bytes, std::string &error);
   /// Makes the file durable and gives it its name.
   bool commit(std::string &error);
+  /// Gives it its name now; a power loss may leave some of its bytes out.
+  bool commitSoon(std::string &error);
 
 private:
   AtomicFile() = default;
+  bool finish(bool isDurable, std::string &error);
   /// `old` describes the file at `path`, null if there is none.
   static std::unique_ptr<AtomicFile>
   createAt(const std::string &path, const struct stat *old, std::string &error);

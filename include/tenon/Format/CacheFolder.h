@@ -3,13 +3,16 @@
 // A folder with a file for each thing that was made, named by the hash of all
 // that it depends on. Several processes may use one folder: a file appears
 // whole or not at all, and one that goes while it is looked for counts as
-// missing, as does one that is damaged. A folder that cannot be written keeps
-// nothing, which is no error: what is missing is made again.
+// missing, as does one that is damaged or was made for another key. A folder
+// that cannot be written keeps nothing, which is no error: what is missing is
+// made again.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_FORMAT_CACHEFOLDER_H
 #define TENON_FORMAT_CACHEFOLDER_H
+
+#include "tenon/Format/Hash.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +35,19 @@ public:
   bool isNone() const { return folder.empty(); }
   /// What was kept under the key, which counts as a use.
   std::optional<std::vector<std::byte>> find(std::string_view key) const;
-  /// Keeps it, in place of what was kept under the key before.
-  void keep(std::string_view key, std::span<const std::byte> content) const;
+  struct Made {
+    std::string_view key;
+    std::span<const std::byte> content;
+  };
+  /// Keeps each, in place of what was kept under the key before.
+  void keep(std::span<const Made> all) const;
+  void keep(std::string_view key, std::span<const std::byte> content) const {
+    const Made made{key, content};
+    keep(std::span(&made, 1));
+  }
 
 private:
-  std::string fileOf(std::string_view key) const;
+  std::string fileOf(const Hash &key) const;
   void removeOldest() const;
 
   std::string folder, ending;

@@ -71,11 +71,31 @@ TEST(CacheFolder, CountsWhatIsDamagedAsMissing) {
   EXPECT_EQ(found(cache, "key"), "value");
 }
 
+TEST(CacheFolder, CountsWhatWasMadeForAnotherKeyAsMissing) {
+  TemporaryFolder folder;
+  CacheFolder cache(folder.path, ".x", 1 << 20);
+  cache.keep("key", bytesOf("value"));
+  const std::filesystem::path file =
+      std::filesystem::directory_iterator(folder.path)->path();
+  const CacheFolder::Made two[] = {{"other", bytesOf("1")},
+                                   {"third", bytesOf("2")}};
+  cache.keep(two);
+  EXPECT_EQ(found(cache, "other"), "1");
+  EXPECT_EQ(found(cache, "third"), "2");
+  for (const auto &each : std::filesystem::directory_iterator(folder.path))
+    if (each.path() != file)
+      std::filesystem::copy_file(
+          file, each.path(), std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(found(cache, "key"), "value");
+  EXPECT_EQ(found(cache, "other"), "nothing");
+  EXPECT_EQ(found(cache, "third"), "nothing");
+}
+
 TEST(CacheFolder, ForgetsWhatWasUsedLongestAgo) {
   TemporaryFolder folder;
-  // Ten of 16 bytes of hash and 84 of content fit.
+  // Ten of 32 bytes of hashes and 68 of content fit.
   CacheFolder cache(folder.path, ".x", 1000);
-  const std::string content(84, 'c');
+  const std::string content(68, 'c');
   auto now = std::filesystem::file_time_type::clock::now();
   for (int i = 0; i < 10; ++i) {
     cache.keep(std::to_string(i), bytesOf(content));
