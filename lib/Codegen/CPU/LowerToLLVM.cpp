@@ -130,14 +130,10 @@ static void defineBf16Conversion(ModuleOp module) {
 // The pass order
 //===----------------------------------------------------------------------===//
 
-/// All of it, with passes run by `run`.
+/// All of it, with the passes of addLoopLoweringPasses() run by `run`.
 static LogicalResult lower(ModuleOp module, const FeatureSet &features,
-                           OpPassManager &passes,
                            llvm::function_ref<LogicalResult()> run) {
-  if (failed(verifyKernels(module, "CPU")))
-    return failure();
-  addLoopLoweringPasses(passes, features.hasAvx512Bf16());
-  if (failed(run()))
+  if (failed(verifyKernels(module, "CPU")) || failed(run()))
     return failure();
   addEntryPoints(module, features);
   if (!features.hasAvx512Bf16())
@@ -150,9 +146,17 @@ static LogicalResult lower(ModuleOp module, const FeatureSet &features,
 }
 
 LogicalResult lowerToLLVM(ModuleOp module, const FeatureSet &features) {
-  PassManager passes(module.getContext());
+  return LoweringToLLVM(*module.getContext(), features).run(module);
+}
+
+LoweringToLLVM::LoweringToLLVM(MLIRContext &context, const FeatureSet &features)
+    : features(features), passes(&context) {
   passes.enableVerifier(false);
-  return lower(module, features, passes, [&] { return passes.run(module); });
+  addLoopLoweringPasses(passes, features.hasAvx512Bf16());
+}
+
+LogicalResult LoweringToLLVM::run(ModuleOp module) {
+  return lower(module, features, [&] { return passes.run(module); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,8 +186,10 @@ struct LowerToLLVM : impl::LowerToLLVMPassBase<LowerToLLVM> {
           << "' to treat subnormal numbers, expected flush or keep";
       return signalPassFailure();
     }
+    const FeatureSet features{*isa, *mode};
     OpPassManager passes(ModuleOp::getOperationName());
-    if (failed(lower(getOperation(), {*isa, *mode}, passes,
+    addLoopLoweringPasses(passes, features.hasAvx512Bf16());
+    if (failed(lower(getOperation(), features,
                      [&] { return runPipeline(passes, getOperation()); })))
       signalPassFailure();
   }

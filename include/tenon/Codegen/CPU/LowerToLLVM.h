@@ -16,6 +16,7 @@
 #define TENON_CODEGEN_CPU_LOWERTOLLVM_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "tenon/Codegen/CPU/FeatureSet.h"
 #include "llvm/Support/LogicalResult.h"
 
@@ -26,6 +27,18 @@ namespace tenon::codegen {
 /// The context must have been prepared.
 llvm::LogicalResult lowerToLLVM(mlir::ModuleOp module,
                                 const FeatureSet &features);
+
+/// The same for many modules of one context: setting its passes up takes as
+/// long as running them on a small kernel.
+class LoweringToLLVM {
+public:
+  LoweringToLLVM(mlir::MLIRContext &context, const FeatureSet &features);
+  llvm::LogicalResult run(mlir::ModuleOp module);
+
+private:
+  const FeatureSet &features;
+  mlir::PassManager passes;
+};
 
 } // namespace tenon::codegen
 
